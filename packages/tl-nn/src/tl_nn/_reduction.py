@@ -11,8 +11,7 @@ def reduced(losses: Tensor, reduction: str) -> Tensor:
     """The elements themselves, their mean, or their sum.
 
     Raises:
-        ValueError
-            If `reduction` isn't "none", "mean" or "sum".
+        ValueError: If `reduction` isn't "none", "mean" or "sum".
     """
     if reduction == "mean":
         return losses.mean()

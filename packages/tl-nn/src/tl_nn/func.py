@@ -26,30 +26,24 @@ def functional_call(
 ) -> Any:
     """Call a module with some or all of its parameters and buffers exchanged.
 
-    Parameters:
-        module : Module
-            The module, which is as before afterwards.
-        parameter_and_buffer_dicts : dict, or several of them
-            The tensors to take, by the names of `named_parameters` and `named_buffers`.
-        args : tuple or any
-            The arguments, or the only one.
-        kwargs : dict, optional
-            The keyword arguments.
-        tie_weights : bool
-            Whether a tensor that the module has under several names is exchanged under all of them.
-        strict : bool
-            Whether it must be all parameters and buffers, and nothing else.
+    Args:
+        module (Module): The module, which is as before afterwards.
+        parameter_and_buffer_dicts (dict, or several of them): The tensors to take, by the names of
+            `named_parameters` and `named_buffers`.
+        args (tuple or any): The arguments, or the only one.
+        kwargs (dict, optional): The keyword arguments.
+        tie_weights (bool): Whether a tensor that the module has under several names is exchanged under all of
+            them.
+        strict (bool): Whether it must be all parameters and buffers, and nothing else.
 
     Returns:
         What the module returns.
 
     Raises:
-        RuntimeError
-            If `strict` and names are missing or too many.
-        ValueError
-            If tied names are given different tensors, or a name stands in several dictionaries.
+        RuntimeError: If `strict` and names are missing or too many.
+        ValueError: If tied names are given different tensors, or a name stands in several dictionaries.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn.func
         >>> layer = tl_nn.Linear(1, 1, bias=False)
         >>> tl_nn.func.functional_call(layer, {"weight": tl_core.tensor([[3.0]])}, tl_core.ones(1))
@@ -149,18 +143,17 @@ def _check_names(module: Module, given: Mapping[str, Any]) -> None:
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The parameters and the buffers of several modules of one class, each stacked along a new first dimension.
 
-    Parameters:
-        models : list of modules
-            All of one class and in the same mode of training.
+    Args:
+        models (list of modules): All of one class and in the same mode of training.
 
     Returns:
         (parameters, buffers): dictionaries from names to tensors; where parameters require gradients, the stacks do.
 
     Raises:
-        RuntimeError
-            If there is no module, or they differ in mode or class, or in whether a parameter requires gradients.
+        RuntimeError: If there is no module, or they differ in mode or class, or in whether a parameter requires
+            gradients.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn.func
         >>> parameters, buffers = tl_nn.func.stack_module_state([tl_nn.Linear(2, 3) for _ in range(4)])
         >>> parameters["weight"].shape
@@ -195,14 +188,13 @@ def _one_stack(name: str, tensors: list[Tensor]) -> Tensor:
 def replace_all_batch_norm_modules_(root: Module) -> Module:
     """Take the running statistics out of every batch norm in a module, so that it computes those of each batch.
 
-    Parameters:
-        root : Module
-            The module, which is changed.
+    Args:
+        root (Module): The module, which is changed.
 
     Returns:
         The module.
 
-    Examples:
+    Example:
         >>> import tl_nn.func
         >>> tl_nn.func.replace_all_batch_norm_modules_(tl_nn.BatchNorm1d(3)).running_mean is None
         True

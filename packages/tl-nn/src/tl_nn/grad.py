@@ -45,17 +45,13 @@ def conv1d_input(
 ) -> Tensor:
     """The gradient of `conv1d` by its input.
 
-    Parameters:
-        input_size : sequence of int
-            The shape of the input.
-        weight : Tensor
-            The weight.
-        grad_output : Tensor
-            The gradient by the result.
-        stride, padding, dilation, groups
-            Those of the convolution.
+    Args:
+        input_size (sequence of int): The shape of the input.
+        weight (Tensor): The weight.
+        grad_output (Tensor): The gradient by the result.
+        stride, padding, dilation, groups: Those of the convolution.
 
-    Examples:
+    Example:
         >>> import tl_core
         >>> from tl_nn.grad import conv1d_input
         >>> conv1d_input((1, 1, 3), tl_core.ones(1, 1, 2), tl_core.ones(1, 1, 2))
@@ -75,7 +71,7 @@ def conv1d_weight(
 ) -> Tensor:
     """The gradient of `conv1d` by its weight, of shape `weight_size`; see `conv1d_input`.
 
-    Examples:
+    Example:
         >>> import tl_core
         >>> from tl_nn.grad import conv1d_weight
         >>> conv1d_weight(tl_core.tensor([[[1.0, 2.0, 4.0]]]), (1, 1, 2), tl_core.ones(1, 1, 2))

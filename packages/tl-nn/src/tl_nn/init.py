@@ -49,19 +49,16 @@ def _unrecorded(function: Callable[_P, _R]) -> Callable[_P, _R]:
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """How much a layer's weights must be scaled so that values keep their size through an activation.
 
-    Parameters:
-        nonlinearity : str
-            The name of the function: "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
+    Args:
+        nonlinearity (str): The name of the function: "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
             "conv_transpose2d", "conv_transpose3d" and "sigmoid" have a gain of 1, "tanh" 5/3, "relu" √2,
             "leaky_relu" √(2 / (1 + slope²)), "selu" 3/4.
-        param : float, optional
-            The slope of "leaky_relu", 0.01 by default.
+        param (float, optional): The slope of "leaky_relu", 0.01 by default.
 
     Raises:
-        ValueError
-            If the function isn't known, or the slope isn't a number.
+        ValueError: If the function isn't known, or the slope isn't a number.
 
-    Examples:
+    Example:
         >>> import tl_nn
         >>> round(tl_nn.init.calculate_gain("leaky_relu", 0.2), 4)
         1.3868
@@ -104,7 +101,7 @@ def _negative_slope(param: Any) -> float:
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with numbers drawn evenly from `a` to `b`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> w = tl_nn.init.uniform_(tl_core.empty(3, 5), -1.0, 1.0)
         >>> bool((w.abs() <= 1).all())
@@ -118,7 +115,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with numbers drawn from the normal distribution.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.init.normal_(tl_core.empty(3, 5), std=0.02).shape
         torch.Size([3, 5])
@@ -139,7 +136,7 @@ def trunc_normal_(
 
     Numbers outside are drawn again, which works best where the mean lies between the bounds.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> w = tl_nn.init.trunc_normal_(tl_core.empty(3, 5))
         >>> bool((w.abs() <= 2).all())
@@ -212,7 +209,7 @@ def _draw_until_accepted(tensor: Tensor, proposals: _Normal | _Uniform, generato
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one value.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.init.constant_(tl_core.empty(2), 0.5)
         tensor([0.5000, 0.5000])
@@ -240,10 +237,9 @@ def eye_(tensor: Tensor) -> Tensor:
     """Fill a matrix with the identity: ones on the diagonal, zeros elsewhere.
 
     Raises:
-        ValueError
-            If the tensor doesn't have 2 dimensions.
+        ValueError: If the tensor doesn't have 2 dimensions.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.init.eye_(tl_core.empty(2, 3))
         tensor([[1., 0., 0.],
@@ -258,17 +254,14 @@ def eye_(tensor: Tensor) -> Tensor:
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fill the weight of a convolution so that it passes on as many input channels as possible.
 
-    Parameters:
-        tensor : Tensor, with 3, 4 or 5 dimensions
-            The weight.
-        groups : int
-            The number of groups of channels, each of which is passed on by itself.
+    Args:
+        tensor (Tensor, with 3, 4 or 5 dimensions): The weight.
+        groups (int): The number of groups of channels, each of which is passed on by itself.
 
     Raises:
-        ValueError
-            If the tensor has another number of dimensions, or `groups` doesn't divide its first size.
+        ValueError: If the tensor has another number of dimensions, or `groups` doesn't divide its first size.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.init.dirac_(tl_core.empty(2, 2, 3))[0]
         tensor([[0., 1., 0.],
@@ -295,8 +288,7 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     """How many inputs and outputs each unit of a layer with this weight has.
 
     Raises:
-        ValueError
-            If the tensor has fewer than 2 dimensions.
+        ValueError: If the tensor has fewer than 2 dimensions.
     """
     if tensor.dim() < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
@@ -318,10 +310,9 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
     """Fill evenly from `±gain * sqrt(6 / (fan_in + fan_out))`: Glorot and Bengio, 2010.
 
     Raises:
-        ValueError
-            If the tensor has fewer than 2 dimensions.
+        ValueError: If the tensor has fewer than 2 dimensions.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> w = tl_nn.init.xavier_uniform_(tl_core.empty(3, 3))
         >>> bool((w.abs() <= 1).all())
@@ -337,8 +328,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
     Described by Glorot and Bengio, 2010.
 
     Raises:
-        ValueError
-            If the tensor has fewer than 2 dimensions.
+        ValueError: If the tensor has fewer than 2 dimensions.
     """
     return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
 
@@ -357,23 +347,17 @@ def kaiming_uniform_(
 ) -> Tensor:
     """Fill evenly from `±gain * sqrt(3 / fan)`: He et al., 2015.
 
-    Parameters:
-        tensor : Tensor, with 2 or more dimensions
-            The weight of a layer.
-        a : float
-            The slope of "leaky_relu".
-        mode : str
-            "fan_in" keeps the size of values in forward, "fan_out" that of gradients in backward.
-        nonlinearity : str
-            The activation that follows, as in `calculate_gain`.
-        generator : Generator, optional
-            The source of random numbers.
+    Args:
+        tensor (Tensor, with 2 or more dimensions): The weight of a layer.
+        a (float): The slope of "leaky_relu".
+        mode (str): "fan_in" keeps the size of values in forward, "fan_out" that of gradients in backward.
+        nonlinearity (str): The activation that follows, as in `calculate_gain`.
+        generator (Generator, optional): The source of random numbers.
 
     Raises:
-        ValueError
-            If the tensor has fewer than 2 dimensions, or a name isn't known.
+        ValueError: If the tensor has fewer than 2 dimensions, or a name isn't known.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> w = tl_nn.init.kaiming_uniform_(tl_core.empty(3, 6), nonlinearity="relu")
         >>> bool((w.abs() <= 1).all())
@@ -417,19 +401,15 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """Fill with a matrix whose rows or columns, the fewer of them, are orthonormal: Saxe et al., 2013.
 
-    Parameters:
-        tensor : Tensor, with 2 or more dimensions
-            All dimensions but the first are taken as one.
-        gain : float
-            A factor.
-        generator : Generator, optional
-            The source of random numbers.
+    Args:
+        tensor (Tensor, with 2 or more dimensions): All dimensions but the first are taken as one.
+        gain (float): A factor.
+        generator (Generator, optional): The source of random numbers.
 
     Raises:
-        ValueError
-            If the tensor has fewer than 2 dimensions.
+        ValueError: If the tensor has fewer than 2 dimensions.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> w = tl_nn.init.orthogonal_(tl_core.empty(3, 5))
         >>> bool((w @ w.t() - tl_core.eye(3)).abs().max() < 1e-6)
@@ -452,21 +432,16 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Fill a matrix with normal numbers, of which a part of each column is 0: Martens, 2010.
 
-    Parameters:
-        tensor : Tensor, with 2 dimensions
-            What to fill.
-        sparsity : float
-            The part of each column that is 0.
-        std : float
-            The standard deviation of the other numbers.
-        generator : Generator, optional
-            The source of random numbers, except of the positions of the zeros.
+    Args:
+        tensor (Tensor, with 2 dimensions): What to fill.
+        sparsity (float): The part of each column that is 0.
+        std (float): The standard deviation of the other numbers.
+        generator (Generator, optional): The source of random numbers, except of the positions of the zeros.
 
     Raises:
-        ValueError
-            If the tensor doesn't have 2 dimensions.
+        ValueError: If the tensor doesn't have 2 dimensions.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> w = tl_nn.init.sparse_(tl_core.empty(10, 2), sparsity=0.25)
         >>> (w == 0).sum(0).tolist()

@@ -48,13 +48,11 @@ class UninitializedTensorMixin:
     def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Give the tensor a shape, in place: it becomes one of the class `cls_to_become`, of any values.
 
-        Parameters:
-            shape : tuple of int
-                The shape.
-            device, dtype : optional
-                By default those it has.
+        Args:
+            shape (tuple of int): The shape.
+            device, dtype (optional): By default those it has.
 
-        Examples:
+        Example:
             >>> import tl_nn
             >>> parameter = tl_nn.UninitializedParameter()
             >>> parameter.materialize((2, 3))
@@ -109,11 +107,9 @@ class UninitializedTensorMixin:
 class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[override]
     """A parameter whose shape isn't known yet.
 
-    Parameters:
-        requires_grad : bool
-            Whether it is trained.
-        device, dtype : optional
-            What it is going to have.
+    Args:
+        requires_grad (bool): Whether it is trained.
+        device, dtype (optional): What it is going to have.
     """
 
     cls_to_become: ClassVar[Any] = Parameter
@@ -125,13 +121,10 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[override]
     """A buffer whose shape isn't known yet.
 
-    Parameters:
-        requires_grad : bool
-            Whether it requires a gradient.
-        device, dtype : optional
-            What it is going to have.
-        persistent : bool
-            Whether it is part of the module's state.
+    Args:
+        requires_grad (bool): Whether it requires a gradient.
+        device, dtype (optional): What it is going to have.
+        persistent (bool): Whether it is part of the module's state.
     """
 
     cls_to_become: ClassVar[Any] = Tensor

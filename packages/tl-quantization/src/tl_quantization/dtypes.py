@@ -68,8 +68,7 @@ def quantized_dtype(dtype: Any) -> tl_core.dtype:
     """The quantized type that is meant: itself, or the one whose integers have the given type.
 
     Raises:
-        ValueError
-            If there is none.
+        ValueError: If there is none.
 
     >>> quantized_dtype(tl_core.int8)
     torch.qint8

@@ -41,21 +41,16 @@ def fake_quantize_per_tensor_affine(
 ) -> Tensor:
     """`input` rounded to multiples of a scale, within the range of integers.
 
-    Parameters:
-        input : Tensor
-            Of floating numbers; the result has its type.
-        scale : float or Tensor of one float32
-            Above 0.
-        zero_point : int or Tensor of one int32
-            From `quant_min` to `quant_max`.
-        quant_min, quant_max : int
-            The range of the integers.
+    Args:
+        input (Tensor): Of floating numbers; the result has its type.
+        scale (float or Tensor of one float32): Above 0.
+        zero_point (int or Tensor of one int32): From `quant_min` to `quant_max`.
+        quant_min, quant_max (int): The range of the integers.
 
     Raises:
-        RuntimeError
-            If the range is empty or the zero point isn't in it.
+        RuntimeError: If the range is empty or the zero point isn't in it.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_quantization as tq
         >>> x = tl_core.tensor([0.12, 0.31, 9.0], requires_grad=True)
         >>> y = tq.fake_quantize_per_tensor_affine(x, 0.1, 0, 0, 15)
@@ -76,21 +71,16 @@ def fake_quantize_per_channel_affine(
 ) -> Tensor:
     """As `fake_quantize_per_tensor_affine`, with a scale and a zero point for each slice along an axis.
 
-    Parameters:
-        input : Tensor
-            Of floating numbers.
-        scale, zero_point : Tensor, shape (input.shape[axis],)
-            Zero points are of int32, or floating.
-        axis : int
-            Which axis of the input.
-        quant_min, quant_max : int
-            The range of the integers.
+    Args:
+        input (Tensor): Of floating numbers.
+        scale, zero_point (Tensor, shape (input.shape[axis],)): Zero points are of int32, or floating.
+        axis (int): Which axis of the input.
+        quant_min, quant_max (int): The range of the integers.
 
     Raises:
-        RuntimeError
-            If there aren't as many scales as slices, or a zero point isn't in the range.
+        RuntimeError: If there aren't as many scales as slices, or a zero point isn't in the range.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_quantization as tq
         >>> x = tl_core.tensor([[0.12, 0.31], [0.12, 0.31]])
         >>> scales, zeros = tl_core.tensor([0.1, 0.5]), tl_core.zeros(2, dtype=tl_core.int32)

@@ -105,19 +105,15 @@ class FakeQuantizeBase(ABC, Module):
 class FakeQuantize(FakeQuantizeBase):
     """Watches numbers with an observer, and rounds them by its scale and zero point.
 
-    Parameters:
-        observer : class or its `with_args`
-            What watches the numbers; made with the other arguments.
-        quant_min, quant_max : int, optional
-            The range of the integers; the observer's if left out.
-        is_dynamic : bool
-            Whether the observer forgets what it has seen before each call.
+    Args:
+        observer (class or its `with_args`): What watches the numbers; made with the other arguments.
+        quant_min, quant_max (int, optional): The range of the integers; the observer's if left out.
+        is_dynamic (bool): Whether the observer forgets what it has seen before each call.
 
     Raises:
-        ValueError
-            If the range isn't within that of the observer's type.
+        ValueError: If the range isn't within that of the observer's type.
 
-    Examples:
+    Example:
         >>> x = tl_core.tensor([0.0, 0.1001, 2.55])
         >>> FakeQuantize()(x)
         tensor([0.0000, 0.1000, 2.5500])
@@ -202,9 +198,8 @@ class FakeQuantize(FakeQuantizeBase):
 class FixedQParamsFakeQuantize(FakeQuantize):
     """Rounds numbers by a scale and a zero point that are known beforehand.
 
-    Parameters:
-        observer : `FixedQParamsObserver.with_args(...)`
-            Says them.
+    Args:
+        observer (`FixedQParamsObserver.with_args(...)`): Says them.
     """
 
     def __init__(self, observer: Any) -> None:
@@ -224,17 +219,13 @@ class FixedQParamsFakeQuantize(FakeQuantize):
 class FusedMovingAvgObsFakeQuantize(FakeQuantize):
     """`FakeQuantize` with a moving average, under the name of the reference's fused kernel; both switches start on.
 
-    Parameters:
-        observer : MovingAverageMinMaxObserver or MovingAveragePerChannelMinMaxObserver
-            What watches the numbers.
-        quant_min, quant_max : int
-            The range of the integers.
-        is_dynamic : bool
-            Whether the observer forgets what it has seen before each call.
+    Args:
+        observer (MovingAverageMinMaxObserver or MovingAveragePerChannelMinMaxObserver): What watches the numbers.
+        quant_min, quant_max (int): The range of the integers.
+        is_dynamic (bool): Whether the observer forgets what it has seen before each call.
 
     Raises:
-        TypeError
-            If the observer keeps no moving average.
+        TypeError: If the observer keeps no moving average.
     """
 
     def __init__(

@@ -30,21 +30,17 @@ EPS = 2.0**-23
 def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any) -> Any:
     """Numbers as integers: `clamp(round(input / scale) + zero_point)`, halves rounded to even.
 
-    Parameters:
-        input : Tensor or list of Tensor
-            Of floating numbers. A list takes lists, or tensors, of scales and zero points.
-        scale : float or Tensor
-            Above 0.
-        zero_point : int or Tensor
-            The integer that stands for 0.
-        dtype : quantized dtype
-            `quint8`, `qint8` or `qint32`.
+    Args:
+        input (Tensor or list of Tensor): Of floating numbers. A list takes lists, or tensors, of scales and zero
+            points.
+        scale (float or Tensor): Above 0.
+        zero_point (int or Tensor): The integer that stands for 0.
+        dtype (quantized dtype): `quint8`, `qint8` or `qint32`.
 
     Raises:
-        RuntimeError
-            If the input isn't float32, or the zero point isn't one of the type's integers.
+        RuntimeError: If the input isn't float32, or the zero point isn't one of the type's integers.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_quantization as tq
         >>> tq.quantize_per_tensor(tl_core.tensor([0.1, 0.26, 9.0]), 0.1, 0, tq.qint8).int_repr()
         tensor([ 1,  3, 90], dtype=torch.int8)
@@ -77,21 +73,17 @@ def quantize_per_channel(
 ) -> QuantizedTensor:
     """Numbers as integers, with a scale and a zero point for each slice along an axis.
 
-    Parameters:
-        input : Tensor
-            Of floating numbers.
-        scales, zero_points : Tensor, shape (input.shape[axis],)
-            Zero points are integers; floating ones give `per_channel_affine_float_qparams`.
-        axis : int
-            The axis of the channels.
-        dtype : quantized dtype
-            `quint8`, `qint8` or `qint32`.
+    Args:
+        input (Tensor): Of floating numbers.
+        scales, zero_points (Tensor, shape (input.shape[axis],)): Zero points are integers; floating ones give
+            `per_channel_affine_float_qparams`.
+        axis (int): The axis of the channels.
+        dtype (quantized dtype): `quint8`, `qint8` or `qint32`.
 
     Raises:
-        RuntimeError
-            If there aren't as many scales and zero points as channels.
+        RuntimeError: If there aren't as many scales and zero points as channels.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_quantization as tq
         >>> x = tl_core.tensor([[1.0, 2.0], [1.0, 2.0]])
         >>> tq.quantize_per_channel(x, tl_core.tensor([1.0, 0.5]), tl_core.zeros(2), 0, tq.qint8).int_repr()
@@ -127,13 +119,10 @@ def choose_qparams(
 ) -> tuple[float, int]:
     """The scale and the zero point with which the type's integers cover [low, high] and 0.
 
-    Parameters:
-        low, high : float
-            The smallest and the largest number.
-        dtype : quantized dtype
-            Of 8 bits.
-        reduce_range : bool
-            Whether one bit is left unused.
+    Args:
+        low, high (float): The smallest and the largest number.
+        dtype (quantized dtype): Of 8 bits.
+        reduce_range (bool): Whether one bit is left unused.
 
     >>> choose_qparams(0.0, 255.0, quantized_dtype(tl_core.uint8))
     (1.0, 0)
@@ -149,7 +138,7 @@ def choose_qparams(
 def quantize_per_tensor_dynamic(input: Tensor, dtype: Any, reduce_range: bool) -> QuantizedTensor:
     """Numbers as integers, with the scale and the zero point that their smallest and largest ask for.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_quantization as tq
         >>> tq.quantize_per_tensor_dynamic(tl_core.tensor([0.0, 255.0]), tq.quint8, False).q_scale()
         1.0
@@ -162,7 +151,7 @@ def quantize_per_tensor_dynamic(input: Tensor, dtype: Any, reduce_range: bool) -
 def dequantize(tensor: Any) -> Any:
     """The numbers that integers stand for, as float32; of a list, those of each tensor.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_quantization as tq
         >>> tq.dequantize(tq.quantize_per_tensor(tl_core.tensor([1.1]), 0.5, 0, tq.qint8))
         tensor([1.])
@@ -208,17 +197,12 @@ def quantized_batch_norm(
 ) -> QuantizedTensor:
     """Batch normalization in evaluation; the result has the scale and the zero point given.
 
-    Parameters:
-        input : QuantizedTensor, shape (batch, channels, ...)
-            With one scale.
-        weight, bias : Tensor, shape (channels,), optional
-            A factor and a shift of each channel.
-        mean, var : Tensor, shape (channels,)
-            Of each channel.
-        eps : float
-            Added to the variance.
-        output_scale, output_zero_point : float, int
-            Of the result.
+    Args:
+        input (QuantizedTensor, shape (batch, channels, ...)): With one scale.
+        weight, bias (Tensor, shape (channels,), optional): A factor and a shift of each channel.
+        mean, var (Tensor, shape (channels,)): Of each channel.
+        eps (float): Added to the variance.
+        output_scale, output_zero_point (float, int): Of the result.
     """
     x = tl_core.batch_norm(input.dequantize(), weight, bias, mean, var, False, 0.0, eps, False)
     return operators.quantized(

@@ -20,8 +20,7 @@ def fuse_known_modules(
     The hooks before the first and after the last layer go to the fused one.
 
     Raises:
-        AssertionError
-            If layers of these classes can't be fused.
+        AssertionError: If layers of these classes can't be fused.
     """
     fuse = get_fuser_method(tuple(type(m) for m in mod_list), additional_fuser_method_mapping)
     before, after = mod_list[0]._forward_pre_hooks, mod_list[-1]._forward_hooks
@@ -64,23 +63,18 @@ def fuse_modules(
 
     Known are a convolution or a linear layer with a normalization, a ReLU, or both, and a normalization with a ReLU.
 
-    Parameters:
-        model : Module
-            In evaluation.
-        modules_to_fuse : list of str, or list of such lists
-            The names of the layers of a group, or of several.
-        inplace : bool
-            Whether the model itself is changed.
-        fuser_func : callable
-            Makes the new layers of a group.
-        fuse_custom_config_dict : dict, optional
-            `additional_fuser_method_mapping`: functions by classes, for groups that aren't known.
+    Args:
+        model (Module): In evaluation.
+        modules_to_fuse (list of str, or list of such lists): The names of the layers of a group, or of several.
+        inplace (bool): Whether the model itself is changed.
+        fuser_func (callable): Makes the new layers of a group.
+        fuse_custom_config_dict (dict, optional): `additional_fuser_method_mapping`: functions by classes, for
+            groups that aren't known.
 
     Raises:
-        AssertionError
-            If a group is not known, or in training.
+        AssertionError: If a group is not known, or in training.
 
-    Examples:
+    Example:
         >>> import tl_nn as nn
         >>> model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU()).eval()
         >>> [type(layer).__name__ for layer in fuse_modules(model, ["0", "1", "2"])]

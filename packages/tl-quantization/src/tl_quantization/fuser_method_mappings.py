@@ -48,8 +48,7 @@ def fuse_conv_bn(is_qat: bool, conv: Any, bn: Any) -> Any:
     """A convolution and a batch normalization as one convolution, or, to be trained, as a fused layer.
 
     Raises:
-        AssertionError
-            If one is in training and the other is not, or they don't fit.
+        AssertionError: If one is in training and the other is not, or they don't fit.
 
     >>> import tl_nn as nn
     >>> type(fuse_conv_bn(False, nn.Conv2d(1, 2, 3).eval(), nn.BatchNorm2d(2).eval())).__name__
@@ -64,8 +63,7 @@ def fuse_conv_bn_relu(is_qat: bool, conv: Any, bn: Any, relu: Any) -> Any:
     """A convolution, a batch normalization and a ReLU as one layer.
 
     Raises:
-        AssertionError
-            If they are of different modes, or don't fit.
+        AssertionError: If they are of different modes, or don't fit.
     """
     _check_modes(is_qat, conv, bn, relu)
     _check_norm(conv, bn)
@@ -121,8 +119,7 @@ def get_fuser_method(op_list: Any, additional_fuser_method_mapping: dict[Any, An
     """The function that fuses layers of these classes: called with `is_qat` and the layers.
 
     Raises:
-        AssertionError
-            If there is none.
+        AssertionError: If there is none.
     """
     method = (_METHODS | (additional_fuser_method_mapping or {})).get(tuple(op_list))
     if method is None:

@@ -92,13 +92,11 @@ class _Partial:
 class ObserverBase(ABC, Module):
     """What observers share: a class may be given to a QConfig with some arguments fixed.
 
-    Parameters:
-        dtype : dtype
-            The type that the numbers are to be quantized to.
-        is_dynamic : bool
-            Whether they will be quantized anew at each call.
+    Args:
+        dtype (dtype): The type that the numbers are to be quantized to.
+        is_dynamic (bool): Whether they will be quantized anew at each call.
 
-    Examples:
+    Example:
         >>> make = MinMaxObserver.with_args(dtype=qint8, qscheme=per_tensor_symmetric)
         >>> make().dtype
         torch.qint8
@@ -131,21 +129,14 @@ class ObserverBase(ABC, Module):
 class UniformQuantizationObserverBase(ObserverBase):
     """What observers share that end in a smallest and a largest number.
 
-    Parameters:
-        dtype : quantized dtype or integer dtype
-            The type that the numbers are to be quantized to.
-        qscheme : QScheme
-            Whether the zero point is in the middle, and whether each channel has a scale.
-        reduce_range : bool
-            Whether one bit is left unused, for kernels whose sums of products would overflow.
-        quant_min, quant_max : int, optional
-            The range of the integers; that of the type if left out.
-        factory_kwargs : dict, optional
-            `device` and `dtype` of the buffers.
-        eps : float
-            The smallest scale.
-        is_dynamic : bool
-            Whether numbers will be quantized anew at each call.
+    Args:
+        dtype (quantized dtype or integer dtype): The type that the numbers are to be quantized to.
+        qscheme (QScheme): Whether the zero point is in the middle, and whether each channel has a scale.
+        reduce_range (bool): Whether one bit is left unused, for kernels whose sums of products would overflow.
+        quant_min, quant_max (int, optional): The range of the integers; that of the type if left out.
+        factory_kwargs (dict, optional): `device` and `dtype` of the buffers.
+        eps (float): The smallest scale.
+        is_dynamic (bool): Whether numbers will be quantized anew at each call.
     """
 
     eps: Tensor
@@ -213,10 +204,9 @@ class MinMaxObserver(UniformQuantizationObserverBase):
     See `UniformQuantizationObserverBase` for the parameters.
 
     Raises:
-        NotImplementedError
-            If the scheme has a scale for each channel.
+        NotImplementedError: If the scheme has a scale for each channel.
 
-    Examples:
+    Example:
         >>> observer = MinMaxObserver()
         >>> _ = observer(tl_core.tensor([-1.0, 4.1]))
         >>> observer.calculate_qparams()
@@ -274,9 +264,8 @@ class MinMaxObserver(UniformQuantizationObserverBase):
 class MovingAverageMinMaxObserver(MinMaxObserver):
     """Moving means of the smallest and of the largest number of each batch.
 
-    Parameters:
-        averaging_constant : float
-            How much a new batch counts.
+    Args:
+        averaging_constant (float): How much a new batch counts.
 
     See `UniformQuantizationObserverBase` for the others.
     """
@@ -315,13 +304,12 @@ def _follow(observer: Any, low: Tensor, high: Tensor) -> None:
 class PerChannelMinMaxObserver(MinMaxObserver):
     """The smallest and the largest number of each slice along an axis.
 
-    Parameters:
-        ch_axis : int
-            The axis of the channels.
+    Args:
+        ch_axis (int): The axis of the channels.
 
     See `UniformQuantizationObserverBase` for the others.
 
-    Examples:
+    Example:
         >>> observer = PerChannelMinMaxObserver(dtype=qint8, qscheme=per_channel_symmetric)
         >>> _ = observer(tl_core.tensor([[-1.0, 1.275], [0.0, 2.55]]))
         >>> observer.calculate_qparams()
@@ -374,11 +362,9 @@ class PerChannelMinMaxObserver(MinMaxObserver):
 class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
     """Moving means of the smallest and of the largest number of each slice along an axis.
 
-    Parameters:
-        averaging_constant : float
-            How much a new batch counts.
-        ch_axis : int
-            The axis of the channels.
+    Args:
+        averaging_constant (float): How much a new batch counts.
+        ch_axis (int): The axis of the channels.
 
     See `UniformQuantizationObserverBase` for the others.
     """
@@ -412,9 +398,8 @@ class HistogramObserver(UniformQuantizationObserverBase):
     The range is searched from both ends inwards, whichever side costs less, as in the reference (its origin is Caffe2's
     norm minimization). A histogram that a batch does not fit into is spread over the wider range first.
 
-    Parameters:
-        bins : int
-            The bins of the histogram.
+    Args:
+        bins (int): The bins of the histogram.
 
     See `UniformQuantizationObserverBase` for the others.
     """
@@ -540,13 +525,10 @@ def _cubed(begin: Tensor, end: Tensor) -> Tensor:
 class FixedQParamsObserver(ObserverBase):
     """A scale and a zero point that are known beforehand.
 
-    Parameters:
-        scale : float
-            The scale.
-        zero_point : int
-            The zero point.
-        dtype, qscheme, quant_min, quant_max, is_dynamic
-            As of `UniformQuantizationObserverBase`.
+    Args:
+        scale (float): The scale.
+        zero_point (int): The zero point.
+        dtype, qscheme, quant_min, quant_max, is_dynamic: As of `UniformQuantizationObserverBase`.
     """
 
     scale: Tensor
@@ -580,13 +562,10 @@ class FixedQParamsObserver(ObserverBase):
 class PlaceholderObserver(ObserverBase):
     """Only says which type is wanted: for numbers that are converted, or quantized at each call.
 
-    Parameters:
-        dtype : dtype
-            The type that is wanted.
-        custom_op_name : str
-            A name for programs that look for it.
-        compute_dtype, quant_min, quant_max, qscheme, eps, is_dynamic
-            Kept for whoever quantizes at each call.
+    Args:
+        dtype (dtype): The type that is wanted.
+        custom_op_name (str): A name for programs that look for it.
+        compute_dtype, quant_min, quant_max, qscheme, eps, is_dynamic: Kept for whoever quantizes at each call.
     """
 
     def __init__(
@@ -627,9 +606,8 @@ class PlaceholderObserver(ObserverBase):
 class RecordingObserver(ObserverBase):
     """Keeps every tensor that passes, in `tensor_val`, for those who look for an error.
 
-    Parameters:
-        dtype : dtype
-            Of the numbers, once quantized.
+    Args:
+        dtype (dtype): Of the numbers, once quantized.
     """
 
     def __init__(self, dtype: Any = quint8) -> None:
@@ -653,11 +631,9 @@ class RecordingObserver(ObserverBase):
 class NoopObserver(ObserverBase):
     """Watches nothing; only says which type is wanted, such as float16.
 
-    Parameters:
-        dtype : dtype
-            The type that is wanted.
-        custom_op_name : str
-            A name for programs that look for it.
+    Args:
+        dtype (dtype): The type that is wanted.
+        custom_op_name (str): A name for programs that look for it.
     """
 
     def __init__(self, dtype: Any = tl_core.float16, custom_op_name: str = "") -> None:
@@ -701,8 +677,7 @@ def load_observer_state_dict(mod: Module, obs_dict: dict[str, Any]) -> None:
     """Gives a module's observers the state that `get_observer_state_dict` took from an equal one.
 
     Raises:
-        ValueError
-            If names of the state fit no observer, or observers find no state.
+        ValueError: If names of the state fit no observer, or observers find no state.
     """
     own = {name for name in mod.state_dict() if "observer" in name or "activation_post_process" in name}
     if own != set(obs_dict):

@@ -75,15 +75,13 @@ class _Pair(NamedTuple):
 class QConfig(_Pair):
     """What makes the observers of a module: of its result, and of its weight.
 
-    Parameters:
-        activation, weight : class, or its `with_args`
-            Called without arguments for each module.
+    Args:
+        activation, weight (class, or its `with_args`): Called without arguments for each module.
 
     Raises:
-        ValueError
-            If a module is given instead of what makes one.
+        ValueError: If a module is given instead of what makes one.
 
-    Examples:
+    Example:
         >>> from tl_quantization.observer import MinMaxObserver, default_weight_observer
         >>> QConfig(MinMaxObserver.with_args(dtype=quint8), default_weight_observer).activation().dtype
         torch.quint8
@@ -207,15 +205,12 @@ def _of(table: dict[str, Any], backend: str) -> QConfig:
 def get_default_qconfig(backend: str = "x86", version: int = 0) -> QConfig:
     """The configuration for calibration that suits a backend's kernels.
 
-    Parameters:
-        backend : str
-            "x86", "fbgemm", "qnnpack" or "onednn".
-        version : int
-            0.
+    Args:
+        backend (str): "x86", "fbgemm", "qnnpack" or "onednn".
+        version (int): 0.
 
     Raises:
-        AssertionError
-            If there is no such backend or version.
+        AssertionError: If there is no such backend or version.
     """
     if version != 0:
         raise AssertionError(f"version must be 0, but got {version}")
@@ -225,15 +220,12 @@ def get_default_qconfig(backend: str = "x86", version: int = 0) -> QConfig:
 def get_default_qat_qconfig(backend: str = "x86", version: int = 1) -> QConfig:
     """The configuration for training that suits a backend's kernels.
 
-    Parameters:
-        backend : str
-            "x86", "fbgemm", "qnnpack" or "onednn".
-        version : int
-            0: `FakeQuantize`; 1: `FusedMovingAvgObsFakeQuantize`.
+    Args:
+        backend (str): "x86", "fbgemm", "qnnpack" or "onednn".
+        version (int): 0: `FakeQuantize`; 1: `FusedMovingAvgObsFakeQuantize`.
 
     Raises:
-        AssertionError
-            If there is no such backend or version.
+        AssertionError: If there is no such backend or version.
     """
     if version not in (0, 1):
         raise AssertionError(f"version must be 0 or 1, but got {version}")

@@ -62,13 +62,11 @@ def propagate_qconfig_(
 ) -> None:
     """Gives each module its `qconfig`: its own, that of its name or its class in a dictionary, or that from above.
 
-    Parameters:
-        module : Module
-            With a `qconfig`, for all of it, or without.
-        qconfig_dict : dict, optional
-            Configurations by name or by class; "" is the name of the module itself.
-        prepare_custom_config_dict : dict, optional
-            `non_traceable_module_name` and `non_traceable_module_class`: modules that are left out.
+    Args:
+        module (Module): With a `qconfig`, for all of it, or without.
+        qconfig_dict (dict, optional): Configurations by name or by class; "" is the name of the module itself.
+        prepare_custom_config_dict (dict, optional): `non_traceable_module_name` and `non_traceable_module_class`:
+            modules that are left out.
     """
     config = prepare_custom_config_dict or {}
     skipped = config.get("non_traceable_module_name", []), tuple(config.get("non_traceable_module_class", []))
@@ -151,19 +149,15 @@ def prepare(
 ) -> Module:
     """A model with observers, to be shown data, and then given to `convert`.
 
-    Parameters:
-        model : Module
-            With a `qconfig`, or with parts that have one.
-        inplace : bool
-            Whether the model itself is changed.
-        allow_list : set of class, optional
-            The layers that are observed; those of the tables if left out.
-        observer_non_leaf_module_list : list of class, optional
-            Layers with parts that are observed as one.
-        prepare_custom_config_dict : dict, optional
-            `float_to_observed_custom_module_class`: classes with `from_float`, by the float class they replace.
+    Args:
+        model (Module): With a `qconfig`, or with parts that have one.
+        inplace (bool): Whether the model itself is changed.
+        allow_list (set of class, optional): The layers that are observed; those of the tables if left out.
+        observer_non_leaf_module_list (list of class, optional): Layers with parts that are observed as one.
+        prepare_custom_config_dict (dict, optional): `float_to_observed_custom_module_class`: classes with
+            `from_float`, by the float class they replace.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn as nn, tl_quantization as tq
         >>> model = nn.Sequential(tq.QuantStub(), nn.Linear(4, 2), tq.DeQuantStub()).eval()
         >>> model.qconfig = tq.get_default_qconfig("fbgemm")
@@ -202,15 +196,12 @@ def swap_module(
 ) -> Any:
     """The layer that takes a module's place, if it has a configuration and its class is in a table; else itself.
 
-    Parameters:
-        mod : Module
-            With a `qconfig`.
-        mapping : dict
-            Classes with `from_float`.
-        custom_module_class_mapping : dict
-            Classes with `from_observed`.
-        use_precomputed_fake_quant : bool
-            Whether weights keep the scales that training has seen, instead of being watched once more.
+    Args:
+        mod (Module): With a `qconfig`.
+        mapping (dict): Classes with `from_float`.
+        custom_module_class_mapping (dict): Classes with `from_observed`.
+        use_precomputed_fake_quant (bool): Whether weights keep the scales that training has seen, instead of
+            being watched once more.
     """
     if getattr(mod, "qconfig", None) is None:
         return mod
@@ -264,25 +255,18 @@ def convert(
 ) -> Module:
     """The quantized model for one that has been observed, or trained with rounding.
 
-    Parameters:
-        module : Module
-            From `prepare` or `prepare_qat`, in evaluation.
-        mapping : dict, optional
-            Classes with `from_float`, by the class they replace.
-        inplace : bool
-            Whether the module itself is changed.
-        remove_qconfig : bool
-            Whether configurations and observers are taken away.
-        is_reference : bool
-            False: layers that keep float weights are not there.
-        convert_custom_config_dict : dict, optional
-            `observed_to_quantized_custom_module_class`: classes with `from_observed`.
-        use_precomputed_fake_quant : bool
-            Handed on to `from_float`.
+    Args:
+        module (Module): From `prepare` or `prepare_qat`, in evaluation.
+        mapping (dict, optional): Classes with `from_float`, by the class they replace.
+        inplace (bool): Whether the module itself is changed.
+        remove_qconfig (bool): Whether configurations and observers are taken away.
+        is_reference (bool): False: layers that keep float weights are not there.
+        convert_custom_config_dict (dict, optional): `observed_to_quantized_custom_module_class`: classes with
+            `from_observed`.
+        use_precomputed_fake_quant (bool): Handed on to `from_float`.
 
     Raises:
-        NotImplementedError
-            If `is_reference` is given.
+        NotImplementedError: If `is_reference` is given.
     """
     if is_reference:
         raise NotImplementedError("is_reference: layers that keep float weights are not there")
@@ -319,15 +303,11 @@ def quantize(
 ) -> Module:
     """Prepares a model, shows it data, and converts it.
 
-    Parameters:
-        model : Module
-            With a `qconfig`, or with parts that have one.
-        run_fn : callable
-            Called with the prepared model and `run_args`.
-        run_args : tuple
-            For `run_fn`.
-        mapping, inplace
-            As of `convert`.
+    Args:
+        model (Module): With a `qconfig`, or with parts that have one.
+        run_fn (callable): Called with the prepared model and `run_args`.
+        run_args (tuple): For `run_fn`.
+        mapping, inplace: As of `convert`.
     """
     table = get_default_static_quant_module_mappings() if mapping is None else mapping
     model = model if inplace else deepcopy(model)
@@ -362,22 +342,17 @@ def quantize_dynamic(
 ) -> Module:
     """A model whose weights are integers, and whose numbers are quantized at each call: it needs no data.
 
-    Parameters:
-        model : Module
-            Of floating numbers.
-        qconfig_spec : dict or set, optional
-            Configurations by class or name, or the classes and names that are quantized; if left out, linear and
-            recurrent layers.
-        dtype : dtype
-            `qint8`; float16 halves the weights; `quint8` is for embeddings.
-        mapping, inplace
-            As of `convert`.
+    Args:
+        model (Module): Of floating numbers.
+        qconfig_spec (dict or set, optional): Configurations by class or name, or the classes and names that are
+            quantized; if left out, linear and recurrent layers.
+        dtype (dtype): `qint8`; float16 halves the weights; `quint8` is for embeddings.
+        mapping, inplace: As of `convert`.
 
     Raises:
-        ValueError
-            If there is no configuration for that type.
+        ValueError: If there is no configuration for that type.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn as nn, tl_quantization as tq
         >>> model = tq.quantize_dynamic(nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2)))
         >>> model(tl_core.rand(3, 4)).shape
@@ -401,19 +376,15 @@ def quantize_dynamic(
 def prepare_qat(model: Module, mapping: dict[Any, Any] | None = None, inplace: bool = False) -> Module:
     """A model that rounds weights and results as it will when quantized, to be trained, and then given to `convert`.
 
-    Parameters:
-        model : Module
-            In training, with a `qconfig` such as `get_default_qat_qconfig()`.
-        mapping : dict, optional
-            Classes with `from_float`, by the class they replace.
-        inplace : bool
-            Whether the model itself is changed.
+    Args:
+        model (Module): In training, with a `qconfig` such as `get_default_qat_qconfig()`.
+        mapping (dict, optional): Classes with `from_float`, by the class they replace.
+        inplace (bool): Whether the model itself is changed.
 
     Raises:
-        AssertionError
-            If the model is in evaluation.
+        AssertionError: If the model is in evaluation.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn as nn, tl_quantization as tq
         >>> model = nn.Sequential(tq.QuantStub(), nn.Linear(4, 2), tq.DeQuantStub())
         >>> model.qconfig = tq.get_default_qat_qconfig("fbgemm")
@@ -435,15 +406,11 @@ def prepare_qat(model: Module, mapping: dict[Any, Any] | None = None, inplace: b
 def quantize_qat(model: Module, run_fn: Callable[..., Any], run_args: Any, inplace: bool = False) -> Module:
     """Prepares a model for training with rounding, trains it, and converts it.
 
-    Parameters:
-        model : Module
-            With a `qconfig`, or with parts that have one.
-        run_fn : callable
-            Called with the prepared model and `run_args`: trains it.
-        run_args : tuple
-            For `run_fn`.
-        inplace : bool
-            Whether the model itself is changed.
+    Args:
+        model (Module): With a `qconfig`, or with parts that have one.
+        run_fn (callable): Called with the prepared model and `run_args`: trains it.
+        run_args (tuple): For `run_fn`.
+        inplace (bool): Whether the model itself is changed.
     """
     model = model if inplace else deepcopy(model)
     model.train()

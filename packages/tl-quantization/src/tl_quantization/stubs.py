@@ -12,9 +12,8 @@ __all__ = ["DeQuantStub", "QuantStub", "QuantWrapper"]
 class QuantStub(Module):
     """Watches what passes; `convert` makes it a `Quantize`.
 
-    Parameters:
-        qconfig : QConfig, optional
-            The observers; the configuration of the module above if left out.
+    Args:
+        qconfig (QConfig, optional): The observers; the configuration of the module above if left out.
     """
 
     def __init__(self, qconfig: Any = None) -> None:
@@ -30,9 +29,8 @@ class QuantStub(Module):
 class DeQuantStub(Module):
     """Lets tensors pass; `convert` makes it a `DeQuantize`.
 
-    Parameters:
-        qconfig : QConfig, optional
-            The configuration; that of the module above if left out.
+    Args:
+        qconfig (QConfig, optional): The configuration; that of the module above if left out.
     """
 
     def __init__(self, qconfig: Any = None) -> None:
@@ -48,9 +46,8 @@ class DeQuantStub(Module):
 class QuantWrapper(Module):
     """A module between a `QuantStub` and a `DeQuantStub`.
 
-    Parameters:
-        module : Module
-            What is wrapped; its `qconfig`, if it has one, is that of the stubs.
+    Args:
+        module (Module): What is wrapped; its `qconfig`, if it has one, is that of the stubs.
     """
 
     def __init__(self, module: Module) -> None:

@@ -138,8 +138,7 @@ def made_of(integers: Tensor, quantizer: Quantizer) -> QuantizedTensor:
     """A quantized tensor on the memory of its integers.
 
     Raises:
-        TypeError
-            If the integers do not have the type that the quantizer's elements are kept in.
+        TypeError: If the integers do not have the type that the quantizer's elements are kept in.
 
     >>> q = made_of(tl_core.tensor([3], dtype=tl_core.int8), PerTensor(0.5, 1, qint8))
     >>> q.dequantize()

@@ -46,17 +46,14 @@ for _name in _SWITCHES.values():
 def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[None]:
     """Within this context, attention on a device that has several ways of computing it uses only these.
 
-    Parameters:
-        backends : SDPBackend or list of them
-            The ways allowed.
-        set_priority : bool
-            Whether they are tried in the order given; on the CPU there is one way.
+    Args:
+        backends (SDPBackend or list of them): The ways allowed.
+        set_priority (bool): Whether they are tried in the order given; on the CPU there is one way.
 
     Raises:
-        AssertionError
-            If it is neither a way nor a list of them.
+        AssertionError: If it is neither a way nor a list of them.
 
-    Examples:
+    Example:
         >>> from tl_nn.attention import SDPBackend, sdpa_kernel
         >>> with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION]):
         ...     pass

@@ -27,17 +27,14 @@ class CausalVariant(IntEnum):
 class CausalBias(Tensor):
     """A causal mask, to be given to scaled dot product attention as `attn_mask`, and to nothing else.
 
-    Parameters:
-        variant : CausalVariant
-            Which corner the triangle begins in.
-        seq_len_q, seq_len_kv : int
-            The numbers of queries and keys.
+    Args:
+        variant (CausalVariant): Which corner the triangle begins in.
+        seq_len_q, seq_len_kv (int): The numbers of queries and keys.
 
     Raises:
-        NotImplementedError
-            In any other operator.
+        NotImplementedError: In any other operator.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> from tl_nn.attention.bias import causal_lower_right
         >>> causal_lower_right(2, 3)
@@ -97,13 +94,11 @@ def _attend(
 def causal_upper_left(*size: int) -> CausalBias:
     """A causal mask of this size whose triangle begins in the upper left corner.
 
-    Parameters:
-        *size : int
-            The numbers of queries and keys.
+    Args:
+        *size (int): The numbers of queries and keys.
 
     Raises:
-        AssertionError
-            If there aren't two numbers.
+        AssertionError: If there aren't two numbers.
     """
     return _made(CausalVariant.UPPER_LEFT, size)
 

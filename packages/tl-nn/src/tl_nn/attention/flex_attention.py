@@ -48,8 +48,7 @@ def or_masks(*mask_mods: _Mod) -> _Mod:
     """The mask of what any of some masks leaves in.
 
     Raises:
-        RuntimeError
-            If one of them can't be called.
+        RuntimeError: If one of them can't be called.
     """
     _check_callable("or_masks", mask_mods)
 
@@ -66,10 +65,9 @@ def and_masks(*mask_mods: _Mod) -> _Mod:
     """The mask of what all of some masks leave in.
 
     Raises:
-        RuntimeError
-            If one of them can't be called.
+        RuntimeError: If one of them can't be called.
 
-    Examples:
+    Example:
         >>> from tl_nn.attention.flex_attention import and_masks, create_mask
         >>> causal = lambda b, h, q, kv: q >= kv
         >>> near = lambda b, h, q, kv: q - kv <= 1
@@ -107,21 +105,17 @@ def create_mask(
 ) -> Tensor:
     """The elements of a mask that is given as a function.
 
-    Parameters:
-        mod_fn : callable
-            `mod_fn(b, h, q_idx, kv_idx)` gives True for what is seen; or it changes scores,
+    Args:
+        mod_fn (callable): `mod_fn(b, h, q_idx, kv_idx)` gives True for what is seen; or it changes scores,
             `mod_fn(score, b, h, q_idx, kv_idx)`, and gives minus infinity for what isn't.
-        B, H : int, optional
-            The numbers of batches and heads, 1 where the mask is the same for all.
-        Q_LEN, KV_LEN : int
-            The numbers of queries and keys.
-        device : optional
-            Where to put it.
+        B, H (int, optional): The numbers of batches and heads, 1 where the mask is the same for all.
+        Q_LEN, KV_LEN (int): The numbers of queries and keys.
+        device (optional): Where to put it.
 
     Returns:
         Tensor of bool, shape (B, H, Q_LEN, KV_LEN)
 
-    Examples:
+    Example:
         >>> from tl_nn.attention.flex_attention import create_mask
         >>> create_mask(lambda b, h, q, kv: q >= kv, 1, 1, 2, 2)[0, 0]
         tensor([[ True, False],
@@ -152,20 +146,13 @@ class BlockMask:
     Made by `create_block_mask` or `from_kv_blocks`.
 
     Attributes:
-        kv_num_blocks : Tensor of int32, shape (B, H, rows)
-            How many blocks of each row are left in in part.
-        kv_indices : Tensor of int32, shape (B, H, rows, columns)
-            The columns of these blocks, at the beginning.
-        full_kv_num_blocks, full_kv_indices : Tensor, optional
-            The same for blocks that are left in altogether.
-        q_num_blocks, q_indices, full_q_num_blocks, full_q_indices : Tensor, optional
-            The same by columns.
-        BLOCK_SIZE : (int, int)
-            The numbers of queries and keys of a block.
-        seq_lengths : (int, int)
-            The numbers of queries and keys.
-        mask_mod : callable
-            The mask itself.
+        kv_num_blocks (Tensor of int32, shape (B, H, rows)): How many blocks of each row are left in in part.
+        kv_indices (Tensor of int32, shape (B, H, rows, columns)): The columns of these blocks, at the beginning.
+        full_kv_num_blocks, full_kv_indices (Tensor, optional): The same for blocks that are left in altogether.
+        q_num_blocks, q_indices, full_q_num_blocks, full_q_indices (Tensor, optional): The same by columns.
+        BLOCK_SIZE ((int, int)): The numbers of queries and keys of a block.
+        seq_lengths ((int, int)): The numbers of queries and keys.
+        mask_mod (callable): The mask itself.
     """
 
     seq_lengths: tuple[int, int]
@@ -229,17 +216,14 @@ class BlockMask:
     ) -> Self:
         """A mask from its blocks by rows.
 
-        Parameters:
-            kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices, BLOCK_SIZE, mask_mod, seq_lengths
-                See the attributes of `BlockMask`.
-            compute_q_blocks : bool
-                Whether the blocks by columns are found too.
+        Args:
+            kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices, BLOCK_SIZE, mask_mod, seq_lengths: See the
+                attributes of `BlockMask`.
+            compute_q_blocks (bool): Whether the blocks by columns are found too.
 
         Raises:
-            RuntimeError
-                If `kv_indices` has fewer than two dimensions.
-            AssertionError
-                If one of the two tensors of full blocks is missing.
+            RuntimeError: If `kv_indices` has fewer than two dimensions.
+            AssertionError: If one of the two tensors of full blocks is missing.
         """
         if kv_indices.dim() < 2:
             raise RuntimeError("BlockMask must have at least 2 dimensions")
@@ -292,11 +276,9 @@ class BlockMask:
     def to_string(self, grid_size: int | tuple[int, int] = (20, 20), limit: int = 4) -> str:
         """The blocks as a picture: dark where all are left in, light where some are.
 
-        Parameters:
-            grid_size : int or (int, int)
-                The largest numbers of rows and columns of the picture; -1 for all blocks.
-            limit : int
-                The largest number of batches and heads shown.
+        Args:
+            grid_size (int or (int, int)): The largest numbers of rows and columns of the picture; -1 for all blocks.
+            limit (int): The largest number of batches and heads shown.
         """
         dense = self.to_dense()
         pictures = dense.reshape(-1, *dense.shape[-2:])
@@ -403,26 +385,19 @@ def create_block_mask(
 ) -> BlockMask:
     """The blocks of a mask that is given as a function.
 
-    Parameters:
-        mask_mod : callable
-            `mask_mod(b, h, q_idx, kv_idx)` gives True for what is seen. It is called once, with tensors of
-            indices that broadcast against each other.
-        B, H : int, optional
-            The numbers of batches and heads, 1 where the mask is the same for all.
-        Q_LEN, KV_LEN : int
-            The numbers of queries and keys.
-        device : optional
-            Where to put it.
-        BLOCK_SIZE : int or (int, int)
-            The numbers of queries and keys of a block.
-        separate_full_blocks : bool
-            Whether blocks that are left in altogether are listed by themselves.
+    Args:
+        mask_mod (callable): `mask_mod(b, h, q_idx, kv_idx)` gives True for what is seen. It is called once, with
+            tensors of indices that broadcast against each other.
+        B, H (int, optional): The numbers of batches and heads, 1 where the mask is the same for all.
+        Q_LEN, KV_LEN (int): The numbers of queries and keys.
+        device (optional): Where to put it.
+        BLOCK_SIZE (int or (int, int)): The numbers of queries and keys of a block.
+        separate_full_blocks (bool): Whether blocks that are left in altogether are listed by themselves.
 
     Raises:
-        AssertionError
-            If it changes scores instead.
+        AssertionError: If it changes scores instead.
 
-    Examples:
+    Example:
         >>> from tl_nn.attention.flex_attention import create_block_mask
         >>> create_block_mask(lambda b, h, q, kv: q >= kv, 1, 1, 256, 256)
         BlockMask(shape=(1, 1, 256, 256), sparsity=25.00%)
@@ -469,34 +444,24 @@ def flex_attention(
     It is computed operator by operator, with all scores in memory. Functions are called once, with tensors of indices
     that broadcast against each other and against the scores.
 
-    Parameters:
-        query : Tensor, shape (B, Hq, L, E)
-            What asks.
-        key, value : Tensor, shape (B, H, S, E), (B, H, S, Ev)
-            What is asked, and what answers.
-        score_mod : callable, optional
-            `score_mod(score, b, h, q_idx, kv_idx)` gives the scores to take.
-        block_mask : BlockMask, optional
-            What is seen.
-        scale : float, optional
-            The factor of the scores, by default `1 / sqrt(E)`.
-        enable_gqa : bool
-            Whether Hq may be a multiple of H.
-        return_lse : bool
-            Whether the logarithm of each query's sum is returned too, shape (B, Hq, L).
-        kernel_options : dict, optional
-            Accepted for compatibility.
-        return_aux : AuxRequest, optional
-            What else to return.
+    Args:
+        query (Tensor, shape (B, Hq, L, E)): What asks.
+        key, value (Tensor, shape (B, H, S, E), (B, H, S, Ev)): What is asked, and what answers.
+        score_mod (callable, optional): `score_mod(score, b, h, q_idx, kv_idx)` gives the scores to take.
+        block_mask (BlockMask, optional): What is seen.
+        scale (float, optional): The factor of the scores, by default `1 / sqrt(E)`.
+        enable_gqa (bool): Whether Hq may be a multiple of H.
+        return_lse (bool): Whether the logarithm of each query's sum is returned too, shape (B, Hq, L).
+        kernel_options (dict, optional): Accepted for compatibility.
+        return_aux (AuxRequest, optional): What else to return.
 
     Returns:
         Tensor, shape (B, Hq, L, Ev), or it and what was asked for.
 
     Raises:
-        ValueError
-            If shapes don't fit, or types differ.
+        ValueError: If shapes don't fit, or types differ.
 
-    Examples:
+    Example:
         >>> import tl_core
         >>> from tl_nn.attention.flex_attention import flex_attention
         >>> q, k, v = (tl_core.ones(1, 2, 4, 8) for _ in range(3))

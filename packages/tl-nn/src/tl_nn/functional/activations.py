@@ -55,7 +55,7 @@ __all__ = [
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """`max(x, 0)`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.relu(tl_core.tensor([-1.0, 2.0]))
         tensor([0., 2.])
@@ -80,8 +80,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     """`min(max(x, min_val), max_val)`; the gradient is 0 at the two bounds themselves.
 
     Raises:
-        ValueError
-            If `min_val` exceeds `max_val`.
+        ValueError: If `min_val` exceeds `max_val`.
     """
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val, got {min_val} and {max_val}")
@@ -171,8 +170,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """`x` where it is positive, else `alpha * (exp(x / alpha) - 1)`.
 
     Raises:
-        RuntimeError
-            If `alpha` is 0.
+        RuntimeError: If `alpha` is 0.
     """
     return (tl_core.celu_ if inplace else tl_core.celu)(input, alpha)
 
@@ -253,15 +251,12 @@ def tanhshrink(input: Tensor) -> Tensor:
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """`exp(x) / sum(exp(x))` along a dimension.
 
-    Parameters:
-        input : Tensor
-            Of any shape.
-        dim : int
-            The dimension along which the results sum to 1.
-        dtype : dtype, optional
-            What the input is cast to first.
+    Args:
+        input (Tensor): Of any shape.
+        dim (int): The dimension along which the results sum to 1.
+        dtype (dtype, optional): What the input is cast to first.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.softmax(tl_core.zeros(4), dim=0)
         tensor([0.2500, 0.2500, 0.2500, 0.2500])
@@ -298,7 +293,6 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     """`a * sigmoid(b)`, with `a` and `b` the two halves of the input along `dim`.
 
     Raises:
-        RuntimeError
-            If `input` has no dimensions, or an odd size along `dim`.
+        RuntimeError: If `input` has no dimensions, or an odd size along `dim`.
     """
     return nn_functions.glu(input, dim)

@@ -48,51 +48,40 @@ def multi_head_attention_forward(
 ) -> tuple[Tensor, Tensor | None]:
     """Attention of several heads, with the projections into and out of them.
 
-    Parameters:
-        query : Tensor, shape (L, N, E) or (L, E)
-        key, value : Tensor, shape (S, N, E_k), (S, N, E_v), or without N
-        embed_dim_to_check : int
-            E, which must be a multiple of `num_heads`.
-        num_heads : int
-        in_proj_weight : Tensor, shape (3 E, E)
-            The projections of query, key and value, unless `use_separate_proj_weight`.
-        in_proj_bias : Tensor, shape (3 E,), optional
-        bias_k, bias_v : Tensor, shape (1, 1, E), optional
-            One more key and value.
-        add_zero_attn : bool
-            Whether a key and a value of zeros are added.
-        dropout_p : float
-            The probability with which a weight is dropped while `training`.
-        out_proj_weight, out_proj_bias : Tensor
-            The projection of the result.
-        key_padding_mask : Tensor, shape (N, S) or (S,), optional
-            True, or a number that is added, for keys that are to be ignored.
-        need_weights : bool
-            Whether the weights are returned; without, they never stand in memory.
-        attn_mask : Tensor, shape (L, S) or (N * num_heads, L, S), optional
-            True, or a number that is added, where a query must not look.
-        q_proj_weight, k_proj_weight, v_proj_weight : Tensor, optional
-            With `use_separate_proj_weight`.
-        static_k, static_v : Tensor, shape (N * num_heads, S, E / num_heads), optional
-            Take the place of the projected keys and values.
-        average_attn_weights : bool
-            Whether the weights are averaged over the heads.
-        is_causal : bool
-            That `attn_mask` is a causal one.
+    Args:
+        query (Tensor, shape (L, N, E) or (L, E)): What is asked for: L targets.
+        key, value (Tensor, shape (S, N, E_k), (S, N, E_v), or without N): What is looked up: S sources, and what they give.
+        embed_dim_to_check (int): E, which must be a multiple of `num_heads`.
+        num_heads (int): The number of heads, which divides E.
+        in_proj_weight (Tensor, shape (3 E, E)): The projections of query, key and value, unless
+            `use_separate_proj_weight`.
+        in_proj_bias (Tensor, shape (3 E,), optional): The biases of query, key and value, one after the other.
+        bias_k, bias_v (Tensor, shape (1, 1, E), optional): One more key and value.
+        add_zero_attn (bool): Whether a key and a value of zeros are added.
+        dropout_p (float): The probability with which a weight is dropped while `training`.
+        out_proj_weight, out_proj_bias (Tensor): The projection of the result.
+        key_padding_mask (Tensor, shape (N, S) or (S,), optional): True, or a number that is added, for keys that
+            are to be ignored.
+        need_weights (bool): Whether the weights are returned; without, they never stand in memory.
+        attn_mask (Tensor, shape (L, S) or (N * num_heads, L, S), optional): True, or a number that is added,
+            where a query must not look.
+        q_proj_weight, k_proj_weight, v_proj_weight (Tensor, optional): With `use_separate_proj_weight`.
+        static_k, static_v (Tensor, shape (N * num_heads, S, E / num_heads), optional): Take the place of the
+            projected keys and values.
+        average_attn_weights (bool): Whether the weights are averaged over the heads.
+        is_causal (bool): That `attn_mask` is a causal one.
 
     Returns:
         Tensor of query's shape, and the weights, shape (N, L, S) or (N, num_heads, L, S), or None
 
     Raises:
-        AssertionError
-            If shapes don't fit the number of dimensions, heads or features.
-        RuntimeError
-            If a mask has another shape, or `is_causal` is given without a mask.
+        AssertionError: If shapes don't fit the number of dimensions, heads or features.
+        RuntimeError: If a mask has another shape, or `is_causal` is given without a mask.
 
     References:
         Vaswani et al., Attention Is All You Need, 2017.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> x, w = tl_core.ones(3, 1, 2), tl_core.ones(6, 2)
         >>> f = tl_nn.functional.multi_head_attention_forward

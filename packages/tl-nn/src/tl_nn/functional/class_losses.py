@@ -26,29 +26,22 @@ def nll_loss(
 ) -> Tensor:
     """The negative log-likelihood of the target classes.
 
-    Parameters:
-        input : Tensor, shape (C,), (N, C) or (N, C, d1, ...)
-            Log-probabilities of the classes.
-        target : Tensor, shape (), (N,) or (N, d1, ...)
-            The class of each sample, from 0 to C - 1, as int64 or uint8.
-        weight : Tensor, shape (C,), optional
-            A factor for each class.
-        size_average, reduce : bool, optional
-            Older spellings of `reduction`.
-        ignore_index : int
-            Targets of this value count for nothing.
-        reduction : str
-            "none" for a loss of each sample, "mean" for their mean weighted by `weight`, "sum" for their sum.
+    Args:
+        input (Tensor, shape (C,), (N, C) or (N, C, d1, ...)): Log-probabilities of the classes.
+        target (Tensor, shape (), (N,) or (N, d1, ...)): The class of each sample, from 0 to C - 1, as int64 or
+            uint8.
+        weight (Tensor, shape (C,), optional): A factor for each class.
+        size_average, reduce (bool, optional): Older spellings of `reduction`.
+        ignore_index (int): Targets of this value count for nothing.
+        reduction (str): "none" for a loss of each sample, "mean" for their mean weighted by `weight`, "sum" for
+            their sum.
 
     Raises:
-        ValueError
-            If input and target differ in the number of samples, or `reduction` is another name.
-        RuntimeError
-            If shapes or types don't fit otherwise.
-        IndexError
-            If a target isn't a class.
+        ValueError: If input and target differ in the number of samples, or `reduction` is another name.
+        RuntimeError: If shapes or types don't fit otherwise.
+        IndexError: If a target isn't a class.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> scores = tl_core.tensor([[-0.5, -1.0], [-2.0, -0.25]])
         >>> tl_nn.functional.nll_loss(scores, tl_core.tensor([1, 1]))
@@ -74,32 +67,22 @@ def cross_entropy(
 ) -> Tensor:
     """The cross entropy between unnormalised scores and classes or probabilities.
 
-    Parameters:
-        input : Tensor, shape (C,), (N, C) or (N, C, d1, ...)
-            Scores of the classes.
-        target : Tensor
-            Either the class of each sample, as in `nll_loss`, or, with the shape of `input` and a
+    Args:
+        input (Tensor, shape (C,), (N, C) or (N, C, d1, ...)): Scores of the classes.
+        target (Tensor): Either the class of each sample, as in `nll_loss`, or, with the shape of `input` and a
             floating-point type, the probabilities of all classes.
-        weight : Tensor, shape (C,), optional
-            A factor for each class.
-        size_average, reduce : bool, optional
-            Older spellings of `reduction`.
-        ignore_index : int
-            Targets of this value count for nothing; only for classes.
-        reduction : str
-            "none" for a loss of each sample, "mean" for their mean, "sum" for their sum.
-        label_smoothing : float
-            From 0 to 1: how much of each target is spread evenly over all classes.
+        weight (Tensor, shape (C,), optional): A factor for each class.
+        size_average, reduce (bool, optional): Older spellings of `reduction`.
+        ignore_index (int): Targets of this value count for nothing; only for classes.
+        reduction (str): "none" for a loss of each sample, "mean" for their mean, "sum" for their sum.
+        label_smoothing (float): From 0 to 1: how much of each target is spread evenly over all classes.
 
     Raises:
-        ValueError
-            If input and target differ in the number of samples, or `reduction` is another name.
-        RuntimeError
-            If shapes or types don't fit otherwise, or `label_smoothing` isn't from 0 to 1.
-        IndexError
-            If a target isn't a class.
+        ValueError: If input and target differ in the number of samples, or `reduction` is another name.
+        RuntimeError: If shapes or types don't fit otherwise, or `label_smoothing` isn't from 0 to 1.
+        IndexError: If a target isn't a class.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.cross_entropy(tl_core.zeros(3, 2), tl_core.tensor([0, 1, 1]))
         tensor(0.6931)

@@ -58,27 +58,20 @@ def unfold(
 ) -> Tensor:
     """The sliding blocks of images as columns.
 
-    Parameters:
-        input : Tensor, shape (N, C, H, W) or (C, H, W)
-            Floating-point, complex or bool.
-        kernel_size : int or (int, int)
-            A block's height and width.
-        dilation : int or (int, int)
-            The distance between a block's elements.
-        padding : int or (int, int)
-            Zeros around the image.
-        stride : int or (int, int)
-            The distance between blocks.
+    Args:
+        input (Tensor, shape (N, C, H, W) or (C, H, W)): Floating-point, complex or bool.
+        kernel_size (int or (int, int)): A block's height and width.
+        dilation (int or (int, int)): The distance between a block's elements.
+        padding (int or (int, int)): Zeros around the image.
+        stride (int or (int, int)): The distance between blocks.
 
     Returns:
-        Tensor, shape (N, C * block, L)
-            A column for each of the L blocks; without N as the input.
+        Tensor, shape (N, C * block, L): A column for each of the L blocks; without N as the input.
 
     Raises:
-        RuntimeError
-            If not one block fits, or a size is out of its range.
+        RuntimeError: If not one block fits, or a size is out of its range.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.unfold(tl_core.ones(1, 3, 4, 5), (2, 3)).shape
         torch.Size([1, 18, 9])
@@ -97,22 +90,18 @@ def fold(
 ) -> Tensor:
     """The sum of overlapping blocks, which are the input's columns, as images: the adjoint of `unfold`.
 
-    Parameters:
-        input : Tensor, shape (N, C * block, L) or (C * block, L)
-            A column for each block.
-        output_size : int or (int, int)
-            The images' height and width.
-        kernel_size, dilation, padding, stride : int or (int, int)
-            As for `unfold`.
+    Args:
+        input (Tensor, shape (N, C * block, L) or (C * block, L)): A column for each block.
+        output_size (int or (int, int)): The images' height and width.
+        kernel_size, dilation, padding, stride (int or (int, int)): As for `unfold`.
 
     Returns:
         Tensor, shape (N, C, H, W) or (C, H, W)
 
     Raises:
-        RuntimeError
-            If the columns don't fit the blocks of such an image.
+        RuntimeError: If the columns don't fit the blocks of such an image.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.fold(tl_core.ones(1, 4, 4), 3, 2)[0, 0]
         tensor([[1., 2., 1.],

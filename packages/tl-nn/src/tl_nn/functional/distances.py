@@ -16,19 +16,15 @@ __all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors.
 
-    Parameters:
-        x1, x2 : Tensor
-            Broadcast; of floating-point types.
-        dim : int
-            The dimension of a vector.
-        eps : float
-            The least length of a vector that it is divided by.
+    Args:
+        x1, x2 (Tensor): Broadcast; of floating-point types.
+        dim (int): The dimension of a vector.
+        eps (float): The least length of a vector that it is divided by.
 
     Raises:
-        RuntimeError
-            If the shapes can't be broadcast, or the types aren't floating-point.
+        RuntimeError: If the shapes can't be broadcast, or the types aren't floating-point.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.cosine_similarity(tl_core.tensor([[3.0, 4.0]]), tl_core.tensor([[1.0, 0.0]]))
         tensor([0.6000])
@@ -55,17 +51,13 @@ def pairwise_distance(
 ) -> Tensor:
     """The p-norm of `x1 - x2 + eps` along the last dimension.
 
-    Parameters:
-        x1, x2 : Tensor, shape (*, D)
-            Broadcast.
-        p : float
-            The exponent of the norm.
-        eps : float
-            Added so that no difference is 0.
-        keepdim : bool
-            Whether the last dimension stays, with size 1.
+    Args:
+        x1, x2 (Tensor, shape (*, D)): Broadcast.
+        p (float): The exponent of the norm.
+        eps (float): Added so that no difference is 0.
+        keepdim (bool): Whether the last dimension stays, with size 1.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.pairwise_distance(tl_core.tensor([[3.0, 4.0]]), tl_core.zeros(1, 2))
         tensor([5.0000])

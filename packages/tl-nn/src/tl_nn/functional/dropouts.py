@@ -17,21 +17,16 @@ __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "f
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set each element to 0 with probability `p` and divide the others by `1 - p`.
 
-    Parameters:
-        input : Tensor
-            Of any shape and a floating-point type.
-        p : float
-            From 0 to 1.
-        training : bool
-            Where False, the input is returned as it is.
-        inplace : bool
-            Whether the input itself is changed.
+    Args:
+        input (Tensor): Of any shape and a floating-point type.
+        p (float): From 0 to 1.
+        training (bool): Where False, the input is returned as it is.
+        inplace (bool): Whether the input itself is changed.
 
     Raises:
-        ValueError
-            If `p` isn't between 0 and 1.
+        ValueError: If `p` isn't between 0 and 1.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.dropout(tl_core.ones(3), p=0.0)
         tensor([1., 1., 1.])
@@ -46,8 +41,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """Set whole channels to 0: rows of an input of shape (N, C, L) or (C, L).
 
     Raises:
-        RuntimeError
-            If the input has another number of dimensions.
+        RuntimeError: If the input has another number of dimensions.
     """
     _check_probability(p)
     if input.dim() not in (2, 3):

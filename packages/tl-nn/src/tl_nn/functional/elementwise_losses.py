@@ -38,23 +38,17 @@ def mse_loss(
 ) -> Tensor:
     """The squared difference of each element, reduced.
 
-    Parameters:
-        input, target : Tensor
-            Of the same shape; other shapes are broadcast, with a warning.
-        size_average, reduce : bool, optional
-            Older spellings of `reduction`.
-        reduction : str
-            "none" for the elements, "mean" for their mean, "sum" for their sum.
-        weight : Tensor, optional
-            A factor for each element; the mean is then over the weights.
+    Args:
+        input, target (Tensor): Of the same shape; other shapes are broadcast, with a warning.
+        size_average, reduce (bool, optional): Older spellings of `reduction`.
+        reduction (str): "none" for the elements, "mean" for their mean, "sum" for their sum.
+        weight (Tensor, optional): A factor for each element; the mean is then over the weights.
 
     Raises:
-        ValueError
-            If `reduction` is another name.
-        RuntimeError
-            If the shapes can't be broadcast.
+        ValueError: If `reduction` is another name.
+        RuntimeError: If the shapes can't be broadcast.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.mse_loss(tl_core.tensor([1.0, 2.0]), tl_core.tensor([1.0, 4.0]))
         tensor(2.)
@@ -76,7 +70,7 @@ def l1_loss(
 ) -> Tensor:
     """The absolute difference of each element, reduced; the arguments are those of `mse_loss`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.l1_loss(tl_core.tensor([1.0, 2.0]), tl_core.tensor([1.0, 4.0]))
         tensor(1.)
@@ -122,19 +116,15 @@ def smooth_l1_loss(
 ) -> Tensor:
     """`d² / (2 beta)` where the absolute difference `d` is less than `beta`, else `d - beta / 2`.
 
-    Parameters:
-        input, target, size_average, reduce, reduction
-            See `mse_loss`.
-        beta : float
-            Where the parabola ends; with 0 it is `l1_loss`.
+    Args:
+        input, target, size_average, reduce, reduction: See `mse_loss`.
+        beta (float): Where the parabola ends; with 0 it is `l1_loss`.
 
     Raises:
-        RuntimeError
-            If `beta` is negative.
-        ValueError
-            If `reduction` isn't known.
+        RuntimeError: If `beta` is negative.
+        ValueError: If `reduction` isn't known.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.smooth_l1_loss(tl_core.tensor([0.0, 0.0]), tl_core.tensor([1.0, 3.0]))
         tensor(1.5000)
@@ -159,19 +149,15 @@ def huber_loss(
 ) -> Tensor:
     """`d² / 2` where the absolute difference `d` is at most `delta`, else `delta (d - delta / 2)`.
 
-    Parameters:
-        input, target, reduction, weight
-            See `mse_loss`.
-        delta : float
-            Where the parabola ends.
+    Args:
+        input, target, reduction, weight: See `mse_loss`.
+        delta (float): Where the parabola ends.
 
     Raises:
-        RuntimeError
-            If `delta` isn't positive.
-        ValueError
-            If `reduction` isn't known.
+        RuntimeError: If `delta` isn't positive.
+        ValueError: If `reduction` isn't known.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.huber_loss(tl_core.tensor([0.0, 0.0]), tl_core.tensor([1.0, 3.0]))
         tensor(1.5000)
@@ -195,24 +181,18 @@ def kl_div(
 ) -> Tensor:
     """The Kullback-Leibler divergence of the distribution `target` from `input`.
 
-    Parameters:
-        input : Tensor
-            Log-probabilities.
-        target : Tensor
-            Probabilities or, with `log_target`, their logarithms.
-        size_average, reduce : bool, optional
-            Older spellings of `reduction`.
-        reduction : str
-            As in `mse_loss`, or "batchmean" for the sum divided by the first size, which is the
+    Args:
+        input (Tensor): Log-probabilities.
+        target (Tensor): Probabilities or, with `log_target`, their logarithms.
+        size_average, reduce (bool, optional): Older spellings of `reduction`.
+        reduction (str): As in `mse_loss`, or "batchmean" for the sum divided by the first size, which is the
             divergence as it is defined.
-        log_target : bool
-            Whether `target` holds logarithms.
+        log_target (bool): Whether `target` holds logarithms.
 
     Raises:
-        ValueError
-            If `reduction` isn't known.
+        ValueError: If `reduction` isn't known.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> target = tl_core.tensor([[0.5, 0.5]])
         >>> tl_nn.functional.kl_div(target.log(), target, reduction="batchmean")
@@ -250,23 +230,17 @@ def binary_cross_entropy(
 ) -> Tensor:
     """`-(t log p + (1 - t) log(1 - p))` of probabilities `p` and targets `t`, reduced.
 
-    Parameters:
-        input : Tensor
-            Probabilities, from 0 to 1. Their logarithms are taken as at least -100.
-        target : Tensor
-            Of the same shape, from 0 to 1.
-        weight : Tensor, optional
-            A factor for each element, broadcast.
-        size_average, reduce, reduction
-            See `mse_loss`.
+    Args:
+        input (Tensor): Probabilities, from 0 to 1. Their logarithms are taken as at least -100.
+        target (Tensor): Of the same shape, from 0 to 1.
+        weight (Tensor, optional): A factor for each element, broadcast.
+        size_average, reduce, reduction: See `mse_loss`.
 
     Raises:
-        ValueError
-            If the shapes differ, or `reduction` isn't known.
-        RuntimeError
-            If an input isn't from 0 to 1.
+        ValueError: If the shapes differ, or `reduction` isn't known.
+        RuntimeError: If an input isn't from 0 to 1.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.binary_cross_entropy(tl_core.tensor([0.5]), tl_core.tensor([1.0]))
         tensor(0.6931)
@@ -329,23 +303,18 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """`binary_cross_entropy` of `sigmoid(input)`, accurate for scores of any size.
 
-    Parameters:
-        input : Tensor
-            Scores.
-        target : Tensor
-            Of the same shape, from 0 to 1.
-        weight : Tensor, optional
-            A factor for each element, broadcast.
-        size_average, reduce, reduction
-            See `mse_loss`.
-        pos_weight : Tensor, optional
-            A factor for the part of the target that is 1, broadcast: one for each class.
+    Args:
+        input (Tensor): Scores.
+        target (Tensor): Of the same shape, from 0 to 1.
+        weight (Tensor, optional): A factor for each element, broadcast.
+        size_average, reduce, reduction: See `mse_loss`.
+        pos_weight (Tensor, optional): A factor for the part of the target that is 1, broadcast: one for each
+            class.
 
     Raises:
-        ValueError
-            If the shapes differ, or `reduction` isn't known.
+        ValueError: If the shapes differ, or `reduction` isn't known.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.binary_cross_entropy_with_logits(tl_core.zeros(2), tl_core.ones(2))
         tensor(0.6931)
@@ -381,23 +350,17 @@ def poisson_nll_loss(
 ) -> Tensor:
     """The negative log-likelihood of counts from Poisson distributions, reduced.
 
-    Parameters:
-        input : Tensor
-            The expected counts or, with `log_input`, their logarithms.
-        target : Tensor
-            The counts.
-        full : bool
-            Whether Stirling's approximation of the term that doesn't depend on the input is added.
-        eps : float
-            Added to expected counts before the logarithm is taken.
-        size_average, reduce, reduction
-            See `mse_loss`.
+    Args:
+        input (Tensor): The expected counts or, with `log_input`, their logarithms.
+        target (Tensor): The counts.
+        full (bool): Whether Stirling's approximation of the term that doesn't depend on the input is added.
+        eps (float): Added to expected counts before the logarithm is taken.
+        size_average, reduce, reduction: See `mse_loss`.
 
     Raises:
-        ValueError
-            If `reduction` isn't known.
+        ValueError: If `reduction` isn't known.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.poisson_nll_loss(tl_core.zeros(2), tl_core.ones(2))
         tensor(1.)
@@ -425,23 +388,18 @@ def gaussian_nll_loss(
 ) -> Tensor:
     """`(log var + (input - target)² / var) / 2`, reduced.
 
-    Parameters:
-        input, target : Tensor
-            Expected values and values.
-        var : Tensor or float
-            Variances: of input's shape, of that without the last dimension, or with size 1 in one dimension.
-        full : bool
-            Whether `log(2 pi) / 2` is added.
-        eps : float
-            The least variance; the gradient passes through it.
-        reduction : str
-            See `mse_loss`.
+    Args:
+        input, target (Tensor): Expected values and values.
+        var (Tensor or float): Variances: of input's shape, of that without the last dimension, or with size 1 in
+            one dimension.
+        full (bool): Whether `log(2 pi) / 2` is added.
+        eps (float): The least variance; the gradient passes through it.
+        reduction (str): See `mse_loss`.
 
     Raises:
-        ValueError
-            If `var` has another shape or is negative, or `reduction` isn't known.
+        ValueError: If `var` has another shape or is negative, or `reduction` isn't known.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.gaussian_nll_loss(tl_core.zeros(2), tl_core.ones(2), 1.0)
         tensor(0.5000)

@@ -28,23 +28,17 @@ def linear_cross_entropy(
 ) -> Tensor:
     """`cross_entropy(linear(input, linear_weight, linear_bias), target)`.
 
-    Parameters:
-        input : Tensor, shape (N, in_features) or (in_features,)
-            The features.
-        linear_weight : Tensor, shape (C, in_features) or (C, d1, ..., in_features)
-            The weight; with further dimensions, there is a loss for each place of them.
-        target : Tensor
-            The classes, shape (N,) or (N, d1, ...), or the probabilities of all classes.
-        linear_bias : Tensor, shape (C,) or (C, d1, ...), optional
-            Added to the scores.
-        weight, reduction, label_smoothing
-            See `cross_entropy`.
-        ignore_index : int, optional
-            Targets of this value count for nothing, by default -100.
-        options
-            Accepted for compatibility: there is one way to compute it.
+    Args:
+        input (Tensor, shape (N, in_features) or (in_features,)): The features.
+        linear_weight (Tensor, shape (C, in_features) or (C, d1, ..., in_features)): The weight; with further
+            dimensions, there is a loss for each place of them.
+        target (Tensor): The classes, shape (N,) or (N, d1, ...), or the probabilities of all classes.
+        linear_bias (Tensor, shape (C,) or (C, d1, ...), optional): Added to the scores.
+        weight, reduction, label_smoothing: See `cross_entropy`.
+        ignore_index (int, optional): Targets of this value count for nothing, by default -100.
+        options: Accepted for compatibility: there is one way to compute it.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> target = tl_core.tensor([0, 1, 1])
         >>> tl_nn.functional.linear_cross_entropy(tl_core.ones(3, 4), tl_core.zeros(2, 4), target)

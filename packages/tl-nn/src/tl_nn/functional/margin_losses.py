@@ -41,12 +41,10 @@ def margin_ranking_loss(
     """`max(0, -target * (input1 - input2) + margin)`, reduced; target 1 asks for a larger `input1`, -1 for a smaller.
 
     Raises:
-        ValueError
-            If `reduction` isn't "none", "mean" or "sum".
-        RuntimeError
-            If the inputs differ in the number of dimensions.
+        ValueError: If `reduction` isn't "none", "mean" or "sum".
+        RuntimeError: If the inputs differ in the number of dimensions.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> one, two = tl_core.tensor([1.0]), tl_core.tensor([2.0])
         >>> tl_nn.functional.margin_ranking_loss(one, two, tl_core.tensor([1.0]), margin=0.5)
@@ -74,7 +72,7 @@ def hinge_embedding_loss(
 ) -> Tensor:
     """The distance where the target is 1, `max(0, margin - distance)` where it is -1, reduced.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> x = tl_core.tensor([0.25, 0.25])
         >>> tl_nn.functional.hinge_embedding_loss(x, tl_core.tensor([1, -1]), reduction="none")
@@ -100,15 +98,14 @@ def cosine_embedding_loss(
 ) -> Tensor:
     """`1 - cos` where the target is 1, `max(0, cos - margin)` where it is -1, reduced.
 
-    Parameters:
-        input1, input2 : Tensor, shape (N, D) or (D,)
-        target : Tensor, shape (N,) or ()
+    Args:
+        input1, input2 (Tensor, shape (N, D) or (D,)): The pairs of vectors.
+        target (Tensor, shape (N,) or ()): 1 for pairs that belong together, -1 for others.
 
     Raises:
-        RuntimeError
-            If the number of dimensions of target isn't one less than that of the inputs.
+        RuntimeError: If the number of dimensions of target isn't one less than that of the inputs.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> x, y = tl_core.tensor([[3.0, 4.0]]), tl_core.tensor([[1.0, 0.0]])
         >>> tl_nn.functional.cosine_embedding_loss(x, y, tl_core.tensor([1]))
@@ -144,7 +141,7 @@ def soft_margin_loss(
 ) -> Tensor:
     """`log(1 + exp(-target * input))` for targets 1 and -1, reduced.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.soft_margin_loss(tl_core.zeros(2), tl_core.ones(2))
         tensor(0.6931)
@@ -165,12 +162,11 @@ def multilabel_soft_margin_loss(
 ) -> Tensor:
     """The mean over the classes of the binary cross entropy of `sigmoid(input)`, then reduced.
 
-    Parameters:
-        input, target : Tensor, shape (*, C)
-        weight : Tensor, shape (C,), optional
-            A factor for each class.
+    Args:
+        input, target (Tensor, shape (*, C)): The scores, and 1 for the classes that apply, 0 for others.
+        weight (Tensor, shape (C,), optional): A factor for each class.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.multilabel_soft_margin_loss(tl_core.zeros(1, 2), tl_core.ones(1, 2))
         tensor(0.6931)
@@ -207,23 +203,18 @@ def multi_margin_loss(
 ) -> Tensor:
     """The sum over the other classes of `max(0, margin - x[y] + x[i]) ** p`, divided by the number of classes.
 
-    Parameters:
-        input : Tensor, shape (N, C) or (C,)
-        target : Tensor of int64, shape (N,) or ()
-            The class of each sample.
-        p : int
-            1 or 2.
-        margin : float
-        weight : Tensor, shape (C,), optional
-            A factor for the samples of each class.
+    Args:
+        input (Tensor, shape (N, C) or (C,)): The scores of the classes.
+        target (Tensor of int64, shape (N,) or ()): The class of each sample.
+        p (int): 1 or 2.
+        margin (float): By how much the score of the target is to exceed each other.
+        weight (Tensor, shape (C,), optional): A factor for the samples of each class.
 
     Raises:
-        ValueError
-            If `p` or `reduction` is something else, or `weight` isn't a vector.
-        RuntimeError
-            If the shapes or types don't fit.
+        ValueError: If `p` or `reduction` is something else, or `weight` isn't a vector.
+        RuntimeError: If the shapes or types don't fit.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.multi_margin_loss(tl_core.tensor([[0.5, 0.25]]), tl_core.tensor([0]))
         tensor(0.3750)
@@ -274,16 +265,14 @@ def multilabel_margin_loss(
 ) -> Tensor:
     """The sum of `max(0, 1 - (x[y] - x[i]))` over target classes `y` and others `i`, by the number of classes.
 
-    Parameters:
-        input : Tensor, shape (N, C) or (C,)
-        target : Tensor of int64, with input's shape
-            The classes of each sample, ended by the first -1.
+    Args:
+        input (Tensor, shape (N, C) or (C,)): The scores of the classes.
+        target (Tensor of int64, with input's shape): The classes of each sample, ended by the first -1.
 
     Raises:
-        RuntimeError
-            If the shapes or types don't fit.
+        RuntimeError: If the shapes or types don't fit.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> x, y = tl_core.tensor([[0.5, 0.25]]), tl_core.tensor([[0, -1]])
         >>> tl_nn.functional.multilabel_margin_loss(x, y)
@@ -326,22 +315,17 @@ def triplet_margin_loss(
 ) -> Tensor:
     """`max(0, |anchor - positive| - |anchor - negative| + margin)`, reduced.
 
-    Parameters:
-        anchor, positive, negative : Tensor, shape (*, D)
-        margin : float
-            Greater than 0.
-        p, eps
-            Of `pairwise_distance`.
-        swap : bool
-            Whether the negative may be the positive's instead, where it is nearer.
+    Args:
+        anchor, positive, negative (Tensor, shape (*, D)): Vectors; the first is to be nearer to the second than to the third.
+        margin (float): Greater than 0.
+        p, eps: Of `pairwise_distance`.
+        swap (bool): Whether the negative may be the positive's instead, where it is nearer.
 
     Raises:
-        ValueError
-            If `margin` isn't positive, or `reduction` isn't known.
-        RuntimeError
-            If the numbers of dimensions differ.
+        ValueError: If `margin` isn't positive, or `reduction` isn't known.
+        RuntimeError: If the numbers of dimensions differ.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> a = tl_core.zeros(1, 2)
         >>> tl_nn.functional.triplet_margin_loss(a, a, a, eps=0.0)
@@ -369,7 +353,7 @@ def triplet_margin_with_distance_loss(
 ) -> Tensor:
     """`triplet_margin_loss` with any distance, by default `pairwise_distance`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> a, f = tl_core.zeros(1, 2), lambda x, y: (x - y).abs().sum(-1)
         >>> tl_nn.functional.triplet_margin_with_distance_loss(a, a, a + 1, distance_function=f, margin=3.0)

@@ -36,30 +36,24 @@ def batch_norm(
 ) -> Tensor:
     """Normalize each channel over all samples and positions.
 
-    Parameters:
-        input : Tensor, shape (N, C, *)
-        running_mean, running_var : Tensor, shape (C,), optional
-            Training moves them towards the batch's mean and unbiased variance; otherwise they are what
-            the input is normalized with.
-        weight, bias : Tensor, shape (C,), optional
-            Factor and shift of each channel, of the input's type, or float32 beside a half type.
-        training : bool
-            Whether the batch's own statistics are used.
-        momentum : float
-            How far the running statistics move.
-        eps : float
-            Added to the variance.
+    Args:
+        input (Tensor, shape (N, C, *)): The values to normalize, C channels each.
+        running_mean, running_var (Tensor, shape (C,), optional): Training moves them towards the batch's mean and
+            unbiased variance; otherwise they are what the input is normalized with.
+        weight, bias (Tensor, shape (C,), optional): Factor and shift of each channel, of the input's type, or
+            float32 beside a half type.
+        training (bool): Whether the batch's own statistics are used.
+        momentum (float): How far the running statistics move.
+        eps (float): Added to the variance.
 
     Raises:
-        ValueError
-            If there is only one value a channel to train with.
-        RuntimeError
-            If a parameter has another length or type, or statistics are missing.
+        ValueError: If there is only one value a channel to train with.
+        RuntimeError: If a parameter has another length or type, or statistics are missing.
 
     References:
         Ioffe and Szegedy, Batch Normalization, 2015.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> x = tl_core.tensor([[1.0], [3.0]])
         >>> tl_nn.functional.batch_norm(x, None, None, training=True)
@@ -85,10 +79,9 @@ def instance_norm(
     """Normalize each channel of each sample over its positions; the arguments are those of `batch_norm`.
 
     Raises:
-        ValueError
-            If a channel has only one position.
+        ValueError: If a channel has only one position.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.instance_norm(tl_core.tensor([[[1.0, 3.0]]]))
         tensor([[[-1.0000,  1.0000]]])
@@ -110,23 +103,20 @@ def layer_norm(
 ) -> Tensor:
     """Normalize over the last dimensions.
 
-    Parameters:
-        input : Tensor, shape (*, *normalized_shape)
-        normalized_shape : sequence of int
-            The last dimensions of the input.
-        weight, bias : Tensor, shape normalized_shape, optional
-            Factor and shift of each element, of the input's type, or float32 beside a half type.
-        eps : float
-            Added to the variance.
+    Args:
+        input (Tensor, shape (*, *normalized_shape)): The values to normalize over the last dimensions.
+        normalized_shape (sequence of int): The last dimensions of the input.
+        weight, bias (Tensor, shape normalized_shape, optional): Factor and shift of each element, of the input's
+            type, or float32 beside a half type.
+        eps (float): Added to the variance.
 
     Raises:
-        RuntimeError
-            If the shapes or types don't fit.
+        RuntimeError: If the shapes or types don't fit.
 
     References:
         Ba, Kiros and Hinton, Layer Normalization, 2016.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.layer_norm(tl_core.tensor([[1.0, 3.0]]), [2])
         tensor([[-1.0000,  1.0000]])
@@ -143,7 +133,7 @@ def rms_norm(
     References:
         Zhang and Sennrich, Root Mean Square Layer Normalization, 2019.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.rms_norm(tl_core.tensor([[1.0, 7.0]]), [2])
         tensor([[0.2000, 1.4000]])
@@ -161,23 +151,19 @@ def group_norm(
 ) -> Tensor:
     """Normalize each group of channels of each sample.
 
-    Parameters:
-        input : Tensor, shape (N, C, *)
-        num_groups : int
-            Divides C.
-        weight, bias : Tensor, shape (C,), optional
-            Factor and shift of each channel.
-        eps : float
-            Added to the variance.
+    Args:
+        input (Tensor, shape (N, C, *)): The values to normalize in groups of channels.
+        num_groups (int): Divides C.
+        weight, bias (Tensor, shape (C,), optional): Factor and shift of each channel.
+        eps (float): Added to the variance.
 
     Raises:
-        RuntimeError
-            If C isn't a multiple of `num_groups`, or the shapes or types don't fit.
+        RuntimeError: If C isn't a multiple of `num_groups`, or the shapes or types don't fit.
 
     References:
         Wu and He, Group Normalization, 2018.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.group_norm(tl_core.tensor([[1.0, 3.0]]), 1)
         tensor([[-1.0000,  1.0000]])
@@ -195,18 +181,16 @@ def local_response_norm(
 ) -> Tensor:
     """Divide by `(k + alpha * mean of the squares of the `size` channels around) ** beta`.
 
-    Parameters:
-        input : Tensor, shape (N, C, *)
-            With at least one position a channel.
+    Args:
+        input (Tensor, shape (N, C, *)): With at least one position a channel.
 
     Raises:
-        ValueError
-            If the input has fewer than three dimensions.
+        ValueError: If the input has fewer than three dimensions.
 
     References:
         Krizhevsky, Sutskever and Hinton, ImageNet Classification with Deep Convolutional Networks, 2012.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.local_response_norm(tl_core.ones(1, 2, 1), 2, alpha=2.0, beta=1.0)
         tensor([[[0.5000],
@@ -238,19 +222,14 @@ def normalize(
 ) -> Tensor:
     """Divide by the p-norm along dimensions, or by `eps` where that is larger.
 
-    Parameters:
-        input : Tensor
-            Of any shape and a floating-point or complex type.
-        p : float
-            The exponent of the norm.
-        dim : int or tuple of int
-            The dimensions of a vector.
-        eps : float
-            The smallest divisor.
-        out : Tensor, optional
-            Takes the result, which then isn't differentiable.
+    Args:
+        input (Tensor): Of any shape and a floating-point or complex type.
+        p (float): The exponent of the norm.
+        dim (int or tuple of int): The dimensions of a vector.
+        eps (float): The smallest divisor.
+        out (Tensor, optional): Takes the result, which then isn't differentiable.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.normalize(tl_core.tensor([[3.0, 4.0]]))
         tensor([[0.6000, 0.8000]])

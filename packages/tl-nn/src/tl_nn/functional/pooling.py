@@ -79,27 +79,20 @@ def max_pool1d(
 ) -> Any:
     """The largest element of each window.
 
-    Parameters:
-        input : Tensor, shape (batch, channels, width) or (channels, width)
-            Of floating numbers or integers; NaN counts as the largest.
-        kernel_size : int
-            Elements of a window.
-        stride : int, optional
-            From one window to the next; `kernel_size` if left out.
-        padding : int
-            Elements smaller than all others on both sides, at most half of the window.
-        dilation : int
-            From one element of a window to the next.
-        ceil_mode : bool
-            Whether a last window may reach over the edge.
-        return_indices : bool
-            Whether to return also where each maximum stands; of equals, the first.
+    Args:
+        input (Tensor, shape (batch, channels, width) or (channels, width)): Of floating numbers or integers; NaN
+            counts as the largest.
+        kernel_size (int): Elements of a window.
+        stride (int, optional): From one window to the next; `kernel_size` if left out.
+        padding (int): Elements smaller than all others on both sides, at most half of the window.
+        dilation (int): From one element of a window to the next.
+        ceil_mode (bool): Whether a last window may reach over the edge.
+        return_indices (bool): Whether to return also where each maximum stands; of equals, the first.
 
     Raises:
-        RuntimeError
-            If the window doesn't fit, or a number is out of its range.
+        RuntimeError: If the window doesn't fit, or a number is out of its range.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.max_pool1d(tl_core.tensor([[1.0, 4.0, 2.0, 3.0]]), 2)
         tensor([[4., 3.]])
@@ -200,19 +193,15 @@ def avg_pool1d(
 ) -> Tensor:
     """The mean of each window.
 
-    Parameters:
-        input : Tensor, shape (batch, channels, width) or (channels, width)
-            Of floating numbers or int64.
-        kernel_size, stride, padding, ceil_mode
-            As of `max_pool1d`; the elements of the padding are 0.
-        count_include_pad : bool
-            Whether the elements of the padding count in the mean.
+    Args:
+        input (Tensor, shape (batch, channels, width) or (channels, width)): Of floating numbers or int64.
+        kernel_size, stride, padding, ceil_mode: As of `max_pool1d`; the elements of the padding are 0.
+        count_include_pad (bool): Whether the elements of the padding count in the mean.
 
     Raises:
-        RuntimeError
-            If the window doesn't fit, or a number is out of its range.
+        RuntimeError: If the window doesn't fit, or a number is out of its range.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.avg_pool1d(tl_core.tensor([[1.0, 4.0, 2.0, 3.0]]), 2)
         tensor([[2.5000, 2.5000]])
@@ -284,7 +273,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
 
     Window i reaches from `floor(i * width / output_size)` to `ceil((i + 1) * width / output_size)`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.adaptive_avg_pool1d(tl_core.tensor([[1.0, 2.0, 3.0]]), 2)
         tensor([[1.5000, 2.5000]])
@@ -369,7 +358,7 @@ def lp_pool1d(
 ) -> Tensor:
     """The p-norm of each window, `sum(x ** p) ** (1 / p)` with `p = norm_type`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.lp_pool1d(tl_core.tensor([[3.0, 4.0]]), 2, 2)
         tensor([[5.]])
@@ -459,23 +448,17 @@ def fractional_max_pool2d(
 ) -> Any:
     """The maxima of rectangles at pseudo-random positions: Graham, Fractional Max-Pooling, 2014.
 
-    Parameters:
-        input : Tensor, shape (batch, channels, height, width) or (channels, height, width)
-            Of floating numbers.
-        kernel_size : int or two ints
-            Size of a rectangle.
-        output_size : int or two ints, optional
-            Size of the result.
-        output_ratio : float or two floats, optional
-            Size of the result in parts of the input's, if `output_size` isn't given.
-        return_indices : bool
-            Whether to return also where each maximum stands.
+    Args:
+        input (Tensor, shape (batch, channels, height, width) or (channels, height, width)): Of floating numbers.
+        kernel_size (int or two ints): Size of a rectangle.
+        output_size (int or two ints, optional): Size of the result.
+        output_ratio (float or two floats, optional): Size of the result in parts of the input's, if `output_size`
+            isn't given.
+        return_indices (bool): Whether to return also where each maximum stands.
 
     Raises:
-        ValueError
-            If neither size nor ratio is given.
-        RuntimeError
-            If so many rectangles don't fit.
+        ValueError: If neither size nor ratio is given.
+        RuntimeError: If so many rectangles don't fit.
     """
     both = _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
     return both if return_indices else both[0]
@@ -558,25 +541,18 @@ def max_unpool1d(
 ) -> Tensor:
     """The maxima of `max_pool1d` back where they were, zeros elsewhere.
 
-    Parameters:
-        input : Tensor, shape (batch, channels, width) or (channels, width)
-            The maxima.
-        indices : Tensor of int64, shaped as `input`
-            Where they were.
-        kernel_size, stride, padding
-            Those of `max_pool1d`.
-        output_size : sequence of ints, optional
-            The size of the result, which those don't determine alone.
+    Args:
+        input (Tensor, shape (batch, channels, width) or (channels, width)): The maxima.
+        indices (Tensor of int64, shaped as `input`): Where they were.
+        kernel_size, stride, padding: Those of `max_pool1d`.
+        output_size (sequence of ints, optional): The size of the result, which those don't determine alone.
 
     Raises:
-        ValueError
-            If `output_size` doesn't go with the other sizes.
-        RuntimeError
-            If `indices` has another shape.
-        IndexError
-            If an index lies outside of the result.
+        ValueError: If `output_size` doesn't go with the other sizes.
+        RuntimeError: If `indices` has another shape.
+        IndexError: If an index lies outside of the result.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> x = tl_core.tensor([[1.0, 4.0, 2.0, 3.0]])
         >>> top, where = tl_nn.functional.max_pool1d(x, 2, return_indices=True)

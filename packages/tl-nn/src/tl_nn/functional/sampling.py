@@ -17,22 +17,17 @@ def gumbel_softmax(
 ) -> Tensor:
     """Samples of classes as probabilities; Jang, Gu and Poole, and Maddison, Mnih and Teh, 2016.
 
-    Parameters:
-        logits : Tensor, shape (*, classes)
-            Unnormalised log-probabilities.
-        tau : float
-            The temperature: the lower, the nearer samples are to one class.
-        hard : bool
-            Whether samples are one class altogether, with the gradient of the probabilities.
-        eps : float
-            Of no effect.
-        dim : int
-            The dimension of the classes.
+    Args:
+        logits (Tensor, shape (*, classes)): Unnormalised log-probabilities.
+        tau (float): The temperature: the lower, the nearer samples are to one class.
+        hard (bool): Whether samples are one class altogether, with the gradient of the probabilities.
+        eps (float): Of no effect.
+        dim (int): The dimension of the classes.
 
     Returns:
         Tensor, of the shape of `logits`, whose sum along `dim` is 1
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> sample = tl_nn.functional.gumbel_softmax(tl_core.zeros(2, 5), hard=True)
         >>> sample.sum(-1)

@@ -32,28 +32,22 @@ def ctc_loss(
 ) -> Tensor:
     """The negative log-likelihood of sequences of labels, over all alignments.
 
-    Parameters:
-        log_probs : Tensor, shape (T, N, C) or (T, C)
-            Log-probabilities of C labels, the blank among them.
-        targets : Tensor, shape (N, S) or (sum of target_lengths,)
-            Labels, without the blank.
-        input_lengths, target_lengths : Tensor or sequence of int, N numbers
-            How much of each sequence counts.
-        blank : int
-            The blank's label.
-        reduction : str
-            "none"; "sum"; or "mean", for the mean of the losses divided by their targets' lengths.
-        zero_infinity : bool
-            Whether infinite losses, of targets longer than the input allows, and their gradients become 0.
+    Args:
+        log_probs (Tensor, shape (T, N, C) or (T, C)): Log-probabilities of C labels, the blank among them.
+        targets (Tensor, shape (N, S) or (sum of target_lengths,)): Labels, without the blank.
+        input_lengths, target_lengths (Tensor or sequence of int, N numbers): How much of each sequence counts.
+        blank (int): The blank's label.
+        reduction (str): "none"; "sum"; or "mean", for the mean of the losses divided by their targets' lengths.
+        zero_infinity (bool): Whether infinite losses, of targets longer than the input allows, and their
+            gradients become 0.
 
     Raises:
-        RuntimeError
-            If shapes, lengths or the blank don't fit.
+        RuntimeError: If shapes, lengths or the blank don't fit.
 
     References:
         Graves et al., Connectionist Temporal Classification, 2006.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> scores = tl_core.zeros(2, 1, 2).log_softmax(-1)
         >>> tl_nn.functional.ctc_loss(scores, tl_core.tensor([[1]]), [2], [1])

@@ -25,33 +25,24 @@ def embedding(
 ) -> Tensor:
     """The rows of a table at the given indices.
 
-    Parameters:
-        input : Tensor of int64 or int32, shape (*)
-        weight : Tensor, shape (V, D)
-            The table.
-        padding_idx : int, optional
-            A row without gradient; negative numbers count from the end.
-        max_norm : float, optional
-            Rows that are looked up are first shortened, in place, to this norm.
-        norm_type : float
-            The exponent of that norm.
-        scale_grad_by_freq : bool
-            Whether a row's gradient is divided by how often the row is looked up.
-        sparse : bool
-            Whether the gradient is a sparse tensor, of the rows that were asked for only.
+    Args:
+        input (Tensor of int64 or int32, shape (*)): The indices of rows, each from 0 to the number of rows.
+        weight (Tensor, shape (V, D)): The table.
+        padding_idx (int, optional): A row without gradient; negative numbers count from the end.
+        max_norm (float, optional): Rows that are looked up are first shortened, in place, to this norm.
+        norm_type (float): The exponent of that norm.
+        scale_grad_by_freq (bool): Whether a row's gradient is divided by how often the row is looked up.
+        sparse (bool): Whether the gradient is a sparse tensor, of the rows that were asked for only.
 
     Returns:
         Tensor, shape (*, D)
 
     Raises:
-        IndexError
-            If an index isn't a row.
-        AssertionError
-            If `padding_idx` isn't a row.
-        RuntimeError
-            If the table isn't a matrix or the indices are of another type.
+        IndexError: If an index isn't a row.
+        AssertionError: If `padding_idx` isn't a row.
+        RuntimeError: If the table isn't a matrix or the indices are of another type.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> table = tl_core.tensor([[0.0, 1.0], [2.0, 3.0]])
         >>> tl_nn.functional.embedding(tl_core.tensor([1, 0]), table)
@@ -90,34 +81,24 @@ def embedding_bag(
 ) -> Tensor:
     """Sums, means or maxima of bags of rows, without the rows themselves in memory.
 
-    Parameters:
-        input : Tensor of int64 or int32, shape (N,) or (B, N)
-            Indices, where a matrix has one bag a row.
-        weight : Tensor, shape (V, D)
-            The table.
-        offsets : Tensor, shape (B,)
-            Where each bag begins, for a vector of indices.
-        max_norm, norm_type, scale_grad_by_freq, sparse
-            See `embedding`.
-        mode : str
-            "sum", "mean" or "max"; an empty bag gives zeros.
-        per_sample_weights : Tensor, of input's shape, optional
-            A factor for each row, for sums.
-        include_last_offset : bool
-            Whether `offsets` ends with the number of indices.
-        padding_idx : int, optional
-            A row that counts for nothing.
+    Args:
+        input (Tensor of int64 or int32, shape (N,) or (B, N)): Indices, where a matrix has one bag a row.
+        weight (Tensor, shape (V, D)): The table.
+        offsets (Tensor, shape (B,)): Where each bag begins, for a vector of indices.
+        max_norm, norm_type, scale_grad_by_freq, sparse: See `embedding`.
+        mode (str): "sum", "mean" or "max"; an empty bag gives zeros.
+        per_sample_weights (Tensor, of input's shape, optional): A factor for each row, for sums.
+        include_last_offset (bool): Whether `offsets` ends with the number of indices.
+        padding_idx (int, optional): A row that counts for nothing.
 
     Returns:
         Tensor, shape (B, D)
 
     Raises:
-        ValueError
-            If shapes or `mode` don't fit.
-        NotImplementedError
-            If there are weights and `mode` isn't "sum".
+        ValueError: If shapes or `mode` don't fit.
+        NotImplementedError: If there are weights and `mode` isn't "sum".
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> table = tl_core.tensor([[0.0, 1.0], [2.0, 3.0]])
         >>> tl_nn.functional.embedding_bag(tl_core.tensor([[0, 1], [1, 1]]), table, mode="sum")
@@ -190,21 +171,18 @@ def _bag_mode(mode: str, by_frequency: bool, sparse: bool, factors: Tensor | Non
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Vectors of zeros with a one at the given class.
 
-    Parameters:
-        tensor : Tensor of int64, shape (*)
-            Classes, from 0.
-        num_classes : int
-            The length of the vectors; by default one more than the largest class.
+    Args:
+        tensor (Tensor of int64, shape (*)): Classes, from 0.
+        num_classes (int): The length of the vectors; by default one more than the largest class.
 
     Returns:
         Tensor of int64, shape (*, num_classes)
 
     Raises:
-        RuntimeError
-            If the input isn't int64, holds a class below 0 or not below `num_classes`, or is empty and
+        RuntimeError: If the input isn't int64, holds a class below 0 or not below `num_classes`, or is empty and
             `num_classes` isn't given.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.one_hot(tl_core.tensor([0, 2]))
         tensor([[1, 0, 0],

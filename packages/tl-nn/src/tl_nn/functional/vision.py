@@ -31,25 +31,19 @@ __all__ = [
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """A larger tensor, filled around the input.
 
-    Parameters:
-        input : Tensor
-            Of any shape; for the modes but "constant", of one or two dimensions more than are padded.
-        pad : sequence of ints
-            Before and after the last dimension, then before and after the one before it, and so on. A negative
-            number cuts.
-        mode : str
-            "constant": a number; "reflect": the input mirrored at its border, which isn't repeated; "replicate":
-            the border itself; "circular": the other side.
-        value : float, optional
-            The number; 0 if left out.
+    Args:
+        input (Tensor): Of any shape; for the modes but "constant", of one or two dimensions more than are padded.
+        pad (sequence of ints): Before and after the last dimension, then before and after the one before it, and
+            so on. A negative number cuts.
+        mode (str): "constant": a number; "reflect": the input mirrored at its border, which isn't repeated;
+            "replicate": the border itself; "circular": the other side.
+        value (float, optional): The number; 0 if left out.
 
     Raises:
-        RuntimeError
-            If there are more widths than dimensions, or a width is too large for the mode.
-        NotImplementedError
-            If there is no such mode, or it doesn't pad so many dimensions.
+        RuntimeError: If there are more widths than dimensions, or a width is too large for the mode.
+        NotImplementedError: If there is no such mode, or it doesn't pad so many dimensions.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.pad(tl_core.tensor([[1.0, 2.0, 3.0]]), (2, 1), mode="reflect")
         tensor([[3., 2., 1., 2., 3., 2.]])
@@ -113,30 +107,28 @@ def interpolate(
 ) -> Tensor:
     """A grid of another size, its elements computed from those nearby.
 
-    Parameters:
-        input : Tensor, shape (batch, channels, width), (batch, channels, height, width) or (…, depth, height, width)
-            Of floating numbers; uint8 too for "nearest", "nearest-exact", "bilinear" and "bicubic".
-        size : int or sequence of ints, optional
-            The size of the result's grid.
-        scale_factor : float or sequence of floats, optional
-            That size in units of the input's, if `size` isn't given.
-        mode : str
-            "nearest", "nearest-exact", "area" (means of windows), "linear" (in one dimension), "bilinear",
-            "bicubic" (in two), "trilinear" (in three). "nearest" rounds down, "nearest-exact" to the nearest centre.
-        align_corners : bool, optional
-            Whether the centres of the outermost elements lie on each other, or else the edges of the grids.
-        recompute_scale_factor : bool, optional
-            Whether the sizes, not `scale_factor`, say where the elements lie.
-        antialias : bool
-            Whether "bilinear" and "bicubic" take more elements into account where the result is coarser.
+    Args:
+        input (Tensor, shape (batch, channels, width), (batch, channels, height, width) or (…, depth, height,
+            width)): Of floating numbers; uint8 too for "nearest", "nearest-exact", "bilinear" and "bicubic".
+        size (int or sequence of ints, optional): The size of the result's grid.
+        scale_factor (float or sequence of floats, optional): That size in units of the input's, if `size` isn't
+            given.
+        mode (str): "nearest", "nearest-exact", "area" (means of windows), "linear" (in one dimension),
+            "bilinear", "bicubic" (in two), "trilinear" (in three). "nearest" rounds down, "nearest-exact" to the
+            nearest centre.
+        align_corners (bool, optional): Whether the centres of the outermost elements lie on each other, or else
+            the edges of the grids.
+        recompute_scale_factor (bool, optional): Whether the sizes, not `scale_factor`, say where the elements
+            lie.
+        antialias (bool): Whether "bilinear" and "bicubic" take more elements into account where the result is
+            coarser.
 
     Raises:
-        ValueError
-            If not exactly one of `size` and `scale_factor` is given, or an option doesn't go with the mode.
-        NotImplementedError
-            If there is no such mode for so many dimensions.
+        ValueError: If not exactly one of `size` and `scale_factor` is given, or an option doesn't go with the
+            mode.
+        NotImplementedError: If there is no such mode for so many dimensions.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.interpolate(tl_core.tensor([[[1.0, 2.0]]]), scale_factor=2, mode="linear")
         tensor([[[1.0000, 1.2500, 1.7500, 2.0000]]])
@@ -220,28 +212,24 @@ def grid_sample(
 ) -> Tensor:
     """The input read at given points, between its elements where need be.
 
-    Parameters:
-        input : Tensor, shape (batch, channels, height, width) or (batch, channels, depth, height, width)
-            Of floating numbers.
-        grid : Tensor, shape (batch, out height, out width, 2) or (batch, out depth, out height, out width, 3)
+    Args:
+        input (Tensor, shape (batch, channels, height, width) or (batch, channels, depth, height, width)): Of
+            floating numbers.
+        grid (Tensor, shape (batch, out height, out width, 2) or (batch, out depth, out height, out width, 3)):
             Points as (x, y) or (x, y, z); -1 and 1 are the input's borders.
-        mode : str
-            "bilinear", "nearest" or, of images, "bicubic".
-        padding_mode : str
-            What lies outside of the input: "zeros", its "border", or its "reflection".
-        align_corners : bool, optional
-            Whether -1 and 1 are the centres of the outermost elements, or else (False) their outer edges.
+        mode (str): "bilinear", "nearest" or, of images, "bicubic".
+        padding_mode (str): What lies outside of the input: "zeros", its "border", or its "reflection".
+        align_corners (bool, optional): Whether -1 and 1 are the centres of the outermost elements, or else
+            (False) their outer edges.
 
     Returns:
         Tensor, shape (batch, channels, out height, out width) or (…, out depth, out height, out width)
 
     Raises:
-        ValueError
-            If `mode` or `padding_mode` isn't one of these.
-        RuntimeError
-            If the shapes don't go together.
+        ValueError: If `mode` or `padding_mode` isn't one of these.
+        RuntimeError: If the shapes don't go together.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> image = tl_core.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
         >>> tl_nn.functional.grid_sample(image, tl_core.zeros(1, 1, 1, 2), align_corners=False)
@@ -266,22 +254,17 @@ def grid_sample(
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """The points for `grid_sample` that an affine map sends each position of the result to.
 
-    Parameters:
-        theta : Tensor, shape (batch, 2, 3) or (batch, 3, 4)
-            The maps' matrices.
-        size : sequence of four or five ints
-            The shape of the result of `grid_sample`.
-        align_corners : bool, optional
-            As of `grid_sample`.
+    Args:
+        theta (Tensor, shape (batch, 2, 3) or (batch, 3, 4)): The maps' matrices.
+        size (sequence of four or five ints): The shape of the result of `grid_sample`.
+        align_corners (bool, optional): As of `grid_sample`.
 
     Returns:
         Tensor, shape (batch, height, width, 2) or (batch, depth, height, width, 3)
 
     Raises:
-        ValueError
-            If `theta` isn't of floating numbers or has another shape, or a size isn't positive.
-        NotImplementedError
-            If `size` has another length.
+        ValueError: If `theta` isn't of floating numbers or has another shape, or a size isn't positive.
+        NotImplementedError: If `size` has another length.
     """
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
@@ -317,10 +300,9 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(…, channels * r * r, height, width) as (…, channels, height * r, width * r): Shi et al., 2016.
 
     Raises:
-        RuntimeError
-            If the factor r isn't positive or its square doesn't divide the channels.
+        RuntimeError: If the factor r isn't positive or its square doesn't divide the channels.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.pixel_shuffle(tl_core.arange(4).reshape(4, 1, 1), 2)
         tensor([[[0, 1],
@@ -334,8 +316,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """(…, channels, height * r, width * r) as (…, channels * r * r, height, width): undoes `pixel_shuffle`.
 
     Raises:
-        RuntimeError
-            If the factor r isn't positive or doesn't divide height and width.
+        RuntimeError: If the factor r isn't positive or doesn't divide height and width.
     """
     return tl_core.pixel_unshuffle(input, downscale_factor)
 
@@ -345,10 +326,9 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels in another order, taken from each of `groups` groups in turn: Zhang et al., 2018.
 
     Raises:
-        RuntimeError
-            If `groups` isn't positive or doesn't divide the channels.
+        RuntimeError: If `groups` isn't positive or doesn't divide the channels.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.channel_shuffle(tl_core.arange(4).reshape(1, 4, 1), 2).flatten()
         tensor([0, 2, 1, 3])

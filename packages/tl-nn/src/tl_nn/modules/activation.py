@@ -49,9 +49,8 @@ __all__ = [
 class _MaybeInPlace(Module):
     """An activation without other settings than whether it changes its input.
 
-    Parameters:
-        inplace : bool
-            Whether the input itself is changed.
+    Args:
+        inplace (bool): Whether the input itself is changed.
     """
 
     __constants__: ClassVar[list[str]] = ["inplace"]
@@ -68,7 +67,7 @@ class _MaybeInPlace(Module):
 class ReLU(_MaybeInPlace):
     """`max(x, 0)`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.ReLU()(tl_core.tensor([-1.0, 2.0]))
         tensor([0., 2.])
@@ -122,19 +121,15 @@ class Hardswish(_MaybeInPlace):
 class Hardtanh(Module):
     """`min(max(x, min_val), max_val)`.
 
-    Parameters:
-        min_val, max_val : float
-            The bounds.
-        inplace : bool
-            Whether the input itself is changed.
-        min_value, max_value : float, optional
-            Older names of the bounds.
+    Args:
+        min_val, max_val (float): The bounds.
+        inplace (bool): Whether the input itself is changed.
+        min_value, max_value (float, optional): Older names of the bounds.
 
     Raises:
-        AssertionError
-            If `max_val` doesn't exceed `min_val`.
+        AssertionError: If `max_val` doesn't exceed `min_val`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.Hardtanh(-2, 2)(tl_core.tensor([-3.0, 1.0]))
         tensor([-2.,  1.])
@@ -180,9 +175,8 @@ def _renamed(old: str, old_value: float | None, new: str, value: float) -> float
 class ReLU6(Hardtanh):
     """`min(max(x, 0), 6)`.
 
-    Parameters:
-        inplace : bool
-            Whether the input itself is changed.
+    Args:
+        inplace (bool): Whether the input itself is changed.
     """
 
     def __init__(self, inplace: bool = False) -> None:
@@ -195,15 +189,12 @@ class ReLU6(Hardtanh):
 class Threshold(Module):
     """`x` where it exceeds a threshold, else a fixed value.
 
-    Parameters:
-        threshold : float
-            The threshold.
-        value : float
-            What takes the place of elements up to it.
-        inplace : bool
-            Whether the input itself is changed.
+    Args:
+        threshold (float): The threshold.
+        value (float): What takes the place of elements up to it.
+        inplace (bool): Whether the input itself is changed.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.Threshold(0.5, 20)(tl_core.tensor([0.1, 1.0]))
         tensor([20.,  1.])
@@ -231,13 +222,11 @@ class Threshold(Module):
 class LeakyReLU(Module):
     """`x` where it is positive, else `negative_slope * x`.
 
-    Parameters:
-        negative_slope : float
-            The slope for negative elements.
-        inplace : bool
-            Whether the input itself is changed.
+    Args:
+        negative_slope (float): The slope for negative elements.
+        inplace (bool): Whether the input itself is changed.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.LeakyReLU(0.5)(tl_core.tensor([-4.0, 1.0]))
         tensor([-2.,  1.])
@@ -263,11 +252,9 @@ class LeakyReLU(Module):
 class _Exponential(Module):
     """An activation that approaches `-alpha` for negative elements.
 
-    Parameters:
-        alpha : float
-            The limit.
-        inplace : bool
-            Whether the input itself is changed.
+    Args:
+        alpha (float): The limit.
+        inplace (bool): Whether the input itself is changed.
     """
 
     __constants__: ClassVar[list[str]] = ["alpha", "inplace"]
@@ -302,15 +289,13 @@ class CELU(_Exponential):
 class RReLU(Module):
     """`x` where it is positive, else `x` times a slope: drawn for each element in training, else their mean.
 
-    Parameters:
-        lower, upper : float
-            Each slope is uniform on [lower, upper).
-        inplace : bool
-            Whether the input itself is changed.
+    Args:
+        lower, upper (float): Each slope is uniform on [lower, upper).
+        inplace (bool): Whether the input itself is changed.
 
     Source: Xu et al., Empirical Evaluation of Rectified Activations in Convolutional Network, 2015.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.RReLU(0.25, 0.75).eval()(tl_core.tensor([-2.0, 3.0]))
         tensor([-1.,  3.])
@@ -336,9 +321,8 @@ class RReLU(Module):
 class GELU(Module):
     """`x` times the probability that a standard normal number is smaller than `x`.
 
-    Parameters:
-        approximate : str
-            "none" for the exact function, "tanh" for an approximation by the hyperbolic tangent.
+    Args:
+        approximate (str): "none" for the exact function, "tanh" for an approximation by the hyperbolic tangent.
     """
 
     __constants__: ClassVar[list[str]] = ["approximate"]
@@ -359,11 +343,9 @@ class GELU(Module):
 class Softplus(Module):
     """`log(1 + exp(beta * x)) / beta`, and `x` itself where `beta * x` exceeds a threshold.
 
-    Parameters:
-        beta : float
-            How sharp the corner at 0 is.
-        threshold : float
-            From where on the function is taken as straight.
+    Args:
+        beta (float): How sharp the corner at 0 is.
+        threshold (float): From where on the function is taken as straight.
     """
 
     __constants__: ClassVar[list[str]] = ["beta", "threshold"]
@@ -386,18 +368,15 @@ class Softplus(Module):
 class PReLU(Module):
     """`x` where it is positive, else `weight * x` with a learned weight.
 
-    Parameters:
-        num_parameters : int
-            1, or the number of channels, which are dimension 1 of the input.
-        init : float
-            What the weight is at first.
-        device, dtype : optional
-            Of the weight.
+    Args:
+        num_parameters (int): 1, or the number of channels, which are dimension 1 of the input.
+        init (float): What the weight is at first.
+        device, dtype (optional): Of the weight.
 
     Attributes:
         weight : Parameter, shape (num_parameters,)
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.PReLU()(tl_core.tensor([-4.0, 1.0])).tolist()
         [-1.0, 1.0]
@@ -471,9 +450,8 @@ class Softsign(Module):
 class _Shrink(Module):
     """An activation that is 0 around 0.
 
-    Parameters:
-        lambd : float
-            How far from 0.
+    Args:
+        lambd (float): How far from 0.
     """
 
     __constants__: ClassVar[list[str]] = ["lambd"]
@@ -506,9 +484,8 @@ class Softshrink(_Shrink):
 class _AlongDim(Module):
     """An activation along one dimension.
 
-    Parameters:
-        dim : int
-            The dimension.
+    Args:
+        dim (int): The dimension.
     """
 
     __constants__: ClassVar[list[str]] = ["dim"]
@@ -530,7 +507,7 @@ class _AlongDim(Module):
 class Softmax(_AlongDim):
     """`exp(x) / sum(exp(x))` along a dimension.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.Softmax(dim=0)(tl_core.zeros(2))
         tensor([0.5000, 0.5000])
@@ -560,7 +537,7 @@ class Softmin(_AlongDim):
 class Softmax2d(Module):
     """`Softmax` over the channels of an image of shape (N, C, H, W) or (C, H, W).
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.Softmax2d()(tl_core.zeros(1, 2, 1, 1)).flatten()
         tensor([0.5000, 0.5000])
@@ -570,8 +547,7 @@ class Softmax2d(Module):
         """Numbers from 0 to 1 that sum to 1 over the channels.
 
         Raises:
-            ValueError
-                If the input doesn't have 3 or 4 dimensions.
+            ValueError: If the input doesn't have 3 or 4 dimensions.
         """
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
@@ -581,11 +557,10 @@ class Softmax2d(Module):
 class GLU(Module):
     """`a * sigmoid(b)`, with `a` and `b` the two halves of the input along a dimension.
 
-    Parameters:
-        dim : int
-            The dimension, of an even size.
+    Args:
+        dim (int): The dimension, of an even size.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.GLU()(tl_core.zeros(4, 2)).shape
         torch.Size([4, 1])

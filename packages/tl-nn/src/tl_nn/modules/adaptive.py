@@ -26,25 +26,18 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     The classes are sorted by how often they occur, the most frequent first.
 
-    Parameters:
-        in_features : int
-            The size of the input.
-        n_classes : int
-            The number of classes.
-        cutoffs : sequence of int
-            Where the clusters begin: classes before the first one have no cluster.
-        div_value : float
-            By how much each cluster's features are fewer than those of the one before.
-        head_bias : bool
-            Whether the frequent classes and clusters have biases.
-        device, dtype : optional
-            Of the parameters.
+    Args:
+        in_features (int): The size of the input.
+        n_classes (int): The number of classes.
+        cutoffs (sequence of int): Where the clusters begin: classes before the first one have no cluster.
+        div_value (float): By how much each cluster's features are fewer than those of the one before.
+        head_bias (bool): Whether the frequent classes and clusters have biases.
+        device, dtype (optional): Of the parameters.
 
     Raises:
-        ValueError
-            If `cutoffs` aren't increasing positive numbers below `n_classes`.
+        ValueError: If `cutoffs` aren't increasing positive numbers below `n_classes`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> layer = tl_nn.AdaptiveLogSoftmaxWithLoss(16, 10, cutoffs=[3, 6])
         >>> layer.log_prob(tl_core.zeros(2, 16)).shape
@@ -101,18 +94,15 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
         """The log-probability of each target, and the loss.
 
-        Parameters:
-            input_ : Tensor, shape (N, in_features) or (in_features,)
-                The features.
-            target_ : Tensor, shape (N,) or ()
-                The classes.
+        Args:
+            input_ (Tensor, shape (N, in_features) or (in_features,)): The features.
+            target_ (Tensor, shape (N,) or ()): The classes.
 
         Returns:
             output, shape (N,) or (), and loss, shape ()
 
         Raises:
-            RuntimeError
-                If the shapes don't fit, or a target isn't a class.
+            RuntimeError: If the shapes don't fit, or a target isn't a class.
         """
         _check_target(input_, target_, self.n_classes)
         batched = target_.dim() > 0

@@ -18,13 +18,12 @@ class BackwardHook:
     An identity is recorded before the module's inputs and one after its outputs. In backward, the one at
     the outputs runs the pre-hooks and keeps the gradients until the one at the inputs runs the hooks.
 
-    Parameters:
-        module : Module
-            Given first to every hook.
-        user_hooks : list of callable
-            Called as `hook(module, grad_input, grad_output)`; a result other than None replaces grad_input.
-        user_pre_hooks : list of callable
-            Called as `hook(module, grad_output)`; a result other than None replaces grad_output.
+    Args:
+        module (Module): Given first to every hook.
+        user_hooks (list of callable): Called as `hook(module, grad_input, grad_output)`; a result other than None
+            replaces grad_input.
+        user_pre_hooks (list of callable): Called as `hook(module, grad_output)`; a result other than None
+            replaces grad_output.
     """
 
     def __init__(self, module: Any, user_hooks: list[Any], user_pre_hooks: list[Any]) -> None:

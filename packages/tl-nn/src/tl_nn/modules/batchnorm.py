@@ -27,19 +27,14 @@ __all__ = [
 class _NormBase(Module):
     """What layers share that normalize each channel: affine parameters and running statistics.
 
-    Parameters:
-        num_features : int
-            The number of channels.
-        eps : float
-            Added to the variance, against division by zero.
-        momentum : float or None
-            How fast the running statistics change; None makes them plain means over all batches.
-        affine : bool
-            Whether a factor and a shift of each channel are learned.
-        track_running_stats : bool
-            Whether there are running statistics, which are used in evaluation.
-        device, dtype : optional
-            Of the parameters.
+    Args:
+        num_features (int): The number of channels.
+        eps (float): Added to the variance, against division by zero.
+        momentum (float or None): How fast the running statistics change; None makes them plain means over all
+            batches.
+        affine (bool): Whether a factor and a shift of each channel are learned.
+        track_running_stats (bool): Whether there are running statistics, which are used in evaluation.
+        device, dtype (optional): Of the parameters.
     """
 
     _version = 2
@@ -162,33 +157,24 @@ def refuse_dims(input: Tensor, allowed: tuple[int, ...]) -> None:
 class BatchNorm1d(_BatchNorm):
     """Normalizes each channel of inputs of shape (N, C) or (N, C, L) over the batch; Ioffe and Szegedy, 2015.
 
-    Parameters:
-        num_features : int
-            The number of channels C.
-        eps : float
-            Added to the variance, against division by zero.
-        momentum : float or None
-            How fast the running statistics change; None makes them plain means over all batches.
-        affine : bool
-            Whether a factor and a shift of each channel are learned.
-        track_running_stats : bool
-            Whether there are running statistics, which are used in evaluation.
-        device, dtype : optional
-            Of the parameters.
-        bias : bool
-            Whether there is a shift.
+    Args:
+        num_features (int): The number of channels C.
+        eps (float): Added to the variance, against division by zero.
+        momentum (float or None): How fast the running statistics change; None makes them plain means over all
+            batches.
+        affine (bool): Whether a factor and a shift of each channel are learned.
+        track_running_stats (bool): Whether there are running statistics, which are used in evaluation.
+        device, dtype (optional): Of the parameters.
+        bias (bool): Whether there is a shift.
 
     Attributes:
-        weight, bias : Parameter, shape (num_features,), or None
-            Factor and shift, 1 and 0 at first.
-        running_mean, running_var : Tensor, shape (num_features,), or None
-            The running statistics.
+        weight, bias (Parameter, shape (num_features,), or None): Factor and shift, 1 and 0 at first.
+        running_mean, running_var (Tensor, shape (num_features,), or None): The running statistics.
 
     Raises:
-        ValueError
-            If the input has another number of dimensions, or one value for each channel in training.
+        ValueError: If the input has another number of dimensions, or one value for each channel in training.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.BatchNorm1d(2, affine=False)(tl_core.tensor([[1.0, 5.0], [3.0, 5.0]]))
         tensor([[-1.0000,  0.0000],
@@ -263,7 +249,7 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
 class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
     """`BatchNorm1d` without `num_features`, which the first input tells.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> layer = tl_nn.LazyBatchNorm1d()
         >>> layer(tl_core.zeros(4, 3)).shape, layer.weight.shape
@@ -293,15 +279,12 @@ class SyncBatchNorm(_BatchNorm):
 
     Without a group of several processes it is plain batch normalization of inputs of shape (N, C, ...).
 
-    Parameters:
-        num_features, eps, momentum, affine, track_running_stats, device, dtype
-            See `BatchNorm1d`.
-        process_group : optional
-            The processes whose batches belong together; by default all.
+    Args:
+        num_features, eps, momentum, affine, track_running_stats, device, dtype: See `BatchNorm1d`.
+        process_group (optional): The processes whose batches belong together; by default all.
 
     Raises:
-        ValueError
-            If the input has fewer than two dimensions.
+        ValueError: If the input has fewer than two dimensions.
     """
 
     process_group: Any
@@ -330,13 +313,11 @@ class SyncBatchNorm(_BatchNorm):
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
         """The module with all its batch normalization layers exchanged for synchronized ones.
 
-        Parameters:
-            module : Module
-                A module; layers inside of it are exchanged in place.
-            process_group : optional
-                The processes whose batches belong together.
+        Args:
+            module (Module): A module; layers inside of it are exchanged in place.
+            process_group (optional): The processes whose batches belong together.
 
-        Examples:
+        Example:
             >>> import tl_nn
             >>> model = tl_nn.Sequential(tl_nn.Linear(3, 4), tl_nn.BatchNorm1d(4))
             >>> tl_nn.SyncBatchNorm.convert_sync_batchnorm(model)[1]

@@ -15,15 +15,13 @@ __all__ = ["ChannelShuffle"]
 class ChannelShuffle(Module):
     """Divides channels into groups and takes one of each group in turn; Zhang et al., 2018.
 
-    Parameters:
-        groups : int
-            The number of groups, which must divide the number of channels.
+    Args:
+        groups (int): The number of groups, which must divide the number of channels.
 
     Raises:
-        RuntimeError
-            If it doesn't.
+        RuntimeError: If it doesn't.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.ChannelShuffle(2)(tl_core.arange(4.0).reshape(1, 4, 1)).flatten()
         tensor([0., 2., 1., 3.])

@@ -47,8 +47,7 @@ class _Numbered(Module):
         """Put a module before the one at `index`; returns self.
 
         Raises:
-            IndexError
-                If `index` is beyond either end.
+            IndexError: If `index` is beyond either end.
         """
         size = len(self)
         if not -size <= index <= size:
@@ -72,11 +71,10 @@ class _Numbered(Module):
 class Sequential(_Numbered):
     """Modules that are called one after the other, each with the result of the one before.
 
-    Parameters:
-        *args : Module, or one OrderedDict of them
-            The modules in order; a dictionary also names them.
+    Args:
+        *args (Module, or one OrderedDict of them): The modules in order; a dictionary also names them.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> model = tl_nn.Sequential(tl_nn.Linear(4, 8), tl_nn.ReLU(), tl_nn.Linear(8, 2))
         >>> model(tl_core.zeros(3, 4)).shape
@@ -137,11 +135,10 @@ class Sequential(_Numbered):
 class ModuleList(_Numbered):
     """A list of modules, all of them registered; it can't be called itself.
 
-    Parameters:
-        modules : iterable of Module, optional
-            The modules to hold.
+    Args:
+        modules (iterable of Module, optional): The modules to hold.
 
-    Examples:
+    Example:
         >>> import tl_nn
         >>> layers = tl_nn.ModuleList(tl_nn.Linear(2, 2) for _ in range(3))
         >>> len(layers), len(list(layers.parameters()))
@@ -162,8 +159,7 @@ class ModuleList(_Numbered):
         """Add modules at the end; returns self.
 
         Raises:
-            TypeError
-                If `modules` isn't iterable.
+            TypeError: If `modules` isn't iterable.
         """
         if not isinstance(modules, Iterable):
             raise TypeError(
@@ -203,11 +199,10 @@ def _numbered_line(text: str, indices: list[int]) -> str:
 class ModuleDict(Module):
     """A dictionary of modules, all of them registered, in the order of their insertion.
 
-    Parameters:
-        modules : mapping or iterable of pairs, optional
-            The modules to hold, by name.
+    Args:
+        modules (mapping or iterable of pairs, optional): The modules to hold, by name.
 
-    Examples:
+    Example:
         >>> import tl_nn
         >>> heads = tl_nn.ModuleDict({"a": tl_nn.Linear(2, 3), "b": tl_nn.Tanh()})
         >>> list(heads), "a" in heads
@@ -261,10 +256,8 @@ class ModuleDict(Module):
         """Add the modules of a mapping or of an iterable of pairs, replacing those of the same name.
 
         Raises:
-            TypeError
-                If `modules` isn't iterable, or one of its elements isn't.
-            ValueError
-                If an element isn't a pair.
+            TypeError: If `modules` isn't iterable, or one of its elements isn't.
+            ValueError: If an element isn't a pair.
         """
         for key, module in _pairs(modules, "ModuleDict", "ModuleDict"):
             self[key] = module
@@ -273,11 +266,10 @@ class ModuleDict(Module):
 class ParameterList(Module):
     """A list whose tensors are parameters, all of them registered; it may hold other values too.
 
-    Parameters:
-        values : iterable, optional
-            What to hold; tensors are made parameters.
+    Args:
+        values (iterable, optional): What to hold; tensors are made parameters.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> factors = tl_nn.ParameterList([tl_core.ones(2), tl_core.zeros(3)])
         >>> len(list(factors.parameters()))
@@ -316,8 +308,7 @@ class ParameterList(Module):
         """Add values at the end; returns self.
 
         Raises:
-            TypeError
-                If `values` isn't iterable, or is a single tensor.
+            TypeError: If `values` isn't iterable, or is a single tensor.
         """
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(
@@ -341,11 +332,10 @@ class ParameterList(Module):
 class ParameterDict(Module):
     """A dictionary whose tensors are parameters, all of them registered; it may hold other values too.
 
-    Parameters:
-        parameters : mapping or iterable of pairs, optional
-            What to hold; tensors are made parameters.
+    Args:
+        parameters (mapping or iterable of pairs, optional): What to hold; tensors are made parameters.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> factors = tl_nn.ParameterDict({"left": tl_core.ones(2), "right": tl_core.zeros(3)})
         >>> [name for name, _ in factors.named_parameters()]
@@ -434,10 +424,8 @@ class ParameterDict(Module):
         """Add the values of a mapping or of an iterable of pairs, replacing those of the same name.
 
         Raises:
-            TypeError
-                If `parameters` isn't iterable, or one of its elements isn't.
-            ValueError
-                If an element isn't a pair.
+            TypeError: If `parameters` isn't iterable, or one of its elements isn't.
+            ValueError: If an element isn't a pair.
         """
         for key, value in _pairs(parameters, "ParametersDict", "ParameterDict"):
             self[key] = value

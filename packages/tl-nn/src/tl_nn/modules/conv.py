@@ -218,34 +218,27 @@ class _Convolution(_ConvNd):
 class Conv1d(_Convolution):
     """A convolution over one dimension.
 
-    Parameters:
-        in_channels, out_channels : int
-            The sizes of the channel dimension of input and output.
-        kernel_size, stride, padding, dilation : int or tuple
-            Extent of the kernel, distance of its positions, zeros added on both sides of the input (or "same",
-            "valid"), and distance of the elements it sees; one number for all spatial dimensions or one for each.
-        groups : int
-            Into how many groups, which don't see each other, the channels are divided.
-        bias : bool
-            Whether a bias is learned.
-        padding_mode : str
-            What the input is padded with: "zeros", "reflect", "replicate" or "circular".
-        device, dtype : optional
-            Of the parameters.
+    Args:
+        in_channels, out_channels (int): The sizes of the channel dimension of input and output.
+        kernel_size, stride, padding, dilation (int or tuple): Extent of the kernel, distance of its positions,
+            zeros added on both sides of the input (or "same", "valid"), and distance of the elements it sees; one
+            number for all spatial dimensions or one for each.
+        groups (int): Into how many groups, which don't see each other, the channels are divided.
+        bias (bool): Whether a bias is learned.
+        padding_mode (str): What the input is padded with: "zeros", "reflect", "replicate" or "circular".
+        device, dtype (optional): Of the parameters.
 
     Attributes:
-        weight : Parameter, shape (out_channels, in_channels / groups, *kernel_size)
-            Drawn from the uniform distribution on `±1 / sqrt(in_channels / groups * prod(kernel_size))`; where
-            transposed, the first two sizes are `in_channels, out_channels / groups`.
-        bias : Parameter, shape (out_channels,), or None
-            Drawn from the same distribution.
+        weight (Parameter, shape (out_channels, in_channels / groups, *kernel_size)): Drawn from the uniform
+            distribution on `±1 / sqrt(in_channels / groups * prod(kernel_size))`; where transposed, the first two
+            sizes are `in_channels, out_channels / groups`.
+        bias (Parameter, shape (out_channels,), or None): Drawn from the same distribution.
 
     Raises:
-        ValueError
-            If `groups` isn't positive or doesn't divide both numbers of channels, `padding` is another text,
-            padding is "same" with a stride, or `padding_mode` has another name.
+        ValueError: If `groups` isn't positive or doesn't divide both numbers of channels, `padding` is another
+            text, padding is "same" with a stride, or `padding_mode` has another name.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.Conv1d(16, 33, 3, stride=2)(tl_core.zeros(20, 16, 50)).shape
         torch.Size([20, 33, 24])
@@ -258,7 +251,7 @@ class Conv1d(_Convolution):
 class Conv2d(_Convolution):
     """A convolution over two dimensions; see `Conv1d` for arguments, attributes and errors.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.Conv2d(16, 33, 3, stride=2)(tl_core.zeros(20, 16, 50, 100)).shape
         torch.Size([20, 33, 24, 49])
@@ -271,7 +264,7 @@ class Conv2d(_Convolution):
 class Conv3d(_Convolution):
     """A convolution over three dimensions; see `Conv1d` for arguments, attributes and errors.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.Conv3d(2, 3, 3, padding="same")(tl_core.zeros(2, 5, 6, 7)).shape
         torch.Size([3, 5, 6, 7])
@@ -367,36 +360,27 @@ class _ConvTransposeNd(_ConvNd):
 class ConvTranspose1d(_ConvTransposeNd):
     """A transposed convolution over one dimension.
 
-    Parameters:
-        in_channels, out_channels : int
-            The sizes of the channel dimension of input and output.
-        kernel_size, stride, padding, dilation : int or tuple
-            Those of the convolution whose gradient this is: the stride spreads the input, the padding is
-            taken off the output.
-        output_padding : int or tuple
-            Added to one side of the output's size, which a stride leaves open.
-        groups : int
-            Into how many groups, which don't see each other, the channels are divided.
-        bias : bool
-            Whether a bias is learned.
-        padding_mode : str
-            "zeros".
-        device, dtype : optional
-            Of the parameters.
+    Args:
+        in_channels, out_channels (int): The sizes of the channel dimension of input and output.
+        kernel_size, stride, padding, dilation (int or tuple): Those of the convolution whose gradient this is:
+            the stride spreads the input, the padding is taken off the output.
+        output_padding (int or tuple): Added to one side of the output's size, which a stride leaves open.
+        groups (int): Into how many groups, which don't see each other, the channels are divided.
+        bias (bool): Whether a bias is learned.
+        padding_mode (str): "zeros".
+        device, dtype (optional): Of the parameters.
 
     Attributes:
-        weight : Parameter, shape (out_channels, in_channels / groups, *kernel_size)
-            Drawn from the uniform distribution on `±1 / sqrt(in_channels / groups * prod(kernel_size))`; where
-            transposed, the first two sizes are `in_channels, out_channels / groups`.
-        bias : Parameter, shape (out_channels,), or None
-            Drawn from the same distribution.
+        weight (Parameter, shape (out_channels, in_channels / groups, *kernel_size)): Drawn from the uniform
+            distribution on `±1 / sqrt(in_channels / groups * prod(kernel_size))`; where transposed, the first two
+            sizes are `in_channels, out_channels / groups`.
+        bias (Parameter, shape (out_channels,), or None): Drawn from the same distribution.
 
     Raises:
-        ValueError
-            If `groups` isn't positive or doesn't divide both numbers of channels, `padding` is another text,
-            padding is "same" with a stride, or `padding_mode` has another name.
+        ValueError: If `groups` isn't positive or doesn't divide both numbers of channels, `padding` is another
+            text, padding is "same" with a stride, or `padding_mode` has another name.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.ConvTranspose1d(4, 2, 3, stride=2)(tl_core.zeros(1, 4, 5)).shape
         torch.Size([1, 2, 11])
@@ -409,7 +393,7 @@ class ConvTranspose1d(_ConvTransposeNd):
 class ConvTranspose2d(_ConvTransposeNd):
     """A transposed convolution over two dimensions; see `ConvTranspose1d` for arguments and errors.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> layer = tl_nn.ConvTranspose2d(4, 2, 3, stride=2, padding=1)
         >>> layer(tl_core.zeros(1, 4, 6, 6), output_size=(12, 12)).shape
@@ -423,7 +407,7 @@ class ConvTranspose2d(_ConvTransposeNd):
 class ConvTranspose3d(_ConvTransposeNd):
     """A transposed convolution over three dimensions; see `ConvTranspose1d` for arguments and errors.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.ConvTranspose3d(2, 1, 2, stride=2)(tl_core.zeros(1, 2, 2, 3, 4)).shape
         torch.Size([1, 1, 4, 6, 8])
@@ -519,7 +503,7 @@ class _LazyConvTranspose(_LazyConvXdMixin, _ConvTransposeNd):
 class LazyConv1d(_LazyConvolution, Conv1d):
     """`Conv1d` without `in_channels`, which the first input tells.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> layer = tl_nn.LazyConv1d(8, 3)
         >>> layer(tl_core.zeros(2, 5, 9)).shape

@@ -15,15 +15,12 @@ __all__ = ["CosineSimilarity", "PairwiseDistance"]
 class PairwiseDistance(Module):
     """The norm of the difference of each pair of vectors along the last dimension.
 
-    Parameters:
-        p : float
-            The exponent of the norm.
-        eps : float
-            Added to the difference, against infinite gradients.
-        keepdim : bool
-            Whether the last dimension stays, with size 1.
+    Args:
+        p (float): The exponent of the norm.
+        eps (float): Added to the difference, against infinite gradients.
+        keepdim (bool): Whether the last dimension stays, with size 1.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.PairwiseDistance(eps=0.0)(tl_core.tensor([[3.0, 4.0]]), tl_core.zeros(1, 2))
         tensor([5.])
@@ -45,13 +42,11 @@ class PairwiseDistance(Module):
 class CosineSimilarity(Module):
     """The cosine of the angle between each pair of vectors.
 
-    Parameters:
-        dim : int
-            The dimension along which the vectors stand.
-        eps : float
-            The smallest length of a vector, against division by zero.
+    Args:
+        dim (int): The dimension along which the vectors stand.
+        eps (float): The smallest length of a vector, against division by zero.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.CosineSimilarity()(tl_core.tensor([[3.0, 4.0]]), tl_core.tensor([[4.0, 3.0]]))
         tensor([0.9600])

@@ -15,15 +15,12 @@ __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Fe
 class _DropoutNd(Module):
     """What all dropout layers share: the probability, and whether the input itself is changed.
 
-    Parameters:
-        p : float
-            The probability of an element, or a channel, to become zero: from 0 to 1.
-        inplace : bool
-            Whether the input itself is changed.
+    Args:
+        p (float): The probability of an element, or a channel, to become zero: from 0 to 1.
+        inplace (bool): Whether the input itself is changed.
 
     Raises:
-        ValueError
-            If `p` isn't between 0 and 1.
+        ValueError: If `p` isn't between 0 and 1.
     """
 
     __constants__: ClassVar[list[str]] = ["p", "inplace"]
@@ -44,7 +41,7 @@ class _DropoutNd(Module):
 class Dropout(_DropoutNd):
     """Sets each element to 0 with probability `p`, and divides the others by `1 - p`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.Dropout(0.2).eval()(tl_core.ones(3))
         tensor([1., 1., 1.])

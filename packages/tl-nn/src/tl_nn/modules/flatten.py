@@ -14,11 +14,10 @@ __all__ = ["Flatten", "Unflatten"]
 class Flatten(Module):
     """Makes one dimension of a range of them.
 
-    Parameters:
-        start_dim, end_dim : int
-            The first and the last dimension of the range.
+    Args:
+        start_dim, end_dim (int): The first and the last dimension of the range.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.Flatten()(tl_core.zeros(32, 1, 5, 5)).shape
         torch.Size([32, 25])
@@ -44,17 +43,15 @@ class Flatten(Module):
 class Unflatten(Module):
     """Makes several dimensions of one.
 
-    Parameters:
-        dim : int or str
-            The dimension, or its name.
-        unflattened_size : sequence of int, or of pairs of a name and an int
-            What it becomes; one size may be -1. Pairs where `dim` is a name.
+    Args:
+        dim (int or str): The dimension, or its name.
+        unflattened_size (sequence of int, or of pairs of a name and an int): What it becomes; one size may be -1.
+            Pairs where `dim` is a name.
 
     Raises:
-        TypeError
-            If the sizes aren't a tuple or list of int, or of pairs where `dim` is a name.
+        TypeError: If the sizes aren't a tuple or list of int, or of pairs where `dim` is a name.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.Unflatten(1, (2, 5))(tl_core.zeros(2, 10)).shape
         torch.Size([2, 2, 5])

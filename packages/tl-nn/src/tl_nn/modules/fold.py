@@ -15,12 +15,11 @@ __all__ = ["Fold", "Unfold"]
 class Unfold(Module):
     """Takes sliding blocks out of inputs of shape (N, C, H, W): one column for each block.
 
-    Parameters:
-        kernel_size, dilation, padding, stride : int or tuple
-            The size of a block, the distance of its elements, the zeros added on both sides, the distance of
-            blocks; one number for both dimensions or one for each.
+    Args:
+        kernel_size, dilation, padding, stride (int or tuple): The size of a block, the distance of its elements,
+            the zeros added on both sides, the distance of blocks; one number for both dimensions or one for each.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.Unfold(kernel_size=(2, 3))(tl_core.zeros(2, 5, 3, 4)).shape
         torch.Size([2, 30, 4])
@@ -49,13 +48,11 @@ class Unfold(Module):
 class Fold(Unfold):
     """Adds sliding blocks up to a tensor of shape (N, C, *output_size): the transpose of `Unfold`.
 
-    Parameters:
-        output_size : int or tuple
-            The spatial size of the result.
-        kernel_size, dilation, padding, stride : int or tuple
-            Those of `Unfold`.
+    Args:
+        output_size (int or tuple): The spatial size of the result.
+        kernel_size, dilation, padding, stride (int or tuple): Those of `Unfold`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.Fold(output_size=(4, 5), kernel_size=(2, 2))(tl_core.zeros(1, 12, 12)).shape
         torch.Size([1, 3, 4, 5])

@@ -102,27 +102,19 @@ class _InstanceNorm(_NormBase):
 class InstanceNorm1d(_InstanceNorm):
     """Normalizes each channel of each sample of shape (N, C, L) or (C, L); Ulyanov et al., 2016.
 
-    Parameters:
-        num_features : int
-            The number of channels C.
-        eps : float
-            Added to the variance, against division by zero.
-        momentum : float or None
-            How fast the running statistics change.
-        affine : bool
-            Whether a factor and a shift of each channel are learned.
-        track_running_stats : bool
-            Whether there are running statistics, which are used in evaluation.
-        device, dtype : optional
-            Of the parameters.
-        bias : bool
-            Whether there is a shift.
+    Args:
+        num_features (int): The number of channels C.
+        eps (float): Added to the variance, against division by zero.
+        momentum (float or None): How fast the running statistics change.
+        affine (bool): Whether a factor and a shift of each channel are learned.
+        track_running_stats (bool): Whether there are running statistics, which are used in evaluation.
+        device, dtype (optional): Of the parameters.
+        bias (bool): Whether there is a shift.
 
     Raises:
-        ValueError
-            If the input has another number of dimensions, or, with `affine`, of channels.
+        ValueError: If the input has another number of dimensions, or, with `affine`, of channels.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.InstanceNorm1d(1)(tl_core.tensor([[[1.0, 3.0]]]))
         tensor([[[-1.0000,  1.0000]]])
@@ -156,7 +148,7 @@ class _LazyInstanceNorm(_LazyNormBase, _InstanceNorm):
 class LazyInstanceNorm1d(_LazyInstanceNorm):
     """`InstanceNorm1d` without `num_features`, which the first input tells; affine and tracking by default.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> layer = tl_nn.LazyInstanceNorm1d()
         >>> layer(tl_core.zeros(4, 3, 5)).shape, layer.weight.shape

@@ -20,7 +20,7 @@ __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 class Identity(Module):
     """Gives back its input, whatever the arguments it is made with.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.Identity(54, unused=True)(tl_core.ones(2))
         tensor([1., 1.])
@@ -37,23 +37,18 @@ class Identity(Module):
 class Linear(Module):
     """`input @ weight.T + bias`.
 
-    Parameters:
-        in_features : int
-            The size of the last dimension of the input.
-        out_features : int
-            The size of the last dimension of the output.
-        bias : bool
-            Whether a bias is learned.
-        device, dtype : optional
-            Of the parameters.
+    Args:
+        in_features (int): The size of the last dimension of the input.
+        out_features (int): The size of the last dimension of the output.
+        bias (bool): Whether a bias is learned.
+        device, dtype (optional): Of the parameters.
 
     Attributes:
-        weight : Parameter, shape (out_features, in_features)
-            Drawn from the uniform distribution on `±1 / sqrt(in_features)`.
-        bias : Parameter, shape (out_features,), or None
-            Drawn from the same distribution.
+        weight (Parameter, shape (out_features, in_features)): Drawn from the uniform distribution on `±1 /
+            sqrt(in_features)`.
+        bias (Parameter, shape (out_features,), or None): Drawn from the same distribution.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.Linear(20, 30)(tl_core.zeros(128, 20)).shape
         torch.Size([128, 30])
@@ -108,15 +103,12 @@ class NonDynamicallyQuantizableLinear(Linear):
 class LazyLinear(LazyModuleMixin, Linear):
     """`Linear` without `in_features`, which the first input tells.
 
-    Parameters:
-        out_features : int
-            The size of the last dimension of the output.
-        bias : bool
-            Whether a bias is learned.
-        device, dtype : optional
-            Of the parameters.
+    Args:
+        out_features (int): The size of the last dimension of the output.
+        bias (bool): Whether a bias is learned.
+        device, dtype (optional): Of the parameters.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> layer = tl_nn.LazyLinear(30)
         >>> layer(tl_core.zeros(128, 20)).shape
@@ -155,27 +147,21 @@ class LazyLinear(LazyModuleMixin, Linear):
 class Bilinear(Module):
     """`input1 @ weight[k] @ input2 + bias[k]` for each output feature k.
 
-    Parameters:
-        in1_features, in2_features : int
-            The sizes of the last dimensions of the two inputs.
-        out_features : int
-            The size of the last dimension of the output.
-        bias : bool
-            Whether a bias is learned.
-        device, dtype : optional
-            Of the parameters.
+    Args:
+        in1_features, in2_features (int): The sizes of the last dimensions of the two inputs.
+        out_features (int): The size of the last dimension of the output.
+        bias (bool): Whether a bias is learned.
+        device, dtype (optional): Of the parameters.
 
     Attributes:
-        weight : Parameter, shape (out_features, in1_features, in2_features)
-            Drawn from the uniform distribution on `±1 / sqrt(in1_features)`.
-        bias : Parameter, shape (out_features,), or None
-            Drawn from the same distribution.
+        weight (Parameter, shape (out_features, in1_features, in2_features)): Drawn from the uniform distribution
+            on `±1 / sqrt(in1_features)`.
+        bias (Parameter, shape (out_features,), or None): Drawn from the same distribution.
 
     Raises:
-        ValueError
-            If `in1_features` isn't positive.
+        ValueError: If `in1_features` isn't positive.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> layer = tl_nn.Bilinear(20, 30, 40)
         >>> layer(tl_core.zeros(128, 20), tl_core.zeros(128, 30)).shape

@@ -17,29 +17,20 @@ __all__ = ["LinearCrossEntropyLoss"]
 class LinearCrossEntropyLoss(_WeightedLoss):
     """The cross entropy of a linear layer's scores; see `tl_nn.functional.linear_cross_entropy`.
 
-    Parameters:
-        in_features : int
-            The size of the input.
-        num_classes : int
-            The number of classes.
-        out_features : tuple of int
-            Further dimensions, for each place of which there is a loss.
-        bias : bool
-            Whether scores have a bias.
-        device, dtype : optional
-            Of the layer's parameters.
-        reduction, weight, label_smoothing
-            See `CrossEntropyLoss`.
-        ignore_index : int, optional
-            Targets of this value count for nothing, by default -100.
-        options
-            Accepted for compatibility: there is one way to compute it.
+    Args:
+        in_features (int): The size of the input.
+        num_classes (int): The number of classes.
+        out_features (tuple of int): Further dimensions, for each place of which there is a loss.
+        bias (bool): Whether scores have a bias.
+        device, dtype (optional): Of the layer's parameters.
+        reduction, weight, label_smoothing: See `CrossEntropyLoss`.
+        ignore_index (int, optional): Targets of this value count for nothing, by default -100.
+        options: Accepted for compatibility: there is one way to compute it.
 
     Attributes:
-        linear : Linear
-            The layer.
+        linear (Linear): The layer.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> loss = tl_nn.LinearCrossEntropyLoss(4, 3)
         >>> loss(tl_core.zeros(2, 4), tl_core.tensor([0, 2]))

@@ -40,11 +40,9 @@ __all__ = [
 class _Loss(Module):
     """What all losses share: the reduction.
 
-    Parameters:
-        size_average, reduce : bool, optional
-            Older spellings of `reduction`.
-        reduction : str
-            "none", "mean" or "sum".
+    Args:
+        size_average, reduce (bool, optional): Older spellings of `reduction`.
+        reduction (str): "none", "mean" or "sum".
     """
 
     __constants__: ClassVar[list[str]] = ["reduction"]
@@ -82,7 +80,7 @@ def _weight(loss: Any) -> Tensor | None:
 class L1Loss(_Loss):
     """The absolute difference of each element; see `tl_nn.functional.l1_loss`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.L1Loss()(tl_core.zeros(2), tl_core.tensor([1.0, -3.0]))
         tensor(2.)
@@ -96,7 +94,7 @@ class L1Loss(_Loss):
 class MSELoss(_Loss):
     """The squared difference of each element; see `tl_nn.functional.mse_loss`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.MSELoss()(tl_core.zeros(2), tl_core.tensor([1.0, -3.0]))
         tensor(5.)
@@ -110,11 +108,9 @@ class MSELoss(_Loss):
 class SmoothL1Loss(_Loss):
     """A parabola for small differences, straight lines for large ones; see `smooth_l1_loss`.
 
-    Parameters:
-        beta : float
-            Where the parabola ends.
-        size_average, reduce, reduction
-            See `L1Loss`.
+    Args:
+        beta (float): Where the parabola ends.
+        size_average, reduce, reduction: See `L1Loss`.
     """
 
     beta: float
@@ -137,11 +133,9 @@ class SmoothL1Loss(_Loss):
 class HuberLoss(_Loss):
     """A parabola for small differences, straight lines for large ones; see `huber_loss`.
 
-    Parameters:
-        reduction : str
-            "none", "mean" or "sum".
-        delta : float
-            Where the parabola ends.
+    Args:
+        reduction (str): "none", "mean" or "sum".
+        delta (float): Where the parabola ends.
     """
 
     __constants__: ClassVar[list[str]] = ["reduction", "delta"]
@@ -159,11 +153,9 @@ class HuberLoss(_Loss):
 class KLDivLoss(_Loss):
     """The Kullback-Leibler divergence; see `tl_nn.functional.kl_div`.
 
-    Parameters:
-        log_target : bool
-            Whether the target holds logarithms.
-        size_average, reduce, reduction
-            See `L1Loss`; the reduction may also be "batchmean".
+    Args:
+        log_target (bool): Whether the target holds logarithms.
+        size_average, reduce, reduction: See `L1Loss`; the reduction may also be "batchmean".
     """
 
     __constants__: ClassVar[list[str]] = ["reduction"]
@@ -187,11 +179,9 @@ class KLDivLoss(_Loss):
 class BCELoss(_WeightedLoss):
     """The binary cross entropy of probabilities; see `tl_nn.functional.binary_cross_entropy`.
 
-    Parameters:
-        weight : Tensor, optional
-            A factor for each element, broadcast.
-        size_average, reduce, reduction
-            See `L1Loss`.
+    Args:
+        weight (Tensor, optional): A factor for each element, broadcast.
+        size_average, reduce, reduction: See `L1Loss`.
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -202,13 +192,11 @@ class BCELoss(_WeightedLoss):
 class BCEWithLogitsLoss(_Loss):
     """The binary cross entropy of scores; see `binary_cross_entropy_with_logits`.
 
-    Parameters:
-        weight : Tensor, optional
-            A factor for each element, broadcast.
-        pos_weight : Tensor, optional
-            A factor for the part of the target that is 1, broadcast: one for each class.
-        size_average, reduce, reduction
-            See `L1Loss`.
+    Args:
+        weight (Tensor, optional): A factor for each element, broadcast.
+        pos_weight (Tensor, optional): A factor for the part of the target that is 1, broadcast: one for each
+            class.
+        size_average, reduce, reduction: See `L1Loss`.
     """
 
     weight: Tensor | None
@@ -236,15 +224,12 @@ class BCEWithLogitsLoss(_Loss):
 class NLLLoss(_WeightedLoss):
     """The negative log-likelihood of classes; see `tl_nn.functional.nll_loss`.
 
-    Parameters:
-        weight : Tensor, shape (C,), optional
-            A factor for each class.
-        ignore_index : int
-            Targets of this value count for nothing.
-        size_average, reduce, reduction
-            See `L1Loss`.
+    Args:
+        weight (Tensor, shape (C,), optional): A factor for each class.
+        ignore_index (int): Targets of this value count for nothing.
+        size_average, reduce, reduction: See `L1Loss`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> scores = tl_core.tensor([[-0.5, -1.0], [-2.0, -0.25]])
         >>> tl_nn.NLLLoss(reduction="sum")(scores, tl_core.tensor([1, 1]))
@@ -275,17 +260,13 @@ class NLLLoss(_WeightedLoss):
 class CrossEntropyLoss(_WeightedLoss):
     """The cross entropy of scores; see `tl_nn.functional.cross_entropy`.
 
-    Parameters:
-        weight : Tensor, shape (C,), optional
-            A factor for each class.
-        ignore_index : int
-            Targets of this value count for nothing.
-        label_smoothing : float
-            From 0 to 1: how much of each target is spread evenly over all classes.
-        size_average, reduce, reduction
-            See `L1Loss`.
+    Args:
+        weight (Tensor, shape (C,), optional): A factor for each class.
+        ignore_index (int): Targets of this value count for nothing.
+        label_smoothing (float): From 0 to 1: how much of each target is spread evenly over all classes.
+        size_average, reduce, reduction: See `L1Loss`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.CrossEntropyLoss()(tl_core.zeros(3, 2), tl_core.tensor([0, 1, 1]))
         tensor(0.6931)
@@ -323,15 +304,11 @@ class CrossEntropyLoss(_WeightedLoss):
 class PoissonNLLLoss(_Loss):
     """The negative log-likelihood of counts under Poisson distributions; see `poisson_nll_loss`.
 
-    Parameters:
-        log_input : bool
-            Whether the input is the logarithm of the rate.
-        full : bool
-            Whether Stirling's approximation of the constant part is added.
-        eps : float
-            Added to a rate, against the logarithm of 0.
-        size_average, reduce, reduction
-            See `L1Loss`.
+    Args:
+        log_input (bool): Whether the input is the logarithm of the rate.
+        full (bool): Whether Stirling's approximation of the constant part is added.
+        eps (float): Added to a rate, against the logarithm of 0.
+        size_average, reduce, reduction: See `L1Loss`.
     """
 
     __constants__: ClassVar[list[str]] = ["log_input", "full", "eps", "reduction"]
@@ -360,13 +337,10 @@ class PoissonNLLLoss(_Loss):
 class GaussianNLLLoss(_Loss):
     """The negative log-likelihood under normal distributions; see `gaussian_nll_loss`.
 
-    Parameters:
-        full : bool
-            Whether the constant part is added.
-        eps : float
-            The smallest variance.
-        reduction : str
-            "none", "mean" or "sum".
+    Args:
+        full (bool): Whether the constant part is added.
+        eps (float): The smallest variance.
+        reduction (str): "none", "mean" or "sum".
     """
 
     __constants__: ClassVar[list[str]] = ["full", "eps", "reduction"]
@@ -400,11 +374,9 @@ class MultiLabelMarginLoss(_Loss):
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """The mean binary cross entropy of the scores of all classes; see `multilabel_soft_margin_loss`.
 
-    Parameters:
-        weight : Tensor, shape (C,), optional
-            A factor for each class.
-        size_average, reduce, reduction
-            See `L1Loss`.
+    Args:
+        weight (Tensor, shape (C,), optional): A factor for each class.
+        size_average, reduce, reduction: See `L1Loss`.
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -415,21 +387,15 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 class MultiMarginLoss(_WeightedLoss):
     """How much other classes come near to the target class; see `multi_margin_loss`.
 
-    Parameters:
-        p : int
-            The exponent, 1 or 2.
-        margin : float
-            The distance from which on a class is far enough.
-        weight : Tensor, shape (C,), optional
-            A factor for each class.
-        size_average, reduce, reduction
-            See `L1Loss`.
+    Args:
+        p (int): The exponent, 1 or 2.
+        margin (float): The distance from which on a class is far enough.
+        weight (Tensor, shape (C,), optional): A factor for each class.
+        size_average, reduce, reduction: See `L1Loss`.
 
     Raises:
-        ValueError
-            If `p` is another number.
-        AssertionError
-            If `weight` isn't a vector.
+        ValueError: If `p` is another number.
+        AssertionError: If `weight` isn't a vector.
     """
 
     __constants__: ClassVar[list[str]] = ["p", "margin", "reduction"]
@@ -463,11 +429,9 @@ class MultiMarginLoss(_WeightedLoss):
 class _MarginLoss(_Loss):
     """A loss with a margin.
 
-    Parameters:
-        margin : float
-            The margin.
-        size_average, reduce, reduction
-            See `L1Loss`.
+    Args:
+        margin (float): The margin.
+        size_average, reduce, reduction: See `L1Loss`.
     """
 
     __constants__: ClassVar[list[str]] = ["margin", "reduction"]
@@ -487,11 +451,9 @@ class _MarginLoss(_Loss):
 class HingeEmbeddingLoss(_MarginLoss):
     """Distances for targets of 1, and what they lack to a margin for targets of -1; see `hinge_embedding_loss`.
 
-    Parameters:
-        margin : float
-            The distance from which on a pair is far enough.
-        size_average, reduce, reduction
-            See `L1Loss`.
+    Args:
+        margin (float): The distance from which on a pair is far enough.
+        size_average, reduce, reduction: See `L1Loss`.
     """
 
     def __init__(
@@ -511,11 +473,9 @@ class HingeEmbeddingLoss(_MarginLoss):
 class CosineEmbeddingLoss(_MarginLoss):
     """Whether pairs of vectors are similar, or not, as they should be; see `cosine_embedding_loss`.
 
-    Parameters:
-        margin : float
-            The cosine, from -1 to 1, below which a pair is different enough.
-        size_average, reduce, reduction
-            See `L1Loss`.
+    Args:
+        margin (float): The cosine, from -1 to 1, below which a pair is different enough.
+        size_average, reduce, reduction: See `L1Loss`.
     """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
@@ -526,11 +486,9 @@ class CosineEmbeddingLoss(_MarginLoss):
 class MarginRankingLoss(_MarginLoss):
     """Whether one number exceeds another, as it should; see `margin_ranking_loss`.
 
-    Parameters:
-        margin : float
-            By how much it should.
-        size_average, reduce, reduction
-            See `L1Loss`.
+    Args:
+        margin (float): By how much it should.
+        size_average, reduce, reduction: See `L1Loss`.
     """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
@@ -541,21 +499,15 @@ class MarginRankingLoss(_MarginLoss):
 class TripletMarginLoss(_Loss):
     """Whether anchors are nearer to one vector than to another; see `triplet_margin_loss`.
 
-    Parameters:
-        margin : float
-            By how much they should be nearer.
-        p : float
-            The exponent of the distance.
-        eps : float
-            Added to differences, against infinite gradients.
-        swap : bool
-            Whether the negative's distance to the positive counts if it is the smaller one.
-        size_average, reduce, reduction
-            See `L1Loss`.
+    Args:
+        margin (float): By how much they should be nearer.
+        p (float): The exponent of the distance.
+        eps (float): Added to differences, against infinite gradients.
+        swap (bool): Whether the negative's distance to the positive counts if it is the smaller one.
+        size_average, reduce, reduction: See `L1Loss`.
 
     Raises:
-        ValueError
-            If `margin` isn't positive.
+        ValueError: If `margin` isn't positive.
     """
 
     __constants__: ClassVar[list[str]] = ["margin", "p", "eps", "swap", "reduction"]
@@ -594,19 +546,15 @@ class TripletMarginLoss(_Loss):
 class TripletMarginWithDistanceLoss(_Loss):
     """`TripletMarginLoss` with any distance; see `triplet_margin_with_distance_loss`.
 
-    Parameters:
-        distance_function : callable, optional
-            Gives the distances of two tensors; by default that of `PairwiseDistance`.
-        margin : float
-            By how much anchors should be nearer to the positive.
-        swap : bool
-            Whether the negative's distance to the positive counts if it is the smaller one.
-        reduction : str
-            "none", "mean" or "sum".
+    Args:
+        distance_function (callable, optional): Gives the distances of two tensors; by default that of
+            `PairwiseDistance`.
+        margin (float): By how much anchors should be nearer to the positive.
+        swap (bool): Whether the negative's distance to the positive counts if it is the smaller one.
+        reduction (str): "none", "mean" or "sum".
 
     Raises:
-        ValueError
-            If `margin` isn't positive.
+        ValueError: If `margin` isn't positive.
     """
 
     __constants__: ClassVar[list[str]] = ["margin", "swap", "reduction"]
@@ -646,13 +594,10 @@ def _check_triplet_margin(name: str, margin: float) -> None:
 class CTCLoss(_Loss):
     """The loss of an alignment of labels with a longer sequence; see `ctc_loss`.
 
-    Parameters:
-        blank : int
-            The label of no label.
-        reduction : str
-            "none", "mean" or "sum"; the mean is over losses divided by the lengths of their targets.
-        zero_infinity : bool
-            Whether losses that are infinite, as the target is too long, count for nothing.
+    Args:
+        blank (int): The label of no label.
+        reduction (str): "none", "mean" or "sum"; the mean is over losses divided by the lengths of their targets.
+        zero_infinity (bool): Whether losses that are infinite, as the target is too long, count for nothing.
     """
 
     __constants__: ClassVar[list[str]] = ["blank", "reduction"]

@@ -10,8 +10,7 @@ def canonical_mask(mask: Tensor | None, name: str, like: Tensor) -> Tensor | Non
     """A mask as numbers of a tensor's type: minus infinity where it is True; floating-point masks as they are.
 
     Raises:
-        AssertionError
-            If it is neither of bool nor of a floating-point type.
+        AssertionError: If it is neither of bool nor of a floating-point type.
     """
     if mask is None or mask.is_floating_point():
         return mask

@@ -119,20 +119,16 @@ class _HooksMixin(_RegistrationMixin):
     ) -> RemovableHandle:
         """Call `hook(module, args)` before every call of `forward`.
 
-        Parameters:
-            hook : callable
-                Returns None, or new arguments: a tuple, or a single value. With `with_kwargs` it is called
-                as `hook(module, args, kwargs)` and returns None or `(args, kwargs)`.
-            prepend : bool
-                Whether it runs before this module's other pre-hooks, instead of after them.
-            with_kwargs : bool
-                Whether it is given the keyword arguments.
+        Args:
+            hook (callable): Returns None, or new arguments: a tuple, or a single value. With `with_kwargs` it is
+                called as `hook(module, args, kwargs)` and returns None or `(args, kwargs)`.
+            prepend (bool): Whether it runs before this module's other pre-hooks, instead of after them.
+            with_kwargs (bool): Whether it is given the keyword arguments.
 
         Returns:
-            RemovableHandle
-                Its `remove()` takes the hook out.
+            RemovableHandle: Its `remove()` takes the hook out.
 
-        Examples:
+        Example:
             >>> import tl_core, tl_nn
             >>> layer = tl_nn.Identity()
             >>> handle = layer.register_forward_pre_hook(lambda module, args: (args[0] + 1,))
@@ -149,22 +145,17 @@ class _HooksMixin(_RegistrationMixin):
     ) -> RemovableHandle:
         """Call `hook(module, args, output)` after every call of `forward`.
 
-        Parameters:
-            hook : callable
-                Returns None, or the output to use instead. With `with_kwargs` it is called as
+        Args:
+            hook (callable): Returns None, or the output to use instead. With `with_kwargs` it is called as
                 `hook(module, args, kwargs, output)`.
-            prepend : bool
-                Whether it runs before this module's other forward hooks, instead of after them.
-            with_kwargs : bool
-                Whether it is given the keyword arguments.
-            always_call : bool
-                Whether it also runs, with None for the output, when the call raises an error.
+            prepend (bool): Whether it runs before this module's other forward hooks, instead of after them.
+            with_kwargs (bool): Whether it is given the keyword arguments.
+            always_call (bool): Whether it also runs, with None for the output, when the call raises an error.
 
         Returns:
-            RemovableHandle
-                Its `remove()` takes the hook out.
+            RemovableHandle: Its `remove()` takes the hook out.
 
-        Examples:
+        Example:
             >>> import tl_core, tl_nn
             >>> layer = tl_nn.Identity()
             >>> handle = layer.register_forward_hook(lambda module, args, output: output * 2)
@@ -196,10 +187,9 @@ class _HooksMixin(_RegistrationMixin):
         with instead. Inputs and outputs may not be changed in place.
 
         Raises:
-            RuntimeError
-                If the module has hooks registered with `register_backward_hook`.
+            RuntimeError: If the module has hooks registered with `register_backward_hook`.
 
-        Examples:
+        Example:
             >>> import tl_core, tl_nn
             >>> layer = tl_nn.Identity()
             >>> handle = layer.register_full_backward_hook(lambda module, grad_in, grad_out: (grad_in[0] * 3,))
@@ -253,8 +243,7 @@ def register_module_full_backward_hook(hook: Any) -> RemovableHandle:
     """Call `hook(module, grad_input, grad_output)` in backward at every module's inputs.
 
     Raises:
-        RuntimeError
-            If hooks of `register_module_backward_hook` are registered.
+        RuntimeError: If hooks of `register_module_backward_hook` are registered.
     """
     return _register_global_backward(hook, full=True)
 
@@ -405,12 +394,10 @@ class Module(_HooksMixin, _ToMixin, _StateDictMixin):
     `parameters`, `state_dict`, `to` and the other methods that reach all parts.
 
     Attributes:
-        training : bool
-            Whether the module is in training mode, see `train`.
-        call_super_init : bool
-            On the class: whether `__init__` passes its arguments on to the next base class.
+        training (bool): Whether the module is in training mode, see `train`.
+        call_super_init (bool): On the class: whether `__init__` passes its arguments on to the next base class.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> class Scale(tl_nn.Module):
         ...     def __init__(self, size):
@@ -430,8 +417,7 @@ class Module(_HooksMixin, _ToMixin, _StateDictMixin):
         """Set training mode here and in every submodule; layers such as dropout behave accordingly.
 
         Raises:
-            ValueError
-                If `mode` isn't a bool.
+            ValueError: If `mode` isn't a bool.
         """
         if not isinstance(mode, bool):
             raise ValueError(f"training mode is expected to be boolean, got {type(mode).__name__}")
@@ -447,7 +433,7 @@ class Module(_HooksMixin, _ToMixin, _StateDictMixin):
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Set whether gradients are recorded for all parameters: False freezes the module.
 
-        Examples:
+        Example:
             >>> import tl_nn
             >>> frozen = tl_nn.Linear(2, 2).requires_grad_(False)
             >>> any(parameter.requires_grad for parameter in frozen.parameters())

@@ -21,42 +21,29 @@ __all__ = ["MultiheadAttention"]
 class MultiheadAttention(Module):
     """Attention with several heads; Vaswani et al., 2017.
 
-    Parameters:
-        embed_dim : int
-            The size of queries and results.
-        num_heads : int
-            The number of heads, each of size `embed_dim / num_heads`.
-        dropout : float
-            The probability with which attention weights are dropped in training.
-        bias : bool
-            Whether the projections have biases.
-        add_bias_kv : bool
-            Whether a learned key and value are added to all sequences.
-        add_zero_attn : bool
-            Whether a key and value of zeros are added.
-        kdim, vdim : int, optional
-            The sizes of keys and values, by default `embed_dim`.
-        batch_first : bool
-            Whether the batch is the first dimension.
-        device, dtype : optional
-            Of the parameters.
+    Args:
+        embed_dim (int): The size of queries and results.
+        num_heads (int): The number of heads, each of size `embed_dim / num_heads`.
+        dropout (float): The probability with which attention weights are dropped in training.
+        bias (bool): Whether the projections have biases.
+        add_bias_kv (bool): Whether a learned key and value are added to all sequences.
+        add_zero_attn (bool): Whether a key and value of zeros are added.
+        kdim, vdim (int, optional): The sizes of keys and values, by default `embed_dim`.
+        batch_first (bool): Whether the batch is the first dimension.
+        device, dtype (optional): Of the parameters.
 
     Attributes:
-        in_proj_weight : Parameter, shape (3 * embed_dim, embed_dim), or None
-            The projections of query, key and value, drawn as by `init.xavier_uniform_`; where sizes differ, they
-            are `q_proj_weight`, `k_proj_weight` and `v_proj_weight`.
-        in_proj_bias : Parameter, shape (3 * embed_dim,), or None
-            Zero at first.
-        out_proj : Linear
-            The projection of the result.
+        in_proj_weight (Parameter, shape (3 * embed_dim, embed_dim), or None): The projections of query, key and
+            value, drawn as by `init.xavier_uniform_`; where sizes differ, they are `q_proj_weight`,
+            `k_proj_weight` and `v_proj_weight`.
+        in_proj_bias (Parameter, shape (3 * embed_dim,), or None): Zero at first.
+        out_proj (Linear): The projection of the result.
 
     Raises:
-        ValueError
-            If a size isn't positive.
-        AssertionError
-            If `num_heads` doesn't divide `embed_dim`, or shapes don't fit.
+        ValueError: If a size isn't positive.
+        AssertionError: If `num_heads` doesn't divide `embed_dim`, or shapes don't fit.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> x = tl_core.zeros(5, 2, 8)
         >>> result, weights = tl_nn.MultiheadAttention(8, 4)(x, x, x)
@@ -158,20 +145,17 @@ class MultiheadAttention(Module):
     ) -> tuple[Tensor, Tensor | None]:
         """Let the queries attend to the keys.
 
-        Parameters:
-            query, key, value : Tensor, shape (L, N, E), (S, N, kdim), (S, N, vdim)
-                What asks, what is asked, and what answers; with `batch_first` N comes first, and it may lack. Nested
-                tensors need `batch_first`, and take neither masks nor `need_weights`.
-            key_padding_mask : Tensor, shape (N, S) or (S,), optional
-                Keys to leave out, where it is True; or numbers to add to their scores.
-            need_weights : bool
-                Whether the attention weights are returned, which costs the faster way of computing.
-            attn_mask : Tensor, shape (L, S) or (N * num_heads, L, S), optional
-                Pairs to leave out, where it is True; or numbers to add to their scores.
-            average_attn_weights : bool
-                Whether the weights returned are the mean over heads.
-            is_causal : bool
-                A hint that `attn_mask` leaves out all later keys; only used with it.
+        Args:
+            query, key, value (Tensor, shape (L, N, E), (S, N, kdim), (S, N, vdim)): What asks, what is asked, and
+                what answers; with `batch_first` N comes first, and it may lack. Nested tensors need `batch_first`,
+                and take neither masks nor `need_weights`.
+            key_padding_mask (Tensor, shape (N, S) or (S,), optional): Keys to leave out, where it is True; or numbers
+                to add to their scores.
+            need_weights (bool): Whether the attention weights are returned, which costs the faster way of computing.
+            attn_mask (Tensor, shape (L, S) or (N * num_heads, L, S), optional): Pairs to leave out, where it is True;
+                or numbers to add to their scores.
+            average_attn_weights (bool): Whether the weights returned are the mean over heads.
+            is_causal (bool): A hint that `attn_mask` leaves out all later keys; only used with it.
 
         Returns:
             The result, of the query's shape, and the weights, shape (N, L, S) or (N, num_heads, L, S), or None.
@@ -214,13 +198,10 @@ class MultiheadAttention(Module):
     ) -> tuple[Tensor | None, int | None]:
         """Both masks as one, and its kind.
 
-        Parameters:
-            attn_mask : Tensor, shape (L, L) or (N * num_heads, L, L), optional
-                Pairs of positions to leave out.
-            key_padding_mask : Tensor, shape (N, L), optional
-                Positions to leave out.
-            query : Tensor, shape (N, L, E)
-                The query.
+        Args:
+            attn_mask (Tensor, shape (L, L) or (N * num_heads, L, L), optional): Pairs of positions to leave out.
+            key_padding_mask (Tensor, shape (N, L), optional): Positions to leave out.
+            query (Tensor, shape (N, L, E)): The query.
 
         Returns:
             The mask, and 0 if it is for pairs, 1 if it is for positions, 2 if it is for both; or None twice.

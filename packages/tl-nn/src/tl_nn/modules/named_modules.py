@@ -43,15 +43,12 @@ class _NamedModulesMixin(_RegistrationMixin):
     ) -> Iterator[tuple[str, Parameter]]:
         """Yield each parameter with its dotted name, this module's own first.
 
-        Parameters:
-            prefix : str
-                Put before every name, with a dot.
-            recurse : bool
-                Whether submodules are included.
-            remove_duplicate : bool
-                Whether a parameter reached in two ways is yielded only the first time.
+        Args:
+            prefix (str): Put before every name, with a dot.
+            recurse (bool): Whether submodules are included.
+            remove_duplicate (bool): Whether a parameter reached in two ways is yielded only the first time.
 
-        Examples:
+        Example:
             >>> import tl_nn
             >>> [name for name, _ in tl_nn.Linear(2, 3).named_parameters(prefix="out")]
             ['out.weight', 'out.bias']
@@ -61,7 +58,7 @@ class _NamedModulesMixin(_RegistrationMixin):
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """Yield each parameter once: what an optimizer is given.
 
-        Examples:
+        Example:
             >>> import tl_nn
             >>> [tuple(parameter.shape) for parameter in tl_nn.Linear(2, 3).parameters()]
             [(3, 2), (3,)]
@@ -98,15 +95,12 @@ class _NamedModulesMixin(_RegistrationMixin):
     ) -> Iterator[tuple[str, Any]]:
         """Yield this module and every module below it, parents first, with dotted names.
 
-        Parameters:
-            memo : set, optional
-                Modules already seen, which are left out; the set is extended.
-            prefix : str
-                The name of this module, put before the others with a dot.
-            remove_duplicate : bool
-                Whether a module reached in two ways is yielded only the first time.
+        Args:
+            memo (set, optional): Modules already seen, which are left out; the set is extended.
+            prefix (str): The name of this module, put before the others with a dot.
+            remove_duplicate (bool): Whether a module reached in two ways is yielded only the first time.
 
-        Examples:
+        Example:
             >>> import tl_nn
             >>> model = tl_nn.Sequential(tl_nn.Linear(2, 2), tl_nn.Tanh())
             >>> [name for name, _ in model.named_modules()]
@@ -130,7 +124,7 @@ class _NamedModulesMixin(_RegistrationMixin):
     def apply(self, fn: Callable[[Any], Any]) -> Self:
         """Call `fn(module)` for every module, children before their parent; returns self.
 
-        Examples:
+        Example:
             >>> import tl_nn
             >>> def zero(module):
             ...     if isinstance(module, tl_nn.Linear):
@@ -150,10 +144,9 @@ class _NamedModulesMixin(_RegistrationMixin):
         """The submodule at the dotted path `target`; the empty path is this module.
 
         Raises:
-            AttributeError
-                If the path leads nowhere, or to something that isn't a module.
+            AttributeError: If the path leads nowhere, or to something that isn't a module.
 
-        Examples:
+        Example:
             >>> import tl_nn
             >>> model = tl_nn.Sequential(tl_nn.Sequential(tl_nn.Tanh()))
             >>> model.get_submodule("0.0")
@@ -169,19 +162,14 @@ class _NamedModulesMixin(_RegistrationMixin):
     def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
         """Put `module` at the dotted path `target`.
 
-        Parameters:
-            target : str
-                The path; all but its last name must exist.
-            module : Module
-                What to put there.
-            strict : bool
-                Whether there must already be a submodule at the path.
+        Args:
+            target (str): The path; all but its last name must exist.
+            module (Module): What to put there.
+            strict (bool): Whether there must already be a submodule at the path.
 
         Raises:
-            ValueError
-                If the path is empty or `module` isn't a module.
-            AttributeError
-                If the path leads nowhere or to something that isn't a module.
+            ValueError: If the path is empty or `module` isn't a module.
+            AttributeError: If the path leads nowhere or to something that isn't a module.
         """
         if not target:
             raise ValueError("Cannot set the submodule without a target name!")
@@ -197,8 +185,7 @@ class _NamedModulesMixin(_RegistrationMixin):
         """The parameter at the dotted path `target`.
 
         Raises:
-            AttributeError
-                If the path leads nowhere, or to something that isn't a parameter.
+            AttributeError: If the path leads nowhere, or to something that isn't a parameter.
         """
         path, _, name = target.rpartition(".")
         parameter = _attribute(self.get_submodule(path), name)
@@ -210,8 +197,7 @@ class _NamedModulesMixin(_RegistrationMixin):
         """The buffer at the dotted path `target`.
 
         Raises:
-            AttributeError
-                If the path leads nowhere, or to something that isn't a buffer.
+            AttributeError: If the path leads nowhere, or to something that isn't a buffer.
         """
         path, _, name = target.rpartition(".")
         owner = self.get_submodule(path)

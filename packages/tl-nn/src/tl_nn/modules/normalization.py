@@ -18,13 +18,11 @@ __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSN
 class LocalResponseNorm(Module):
     """Divides each element by a power of the mean square over nearby channels; Krizhevsky et al., 2012.
 
-    Parameters:
-        size : int
-            The number of channels summed over.
-        alpha, beta, k : float
-            The divisor is `(k + alpha * mean square) ** beta`.
+    Args:
+        size (int): The number of channels summed over.
+        alpha, beta, k (float): The divisor is `(k + alpha * mean square) ** beta`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.LocalResponseNorm(2)(tl_core.zeros(32, 5, 24, 24)).shape
         torch.Size([32, 5, 24, 24])
@@ -57,13 +55,10 @@ class CrossMapLRN2d(LocalResponseNorm):
 class _OverLastDims(Module):
     """What layers share that normalize over the last dimensions: their sizes, and learned factors.
 
-    Parameters:
-        normalized_shape : int or list of int
-            The sizes of the dimensions normalized over.
-        eps : float or None
-            Added under the root.
-        elementwise_affine : bool
-            Whether a factor of each position is learned.
+    Args:
+        normalized_shape (int or list of int): The sizes of the dimensions normalized over.
+        eps (float or None): Added under the root.
+        elementwise_affine (bool): Whether a factor of each position is learned.
     """
 
     __constants__: ClassVar[list[str]] = ["normalized_shape", "eps", "elementwise_affine"]
@@ -94,23 +89,17 @@ class _OverLastDims(Module):
 class LayerNorm(_OverLastDims):
     """Gives the last dimensions of each sample mean 0 and variance 1; Ba, Kiros and Hinton, 2016.
 
-    Parameters:
-        normalized_shape : int or list of int
-            The sizes of the dimensions normalized over.
-        eps : float
-            Added to the variance, against division by zero.
-        elementwise_affine : bool
-            Whether a factor and a shift of each position are learned.
-        bias : bool
-            Whether there is a shift.
-        device, dtype : optional
-            Of the parameters.
+    Args:
+        normalized_shape (int or list of int): The sizes of the dimensions normalized over.
+        eps (float): Added to the variance, against division by zero.
+        elementwise_affine (bool): Whether a factor and a shift of each position are learned.
+        bias (bool): Whether there is a shift.
+        device, dtype (optional): Of the parameters.
 
     Attributes:
-        weight, bias : Parameter, shape normalized_shape, or None
-            Factor and shift, 1 and 0 at first.
+        weight, bias (Parameter, shape normalized_shape, or None): Factor and shift, 1 and 0 at first.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.LayerNorm(2, elementwise_affine=False)(tl_core.tensor([[1.0, 3.0]]))
         tensor([[-1.0000,  1.0000]])
@@ -146,21 +135,16 @@ class LayerNorm(_OverLastDims):
 class RMSNorm(_OverLastDims):
     """Divides the last dimensions of each sample by their root mean square; Zhang and Sennrich, 2019.
 
-    Parameters:
-        normalized_shape : int or list of int
-            The sizes of the dimensions normalized over.
-        eps : float, optional
-            Added under the root; by default the type's resolution.
-        elementwise_affine : bool
-            Whether a factor of each position is learned.
-        device, dtype : optional
-            Of the parameter.
+    Args:
+        normalized_shape (int or list of int): The sizes of the dimensions normalized over.
+        eps (float, optional): Added under the root; by default the type's resolution.
+        elementwise_affine (bool): Whether a factor of each position is learned.
+        device, dtype (optional): Of the parameter.
 
     Attributes:
-        weight : Parameter, shape normalized_shape, or None
-            The factors, 1 at first.
+        weight (Parameter, shape normalized_shape, or None): The factors, 1 at first.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.RMSNorm(2, elementwise_affine=False)(tl_core.tensor([[3.0, -3.0]]))
         tensor([[ 1., -1.]])
@@ -194,29 +178,21 @@ class RMSNorm(_OverLastDims):
 class GroupNorm(Module):
     """Gives each group of channels of each sample mean 0 and variance 1; Wu and He, 2018.
 
-    Parameters:
-        num_groups : int
-            The number of groups.
-        num_channels : int
-            The number of channels.
-        eps : float
-            Added to the variance, against division by zero.
-        affine : bool
-            Whether a factor and a shift of each channel are learned.
-        device, dtype : optional
-            Of the parameters.
-        bias : bool
-            Whether there is a shift.
+    Args:
+        num_groups (int): The number of groups.
+        num_channels (int): The number of channels.
+        eps (float): Added to the variance, against division by zero.
+        affine (bool): Whether a factor and a shift of each channel are learned.
+        device, dtype (optional): Of the parameters.
+        bias (bool): Whether there is a shift.
 
     Attributes:
-        weight, bias : Parameter, shape (num_channels,), or None
-            Factor and shift, 1 and 0 at first.
+        weight, bias (Parameter, shape (num_channels,), or None): Factor and shift, 1 and 0 at first.
 
     Raises:
-        ValueError
-            If `num_groups` isn't positive or doesn't divide `num_channels`.
+        ValueError: If `num_groups` isn't positive or doesn't divide `num_channels`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.GroupNorm(3, 6)(tl_core.zeros(20, 6, 10, 10)).shape
         torch.Size([20, 6, 10, 10])

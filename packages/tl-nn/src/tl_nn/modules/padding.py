@@ -32,10 +32,9 @@ __all__ = [
 class _Pad(Module):
     """What all padding layers share: how much each side of the spatial dimensions grows.
 
-    Parameters:
-        padding : int or tuple
-            For all sides, or for each: the last dimension first, `(left, right, top, bottom, front, back)`;
-            negative numbers take off.
+    Args:
+        padding (int or tuple): For all sides, or for each: the last dimension first, `(left, right, top, bottom,
+            front, back)`; negative numbers take off.
     """
 
     __constants__: ClassVar[list[str]] = ["padding"]
@@ -105,14 +104,12 @@ class _CircularPadNd(_Pad):
 class ConstantPad1d(_ConstantPadNd):
     """Pads inputs of shape (N, C, W) or (C, W) with one value.
 
-    Parameters:
-        padding : int or tuple
-            For both sides of all spatial dimensions, or for each side: the last dimension first, as in
-            `(left, right, top, bottom)`; negative numbers take off.
-        value : float
-            The value.
+    Args:
+        padding (int or tuple): For both sides of all spatial dimensions, or for each side: the last dimension
+            first, as in `(left, right, top, bottom)`; negative numbers take off.
+        value (float): The value.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.ConstantPad1d(1, 3.5)(tl_core.tensor([[1.0, 2.0, 3.0]]))
         tensor([[3.5000, 1.0000, 2.0000, 3.0000, 3.5000]])
@@ -136,7 +133,7 @@ class ConstantPad3d(_ConstantPadNd):
 class ZeroPad1d(_ZeroPadNd):
     """Pads inputs of shape (N, C, W) or (C, W) with zeros; see `ConstantPad1d`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.ZeroPad1d((2, 0))(tl_core.tensor([[1.0, 2.0, 3.0]]))
         tensor([[0., 0., 1., 2., 3.]])
@@ -160,7 +157,7 @@ class ZeroPad3d(_ZeroPadNd):
 class ReflectionPad1d(_ReflectionPadNd):
     """Pads inputs of shape (N, C, W) or (C, W) with what is mirrored at the edge; see `ConstantPad1d`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.ReflectionPad1d(2)(tl_core.tensor([[1.0, 2.0, 3.0]]))
         tensor([[3., 2., 1., 2., 3., 2., 1.]])
@@ -184,7 +181,7 @@ class ReflectionPad3d(_ReflectionPadNd):
 class ReplicationPad1d(_ReplicationPadNd):
     """Pads inputs of shape (N, C, W) or (C, W) with the value at the edge; see `ConstantPad1d`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.ReplicationPad1d((1, 2))(tl_core.tensor([[1.0, 2.0, 3.0]]))
         tensor([[1., 1., 2., 3., 3., 3.]])
@@ -208,7 +205,7 @@ class ReplicationPad3d(_ReplicationPadNd):
 class CircularPad1d(_CircularPadNd):
     """Pads inputs of shape (N, C, W) or (C, W) with what stands at the other end; see `ConstantPad1d`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.CircularPad1d(1)(tl_core.tensor([[1.0, 2.0, 3.0]]))
         tensor([[3., 1., 2., 3., 1.]])

@@ -15,11 +15,10 @@ __all__ = ["PixelShuffle", "PixelUnshuffle"]
 class PixelShuffle(Module):
     """Turns channels into pixels: shape (*, C * r * r, H, W) into (*, C, H * r, W * r); Shi et al., 2016.
 
-    Parameters:
-        upscale_factor : int
-            The factor r.
+    Args:
+        upscale_factor (int): The factor r.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.PixelShuffle(3)(tl_core.zeros(1, 9, 4, 4)).shape
         torch.Size([1, 1, 12, 12])
@@ -42,11 +41,10 @@ class PixelShuffle(Module):
 class PixelUnshuffle(Module):
     """Turns pixels into channels: shape (*, C, H * r, W * r) into (*, C * r * r, H, W).
 
-    Parameters:
-        downscale_factor : int
-            The factor r.
+    Args:
+        downscale_factor (int): The factor r.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.PixelUnshuffle(3)(tl_core.zeros(1, 1, 12, 12)).shape
         torch.Size([1, 9, 4, 4])

@@ -96,20 +96,17 @@ class _MaxPoolNd(_Pool):
 class MaxPool1d(_MaxPoolNd):
     """The largest element of each window over inputs of shape (N, C, L) or (C, L).
 
-    Parameters:
-        kernel_size, stride, padding, dilation : int or tuple
-            Extent of the window, distance of its positions (by default its extent), elements added on both
-            sides, which are never the largest, and distance of the elements it sees.
-        return_indices : bool
-            Whether the indices of the largest elements are returned too, for `MaxUnpool1d`.
-        ceil_mode : bool
-            Whether windows may reach over the end of the input.
+    Args:
+        kernel_size, stride, padding, dilation (int or tuple): Extent of the window, distance of its positions (by
+            default its extent), elements added on both sides, which are never the largest, and distance of the
+            elements it sees.
+        return_indices (bool): Whether the indices of the largest elements are returned too, for `MaxUnpool1d`.
+        ceil_mode (bool): Whether windows may reach over the end of the input.
 
     Raises:
-        RuntimeError
-            If the padding is more than half of the window, or the output would be empty.
+        RuntimeError: If the padding is more than half of the window, or the output would be empty.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.MaxPool1d(2)(tl_core.tensor([[1.0, 3.0, 2.0, 0.0]]))
         tensor([[3., 2.]])
@@ -153,15 +150,13 @@ class _MaxUnpoolNd(_Pool):
 class MaxUnpool1d(_MaxUnpoolNd):
     """Puts what `MaxPool1d` took back to its place, among zeros.
 
-    Parameters:
-        kernel_size, stride, padding : int or tuple
-            Those of the pooling.
+    Args:
+        kernel_size, stride, padding (int or tuple): Those of the pooling.
 
     Raises:
-        ValueError
-            If `output_size` can't have been the size of the input.
+        ValueError: If `output_size` can't have been the size of the input.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> pool = tl_nn.MaxPool1d(2, return_indices=True)
         >>> tl_nn.MaxUnpool1d(2)(*pool(tl_core.tensor([[1.0, 3.0, 2.0, 0.0]])))
@@ -204,20 +199,16 @@ class _AvgPoolNd(_Pool):
 class AvgPool1d(_AvgPoolNd):
     """The mean of each window over inputs of shape (N, C, L) or (C, L).
 
-    Parameters:
-        kernel_size, stride, padding : int or tuple
-            Extent of the window, distance of its positions (by default its extent), and zeros added on both
-            sides.
-        ceil_mode : bool
-            Whether windows may reach over the end of the input.
-        count_include_pad : bool
-            Whether the added zeros count in the mean.
+    Args:
+        kernel_size, stride, padding (int or tuple): Extent of the window, distance of its positions (by default
+            its extent), and zeros added on both sides.
+        ceil_mode (bool): Whether windows may reach over the end of the input.
+        count_include_pad (bool): Whether the added zeros count in the mean.
 
     Raises:
-        RuntimeError
-            If the padding is more than half of the window, or the output would be empty.
+        RuntimeError: If the padding is more than half of the window, or the output would be empty.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.AvgPool1d(2)(tl_core.tensor([[1.0, 3.0, 2.0, 0.0]]))
         tensor([[2., 1.]])
@@ -342,21 +333,17 @@ class _FractionalMaxPoolNd(_Pool):
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
     """The largest element of windows at random positions, over (N, C, H, W) or (C, H, W); Graham, 2014.
 
-    Parameters:
-        kernel_size : int or tuple
-            Extent of the window.
-        output_size : int or tuple, optional
-            The spatial size of the output.
-        output_ratio : float or tuple, optional
-            The same as a share of the input's, between 0 and 1; one of the two is given.
-        return_indices : bool
-            Whether the indices of the largest elements are returned too.
+    Args:
+        kernel_size (int or tuple): Extent of the window.
+        output_size (int or tuple, optional): The spatial size of the output.
+        output_ratio (float or tuple, optional): The same as a share of the input's, between 0 and 1; one of the
+            two is given.
+        return_indices (bool): Whether the indices of the largest elements are returned too.
 
     Raises:
-        ValueError
-            If not one of size and ratio is given, or the ratio is out of range.
+        ValueError: If not one of size and ratio is given, or the ratio is out of range.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.FractionalMaxPool2d(3, output_size=(13, 12))(tl_core.zeros(2, 4, 50, 32)).shape
         torch.Size([2, 4, 13, 12])
@@ -401,15 +388,13 @@ class _LPPoolNd(_Pool):
 class LPPool1d(_LPPoolNd):
     """The norm of each window, `sum(x ** p) ** (1 / p)`, over inputs of shape (N, C, L) or (C, L).
 
-    Parameters:
-        norm_type : float
-            The exponent p.
-        kernel_size, stride : int or tuple
-            Extent of the window, and distance of its positions (by default its extent).
-        ceil_mode : bool
-            Whether windows may reach over the end of the input.
+    Args:
+        norm_type (float): The exponent p.
+        kernel_size, stride (int or tuple): Extent of the window, and distance of its positions (by default its
+            extent).
+        ceil_mode (bool): Whether windows may reach over the end of the input.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.LPPool1d(2, 2)(tl_core.tensor([[3.0, 4.0]]))
         tensor([[5.]])
@@ -454,11 +439,10 @@ class _AdaptiveAvgPoolNd(_AdaptivePoolNd):
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """The means of as many parts as the output is to have, over inputs of shape (N, C, L) or (C, L).
 
-    Parameters:
-        output_size : int or tuple
-            The spatial size of the output; None keeps the input's in a dimension.
+    Args:
+        output_size (int or tuple): The spatial size of the output; None keeps the input's in a dimension.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.AdaptiveAvgPool1d(2)(tl_core.tensor([[1.0, 3.0, 2.0, 0.0]]))
         tensor([[2., 1.]])
@@ -497,13 +481,11 @@ class _AdaptiveMaxPoolNd(_AdaptivePoolNd):
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """The largest elements of as many parts as the output is to have, over shape (N, C, L) or (C, L).
 
-    Parameters:
-        output_size : int or tuple
-            The spatial size of the output; None keeps the input's in a dimension.
-        return_indices : bool
-            Whether the indices of the largest elements are returned too.
+    Args:
+        output_size (int or tuple): The spatial size of the output; None keeps the input's in a dimension.
+        return_indices (bool): Whether the indices of the largest elements are returned too.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.AdaptiveMaxPool1d(2)(tl_core.tensor([[1.0, 3.0, 2.0, 0.0]]))
         tensor([[3., 2.]])

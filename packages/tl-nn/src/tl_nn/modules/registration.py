@@ -137,14 +137,11 @@ class _RegistrationMixin:
         A name registered with None is an attribute that reads None and stays out of `state_dict`.
 
         Raises:
-            TypeError
-                If `name` isn't a string or `param` isn't a `Parameter`.
-            KeyError
-                If `name` is empty, holds a dot, or names another attribute.
-            ValueError
-                If `param` is the result of a differentiable computation.
+            TypeError: If `name` isn't a string or `param` isn't a `Parameter`.
+            KeyError: If `name` is empty, holds a dot, or names another attribute.
+            ValueError: If `param` is the result of a differentiable computation.
 
-        Examples:
+        Example:
             >>> import tl_core, tl_nn
             >>> module = tl_nn.Module()
             >>> module.register_parameter("scale", tl_nn.Parameter(tl_core.ones(3)))
@@ -163,12 +160,10 @@ class _RegistrationMixin:
         Buffers move and convert with the module. Persistent ones are part of `state_dict`.
 
         Raises:
-            TypeError
-                If `name` isn't a string or `tensor` isn't a tensor.
-            KeyError
-                If `name` is empty, holds a dot, or names another attribute.
+            TypeError: If `name` isn't a string or `tensor` isn't a tensor.
+            KeyError: If `name` is empty, holds a dot, or names another attribute.
 
-        Examples:
+        Example:
             >>> import tl_core, tl_nn
             >>> module = tl_nn.Module()
             >>> module.register_buffer("mean", tl_core.zeros(2))
@@ -190,10 +185,8 @@ class _RegistrationMixin:
         """Add a submodule under `name`; None reserves the name.
 
         Raises:
-            TypeError
-                If `name` isn't a string or `module` isn't a module.
-            KeyError
-                If `name` is empty, holds a dot, or names another attribute.
+            TypeError: If `name` isn't a string or `module` isn't a module.
+            KeyError: If `name` is empty, holds a dot, or names another attribute.
         """
         if module is not None and not isinstance(module, _RegistrationMixin):
             raise TypeError(f"{_kind_of(module)} is not a Module subclass")

@@ -30,29 +30,19 @@ def _uniform(module: Module, hidden_size: int) -> None:
 class RNNBase(Module):
     """What the recurrent layers share: their sizes, and parameters for each layer and direction.
 
-    Parameters:
-        mode : str
-            "RNN_TANH", "RNN_RELU", "LSTM" or "GRU".
-        input_size, hidden_size : int
-            The sizes of the input and of the state.
-        num_layers : int
-            The number of layers on top of each other.
-        bias : bool
-            Whether there are biases.
-        batch_first : bool
-            Whether the batch is the first dimension of input and output.
-        dropout : float
-            The probability of dropout between layers, from 0 to 1.
-        bidirectional : bool
-            Whether each layer also runs backward.
-        proj_size : int
-            The size to which an LSTM's output is projected; 0 for none.
-        device, dtype : optional
-            Of the parameters.
+    Args:
+        mode (str): "RNN_TANH", "RNN_RELU", "LSTM" or "GRU".
+        input_size, hidden_size (int): The sizes of the input and of the state.
+        num_layers (int): The number of layers on top of each other.
+        bias (bool): Whether there are biases.
+        batch_first (bool): Whether the batch is the first dimension of input and output.
+        dropout (float): The probability of dropout between layers, from 0 to 1.
+        bidirectional (bool): Whether each layer also runs backward.
+        proj_size (int): The size to which an LSTM's output is projected; 0 for none.
+        device, dtype (optional): Of the parameters.
 
     Raises:
-        ValueError
-            If a size isn't positive, `dropout` isn't a probability, or `mode` has another name.
+        ValueError: If a size isn't positive, `dropout` isn't a probability, or `mode` has another name.
     """
 
     __constants__: ClassVar[list[str]] = [
@@ -136,10 +126,8 @@ class RNNBase(Module):
         """Refuse an input of other sizes or types.
 
         Raises:
-            ValueError
-                If its type is another one than the parameters'.
-            RuntimeError
-                If its sizes don't fit.
+            ValueError: If its type is another one than the parameters'.
+            RuntimeError: If its sizes don't fit.
         """
         weight = self._flat_weights[0]
         if input.dtype != weight.dtype:
@@ -166,8 +154,7 @@ class RNNBase(Module):
         """Refuse a state of another shape.
 
         Raises:
-            RuntimeError
-                If its shape is another one.
+            RuntimeError: If its shape is another one.
         """
         if tuple(hx.size()) != tuple(expected_hidden_size):
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
@@ -184,11 +171,11 @@ class RNNBase(Module):
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """Run over sequences.
 
-        Parameters:
-            input : Tensor or PackedSequence
-                Of shape (T, B, input_size), (B, T, input_size) with `batch_first`, or (T, input_size).
-            hx : Tensor, shape (num_layers * directions, B, hidden_size), optional
-                The first state, by default zeros; a pair of states and cells for an LSTM.
+        Args:
+            input (Tensor or PackedSequence): Of shape (T, B, input_size), (B, T, input_size) with `batch_first`, or
+                (T, input_size).
+            hx (Tensor, shape (num_layers * directions, B, hidden_size), optional): The first state, by default zeros;
+                a pair of states and cells for an LSTM.
 
         Returns:
             The last layer's output at all steps, and the last state.
@@ -319,37 +306,27 @@ def _each(state: Any, change: Callable[[Tensor], Tensor]) -> Any:
 class RNN(RNNBase):
     """Layers of Elman units, `tanh(W x + b + U h + c)`; Elman, 1990.
 
-    Parameters:
-        input_size, hidden_size : int
-            The sizes of the input and of the state.
-        num_layers : int
-            The number of layers on top of each other.
-        nonlinearity : str
-            "tanh" or "relu".
-        bias : bool
-            Whether there are biases.
-        batch_first : bool
-            Whether the batch is the first dimension of input and output.
-        dropout : float
-            The probability of dropout between layers, from 0 to 1.
-        bidirectional : bool
-            Whether each layer also runs backward.
-        device, dtype : optional
-            Of the parameters.
+    Args:
+        input_size, hidden_size (int): The sizes of the input and of the state.
+        num_layers (int): The number of layers on top of each other.
+        nonlinearity (str): "tanh" or "relu".
+        bias (bool): Whether there are biases.
+        batch_first (bool): Whether the batch is the first dimension of input and output.
+        dropout (float): The probability of dropout between layers, from 0 to 1.
+        bidirectional (bool): Whether each layer also runs backward.
+        device, dtype (optional): Of the parameters.
 
     Attributes:
-        weight_ih_l[k], weight_hh_l[k] : Parameter, shape (hidden_size, input of layer k), (hidden_size, hidden_size)
-            Drawn, as the biases, from the uniform distribution on `±1 / sqrt(hidden_size)`.
-        bias_ih_l[k], bias_hh_l[k] : Parameter, shape (hidden_size,)
-            The biases; the backward direction's names end with `_reverse`.
+        weight_ih_l[k], weight_hh_l[k] (Parameter, shape (hidden_size, input of layer k), (hidden_size,
+            hidden_size)): Drawn, as the biases, from the uniform distribution on `±1 / sqrt(hidden_size)`.
+        bias_ih_l[k], bias_hh_l[k] (Parameter, shape (hidden_size,)): The biases; the backward direction's names
+            end with `_reverse`.
 
     Raises:
-        ValueError
-            If an option is out of range, or the input has other dimensions.
-        RuntimeError
-            If sizes don't fit.
+        ValueError: If an option is out of range, or the input has other dimensions.
+        RuntimeError: If sizes don't fit.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> output, state = tl_nn.RNN(10, 20, 2)(tl_core.zeros(5, 3, 10))
         >>> output.shape, state.shape
@@ -382,7 +359,7 @@ class GRU(RNNBase):
     Parameters and attributes are those of `RNN`, without `nonlinearity`; the rows of weights and biases are those
     of the reset, update and new gates.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> output, state = tl_nn.GRU(10, 20, bidirectional=True)(tl_core.zeros(5, 3, 10))
         >>> output.shape, state.shape
@@ -412,7 +389,7 @@ class LSTM(RNNBase):
     of the input, forget, cell and output gates. With `proj_size`, the output is projected to that size by
     `weight_hr_l[k]`; Sak et al., 2014.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> output, (state, cell) = tl_nn.LSTM(10, 20, batch_first=True)(tl_core.zeros(3, 5, 10))
         >>> output.shape, cell.shape
@@ -470,15 +447,11 @@ class LSTM(RNNBase):
 class RNNCellBase(Module):
     """What the recurrent cells share: their sizes and parameters.
 
-    Parameters:
-        input_size, hidden_size : int
-            The sizes of the input and of the state.
-        bias : bool
-            Whether there are biases.
-        num_chunks : int
-            The number of gates.
-        device, dtype : optional
-            Of the parameters.
+    Args:
+        input_size, hidden_size (int): The sizes of the input and of the state.
+        bias (bool): Whether there are biases.
+        num_chunks (int): The number of gates.
+        device, dtype (optional): Of the parameters.
     """
 
     __constants__: ClassVar[list[str]] = ["input_size", "hidden_size", "bias"]
@@ -545,29 +518,22 @@ class RNNCellBase(Module):
 class RNNCell(RNNCellBase):
     """One step of an Elman unit, `tanh(W x + b + U h + c)`.
 
-    Parameters:
-        input_size, hidden_size : int
-            The sizes of the input and of the state.
-        bias : bool
-            Whether there are biases.
-        nonlinearity : str
-            "tanh" or "relu".
-        device, dtype : optional
-            Of the parameters.
+    Args:
+        input_size, hidden_size (int): The sizes of the input and of the state.
+        bias (bool): Whether there are biases.
+        nonlinearity (str): "tanh" or "relu".
+        device, dtype (optional): Of the parameters.
 
     Attributes:
-        weight_ih, weight_hh : Parameter, shape (hidden_size, input_size), (hidden_size, hidden_size)
-            Drawn, as the biases, from the uniform distribution on `±1 / sqrt(hidden_size)`.
-        bias_ih, bias_hh : Parameter, shape (hidden_size,)
-            The biases.
+        weight_ih, weight_hh (Parameter, shape (hidden_size, input_size), (hidden_size, hidden_size)): Drawn, as
+            the biases, from the uniform distribution on `±1 / sqrt(hidden_size)`.
+        bias_ih, bias_hh (Parameter, shape (hidden_size,)): The biases.
 
     Raises:
-        ValueError
-            If the input or the state has other dimensions.
-        RuntimeError
-            If sizes don't fit, or `nonlinearity` has another name.
+        ValueError: If the input or the state has other dimensions.
+        RuntimeError: If sizes don't fit, or `nonlinearity` has another name.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.RNNCell(10, 20)(tl_core.zeros(3, 10)).shape
         torch.Size([3, 20])
@@ -599,7 +565,7 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One step of long short-term memory; arguments and attributes are those of `RNNCell`, with four gates' rows.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> state, cell = tl_nn.LSTMCell(10, 20)(tl_core.zeros(3, 10))
         >>> state.shape, cell.shape
@@ -624,7 +590,7 @@ class LSTMCell(RNNCellBase):
 class GRUCell(RNNCellBase):
     """One step of a gated recurrent unit; arguments and attributes are those of `RNNCell`, with three gates' rows.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.GRUCell(10, 20)(tl_core.zeros(3, 10)).shape
         torch.Size([3, 20])

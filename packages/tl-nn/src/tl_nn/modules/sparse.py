@@ -19,8 +19,7 @@ class _Table(Module):
     """What lookup tables share: the table, and how its rows are kept short.
 
     Raises:
-        AssertionError
-            If `padding_idx` isn't a row, or a given table has another shape.
+        AssertionError: If `padding_idx` isn't a row, or a given table has another shape.
     """
 
     __constants__: ClassVar[list[str]] = [
@@ -111,36 +110,25 @@ def _check_table(embeddings: Tensor) -> tuple[int, int]:
 class Embedding(_Table):
     """A table of vectors, looked up by their numbers.
 
-    Parameters:
-        num_embeddings : int
-            The number of vectors.
-        embedding_dim : int
-            Their size.
-        padding_idx : int, optional
-            A row, zero at first, that isn't trained.
-        max_norm : float, optional
-            Rows with a larger norm are scaled down, in place, when they are looked up.
-        norm_type : float
-            The exponent of that norm.
-        scale_grad_by_freq : bool
-            Whether gradients are divided by how often a row was looked up.
-        sparse : bool
-            Whether the gradient is a sparse tensor, of the rows that were asked for only: for `SGD`, `SparseAdam` and
-            `Adagrad`.
-        device, dtype : optional
-            Of the table.
+    Args:
+        num_embeddings (int): The number of vectors.
+        embedding_dim (int): Their size.
+        padding_idx (int, optional): A row, zero at first, that isn't trained.
+        max_norm (float, optional): Rows with a larger norm are scaled down, in place, when they are looked up.
+        norm_type (float): The exponent of that norm.
+        scale_grad_by_freq (bool): Whether gradients are divided by how often a row was looked up.
+        sparse (bool): Whether the gradient is a sparse tensor, of the rows that were asked for only: for `SGD`,
+            `SparseAdam` and `Adagrad`.
+        device, dtype (optional): Of the table.
 
     Attributes:
-        weight : Parameter, shape (num_embeddings, embedding_dim)
-            Drawn from the standard normal distribution.
+        weight (Parameter, shape (num_embeddings, embedding_dim)): Drawn from the standard normal distribution.
 
     Raises:
-        AssertionError
-            If `padding_idx` isn't a row.
-        IndexError
-            If a number isn't a row.
+        AssertionError: If `padding_idx` isn't a row.
+        IndexError: If a number isn't a row.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.Embedding(10, 3)(tl_core.tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape
         torch.Size([2, 4, 3])
@@ -190,15 +178,12 @@ class Embedding(_Table):
     ) -> Self:
         """A layer with a given table.
 
-        Parameters:
-            embeddings : Tensor, shape (num_embeddings, embedding_dim)
-                The table.
-            freeze : bool
-                Whether it isn't trained.
-            padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse
-                See `Embedding`.
+        Args:
+            embeddings (Tensor, shape (num_embeddings, embedding_dim)): The table.
+            freeze (bool): Whether it isn't trained.
+            padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse: See `Embedding`.
 
-        Examples:
+        Example:
             >>> import tl_core, tl_nn
             >>> table = tl_core.tensor([[1.0, 2.3], [4.0, 5.1]])
             >>> tl_nn.Embedding.from_pretrained(table)(tl_core.tensor([1]))
@@ -219,25 +204,20 @@ class Embedding(_Table):
 class EmbeddingBag(_Table):
     """Sums, means or maxima over bags of vectors of a table.
 
-    Parameters:
-        num_embeddings, embedding_dim, max_norm, norm_type, scale_grad_by_freq, sparse, padding_idx
-            See `Embedding`; vectors of the padding don't count.
-        mode : str
-            "sum", "mean" or "max".
-        include_last_offset : bool
-            Whether the offsets end with the number of indices.
-        device, dtype : optional
-            Of the table.
+    Args:
+        num_embeddings, embedding_dim, max_norm, norm_type, scale_grad_by_freq, sparse, padding_idx: See
+            `Embedding`; vectors of the padding don't count.
+        mode (str): "sum", "mean" or "max".
+        include_last_offset (bool): Whether the offsets end with the number of indices.
+        device, dtype (optional): Of the table.
 
     Attributes:
-        weight : Parameter, shape (num_embeddings, embedding_dim)
-            Drawn from the standard normal distribution.
+        weight (Parameter, shape (num_embeddings, embedding_dim)): Drawn from the standard normal distribution.
 
     Raises:
-        ValueError
-            If the shapes of indices and offsets don't fit, or `mode` has another name.
+        ValueError: If the shapes of indices and offsets don't fit, or `mode` has another name.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> bags = tl_nn.EmbeddingBag(10, 3, mode="sum")
         >>> bags(tl_core.tensor([1, 2, 4, 5, 4, 3, 2, 9]), tl_core.tensor([0, 4])).shape
@@ -278,13 +258,10 @@ class EmbeddingBag(_Table):
     ) -> Tensor:
         """One vector for each bag.
 
-        Parameters:
-            input : Tensor, shape (B, N) or (N,)
-                Bags of the same size, or all bags one after the other.
-            offsets : Tensor, shape (B,), optional
-                Where each bag begins, for an input of shape (N,).
-            per_sample_weights : Tensor, shape of `input`, optional
-                Factors of the vectors, for sums.
+        Args:
+            input (Tensor, shape (B, N) or (N,)): Bags of the same size, or all bags one after the other.
+            offsets (Tensor, shape (B,), optional): Where each bag begins, for an input of shape (N,).
+            per_sample_weights (Tensor, shape of `input`, optional): Factors of the vectors, for sums.
 
         Returns:
             Tensor, shape (B, embedding_dim)
@@ -318,7 +295,7 @@ class EmbeddingBag(_Table):
     ) -> Self:
         """A layer with a given table; see `Embedding.from_pretrained`.
 
-        Examples:
+        Example:
             >>> import tl_core, tl_nn
             >>> table = tl_core.tensor([[1.0, 2.0], [4.0, 5.0]])
             >>> tl_nn.EmbeddingBag.from_pretrained(table)(tl_core.tensor([[1, 0]]))

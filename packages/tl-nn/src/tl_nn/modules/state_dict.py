@@ -48,15 +48,13 @@ class _StateDictMixin(_NamedModulesMixin):
     ) -> dict[str, Any]:
         """All parameters and persistent buffers, by dotted name.
 
-        Parameters:
-            destination : dict, optional
-                Filled and returned; a new `OrderedDict` by default.
-            prefix : str
-                Put before every name.
-            keep_vars : bool
-                Whether the tensors stay attached to the graph; they are detached by default, sharing memory.
+        Args:
+            destination (dict, optional): Filled and returned; a new `OrderedDict` by default.
+            prefix (str): Put before every name.
+            keep_vars (bool): Whether the tensors stay attached to the graph; they are detached by default, sharing
+                memory.
 
-        Examples:
+        Example:
             >>> import tl_nn
             >>> list(tl_nn.Linear(2, 3).state_dict())
             ['weight', 'bias']
@@ -105,27 +103,21 @@ class _StateDictMixin(_NamedModulesMixin):
     ) -> _IncompatibleKeys:
         """Copy parameters and buffers from `state_dict` into this module and those below it.
 
-        Parameters:
-            state_dict : mapping
-                Tensors by dotted name, as `state_dict` gives them.
-            strict : bool
-                Whether a name without counterpart, on either side, is an error.
-            assign : bool
-                Whether the given tensors themselves become the module's, with their dtype and device, instead
-                of being copied into the present ones.
+        Args:
+            state_dict (mapping): Tensors by dotted name, as `state_dict` gives them.
+            strict (bool): Whether a name without counterpart, on either side, is an error.
+            assign (bool): Whether the given tensors themselves become the module's, with their dtype and device,
+                instead of being copied into the present ones.
 
         Returns:
-            named tuple
-                `missing_keys` and `unexpected_keys`, both lists of str.
+            named tuple: `missing_keys` and `unexpected_keys`, both lists of str.
 
         Raises:
-            TypeError
-                If `state_dict` isn't a mapping.
-            RuntimeError
-                If a shape doesn't fit or, with `strict`, the names don't; every reason is listed, with how many names
-                were loaded, and the nearest ones of those that weren't.
+            TypeError: If `state_dict` isn't a mapping.
+            RuntimeError: If a shape doesn't fit or, with `strict`, the names don't; every reason is listed, with how
+                many names were loaded, and the nearest ones of those that weren't.
 
-        Examples:
+        Example:
             >>> import tl_nn
             >>> source, target = tl_nn.Linear(2, 3), tl_nn.Linear(2, 3)
             >>> target.load_state_dict(source.state_dict())

@@ -45,10 +45,9 @@ class _ToMixin(_NamedModulesMixin):
         complex tensors change their element type; a memory format concerns 4-D and 5-D tensors.
 
         Raises:
-            TypeError
-                If the arguments fit none of these forms, or the dtype is an integer or boolean one.
+            TypeError: If the arguments fit none of these forms, or the dtype is an integer or boolean one.
 
-        Examples:
+        Example:
             >>> import tl_core, tl_nn
             >>> tl_nn.Linear(2, 2).to(tl_core.float64).weight.dtype
             torch.float64
@@ -71,13 +70,11 @@ class _ToMixin(_NamedModulesMixin):
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Move to `device` without copying: the values there are whatever the memory holds.
 
-        Parameters:
-            device : device, str or int, optional
-                The target; None keeps each tensor's own device.
-            recurse : bool
-                Whether submodules are included.
+        Args:
+            device (device, str or int, optional): The target; None keeps each tensor's own device.
+            recurse (bool): Whether submodules are included.
 
-        Examples:
+        Example:
             >>> import tl_nn
             >>> tl_nn.Linear(2, 2, device="meta").to_empty(device="cpu").weight.device
             device(type='cpu')

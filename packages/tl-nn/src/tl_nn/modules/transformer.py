@@ -70,29 +70,19 @@ class _Layer(Module):
 class TransformerEncoderLayer(_Layer):
     """Self-attention and a network of two layers, each with a residual and normalization; Vaswani et al., 2017.
 
-    Parameters:
-        d_model : int
-            The size of the features.
-        nhead : int
-            The number of heads.
-        dim_feedforward : int
-            The size between the two layers of the network.
-        dropout : float
-            The probability of dropout.
-        activation : str or callable
-            "relu", "gelu", or a function of a tensor.
-        layer_norm_eps : float
-            The `eps` of the normalization.
-        batch_first : bool
-            Whether the batch is the first dimension.
-        norm_first : bool
-            Whether inputs are normalized, instead of sums.
-        bias : bool
-            Whether linear layers and normalizations have biases.
-        device, dtype : optional
-            Of the parameters.
+    Args:
+        d_model (int): The size of the features.
+        nhead (int): The number of heads.
+        dim_feedforward (int): The size between the two layers of the network.
+        dropout (float): The probability of dropout.
+        activation (str or callable): "relu", "gelu", or a function of a tensor.
+        layer_norm_eps (float): The `eps` of the normalization.
+        batch_first (bool): Whether the batch is the first dimension.
+        norm_first (bool): Whether inputs are normalized, instead of sums.
+        bias (bool): Whether linear layers and normalizations have biases.
+        device, dtype (optional): Of the parameters.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> layer = tl_nn.TransformerEncoderLayer(8, 2, dim_feedforward=16)
         >>> layer(tl_core.zeros(5, 3, 8)).shape
@@ -137,13 +127,11 @@ class TransformerEncoderLayer(_Layer):
     ) -> Tensor:
         """The sequence after this layer.
 
-        Parameters:
-            src : Tensor, shape (S, N, E), (N, S, E) with `batch_first`, or (S, E)
-                The sequence.
-            src_mask, src_key_padding_mask : Tensor, optional
-                Pairs and positions to leave out; see `MultiheadAttention.forward`.
-            is_causal : bool
-                A hint that `src_mask` leaves out all later positions.
+        Args:
+            src (Tensor, shape (S, N, E), (N, S, E) with `batch_first`, or (S, E)): The sequence.
+            src_mask, src_key_padding_mask (Tensor, optional): Pairs and positions to leave out; see
+                `MultiheadAttention.forward`.
+            is_causal (bool): A hint that `src_mask` leaves out all later positions.
         """
         padding = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src)
         mask = canonical_mask(src_mask, "src_mask", src)
@@ -161,13 +149,11 @@ class TransformerEncoderLayer(_Layer):
 class TransformerDecoderLayer(_Layer):
     """Self-attention, attention to the encoder's output, and a network; see `TransformerEncoderLayer`.
 
-    Parameters:
-        d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps
-            See `TransformerEncoderLayer`.
-        batch_first, norm_first, bias, device, dtype
-            See `TransformerEncoderLayer`.
+    Args:
+        d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps: See `TransformerEncoderLayer`.
+        batch_first, norm_first, bias, device, dtype: See `TransformerEncoderLayer`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> layer = tl_nn.TransformerDecoderLayer(8, 2, dim_feedforward=16)
         >>> layer(tl_core.zeros(4, 3, 8), tl_core.zeros(5, 3, 8)).shape
@@ -216,15 +202,12 @@ class TransformerDecoderLayer(_Layer):
     ) -> Tensor:
         """The sequence after this layer.
 
-        Parameters:
-            tgt : Tensor, shape (T, N, E), (N, T, E) with `batch_first`, or (T, E)
-                The sequence.
-            memory : Tensor, shape (S, N, E), (N, S, E) or (S, E)
-                The encoder's output.
-            tgt_mask, tgt_key_padding_mask, memory_mask, memory_key_padding_mask : Tensor, optional
-                Pairs and positions to leave out in both; see `MultiheadAttention.forward`.
-            tgt_is_causal, memory_is_causal : bool
-                Hints that the masks leave out all later positions.
+        Args:
+            tgt (Tensor, shape (T, N, E), (N, T, E) with `batch_first`, or (T, E)): The sequence.
+            memory (Tensor, shape (S, N, E), (N, S, E) or (S, E)): The encoder's output.
+            tgt_mask, tgt_key_padding_mask, memory_mask, memory_key_padding_mask (Tensor, optional): Pairs and
+                positions to leave out in both; see `MultiheadAttention.forward`.
+            tgt_is_causal, memory_is_causal (bool): Hints that the masks leave out all later positions.
         """
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         other = (memory_mask, memory_key_padding_mask, memory_is_causal)
@@ -279,20 +262,15 @@ class _Stack(Module):
 class TransformerEncoder(_Stack):
     """Encoder layers, one after the other.
 
-    Parameters:
-        encoder_layer : TransformerEncoderLayer
-            The layer to copy.
-        num_layers : int
-            How often.
-        norm : Module, optional
-            A normalization at the end.
-        enable_nested_tensor : bool
-            Whether padding is left out of the computation, and zero in the result, in evaluation without gradients:
-            with `batch_first`, a bool `src_key_padding_mask`, and no `mask`.
-        mask_check : bool
-            Whether that mask is looked at first: padding must stand at the ends of sequences.
+    Args:
+        encoder_layer (TransformerEncoderLayer): The layer to copy.
+        num_layers (int): How often.
+        norm (Module, optional): A normalization at the end.
+        enable_nested_tensor (bool): Whether padding is left out of the computation, and zero in the result, in
+            evaluation without gradients: with `batch_first`, a bool `src_key_padding_mask`, and no `mask`.
+        mask_check (bool): Whether that mask is looked at first: padding must stand at the ends of sequences.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> layer = tl_nn.TransformerEncoderLayer(8, 2, dim_feedforward=16)
         >>> tl_nn.TransformerEncoder(layer, num_layers=2)(tl_core.zeros(5, 3, 8)).shape
@@ -320,13 +298,10 @@ class TransformerEncoder(_Stack):
     ) -> Tensor:
         """The sequence after all layers.
 
-        Parameters:
-            src, src_key_padding_mask
-                See `TransformerEncoderLayer.forward`.
-            mask : Tensor, optional
-                Pairs of positions to leave out.
-            is_causal : bool, optional
-                Whether the mask leaves out all later positions; by default it is looked at.
+        Args:
+            src, src_key_padding_mask: See `TransformerEncoderLayer.forward`.
+            mask (Tensor, optional): Pairs of positions to leave out.
+            is_causal (bool, optional): Whether the mask leaves out all later positions; by default it is looked at.
         """
         padding = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src)
         mask = canonical_mask(mask, "mask", src)
@@ -361,15 +336,12 @@ class TransformerEncoder(_Stack):
 class TransformerDecoder(_Stack):
     """Decoder layers, one after the other.
 
-    Parameters:
-        decoder_layer : TransformerDecoderLayer
-            The layer to copy.
-        num_layers : int
-            How often.
-        norm : Module, optional
-            A normalization at the end.
+    Args:
+        decoder_layer (TransformerDecoderLayer): The layer to copy.
+        num_layers (int): How often.
+        norm (Module, optional): A normalization at the end.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> layer = tl_nn.TransformerDecoderLayer(8, 2, dim_feedforward=16)
         >>> decoder = tl_nn.TransformerDecoder(layer, num_layers=2)
@@ -411,21 +383,16 @@ class TransformerDecoder(_Stack):
 class Transformer(Module):
     """Encoder and decoder; Vaswani et al., 2017.
 
-    Parameters:
-        d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps
-            See `TransformerEncoderLayer`.
-        batch_first, norm_first, bias, device, dtype
-            See `TransformerEncoderLayer`.
-        num_encoder_layers, num_decoder_layers : int
-            The numbers of layers.
-        custom_encoder, custom_decoder : Module, optional
-            Taken instead of those this makes.
+    Args:
+        d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps: See `TransformerEncoderLayer`.
+        batch_first, norm_first, bias, device, dtype: See `TransformerEncoderLayer`.
+        num_encoder_layers, num_decoder_layers (int): The numbers of layers.
+        custom_encoder, custom_decoder (Module, optional): Taken instead of those this makes.
 
     Raises:
-        RuntimeError
-            If the batches or the features of the two sequences differ.
+        RuntimeError: If the batches or the features of the two sequences differ.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> model = tl_nn.Transformer(8, 2, 1, 1, dim_feedforward=16)
         >>> model(tl_core.zeros(5, 3, 8), tl_core.zeros(4, 3, 8)).shape
@@ -490,13 +457,10 @@ class Transformer(Module):
     ) -> Tensor:
         """The decoder's output for a source and a target.
 
-        Parameters:
-            src : Tensor, shape (S, N, E), (N, S, E) with `batch_first`, or (S, E)
-                What the encoder reads.
-            tgt : Tensor, shape (T, N, E), (N, T, E) or (T, E)
-                What the decoder reads.
-            others
-                See `TransformerEncoder.forward` and `TransformerDecoder.forward`.
+        Args:
+            src (Tensor, shape (S, N, E), (N, S, E) with `batch_first`, or (S, E)): What the encoder reads.
+            tgt (Tensor, shape (T, N, E), (N, T, E) or (T, E)): What the decoder reads.
+            others: See `TransformerEncoder.forward` and `TransformerDecoder.forward`.
 
         Returns:
             Tensor, of the shape of `tgt`
@@ -530,7 +494,7 @@ class Transformer(Module):
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """A mask that leaves out all later positions: minus infinity above the diagonal, 0 elsewhere.
 
-        Examples:
+        Example:
             >>> import tl_nn
             >>> tl_nn.Transformer.generate_square_subsequent_mask(2)
             tensor([[0., -inf],

@@ -15,19 +15,17 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 class Upsample(Module):
     """Changes the resolution of inputs of shape (N, C, L), (N, C, H, W) or (N, C, D, H, W).
 
-    Parameters:
-        size : int or tuple, optional
-            The spatial size of the output.
-        scale_factor : float or tuple, optional
-            The factor of the spatial size; one of the two is given.
-        mode : str
-            "nearest", "linear", "bilinear", "bicubic" or "trilinear", for the numbers of dimensions they fit.
-        align_corners : bool, optional
-            Whether the corner pixels of input and output lie on one another; not for "nearest".
-        recompute_scale_factor : bool, optional
-            Whether the factor is computed anew from the sizes, which are whole numbers.
+    Args:
+        size (int or tuple, optional): The spatial size of the output.
+        scale_factor (float or tuple, optional): The factor of the spatial size; one of the two is given.
+        mode (str): "nearest", "linear", "bilinear", "bicubic" or "trilinear", for the numbers of dimensions they
+            fit.
+        align_corners (bool, optional): Whether the corner pixels of input and output lie on one another; not for
+            "nearest".
+        recompute_scale_factor (bool, optional): Whether the factor is computed anew from the sizes, which are
+            whole numbers.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.Upsample(scale_factor=2)(tl_core.tensor([[[1.0, 2.0]]]))
         tensor([[[1., 1., 2., 2.]]])
@@ -80,11 +78,9 @@ class Upsample(Module):
 class UpsamplingNearest2d(Upsample):
     """`Upsample` of images by the nearest pixel.
 
-    Parameters:
-        size : int or (int, int), optional
-            The spatial size of the output.
-        scale_factor : float or (float, float), optional
-            The factor of the spatial size.
+    Args:
+        size (int or (int, int), optional): The spatial size of the output.
+        scale_factor (float or (float, float), optional): The factor of the spatial size.
     """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
@@ -94,11 +90,9 @@ class UpsamplingNearest2d(Upsample):
 class UpsamplingBilinear2d(Upsample):
     """`Upsample` of images by bilinear interpolation, with the corners of input and output on one another.
 
-    Parameters:
-        size : int or (int, int), optional
-            The spatial size of the output.
-        scale_factor : float or (float, float), optional
-            The factor of the spatial size.
+    Args:
+        size (int or (int, int), optional): The spatial size of the output.
+        scale_factor (float or (float, float), optional): The factor of the spatial size.
     """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:

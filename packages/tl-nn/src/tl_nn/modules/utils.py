@@ -34,7 +34,7 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
 
     Names without the prefix stay; so does the metadata, with the prefix taken off its names.
 
-    Examples:
+    Example:
         >>> from tl_nn.modules.utils import consume_prefix_in_state_dict_if_present
         >>> state = {"module.weight": 1, "bias": 2}
         >>> consume_prefix_in_state_dict_if_present(state, "module.")

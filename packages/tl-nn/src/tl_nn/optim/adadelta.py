@@ -49,25 +49,18 @@ def adadelta(
 class Adadelta(RuleOptimizer):
     """Adadelta, of Zeiler, 2012.
 
-    Parameters:
-        params : iterable of Tensor, of (str, Tensor), or of dict
-            What to optimize, see `Optimizer`.
-        lr : float or Tensor
-            The factor of the step that the rule finds.
-        rho : float
-            How slowly the running means of squared gradients and squared steps change, from 0 to 1.
-        eps : float
-            Added under the roots.
-        weight_decay : float
-            The factor of the penalty on large parameters.
-        foreach, capturable, maximize, differentiable
-            See `Adam`.
+    Args:
+        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`.
+        lr (float or Tensor): The factor of the step that the rule finds.
+        rho (float): How slowly the running means of squared gradients and squared steps change, from 0 to 1.
+        eps (float): Added under the roots.
+        weight_decay (float): The factor of the penalty on large parameters.
+        foreach, capturable, maximize, differentiable: See `Adam`.
 
     Raises:
-        ValueError
-            If a number is out of range.
+        ValueError: If a number is out of range.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> weight = tl_core.tensor([1.0], requires_grad=True)
         >>> optimizer = tl_nn.optim.Adadelta([weight], lr=10.0)

@@ -78,31 +78,24 @@ def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
 class Adafactor(RuleOptimizer):
     """Adafactor, of Shazeer and Stern, 2018.
 
-    Parameters:
-        params : iterable of Tensor, of (str, Tensor), or of dict
-            What to optimize, see `Optimizer`; of real types.
-        lr : float or Tensor
-            The largest step relative to the size of a parameter.
-        beta2_decay : float
-            The power, at most 0, of the number of steps with which the weight of a new squared gradient falls.
-        eps : (float or None, float)
-            The smallest divisor, by default the type's resolution, and the smallest size of a parameter.
-        d : float
-            The root mean square from which on a step is scaled down, at least 1.
-        weight_decay : float
-            How much the parameters shrink in each step, relative to `lr`.
-        foreach : bool, optional
-            Accepted for compatibility.
-        maximize : bool
-            Whether to go up instead of down.
+    Args:
+        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`; of real
+            types.
+        lr (float or Tensor): The largest step relative to the size of a parameter.
+        beta2_decay (float): The power, at most 0, of the number of steps with which the weight of a new squared
+            gradient falls.
+        eps ((float or None, float)): The smallest divisor, by default the type's resolution, and the smallest
+            size of a parameter.
+        d (float): The root mean square from which on a step is scaled down, at least 1.
+        weight_decay (float): How much the parameters shrink in each step, relative to `lr`.
+        foreach (bool, optional): Accepted for compatibility.
+        maximize (bool): Whether to go up instead of down.
 
     Raises:
-        ValueError
-            If a number is out of range.
-        RuntimeError
-            If a parameter is complex.
+        ValueError: If a number is out of range.
+        RuntimeError: If a parameter is complex.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> weight = tl_core.ones(2, 2, requires_grad=True)
         >>> optimizer = tl_nn.optim.Adafactor([weight], lr=0.1)

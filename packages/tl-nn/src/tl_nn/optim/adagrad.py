@@ -37,10 +37,8 @@ def adagrad(
     """Change `params` by `grads` with the rule of `Adagrad`, and the lists of its state too.
 
     Raises:
-        NotImplementedError
-            If gradients are to be unscaled, which is the work of GradScaler here.
-        RuntimeError
-            If `fused` or `weight_decay` is asked for with sparse gradients.
+        NotImplementedError: If gradients are to be unscaled, which is the work of GradScaler here.
+        RuntimeError: If `fused` or `weight_decay` is asked for with sparse gradients.
     """
     check_unscaled("adagrad", grad_scale, found_inf)
     if has_sparse_grad:
@@ -93,29 +91,21 @@ def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
 class Adagrad(RuleOptimizer):
     """Adagrad, of Duchi, Hazan and Singer, 2011.
 
-    Parameters:
-        params : iterable of Tensor, of (str, Tensor), or of dict
-            What to optimize, see `Optimizer`.
-        lr : float or Tensor
-            The learning rate.
-        lr_decay : float
-            How much the learning rate shrinks with the number of steps: `lr / (1 + steps * lr_decay)`.
-        weight_decay : float
-            The factor of the penalty on large parameters.
-        initial_accumulator_value : float
-            What the sums of squares begin with.
-        eps : float
-            Added to the roots, against division by zero.
-        foreach, maximize, differentiable, fused
-            See `Adam`.
+    Args:
+        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`.
+        lr (float or Tensor): The learning rate.
+        lr_decay (float): How much the learning rate shrinks with the number of steps: `lr / (1 + steps *
+            lr_decay)`.
+        weight_decay (float): The factor of the penalty on large parameters.
+        initial_accumulator_value (float): What the sums of squares begin with.
+        eps (float): Added to the roots, against division by zero.
+        foreach, maximize, differentiable, fused: See `Adam`.
 
     Raises:
-        ValueError
-            If a number is negative.
-        RuntimeError
-            If `fused` is asked for together with `foreach` or `differentiable`.
+        ValueError: If a number is negative.
+        RuntimeError: If `fused` is asked for together with `foreach` or `differentiable`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> weight = tl_core.tensor([1.0], requires_grad=True)
         >>> optimizer = tl_nn.optim.Adagrad([weight], lr=0.5)

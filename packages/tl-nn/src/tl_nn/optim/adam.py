@@ -42,10 +42,8 @@ def adam(
     """Change `params` by `grads` with the rule of `Adam`, and the lists of its state too.
 
     Raises:
-        AssertionError
-            If `capturable` is asked for with parameters on the CPU.
-        NotImplementedError
-            If gradients are to be unscaled, which is the work of GradScaler here.
+        AssertionError: If `capturable` is asked for with parameters on the CPU.
+        NotImplementedError: If gradients are to be unscaled, which is the work of GradScaler here.
     """
     check_unscaled("adam", grad_scale, found_inf)
     check_capturable(capturable, params)
@@ -134,39 +132,25 @@ def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
 class Adam(RuleOptimizer):
     """Adam, of Kingma and Ba, 2014.
 
-    Parameters:
-        params : iterable of Tensor, of (str, Tensor), or of dict
-            What to optimize, see `Optimizer`.
-        lr : float or Tensor
-            The learning rate.
-        betas : (float, float)
-            How slowly the running means of the gradient and of its square change.
-        eps : float
-            Added to the root of the mean square, against division by zero.
-        weight_decay : float
-            The factor of the penalty on large parameters.
-        amsgrad : bool
-            Whether the largest mean square so far is taken instead of the present one.
-        foreach : bool, optional
-            Accepted for compatibility.
-        maximize : bool
-            Whether to go up instead of down.
-        capturable : bool
-            For recording in a device's graph; not for parameters on the CPU.
-        differentiable : bool
-            Whether gradients are recorded through the step.
-        fused : bool, optional
-            Whether one operator updates all parameters; by default wherever it can.
-        decoupled_weight_decay : bool
-            Whether weight decay acts on the parameters themselves, as in `AdamW`.
+    Args:
+        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`.
+        lr (float or Tensor): The learning rate.
+        betas ((float, float)): How slowly the running means of the gradient and of its square change.
+        eps (float): Added to the root of the mean square, against division by zero.
+        weight_decay (float): The factor of the penalty on large parameters.
+        amsgrad (bool): Whether the largest mean square so far is taken instead of the present one.
+        foreach (bool, optional): Accepted for compatibility.
+        maximize (bool): Whether to go up instead of down.
+        capturable (bool): For recording in a device's graph; not for parameters on the CPU.
+        differentiable (bool): Whether gradients are recorded through the step.
+        fused (bool, optional): Whether one operator updates all parameters; by default wherever it can.
+        decoupled_weight_decay (bool): Whether weight decay acts on the parameters themselves, as in `AdamW`.
 
     Raises:
-        ValueError
-            If a number is out of range.
-        RuntimeError
-            If `fused` is asked for together with `foreach` or `differentiable`.
+        ValueError: If a number is out of range.
+        RuntimeError: If `fused` is asked for together with `foreach` or `differentiable`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> weight = tl_core.tensor([1.0], requires_grad=True)
         >>> optimizer = tl_nn.optim.Adam([weight], lr=0.1)

@@ -49,25 +49,18 @@ def adamax(
 class Adamax(RuleOptimizer):
     """Adamax, of Kingma and Ba, 2014.
 
-    Parameters:
-        params : iterable of Tensor, of (str, Tensor), or of dict
-            What to optimize, see `Optimizer`.
-        lr : float or Tensor
-            The learning rate.
-        betas : (float, float)
-            How slowly the running mean of the gradient and its largest size change.
-        eps : float
-            Added to the size of the gradient, against division by zero.
-        weight_decay : float
-            The factor of the penalty on large parameters.
-        foreach, maximize, differentiable, capturable
-            See `Adam`.
+    Args:
+        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`.
+        lr (float or Tensor): The learning rate.
+        betas ((float, float)): How slowly the running mean of the gradient and its largest size change.
+        eps (float): Added to the size of the gradient, against division by zero.
+        weight_decay (float): The factor of the penalty on large parameters.
+        foreach, maximize, differentiable, capturable: See `Adam`.
 
     Raises:
-        ValueError
-            If a number is out of range.
+        ValueError: If a number is out of range.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> weight = tl_core.tensor([1.0], requires_grad=True)
         >>> optimizer = tl_nn.optim.Adamax([weight], lr=0.1)

@@ -17,7 +17,7 @@ class AdamW(Adam):
     The arguments are those of `Adam`; `weight_decay` shrinks the parameters by
     `lr * weight_decay` at each step and doesn't enter the running means.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> weight = tl_core.tensor([1.0], requires_grad=True)
         >>> optimizer = tl_nn.optim.AdamW([weight], lr=0.1, weight_decay=0.5)

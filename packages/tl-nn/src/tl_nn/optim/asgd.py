@@ -57,27 +57,19 @@ class ASGD(RuleOptimizer):
 
     The mean of the parameters over the steps is kept in the state as "ax".
 
-    Parameters:
-        params : iterable of Tensor, of (str, Tensor), or of dict
-            What to optimize, see `Optimizer`.
-        lr : float or Tensor
-            The learning rate of the first step.
-        lambd : float
-            How much the parameters, and with the number of steps the learning rate, shrink.
-        alpha : float
-            The power with which the learning rate shrinks.
-        t0 : float
-            The step from which on parameters are averaged.
-        weight_decay : float
-            The factor of the penalty on large parameters.
-        foreach, maximize, differentiable, capturable
-            See `Adam`.
+    Args:
+        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`.
+        lr (float or Tensor): The learning rate of the first step.
+        lambd (float): How much the parameters, and with the number of steps the learning rate, shrink.
+        alpha (float): The power with which the learning rate shrinks.
+        t0 (float): The step from which on parameters are averaged.
+        weight_decay (float): The factor of the penalty on large parameters.
+        foreach, maximize, differentiable, capturable: See `Adam`.
 
     Raises:
-        ValueError
-            If a number is negative.
+        ValueError: If a number is negative.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> weight = tl_core.tensor([1.0], requires_grad=True)
         >>> optimizer = tl_nn.optim.ASGD([weight], lr=0.1)

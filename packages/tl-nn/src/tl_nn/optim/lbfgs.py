@@ -20,29 +20,21 @@ class LBFGS(Optimizer):
 
     It keeps `history_size + 1` times the memory of the parameters, and takes one group of parameters only.
 
-    Parameters:
-        params : iterable of Tensor
-            What to optimize.
-        lr : float or Tensor
-            The length of a step relative to that of Newton's method.
-        max_iter : int
-            The largest number of directions followed in one step.
-        max_eval : int, optional
-            The largest number of times the closure is called in one step; by default `max_iter * 5 / 4`.
-        tolerance_grad : float
-            The largest element of the gradient at which a step ends.
-        tolerance_change : float
-            The change of parameters, or of the loss, at which a step ends.
-        history_size : int
-            How many of the last changes the inverse Hessian is estimated from.
-        line_search_fn : str, optional
-            "strong_wolfe" for a search along each direction.
+    Args:
+        params (iterable of Tensor): What to optimize.
+        lr (float or Tensor): The length of a step relative to that of Newton's method.
+        max_iter (int): The largest number of directions followed in one step.
+        max_eval (int, optional): The largest number of times the closure is called in one step; by default
+            `max_iter * 5 / 4`.
+        tolerance_grad (float): The largest element of the gradient at which a step ends.
+        tolerance_change (float): The change of parameters, or of the loss, at which a step ends.
+        history_size (int): How many of the last changes the inverse Hessian is estimated from.
+        line_search_fn (str, optional): "strong_wolfe" for a search along each direction.
 
     Raises:
-        ValueError
-            If `lr` is negative, or there are several groups.
+        ValueError: If `lr` is negative, or there are several groups.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> weight = tl_core.tensor([3.0, -4.0], requires_grad=True)
         >>> optimizer = tl_nn.optim.LBFGS([weight], line_search_fn="strong_wolfe")
@@ -86,16 +78,14 @@ class LBFGS(Optimizer):
     def step(self, closure: Callable[[], Any]) -> Any:
         """Follow up to `max_iter` directions.
 
-        Parameters:
-            closure : callable
-                Clears the gradients, computes the loss and its gradients, and returns it.
+        Args:
+            closure (callable): Clears the gradients, computes the loss and its gradients, and returns it.
 
         Returns:
             The loss before the step.
 
         Raises:
-            RuntimeError
-                If the group names a line search that doesn't exist.
+            RuntimeError: If the group names a line search that doesn't exist.
         """
         group = self.param_groups[0]
         if group["line_search_fn"] not in (None, "strong_wolfe"):

@@ -35,15 +35,11 @@ def strong_wolfe(
 ) -> tuple[float, Tensor, Any, int]:
     """A step size that fulfils the strong Wolfe conditions, as far as it is found.
 
-    Parameters:
-        at : callable
-            Gives loss and gradient after a step of a size along the direction.
-        size : float
-            The step size to try first.
-        direction : Tensor, shape (n,)
-            The direction.
-        loss, grad, slope
-            Loss, gradient and derivative along the direction at its start.
+    Args:
+        at (callable): Gives loss and gradient after a step of a size along the direction.
+        size (float): The step size to try first.
+        direction (Tensor, shape (n,)): The direction.
+        loss, grad, slope: Loss, gradient and derivative along the direction at its start.
 
     Returns:
         loss, gradient, size, and how often `at` was called.

@@ -65,29 +65,20 @@ def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
 class NAdam(RuleOptimizer):
     """NAdam, of Dozat, 2016.
 
-    Parameters:
-        params : iterable of Tensor, of (str, Tensor), or of dict
-            What to optimize, see `Optimizer`.
-        lr : float or Tensor
-            The learning rate.
-        betas : (float, float)
-            How slowly the running means of the gradient and of its square change.
-        eps : float
-            Added to the root of the mean square, against division by zero.
-        weight_decay : float
-            The factor of the penalty on large parameters.
-        momentum_decay : float
-            How fast the momentum grows to its full size.
-        decoupled_weight_decay : bool
-            Whether weight decay acts on the parameters themselves, as in `AdamW`.
-        foreach, maximize, capturable, differentiable
-            See `Adam`.
+    Args:
+        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`.
+        lr (float or Tensor): The learning rate.
+        betas ((float, float)): How slowly the running means of the gradient and of its square change.
+        eps (float): Added to the root of the mean square, against division by zero.
+        weight_decay (float): The factor of the penalty on large parameters.
+        momentum_decay (float): How fast the momentum grows to its full size.
+        decoupled_weight_decay (bool): Whether weight decay acts on the parameters themselves, as in `AdamW`.
+        foreach, maximize, capturable, differentiable: See `Adam`.
 
     Raises:
-        ValueError
-            If a number is out of range.
+        ValueError: If a number is out of range.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> weight = tl_core.tensor([1.0], requires_grad=True)
         >>> optimizer = tl_nn.optim.NAdam([weight], lr=0.1)

@@ -66,25 +66,21 @@ def register_optimizer_step_post_hook(hook: Any) -> RemovableHandle:
 class Optimizer:
     """Changes parameters by their gradients; each subclass has a rule for it.
 
-    Parameters:
-        params : iterable of Tensor, of (str, Tensor), or of dict
-            What to optimize; a dictionary is a group with options of its own, its tensors under "params".
-        defaults : dict
-            The options of groups that don't give them.
+    Args:
+        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize; a dictionary is a group with
+            options of its own, its tensors under "params".
+        defaults (dict): The options of groups that don't give them.
 
     Attributes:
-        param_groups : list of dict
-            The options and parameters of each group; options may be changed between steps.
-        state : dict
-            What the rule remembers of each parameter.
+        param_groups (list of dict): The options and parameters of each group; options may be changed between
+            steps.
+        state (dict): What the rule remembers of each parameter.
 
     Raises:
-        TypeError
-            If something isn't a tensor or a group.
-        ValueError
-            If there is no parameter, one is twice in it, or one is the result of a computation.
+        TypeError: If something isn't a tensor or a group.
+        ValueError: If there is no parameter, one is twice in it, or one is the result of a computation.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> class Halving(tl_nn.optim.Optimizer):
         ...     def __init__(self, params):
@@ -142,9 +138,8 @@ class Optimizer:
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change the parameters once.
 
-        Parameters:
-            closure : callable, optional
-                Computes the loss and its gradients anew.
+        Args:
+            closure (callable, optional): Computes the loss and its gradients anew.
 
         Returns:
             What `closure` returned, or None.
@@ -192,7 +187,7 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or set them to zero where `set_to_none` is False.
 
-        Examples:
+        Example:
             >>> import tl_core, tl_nn
             >>> weight = tl_core.ones(2, requires_grad=True)
             >>> weight.grad = tl_core.ones(2)
@@ -221,15 +216,12 @@ class Optimizer:
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group of parameters, such as the layers of a network that are unfrozen later.
 
-        Parameters:
-            param_group : dict
-                The tensors under "params", and the options that differ from the defaults.
+        Args:
+            param_group (dict): The tensors under "params", and the options that differ from the defaults.
 
         Raises:
-            TypeError
-                If it isn't a dictionary, or something in it isn't a tensor.
-            ValueError
-                If a parameter is in another group already, or is the result of a computation.
+            TypeError: If it isn't a dictionary, or something in it isn't a tensor.
+            ValueError: If a parameter is in another group already, or is the result of a computation.
         """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
@@ -251,11 +243,10 @@ class Optimizer:
         """The options of the groups and the state of the parameters, which are named by their numbers.
 
         Returns:
-            dict
-                "state": for each parameter's number, a dictionary. "param_groups": for each group, its
-                options, and the numbers of its parameters under "params".
+            dict: "state": for each parameter's number, a dictionary. "param_groups": for each group, its options, and
+            the numbers of its parameters under "params".
 
-        Examples:
+        Example:
             >>> import tl_core, tl_nn
             >>> weight = tl_core.ones(2, requires_grad=True)
             >>> tl_nn.optim.SGD([weight], lr=0.5).state_dict()["param_groups"][0]["lr"]
@@ -284,8 +275,7 @@ class Optimizer:
         Tensors of the state are copied, and cast to type and device of their parameter, except step counts.
 
         Raises:
-            ValueError
-                If number or sizes of the groups differ.
+            ValueError: If number or sizes of the groups differ.
         """
         state_dict = state_dict.copy()
         for hook in tuple(self._optimizer_load_state_dict_pre_hooks.values()):

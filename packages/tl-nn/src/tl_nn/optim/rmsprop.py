@@ -68,29 +68,20 @@ def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
 class RMSprop(RuleOptimizer):
     """RMSprop, of Hinton's lectures, 2012; centered, of Graves, 2013.
 
-    Parameters:
-        params : iterable of Tensor, of (str, Tensor), or of dict
-            What to optimize, see `Optimizer`.
-        lr : float or Tensor
-            The learning rate.
-        alpha : float
-            How slowly the running mean of the squared gradient changes.
-        eps : float
-            Added to the root of the mean square, against division by zero.
-        weight_decay : float
-            The factor of the penalty on large parameters.
-        momentum : float
-            How much of the previous step is kept.
-        centered : bool
-            Whether the step is scaled by the gradient's variance instead of its mean square.
-        capturable, foreach, maximize, differentiable
-            See `Adam`.
+    Args:
+        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`.
+        lr (float or Tensor): The learning rate.
+        alpha (float): How slowly the running mean of the squared gradient changes.
+        eps (float): Added to the root of the mean square, against division by zero.
+        weight_decay (float): The factor of the penalty on large parameters.
+        momentum (float): How much of the previous step is kept.
+        centered (bool): Whether the step is scaled by the gradient's variance instead of its mean square.
+        capturable, foreach, maximize, differentiable: See `Adam`.
 
     Raises:
-        ValueError
-            If a number is negative.
+        ValueError: If a number is negative.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> weight = tl_core.tensor([1.0], requires_grad=True)
         >>> optimizer = tl_nn.optim.RMSprop([weight], lr=0.01)

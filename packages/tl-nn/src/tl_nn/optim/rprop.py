@@ -57,23 +57,17 @@ class Rprop(RuleOptimizer):
     Each element has a step size of its own, which grows while the gradient keeps its sign and shrinks when it
     changes.
 
-    Parameters:
-        params : iterable of Tensor, of (str, Tensor), or of dict
-            What to optimize, see `Optimizer`.
-        lr : float or Tensor
-            The first step size.
-        etas : (float, float)
-            The factors by which a step size shrinks and grows.
-        step_sizes : (float, float)
-            The smallest and the largest step size.
-        capturable, foreach, maximize, differentiable
-            See `Adam`.
+    Args:
+        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`.
+        lr (float or Tensor): The first step size.
+        etas ((float, float)): The factors by which a step size shrinks and grows.
+        step_sizes ((float, float)): The smallest and the largest step size.
+        capturable, foreach, maximize, differentiable: See `Adam`.
 
     Raises:
-        ValueError
-            If `lr` is negative, or the factors aren't below and above 1.
+        ValueError: If `lr` is negative, or the factors aren't below and above 1.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> weight = tl_core.tensor([1.0], requires_grad=True)
         >>> optimizer = tl_nn.optim.Rprop([weight], lr=0.1)

@@ -37,10 +37,8 @@ def sgd(
     `momentum_buffer_list` is changed too: entries that are None, at the first step, are filled in.
 
     Raises:
-        NotImplementedError
-            If gradients are to be unscaled, which is the work of GradScaler here.
-        RuntimeError
-            If `fused` is asked for with sparse gradients.
+        NotImplementedError: If gradients are to be unscaled, which is the work of GradScaler here.
+        RuntimeError: If `fused` is asked for with sparse gradients.
     """
     check_unscaled("sgd", grad_scale, found_inf)
     options: dict[str, Any] = {
@@ -114,35 +112,23 @@ def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
 class SGD(RuleOptimizer):
     """Stochastic gradient descent.
 
-    Parameters:
-        params : iterable of Tensor, of (str, Tensor), or of dict
-            What to optimize, see `Optimizer`.
-        lr : float or Tensor
-            The learning rate.
-        momentum : float
-            How much of the previous direction is kept.
-        dampening : float
-            How much of the gradient is left out of the direction.
-        weight_decay : float
-            The factor of the penalty on large parameters.
-        nesterov : bool
-            Whether the gradient is looked up ahead: Nesterov momentum.
-        maximize : bool
-            Whether to go up instead of down.
-        foreach : bool, optional
-            Accepted for compatibility.
-        differentiable : bool
-            Whether gradients are recorded through the step.
-        fused : bool, optional
-            Whether one operator updates all parameters; by default wherever it can.
+    Args:
+        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`.
+        lr (float or Tensor): The learning rate.
+        momentum (float): How much of the previous direction is kept.
+        dampening (float): How much of the gradient is left out of the direction.
+        weight_decay (float): The factor of the penalty on large parameters.
+        nesterov (bool): Whether the gradient is looked up ahead: Nesterov momentum.
+        maximize (bool): Whether to go up instead of down.
+        foreach (bool, optional): Accepted for compatibility.
+        differentiable (bool): Whether gradients are recorded through the step.
+        fused (bool, optional): Whether one operator updates all parameters; by default wherever it can.
 
     Raises:
-        ValueError
-            If a number is negative, or Nesterov momentum is wanted without momentum or with dampening.
-        RuntimeError
-            If `fused` is asked for together with `foreach` or `differentiable`.
+        ValueError: If a number is negative, or Nesterov momentum is wanted without momentum or with dampening.
+        RuntimeError: If `fused` is asked for together with `foreach` or `differentiable`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> weight = tl_core.tensor([1.0], requires_grad=True)
         >>> optimizer = tl_nn.optim.SGD([weight], lr=0.1, momentum=0.9)

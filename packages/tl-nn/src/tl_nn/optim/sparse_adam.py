@@ -20,23 +20,17 @@ class SparseAdam(Optimizer):
 
     Rows without a gradient stay as they are, and so do their running means.
 
-    Parameters:
-        params : iterable of Tensor, of (str, Tensor), or of dict
-            What to optimize, see `Optimizer`.
-        lr : float or Tensor
-            The learning rate.
-        betas : (float, float)
-            How slowly the running means of the gradient and of its square change.
-        eps : float
-            Added to the root of the mean square, against division by zero.
-        maximize : bool
-            Whether to go up instead of down.
+    Args:
+        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`.
+        lr (float or Tensor): The learning rate.
+        betas ((float, float)): How slowly the running means of the gradient and of its square change.
+        eps (float): Added to the root of the mean square, against division by zero.
+        maximize (bool): Whether to go up instead of down.
 
     Raises:
-        ValueError
-            If a number is out of range, or a parameter is sparse.
+        ValueError: If a number is out of range, or a parameter is sparse.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> table = tl_nn.Embedding.from_pretrained(tl_core.ones(3, 2), freeze=False, sparse=True)
         >>> table(tl_core.tensor([1])).sum().backward()
@@ -74,8 +68,7 @@ class SparseAdam(Optimizer):
         """Change the rows of the parameters that have gradients once; see `Optimizer.step`.
 
         Raises:
-            RuntimeError
-                If a gradient is dense.
+            RuntimeError: If a gradient is dense.
         """
         loss = evaluated(closure)
         for group in self.param_groups:

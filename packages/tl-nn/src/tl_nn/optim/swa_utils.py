@@ -31,15 +31,13 @@ __all__ = [
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
     """A function that updates lists of averages in place: exponential moving averages.
 
-    Parameters:
-        decay : float
-            The weight of the past, from 0 to 1.
+    Args:
+        decay (float): The weight of the past, from 0 to 1.
 
     Raises:
-        ValueError
-            If `decay` is out of range.
+        ValueError: If `decay` is out of range.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> averages = [tl_core.zeros(2)]
         >>> tl_nn.optim.swa_utils.get_ema_multi_avg_fn(0.9)(averages, [tl_core.ones(2)], 1)
@@ -103,30 +101,22 @@ def _check_decay(decay: float) -> None:
 class AveragedModel(Module):
     """A copy of a model whose parameters are averages: SWA, of Izmailov et al., 2018, or EMA, of Polyak.
 
-    Parameters:
-        model : Module
-            The model to average.
-        device : optional
-            Where the averages are kept.
-        avg_fn : callable, optional
-            `avg_fn(average, parameter, number of averaged)` gives a parameter's new average; by default
-            all have equal weights.
-        multi_avg_fn : callable, optional
-            The same for lists of parameters, in place; not together with `avg_fn`.
-        use_buffers : bool
-            Whether buffers are averaged too, instead of copied from the model.
+    Args:
+        model (Module): The model to average.
+        device (optional): Where the averages are kept.
+        avg_fn (callable, optional): `avg_fn(average, parameter, number of averaged)` gives a parameter's new
+            average; by default all have equal weights.
+        multi_avg_fn (callable, optional): The same for lists of parameters, in place; not together with `avg_fn`.
+        use_buffers (bool): Whether buffers are averaged too, instead of copied from the model.
 
     Attributes:
-        module : Module
-            The copy.
-        n_averaged : Tensor
-            The number of models in the average.
+        module (Module): The copy.
+        n_averaged (Tensor): The number of models in the average.
 
     Raises:
-        AssertionError
-            If both functions are given.
+        AssertionError: If both functions are given.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> model = tl_nn.Linear(2, 1)
         >>> averaged = tl_nn.optim.swa_utils.AveragedModel(model)
@@ -201,13 +191,11 @@ def _copy(targets: list[Tensor], sources: list[Tensor]) -> None:
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     """Compute the running statistics of batch normalization anew, in one pass over data.
 
-    Parameters:
-        loader : iterable
-            Of tensors, or of lists and tuples whose first element is a tensor: what the model is called with.
-        model : Module
-            The model; its parameters stay as they are.
-        device : optional
-            Where the data are moved first.
+    Args:
+        loader (iterable): Of tensors, or of lists and tuples whose first element is a tensor: what the model is
+            called with.
+        model (Module): The model; its parameters stay as they are.
+        device (optional): Where the data are moved first.
     """
     with _gathering(model) as layers:
         for batch in loader if layers else ():
@@ -235,24 +223,18 @@ def _gathering(model: Module) -> Iterator[list[Any]]:
 class SWALR(LRScheduler):
     """Moves the learning rate to a fixed value, and keeps it there.
 
-    Parameters:
-        optimizer : Optimizer
-            Whose learning rates to change.
-        swa_lr : float or list of float
-            The value, for all groups or for each.
-        anneal_epochs : int
-            The number of epochs it takes.
-        anneal_strategy : str
-            "cos" or "linear".
-        last_epoch : int
-            The epoch to go on from; -1 begins anew.
+    Args:
+        optimizer (Optimizer): Whose learning rates to change.
+        swa_lr (float or list of float): The value, for all groups or for each.
+        anneal_epochs (int): The number of epochs it takes.
+        anneal_strategy (str): "cos" or "linear".
+        last_epoch (int): The epoch to go on from; -1 begins anew.
 
     Raises:
-        ValueError
-            If there are another number of values than groups, the strategy has another name, or
+        ValueError: If there are another number of values than groups, the strategy has another name, or
             `anneal_epochs` is negative.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], lr=1.0)
         >>> scheduler = tl_nn.optim.swa_utils.SWALR(optimizer, 0.5, anneal_epochs=2, anneal_strategy="linear")

@@ -22,10 +22,9 @@ def broadcast(tensor: Tensor, devices: Any = None, *, out: Any = None) -> tuple[
     """A tensor on each of some devices, or written into each of some tensors.
 
     Raises:
-        RuntimeError
-            If not one of `devices` and `out` is given.
+        RuntimeError: If not one of `devices` and `out` is given.
 
-    Examples:
+    Example:
         >>> import tl_core
         >>> from tl_nn.parallel import comm
         >>> comm.broadcast(tl_core.ones(2), ["cpu", "cpu"])
@@ -51,8 +50,7 @@ def reduce_add(inputs: Sequence[Tensor], destination: Any = None) -> Tensor:
     """The sum of tensors of one shape, on a device, by default that of the first.
 
     Raises:
-        ValueError
-            If the shapes differ.
+        ValueError: If the shapes differ.
     """
     if any(each.shape != inputs[0].shape for each in inputs):
         raise ValueError(f"inputs have different shapes: {[tuple(each.shape) for each in inputs]}")
@@ -81,21 +79,15 @@ def scatter(
 ) -> tuple[Tensor, ...]:
     """Parts of a tensor, each on a device, or written into each of some tensors.
 
-    Parameters:
-        tensor : Tensor
-            What to divide.
-        devices : sequence of devices
-            Where the parts go.
-        chunk_sizes : sequence of int, optional
-            The sizes of the parts, by default as equal as possible.
-        dim : int
-            The dimension along which it is divided.
-        streams
-            Accepted for compatibility.
-        out : sequence of Tensor
-            Written into instead of `devices`.
+    Args:
+        tensor (Tensor): What to divide.
+        devices (sequence of devices): Where the parts go.
+        chunk_sizes (sequence of int, optional): The sizes of the parts, by default as equal as possible.
+        dim (int): The dimension along which it is divided.
+        streams: Accepted for compatibility.
+        out (sequence of Tensor): Written into instead of `devices`.
 
-    Examples:
+    Example:
         >>> import tl_core
         >>> from tl_nn.parallel import comm
         >>> comm.scatter(tl_core.arange(3), ["cpu", "cpu"])
@@ -114,8 +106,7 @@ def gather(
     """Tensors from several devices as one, along a dimension.
 
     Raises:
-        RuntimeError
-            If both `destination` and `out` are given.
+        RuntimeError: If both `destination` and `out` are given.
     """
     if out is not None and destination is not None:
         raise RuntimeError(

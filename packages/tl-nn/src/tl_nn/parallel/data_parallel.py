@@ -18,21 +18,16 @@ class DataParallel(Module):
 
     Without an accelerator, the module is called as it is.
 
-    Parameters:
-        module : Module
-            The module.
-        device_ids : sequence of devices, optional
-            Where to run it, by default on all accelerators.
-        output_device : optional
-            Where the results are joined, by default the first device.
-        dim : int
-            The dimension of the batch.
+    Args:
+        module (Module): The module.
+        device_ids (sequence of devices, optional): Where to run it, by default on all accelerators.
+        output_device (optional): Where the results are joined, by default the first device.
+        dim (int): The dimension of the batch.
 
     Attributes:
-        module : Module
-            The module.
+        module (Module): The module.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.DataParallel(tl_nn.Linear(2, 1))(tl_core.zeros(4, 2)).shape
         torch.Size([4, 1])
@@ -89,17 +84,13 @@ def data_parallel(
 ) -> Any:
     """Run a module on several devices, each with a part of the batch; see `DataParallel`.
 
-    Parameters:
-        module : Module
-            The module.
-        inputs : tuple or Tensor
-            Its arguments.
-        device_ids, output_device, dim
-            See `DataParallel`.
-        module_kwargs : dict, optional
-            Its keyword arguments.
+    Args:
+        module (Module): The module.
+        inputs (tuple or Tensor): Its arguments.
+        device_ids, output_device, dim: See `DataParallel`.
+        module_kwargs (dict, optional): Its keyword arguments.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> layer = tl_nn.Linear(2, 1)
         >>> tl_nn.parallel.data_parallel(layer, tl_core.zeros(4, 2), device_ids=["cpu", "cpu"]).shape

@@ -21,21 +21,16 @@ def parallel_apply(
 ) -> list[Any]:
     """Call each module with its arguments, all at the same time.
 
-    Parameters:
-        modules : sequence of Module
-            The modules.
-        inputs : sequence
-            For each its arguments, a tuple, or its only argument.
-        kwargs_tup : sequence of dict, optional
-            For each its keyword arguments.
-        devices : sequence, optional
-            Where each of them is; nothing depends on it.
+    Args:
+        modules (sequence of Module): The modules.
+        inputs (sequence): For each its arguments, a tuple, or its only argument.
+        kwargs_tup (sequence of dict, optional): For each its keyword arguments.
+        devices (sequence, optional): Where each of them is; nothing depends on it.
 
     Raises:
-        AssertionError
-            If the lengths differ.
+        AssertionError: If the lengths differ.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.parallel.parallel_apply([tl_nn.ReLU(), tl_nn.Tanh()], [tl_core.zeros(1), tl_core.zeros(1)])
         [tensor([0.]), tensor([0.])]

@@ -15,15 +15,12 @@ _M = TypeVar("_M", bound=Module)
 def replicate(network: _M, devices: Sequence[Any], detach: bool = False) -> list[_M]:
     """A module's replicas, whose parameters are copies that pass gradients on to its own.
 
-    Parameters:
-        network : Module
-            The module.
-        devices : sequence of devices
-            Where the replicas are.
-        detach : bool
-            Whether gradients aren't passed on.
+    Args:
+        network (Module): The module.
+        devices (sequence of devices): Where the replicas are.
+        detach (bool): Whether gradients aren't passed on.
 
-    Examples:
+    Example:
         >>> import tl_nn
         >>> [replica.in_features for replica in tl_nn.parallel.replicate(tl_nn.Linear(2, 1), ["cpu", "cpu"])]
         [2, 2]

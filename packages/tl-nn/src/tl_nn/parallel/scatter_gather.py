@@ -15,7 +15,7 @@ __all__ = ["gather", "scatter", "scatter_kwargs"]
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
     """The tensors in a container divided along a dimension, everything else repeated: one container a device.
 
-    Examples:
+    Example:
         >>> import tl_core
         >>> from tl_nn.parallel import scatter
         >>> scatter({"x": tl_core.arange(2), "name": "a"}, ["cpu", "cpu"])

@@ -27,21 +27,16 @@ def get_total_norm(
 ) -> Tensor:
     """The norm of all elements of all tensors, as if they were one vector.
 
-    Parameters:
-        tensors : Tensor or iterable of them
-            Of floating-point types.
-        norm_type : float
-            The exponent; `inf` for the largest absolute value.
-        error_if_nonfinite : bool
-            Whether a norm that isn't finite is an error.
-        foreach : bool, optional
-            Accepted for compatibility: there is one way to compute it.
+    Args:
+        tensors (Tensor or iterable of them): Of floating-point types.
+        norm_type (float): The exponent; `inf` for the largest absolute value.
+        error_if_nonfinite (bool): Whether a norm that isn't finite is an error.
+        foreach (bool, optional): Accepted for compatibility: there is one way to compute it.
 
     Raises:
-        RuntimeError
-            If the norm isn't finite and `error_if_nonfinite` is set.
+        RuntimeError: If the norm isn't finite and `error_if_nonfinite` is set.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.utils.get_total_norm([tl_core.tensor([3.0]), tl_core.tensor([4.0])])
         tensor(5.)
@@ -85,19 +80,15 @@ def clip_grad_norm_(
 ) -> Tensor:
     """Scale the gradients, in place, so that the norm of all of them together is at most `max_norm`.
 
-    Parameters:
-        parameters : Tensor or iterable of them
-            Those without a gradient are left out.
-        max_norm : float
-            The largest norm allowed.
-        norm_type, error_if_nonfinite, foreach
-            See `get_total_norm`.
+    Args:
+        parameters (Tensor or iterable of them): Those without a gradient are left out.
+        max_norm (float): The largest norm allowed.
+        norm_type, error_if_nonfinite, foreach: See `get_total_norm`.
 
     Returns:
-        Tensor
-            The norm before.
+        Tensor: The norm before.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> weight = tl_core.zeros(2, requires_grad=True)
         >>> weight.grad = tl_core.tensor([3.0, 4.0])
@@ -134,7 +125,7 @@ def clip_grad_value_(
 ) -> None:
     """Move the elements of the gradients, in place, into `[-clip_value, clip_value]`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> weight = tl_core.zeros(2, requires_grad=True)
         >>> weight.grad = tl_core.tensor([-3.0, 0.5])

@@ -14,10 +14,9 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All parameters, one after the other, as a vector.
 
     Raises:
-        TypeError
-            If they aren't all on one device.
+        TypeError: If they aren't all on one device.
 
-    Examples:
+    Example:
         >>> import tl_nn
         >>> tl_nn.utils.parameters_to_vector(tl_nn.Linear(2, 3).parameters()).shape
         torch.Size([9])
@@ -31,10 +30,9 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Make the parameters views of consecutive parts of a vector.
 
     Raises:
-        TypeError
-            If `vec` isn't a tensor, or the parameters aren't all on one device.
+        TypeError: If `vec` isn't a tensor, or the parameters aren't all on one device.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> layer = tl_nn.Linear(1, 2)
         >>> tl_nn.utils.vector_to_parameters(tl_core.arange(4.0), layer.parameters())

@@ -18,17 +18,13 @@ _M = TypeVar("_M", bound=Module)
 def fuse_conv_bn_eval(conv: _M, bn: Any, transpose: bool = False) -> _M:
     """A convolution that does what a convolution and a batch normalization after it do in evaluation.
 
-    Parameters:
-        conv : Module
-            The convolution, in evaluation.
-        bn : Module
-            The batch normalization, in evaluation.
-        transpose : bool
-            Whether the convolution is a transposed one.
+    Args:
+        conv (Module): The convolution, in evaluation.
+        bn (Module): The batch normalization, in evaluation.
+        transpose (bool): Whether the convolution is a transposed one.
 
     Raises:
-        AssertionError
-            If one of them is in training, or there are no running statistics.
+        AssertionError: If one of them is in training, or there are no running statistics.
     """
     _check_evaluating(conv, bn)
     fused: Any = deepcopy(conv)
@@ -57,15 +53,13 @@ def fuse_conv_bn_weights(
 ) -> tuple[Parameter, Parameter]:
     """Weight and bias of a convolution with a batch normalization folded in.
 
-    Parameters:
-        conv_w, conv_b : Tensor
-            Weight and bias of the convolution.
-        bn_rm, bn_rv, bn_eps, bn_w, bn_b
-            Running mean, running variance, `eps`, weight and bias of the normalization.
-        transpose : bool
-            Whether the convolution is a transposed one.
+    Args:
+        conv_w, conv_b (Tensor): Weight and bias of the convolution.
+        bn_rm, bn_rv, bn_eps, bn_w, bn_b: Running mean, running variance, `eps`, weight and bias of the
+            normalization.
+        transpose (bool): Whether the convolution is a transposed one.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> mean, variance = tl_core.tensor([1.0]), tl_core.tensor([4.0])
         >>> tl_nn.utils.fuse_conv_bn_weights(tl_core.ones(1, 1, 1), None, mean, variance, 0.0, None, None)
@@ -85,8 +79,7 @@ def fuse_linear_bn_eval(linear: _M, bn: Any) -> _M:
     """A linear layer that does what a linear layer and a batch normalization after it do in evaluation.
 
     Raises:
-        AssertionError
-            If one of them is in training, there are no running statistics, or the sizes differ.
+        AssertionError: If one of them is in training, there are no running statistics, or the sizes differ.
     """
     _check_evaluating(linear, bn)
     fused: Any = deepcopy(linear)

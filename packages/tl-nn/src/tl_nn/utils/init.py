@@ -14,17 +14,14 @@ _M = TypeVar("_M", bound=Module)
 def skip_init(module_cls: type[_M], *args: Any, **kwargs: Any) -> _M:
     """A module whose parameters and buffers are whatever the memory holds, for those who fill them anyway.
 
-    Parameters:
-        module_cls : type
-            A module's class that takes the keyword `device`.
-        *args, **kwargs
-            What to make it with.
+    Args:
+        module_cls (type): A module's class that takes the keyword `device`.
+        *args, **kwargs: What to make it with.
 
     Raises:
-        RuntimeError
-            If it isn't a module's class, or doesn't take `device`.
+        RuntimeError: If it isn't a module's class, or doesn't take `device`.
 
-    Examples:
+    Example:
         >>> import tl_nn
         >>> tl_nn.utils.skip_init(tl_nn.Linear, 5, 1).weight.shape
         torch.Size([1, 5])

@@ -17,13 +17,11 @@ _M = TypeVar("_M", bound=Module)
 def convert_conv2d_weight_memory_format(module: _M, memory_format: Any) -> _M:
     """Lay out the weights of all two-dimensional convolutions in a module in another order.
 
-    Parameters:
-        module : Module
-            The module, which is changed.
-        memory_format : memory_format
-            Such as `channels_last`.
+    Args:
+        module (Module): The module, which is changed.
+        memory_format (memory_format): Such as `channels_last`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> layer = tl_nn.Conv2d(8, 4, 3)
         >>> layer = tl_nn.utils.convert_conv2d_weight_memory_format(layer, tl_core.channels_last)
@@ -36,11 +34,9 @@ def convert_conv2d_weight_memory_format(module: _M, memory_format: Any) -> _M:
 def convert_conv3d_weight_memory_format(module: _M, memory_format: Any) -> _M:
     """Lay out the weights of all three-dimensional convolutions in a module in another order.
 
-    Parameters:
-        module : Module
-            The module, which is changed.
-        memory_format : memory_format
-            Such as `channels_last_3d`.
+    Args:
+        module (Module): The module, which is changed.
+        memory_format (memory_format): Such as `channels_last_3d`.
     """
     return _convert(module, memory_format, (Conv3d, ConvTranspose3d))
 

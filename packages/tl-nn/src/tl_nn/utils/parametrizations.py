@@ -41,19 +41,15 @@ class _WeightNorm(Module):
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
     """Train length and direction of a weight by themselves; Salimans and Kingma, 2016.
 
-    Parameters:
-        module : Module
-            The module.
-        name : str
-            The weight.
-        dim : int, optional
-            The dimension that has a length for each index; None for one length.
+    Args:
+        module (Module): The module.
+        name (str): The weight.
+        dim (int, optional): The dimension that has a length for each index; None for one length.
 
     Returns:
-        Module
-            `module`, whose lengths are `parametrizations.weight.original0`, its direction `original1`.
+        Module: `module`, whose lengths are `parametrizations.weight.original0`, its direction `original1`.
 
-    Examples:
+    Example:
         >>> import tl_nn
         >>> layer = tl_nn.utils.parametrizations.weight_norm(tl_nn.Linear(20, 40))
         >>> layer.parametrizations.weight.original0.shape
@@ -142,27 +138,20 @@ def spectral_norm(
 ) -> Module:
     """Divide a weight by its largest singular value, estimated by power iteration; Miyato et al., 2018.
 
-    Parameters:
-        module : Module
-            The module.
-        name : str
-            The weight, taken as a matrix.
-        n_power_iterations : int
-            The number of iterations in each call in training.
-        eps : float
-            The smallest length divided by.
-        dim : int, optional
-            The dimension of the outputs, by default 0, and 1 for transposed convolutions.
+    Args:
+        module (Module): The module.
+        name (str): The weight, taken as a matrix.
+        n_power_iterations (int): The number of iterations in each call in training.
+        eps (float): The smallest length divided by.
+        dim (int, optional): The dimension of the outputs, by default 0, and 1 for transposed convolutions.
 
     Returns:
-        Module
-            `module`
+        Module: `module`
 
     Raises:
-        ValueError
-            If there is no such parameter, or the number isn't positive.
+        ValueError: If there is no such parameter, or the number isn't positive.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> layer = tl_nn.utils.parametrizations.spectral_norm(tl_nn.Linear(3, 3), n_power_iterations=50)
         >>> bool((layer.weight * layer.weight).sum() < 3 + 1e-3)
@@ -294,24 +283,18 @@ def orthogonal(
 ) -> Module:
     """Keep a matrix orthogonal, or with orthonormal rows or columns; Lezcano-Casado, 2019.
 
-    Parameters:
-        module : Module
-            The module.
-        name : str
-            The matrix, shape (*, m, n).
-        orthogonal_map : str, optional
-            "matrix_exp", "cayley" or "householder", by default the first for square or complex matrices and the
-            last for others.
-        use_trivialization : bool
-            Whether the map is relative to the present matrix.
+    Args:
+        module (Module): The module.
+        name (str): The matrix, shape (*, m, n).
+        orthogonal_map (str, optional): "matrix_exp", "cayley" or "householder", by default the first for square
+            or complex matrices and the last for others.
+        use_trivialization (bool): Whether the map is relative to the present matrix.
 
     Returns:
-        Module
-            `module`
+        Module: `module`
 
     Raises:
-        ValueError
-            If there is no such tensor, it isn't a matrix, or the map has another name.
+        ValueError: If there is no such tensor, it isn't a matrix, or the map has another name.
     """
     weight = _parameter(module, name)
     if weight.ndim < 2:

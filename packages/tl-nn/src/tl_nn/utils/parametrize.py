@@ -36,7 +36,7 @@ def cached() -> Iterator[None]:
     For modules that use a parametrized tensor several times in one call. What was computed is thrown away at the
     end of the outermost context.
 
-    Examples:
+    Example:
         >>> import tl_nn
         >>> from tl_nn.utils import parametrize
         >>> layer = tl_nn.utils.parametrizations.weight_norm(tl_nn.Linear(2, 2))
@@ -57,20 +57,15 @@ def cached() -> Iterator[None]:
 class ParametrizationList(ModuleList):
     """The parametrizations of one tensor, in the order in which they are applied.
 
-    Parameters:
-        modules : sequence of Module
-            The parametrizations.
-        original : Parameter or Tensor
-            The tensor; the attribute `original`, or `original0`, `original1`, … where the first `right_inverse`
-            gives several, is what is trained.
-        unsafe : bool
-            Whether they may change shape and type, which isn't checked then.
+    Args:
+        modules (sequence of Module): The parametrizations.
+        original (Parameter or Tensor): The tensor; the attribute `original`, or `original0`, `original1`, … where
+            the first `right_inverse` gives several, is what is trained.
+        unsafe (bool): Whether they may change shape and type, which isn't checked then.
 
     Raises:
-        ValueError
-            If there is no parametrization, or a right inverse doesn't give a tensor of the same type.
-        RuntimeError
-            If the right inverses don't give back the shape.
+        ValueError: If there is no parametrization, or a right inverse doesn't give a tensor of the same type.
+        RuntimeError: If the right inverses don't give back the shape.
     """
 
     original: Any
@@ -124,10 +119,8 @@ class ParametrizationList(ModuleList):
         """Set the originals so that the parametrized tensor becomes `value`, as far as the inverses can.
 
         Raises:
-            RuntimeError
-                If a parametrization has no right inverse.
-            ValueError
-                If the inverses give something else than at first.
+            RuntimeError: If a parametrization has no right inverse.
+            ValueError: If the inverses give something else than at first.
         """
         with tl_core.no_grad():
             for module in reversed(list(self)):
@@ -222,25 +215,19 @@ def register_parametrization(
     `module.parametrizations[tensor_name].original`. Several parametrizations of a tensor are applied one after the
     other. Assigning to the tensor calls `right_inverse`, where parametrizations have it.
 
-    Parameters:
-        module : Module
-            The module; its class is exchanged for one that has the properties.
-        tensor_name : str
-            The name of the parameter or buffer.
-        parametrization : Module
-            Computes the tensor from the original, of the same shape and type.
-        unsafe : bool
-            Whether it may change shape and type, which isn't checked then.
+    Args:
+        module (Module): The module; its class is exchanged for one that has the properties.
+        tensor_name (str): The name of the parameter or buffer.
+        parametrization (Module): Computes the tensor from the original, of the same shape and type.
+        unsafe (bool): Whether it may change shape and type, which isn't checked then.
 
     Returns:
-        Module
-            `module`
+        Module: `module`
 
     Raises:
-        ValueError
-            If there is no such tensor, or shape or type change.
+        ValueError: If there is no such tensor, or shape or type change.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> class Symmetric(tl_nn.Module):
         ...     def forward(self, x):
@@ -347,7 +334,7 @@ def _inject_property(module: Any, tensor_name: str) -> None:
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     """Whether a module has parametrizations, or one of its tensors has.
 
-    Examples:
+    Example:
         >>> import tl_nn
         >>> tl_nn.utils.parametrize.is_parametrized(tl_nn.Linear(1, 1))
         False
@@ -361,21 +348,17 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
     """Turn a parametrized tensor back into a parameter or buffer.
 
-    Parameters:
-        module : Module
-            The module.
-        tensor_name : str
-            The name of the tensor.
-        leave_parametrized : bool
-            Whether the tensor keeps its present value, instead of that of the original.
+    Args:
+        module (Module): The module.
+        tensor_name (str): The name of the tensor.
+        leave_parametrized (bool): Whether the tensor keeps its present value, instead of that of the original.
 
     Returns:
-        Module
-            `module`
+        Module: `module`
 
     Raises:
-        ValueError
-            If the tensor isn't parametrized, or `leave_parametrized` is False and it has several originals.
+        ValueError: If the tensor isn't parametrized, or `leave_parametrized` is False and it has several
+            originals.
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
@@ -421,15 +404,12 @@ def transfer_parametrizations_and_params(
 ) -> Module:
     """Give a module the parametrizations of another one, and the tensors they are computed from.
 
-    Parameters:
-        from_module, to_module : Module
-            From which, and to which.
-        tensor_name : str, optional
-            The tensor; by default all.
+    Args:
+        from_module, to_module (Module): From which, and to which.
+        tensor_name (str, optional): The tensor; by default all.
 
     Returns:
-        Module
-            `to_module`
+        Module: `to_module`
     """
     if not is_parametrized(from_module):
         return to_module

@@ -38,9 +38,8 @@ class BasePruningMethod(ABC):
     Applied to a module, it is a hook that computes the tensor from `<name>_orig` and `<name>_mask` before each call.
 
     Attributes:
-        PRUNING_TYPE : str
-            "unstructured" chooses elements, "structured" slices, "global" elements of the whole tensor, whatever
-            has been pruned before.
+        PRUNING_TYPE (str): "unstructured" chooses elements, "structured" slices, "global" elements of the whole
+            tensor, whatever has been pruned before.
     """
 
     PRUNING_TYPE: str
@@ -53,11 +52,9 @@ class BasePruningMethod(ABC):
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The mask for a tensor.
 
-        Parameters:
-            t : Tensor
-                What decides: the larger, the more important.
-            default_mask : Tensor
-                What has been pruned already.
+        Args:
+            t (Tensor): What decides: the larger, the more important.
+            default_mask (Tensor): What has been pruned already.
 
         Returns:
             Tensor, of the shape of `t`: 1 for what stays, 0 for what goes.
@@ -67,8 +64,7 @@ class BasePruningMethod(ABC):
         """The pruned tensor.
 
         Raises:
-            AssertionError
-                If the module hasn't been pruned.
+            AssertionError: If the module hasn't been pruned.
         """
         name = getattr(self, "_tensor_name", None)
         if name is None:
@@ -83,22 +79,17 @@ class BasePruningMethod(ABC):
     ) -> Any:
         """Prune a parameter: move it to `<name>_orig`, add the buffer `<name>_mask` and the hook.
 
-        Parameters:
-            module : Module
-                The module.
-            name : str
-                The parameter.
-            *args, **kwargs
-                What the method is made with.
-            importance_scores : Tensor, optional
-                What decides instead of the parameter itself, of its shape.
+        Args:
+            module (Module): The module.
+            name (str): The parameter.
+            *args, **kwargs: What the method is made with.
+            importance_scores (Tensor, optional): What decides instead of the parameter itself, of its shape.
 
         Returns:
             The method, in a `PruningContainer` if there was one already.
 
         Raises:
-            AssertionError
-                If the scores have another shape.
+            AssertionError: If the scores have another shape.
         """
         before = _take_hook(module, name)
         method: Any = cls(*args, **kwargs)
@@ -124,13 +115,10 @@ class BasePruningMethod(ABC):
     ) -> Tensor:
         """A pruned copy of a tensor.
 
-        Parameters:
-            t : Tensor
-                The tensor.
-            default_mask : Tensor, optional
-                What has been pruned already.
-            importance_scores : Tensor, optional
-                What decides instead of the tensor itself, of its shape.
+        Args:
+            t (Tensor): The tensor.
+            default_mask (Tensor, optional): What has been pruned already.
+            importance_scores (Tensor, optional): What decides instead of the tensor itself, of its shape.
         """
         scores = t if importance_scores is None else importance_scores
         if scores.shape != t.shape:
@@ -201,15 +189,12 @@ def _restore(module: Module, name: str, original: Any) -> None:
 class PruningContainer(BasePruningMethod):
     """Several pruning methods of one tensor, each for what the ones before have left.
 
-    Parameters:
-        *args : BasePruningMethod
-            The methods, or a list of them.
+    Args:
+        *args (BasePruningMethod): The methods, or a list of them.
 
     Raises:
-        TypeError
-            If something isn't a pruning method.
-        ValueError
-            If a method is for another tensor.
+        TypeError: If something isn't a pruning method.
+        ValueError: If a method is for another tensor.
     """
 
     PRUNING_TYPE = "container"
@@ -318,9 +303,8 @@ class _Unstructured(_Amount):
 class RandomUnstructured(_Unstructured):
     """Prunes elements chosen at random.
 
-    Parameters:
-        amount : int or float
-            How many, or which share.
+    Args:
+        amount (int or float): How many, or which share.
     """
 
     def _keys(self, t: Tensor) -> Tensor:
@@ -335,9 +319,8 @@ class RandomUnstructured(_Unstructured):
 class L1Unstructured(_Unstructured):
     """Prunes the elements with the smallest absolute values.
 
-    Parameters:
-        amount : int or float
-            How many, or which share.
+    Args:
+        amount (int or float): How many, or which share.
     """
 
     _largest = False
@@ -371,11 +354,9 @@ class _Structured(_Amount):
 class RandomStructured(_Structured):
     """Prunes slices chosen at random.
 
-    Parameters:
-        amount : int or float
-            How many, or which share.
-        dim : int
-            The dimension along which the slices stand.
+    Args:
+        amount (int or float): How many, or which share.
+        dim (int): The dimension along which the slices stand.
     """
 
     def __init__(self, amount: Any, dim: int = -1) -> None:
@@ -403,13 +384,10 @@ class RandomStructured(_Structured):
 class LnStructured(_Structured):
     """Prunes the slices with the smallest norms.
 
-    Parameters:
-        amount : int or float
-            How many, or which share.
-        n : int or float
-            The exponent of the norm.
-        dim : int
-            The dimension along which the slices stand.
+    Args:
+        amount (int or float): How many, or which share.
+        n (int or float): The exponent of the norm.
+        dim (int): The dimension along which the slices stand.
     """
 
     def __init__(self, amount: Any, n: Any, dim: int = -1) -> None:
@@ -447,9 +425,8 @@ class LnStructured(_Structured):
 class CustomFromMask(BasePruningMethod):
     """Prunes what a given mask says.
 
-    Parameters:
-        mask : Tensor
-            1 for what stays, 0 for what goes.
+    Args:
+        mask (Tensor): 1 for what stays, 0 for what goes.
     """
 
     PRUNING_TYPE = "global"
@@ -472,7 +449,7 @@ class CustomFromMask(BasePruningMethod):
 def identity(module: Module, name: str) -> Module:
     """Make mask and original of a parameter without pruning it.
 
-    Examples:
+    Example:
         >>> import tl_nn
         >>> from tl_nn.utils import prune
         >>> prune.identity(tl_nn.Linear(2, 1), "bias").bias_mask
@@ -485,23 +462,18 @@ def identity(module: Module, name: str) -> Module:
 def random_unstructured(module: Module, name: str, amount: Any) -> Module:
     """Prune elements of a parameter, chosen at random.
 
-    Parameters:
-        module : Module
-            The module, which is changed.
-        name : str
-            The parameter.
-        amount : int or float
-            How many elements, or which share of them.
+    Args:
+        module (Module): The module, which is changed.
+        name (str): The parameter.
+        amount (int or float): How many elements, or which share of them.
 
     Returns:
-        Module
-            `module`
+        Module: `module`
 
     Raises:
-        ValueError, TypeError
-            If the amount isn't a number of elements there are, or a share.
+        ValueError, TypeError: If the amount isn't a number of elements there are, or a share.
 
-    Examples:
+    Example:
         >>> import tl_nn
         >>> from tl_nn.utils import prune
         >>> int((prune.random_unstructured(tl_nn.Linear(2, 3), "weight", amount=1).weight == 0).sum())
@@ -539,7 +511,7 @@ def ln_structured(
 def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
     """Prune what a mask of the parameter's shape says: 1 stays, 0 goes.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> from tl_nn.utils import prune
         >>> layer = prune.custom_from_mask(tl_nn.Linear(5, 3), "bias", tl_core.tensor([0, 1, 0]))
@@ -558,21 +530,16 @@ def global_unstructured(
 ) -> None:
     """Prune elements of several parameters, which are chosen as if they were one.
 
-    Parameters:
-        parameters : iterable of (Module, str)
-            The parameters.
-        pruning_method : type
-            A class that prunes elements, such as `L1Unstructured`.
-        importance_scores : dict, optional
-            What decides instead of the parameters, for each of the pairs.
-        **kwargs
-            What the method is made with, such as `amount`.
+    Args:
+        parameters (iterable of (Module, str)): The parameters.
+        pruning_method (type): A class that prunes elements, such as `L1Unstructured`.
+        importance_scores (dict, optional): What decides instead of the parameters, for each of the pairs.
+        **kwargs: What the method is made with, such as `amount`.
 
     Raises:
-        TypeError
-            If `parameters` isn't iterable, or the method prunes slices.
+        TypeError: If `parameters` isn't iterable, or the method prunes slices.
 
-    Examples:
+    Example:
         >>> import tl_nn
         >>> from tl_nn.utils import prune
         >>> layers = tl_nn.Linear(10, 4), tl_nn.Linear(4, 1)
@@ -614,8 +581,7 @@ def remove(module: Module, name: str) -> Module:
     """Make the pruning of a parameter permanent, and the parameter one again.
 
     Raises:
-        ValueError
-            If it isn't pruned.
+        ValueError: If it isn't pruned.
     """
     hook = _take_hook(module, name)
     if hook is None:
@@ -629,7 +595,7 @@ def remove(module: Module, name: str) -> Module:
 def is_pruned(module: Module) -> bool:
     """Whether something in a module is pruned.
 
-    Examples:
+    Example:
         >>> import tl_nn
         >>> tl_nn.utils.prune.is_pruned(tl_nn.Linear(5, 7))
         False

@@ -33,16 +33,14 @@ class PackedSequence(_Fields):
     Made by `pack_padded_sequence` and its like rather than by hand.
 
     Attributes:
-        data : Tensor, shape (sum of lengths, *)
-            The elements: the first of all sequences, the second of all that have one, and so on.
-        batch_sizes : Tensor of int64
-            How many sequences have an element at each step; on the CPU.
-        sorted_indices, unsorted_indices : Tensor of int64, optional
-            How the sequences were sorted by length, and how to put them back.
+        data (Tensor, shape (sum of lengths, *)): The elements: the first of all sequences, the second of all that
+            have one, and so on.
+        batch_sizes (Tensor of int64): How many sequences have an element at each step; on the CPU.
+        sorted_indices, unsorted_indices (Tensor of int64, optional): How the sequences were sorted by length, and
+            how to put them back.
 
     Raises:
-        ValueError
-            If `batch_sizes` isn't on the CPU.
+        ValueError: If `batch_sizes` isn't on the CPU.
     """
 
     def __new__(
@@ -136,7 +134,7 @@ class PackedSequence(_Fields):
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The permutation that puts back what `permutation` took elsewhere.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.utils.rnn.invert_permutation(tl_core.tensor([2, 0, 1]))
         tensor([1, 2, 0])
@@ -152,21 +150,16 @@ def pack_padded_sequence(
 ) -> PackedSequence:
     """Pack a batch of padded sequences.
 
-    Parameters:
-        input : Tensor, shape (T, B, *), or (B, T, *) with `batch_first`
-            The sequences, padded to the longest.
-        lengths : Tensor on the CPU, or list of int
-            The length of each.
-        batch_first : bool
-            Whether the batch is the first dimension.
-        enforce_sorted : bool
-            Whether the sequences must come with the longest first; otherwise they are sorted.
+    Args:
+        input (Tensor, shape (T, B, *), or (B, T, *) with `batch_first`): The sequences, padded to the longest.
+        lengths (Tensor on the CPU, or list of int): The length of each.
+        batch_first (bool): Whether the batch is the first dimension.
+        enforce_sorted (bool): Whether the sequences must come with the longest first; otherwise they are sorted.
 
     Raises:
-        RuntimeError
-            If lengths don't decrease though they must, aren't positive, or are of another number.
+        RuntimeError: If lengths don't decrease though they must, aren't positive, or are of another number.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> batch = tl_core.tensor([[1, 2, 0], [3, 0, 0], [4, 5, 6]])
         >>> packed = tl_nn.utils.rnn.pack_padded_sequence(batch, [2, 1, 3], True, enforce_sorted=False)
@@ -222,24 +215,19 @@ def pad_packed_sequence(
 ) -> tuple[Tensor, Tensor]:
     """Turn packed sequences into a padded batch.
 
-    Parameters:
-        sequence : PackedSequence
-            The sequences.
-        batch_first : bool
-            Whether the batch becomes the first dimension.
-        padding_value : float
-            What is put after the end of a sequence.
-        total_length : int, optional
-            The length to pad to, by default that of the longest.
+    Args:
+        sequence (PackedSequence): The sequences.
+        batch_first (bool): Whether the batch becomes the first dimension.
+        padding_value (float): What is put after the end of a sequence.
+        total_length (int, optional): The length to pad to, by default that of the longest.
 
     Returns:
         The batch, and the length of each sequence.
 
     Raises:
-        ValueError
-            If `total_length` is less than that of the longest.
+        ValueError: If `total_length` is less than that of the longest.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> rnn = tl_nn.utils.rnn
         >>> packed = rnn.pack_sequence([tl_core.tensor([1, 2]), tl_core.tensor([3])])
@@ -278,24 +266,19 @@ def pad_sequence(
 ) -> Tensor:
     """Stack sequences of different lengths, padded to the longest.
 
-    Parameters:
-        sequences : list of Tensor, each of shape (L, *)
-            The sequences.
-        batch_first : bool
-            Whether the batch becomes the first dimension.
-        padding_value : float
-            What is put beside a sequence.
-        padding_side : str
-            "right" or "left".
+    Args:
+        sequences (list of Tensor, each of shape (L, *)): The sequences.
+        batch_first (bool): Whether the batch becomes the first dimension.
+        padding_value (float): What is put beside a sequence.
+        padding_side (str): "right" or "left".
 
     Returns:
         Tensor, shape (T, B, *), or (B, T, *) with `batch_first`
 
     Raises:
-        RuntimeError
-            If `sequences` isn't iterable, is empty, or `padding_side` has another name.
+        RuntimeError: If `sequences` isn't iterable, is empty, or `padding_side` has another name.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.utils.rnn.pad_sequence([tl_core.tensor([1, 2]), tl_core.tensor([3])], batch_first=True)
         tensor([[1, 2],
@@ -327,15 +310,12 @@ def _extended(sequence: Tensor, length: int, value: float, side: str) -> Tensor:
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
     """Take the sequences out of a padded batch.
 
-    Parameters:
-        padded_sequences : Tensor, shape (T, B, *), or (B, T, *) with `batch_first`
-            The batch.
-        lengths : Tensor
-            The length of each sequence.
-        batch_first : bool
-            Whether the batch is the first dimension.
+    Args:
+        padded_sequences (Tensor, shape (T, B, *), or (B, T, *) with `batch_first`): The batch.
+        lengths (Tensor): The length of each sequence.
+        batch_first (bool): Whether the batch is the first dimension.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> batch = tl_core.tensor([[1, 2], [3, 0]])
         >>> tl_nn.utils.rnn.unpad_sequence(batch, tl_core.tensor([2, 1]), batch_first=True)
@@ -348,13 +328,11 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Pack sequences of different lengths.
 
-    Parameters:
-        sequences : list of Tensor, each of shape (L, *)
-            The sequences.
-        enforce_sorted : bool
-            Whether they must come with the longest first; otherwise they are sorted.
+    Args:
+        sequences (list of Tensor, each of shape (L, *)): The sequences.
+        enforce_sorted (bool): Whether they must come with the longest first; otherwise they are sorted.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> packed = tl_nn.utils.rnn.pack_sequence([tl_core.tensor([1, 2]), tl_core.tensor([3])])
         >>> packed.data
@@ -367,7 +345,7 @@ def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> Packe
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """The sequences that were packed.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> rnn = tl_nn.utils.rnn
         >>> rnn.unpack_sequence(rnn.pack_sequence([tl_core.tensor([1, 2]), tl_core.tensor([3])]))

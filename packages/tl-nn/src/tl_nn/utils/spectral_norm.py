@@ -98,23 +98,17 @@ def spectral_norm(
     The older form of `parametrizations.spectral_norm`: the parameter is `weight_orig`, and the weight is computed
     before each call.
 
-    Parameters:
-        module : Module
-            The module.
-        name : str
-            The weight, taken as a matrix.
-        n_power_iterations : int
-            The number of iterations in each call in training.
-        eps : float
-            The smallest length divided by.
-        dim : int, optional
-            The dimension of the outputs, by default 0, and 1 for transposed convolutions.
+    Args:
+        module (Module): The module.
+        name (str): The weight, taken as a matrix.
+        n_power_iterations (int): The number of iterations in each call in training.
+        eps (float): The smallest length divided by.
+        dim (int, optional): The dimension of the outputs, by default 0, and 1 for transposed convolutions.
 
     Raises:
-        RuntimeError
-            If it is normalized already.
+        RuntimeError: If it is normalized already.
 
-    Examples:
+    Example:
         >>> import tl_nn
         >>> tl_nn.utils.spectral_norm(tl_nn.Linear(20, 40)).weight_u.shape
         torch.Size([40])
@@ -127,8 +121,7 @@ def remove_spectral_norm(module: _M, name: str = "weight") -> _M:
     """Make a normalized weight a parameter again.
 
     Raises:
-        ValueError
-            If it isn't normalized.
+        ValueError: If it isn't normalized.
     """
     for number, hook in list(module._forward_pre_hooks.items()):
         if isinstance(hook, SpectralNorm) and hook.name == name:

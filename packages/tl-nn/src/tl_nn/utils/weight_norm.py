@@ -61,19 +61,15 @@ def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
     The older form of `parametrizations.weight_norm`: the parameters are `weight_g` and `weight_v`, and the weight is
     computed before each call.
 
-    Parameters:
-        module : Module
-            The module.
-        name : str
-            The weight.
-        dim : int, optional
-            The dimension that has a length for each index; None for one length.
+    Args:
+        module (Module): The module.
+        name (str): The weight.
+        dim (int, optional): The dimension that has a length for each index; None for one length.
 
     Raises:
-        RuntimeError
-            If it is normalized already.
+        RuntimeError: If it is normalized already.
 
-    Examples:
+    Example:
         >>> import warnings
         >>> import tl_nn
         >>> warnings.simplefilter("ignore")
@@ -93,8 +89,7 @@ def remove_weight_norm(module: _M, name: str = "weight") -> _M:
     """Make a normalized weight a parameter again.
 
     Raises:
-        ValueError
-            If it isn't normalized.
+        ValueError: If it isn't normalized.
     """
     for number, hook in list(module._forward_pre_hooks.items()):
         if isinstance(hook, WeightNorm) and hook.name == name:

@@ -18,25 +18,19 @@ class LRScheduler:
     A subclass defines `get_lr`. Schedulers of one optimizer can be chained: each changes the rates
     the others have left.
 
-    Parameters:
-        optimizer : Optimizer
-            Whose learning rates to change.
-        last_epoch : int
-            The epoch to go on from; -1 begins anew.
+    Args:
+        optimizer (Optimizer): Whose learning rates to change.
+        last_epoch (int): The epoch to go on from; -1 begins anew.
 
     Attributes:
-        base_lrs : list
-            The learning rates of the groups at the beginning.
-        last_epoch : int
-            The number of steps so far.
+        base_lrs (list): The learning rates of the groups at the beginning.
+        last_epoch (int): The number of steps so far.
 
     Raises:
-        TypeError
-            If `optimizer` isn't one.
-        KeyError
-            If a group has no "initial_lr" to go on from.
+        TypeError: If `optimizer` isn't one.
+        KeyError: If a group has no "initial_lr" to go on from.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> class Halving(tl_nn.optim.lr_scheduler.LRScheduler):
         ...     def get_lr(self):
@@ -90,9 +84,8 @@ class LRScheduler:
     def step(self, epoch: int | None = None) -> None:
         """Go on to the next epoch; call it after the optimizer's step.
 
-        Parameters:
-            epoch : int, optional
-                The epoch to go to, an older use that isn't recommended.
+        Args:
+            epoch (int, optional): The epoch to go to, an older use that isn't recommended.
         """
         if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
             warnings.warn(

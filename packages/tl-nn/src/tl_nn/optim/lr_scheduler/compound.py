@@ -16,22 +16,17 @@ __all__ = ["ChainedScheduler", "SequentialLR"]
 class SequentialLR(LRScheduler):
     """Schedulers that follow one another, each beginning anew at its milestone.
 
-    Parameters:
-        optimizer : Optimizer
-            Whose learning rates to change.
-        schedulers : list of LRScheduler
-            In their order.
-        milestones : list of int
-            The epochs at which the second, third, … scheduler begins.
-        last_epoch : int
-            The epoch to go on from; -1 begins anew.
+    Args:
+        optimizer (Optimizer): Whose learning rates to change.
+        schedulers (list of LRScheduler): In their order.
+        milestones (list of int): The epochs at which the second, third, … scheduler begins.
+        last_epoch (int): The epoch to go on from; -1 begins anew.
 
     Raises:
-        ValueError
-            If there is no scheduler, one belongs to another optimizer or needs a metric, or the milestones
-            aren't one fewer than the schedulers.
+        ValueError: If there is no scheduler, one belongs to another optimizer or needs a metric, or the
+            milestones aren't one fewer than the schedulers.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> from tl_nn.optim import lr_scheduler
         >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], lr=1.0)
@@ -107,15 +102,12 @@ class SequentialLR(LRScheduler):
 class ChainedScheduler(LRScheduler):
     """Schedulers that all step at once, each changing the rates the one before has left.
 
-    Parameters:
-        schedulers : sequence of LRScheduler
-            In their order.
-        optimizer : Optimizer, optional
-            Whose learning rates they change; that of the first scheduler by default.
+    Args:
+        schedulers (sequence of LRScheduler): In their order.
+        optimizer (Optimizer, optional): Whose learning rates they change; that of the first scheduler by default.
 
     Raises:
-        ValueError
-            If there is no scheduler, or one belongs to another optimizer or needs a metric.
+        ValueError: If there is no scheduler, or one belongs to another optimizer or needs a metric.
     """
 
     _schedulers: list[LRScheduler]

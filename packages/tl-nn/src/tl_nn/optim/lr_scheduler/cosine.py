@@ -14,17 +14,13 @@ __all__ = ["CosineAnnealingLR", "CosineAnnealingWarmRestarts"]
 class CosineAnnealingLR(LRScheduler):
     """From the first learning rate down to `eta_min` in `T_max` epochs, along half a cosine, and up again.
 
-    Parameters:
-        optimizer : Optimizer
-            Whose learning rates to change.
-        T_max : int
-            The number of epochs to the lowest rate.
-        eta_min : float
-            The lowest rate.
-        last_epoch : int
-            The epoch to go on from; -1 begins anew.
+    Args:
+        optimizer (Optimizer): Whose learning rates to change.
+        T_max (int): The number of epochs to the lowest rate.
+        eta_min (float): The lowest rate.
+        last_epoch (int): The epoch to go on from; -1 begins anew.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], lr=1.0)
         >>> scheduler = tl_nn.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
@@ -59,21 +55,15 @@ class CosineAnnealingLR(LRScheduler):
 class CosineAnnealingWarmRestarts(LRScheduler):
     """Half a cosine down to `eta_min`, again and again, each time over more epochs.
 
-    Parameters:
-        optimizer : Optimizer
-            Whose learning rates to change.
-        T_0 : int
-            The number of epochs to the first restart.
-        T_mult : int
-            How many times as many epochs lie between two restarts as between the two before.
-        eta_min : float
-            The lowest rate.
-        last_epoch : int
-            The epoch to go on from; -1 begins anew.
+    Args:
+        optimizer (Optimizer): Whose learning rates to change.
+        T_0 (int): The number of epochs to the first restart.
+        T_mult (int): How many times as many epochs lie between two restarts as between the two before.
+        eta_min (float): The lowest rate.
+        last_epoch (int): The epoch to go on from; -1 begins anew.
 
     Raises:
-        ValueError
-            If `T_0` isn't a positive integer, `T_mult` not an integer from 1 on, or `eta_min` no number.
+        ValueError: If `T_0` isn't a positive integer, `T_mult` not an integer from 1 on, or `eta_min` no number.
     """
 
     def __init__(
@@ -107,8 +97,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         """Go on to the next epoch, or to `epoch`, which may be a fraction.
 
         Raises:
-            ValueError
-                If `epoch` is negative.
+            ValueError: If `epoch` is negative.
         """
         if epoch is not None and epoch < 0:
             raise ValueError(f"Expected non-negative epoch, but got {epoch}")

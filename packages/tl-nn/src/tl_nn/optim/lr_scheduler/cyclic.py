@@ -15,36 +15,25 @@ __all__ = ["CyclicLR", "OneCycleLR"]
 class CyclicLR(LRScheduler):
     """Between two learning rates, up and down in straight lines, again and again: Smith, 2015.
 
-    Parameters:
-        optimizer : Optimizer
-            Whose learning rates to change.
-        base_lr, max_lr : float or list of float
-            The lower and the upper rate, for all groups or for each.
-        step_size_up : int
-            The number of steps upwards.
-        step_size_down : int, optional
-            The number of steps downwards; as many as upwards by default.
-        mode : str
-            "triangular" with the same height in each cycle, "triangular2" with half the height of the cycle
-            before, "exp_range" with a height of `gamma ** step`.
-        gamma : float
-            For "exp_range".
-        scale_fn : callable, optional
-            Gives the height, instead of `mode`, from the number of the cycle or of the step.
-        scale_mode : str
-            What `scale_fn` is called with: "cycle" or "iterations".
-        cycle_momentum : bool
-            Whether the momentum goes down while the rate goes up.
-        base_momentum, max_momentum : float or list of float
-            The lower and the upper momentum.
-        last_epoch : int
-            The step to go on from; -1 begins anew.
+    Args:
+        optimizer (Optimizer): Whose learning rates to change.
+        base_lr, max_lr (float or list of float): The lower and the upper rate, for all groups or for each.
+        step_size_up (int): The number of steps upwards.
+        step_size_down (int, optional): The number of steps downwards; as many as upwards by default.
+        mode (str): "triangular" with the same height in each cycle, "triangular2" with half the height of the
+            cycle before, "exp_range" with a height of `gamma ** step`.
+        gamma (float): For "exp_range".
+        scale_fn (callable, optional): Gives the height, instead of `mode`, from the number of the cycle or of the
+            step.
+        scale_mode (str): What `scale_fn` is called with: "cycle" or "iterations".
+        cycle_momentum (bool): Whether the momentum goes down while the rate goes up.
+        base_momentum, max_momentum (float or list of float): The lower and the upper momentum.
+        last_epoch (int): The step to go on from; -1 begins anew.
 
     Raises:
-        ValueError
-            If a list doesn't fit the groups, the mode isn't known, or the optimizer has no momentum.
+        ValueError: If a list doesn't fit the groups, the mode isn't known, or the optimizer has no momentum.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], lr=1.0)
         >>> scheduler = tl_nn.optim.lr_scheduler.CyclicLR(optimizer, 0.0, 1.0, 2, cycle_momentum=False)
@@ -144,37 +133,25 @@ _HEIGHTS: dict[str, Callable[[float, float], float]] = {
 class OneCycleLR(LRScheduler):
     """Up to a large learning rate and down to a very small one, once: Smith and Topin, 2018.
 
-    Parameters:
-        optimizer : Optimizer
-            Whose learning rates to change.
-        max_lr : float or list of float
-            The largest rate, for all groups or for each.
-        total_steps : int, optional
-            The number of steps; or else `epochs` times `steps_per_epoch`.
-        epochs, steps_per_epoch : int, optional
-            Instead of `total_steps`.
-        pct_start : float
-            The part of the steps that go upwards.
-        anneal_strategy : str
-            "cos" or "linear".
-        cycle_momentum : bool
-            Whether the momentum goes down while the rate goes up.
-        base_momentum, max_momentum : float or list of float
-            The lower and the upper momentum.
-        div_factor : float
-            The first rate is `max_lr / div_factor`.
-        final_div_factor : float
-            The last rate is the first one divided by this.
-        three_phase : bool
-            Whether the way down first ends at the first rate, as steep as the way up.
-        last_epoch : int
-            The step to go on from; -1 begins anew.
+    Args:
+        optimizer (Optimizer): Whose learning rates to change.
+        max_lr (float or list of float): The largest rate, for all groups or for each.
+        total_steps (int, optional): The number of steps; or else `epochs` times `steps_per_epoch`.
+        epochs, steps_per_epoch (int, optional): Instead of `total_steps`.
+        pct_start (float): The part of the steps that go upwards.
+        anneal_strategy (str): "cos" or "linear".
+        cycle_momentum (bool): Whether the momentum goes down while the rate goes up.
+        base_momentum, max_momentum (float or list of float): The lower and the upper momentum.
+        div_factor (float): The first rate is `max_lr / div_factor`.
+        final_div_factor (float): The last rate is the first one divided by this.
+        three_phase (bool): Whether the way down first ends at the first rate, as steep as the way up.
+        last_epoch (int): The step to go on from; -1 begins anew.
 
     Raises:
-        ValueError
-            If an option is out of range, the optimizer has no momentum, or there are more steps than told.
+        ValueError: If an option is out of range, the optimizer has no momentum, or there are more steps than
+            told.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], momentum=0.9)
         >>> scheduler = tl_nn.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=10)

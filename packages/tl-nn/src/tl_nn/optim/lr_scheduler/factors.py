@@ -59,15 +59,12 @@ class _ByFunction(LRScheduler):
 class LambdaLR(_ByFunction):
     """The first learning rate times a function of the epoch.
 
-    Parameters:
-        optimizer : Optimizer
-            Whose learning rates to change.
-        lr_lambda : callable or list of them
-            Called as `lr_lambda(epoch)`; a list has one for each group.
-        last_epoch : int
-            The epoch to go on from; -1 begins anew.
+    Args:
+        optimizer (Optimizer): Whose learning rates to change.
+        lr_lambda (callable or list of them): Called as `lr_lambda(epoch)`; a list has one for each group.
+        last_epoch (int): The epoch to go on from; -1 begins anew.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], lr=1.0)
         >>> scheduler = tl_nn.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5**epoch)
@@ -101,17 +98,13 @@ class MultiplicativeLR(_ByFunction):
 class StepLR(LRScheduler):
     """The learning rate times `gamma` every `step_size` epochs.
 
-    Parameters:
-        optimizer : Optimizer
-            Whose learning rates to change.
-        step_size : int
-            The number of epochs between changes.
-        gamma : float
-            The factor.
-        last_epoch : int
-            The epoch to go on from; -1 begins anew.
+    Args:
+        optimizer (Optimizer): Whose learning rates to change.
+        step_size (int): The number of epochs between changes.
+        gamma (float): The factor.
+        last_epoch (int): The epoch to go on from; -1 begins anew.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], lr=1.0)
         >>> scheduler = tl_nn.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
@@ -142,15 +135,11 @@ class StepLR(LRScheduler):
 class MultiStepLR(LRScheduler):
     """The learning rate times `gamma` at each of the given epochs.
 
-    Parameters:
-        optimizer : Optimizer
-            Whose learning rates to change.
-        milestones : iterable of int
-            The epochs.
-        gamma : float
-            The factor.
-        last_epoch : int
-            The epoch to go on from; -1 begins anew.
+    Args:
+        optimizer (Optimizer): Whose learning rates to change.
+        milestones (iterable of int): The epochs.
+        gamma (float): The factor.
+        last_epoch (int): The epoch to go on from; -1 begins anew.
     """
 
     def __init__(
@@ -173,19 +162,14 @@ class MultiStepLR(LRScheduler):
 class ConstantLR(LRScheduler):
     """The learning rate times `factor` for the first `total_iters` epochs.
 
-    Parameters:
-        optimizer : Optimizer
-            Whose learning rates to change.
-        factor : float
-            From 0 to 1.
-        total_iters : int
-            The number of epochs.
-        last_epoch : int
-            The epoch to go on from; -1 begins anew.
+    Args:
+        optimizer (Optimizer): Whose learning rates to change.
+        factor (float): From 0 to 1.
+        total_iters (int): The number of epochs.
+        last_epoch (int): The epoch to go on from; -1 begins anew.
 
     Raises:
-        ValueError
-            If `factor` isn't from 0 to 1.
+        ValueError: If `factor` isn't from 0 to 1.
     """
 
     def __init__(
@@ -212,21 +196,15 @@ class ConstantLR(LRScheduler):
 class LinearLR(LRScheduler):
     """The learning rate times a factor that changes evenly over `total_iters` epochs.
 
-    Parameters:
-        optimizer : Optimizer
-            Whose learning rates to change.
-        start_factor : float
-            The factor at first: above 0, up to 1.
-        end_factor : float
-            The factor at the end: from 0 to 1.
-        total_iters : int
-            The number of epochs.
-        last_epoch : int
-            The epoch to go on from; -1 begins anew.
+    Args:
+        optimizer (Optimizer): Whose learning rates to change.
+        start_factor (float): The factor at first: above 0, up to 1.
+        end_factor (float): The factor at the end: from 0 to 1.
+        total_iters (int): The number of epochs.
+        last_epoch (int): The epoch to go on from; -1 begins anew.
 
     Raises:
-        ValueError
-            If a factor is out of range.
+        ValueError: If a factor is out of range.
     """
 
     def __init__(
@@ -269,13 +247,10 @@ class LinearLR(LRScheduler):
 class ExponentialLR(LRScheduler):
     """The learning rate times `gamma` every epoch.
 
-    Parameters:
-        optimizer : Optimizer
-            Whose learning rates to change.
-        gamma : float
-            The factor.
-        last_epoch : int
-            The epoch to go on from; -1 begins anew.
+    Args:
+        optimizer (Optimizer): Whose learning rates to change.
+        gamma (float): The factor.
+        last_epoch (int): The epoch to go on from; -1 begins anew.
     """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
@@ -294,15 +269,11 @@ class ExponentialLR(LRScheduler):
 class PolynomialLR(LRScheduler):
     """The learning rate times `(1 - epoch / total_iters) ** power`, 0 from `total_iters` on.
 
-    Parameters:
-        optimizer : Optimizer
-            Whose learning rates to change.
-        total_iters : int
-            The number of epochs.
-        power : float
-            The exponent.
-        last_epoch : int
-            The epoch to go on from; -1 begins anew.
+    Args:
+        optimizer (Optimizer): Whose learning rates to change.
+        total_iters (int): The number of epochs.
+        power (float): The exponent.
+        last_epoch (int): The epoch to go on from; -1 begins anew.
     """
 
     def __init__(

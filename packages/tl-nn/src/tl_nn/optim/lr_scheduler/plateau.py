@@ -14,33 +14,23 @@ __all__ = ["ReduceLROnPlateau"]
 class ReduceLROnPlateau(LRScheduler):
     """The learning rate times `factor` when a metric hasn't improved for more than `patience` epochs.
 
-    Parameters:
-        optimizer : Optimizer
-            Whose learning rates to change.
-        mode : str
-            "min" where a smaller metric is better, "max" where a larger one is.
-        factor : float
-            The factor, less than 1.
-        patience : int
-            How many epochs without improvement are allowed.
-        threshold : float
-            How much better counts as improvement.
-        threshold_mode : str
-            "rel" where the threshold is a part of the best metric, "abs" where it is a difference.
-        cooldown : int
-            For how many epochs after a change none is counted.
-        min_lr : float or list of float
-            The smallest learning rate, for all groups or for each.
-        eps : float
-            Smaller changes aren't made.
+    Args:
+        optimizer (Optimizer): Whose learning rates to change.
+        mode (str): "min" where a smaller metric is better, "max" where a larger one is.
+        factor (float): The factor, less than 1.
+        patience (int): How many epochs without improvement are allowed.
+        threshold (float): How much better counts as improvement.
+        threshold_mode (str): "rel" where the threshold is a part of the best metric, "abs" where it is a
+            difference.
+        cooldown (int): For how many epochs after a change none is counted.
+        min_lr (float or list of float): The smallest learning rate, for all groups or for each.
+        eps (float): Smaller changes aren't made.
 
     Raises:
-        TypeError
-            If `optimizer` isn't one.
-        ValueError
-            If an option is out of range.
+        TypeError: If `optimizer` isn't one.
+        ValueError: If an option is out of range.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> optimizer = tl_nn.optim.SGD([tl_core.ones(1, requires_grad=True)], lr=1.0)
         >>> scheduler = tl_nn.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)

@@ -130,27 +130,19 @@ def conv2d(
 ) -> Any:
     """`tl_nn.functional.conv2d` with a weight of integers.
 
-    Parameters:
-        input : QuantizedTensor, shape (batch, channels, height, width)
-            Of the type `dtype`.
-        weight : QuantizedTensor
-            Of `qint8`.
-        bias : Tensor, optional
-            Of floating numbers.
-        stride, padding, dilation, groups
-            As of the float function.
-        padding_mode : str
-            "zeros".
-        scale, zero_point : float, int
-            Of the result.
-        dtype : quantized dtype
-            Of input and result.
+    Args:
+        input (QuantizedTensor, shape (batch, channels, height, width)): Of the type `dtype`.
+        weight (QuantizedTensor): Of `qint8`.
+        bias (Tensor, optional): Of floating numbers.
+        stride, padding, dilation, groups: As of the float function.
+        padding_mode (str): "zeros".
+        scale, zero_point (float, int): Of the result.
+        dtype (quantized dtype): Of input and result.
 
     Raises:
-        NotImplementedError
-            For another type or padding mode.
+        NotImplementedError: For another type or padding mode.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_quantization as tq
         >>> x = tq.quantize_per_tensor(tl_core.ones(1, 1, 3, 3), 0.5, 0, tq.quint8)
         >>> w = tq.quantize_per_tensor(tl_core.ones(1, 1, 3, 3), 0.5, 0, tq.qint8)
@@ -188,15 +180,11 @@ def linear(
 ) -> Any:
     """`tl_nn.functional.linear` with a weight of integers.
 
-    Parameters:
-        input : QuantizedTensor, shape (..., in_features)
-            The input.
-        weight : QuantizedTensor, shape (out_features, in_features)
-            Of `qint8`.
-        bias : Tensor, optional
-            Of floating numbers.
-        scale, zero_point : float, int, optional
-            Of the result; the input's if left out.
+    Args:
+        input (QuantizedTensor, shape (..., in_features)): The input.
+        weight (QuantizedTensor, shape (out_features, in_features)): Of `qint8`.
+        bias (Tensor, optional): Of floating numbers.
+        scale, zero_point (float, int, optional): Of the result; the input's if left out.
     """
     scale = numbers_of(input).q_scale() if scale is None else scale
     zero_point = input.q_zero_point() if zero_point is None else zero_point

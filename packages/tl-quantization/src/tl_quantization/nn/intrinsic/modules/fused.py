@@ -47,15 +47,12 @@ class _FusedModule(nn.Sequential):
 class ConvReLU1d(_FusedModule):
     """A `Conv1d` and a `ReLU`.
 
-    Parameters:
-        conv : Conv1d
-            The convolution.
-        relu : ReLU
-            What follows it.
+    Args:
+        conv (Conv1d): The convolution.
+        relu (ReLU): What follows it.
 
     Raises:
-        AssertionError
-            If they are of other classes.
+        AssertionError: If they are of other classes.
     """
 
     _kinds = (nn.Conv1d, nn.ReLU)
@@ -68,7 +65,7 @@ class ConvReLU1d(_FusedModule):
 class ConvReLU2d(_FusedModule):
     """A `Conv2d` and a `ReLU`; see `ConvReLU1d`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn as nn
         >>> layer = ConvReLU2d(nn.Conv2d(1, 2, 3), nn.ReLU())
         >>> layer(tl_core.ones(1, 1, 5, 5)).shape
@@ -215,11 +212,9 @@ class LinearTanh(_FusedModule):
 class ConvAdd2d(_FusedModule):
     """A `Conv2d` to whose result a second input is added.
 
-    Parameters:
-        conv : Conv2d
-            The convolution.
-        add : callable
-            Adds two tensors.
+    Args:
+        conv (Conv2d): The convolution.
+        add (callable): Adds two tensors.
     """
 
     def __init__(self, conv: nn.Conv2d, add: Any) -> None:
@@ -234,13 +229,10 @@ class ConvAdd2d(_FusedModule):
 class ConvAddReLU2d(_FusedModule):
     """A `Conv2d` to whose result a second input is added, and a `ReLU`.
 
-    Parameters:
-        conv : Conv2d
-            The convolution.
-        add : callable
-            Adds two tensors.
-        relu : ReLU
-            What follows.
+    Args:
+        conv (Conv2d): The convolution.
+        add (callable): Adds two tensors.
+        relu (ReLU): What follows.
     """
 
     def __init__(self, conv: nn.Conv2d, add: Any, relu: nn.ReLU) -> None:

@@ -17,17 +17,14 @@ __all__ = ["Linear"]
 class Linear(nn.Linear):
     """`tl_nn.Linear` with a weight that is rounded in training.
 
-    Parameters:
-        in_features, out_features, bias, device, dtype
-            As of `tl_nn.Linear`.
-        qconfig : QConfig
-            Its `weight` makes what rounds.
+    Args:
+        in_features, out_features, bias, device, dtype: As of `tl_nn.Linear`.
+        qconfig (QConfig): Its `weight` makes what rounds.
 
     Raises:
-        AssertionError
-            If there is no configuration.
+        AssertionError: If there is no configuration.
 
-    Examples:
+    Example:
         >>> import tl_core
         >>> from tl_quantization.qconfig import default_qat_qconfig
         >>> Linear(3, 2, qconfig=default_qat_qconfig)(tl_core.ones(4, 3)).shape

@@ -15,11 +15,11 @@ __all__ = ["MultiheadAttention"]
 class MultiheadAttention(nn.MultiheadAttention):
     """`tl_nn.MultiheadAttention` with linear layers of its own for queries, keys and values.
 
-    Parameters:
-        embed_dim, num_heads, dropout, bias, add_bias_kv, add_zero_attn, kdim, vdim, batch_first, device, dtype
+    Args:
+        embed_dim, num_heads, dropout, bias, add_bias_kv, add_zero_attn, kdim, vdim, batch_first, device, dtype:
             As of `tl_nn.MultiheadAttention`.
 
-    Examples:
+    Example:
         >>> import tl_core
         >>> x = tl_core.ones(5, 2, 8)
         >>> out, weights = MultiheadAttention(8, 2)(x, x, x)

@@ -22,13 +22,10 @@ def _functional() -> Any:
 class LSTMCell(nn.Module):
     """`tl_nn.LSTMCell` made of parts that can be quantized.
 
-    Parameters:
-        input_dim, hidden_dim : int
-            The sizes of the input and of the state.
-        bias : bool
-            Whether there are biases.
-        device, dtype : optional
-            Of the parameters.
+    Args:
+        input_dim, hidden_dim (int): The sizes of the input and of the state.
+        bias (bool): Whether there are biases.
+        device, dtype (optional): Of the parameters.
     """
 
     def __init__(
@@ -98,13 +95,11 @@ class LSTMCell(nn.Module):
 class LSTM(nn.Module):
     """`tl_nn.LSTM` made of parts that can be quantized; without projection and packed sequences.
 
-    Parameters:
-        input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional
-            As of `tl_nn.LSTM`.
-        device, dtype : optional
-            Of the parameters.
+    Args:
+        input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional: As of `tl_nn.LSTM`.
+        device, dtype (optional): Of the parameters.
 
-    Examples:
+    Example:
         >>> import tl_core
         >>> out, (h, c) = LSTM(3, 5, num_layers=2)(tl_core.ones(7, 2, 3))
         >>> out.shape, h.shape
@@ -162,8 +157,7 @@ class LSTM(nn.Module):
         """The layer with the parameters of a `tl_nn.LSTM`, and its configuration.
 
         Raises:
-            NotImplementedError
-                If that projects its states.
+            NotImplementedError: If that projects its states.
         """
         if getattr(other, "proj_size", 0):
             raise NotImplementedError("proj_size must be 0 for a quantizable LSTM")

@@ -18,7 +18,7 @@ __all__ = ["ELU", "Hardswish", "LeakyReLU", "MultiheadAttention", "PReLU", "ReLU
 class ReLU6(nn.ReLU):
     """`min(max(x, 0), 6)` of quantized tensors; the result has the input's scale and zero point.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_quantization as tq
         >>> q = tq.quantize_per_tensor(tl_core.tensor([-1.0, 2.0, 9.0]), 0.1, 100, tq.quint8)
         >>> ReLU6()(q).dequantize()
@@ -42,9 +42,8 @@ class ReLU6(nn.ReLU):
 class Hardswish(nn.Hardswish):
     """`x * min(max(x + 3, 0), 6) / 6` of quantized tensors.
 
-    Parameters:
-        scale, zero_point : float, int
-            Of the result.
+    Args:
+        scale, zero_point (float, int): Of the result.
     """
 
     def __init__(self, scale: float, zero_point: int, device: Any = None, dtype: Any = None) -> None:
@@ -66,11 +65,9 @@ class Hardswish(nn.Hardswish):
 class ELU(nn.ELU):
     """`x` where it is positive, else `alpha * (exp(x) - 1)`, of quantized tensors.
 
-    Parameters:
-        scale, zero_point : float, int
-            Of the result.
-        alpha : float
-            The limit for negative numbers.
+    Args:
+        scale, zero_point (float, int): Of the result.
+        alpha (float): The limit for negative numbers.
     """
 
     def __init__(self, scale: float, zero_point: int, alpha: float = 1.0) -> None:
@@ -91,13 +88,10 @@ class ELU(nn.ELU):
 class LeakyReLU(nn.LeakyReLU):
     """`x` where it is positive, else `x` times a slope, of quantized tensors.
 
-    Parameters:
-        scale, zero_point : float, int
-            Of the result.
-        negative_slope : float
-            The slope.
-        inplace : bool
-            Kept to be shown; the result is a tensor of its own.
+    Args:
+        scale, zero_point (float, int): Of the result.
+        negative_slope (float): The slope.
+        inplace (bool): Kept to be shown; the result is a tensor of its own.
     """
 
     def __init__(
@@ -127,9 +121,8 @@ class LeakyReLU(nn.LeakyReLU):
 class Sigmoid(nn.Sigmoid):
     """`1 / (1 + exp(-x))` of quantized tensors.
 
-    Parameters:
-        output_scale, output_zero_point : float, int
-            Of the result.
+    Args:
+        output_scale, output_zero_point (float, int): Of the result.
     """
 
     def __init__(self, output_scale: float, output_zero_point: int) -> None:
@@ -150,11 +143,9 @@ class Sigmoid(nn.Sigmoid):
 class Softmax(Module):
     """Exponentials divided by their sum, of quantized tensors.
 
-    Parameters:
-        dim : int, optional
-            Over which the sum is.
-        scale, zero_point : float, int
-            Of the result.
+    Args:
+        dim (int, optional): Over which the sum is.
+        scale, zero_point (float, int): Of the result.
     """
 
     def __init__(self, dim: int | None = None, scale: float = 1.0, zero_point: int = 0) -> None:
@@ -175,11 +166,9 @@ class Softmax(Module):
 class PReLU(Module):
     """`x` where it is positive, else `x` times a learned slope, of quantized tensors.
 
-    Parameters:
-        output_scale, output_zero_point : float, int
-            Of the result.
-        num_parameters : int
-            1, or as many as channels.
+    Args:
+        output_scale, output_zero_point (float, int): Of the result.
+        num_parameters (int): 1, or as many as channels.
     """
 
     def __init__(self, output_scale: float, output_zero_point: int, num_parameters: int = 1) -> None:

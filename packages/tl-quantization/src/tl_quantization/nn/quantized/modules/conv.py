@@ -27,13 +27,11 @@ __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "
 class _ConvNd(WeightedQuantizedModule):
     """What the convolutions share: a float convolution keeps the sizes, and computes with the numbers.
 
-    Parameters:
-        in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode
-            As of the float convolution.
-        device : device, optional
-            Of weight and bias.
-        dtype : dtype, optional
-            Of the bias.
+    Args:
+        in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode: As of the
+            float convolution.
+        device (device, optional): Of weight and bias.
+        dtype (dtype, optional): Of the bias.
     """
 
     _FLOAT: Any
@@ -128,7 +126,7 @@ class Conv2d(_Conv):
 
     The result has the layer's `scale` and `zero_point`, and the input's type.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_quantization as tq
         >>> x = tq.quantize_per_tensor(tl_core.ones(1, 3, 8, 8), 0.1, 0, tq.quint8)
         >>> Conv2d(3, 5, 3)(x).shape

@@ -12,9 +12,8 @@ __all__ = ["Dropout"]
 class Dropout(nn.Dropout):
     """The input itself, whatever the mode.
 
-    Parameters:
-        p, inplace
-            As of `tl_nn.Dropout`, to be shown.
+    Args:
+        p, inplace: As of `tl_nn.Dropout`, to be shown.
     """
 
     def forward(self, input: Any) -> Any:

@@ -19,17 +19,14 @@ __all__ = ["Embedding", "EmbeddingBag"]
 class Embedding(WeightedQuantizedModule):
     """The rows of a table of integers, as floating numbers.
 
-    Parameters:
-        num_embeddings, embedding_dim : int
-            Rows and columns.
-        padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse
-            As of `tl_nn.Embedding`; kept to be shown, as nothing is trained.
-        _weight : QuantizedTensor, optional
-            The table.
-        dtype : quantized dtype
-            `quint8`.
+    Args:
+        num_embeddings, embedding_dim (int): Rows and columns.
+        padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse: As of `tl_nn.Embedding`; kept to be shown,
+            as nothing is trained.
+        _weight (QuantizedTensor, optional): The table.
+        dtype (quantized dtype): `quint8`.
 
-    Examples:
+    Example:
         >>> import tl_core
         >>> Embedding(10, 4)(tl_core.tensor([1, 2])).shape
         torch.Size([2, 4])
@@ -78,8 +75,7 @@ class Embedding(WeightedQuantizedModule):
         """The layer for a float one, or one that was trained with rounding.
 
         Raises:
-            AssertionError
-                If the configuration has no floating zero points.
+            AssertionError: If the configuration has no floating zero points.
         """
         made = cls(mod.num_embeddings, mod.embedding_dim)
         made.set_weight(_observed_rows(mod, use_precomputed_fake_quant))
@@ -95,19 +91,14 @@ class Embedding(WeightedQuantizedModule):
 class EmbeddingBag(Embedding):
     """Sums, means or maxima of rows of a table of integers, as floating numbers.
 
-    Parameters:
-        num_embeddings, embedding_dim : int
-            Rows and columns.
-        mode : str
-            "sum", "mean" or "max".
-        include_last_offset : bool
-            Whether the last offset is the end of the last bag.
-        max_norm, norm_type, scale_grad_by_freq, sparse
-            As of `tl_nn.EmbeddingBag`; kept to be shown, as nothing is trained.
-        _weight : QuantizedTensor, optional
-            The table.
-        dtype : quantized dtype
-            `quint8`.
+    Args:
+        num_embeddings, embedding_dim (int): Rows and columns.
+        mode (str): "sum", "mean" or "max".
+        include_last_offset (bool): Whether the last offset is the end of the last bag.
+        max_norm, norm_type, scale_grad_by_freq, sparse: As of `tl_nn.EmbeddingBag`; kept to be shown, as nothing
+            is trained.
+        _weight (QuantizedTensor, optional): The table.
+        dtype (quantized dtype): `quint8`.
     """
 
     def __init__(

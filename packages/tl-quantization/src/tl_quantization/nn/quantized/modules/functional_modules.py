@@ -19,7 +19,7 @@ __all__ = ["FXFloatFunctional", "FloatFunctional", "QFunctional"]
 class FXFloatFunctional(Module):
     """Operators of floating numbers as methods of a module.
 
-    Examples:
+    Example:
         >>> import tl_core
         >>> FXFloatFunctional().add(tl_core.ones(2), tl_core.ones(2))
         tensor([2., 2.])
@@ -75,7 +75,7 @@ class FloatFunctional(FXFloatFunctional):
 class QFunctional(OutputScale):
     """The operators of `FloatFunctional` with quantized tensors; results have the module's scale and zero point.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_quantization as tq
         >>> q = tq.quantize_per_tensor(tl_core.ones(2), 0.5, 0, tq.quint8)
         >>> QFunctional().add(q, q).dequantize()

@@ -28,9 +28,8 @@ __all__ = ["Linear", "LinearPackedParams", "float_parameters"]
 class LinearPackedParams(Module):
     """The weight and the bias of a linear layer, as one entry of its state.
 
-    Parameters:
-        dtype : dtype
-            `qint8`, or float16 for weights that are only halved.
+    Args:
+        dtype (dtype): `qint8`, or float16 for weights that are only halved.
     """
 
     def __init__(self, dtype: Any = qint8) -> None:
@@ -85,15 +84,12 @@ def float_parameters(mod: Any) -> tuple[Any, Tensor, Tensor | None]:
 class Linear(OutputScale):
     """`x @ weight.T + bias` of quantized tensors: a weight of integers, a bias of floating numbers.
 
-    Parameters:
-        in_features, out_features : int
-            The sizes.
-        bias_ : bool
-            Whether there is a bias.
-        dtype : quantized dtype
-            `qint8`.
+    Args:
+        in_features, out_features (int): The sizes.
+        bias_ (bool): Whether there is a bias.
+        dtype (quantized dtype): `qint8`.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_quantization as tq
         >>> layer = Linear(2, 1)
         >>> w = tq.quantize_per_tensor(tl_core.tensor([[1.0, 2.0]]), 0.1, 0, tq.qint8)
@@ -156,11 +152,9 @@ class Linear(OutputScale):
     def from_reference(cls, ref_qlinear: Any, output_scale: Any, output_zero_point: Any) -> Any:
         """The layer for one that keeps a float weight and how to quantize it.
 
-        Parameters:
-            ref_qlinear : Module
-                Has `get_quantized_weight()`, `bias`, `in_features` and `out_features`.
-            output_scale, output_zero_point : float, int
-                Of the result.
+        Args:
+            ref_qlinear (Module): Has `get_quantized_weight()`, `bias`, `in_features` and `out_features`.
+            output_scale, output_zero_point (float, int): Of the result.
         """
         made = cls(ref_qlinear.in_features, ref_qlinear.out_features)
         made.set_weight_bias(ref_qlinear.get_quantized_weight(), ref_qlinear.bias)

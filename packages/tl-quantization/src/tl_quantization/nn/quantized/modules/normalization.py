@@ -16,15 +16,11 @@ __all__ = ["GroupNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "L
 class LayerNorm(Scaled, nn.LayerNorm):
     """`tl_nn.LayerNorm` of quantized tensors.
 
-    Parameters:
-        normalized_shape : int or tuple of int
-            As of the float layer.
-        weight, bias : Tensor
-            The factors and the shifts.
-        scale, zero_point : float, int
-            Of the result.
-        eps, elementwise_affine, device, dtype
-            As of the float layer.
+    Args:
+        normalized_shape (int or tuple of int): As of the float layer.
+        weight, bias (Tensor): The factors and the shifts.
+        scale, zero_point (float, int): Of the result.
+        eps, elementwise_affine, device, dtype: As of the float layer.
     """
 
     def __init__(

@@ -17,15 +17,12 @@ __all__ = ["DeQuantize", "Quantize"]
 class Quantize(Module):
     """Quantizes what it is given.
 
-    Parameters:
-        scale : float
-            The scale.
-        zero_point : int
-            The zero point.
-        dtype : quantized dtype
-            The type.
+    Args:
+        scale (float): The scale.
+        zero_point (int): The zero point.
+        dtype (quantized dtype): The type.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_quantization as tq
         >>> Quantize(0.5, 0, tq.qint8)(tl_core.tensor([1.0])).int_repr()
         tensor([2], dtype=torch.int8)

@@ -29,13 +29,10 @@ __all__ = [
 def requantize(x: Any, like: Any, scale: Any, zero_point: Any) -> QuantizedTensor:
     """Numbers as a quantized tensor of another's type.
 
-    Parameters:
-        x : Tensor
-            The numbers.
-        like : QuantizedTensor
-            Its type is taken; TypeError if it isn't quantized.
-        scale, zero_point : number or Tensor of one
-            Of the result.
+    Args:
+        x (Tensor): The numbers.
+        like (QuantizedTensor): Its type is taken; TypeError if it isn't quantized.
+        scale, zero_point (number or Tensor of one): Of the result.
     """
     return quantized(x, PerTensor(float(scale), int(zero_point), numbers_of(like).dtype))
 
@@ -158,8 +155,7 @@ class WeightedQuantizedModule(OutputScale):
         """Takes another weight and bias.
 
         Raises:
-            TypeError
-                If the weight isn't quantized.
+            TypeError: If the weight isn't quantized.
         """
         self._weight, self._bias = numbers_of(w), None if b is None else b.detach()
 

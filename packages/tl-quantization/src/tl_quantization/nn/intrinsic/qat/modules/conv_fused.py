@@ -32,15 +32,12 @@ __all__ = [
 class _ConvBn(Folded):
     """What convolutions with a normalization share; stands before the float class among their bases.
 
-    Parameters:
-        in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode
-            As of the float convolution.
-        eps, momentum : float
-            As of the normalization.
-        freeze_bn : bool
-            Whether the running statistics stay as they are.
-        qconfig : QConfig
-            Its `weight` makes what rounds.
+    Args:
+        in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode: As of the
+            float convolution.
+        eps, momentum (float): As of the normalization.
+        freeze_bn (bool): Whether the running statistics stay as they are.
+        qconfig (QConfig): Its `weight` makes what rounds.
     """
 
     _FLOAT_MODULE: Any

@@ -18,15 +18,11 @@ __all__ = ["LinearBn1d"]
 class LinearBn1d(Folded, nn.Linear):
     """A `Linear` and a `BatchNorm1d` whose weight is rounded in training with the normalization's factor in it.
 
-    Parameters:
-        in_features, out_features, bias
-            As of `tl_nn.Linear`.
-        eps, momentum : float
-            As of the normalization.
-        freeze_bn : bool
-            Whether the running statistics stay as they are.
-        qconfig : QConfig
-            Its `weight` makes what rounds.
+    Args:
+        in_features, out_features, bias: As of `tl_nn.Linear`.
+        eps, momentum (float): As of the normalization.
+        freeze_bn (bool): Whether the running statistics stay as they are.
+        qconfig (QConfig): Its `weight` makes what rounds.
     """
 
     def __init__(

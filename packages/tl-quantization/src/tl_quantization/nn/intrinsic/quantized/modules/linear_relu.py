@@ -29,11 +29,9 @@ class LinearReLU(Linear):
 class LinearLeakyReLU(Linear):
     """`quantized.Linear` and a leaky ReLU.
 
-    Parameters:
-        in_features, out_features, bias, dtype
-            As of `quantized.Linear`.
-        negative_slope : float
-            The slope.
+    Args:
+        in_features, out_features, bias, dtype: As of `quantized.Linear`.
+        negative_slope (float): The slope.
     """
 
     def __init__(

@@ -14,15 +14,12 @@ __all__ = ["Linear"]
 class Linear(_Linear):
     """`tl_quantization.nn.qat.Linear` for a configuration whose results are quantized at each call.
 
-    Parameters:
-        in_features, out_features, bias, device, dtype
-            As of `tl_nn.Linear`.
-        qconfig : QConfig
-            Its `activation` must be dynamic.
+    Args:
+        in_features, out_features, bias, device, dtype: As of `tl_nn.Linear`.
+        qconfig (QConfig): Its `activation` must be dynamic.
 
     Raises:
-        ValueError
-            If the configuration is not dynamic.
+        ValueError: If the configuration is not dynamic.
     """
 
     def __init__(

@@ -31,8 +31,7 @@ def weight_for(mod: Any, weight: Tensor, precomputed: bool = False) -> tuple[Any
     """A float module's weight as its configuration wants it, and the type: integers, or float16.
 
     Raises:
-        RuntimeError
-            If another type is wanted.
+        RuntimeError: If another type is wanted.
     """
     if getattr(mod, "weight_fake_quant", None) is not None:
         return observed_weight(mod, weight, precomputed), qint8
@@ -50,15 +49,12 @@ def weight_for(mod: Any, weight: Tensor, precomputed: bool = False) -> tuple[Any
 class Linear(static.Linear):
     """`x @ weight.T + bias` of floating numbers: the weight is of integers, `x` is rounded to integers at each call.
 
-    Parameters:
-        in_features, out_features : int
-            The sizes.
-        bias_ : bool
-            Whether there is a bias.
-        dtype : dtype
-            `qint8`; float16 keeps the weight as such, and `x` as it is.
+    Args:
+        in_features, out_features (int): The sizes.
+        bias_ (bool): Whether there is a bias.
+        dtype (dtype): `qint8`; float16 keeps the weight as such, and `x` as it is.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> layer = Linear.from_float(tl_nn.Linear(3, 2))
         >>> layer(tl_core.ones(4, 3)).shape

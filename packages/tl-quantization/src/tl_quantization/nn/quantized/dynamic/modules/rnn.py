@@ -84,17 +84,13 @@ _STEPS: dict[str, Any] = {"LSTM": _lstm_step, "GRU": _gru_step}
 class RNNBase(_Weights):
     """What the layers share.
 
-    Parameters:
-        mode : str
-            "LSTM" or "GRU".
-        input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional
-            As of `tl_nn.RNNBase`.
-        dtype : dtype
-            `qint8`, or float16 for weights that are only halved.
+    Args:
+        mode (str): "LSTM" or "GRU".
+        input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional: As of `tl_nn.RNNBase`.
+        dtype (dtype): `qint8`, or float16 for weights that are only halved.
 
     Raises:
-        ValueError
-            If the dropout is no probability.
+        ValueError: If the dropout is no probability.
     """
 
     def __init__(
@@ -191,8 +187,7 @@ class RNNBase(_Weights):
         """The layer for a float one; without a `qconfig`, by `default_dynamic_qconfig`.
 
         Raises:
-            NotImplementedError
-                If that projects its states.
+            NotImplementedError: If that projects its states.
         """
         if getattr(mod, "proj_size", 0):
             raise NotImplementedError("proj_size must be 0 for a dynamically quantized layer")
@@ -217,7 +212,7 @@ class LSTM(RNNBase):
 
     See `RNNBase` for the parameters.
 
-    Examples:
+    Example:
         >>> import tl_core, tl_nn
         >>> out, (h, c) = LSTM.from_float(tl_nn.LSTM(3, 5))(tl_core.ones(7, 2, 3))
         >>> out.shape, h.shape
@@ -251,15 +246,11 @@ class GRU(RNNBase):
 class RNNCellBase(_Weights):
     """What the cells share.
 
-    Parameters:
-        input_size, hidden_size : int
-            The sizes of the input and of the state.
-        bias : bool
-            Whether there are biases.
-        num_chunks : int
-            Gates of the cell.
-        dtype : dtype
-            `qint8`, or float16 for weights that are only halved.
+    Args:
+        input_size, hidden_size (int): The sizes of the input and of the state.
+        bias (bool): Whether there are biases.
+        num_chunks (int): Gates of the cell.
+        dtype (dtype): `qint8`, or float16 for weights that are only halved.
     """
 
     def __init__(
@@ -298,15 +289,12 @@ class RNNCellBase(_Weights):
 class RNNCell(RNNCellBase):
     """`tl_nn.RNNCell` with weights of integers.
 
-    Parameters:
-        input_size, hidden_size, bias, dtype
-            As of `RNNCellBase`.
-        nonlinearity : str
-            "tanh" or "relu".
+    Args:
+        input_size, hidden_size, bias, dtype: As of `RNNCellBase`.
+        nonlinearity (str): "tanh" or "relu".
 
     Raises:
-        RuntimeError
-            If the function has another name.
+        RuntimeError: If the function has another name.
     """
 
     def __init__(
