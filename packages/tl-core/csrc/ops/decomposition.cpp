@@ -8,6 +8,7 @@
 #include "kernels/cpu/linalg/factorizations.h"
 #include "ops.h"
 #include "ops/copy.h"
+#include "ops/elements.h"
 #include "ops/elementwise.h"
 #include "ops/expect.h"
 #include "ops/known_values.h"
@@ -233,7 +234,7 @@ void check_svd_input(const Tensor& A) {
   check_decomposed("linalg_svd_cpu", A);
   if (A.is_meta() || A.numel() == 0) return;
   TL_CHECK(
-      !ops::any(ops::isnan(A)).ptr<bool>()[0], LinAlg,
+      !*elements_of<bool>("linalg.svd", ops::any(ops::isnan(A)), 1), LinAlg,
       "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.");
 }
 

@@ -3,6 +3,7 @@
 #include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/copy.h"
+#include "ops/elements.h"
 #include "ops/elementwise.h"
 #include "ops/known_values.h"
 #include "ops/matrices.h"
@@ -81,7 +82,7 @@ Tensor eigvalsh(const Tensor& A, std::string_view uplo, Out out) {
 // ---- general matrices
 void check_finite(const char* name, const Tensor& A) {
   if (A.is_meta() || A.numel() == 0) return;
-  TL_CHECK(ops::all(ops::isfinite(A)).ptr<bool>()[0], Runtime, name,
+  TL_CHECK(*elements_of<bool>(name, ops::all(ops::isfinite(A)), 1), Runtime, name,
            ": input tensor should not contain infs or NaNs.");
 }
 

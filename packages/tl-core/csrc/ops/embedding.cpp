@@ -105,7 +105,7 @@ Tensor embedding_double_backward(const Tensor& g, const Tensor& indices, int64_t
   Tensor rows = ops::embedding(g, indices, -1, false, false);
   if (by_freq) {
     check_is_no_batch(indices, "the frequencies of the indices");
-    const Tensor index = to_contiguous(to_dtype(indices, DType::Int64));
+    const Tensor index = checked_indices(indices, g.size(0));
     const Tensor own = ops::index_select(counts_of(index, g.size(0)), 0, ops::reshape(index, DimVector{-1}));
     rows = ops::div(rows, ops::unsqueeze(ops::reshape(own, indices.sizes()), -1));
   }

@@ -4,6 +4,7 @@
 #include "dispatch/lazy_bits.h"
 #include "iter/dtypes.h"
 #include "ops.h"
+#include "ops/elements.h"
 #include "ops/elementwise.h"
 #include "tensor/geometry.h"
 
@@ -230,11 +231,10 @@ std::vector<Tensor> tensor_split_tensor(const Tensor& self, const Tensor& where,
            "tensor, but "
            "got a tensor with ",
            where.dim(), " dims");
-  const Tensor places = resolved(where);
-  if (where.dim() == 0) return ops::tensor_split_sections(self, *places.ptr<int64_t>(), dim);
-  DimVector indices;
-  for (int64_t i = 0; i < places.numel(); ++i) indices.push_back(places.ptr<int64_t>()[i * places.stride(0)]);
-  return ops::tensor_split_indices(self, indices, dim);
+  const Tensor places = ops::contiguous(resolved(where));
+  const int64_t* at = elements_of<int64_t>("tensor_split", places, where.numel());
+  if (where.dim() == 0) return ops::tensor_split_sections(self, *at, dim);
+  return ops::tensor_split_indices(self, IntSpan(at, static_cast<size_t>(places.numel())), dim);
 }
 
 // hsplit, vsplit and dsplit: which dimension they part, and how many dimensions they need.

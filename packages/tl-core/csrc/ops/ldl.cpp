@@ -2,6 +2,7 @@
 #include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/copy.h"
+#include "ops/elements.h"
 #include "ops/matrices.h"
 #include "ops/out.h"
 #include "tensor/geometry.h"
@@ -51,8 +52,8 @@ void check_pivots(const Tensor& LD, const Tensor& pivots) {
   if (pivots.is_meta() || !pivots.numel()) return;
   const int64_t n = last(LD);
   const Tensor rows = ops::abs(pivots);
-  const bool inside = ops::all(ops::ge(rows, Scalar(int64_t{1}))).ptr<bool>()[0] &&
-                      ops::all(ops::le(rows, Scalar(n))).ptr<bool>()[0];
+  const auto hold = [](const Tensor& t) { return *elements_of<bool>("ldl_solve", ops::all(t), 1); };
+  const bool inside = hold(ops::ge(rows, Scalar(int64_t{1}))) && hold(ops::le(rows, Scalar(n)));
   TL_CHECK(inside, Runtime, "torch.linalg.ldl_solve: Expected pivots to hold row numbers from 1 to ", n);
 }
 

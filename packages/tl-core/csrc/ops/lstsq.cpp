@@ -5,6 +5,7 @@
 #include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/copy.h"
+#include "ops/elements.h"
 #include "ops/elementwise.h"
 #include "ops/matrices.h"
 #include "ops/out.h"
@@ -43,8 +44,9 @@ void check_system(const Tensor& A, const Tensor& B, bool vectors) {
 
 // The sums of squares of what the solution leaves, for full rank and more equations than unknowns.
 Tensor residuals_of(const Tensor& rhs, const Tensor& ranks, int64_t rows, int64_t columns, DType real) {
-  const bool full = rows > columns && columns > 0 &&
-                    (!ranks.numel() || ops::all(ops::eq(ranks, Scalar(columns))).ptr<bool>()[0]);
+  const bool full =
+      rows > columns && columns > 0 &&
+      (!ranks.numel() || *elements_of<bool>("linalg.lstsq", ops::all(ops::eq(ranks, Scalar(columns))), 1));
   if (!full) return empty(DimVector{0}, {real, rhs.device()});
   const Tensor rest = ops::abs(ops::narrow(rhs, -2, columns, rows - columns));
   return ops::sum_dim_IntList(ops::mul(rest, rest), DimVector{-2});

@@ -6,6 +6,7 @@
 #include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/copy.h"
+#include "ops/elements.h"
 #include "ops/elementwise.h"
 #include "ops/known_values.h"
 #include "tensor/geometry.h"
@@ -104,8 +105,9 @@ Tensor zero_info(IntSpan batch, Device device) {
   return info;
 }
 
-int64_t first_failure(const Tensor& info) {
-  const int32_t* codes = info.ptr<int32_t>();
+int64_t first_failure(const char* name, const Tensor& info) {
+  if (info.is_meta() || is_hollow(info)) return -1;
+  const int32_t* codes = elements_of<int32_t>(name, info, info.numel());
   for (int64_t i = 0; i < info.numel(); ++i)
     if (codes[i]) return i;
   return -1;

@@ -48,14 +48,13 @@ Tensor zero_info(IntSpan batch, Device device);
 // Raises LinAlgError for the first code that isn't zero: text(code) says what it means.
 template <class F>
 void check_info(const char* name, const Tensor& info, F text);
-// The first code that isn't zero: its index, or -1.
-int64_t first_failure(const Tensor& info);
+// The first code that isn't zero: its index, or -1, as where nobody knows the codes.
+int64_t first_failure(const char* name, const Tensor& info);
 [[noreturn]] void fail_matrix(const char* name, const Tensor& info, int64_t index, const std::string& text);
 
 template <class F>
 void check_info(const char* name, const Tensor& info, F text) {
-  if (info.is_meta() || is_hollow(info)) return;  // nobody knows the codes
-  const int64_t index = first_failure(info);
+  const int64_t index = first_failure(name, info);
   if (index >= 0) fail_matrix(name, info, index, text(info.ptr<int32_t>()[index]));
 }
 

@@ -108,7 +108,7 @@ Pair solve_ex(const Tensor& A, const Tensor& B, bool left, bool check_errors, Ou
     });
   const bool vectors = left && holds_vectors(A, B);
   const Tensor result =
-      A.is_meta() || first_failure(info) < 0
+      first_failure("torch.linalg.solve_ex", info) < 0
           ? ops::linalg_solve(A, B, left)
           : ops::linalg_lu_solve(lu, pivots, vectors ? ops::unsqueeze(B, -1) : B, left, false);
   return {copied_out(vectors && result.dim() > B.dim() ? ops::squeeze_dim(result, -1) : result, out),

@@ -12,6 +12,7 @@
 #include "kernels/cpu/gemm/gemm.h"
 #include "ops.h"
 #include "ops/copy.h"
+#include "ops/elements.h"
 #include "ops/expect.h"
 #include "tensor/geometry.h"
 
@@ -555,7 +556,8 @@ StackResult run_packed(const Tensor& data, const Tensor& batch_sizes, const Tens
            Runtime, "batch_sizes must be a vector of int64 on the CPU, got ",
            scalar_type_name(batch_sizes.dtype()), " of shape ", batch_sizes.sizes());
   const Tensor dense = to_contiguous(batch_sizes);
-  const DimVector sizes(IntSpan(dense.ptr<int64_t>(), static_cast<size_t>(dense.numel())));
+  const DimVector sizes(IntSpan(elements_of<int64_t>("batch_sizes", dense, batch_sizes.numel()),
+                                static_cast<size_t>(dense.numel())));
   int64_t total = 0, before = hidden.size(1);
   for (int64_t rows : sizes) {
     TL_CHECK(rows > 0 && rows <= before, Runtime,

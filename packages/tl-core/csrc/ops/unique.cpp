@@ -9,6 +9,7 @@
 #include "kernels/cpu/sort/sort.h"
 #include "ops.h"
 #include "ops/copy.h"
+#include "ops/elements.h"
 #include "ops/elementwise.h"
 #include "tensor/geometry.h"
 
@@ -94,9 +95,9 @@ Tensor bincount(const Tensor& self, OptTensor weights, int64_t minlength) {
   int64_t length = minlength;
   if (bins.numel() > 0) {
     const auto [smallest, largest] = ops::aminmax(bins);
-    TL_CHECK(smallest.ptr<int64_t>()[0] >= 0, Runtime,
+    TL_CHECK(*elements_of<int64_t>("bincount", smallest, 1) >= 0, Runtime,
              "bincount only supports 1-d non-negative integral inputs.");
-    length = std::max(length, largest.ptr<int64_t>()[0] + 1);
+    length = std::max(length, *elements_of<int64_t>("bincount", largest, 1) + 1);
   }
   const bool in_float = weights && weights->dtype() == DType::Float32;
   const Tensor sums = ops::zeros(DimVector{length}, weights ? DType::Float64 : DType::Int64);
