@@ -439,6 +439,17 @@ PyObject* leave(PyObject*, PyObject* before) {
   Py_RETURN_NONE;
 }
 
+PyObject* pass_once(PyObject*, PyObject* name) {
+  return translated(
+      [&]() -> PyObject* {
+        const char* text = name == Py_None ? nullptr : PyUnicode_AsUTF8(name);
+        if (!text && PyErr_Occurred()) throw PythonError();
+        pass_modes_once(text ? &operator_named(text) : nullptr);
+        Py_RETURN_NONE;
+      },
+      static_cast<PyObject*>(nullptr));
+}
+
 PyObject* has_torch_dispatch(PyObject*, PyObject* type) {
   return PyBool_FromLong(PyType_Check(type) &&
                          class_has_torch_dispatch(reinterpret_cast<PyTypeObject*>(type)));
@@ -463,6 +474,10 @@ PyMethodDef kFunctions[] = {
      "_reenter()\n--\n\nFrom now on calls meet the layers above the running handler, too; returns what "
      "`_leave` needs."},
     {"_leave", leave, METH_O, "_leave(before)\n--\n\nUndoes `_reenter`."},
+    {"_pass_modes_once", pass_once, METH_O,
+     "_pass_modes_once(name)\n--\n\nThe thread's next call of the operator passes the modes above autograd "
+     "by; "
+     "what it calls meets them. None: no call does."},
     {"_has_torch_dispatch", has_torch_dispatch, METH_O,
      "_has_torch_dispatch(cls)\n--\n\nWhether objects of the class handle operators themselves."},
     {"_set_symbolic_types", fast(set_types), METH_FASTCALL,

@@ -160,8 +160,14 @@ void run_handler(const LayerCall& c, const TlValue* args, int n_args, TlValue* r
   if (c.layer == TL_LAYER_PYTHON) note_base(op, args, rets, n_rets);
 }
 
+thread_local const Operator* t_passed = nullptr;
+
 int take_over(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
   const auto& c = *static_cast<const LayerCall*>(ctx);
+  if (t_passed == c.op && c.layer == TL_LAYER_TRACE) {
+    t_passed = nullptr;
+    return call_past(*c.op, c.layer, args, n_args, rets, n_rets);
+  }
   // The bit alone says nothing: threads take it over from those that start them.
   const bool wanted =
       !modes_of(c.layer).empty() || (c.layer == TL_LAYER_PYTHON && brings_handler(args, n_args));
@@ -212,6 +218,8 @@ int bind_hollow(void*, const TlOperator* op, TlLayerEntry* out) {
 }  // namespace
 
 void set_python_call(PythonCall call) { g_call = call; }
+
+void pass_modes_once(const Operator* op) { t_passed = op; }
 
 uint64_t excluded_before_handler() {
   return t_entered.running ? t_entered.excluded : thread_locals().excluded;

@@ -33,6 +33,10 @@ struct Mode {
 // are off now.
 uint64_t excluded_before_handler();
 
+// The thread's next call of the operator passes the modes above autograd by; what it calls meets them. NULL:
+// none does.
+void pass_modes_once(const Operator* op);
+
 bool is_python_layer(int layer);
 void push_mode(int layer, Mode mode);  // as the innermost of its rank
 Mode pop_mode(int layer);              // the innermost; without a handler if there is none

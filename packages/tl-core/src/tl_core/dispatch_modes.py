@@ -8,7 +8,15 @@ from typing import Any, ClassVar
 
 from tl_core import _C
 
-__all__ = ["all_same_mode", "modes_in_force", "modes_off", "no_dispatch", "no_modes", "no_transforms"]
+__all__ = [
+    "all_same_mode",
+    "innermost_off",
+    "modes_in_force",
+    "modes_off",
+    "no_dispatch",
+    "no_modes",
+    "no_transforms",
+]
 
 
 class _Without:
@@ -79,6 +87,25 @@ def modes_in_force() -> list[Any]:
         []
     """
     return [*_C._mode_stack(_C._LAYER_TRACE), *_C._mode_stack(_C._LAYER_PYTHON)]
+
+
+@contextmanager
+def innermost_off() -> Iterator[Any]:
+    """A region without the innermost of the modes in force; what it gives is that mode.
+
+    Example:
+        >>> from tl_core.python_dispatch import TorchDispatchMode
+        >>> with TorchDispatchMode(), innermost_off() as mode:
+        ...     modes_in_force(), type(mode).__name__
+        ([], 'TorchDispatchMode')
+    """
+    layer = _C._LAYER_PYTHON if _C._mode_stack(_C._LAYER_PYTHON) else _C._LAYER_TRACE
+    rank = getattr(_C._mode_stack(layer)[-1], "_mode_key", None)
+    mode = _C._pop_mode(layer)
+    try:
+        yield mode
+    finally:
+        _C._push_mode(layer, mode, _USERS if rank is None else int(rank))
 
 
 _USERS = 255  # the rank of modes that programs write; the core's own stand below them

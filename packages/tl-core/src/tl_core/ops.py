@@ -128,13 +128,19 @@ class OpOverload(_C._Operator):
     def decompose(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the operators that it is made of; NotImplemented if it is made of none.
 
+        A mode above autograd sees these operators and not the call itself.
+
         Args:
             *args: the arguments.
             **kwargs: those by keyword.
         """
         if not self._can_decompose():
             return NotImplemented
-        return self(*args, **kwargs)
+        _C._pass_modes_once(self._native_name)
+        try:
+            return self(*args, **kwargs)
+        finally:
+            _C._pass_modes_once(None)
 
     def _can_decompose(self) -> bool:
         return self.has_kernel_for_dispatch_key("CompositeImplicitAutograd")

@@ -116,7 +116,10 @@ def ask_handler(t: Tensor, policy: str | None, device: bool, layout: bool) -> No
 
 
 def _metadata(name: str, t: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
-    """What a tensor's handler says of it; NotImplemented where that is as stored."""
+    """What a tensor's handler says of it, or for a fake what says its sizes; NotImplemented where that is as stored."""
+    symbolic = t.__dict__.get("symbolic")
+    if symbolic is not None:
+        return symbolic.says(t, name, (*args, *(kwargs or {}).values()))
     if name not in t.__dict__.get(_asked_for, ()):
         return NotImplemented
     from tl_core.metadata_operators import OPERATORS, wanted

@@ -13,19 +13,18 @@ import tl_core.ops
 import tl_core.symbolic
 import tl_nn
 from tl_core.pytree import TreeSpec, tree_flatten
+from tl_core.subclasses import FakeTensor
 from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
 from ..fx.node import Node
 from ..symbolic.errors import GuardOnDataDependentSymNode, UserError, UserErrorType
-from ..symbolic.expression import Integer, Symbol, sympify
+from ..symbolic.expression import Symbol
 from ..symbolic.ranges import ValueRanges, bounds
-from ..symbolic.shape_env import ShapeEnv
-from ..tracer import fake as fakes
-from ..tracer.fake import FakeTensor, fake_of
 from ..tracer.graphs import eliminate_dead
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
+from ..tracer.symbolic_fakes import mode_for
 from .constraints import check_constraints
 from .dynamic_shapes import AdditionalInputs, ShapesCollection, _combine_args, check_spec, spec_by_name
 from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
@@ -84,9 +83,12 @@ class _Export:
     def __init__(self, mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any], deferred: bool) -> None:
         self.mod, self.args = mod, args
         self.kwargs = self._ordered(kwargs)
-        self.env = ShapeEnv(prefer_deferred_runtime_asserts_over_guards=deferred)
-        fakes.probes_of(self.env)
-        self.inputs = Inputs(self.env)
+        self.fake_mode = mode_for(
+            (args, self.kwargs, dict(mod.named_parameters()), dict(mod.named_buffers()))
+        )
+        self.env = self.fake_mode.shape_env
+        self.env.settings = self.env.settings._replace(prefer_deferred_runtime_asserts_over_guards=deferred)
+        self.inputs = Inputs(self.fake_mode)
         self.tracer = PythonKeyTracer()
         self.tracer.root = tl_nn.Module()
         self.graph: Graph = self.tracer.graph
@@ -103,7 +105,7 @@ class _Export:
             self.tracer,
             "symbolic",
             pre_dispatch=True,
-            shape_env=self.env,
+            fake_mode=self.fake_mode,
             constant=self._constant,
             module_stack=self._module_stack,
             record_stack_traces=True,
@@ -148,7 +150,6 @@ class _Export:
 
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         before = self._attributes()
-        fakes._env_in_use.append(self.env)
         try:
             with self._recording(), self.mode:
                 out = _trace_boundary(self.mod, args, kwargs)
@@ -160,7 +161,6 @@ class _Export:
                 "constrain_as_size_example",
             ) from error
         finally:
-            fakes._env_in_use.pop()
             self._restore()
             self._refuse_assigned(before)
         return out
@@ -181,9 +181,7 @@ class _Export:
                 if id(value) in seen:
                     stands, node = seen[id(value)]
                 else:
-                    stands = fake_of(value)
-                    if kind is InputKind.PARAMETER:
-                        stands._is_param = True  # type: ignore[attr-defined]
+                    stands = self.fake_mode.from_tensor(value, static_shapes=True)
                     node = self._state_input(kind, prefix, name, value, absent)
                     node.meta["val"] = stands
                     self.mode.track(stands, node)
@@ -379,14 +377,8 @@ class _Export:
             return
         for node in self.graph.nodes:
             value = node.meta.get("val")
-            if isinstance(value, FakeTensor) and value._sizes is not None:
-                value.__dict__["_sizes"] = tuple(self._settled(n) for n in value._sizes)
-
-    def _settled(self, n: Any) -> Any:
-        e = sympify(n) if not isinstance(n, SymInt) else n.node.expr
-        return (
-            e.value if isinstance(e, Integer) else self.env.create_symintnode(e, hint=self.env.size_hint(e))
-        )
+            if isinstance(value, FakeTensor) and value.symbolic is not None:
+                value.symbolic.settle()
 
     def _ranges(self) -> dict[Any, ValueRanges]:
         found: dict[Any, ValueRanges] = {}

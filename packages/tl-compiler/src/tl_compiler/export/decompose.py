@@ -8,13 +8,17 @@ from typing import Any
 
 import tl_core
 import tl_nn
+from tl_core.library.tags import Tag
+from tl_core.ops import OpOverload
+from tl_core.subclasses import FakeTensor
 
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
 from ..fx.node import Node, map_arg
-from ..tracer import fake as fakes
 from ..tracer.graphs import eliminate_dead
+from ..tracer.make_fx import parts_of
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
+from ..tracer.symbolic_fakes import mode_of_values
 from .decomp_utils import CustomDecompTable
 from .exported_program import ExportedProgram
 from .functional import functional_graph
@@ -81,26 +85,22 @@ def _retraced(ep: ExportedProgram, graph: Graph, table: Any) -> tuple[Any, Graph
     tracer = PythonKeyTracer()
     tracer.root = tl_nn.Module()
     env = ep.graph_module.meta.get("shape_env")
-    found = _Table(table, env)
+    found = _Table(table)
     mode = ProxyTorchDispatchMode(
         tracer,
         "symbolic",
         pre_dispatch=True,
         decomposition_table=found,
-        shape_env=env,
+        fake_mode=mode_of_values([n.meta.get("val") for n in graph.nodes], env),
         module_stack=dict,
     )
     values: dict[Node, Any] = {}
-    fakes._env_in_use.append(env)
-    try:
-        with mode:
-            for node in graph.nodes:
-                if node.op == "output":
-                    _end(tracer, mode, node, values)
-                else:
-                    values[node] = _run(ep, tracer, mode, node, values)
-    finally:
-        fakes._env_in_use.pop()
+    with mode:
+        for node in graph.nodes:
+            if node.op == "output":
+                _end(tracer, mode, node, values)
+            else:
+                values[node] = _run(ep, tracer, mode, node, values)
     eliminate_dead(tracer.graph)
     return tracer.root, tracer.graph
 
@@ -111,7 +111,7 @@ def _run(ep: ExportedProgram, tracer: Any, mode: Any, node: Node, values: dict[N
         made.meta = dict(node.meta)
         value = node.meta.get("val")
         if isinstance(value, tl_core.Tensor):
-            value = value.__deepcopy__({}) if isinstance(value, fakes.FakeTensor) else value
+            value = value.__deepcopy__({}) if isinstance(value, FakeTensor) else value
             made.meta["val"] = value
         if isinstance(value, tl_core.Tensor) or hasattr(value, "node"):
             mode.track(value, made)
@@ -140,28 +140,42 @@ def _end(tracer: Any, mode: Any, node: Node, values: dict[Node, Any]) -> None:
     tracer.graph.output(tuple(result(v) for v in node.args[0]))
 
 
-class _Table(dict[Any, Any]):
-    """A table in which operators that are made of others have an entry too, unless sizes are symbolic."""
+# Made of operators that only this library has: others know these.
+_KEPT = (
+    "lstm",
+    "gru",
+    "rnn_",
+    "batch_norm",
+    "native_batch_norm",
+    "instance_norm",
+    "ctc_loss",
+    "embedding_bag",
+)
 
-    def __init__(self, table: Any, env: Any) -> None:
+
+class _Table(dict[Any, Any]):
+    """A table in which operators that are made of others have an entry too, unless they are core operators."""
+
+    def __init__(self, table: Any) -> None:
         super().__init__(table)
         self.deleted = getattr(table, "deleted", set())  # type: ignore[var-annotated]
         self.running: set[Any] = set()  # some are made of themselves, with other arguments
         self.whole = not isinstance(table, CustomDecompTable)
-        self.dynamic = bool(env is not None and env.var_to_range)
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The function that takes an operator's place."""
         found = super().get(key)
-        if found is not None or self.whole or self.dynamic or key in self.deleted:
+        if found is not None or self.whole or key in self.deleted or not isinstance(key, OpOverload):
             return found
-        if key in self.running or getattr(key, "_can_decompose", None) is None or not key._can_decompose():
+        if key in self.running or Tag.core in key.tags or not key._can_decompose():
+            return None
+        if key.overloadpacket.__name__.startswith(_KEPT):
             return None
 
         def parts(*args: Any, **kwargs: Any) -> Any:
             self.running.add(key)
             try:
-                return key.decompose(*args, **kwargs)
+                return parts_of(key, args, kwargs)
             finally:
                 self.running.discard(key)
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import operator
+from functools import lru_cache
 from typing import Any
 
 import tl_core
 import tl_core.ops
+from tl_core.dispatch_modes import no_modes
 from tl_core.ops import OpOverload
+from tl_core.subclasses import FakeTensor
+from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 
 from ..fx.graph import Graph
 from ..fx.node import Node, map_arg
@@ -14,38 +19,39 @@ from ..tracer.schemas import schema_of
 
 __all__ = ["functional_graph"]
 
-_SCATTER = {
-    "aten.select.int": "select_scatter",
-    "aten.slice.Tensor": "slice_scatter",
-    "aten.diagonal.default": "diagonal_scatter",
-}
-_RESHAPES = (
-    "view",
-    "reshape",
-    "flatten",
-    "unflatten",
-    "unsqueeze",
-    "squeeze",
-    "detach",
-    "alias",
-    "contiguous",
-)
 
-
-def _is_view(target: Any) -> bool:
-    if not isinstance(target, OpOverload):
+@lru_cache(maxsize=4096)
+def _returns_alias(target: Any) -> bool:
+    """Whether an operator may return its first argument, or a view of it."""
+    if not isinstance(target, OpOverload) or schema_of(target).writes:
         return False
-    text = str(target)
-    base = target.overloadpacket.__name__
-    return text in _SCATTER or base in (
-        *_RESHAPES,
-        "transpose",
-        "permute",
-        "t",
-        "expand",
-        "view_as",
-        "expand_as",
+    return any("Tensor" in kind for kind in schema_of(target).returns) and any(
+        r.alias_info is not None for r in target._schema.returns
     )
+
+
+def _is_view(node: Node) -> bool:
+    """Whether the value of a node is a view of its first argument."""
+    if not _returns_alias(node.target):
+        return False
+    if not node.target._can_decompose():  # type: ignore[union-attr]
+        return True
+    # Operators made of others copy where the layout allows no view: the example tells.
+    args, kwargs = map_arg((tuple(node.args), dict(node.kwargs)), lambda n: _example(n.meta.get("val")))
+    with no_modes():
+        try:
+            out = node.target(*args, **kwargs)  # type: ignore[operator]
+        except (RuntimeError, TypeError):  # what is noted of the nodes is not enough
+            return True
+    first = out if isinstance(out, tl_core.Tensor) else out[0]
+    return bool(first is args[0] or first._is_view())
+
+
+def _example(value: Any) -> Any:
+    """A tensor on meta, or a number, that stands for what is noted of a node."""
+    if isinstance(value, FakeTensor):
+        return value.elem
+    return value.node.example() if isinstance(value, (SymInt, SymFloat, SymBool)) else value
 
 
 def functional_graph(graph: Graph) -> tuple[Graph, dict[Node, Node], dict[Node, Node]]:
@@ -90,8 +96,13 @@ class _Functional:
     def _copy(self, node: Node) -> None:
         made = self.graph.node_copy(node, self._value)
         self.nodes[node] = self.now[node] = made
-        if _is_view(node.target) and isinstance(node.args[0], Node):
-            self.viewed[node] = node.args[0]
+        source = node.args[0] if node.args else None
+        if not isinstance(source, Node):
+            return
+        if _is_view(node):
+            self.viewed[node] = source
+        elif node.target is operator.getitem and source in self.viewed:  # one of several views
+            self.viewed[node] = self.viewed[source]
 
     def _output(self, node: Node) -> None:
         self.graph.output(map_arg(node.args[0], self._value))
@@ -174,28 +185,29 @@ class _Functional:
 
     def _scattered(self, view: Node, base: Node, value: Node) -> Node:
         """The value of a base where a view of it has a new value."""
-        aten, target = tl_core.ops.aten, view.target
-        name, rest = str(target), map_arg(tuple(view.args[1:]), self._value)
-        held = self.now[base]
-        if name in _SCATTER:
-            operator_ = getattr(aten, _SCATTER[name]).default
-            return self._call(operator_, (held, value, *rest), {}, base)
-        kind = target.overloadpacket.__name__  # type: ignore[union-attr]
-        if kind == "transpose":
-            return self._call(aten.transpose.int, (value, *rest), {}, base)
-        if kind == "t":
-            return self._call(aten.t.default, (value,), {}, base)
-        if kind == "permute":
-            order = [d % len(rest[0]) for d in rest[0]]
-            return self._call(
-                aten.permute.default, (value, [order.index(i) for i in range(len(order))]), {}, base
-            )
-        if kind in _RESHAPES:
-            val = base.meta["val"]
-            if any(not isinstance(n, int) for n in val.shape):
-                raise NotImplementedError(f"a write to a {kind} of a tensor with symbolic sizes")
-            return self._call(aten.view.default, (value, list(val.shape)), {}, base)
-        raise NotImplementedError(f"a write to the result of {target}")
+        of_list = view.target is operator.getitem
+        viewing: Node = view.args[0] if of_list else view  # type: ignore[assignment]
+        target: Any = viewing.target
+        write_back = (_OF_LISTS if of_list else _WRITTEN_BACK).get(target.overloadpacket.__name__)
+        if write_back is None:
+            raise NotImplementedError(f"a write to the result of {target}")
+        name, args, kwargs = write_back(self, view, base, value, *viewing.args[1:], **viewing.kwargs)
+        packet = getattr(tl_core.ops.aten, name)
+        overload = "int" if name == "transpose" else "default"
+        return self._call(getattr(packet, overload), args, kwargs, base)
+
+    def sizes_now(self, node: Node) -> list[Any]:
+        """The sizes of a value: numbers, and nodes where they are symbolic.
+
+        Args:
+            node: the value as it was first.
+        """
+        return [
+            n
+            if isinstance(n, int)
+            else self._call(tl_core.ops.aten.sym_size.int, (self.now[node], d), {}, node)
+            for d, n in enumerate(node.meta["val"].shape)
+        ]
 
     def _batch_norm(self, node: Node) -> None:
         """Statistics that are updated are copied first: the copies are their new values."""
@@ -214,6 +226,55 @@ class _Functional:
         self.nodes[node] = self.now[node] = made
         for stat, clone in copies:
             self._set(stat, clone)
+
+
+# ---- the value of a base, by the operator that made the view: an operator and its arguments
+def _by_scatter(name: str) -> Any:
+    def made(f: _Functional, view: Node, base: Node, value: Node, *args: Any, **kwargs: Any) -> Any:
+        rest, named = map_arg(tuple(args), f._value), dict(map_arg(kwargs, f._value))
+        return name, (f.now[base], value, *rest), named
+
+    return made
+
+
+def _by_sizes(f: _Functional, view: Node, base: Node, value: Node, *args: Any, **kwargs: Any) -> Any:
+    return "reshape", (value, f.sizes_now(base)), {}
+
+
+def _by_itself(name: str) -> Any:
+    return lambda f, view, base, value, *args, **kwargs: (name, (value, *args), kwargs)
+
+
+def _unpermuted(f: _Functional, view: Node, base: Node, value: Node, dims: Any) -> Any:
+    order = [d % len(dims) for d in dims]
+    return "permute", (value, [order.index(i) for i in range(len(order))]), {}
+
+
+def _one_of_slices(f: _Functional, view: Node, base: Node, value: Node, dim: int = 0) -> Any:
+    return "select_scatter", (f.now[base], value, dim, view.args[1]), {}
+
+
+def _one_of_pieces(f: _Functional, view: Node, base: Node, value: Node, size: Any, dim: int = 0) -> Any:
+    pieces, at = view.args[0].meta["val"], view.args[1]  # type: ignore[union-attr]
+    sizes = [p.shape[dim] for p in pieces[: at + 1]]  # type: ignore[operator]
+    if any(not isinstance(n, int) for n in sizes):
+        raise NotImplementedError("a write to a piece of a tensor whose pieces have symbolic sizes")
+    return "slice_scatter", (f.now[base], value, dim, sum(sizes[:-1]), sum(sizes), 1), {}
+
+
+_RESHAPES = "view reshape flatten unflatten unsqueeze squeeze view_as contiguous ravel _unsafe_view"
+_WRITTEN_BACK: dict[str, Any] = {
+    **{name: _by_scatter(f"{name}_scatter") for name in ("select", "slice", "diagonal", "as_strided")},
+    **dict.fromkeys(_RESHAPES.split(), _by_sizes),
+    **dict.fromkeys(("detach", "alias"), _by_sizes),
+    "transpose": _by_itself("transpose"),
+    "t": _by_itself("t"),
+    "permute": _unpermuted,
+}
+_OF_LISTS: dict[str, Any] = {
+    "unbind": _one_of_slices,
+    **dict.fromkeys(("split", "split_with_sizes", "chunk", "tensor_split"), _one_of_pieces),
+}
 
 
 def _functional_of(target: OpOverload) -> Any:

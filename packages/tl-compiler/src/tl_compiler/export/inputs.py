@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import tl_core
+from tl_core.subclasses import FakeTensor, FakeTensorMode
 
 from ..symbolic.dims import DimDynamic
 from ..symbolic.errors import UserError, UserErrorType
 from ..symbolic.expression import Expr, Integer, Symbol
 from ..symbolic.ranges import ValueRanges, int_oo
 from ..symbolic.shape_env import ShapeEnv
-from ..tracer.fake import FakeTensor, fake_of
 from .dynamic_shapes import Dim, _DerivedDim, _DimHint, _DimHintType, _StaticDim
 
 __all__ = ["DimOfInput", "Inputs"]
@@ -34,7 +34,7 @@ class DimOfInput:
 class Inputs:
     """Makes fakes of inputs, with symbols where sizes are dynamic."""
 
-    env: ShapeEnv
+    mode: FakeTensorMode
     dims: list[DimOfInput] = field(default_factory=list)
     roots: dict[str, Symbol] = field(default_factory=dict)
     named: dict[str, Dim] = field(default_factory=dict)
@@ -42,6 +42,11 @@ class Inputs:
     fixes: list[str] = field(default_factory=list)
     _fakes: dict[int, FakeTensor] = field(default_factory=dict)
     _held: list[Any] = field(default_factory=list)
+
+    @property
+    def env(self) -> ShapeEnv:
+        """The environment of the symbols."""
+        return self.mode.shape_env  # type: ignore[no-any-return]
 
     def fake(self, leaf: Any, shape: Any, path: str) -> Any:
         """What stands for an input.
@@ -68,7 +73,8 @@ class Inputs:
             shape = dict.fromkeys(range(leaf.dim()), shape)
         said = dict(enumerate(shape)) if isinstance(shape, (tuple, list)) else (shape or {})
         sizes = [self._size(n, said.get(i), source, path, i) for i, n in enumerate(leaf.shape)]
-        made = self._fakes[id(leaf)] = fake_of(leaf, self.env, sizes)
+        stands = self.mode.from_tensor(leaf, static_shapes=True)
+        made = self._fakes[id(leaf)] = self.mode.symbolic.give_sizes(stands, sizes)
         self._held.append(leaf)
         return made
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import tl_core
 import tl_nn
-from tl_core.pytree import TreeSpec, tree_flatten
+from tl_core.pytree import TreeSpec, tree_flatten, tree_leaves
 
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
 from ..fx.interpreter import Interpreter
 from ..fx.node import Node, map_arg
+from .graph_signature import ConstantArgument
 from .unlift import _bound, _hold, check_inputs, unlifted
 
 __all__ = [
@@ -58,12 +59,14 @@ class InterpreterModule(tl_nn.Module):
     Args:
         graph: the graph.
         ty: the name of its class.
+        signature: how it is called, where that was preserved; None: with the inputs of the graph, in their order.
     """
 
-    def __init__(self, graph: Graph, ty: Any = None) -> None:
+    def __init__(self, graph: Graph, ty: Any = None, signature: Any = None) -> None:
         super().__init__()
         self.graph = graph
         self._ty = ty
+        self._signature = signature
         graph.owning_module = self
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -74,10 +77,35 @@ class InterpreterModule(tl_nn.Module):
 
         Returns:
             What it returns.
+
+        Raises:
+            TypeError: a signature was preserved, and the arguments have another structure.
         """
+        if self._signature is not None:
+            return self._called(args, kwargs)
         names = [str(n.target) for n in self.graph.nodes if n.op == "placeholder"]
         given = [*args, *(kwargs[n] for n in names[len(args) :] if n in kwargs)]
         return Interpreter(self, graph=self.graph).run(*given, enable_io_processing=False)
+
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result of a call as the original module was called."""
+        signature = self._signature
+        order = list(signature.in_spec.children_specs[1].context)
+        if sorted(order) == sorted(kwargs):
+            kwargs = {name: kwargs[name] for name in order}
+        leaves, spec = tree_flatten((args, kwargs))
+        if spec != signature.in_spec:
+            raise TypeError(
+                f"{self._ty or 'the module'} was exported with arguments of the structure {signature.in_spec}, "
+                f"got {spec}"
+            )
+        given = [
+            leaf
+            for leaf, said in zip(leaves, signature.inputs, strict=True)
+            if not isinstance(said, ConstantArgument)
+        ]
+        out = Interpreter(self, graph=self.graph).run(*given, enable_io_processing=False)
+        return signature.out_spec.unflatten(list(out))
 
     def type_name(self) -> Any:
         """The name of the class of the module that it was."""
@@ -230,8 +258,11 @@ class _Builder:
     def __init__(self, root: Any, flat: GraphModule) -> None:
         self.root, self.flat = root, flat
         self.nodes = list(flat.graph.nodes)
-        self.order = {n: i for i, n in enumerate(self.nodes)}
+        self.by_name = {n.name: n for n in self.nodes}
         self.calls: dict[str, int] = {}
+        self.signatures = {
+            e.fqn: e.signature for e in root.module_call_graph if e.fqn and e.signature is not None
+        }
 
     def build(self) -> Graph:
         """The graph of the outermost module."""
@@ -283,6 +314,9 @@ class _Builder:
         self, graph: Graph, path: str, child: str, body: list[Node], values: dict[Node, Node], holder: Any
     ) -> None:
         full = f"{path}.{child}" if path else child
+        if full in self.signatures and full not in self.calls:
+            self._call_as_it_was(graph, path, child, body, values, holder)
+            return
         inside = set(body)
         used = [n for b in body for n in b.all_input_nodes if n not in inside]
         inputs = list(
@@ -304,6 +338,38 @@ class _Builder:
         else:
             for i, node in enumerate(outputs):
                 values[node] = graph.create_node("call_function", operator.getitem, (call, i), {}, node.name)
+
+    def _call_as_it_was(
+        self, graph: Graph, path: str, child: str, body: list[Node], values: dict[Node, Node], holder: Any
+    ) -> None:
+        """A call of a module whose signature was preserved: with containers, constants and names of arguments."""
+        full = f"{path}.{child}" if path else child
+        signature = self.signatures[full]
+        inner = Graph()
+        local: dict[Node, Node] = {}
+        leaves: list[Any] = []
+        for said in signature.inputs:
+            if isinstance(said, ConstantArgument):
+                leaves.append(said.value)
+                continue
+            node = self.by_name[said.name]
+            leaves.append(self._value(graph, values, node, path))
+            local[node] = inner.placeholder(node.name)
+        module = InterpreterModule(inner, self._type(body[0], full), signature)
+        self._fill(inner, full, body, local, module)
+        results = [
+            said.value if isinstance(said, ConstantArgument) else self.by_name[said.name]
+            for said in signature.outputs
+        ]
+        inner.output(tuple(local[r] if isinstance(r, Node) else r for r in results))
+        name = self._attach(holder, child, full, module)
+        args, kwargs = signature.in_spec.unflatten(leaves)
+        label = child if child.isidentifier() else f"_{child}"
+        call = graph.create_node("call_module", name, tuple(args), dict(kwargs), label)
+        flat = graph.create_node("call_function", tree_leaves, (call,), {}, f"{label}_leaves")
+        for i, node in enumerate(results):
+            if isinstance(node, Node) and node in set(body):
+                values[node] = graph.create_node("call_function", operator.getitem, (flat, i), {}, node.name)
 
     @staticmethod
     def _type(node: Node, full: str) -> str | None:

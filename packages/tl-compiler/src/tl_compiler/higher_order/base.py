@@ -2,31 +2,161 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import tl_core
 import tl_core.ops
+from tl_core import overrides
+from tl_core.dispatch_keys import DispatchKey, keys_of
+from tl_core.dispatch_modes import innermost_off, modes_in_force
+from tl_core.python_dispatch import TorchDispatchMode
+from tl_core.pytree import tree_leaves
 
 __all__ = ["HigherOrderOperator"]
 
+Tensor = tl_core.Tensor
+_ABOVE_BACKENDS = ("CompositeExplicitAutograd", "CompositeImplicitAutograd")
+
 
 class HigherOrderOperator:
-    """An operator some of whose arguments are functions. Subclasses say what a call does.
+    """An operator some of whose arguments are functions. What a call does, functions say that `py_impl` registers.
+
+    A call asks, in this order: what overrides functions of Python; modes, of whose class a function is registered, the
+    innermost first; tensors among the arguments, likewise by their class; then the keys of the arguments: `Autograd`
+    where a gradient is recorded, the device, `CompositeExplicitAutograd`, `CompositeImplicitAutograd`. Subclasses may
+    say what a call does themselves.
 
     Args:
         name: its name, under which `torch.ops.higher_order` has it.
+        cacheable: whether a graph with it may be kept for other runs of the program.
+
+    Example:
+        >>> twice = HigherOrderOperator("twice_of_docs")
+        >>> @twice.py_impl(DispatchKey.CompositeExplicitAutograd)
+        ... def _(f, x):
+        ...     return f(f(x))
+        >>> twice(lambda x: x + 1, tl_core.zeros(1))
+        tensor([2.])
     """
 
     known: dict[str, HigherOrderOperator] = {}  # noqa: RUF012 - filled as they are made
 
     def __init__(self, name: str, *, cacheable: bool = False) -> None:
         self._name = self.__name__ = name
-        self.namespace = "higher_order"
+        self.namespace = self._ns = "higher_order"
+        self._cacheable = cacheable
+        self.py_kernels: dict[Any, Callable[..., Any]] = {}  # by keys
+        self.python_key_table: dict[type, Callable[..., Any]] = {}  # by classes of modes and tensors
+        self._fallthrough: set[Any] = set()
         HigherOrderOperator.known[name] = self
         setattr(tl_core.ops.higher_order, name, self)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(f"the higher-order operator {self._name} has no implementation")
+    # ---- what is registered
+    def py_impl(self, k: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """A decorator that registers a function for a key, or for a class of modes or of tensors.
 
+        Args:
+            k: a `DispatchKey`, a class of `TorchDispatchMode`, whose object the function gets first, or one of tensors.
+
+        Returns:
+            The decorator.
+
+        Raises:
+            AssertionError: it is none of these, or has a function already.
+        """
+        is_class = isinstance(k, type) and issubclass(k, (TorchDispatchMode, Tensor))
+        if not is_class and not isinstance(k, DispatchKey):
+            raise AssertionError(
+                f"py_impl(): expected a DispatchKey or a class of modes or tensors, got {k!r}"
+            )
+        table: dict[Any, Callable[..., Any]] = self.python_key_table if is_class else self.py_kernels
+
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            if k in table:
+                raise AssertionError(f"Trying to override a python impl for {k} on operator {self._name}")
+            table[k] = function
+            self._fallthrough.discard(k)
+            return function
+
+        return register
+
+    def fallthrough(self, dispatch_key: Any) -> None:
+        """From now on calls pass a key by.
+
+        Args:
+            dispatch_key: the key.
+        """
+        self._fallthrough.add(dispatch_key)
+
+    def has_kernel_for_dispatch_key(self, k: Any) -> bool:
+        """Whether a function is registered for a key.
+
+        Args:
+            k: the key.
+        """
+        return k in self.py_kernels
+
+    def has_kernel_for_any_dispatch_key(self, ks: Any) -> bool:
+        """Whether a function is registered for one of the keys.
+
+        Args:
+            ks: the keys.
+        """
+        return any(k in self.py_kernels for k in ks)
+
+    def cacheable(self) -> bool:
+        """Whether a graph with it may be kept."""
+        return self._cacheable
+
+    # ---- a call
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        tensors = [a for a in tree_leaves((args, kwargs)) if isinstance(a, Tensor)]
+        if overrides.has_torch_function(tensors):
+            return overrides.handle_torch_function(self, tensors, *args, **kwargs)
+        return self.dispatch(tensors, args, kwargs)
+
+    def dispatch(self, tensors: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the registered functions make of a call.
+
+        Args:
+            tensors: the tensors among its arguments.
+            args, kwargs: its arguments.
+
+        Raises:
+            NotImplementedError: no function is registered for them.
+        """
+        modes = modes_in_force()
+        function = self._of_class(type(modes[-1])) if modes else None
+        if function is not None:
+            with innermost_off() as mode:
+                return function(mode, *args, **kwargs)
+        for t in tensors:
+            function = self._of_class(type(t))
+            if function is not None:
+                made = function(*args, **kwargs)
+                if made is not NotImplemented:
+                    return made
+        return self._of_keys(tensors)(*args, **kwargs)
+
+    def _of_class(self, wanted: type) -> Callable[..., Any] | None:
+        return next((self.python_key_table[c] for c in wanted.__mro__ if c in self.python_key_table), None)
+
+    def _of_keys(self, tensors: list[Any]) -> Callable[..., Any]:
+        names = ["Autograd"] if tl_core.is_grad_enabled() and any(t.requires_grad for t in tensors) else []
+        devices = [
+            k.name for t in tensors for k in keys_of(t) if k.name in ("CPU", "CUDA", "Meta", "PrivateUse1")
+        ]
+        for name in (*names, *dict.fromkeys([*devices, "CPU"]), *_ABOVE_BACKENDS):
+            key = DispatchKey[name]
+            if key in self.py_kernels and key not in self._fallthrough:
+                return self.py_kernels[key]
+        raise NotImplementedError(
+            f"could not find kernel for HigherOrderOperator {self._name} at dispatch key {(devices or ['CPU'])[0]} "
+            f"(resolved from {', '.join(k.name for k in self.py_kernels) or 'no registered function'})"
+        )
+
+    # ---- its name
     def name(self) -> str:
         """The operator's name."""
         return self._name

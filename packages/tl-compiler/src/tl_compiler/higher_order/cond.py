@@ -7,6 +7,7 @@ from typing import Any
 
 import tl_core
 from tl_core.pytree import tree_flatten, tree_map
+from tl_core.subclasses import FakeTensor
 from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 
 from ..symbolic.errors import UserError, UserErrorType
@@ -145,8 +146,6 @@ def _fresh(mode: ProxyTorchDispatchMode, value: Any) -> Any:
     if not isinstance(value, Tensor):
         return value
     from tl_core.dispatch_modes import no_modes
-
-    from ..tracer.fake import FakeTensor
 
     if isinstance(value, FakeTensor):
         return value.__deepcopy__({})

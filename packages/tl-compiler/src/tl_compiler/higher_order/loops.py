@@ -7,6 +7,7 @@ from typing import Any
 
 import tl_core
 from tl_core.pytree import tree_flatten
+from tl_core.subclasses import FakeTensor
 
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, current_mode
 from .base import HigherOrderOperator
@@ -207,15 +208,13 @@ def map(f: Callable[..., Any], xs: Any, *args: Any) -> Any:
 
 def _with_rows(mode: Any, value: Any, count: Any) -> Any:
     """What stands for results in a row."""
-    from ..tracer.fake import FakeTensor, run_on_fakes
-
     if mode.tracing_mode == "real" or not isinstance(value, FakeTensor):
         return tl_core.stack([value] * int(count))
     import tl_core.ops as ops
 
-    first = run_on_fakes(ops.aten.unsqueeze.default, (value, 0), {})
-    wide = run_on_fakes(ops.aten.expand.default, (first, [count, *([-1] * value.ndim)]), {})
-    return run_on_fakes(ops.aten.clone.default, (wide,), {"memory_format": tl_core.contiguous_format})
+    first = mode.run_on_fakes(ops.aten.unsqueeze.default, value, 0)
+    wide = mode.run_on_fakes(ops.aten.expand.default, first, [count, *([-1] * value.ndim)])
+    return mode.run_on_fakes(ops.aten.clone.default, wide, memory_format=tl_core.contiguous_format)
 
 
 # ---- scan

@@ -62,7 +62,7 @@ def traced(mode: ProxyTorchDispatchMode, function: Callable[..., Any], operands:
         mode.tracing_mode,
         pre_dispatch=mode.pre_dispatch,
         decomposition_table=mode.decomposition_table,
-        shape_env=mode.shape_env,
+        fake_mode=mode.fake_mode,
         constant=lift,
         record_stack_traces=mode.record_stack_traces,
         module_stack=mode._module_stack,

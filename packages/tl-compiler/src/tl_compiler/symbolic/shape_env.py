@@ -307,6 +307,19 @@ class ShapeEnv:
         """A symbolic int whose value depends on data, so that it has no hint."""
         return SymInt(SymNode(self._unbacked("u", True), self, int))
 
+    def new_dynamic_size(self, least: int = 0, most: int | None = None) -> SymInt:
+        """A size that depends on data.
+
+        Args:
+            least: its least value.
+            most: its greatest; None: any.
+        """
+        size = self.create_unbacked_symint()
+        symbol = size.node.expr
+        self.size_like.add(symbol)
+        self.var_to_range[symbol] = ValueRanges(least, int_oo if most is None else most)
+        return size
+
     def create_unbacked_symfloat(self) -> SymFloat:
         """A symbolic float whose value depends on data."""
         return SymFloat(SymNode(self._unbacked("zuf", False), self, float))

@@ -10,20 +10,24 @@ from typing import Any
 import tl_core
 import tl_core.ops
 import tl_nn
+from tl_core.dispatch_modes import no_modes
+from tl_core.python_dispatch import disable_current_modes
 from tl_core.pytree import TreeSpec, tree_flatten
+from tl_core.subclasses import FakeTensor
+from tl_core.subclasses.fake_tensor import maybe_get_fake_mode
 from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 
 from ..fx.graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from ..fx.graph_module import GraphModule
+from ..fx.interpreter import Interpreter
 from ..fx.node import Node, map_aggregate
 from ..symbolic.dims import DimDynamic
 from ..symbolic.expression import Expr, Integer, Symbol, sympify
-from ..symbolic.shape_env import ShapeEnv
-from . import fake as fakes
-from .fake import FakeTensor, fake_of, probes_of
+from .geometry import Geometry, probes_of, sizes_of
 from .graphs import eliminate_dead
 from .probes import LANES
 from .proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
+from .symbolic_fakes import mode_for
 
 __all__ = ["make_fx"]
 
@@ -87,6 +91,7 @@ def make_fx(
             stacks=record_stack_traces,
             modules=record_module_stack,
             strict=_error_on_data_dependent_ops,
+            fake_mode=mode_for(args),
         )
         if tracing_mode == "symbolic" and not pre_dispatch:
             return _in_lanes(trace, args)
@@ -121,12 +126,10 @@ class _Trace:
         stacks: bool,
         modules: bool,
         strict: bool,
-        env: ShapeEnv | None = None,
-        lane: int | None = None,
+        fake_mode: Any,
     ) -> None:
         self.f, self.tracing_mode = f, tracing_mode
-        self.env = env or ShapeEnv()
-        self.lane = lane
+        self.fake_mode, self.env = fake_mode, fake_mode.shape_env
         self.tracer = PythonKeyTracer()
         self.tracer.root = tl_nn.Module()
         self.mode = ProxyTorchDispatchMode(
@@ -134,7 +137,7 @@ class _Trace:
             tracing_mode,
             pre_dispatch=pre_dispatch,
             decomposition_table=table,
-            shape_env=self.env,
+            fake_mode=fake_mode,
             error_on_data_dependent_ops=strict,
             record_stack_traces=stacks,
             module_stack=(dict) if modules else None,
@@ -153,12 +156,8 @@ class _Trace:
             self._input(value, f"{owner}_1", i)
             for i, (value, owner) in enumerate(zip(flat, owners, strict=True))
         ]
-        fakes._env_in_use.append(self.env)
-        try:
-            with self.mode:
-                out = _trace_boundary(self.f, in_spec.unflatten(given))
-        finally:
-            fakes._env_in_use.pop()
+        with self.mode:
+            out = _trace_boundary(self.f, in_spec.unflatten(given))
         self.tracer.graph.output(self._result(out))
         eliminate_dead(self.tracer.graph)
         return self._module(names, in_spec)
@@ -183,25 +182,9 @@ class _Trace:
     def _stands_for(self, value: Any, source: str) -> Any:
         if self.tracing_mode == "real":
             return value
-        if isinstance(value, FakeTensor):
-            if value.requires_grad and not self.mode.pre_dispatch:
-                value.record_gradients()
+        if isinstance(value, FakeTensor) or not isinstance(value, Tensor):
             return value
-        if isinstance(value, Tensor):
-            made = self._fake(value, source)
-            if value.requires_grad and not self.mode.pre_dispatch:
-                made.record_gradients()
-            return made
-        return value
-
-    def _fake(self, value: Any, source: str) -> FakeTensor:
-        if self.tracing_mode == "fake":
-            return fake_of(value)
-        sizes = [
-            self.env.create_symbol(n, f"{source}.size()[{d}]", DimDynamic.DUCK)
-            for d, n in enumerate(value.shape)
-        ]
-        return fake_of(value, self.env, sizes)
+        return self.fake_mode.from_tensor(value, static_shapes=self.tracing_mode == "fake", source=source)
 
     def _result(self, out: Any) -> Any:
         def node_of(leaf: Any) -> Any:
@@ -217,6 +200,42 @@ def _trace_boundary(f: Any, args: tuple[Any, ...]) -> Any:
     return f(*args)
 
 
+def traced_operator(
+    call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, dynamic: bool
+) -> Callable[..., Any]:
+    """A graph of a call that takes the arguments that the call takes: `opcheck` compares both.
+
+    Args:
+        call: what is called.
+        args, kwargs: the arguments of the trace.
+        dynamic: whether sizes stay symbols, and operators are recorded above autograd, where they are whole.
+
+    Returns:
+        The function.
+    """
+    flat, spec = tree_flatten((args, kwargs))
+    at_tensors = [i for i, leaf in enumerate(flat) if isinstance(leaf, Tensor)]
+    out_spec: list[TreeSpec] = []
+
+    def program(*tensors: Any) -> Any:
+        leaves = list(flat)
+        for i, t in zip(at_tensors, tensors, strict=True):
+            leaves[i] = t
+        positional, named = spec.unflatten(leaves)
+        results, found = tree_flatten(call(*positional, **named))
+        out_spec.append(found)
+        return tuple(results)
+
+    mode = "symbolic" if dynamic else "fake"
+    graph = make_fx(program, tracing_mode=mode, pre_dispatch=dynamic)(*(flat[i] for i in at_tensors))
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        leaves = tree_flatten((args, kwargs))[0]
+        return out_spec[0].unflatten(list(graph(*(leaves[i] for i in at_tensors))))
+
+    return run
+
+
 # ---- symbolic sizes below autograd
 def _in_lanes(trace: Callable[..., _Trace], args: tuple[Any, ...]) -> GraphModule:
     """Traces at the example's sizes and at two others; numbers that differ are expressions of the sizes.
@@ -224,8 +243,22 @@ def _in_lanes(trace: Callable[..., _Trace], args: tuple[Any, ...]) -> GraphModul
     Below autograd, kernels of composite operators and formulas of derivatives have turned sizes into numbers. The same
     program at three sizes shows which of them are sizes, and of what.
     """
-    env = ShapeEnv()
+    mode = mode_for(args)
+    env = mode.shape_env
     flat, in_spec = tree_flatten(args)
+    symbols = _new_symbols(env, flat)
+    probes = probes_of(env)
+    made = []
+    for lane in range(LANES):
+        values = probes.lane(lane)
+        examples = [_at(mode, value, exprs, values) for value, exprs in zip(flat, symbols, strict=True)]
+        one = trace("fake", fake_mode=mode)
+        made.append((one.run(in_spec.unflatten(examples)), one))
+    return _Aligned(made, env, flat, symbols).module()
+
+
+def _new_symbols(env: Any, flat: list[Any]) -> list[list[Expr]]:
+    """Symbols for the sizes of tensors, and for ints."""
     symbols: list[list[Expr]] = []
     for i, value in enumerate(flat):
         if isinstance(value, Tensor):
@@ -239,36 +272,95 @@ def _in_lanes(trace: Callable[..., _Trace], args: tuple[Any, ...]) -> GraphModul
             symbols.append([env.create_unspecified_symbol(value, f"L['t_{i}']", DimDynamic.DYNAMIC)])
         else:
             symbols.append([])
-    probes = probes_of(env)
+    return symbols
+
+
+def parts_of(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The results of an operator that is made of others, by its parts, which the mode that is on sees.
+
+    Where sizes are symbols, its code, which is native and reads numbers, runs at the example's sizes and at two others,
+    above autograd, so that parts are whole; the graphs are aligned, and what they say runs.
+
+    Args:
+        op: the operator.
+        args, kwargs: fakes, symbolic numbers, and plain values.
+
+    Returns:
+        The results; NotImplemented where its parts depend on sizes.
+    """
+    flat, spec = tree_flatten((args, kwargs))
+    mode = maybe_get_fake_mode([leaf for leaf in flat if isinstance(leaf, Tensor)])
+    if mode is None or mode.symbolic is None or not mode.symbolic.concerns(flat, {}):
+        return op.decompose(*args, **kwargs)
+    out_spec: list[TreeSpec] = []
+
+    def program(*leaves: Any) -> Any:
+        positional, named = spec.unflatten(list(leaves))
+        results, found = tree_flatten(op.decompose(*positional, **named))
+        out_spec.append(found)
+        return tuple(results)
+
     made = []
-    for lane in range(LANES):
-        examples = [_at(value, exprs, probes.lane(lane)) for value, exprs in zip(flat, symbols, strict=True)]
-        one = trace("fake", env=env)
-        made.append((one.run(in_spec.unflatten(examples)), one))
-    return _Aligned(made, env, flat, symbols).module()
+    with disable_current_modes():
+        for lane in range(LANES):
+            examples = tuple(_in_lane(leaf, lane, mode) for leaf in flat)
+            one = _Trace(
+                program,
+                "fake",
+                table=None,
+                pre_dispatch=True,
+                stacks=False,
+                modules=False,
+                strict=True,
+                fake_mode=mode,
+            )
+            try:
+                made.append((one.run(examples), one))
+            except (RuntimeError, ValueError, IndexError):
+                return NotImplemented
+        try:
+            graph = _Aligned(made, mode.shape_env, flat, [_exprs_of(leaf) for leaf in flat]).module()
+        except RuntimeError:
+            return NotImplemented
+    return out_spec[0].unflatten(list(Interpreter(graph).run(*flat)))
 
 
-def _at(value: Any, exprs: list[Expr], values: dict[Symbol, Any]) -> Any:
+def _exprs_of(leaf: Any) -> list[Expr]:
+    if isinstance(leaf, FakeTensor):
+        return sizes_of(leaf)
+    return [leaf.node.expr] if isinstance(leaf, SymInt) else []
+
+
+def _in_lane(leaf: Any, lane: int, mode: Any) -> Any:
+    """An argument as it is in a lane."""
+    if isinstance(leaf, SymInt):
+        return int(leaf.node.expr.evaluate(probes_of(mode.shape_env).lane(lane)))
+    if not isinstance(leaf, FakeTensor):
+        return leaf
+    symbolic = leaf.symbolic
+    elem = leaf.elem if symbolic is None or lane == 0 else symbolic.lane(leaf, lane)
+    with no_modes():
+        return FakeTensor(mode, elem, leaf.device, leaf.constant)
+
+
+def _at(mode: Any, value: Any, exprs: list[Expr], values: dict[Symbol, Any]) -> Any:
     """An example of other sizes, without memory."""
-    if isinstance(value, Tensor):
-        sizes = [int(e.evaluate(values)) for e in exprs]
-        if sizes == list(value.shape):
-            return fake_of(value)
-        lane = tl_core.empty(sizes, dtype=value.dtype, device="meta")
-        if value.ndim > 1 and not value.is_contiguous():
-            order = sorted(range(value.ndim), key=lambda d: -value.stride(d))
-            lane = tl_core.empty([sizes[d] for d in order], dtype=value.dtype, device="meta")
-            lane = lane.permute([order.index(d) for d in range(value.ndim)])
-        made = fake_of(lane)
-        made.__dict__["_claimed"], made.__dict__["_wants_grad"] = value.device, value.requires_grad
-        return made
-    return int(exprs[0].evaluate(values)) if exprs else value
+    if not isinstance(value, Tensor):
+        return int(exprs[0].evaluate(values)) if exprs else value
+    sizes = [int(e.evaluate(values)) for e in exprs]
+    if sizes == list(value.shape):
+        return mode.from_tensor(value, static_shapes=True)
+    with no_modes():
+        order = sorted(range(value.ndim), key=lambda d: -value.stride(d))
+        elem = tl_core.empty([sizes[d] for d in order], dtype=value.dtype, device="meta")
+        made = FakeTensor(mode, elem.permute([order.index(d) for d in range(value.ndim)]), value.device)
+    return made.requires_grad_() if value.requires_grad else made
 
 
 class _Aligned:
     """Three graphs of one program, node by node."""
 
-    def __init__(self, made: list[Any], env: ShapeEnv, flat: list[Any], symbols: list[list[Expr]]) -> None:
+    def __init__(self, made: list[Any], env: Any, flat: list[Any], symbols: list[list[Expr]]) -> None:
         self.modules = [m for m, _ in made]
         self.env, self.probes = env, probes_of(env)
         self.trace = made[0][1]
@@ -317,6 +409,8 @@ class _Aligned:
                     )
                 elif isinstance(e, Symbol):
                     self.mode._sources.setdefault(e, lambda node=node: node)
+                elif isinstance(value, Tensor) and not isinstance(e, Integer) and e not in self.mode._numbers:
+                    self.mode._size_node(node, d, e)
 
     def _sizes(self, row: tuple[Node, ...]) -> None:
         """The sizes of a node's value as expressions."""
@@ -324,14 +418,14 @@ class _Aligned:
         if not isinstance(values[0], FakeTensor):
             return
         found = []
-        for numbers in zip(*(v._lanes[0].shape for v in values), strict=True):  # type: ignore[union-attr]
+        metas = [v.elem for v in values]
+        for numbers in zip(*(m.shape for m in metas), strict=True):
             e = self._fitted(tuple(numbers))
             found.append(self.env.create_symintnode(e, hint=numbers[0]) if e is not None else numbers[0])
             if e is not None and not isinstance(e, Integer) and e not in self.known:
                 self.known.append(e)
         if any(isinstance(n, SymInt) for n in found):
-            values[0].__dict__["_lanes"] = [v._lanes[0] for v in values]  # type: ignore[union-attr]
-            values[0].__dict__["_sizes"] = tuple(found)
+            Geometry(self.env, tuple(found), metas[1:]).attached_to(values[0])
 
     def _fitted(self, numbers: tuple[Any, ...]) -> Expr | None:
         if all(n == numbers[0] for n in numbers):

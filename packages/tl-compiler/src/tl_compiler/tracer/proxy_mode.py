@@ -11,8 +11,10 @@ import tl_core
 import tl_core.ops
 import tl_core.symbolic
 from tl_core.dispatch_keys import DispatchKey
-from tl_core.dispatch_modes import modes_in_force
+from tl_core.dispatch_modes import modes_in_force, no_modes
 from tl_core.python_dispatch import TorchDispatchMode, TorchDispatchModeKey
+from tl_core.subclasses import FakeTensor
+from tl_core.subclasses.fake_tensor import require_gradients
 from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 
 from ..fx.graph import Graph
@@ -20,8 +22,8 @@ from ..fx.node import Node
 from ..fx.proxy import Proxy, TracerBase
 from ..symbolic.expression import Call, Expr, Logic, Product, Relation, Sum, Symbol, sympify
 from ..symbolic.user_lines import user_stack
-from .fake import FakeTensor, current_env, fake_of, item_makers, run_on_fakes, unbacked_number
 from .schemas import schema_of
+from .symbolic_fakes import SymbolicFakes, unbacked_number
 
 __all__ = ["ProxyTorchDispatchMode", "PythonKeyTracer", "current_mode"]
 
@@ -115,7 +117,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         tracing_mode: `real`: operators run on the tensors; `fake`, `symbolic`: on what stands for them.
         pre_dispatch: whether it stands above autograd, where composite operators are whole.
         decomposition_table: from operators to functions that take their place.
-        shape_env: the environment of symbols.
+        fake_mode: the mode of what stands for tensors, with the environment of symbols; None where they are real.
         constant: makes the node of a tensor that the program holds; by default an attribute of the root.
         module_stack: tells in which modules the program is.
     """
@@ -128,7 +130,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         tracing_mode: str = "real",
         pre_dispatch: bool = False,
         decomposition_table: dict[Any, Any] | None = None,
-        shape_env: Any = None,
+        fake_mode: Any = None,
         constant: Callable[[Any], Node] | None = None,
         module_stack: Callable[[], dict[str, Any]] | None = None,
         error_on_data_dependent_ops: bool = True,
@@ -137,14 +139,15 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         super().__init__(DispatchKey.PreDispatch if pre_dispatch else None)  # type: ignore[attr-defined]
         self.tracer, self.tracing_mode, self.pre_dispatch = tracer, tracing_mode, pre_dispatch
         self.decomposition_table = decomposition_table or {}
-        self.shape_env = shape_env
+        self.fake_mode = fake_mode
+        self.shape_env = None if fake_mode is None else fake_mode.shape_env
         self.record_stack_traces = record_stack_traces
         self._constant = constant or self._attribute
         self._module_stack = module_stack
         self._error_on_data_dependent_ops = error_on_data_dependent_ops
         self._nodes: dict[int, tuple[Any, Node]] = {}
         self._constants: dict[int, tuple[Any, Node]] = {}
-        self._fakes: dict[int, tuple[Any, FakeTensor]] = {}
+        self._fakes: dict[int, tuple[Any, Any]] = {}
         self._sources: dict[Symbol, Callable[[], Node]] = {}
         self._numbers: dict[Expr, Node] = {}
         self.symbol_from_outside: Callable[[Symbol], Node] | None = None  # of a subgraph
@@ -175,9 +178,9 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
 
     def _note_sizes(self, value: Any, node: Node) -> None:
         """Where the symbols of a tensor's sizes can be read."""
-        if not isinstance(value, FakeTensor) or value._sizes is None:
+        if not isinstance(value, FakeTensor) or value.symbolic is None:
             return
-        for i, n in enumerate(value._sizes):
+        for i, n in enumerate(value.symbolic.sizes):
             if isinstance(n, SymInt):
                 e = n.node._expr
                 if isinstance(e, Symbol) and e not in self._sources:
@@ -368,7 +371,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             return t
         held = self._fakes.get(id(t))
         if held is None or held[0] is not t:
-            held = self._fakes[id(t)] = (t, fake_of(t))
+            with no_modes():
+                held = self._fakes[id(t)] = (t, self.fake_mode.from_tensor(t, static_shapes=True))
         return held[1]
 
     # ---- recording
@@ -390,7 +394,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         name = str(func)
         if name == "aten._local_scalar_dense.default":
             if self.tracing_mode != "real" and isinstance(args[0], FakeTensor):
-                return run_on_fakes(func, args, kwargs)
+                return args[0].fake_mode.dispatch(func, (), args, kwargs)
             return self._scalar(func, args, kwargs)
         if name in _UNRECORDED:
             return self._execute(func, args, kwargs)
@@ -409,8 +413,20 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     def _execute(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         if self.tracing_mode == "real":
             return func(*args, **kwargs)
-        swapped = self._substituted(args)
-        return run_on_fakes(func, swapped, {k: self._substituted(v) for k, v in kwargs.items()})
+        return self.run_on_fakes(func, *args, **kwargs)
+
+    def run_on_fakes(self, func: Any, *args: Any, **kwargs: Any) -> Any:
+        """The results of an operator on what stands for its arguments; no node is made.
+
+        Args:
+            func: the operator.
+            args, kwargs: its arguments.
+        """
+        args, kwargs = self._substituted(args), {k: self._substituted(v) for k, v in kwargs.items()}
+        out = self.fake_mode.dispatch(func, (), args, kwargs)
+        if self.pre_dispatch:
+            require_gradients(out, args, kwargs)
+        return out
 
     def _substituted(self, a: Any) -> Any:
         if isinstance(a, Tensor):
@@ -462,7 +478,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             "call_function", tl_core.ops.aten.item.default, (self.node_of(t),), {}, "item"
         )
         self._describe(made)
-        out = unbacked_number(self.shape_env or current_env(), t.dtype)
+        out = unbacked_number(self.shape_env, t.dtype)
         made.meta["val"] = out
         self.track(out, made)
         return out
@@ -510,11 +526,11 @@ def _recorded_item(t: Any) -> Any:
     """The number of a traced tensor's element, as a node where a mode records."""
     mode = current_mode()
     if mode is None or mode.tracing_mode == "real":
-        return item_makers[0](t)
+        return unbacked_number(t.fake_mode.shape_env, t.dtype)
     return mode._scalar(tl_core.ops.aten._local_scalar_dense.default, (t,), {})
 
 
-item_makers.append(_recorded_item)
+SymbolicFakes.recorded_item = staticmethod(_recorded_item)
 
 
 # Questions about a tensor that leave no node: the sizes answer.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tl_core import _C, Tensor, device, operator_hooks, ops
+from tl_core import _C, Tensor, backend_registry, operator_hooks, ops
 from tl_core.library import registrations
 from tl_core.library.custom_ops import CustomOpDef
 from tl_core.library.errors import OpCheckError
@@ -13,6 +13,9 @@ from tl_core.library.queries import has_kernel
 from tl_core.library.registrations import Registration, fallthrough_kernel
 from tl_core.library.signatures import filled
 from tl_core.pytree import tree_leaves, tree_map
+from tl_core.subclasses import FakeTensorMode
+from tl_core.subclasses.fake_exceptions import UnsupportedOperatorException
+from tl_core.symbolic_numbers import SymInt
 
 __all__ = [
     "OpCheckError",
@@ -150,10 +153,16 @@ def fake_check(op: Any, args: tuple, kwargs: dict[str, Any]) -> None:
     """
     real_args, real_kwargs = _copies(args, kwargs)
     real = op(*real_args, **real_kwargs)
-    fake_args, fake_kwargs = tree_map(_without_elements, (tuple(args), dict(kwargs)))
+    mode = _fake_mode()
+
+    def without_elements(x: Any) -> Any:
+        return mode.from_tensor(x.detach(), static_shapes=True) if isinstance(x, Tensor) else x
+
+    fake_args, fake_kwargs = tree_map(without_elements, (tuple(args), dict(kwargs)))
     try:
-        fake = op(*fake_args, **fake_kwargs)
-    except NotImplementedError as error:
+        with mode:
+            fake = op(*fake_args, **fake_kwargs)
+    except (NotImplementedError, UnsupportedOperatorException) as error:
         raise AssertionError(
             f"{op}: there is no fake impl (nor a Meta kernel) registered for this operator, which traces need. Use "
             f"torch.library.register_fake to add one: {error}"
@@ -167,14 +176,22 @@ def fake_check(op: Any, args: tuple, kwargs: dict[str, Any]) -> None:
         _check_metadata(f"{op}: output[{i}]", r, f)
 
 
-def _without_elements(x: Any) -> Any:
-    if isinstance(x, Tensor):
-        return x.detach().to("meta").requires_grad_(x.requires_grad)
-    return device("meta") if isinstance(x, device) else x
+def _fake_mode() -> Any:
+    """A mode of fakes; where a tracer is loaded, sizes that elements decide are symbols in it."""
+    backend_registry.load("tracer")
+    known = "shape_env" in operator_hooks.makers
+    return FakeTensorMode(shape_env=operator_hooks.maker("shape_env")() if known else None)
+
+
+def _same_sizes(fake: Any, real: Any) -> bool:
+    """Whether sizes or strides are equal, but for those that elements decide."""
+    return len(fake) == len(real) and all(
+        f == r for f, r in zip(fake, real, strict=True) if not isinstance(f, SymInt)
+    )
 
 
 def _check_metadata(what: str, real: Tensor, fake: Tensor) -> None:
-    if fake.shape != real.shape:
+    if not _same_sizes(fake.shape, real.shape):
         raise AssertionError(
             f"{what}: Shapes {fake.shape} and {real.shape} are not equal: the fake impl says the first"
         )
@@ -184,7 +201,9 @@ def _check_metadata(what: str, real: Tensor, fake: Tensor) -> None:
         )
     if fake.layout != real.layout:
         raise AssertionError(f"{what}: Layouts {fake.layout} and {real.layout} are not equal")
-    if real.numel() > 1 and "sparse" not in str(real.layout) and fake.stride() != real.stride():
+    strided = real.numel() > 1 and "sparse" not in str(real.layout)
+    steps = [(f, r) for f, r, n in zip(fake.stride(), real.stride(), real.shape, strict=True) if n != 1]
+    if strided and not _same_sizes([f for f, _ in steps], [r for _, r in steps]):
         raise AssertionError(
             f"{what}: Strides {fake.stride()} and {real.stride()} are not equal: the fake impl says the first"
         )
@@ -194,11 +213,12 @@ def _check_metadata(what: str, real: Tensor, fake: Tensor) -> None:
 def aot_dispatch_check(
     op: Any, args: tuple, kwargs: dict[str, Any], rtol: float | None = None, atol: float | None = None
 ) -> None:
-    """Raises where results and gradients of a second call differ, or a graph of the call is not the call.
+    """Raises where a graph of the call is not the call.
 
-    What writes must be able to become what does not, fakes must be as the real results, and results and gradients of
-    a second call must be those of the first. Where a tracer is loaded, the call is traced at sizes that are symbols and
-    the graph is compared, too.
+    What writes must be able to become what does not, fakes must be as the real results, and what the graphs of the
+    call give must be what it gives: results, gradients, and what it has written. There are two graphs: of the call and
+    its backward pass at the sizes of the arguments, and of the call at sizes that are symbols. Where no package with a
+    tracer has been imported, a second call stands in for them.
 
     Args:
         op: the operator.
@@ -209,19 +229,22 @@ def aot_dispatch_check(
     """
     _check_can_be_functional(op)
     fake_check(op, args, kwargs)
-    first = _outputs_and_gradients(op, op, args, kwargs)
-    second = _outputs_and_gradients(op, _traced(op, args, kwargs), args, kwargs)
+    expected = _computed(op, *_copies(args, kwargs))
     options: dict[str, Any] = {} if rtol is None else {"rtol": rtol, "atol": atol}
+    for run in _runs(op, args, kwargs):
+        _compare(expected, run(*_copies(args, kwargs)), options)
+
+
+def _compare(expected: tuple[list, ...], found: tuple[list, ...], options: dict[str, Any]) -> None:
     from tl_core.testing import assert_close
 
-    for title, a, b in zip(("Outputs", "Gradients"), first, second, strict=True):
+    for title, a, b in zip(("Outputs", "Gradients", "Written arguments"), expected, found, strict=True):
         try:
             assert_close(a, b, equal_nan=True, **options)
         except AssertionError as error:
             raise AssertionError(
                 f"{title} of the operator are different in two runs (eager-mode PyTorch vs AOTAutograd): does it "
-                f"depend on "
-                f"something that its arguments do not say? {error}"
+                f"depend on something that its arguments do not say? {error}"
             ) from error
 
 
@@ -235,25 +258,38 @@ def _check_can_be_functional(op: Any) -> None:
         )
 
 
-def _traced(op: Any, args: tuple, kwargs: dict[str, Any]) -> Callable[..., Any]:
+_Run = Callable[[tuple, dict[str, Any]], tuple[list, ...]]
+
+
+def _runs(op: Any, args: tuple, kwargs: dict[str, Any]) -> list[_Run]:
+    """Functions of arguments that compute what the call does in other ways."""
+    backend_registry.load("tracer")
     if "make_fx" not in operator_hooks.makers:
-        return op
-    args, kwargs = _copies(args, kwargs)
-    return operator_hooks.maker("make_fx")(op, args, kwargs)
+        return [lambda args, kwargs: _computed(op, args, kwargs)]
+    traced = operator_hooks.maker("make_fx")
+
+    def whole(*args: Any, **kwargs: Any) -> tuple[list, ...]:
+        return _computed(op, args, kwargs)
+
+    static = traced(whole, *_copies(args, kwargs), dynamic=False)
+    dynamic = traced(op, *_copies(args, kwargs), dynamic=True)
+    return [
+        lambda args, kwargs: static(*args, **kwargs),
+        lambda args, kwargs: _computed(dynamic, args, kwargs),
+    ]
 
 
-def _outputs_and_gradients(
-    op: Any, call: Callable[..., Any], args: tuple, kwargs: dict[str, Any]
-) -> tuple[list, list]:
-    args, kwargs = _copies(args, kwargs)
+def _computed(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> tuple[list, ...]:
+    """The tensors that a call returns, the gradients of their sum, and its arguments as they are after it."""
+    given = _tensors((args, kwargs))
+    leaves = [t for t in given if t.requires_grad and t.grad_fn is None]
     outputs = _tensors(call(*args, **kwargs))
-    leaves = [t for t in _tensors((args, kwargs)) if t.requires_grad and t.grad_fn is None]
     differentiable = [t for t in outputs if t.requires_grad and (t.is_floating_point() or t.is_complex())]
     if leaves and differentiable:
         total = sum((t.abs() if t.is_complex() else t).sum() for t in differentiable)
         total.backward()  # type: ignore[union-attr]
     found = [t.grad for t in leaves]
-    return [t.detach() for t in outputs], [g for g in found if g is not None]
+    return [t.detach() for t in outputs], [g for g in found if g is not None], [t.detach() for t in given]
 
 
 # ---- opcheck --------------------------------------------------------------------------------------------------------

@@ -1,4 +1,8 @@
-"""FakeTensor: a tensor that claims to lie on a device and holds no memory, and the mode that computes with them."""
+"""FakeTensor: a tensor that claims to lie on a device and holds no memory, and the mode that computes with them.
+
+Sizes may be expressions: what they are, and how operators compute with them, a package with a tracer adds by
+`operator_hooks.makers["symbolic_fakes"]`.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,13 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tl_core import _C
+from tl_core import _C, operator_hooks
 from tl_core._C import Tensor
-from tl_core.dispatch_modes import no_dispatch
+from tl_core.dispatch_modes import modes_off, no_modes
+from tl_core.grad_mode import is_grad_enabled
+from tl_core.library import fake_impl
 from tl_core.overrides import DisableTorchFunctionSubclass, TorchFunctionMode
+from tl_core.parameter import disabled_torch_function
 from tl_core.python_dispatch import (
     TorchDispatchMode,
     TorchDispatchModeKey,
@@ -42,6 +49,7 @@ __all__ = [
     "get_plain_tensors",
     "is_fake",
     "maybe_get_fake_mode",
+    "require_gradients",
     "unset_fake_temporarily",
 ]
 
@@ -62,6 +70,7 @@ class FakeTensor(Tensor):
     Attributes:
         fake_mode: the mode.
         constant: the elements, or None.
+        symbolic: where sizes are expressions: what says them; None: all are numbers.
 
     Example:
         >>> with FakeTensorMode():
@@ -70,7 +79,10 @@ class FakeTensor(Tensor):
         FakeTensor(..., size=(1099511627776,))
     """
 
+    __torch_function__ = disabled_torch_function
+
     fake_mode: FakeTensorMode
+    symbolic: Any = None
     constant: Tensor | None = None
     real_tensor: Tensor | None = None
     pytype: type | None = None
@@ -110,6 +122,29 @@ class FakeTensor(Tensor):
         return fake_mode.from_tensor(t)
 
     @property
+    def elem(self) -> Tensor:
+        """A tensor on meta in its storage, with its geometry: another object each time."""
+        return _C._unclaimed(self)
+
+    def take_geometry(self, elem: Tensor) -> None:
+        """Takes the storage, sizes and strides of a tensor on meta; the device stays.
+
+        Args:
+            elem: the tensor.
+        """
+        _C._take_geometry(self, elem)
+
+    def say_sizes(self, symbolic: Any) -> None:
+        """From now on an object answers what programs ask of the sizes.
+
+        Args:
+            symbolic: has `says(fake, name, args)`; None: the geometry answers.
+        """
+        self.symbolic = symbolic
+        if symbolic is not None:
+            _C._ask_handler(self)
+
+    @property
     def fake_device(self) -> Any:
         """Where it claims to lie."""
         return self.device
@@ -122,15 +157,74 @@ class FakeTensor(Tensor):
             return NotImplemented
         return mode.dispatch(func, types, args, kwargs or {})
 
-    def tolist(self) -> Any:
-        """The elements where they are known.
+    # ---- elements
+    def item(self) -> Any:
+        """The one element where it is known; where sizes may be expressions, a number that only the data decide.
 
         Raises:
-            DataDependentOutputException: they aren't.
+            DataDependentOutputException: it is not known.
+            RuntimeError: there are several elements.
+        """
+        symbolic = self.fake_mode.symbolic
+        if symbolic is None or self.constant is not None or self.is_meta:
+            return Tensor.item(self)
+        return symbolic.item(self)
+
+    def tolist(self) -> Any:
+        """The elements, each as `item` says.
+
+        Raises:
+            DataDependentOutputException: they aren't known.
         """
         if self.dim() == 0:
             return self.item()
         return [row.tolist() for row in self.unbind()]
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __index__(self) -> int:
+        if self.dtype.is_floating_point or self.dtype.is_complex:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    # ---- sizes
+    def __len__(self) -> int:
+        if self.dim() == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return int(self.shape[0])
+
+    def __getitem__(self, index: Any) -> Any:
+        symbolic = self.fake_mode.symbolic
+        return Tensor.__getitem__(self, index) if symbolic is None else symbolic.indexed(self, index)
+
+    def on_device(self, device: Any) -> FakeTensor:
+        """The same fake, which claims to lie elsewhere.
+
+        Args:
+            device: where.
+        """
+        with no_modes():
+            made = FakeTensor(self.fake_mode, _C._unclaimed(self), device, self.constant)
+        if self.symbolic is not None:
+            self.symbolic.attached_to(made)
+        return made.requires_grad_() if self.requires_grad else made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """Another fake alike, in a storage of its own."""
+        with no_modes():
+            elem = _C._unclaimed(self).clone()
+            made: Any = FakeTensor(self.fake_mode, elem, self.device, self.constant)
+            if self.symbolic is not None:
+                self.symbolic.attached_to(made)
+        memo[id(self)] = made
+        return made.requires_grad_() if self.requires_grad else made
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         elem = _C._unclaimed(self)
@@ -142,7 +236,7 @@ class FakeTensor(Tensor):
 def _rebuild(dtype: Any, size: Any, stride: Any, offset: int, device: str, requires_grad: bool) -> Any:
     """From a pickle: a fake of the mode that is on, or of a new one."""
     mode = active_fake_mode() or FakeTensorMode()
-    with _modes_off():
+    with no_modes():
         span = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1 if 0 not in size else 0
         whole = _C.empty(offset + span, dtype=dtype, device="meta")
         elem = _C._with_storage(whole, dtype, size, stride, offset)
@@ -155,10 +249,6 @@ def _with_index(device: Any) -> Any:
     if device.type in ("cpu", "meta") or device.index is not None:
         return device
     return _C.device(device.type, 0)
-
-
-def _modes_off() -> Any:
-    return no_dispatch()
 
 
 # ---- facts of operators ----------------------------------------------------------------------------------------------
@@ -236,9 +326,12 @@ class FakeTensorMode(TorchDispatchMode):
     Args:
         allow_fallback_kernels: an operator without a meta kernel may run on real zeros to find its sizes.
         allow_non_fake_inputs: real tensors may take part inside; they are made fake.
-        shape_env: taken; sizes are numbers.
-        static_shapes: whether `from_tensor` makes sizes that are numbers, as it does.
+        shape_env: the environment of the symbols that sizes may be; None: sizes are numbers.
+        static_shapes: whether `from_tensor` makes sizes that are numbers; by default where there is no `shape_env`.
         export: taken for compatibility.
+
+    Raises:
+        RuntimeError: there is a `shape_env`, and no package with expressions for sizes has been imported.
 
     Example:
         >>> with FakeTensorMode() as mode:
@@ -262,14 +355,26 @@ class FakeTensorMode(TorchDispatchMode):
         super().__init__()
         self.allow_fallback_kernels = allow_fallback_kernels
         self.allow_non_fake_inputs = allow_non_fake_inputs
-        self.shape_env = shape_env
         self.static_shapes = shape_env is None if static_shapes is None else static_shapes
         self.export = export
+        self.shape_env: Any = None
+        self.symbolic: Any = None
+        if shape_env is not None:
+            self.use_symbols(shape_env)
         self.fake_tensor_converter = FakeTensorConverter()
         self.allow_meta = True
         self.in_kernel_invocation = False
         self.enter_stack: list[tuple[bool, Any]] = []
         self._constants: dict[int, list[Any]] = {}  # weak references by the address of the storage
+
+    def use_symbols(self, shape_env: Any) -> None:
+        """From now on sizes may be expressions of the symbols of an environment.
+
+        Args:
+            shape_env: the environment.
+        """
+        self.shape_env = shape_env
+        self.symbolic = operator_hooks.maker("symbolic_fakes")(self)
 
     def __deepcopy__(self, memo: Any) -> FakeTensorMode:
         return self
@@ -285,10 +390,14 @@ class FakeTensorMode(TorchDispatchMode):
             _pop_mode(TorchDispatchModeKey.FAKE)
         self.enter_stack.append((before is not self, before))
         _push_mode(self)
+        if self.symbolic is not None:
+            _C._push_mode(_C._LAYER_TRACE, _WholeOperators(self), int(self._mode_key))
         return self
 
     def __exit__(self, *error: object) -> None:
         changed, before = self.enter_stack.pop()
+        if self.symbolic is not None:
+            _C._pop_mode(_C._LAYER_TRACE, int(self._mode_key))
         if not changed:
             return
         _pop_mode(TorchDispatchModeKey.FAKE)
@@ -308,16 +417,21 @@ class FakeTensorMode(TorchDispatchMode):
 
         Args:
             tensor: real, or a fake of another mode.
-            static_shapes: taken; sizes are numbers.
-            source: taken for compatibility.
-            symbolic_context: taken for compatibility.
+            static_shapes: whether sizes are numbers; None: as the mode says.
+            source: where the tensor comes from: symbols have their names by it.
+            symbolic_context: which sizes are symbols.
             trace: taken for compatibility.
 
         Raises:
             UnsupportedFakeTensorException: there are no fakes of such tensors.
         """
+        static = self.static_shapes if static_shapes is None else static_shapes
         return self.fake_tensor_converter.from_real_tensor(
-            self, tensor, shape_env=self.shape_env, source=source, symbolic_context=symbolic_context
+            self,
+            tensor,
+            shape_env=None if static else self.shape_env,
+            source=source,
+            symbolic_context=symbolic_context,
         )
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -350,15 +464,30 @@ class FakeTensorMode(TorchDispatchMode):
         self._forget_constants(facts.written_arguments(args, kwargs))
         if facts.name in fake_rules.NUMBER_OF_VALUES:
             return self._number(func, fakes)
+        if "::" in facts.name and facts.name in fake_impl.entries:
+            return self._as_registered(func, fake_impl.entries[facts.name], args, kwargs)
         if fake_rules.depends_on_elements(facts.name, args) and not any(t.is_meta for t in fakes):
-            raise DynamicOutputShapeException(func)
+            return self._of_elements(func, facts, args, kwargs)
         return self._on_meta(func, facts, args, kwargs, fakes)
 
+    def _as_registered(self, func: Any, kernel: Any, args: Any, kwargs: Any) -> Any:
+        """What a function of `register_fake` makes of the fakes."""
+        context = fake_impl.FakeImplCtx(self, func)
+        with modes_off(), self, fake_impl.set_ctx_getter(lambda: context):
+            return kernel.function(*args, **kwargs)
+
     def _number(self, func: Any, fakes: list[Any]) -> Any:
-        made = getattr(self.shape_env, "create_number_of_fake", None)
-        if made is not None:
-            return made(func, *fakes)
+        if self.symbolic is not None and len(fakes) == 1:
+            return self.symbolic.number(func, fakes[0])
         raise DataDependentOutputException(func)
+
+    def _of_elements(self, func: Any, facts: _Facts, args: Any, kwargs: Any) -> Any:
+        """Results whose sizes depend on elements: a new symbol stands for each such size."""
+        if self.symbolic is not None:
+            made = self.symbolic.of_elements(facts.name, args, kwargs)
+            if made is not NotImplemented:
+                return made
+        raise DynamicOutputShapeException(func)
 
     def _lifted(self, t: Tensor) -> Any:
         if isinstance(t, FakeTensor):
@@ -368,7 +497,7 @@ class FakeTensorMode(TorchDispatchMode):
         return self.fake_tensor_converter.from_real_tensor(self, t, make_constant=True)
 
     def _of_numbers(self, func: Any, args: Any, kwargs: Any) -> Any:
-        with _modes_off():
+        with no_modes():
             out = func(*args, **kwargs)
         return _mapped(out, self._lifted)
 
@@ -420,7 +549,7 @@ class FakeTensorMode(TorchDispatchMode):
         if device is not None and _C.device(device).type != "cpu":
             return NotImplemented
         values = {id(t.constant): t for t in fakes}
-        with _modes_off():
+        with no_modes():
             out = func(*_mapped(args, _constant), **_mapped(kwargs, _constant))
         made = _tensors_in(out, [])
         if any(t.numel() > CONSTANT_NUMEL_LIMIT or t.layout is not _C.strided for t in made):
@@ -454,6 +583,8 @@ class FakeTensorMode(TorchDispatchMode):
 
     def _on_meta(self, func: Any, facts: _Facts, args: Any, kwargs: Any, fakes: list[Any]) -> Any:
         device = self._device_of_result(func, facts, args, kwargs, fakes)
+        if self.symbolic is not None and self.symbolic.concerns(args, kwargs):
+            return self._symbolic(func, facts, args, kwargs, fakes, device)
         given: dict[int, Any] = {}
 
         def meta(t: Any) -> Any:
@@ -465,7 +596,7 @@ class FakeTensorMode(TorchDispatchMode):
         if facts.device >= 0 and (not fakes or facts.device_of(args, kwargs) is not None):
             meta_args, meta_kwargs = facts.with_device(meta_args, meta_kwargs, "meta")
         try:
-            with _modes_off():
+            with no_modes():
                 out = func(*meta_args, **meta_kwargs)
         except NotImplementedError as error:
             return self._without_meta_kernel(func, facts, args, kwargs, device, error)
@@ -481,6 +612,16 @@ class FakeTensorMode(TorchDispatchMode):
 
         return _mapped(out, claim)
 
+    def _symbolic(
+        self, func: Any, facts: _Facts, args: Any, kwargs: Any, fakes: list[Any], device: Any
+    ) -> Any:
+        if facts.device >= 0 and (not fakes or facts.device_of(args, kwargs) is not None):
+            args, kwargs = facts.with_device(args, kwargs, "meta")
+        try:
+            return self.symbolic.call(func, args, kwargs, device)
+        except NotImplementedError as error:
+            raise UnsupportedOperatorException(func) from error
+
     def _without_meta_kernel(
         self, func: Any, facts: _Facts, args: Any, kwargs: Any, device: Any, error: Exception
     ) -> Any:
@@ -490,7 +631,7 @@ class FakeTensorMode(TorchDispatchMode):
         of_library = "::" in facts.name  # nobody knows what it does
         if of_library or not self.allow_fallback_kernels or facts.written or facts.is_view:
             raise UnsupportedOperatorException(func) from error
-        with _modes_off():
+        with no_modes():
 
             def zeros(t: Any) -> Any:
                 made = _C.empty_strided(t.shape, t.stride(), dtype=t.dtype)
@@ -501,6 +642,45 @@ class FakeTensorMode(TorchDispatchMode):
             except NotImplementedError:
                 raise UnsupportedOperatorException(func) from error
             return _mapped(out, lambda t: self._claimed(t.to("meta"), device))
+
+
+class _WholeOperators:
+    """Above autograd, takes calls on symbolic sizes: below it, operators made of others would read the example's."""
+
+    _mode_key = TorchDispatchModeKey.FAKE
+
+    def __init__(self, mode: FakeTensorMode) -> None:
+        self.mode = mode
+
+    @classmethod
+    def is_infra_mode(cls) -> bool:
+        """True: programs do not see it."""
+        return True
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if not self.mode.symbolic.concerns(args, kwargs):
+            return func(*args, **kwargs)
+        out = self.mode.dispatch(func, (), args, kwargs)
+        require_gradients(out, args, kwargs)
+        return out
+
+
+def require_gradients(out: Any, args: Any, kwargs: Any) -> None:
+    """Marks the results of a call above autograd as those of a recorded one.
+
+    Args:
+        out: the results.
+        args: the arguments of the call.
+        kwargs: those by name.
+    """
+    given = _tensors_in((args, kwargs), [])
+    if not is_grad_enabled() or not any(t.requires_grad for t in given):
+        return
+    held = {id(t) for t in given}
+    for t in _tensors_in(out, []):
+        if id(t) not in held and (t.is_floating_point() or t.is_complex()):
+            t.requires_grad_()
 
 
 def _constant(t: Any) -> Any:
@@ -555,9 +735,9 @@ class FakeTensorConverter:
             fake_mode: the mode it is to belong to.
             t: the tensor.
             make_constant: whether its elements stay known, if it has few.
-            shape_env: taken; sizes are numbers.
-            source: taken for compatibility.
-            symbolic_context: taken for compatibility.
+            shape_env: where sizes are to be symbols, the mode's environment.
+            source: where the tensor comes from.
+            symbolic_context: which sizes are symbols.
             trace: taken for compatibility.
 
         Raises:
@@ -568,14 +748,22 @@ class FakeTensorConverter:
         known = self.tensor_memo.get(t) if not make_constant else None
         if known is not None:
             return known
-        with _modes_off():
+        with no_modes():
             constant = t if make_constant and t.numel() <= CONSTANT_NUMEL_LIMIT else None
         device = t.device
 
         def fake(elem: Tensor) -> Any:
             return FakeTensor(fake_mode, elem, device, constant)
 
-        return self.meta_converter.converted(t, fake, remember=not make_constant)
+        if shape_env is None:
+            return self.meta_converter.converted(t, fake, remember=not make_constant)
+
+        def with_symbols(elem: Tensor) -> Any:
+            made = fake(elem)
+            fake_mode.symbolic.name_sizes(made, source, symbolic_context)
+            return made
+
+        return self.meta_converter.converted(t, with_symbols, remember=not make_constant, views=False)
 
     def from_meta_and_device(
         self, fake_mode: FakeTensorMode, t: Tensor, device: Any, pytype: Any = None, dispatch_keys: Any = None

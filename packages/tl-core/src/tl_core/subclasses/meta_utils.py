@@ -146,13 +146,16 @@ class MetaConverter:
         make = callback if callback is not None else lambda elem: elem()
         return self.converted(t, lambda elem: make(lambda: elem))
 
-    def converted(self, t: Any, make: Callable[[Tensor], Any], remember: bool = True) -> Any:
+    def converted(
+        self, t: Any, make: Callable[[Tensor], Any], remember: bool = True, views: bool = True
+    ) -> Any:
         """What `make` says of the tensor on meta, with the same place in the graph.
 
         Args:
             t: the tensor.
             make: gets the geometry on meta.
             remember: whether the same tensor gives the same result the next time.
+            views: whether a view becomes a view of what its base becomes.
 
         Raises:
             UnsupportedFakeTensorException: the tensor has no such geometry.
@@ -161,15 +164,17 @@ class MetaConverter:
         if known is not None:
             return known
         if is_traceable_wrapper_subclass(t):
-            made = transform_subclass(t, lambda name, part: self.converted(part, make, remember))
-        else:
+            made = transform_subclass(t, lambda name, part: self.converted(part, make, remember, views))
+        elif views:
             made = self._in_graph(t, make, remember)
+        else:
+            made = self._alone(t, make)
         for kind, mark in ((Parameter, "_is_param"), (Buffer, "_is_buffer")):
             if isinstance(t, kind):
                 setattr(made, mark, True)
         grad = safe_grad(t)
         if grad is not None:
-            made.grad = self.converted(grad, make, remember)
+            made.grad = self.converted(grad, make, remember, views)
         if remember:
             self.tensor_memo[t] = made
         return made

@@ -6,6 +6,7 @@ from typing import Any
 
 import tl_core
 import tl_core.parameter
+from tl_core.subclasses import FakeTensor
 
 from ..exported_program import ExportedProgram
 
@@ -45,8 +46,8 @@ def move_to_device_pass(ep: ExportedProgram, location: Any) -> ExportedProgram:
         if "device" in node.kwargs and node.kwargs["device"] is not None:
             node.kwargs = {**node.kwargs, "device": moved(node.kwargs["device"])}
         value = node.meta.get("val")
-        if hasattr(value, "_claimed"):
-            value.__dict__["_claimed"] = moved(value._claimed)  # type: ignore[union-attr]
+        if isinstance(value, FakeTensor):
+            node.meta["val"] = value.on_device(moved(value.device))
     ep.graph_module.recompile()
     ep.validate()
     return ep

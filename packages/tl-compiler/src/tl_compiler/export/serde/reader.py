@@ -19,8 +19,8 @@ from ...symbolic.expression import Expr, Integer, Symbol, sympify
 from ...symbolic.parsing import parse
 from ...symbolic.ranges import ValueRanges, int_oo
 from ...symbolic.shape_env import ShapeEnv
-from ...tracer.fake import fake_from_geometry
 from ...tracer.schemas import schema_of
+from ...tracer.symbolic_fakes import fake_of_sizes, mode_for
 from ..exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
 from ..graph_signature import (
     ConstantArgument,
@@ -112,7 +112,8 @@ class Reader:
 
     def __init__(self, data: Json, tensors: dict[str, Any], constants: dict[str, Any]) -> None:
         self.data, self.tensors, self.constants = data, tensors, constants
-        self.env = ShapeEnv()
+        self.mode = mode_for(())
+        self.env: ShapeEnv = self.mode.shape_env
         self.symbols: dict[str, Symbol] = {}
         self.ranges: dict[Any, ValueRanges] = {}
         self.read_nodes = 0
@@ -222,9 +223,8 @@ class Reader:
         for e in (*sizes, *strides):
             if isinstance(e, Integer) and not 0 <= e.value < 1 << 62:
                 raise FileRefused(f"a tensor of size {e.value}")
-        made = fake_from_geometry(self.env, sizes, strides, dtype, _device(meta["device"]))
-        made.requires_grad = bool(meta["requires_grad"])
-        return made
+        made = fake_of_sizes(self.mode, sizes, strides, dtype, _device(meta["device"]))
+        return made.requires_grad_() if meta["requires_grad"] else made
 
     # ---- the signature
     def _signature(self, data: Json) -> ExportGraphSignature:

@@ -1,0 +1,46 @@
+"""The table of what operators are in terms of others, and how functions enter it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import tl_core
+
+__all__ = ["FUNCTIONS", "decomposes", "in_float32"]
+
+Function = Callable[..., Any]
+FUNCTIONS: dict[str, Function] = {}  # by `name.overload`
+_HALVES = (tl_core.float16, tl_core.bfloat16)
+
+
+def decomposes(*names: str) -> Callable[[Function], Function]:
+    """A decorator that enters a function for operators of `aten`.
+
+    Args:
+        names: `name.overload`, such as `silu.default`.
+    """
+
+    def enter(function: Function) -> Function:
+        for name in names:
+            FUNCTIONS[name] = function
+        return function
+
+    return enter
+
+
+def in_float32(function: Function) -> Function:
+    """A decorator: halves are computed with as float32, as kernels do, and the result is of their type."""
+
+    @functools.wraps(function)
+    def widened(*args: Any, **kwargs: Any) -> Any:
+        halves = [a for a in args if isinstance(a, tl_core.Tensor) and a.dtype in _HALVES]
+        if not halves:
+            return function(*args, **kwargs)
+        given = [
+            a.to(tl_core.float32) if isinstance(a, tl_core.Tensor) and a.dtype in _HALVES else a for a in args
+        ]
+        return function(*given, **kwargs).to(halves[0].dtype)
+
+    return widened

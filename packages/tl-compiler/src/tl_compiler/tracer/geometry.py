@@ -1,0 +1,186 @@
+"""The sizes of a fake as expressions, and what stands for it on meta at the probes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tl_core
+from tl_core.dispatch_modes import no_modes
+from tl_core.symbolic_numbers import SymInt
+
+from ..symbolic.expression import Expr, sympify
+from .probes import LANES, Probes
+
+__all__ = ["Geometry", "meta_at", "probes_of", "sizes_of"]
+
+_META = tl_core.device("meta")
+
+
+def probes_of(shape_env: Any) -> Probes:
+    """The probes of an environment, made when they are first needed."""
+    held = shape_env.__dict__.get("probes")
+    if held is None:
+        held = shape_env.__dict__["probes"] = Probes(shape_env)
+    return held
+
+
+def sizes_of(fake: Any) -> list[Expr]:
+    """The sizes of a fake as expressions."""
+    return [sympify(n) for n in (fake.shape if fake.symbolic is None else fake.symbolic.sizes)]
+
+
+def meta_at(probes: Probes, sizes: list[Expr], strides: list[Expr], dtype: Any, lane: int) -> Any:
+    """A tensor on meta with the sizes that expressions have in a lane."""
+    at = probes.lane(lane)
+    return tl_core.empty_strided(
+        [int(e.evaluate(at)) for e in sizes],
+        [int(e.evaluate(at)) for e in strides],
+        dtype=dtype,
+        device=_META,
+    )
+
+
+def _contiguous_strides(sizes: list[Expr]) -> list[Expr]:
+    strides: list[Expr] = []
+    step: Expr = sympify(1)
+    for e in reversed(sizes):
+        strides.insert(0, step)
+        step = step * e
+    return strides
+
+
+class Geometry:
+    """What a fake says of its sizes, whatever its own tensor on meta has: that is the example's lane.
+
+    Args:
+        env: the environment of the symbols.
+        sizes: ints and symbolic ints.
+        lanes: tensors on meta at the probes.
+
+    Attributes:
+        sizes: the sizes.
+    """
+
+    def __init__(self, env: Any, sizes: tuple[Any, ...], lanes: list[Any]) -> None:
+        self.env, self.sizes, self._lanes = env, sizes, lanes
+        self._version = env.version
+
+    @classmethod
+    def of_expressions(
+        cls, env: Any, sizes: list[Expr], dtype: Any, strides: list[Expr] | None = None
+    ) -> Geometry:
+        """That of expressions.
+
+        Args:
+            env: the environment of their symbols.
+            sizes: the sizes.
+            dtype: the element type.
+            strides: the strides; None: those of a contiguous tensor.
+        """
+        probes, steps = probes_of(env), _contiguous_strides(sizes) if strides is None else strides
+        with no_modes():
+            lanes = [meta_at(probes, sizes, steps, dtype, i) for i in range(1, LANES)]
+        for e in sizes:
+            probes.remember(e)
+        made = [env.create_symintnode(e, hint=env.size_hint(e, allow_none=True)) for e in sizes]
+        return cls(env, tuple(made), lanes)
+
+    def attached_to(self, fake: Any) -> Any:
+        """Gives a fake these sizes.
+
+        Args:
+            fake: the fake; its own tensor has the example's.
+
+        Returns:
+            The fake.
+        """
+        made = Geometry(self.env, self.sizes, list(self._lanes))
+        made._version = self._version
+        fake.say_sizes(made)
+        return fake
+
+    def lane(self, fake: Any, number: int) -> Any:
+        """What stands for the fake at a probe; made again where something was learned of the symbols since.
+
+        Args:
+            fake: the fake.
+            number: which probe, from 1.
+        """
+        if self._version != self.env.version:
+            self._renew(fake)
+        return self._lanes[number - 1]
+
+    def _renew(self, fake: Any) -> None:
+        probes = probes_of(self.env)
+        exprs = [self.env.replace(sympify(n)) for n in self.sizes]
+        example = fake.elem
+        for i in range(1, LANES):
+            wanted = tuple(int(e.evaluate(probes.lane(i))) for e in exprs)
+            if tuple(self._lanes[i - 1].shape) != wanted:
+                self._lanes[i - 1] = alike(example, wanted)
+        self._version = self.env.version
+
+    # ---- what programs ask
+    def says(self, fake: Any, name: str, args: tuple[Any, ...]) -> Any:
+        """What a fake answers; NotImplemented: as its tensor on meta does.
+
+        Args:
+            fake: the fake.
+            name: what is asked for.
+            args: with which arguments.
+        """
+        if name == "shape":
+            return tl_core.Size(self.sizes)
+        if name == "size":
+            return self.sizes[args[0]] if args and args[0] is not None else tl_core.Size(self.sizes)
+        if name in ("numel", "nelement"):
+            return self._numel()
+        if name == "stride":
+            found = self._strides(fake)
+            return found[args[0]] if args and args[0] is not None else found
+        return NotImplemented
+
+    def _numel(self) -> Any:
+        total: Any = 1
+        for n in self.sizes:
+            total = total * n
+        return total
+
+    def _strides(self, fake: Any) -> tuple[Any, ...]:
+        """Products of sizes where they are."""
+        probes, exprs = probes_of(self.env), [sympify(n) for n in self.sizes]
+        lanes = [fake.elem.stride(), *(self.lane(fake, i).stride() for i in range(1, LANES))]
+        known = [sympify(1)]
+        for e in reversed(exprs):
+            known.append(known[-1] * e)
+        found: list[Any] = []
+        for values in zip(*lanes, strict=True):
+            e = probes.fit(values, [*known, *exprs])  # type: ignore[assignment]
+            found.append(values[0] if e is None else self.env.create_symintnode(e, hint=values[0]))
+        return tuple(found)
+
+    def settle(self) -> None:
+        """Sizes that were learned to be numbers are numbers from now on."""
+        self.sizes = tuple(self._settled(n) for n in self.sizes)
+
+    def _settled(self, n: Any) -> Any:
+        e = n.node.expr if isinstance(n, SymInt) else sympify(n)
+        hint = self.env.size_hint(e, allow_none=True)
+        return self.env.create_symintnode(e, hint=hint)
+
+
+def alike(example: Any, sizes: tuple[int, ...]) -> Any:
+    """A tensor on meta of other sizes, whose dimensions lie in memory in the order of the example's.
+
+    Args:
+        example: a tensor on meta.
+        sizes: the sizes.
+    """
+    strides, step = [0] * len(sizes), 1
+    for d in sorted(range(len(sizes)), key=lambda d: (example.stride(d), -d)):
+        if example.stride(d) == 0 and sizes[d] != 0:
+            continue
+        strides[d] = step
+        step *= max(sizes[d], 1)
+    with no_modes():
+        return tl_core.empty_strided(list(sizes), strides, dtype=example.dtype, device=_META)

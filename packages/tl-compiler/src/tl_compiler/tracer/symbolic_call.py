@@ -1,0 +1,269 @@
+"""A call of an operator on fakes some of whose sizes are expressions: it runs on meta at three sizes."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import tl_core
+from tl_core.dispatch_modes import no_modes
+from tl_core.subclasses import FakeTensor
+from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+
+from ..symbolic.errors import GuardOnDataDependentSymNode
+from ..symbolic.expression import Expr, Integer, Symbol, relation, sympify
+from ..symbolic.ranges import ValueRanges, int_oo
+from .geometry import Geometry, alike, probes_of, sizes_of
+from .probes import LANES
+
+__all__ = ["SymbolicCall", "leaves_of"]
+
+Tensor = tl_core.Tensor
+_SYMBOLIC = (SymInt, SymFloat, SymBool)
+_DO_NOT_FIT = (RuntimeError, ValueError, IndexError, KeyError)
+
+
+def leaves_of(args: Any, kwargs: dict[str, Any]) -> list[Any]:
+    """The tensors and symbolic numbers among the arguments of a call."""
+    found: list[Any] = []
+    stack = [args, list(kwargs.values())]
+    while stack:
+        for a in stack.pop():
+            if isinstance(a, (list, tuple)):
+                stack.append(a)
+            elif isinstance(a, (Tensor, *_SYMBOLIC)):
+                found.append(a)
+    return found
+
+
+class SymbolicCall:
+    """One call.
+
+    Args:
+        mode: the mode of the fakes.
+        func: the operator.
+        args, kwargs: fakes of the mode, symbolic numbers, and plain values.
+        device: where the results claim to lie.
+    """
+
+    def __init__(self, mode: Any, func: Any, args: Any, kwargs: dict[str, Any], device: Any) -> None:
+        self.mode, self.func, self.args, self.kwargs, self.device = mode, func, args, kwargs, device
+        self.env, self.leaves = mode.shape_env, leaves_of(args, kwargs)
+        self.probes = probes_of(self.env)
+        self._examples = {id(a): a.elem for a in self.leaves if isinstance(a, FakeTensor)}
+
+    def run(self) -> Any:
+        """Runs the operator in all lanes and puts the results together."""
+        with no_modes():
+            outs = self._in_all_lanes()
+            return self._join(outs, self._known(), ())
+
+    # ---- lanes
+    def _call(self, lane: int, at: dict[Symbol, Any] | None = None) -> Any:
+        given = self._in_lane(self.args, lane, at)
+        return self.func(*given, **{k: self._in_lane(v, lane, at) for k, v in self.kwargs.items()})
+
+    def _in_lane(self, a: Any, lane: int, at: dict[Symbol, Any] | None) -> Any:
+        """An argument as it is in a lane, or where the symbols have other values."""
+        if isinstance(a, FakeTensor):
+            return self._tensor_in_lane(a, lane, at)
+        if isinstance(a, _SYMBOLIC):
+            values = self.probes.lane(lane) if at is None else at
+            return a.node.pytype(a.node.expr.evaluate(values))
+        if isinstance(a, (list, tuple)):
+            made = [self._in_lane(x, lane, at) for x in a]
+            return made if isinstance(a, list) else tuple(made)
+        return a
+
+    def _tensor_in_lane(self, a: Any, lane: int, at: dict[Symbol, Any] | None) -> Any:
+        example = self._examples[id(a)]
+        if a.symbolic is None or (lane == 0 and at is None):
+            return example
+        if at is None:
+            return a.symbolic.lane(a, lane)
+        return alike(example, tuple(int(e.evaluate(at)) for e in sizes_of(a)))
+
+    def _in_all_lanes(self) -> list[Any]:
+        first = self._call(0)
+        for _ in range(16):
+            error = None
+            outs = [first]
+            for i in range(1, LANES):
+                try:
+                    outs.append(self._call(i))
+                except NotImplementedError:
+                    raise
+                except _DO_NOT_FIT as e:
+                    error = e
+                    break
+            if error is None and _same_structure(outs):
+                return outs
+            self._narrow(error)
+        raise RuntimeError(f"{self.func}(): no sizes but those of the example fit its arguments")
+
+    def _known(self) -> list[Expr]:
+        order: list[Expr] = []
+        for a in self.leaves:
+            if isinstance(a, FakeTensor) and a.symbolic is not None:
+                order += [self.env.replace(e) for e in sizes_of(a)]
+            elif isinstance(a, SymInt):
+                order.append(a.node.expr)
+        return [e for e in dict.fromkeys(order) if not isinstance(e, Integer)]
+
+    # ---- what must hold where other sizes raise
+    def _narrow(self, error: Exception | None) -> None:
+        """Finds an equality of sizes without which the operator raises at other sizes, and makes it a guard."""
+        candidates = self._candidates()
+        for guard in candidates:
+            if self._helps(guard):
+                self.env.evaluate_expr(guard)
+                return
+        if candidates:
+            self.env.evaluate_expr(candidates[-1])
+            return
+        if error is not None:
+            raise error
+        raise GuardOnDataDependentSymNode(None, f"{self.func}(): the number of its results depends on data")
+
+    def _candidates(self) -> list[Expr]:
+        """Equalities of two sizes that are equal in the example, and of sizes and their numbers."""
+        hints: dict[Expr, int] = {}
+        fixed: set[int] = set()
+        for e in self._sizes_given():
+            hint = self.env.size_hint(e, allow_none=True)
+            if isinstance(e, Integer):
+                fixed.add(e.value)
+            elif hint is not None:
+                hints[e] = int(hint)
+        made = [relation("==", a, b) for a, b in itertools.combinations(hints, 2) if hints[a] == hints[b]]
+        made += [relation("==", a, sympify(h)) for a, h in hints.items() if h in fixed]
+        return made + [relation("==", a, sympify(h)) for a, h in hints.items() if h not in fixed]
+
+    def _sizes_given(self) -> list[Expr]:
+        found: list[Expr] = []
+        for a in self.leaves:
+            if isinstance(a, FakeTensor):
+                found += [self.env.replace(e) for e in sizes_of(a)]
+            elif isinstance(a, SymInt) and a.node.hint is not None:
+                found.append(a.node.expr)
+        return found
+
+    def _helps(self, guard: Expr) -> bool:
+        """Whether the operator runs at other sizes if a guard holds."""
+        trial = _Trial(self.env, guard)
+        if not trial.learned:
+            return False
+        for i in range(1, LANES):
+            try:
+                self._call(i, trial.values(self.probes.lane(i)))
+            except _DO_NOT_FIT:
+                return False
+        return True
+
+    # ---- results
+    def _join(self, outs: list[Any], known: list[Expr], path: tuple[int, ...]) -> Any:
+        first = outs[0]
+        if isinstance(first, Tensor):
+            return self._tensor(outs, known, path)
+        if isinstance(first, (list, tuple)):
+            made = [self._join([o[i] for o in outs], known, (*path, i)) for i in range(len(first))]
+            return made if isinstance(first, list) else _tuple_like(first, made)
+        return first
+
+    def _tensor(self, outs: list[Any], known: list[Expr], path: tuple[int, ...]) -> Any:
+        sizes = self._sizes(outs, known, path)
+        made = self._written(outs[0])
+        if made is None:
+            made = FakeTensor(self.mode, outs[0], self.device)
+        elif made.stride() != outs[0].stride() or sizes is not None:
+            made.take_geometry(outs[0])
+        if sizes is None:
+            made.say_sizes(None)
+            return made
+        return Geometry(self.env, sizes, list(outs[1:])).attached_to(made)
+
+    def _written(self, out: Any) -> Any:
+        """The fake that an operator has returned, because it wrote to it; None: the result is new."""
+        for a in self.leaves:
+            if isinstance(a, FakeTensor) and self._examples[id(a)] is out:
+                return a
+        return None
+
+    def _sizes(self, outs: list[Any], known: list[Expr], path: tuple[int, ...]) -> tuple[Any, ...] | None:
+        shapes = [tuple(o.shape) for o in outs]
+        if all(s == shapes[0] for s in shapes):
+            return None
+        found: list[Any] = []
+        for d, values in enumerate(zip(*shapes, strict=True)):
+            e = self.probes.fit(values, known, self._again(path, d))
+            if e is None:
+                e = self._fresh(values)
+            found.append(self.env.create_symintnode(e, hint=self.env.size_hint(e, allow_none=True)))
+        return tuple(found)
+
+    def _again(self, path: tuple[int, ...], d: int) -> Callable[[dict[Symbol, Any]], int | None]:
+        def run(at: dict[Symbol, Any]) -> int | None:
+            try:
+                out = self._call(1, at)
+                for i in path:
+                    out = out[i]
+                return int(out.shape[d])
+            except _DO_NOT_FIT:
+                return None
+
+        return run
+
+    def _fresh(self, values: tuple[int, ...]) -> Expr:
+        """A symbol for a size that nothing fits: the graph reads it from the result."""
+        symbol = self.env._fresh("s", True, True)
+        self.env.add_var_to_val(symbol, values[0])
+        self.env.var_to_range[symbol] = ValueRanges(0, int_oo)
+        self.env.var_to_sources[symbol] = []
+        self.probes.fix(symbol, values)
+        self.probes.found[values] = symbol
+        return symbol
+
+
+def _same_structure(outs: list[Any]) -> bool:
+    def shape(o: Any) -> Any:
+        if isinstance(o, Tensor):
+            return (o.ndim, o.dtype)
+        return [shape(x) for x in o] if isinstance(o, (list, tuple)) else type(o)
+
+    return all(shape(o) == shape(outs[0]) for o in outs[1:])
+
+
+def _tuple_like(out: Any, made: list[Any]) -> Any:
+    kind = type(out)
+    if kind is tuple:
+        return tuple(made)
+    return kind(*made) if hasattr(kind, "_fields") else kind(made)
+
+
+class _Trial:
+    """What would be learned from a guard."""
+
+    def __init__(self, env: Any, guard: Expr) -> None:
+        trial = copy.copy(env)
+        trial.__dict__ = {
+            **env.__dict__,
+            "replacements": dict(env.replacements),
+            "var_to_range": dict(env.var_to_range),
+            "_facts": set(env._facts),
+            "divisible": set(env.divisible),
+            "reasons": dict(env.reasons),
+            "_replaced": {},
+        }
+        trial._use(guard)
+        self.learned = {s: e for s, e in trial.replacements.items() if env.replacements.get(s) != e}
+        self._env = trial
+
+    def values(self, lane: dict[Symbol, Any]) -> dict[Symbol, Any]:
+        """The values of a lane with what was learned."""
+        made = dict(lane)
+        self._env._replaced = {}
+        for symbol in self._env.replacements:
+            made[symbol] = self._env.replace(symbol).evaluate(made)
+        return made

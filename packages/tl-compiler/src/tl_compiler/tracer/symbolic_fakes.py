@@ -1,0 +1,213 @@
+"""What a mode of fakes has to know where sizes may be expressions: `tl_core.subclasses` asks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tl_core
+from tl_core.dispatch_modes import no_modes
+from tl_core.subclasses import FakeTensor, FakeTensorMode
+from tl_core.subclasses.fake_tensor import DataDependentOutputException, maybe_get_fake_mode
+from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+
+from ..symbolic.expression import Expr, Integer, sympify
+from ..symbolic.shape_env import ShapeEnv
+from .geometry import Geometry, probes_of
+from .indexing import indexed
+from .symbolic_call import SymbolicCall, leaves_of
+
+__all__ = [
+    "SymbolicFakes",
+    "fake_of_sizes",
+    "mode_for",
+    "mode_of_values",
+    "unbacked_number",
+]
+
+Tensor = tl_core.Tensor
+
+
+def mode_for(values: Any) -> Any:
+    """The mode of the fakes among the inputs of a trace, else a new one; sizes may be expressions in either.
+
+    Args:
+        values: the inputs, in lists, tuples and dictionaries.
+    """
+    mode = maybe_get_fake_mode(values)
+    if mode is None:
+        return FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True, export=True)
+    if mode.symbolic is None:
+        mode.use_symbols(ShapeEnv())
+    return mode
+
+
+def mode_of_values(values: Any, shape_env: Any) -> Any:
+    """The mode of the fakes that are noted of a program's nodes, else a new one with its environment.
+
+    Args:
+        values: what is noted of nodes.
+        shape_env: the environment of the program's symbols; None: there are none.
+    """
+    mode = maybe_get_fake_mode([v for v in values if isinstance(v, Tensor)])
+    if mode is not None:
+        return mode
+    return FakeTensorMode(shape_env=shape_env or ShapeEnv(), allow_non_fake_inputs=True, export=True)
+
+
+def fake_of_sizes(mode: Any, sizes: list[Expr], strides: list[Expr], dtype: Any, device: Any) -> FakeTensor:
+    """A fake of given sizes and strides.
+
+    Args:
+        mode: the mode it is to belong to.
+        sizes, strides: expressions.
+        dtype: the element type.
+        device: where it claims to lie.
+    """
+    env = mode.shape_env
+    with no_modes():
+        hints = [[_hint(env, e) for e in exprs] for exprs in (sizes, strides)]
+        made = FakeTensor(mode, tl_core.empty_strided(*hints, dtype=dtype, device="meta"), device)
+    if all(isinstance(e, Integer) for e in (*sizes, *strides)):
+        return made
+    return Geometry.of_expressions(env, sizes, dtype, strides).attached_to(made)
+
+
+def _hint(env: Any, e: Expr) -> int:
+    return int(e.evaluate(probes_of(env).lane(0)))
+
+
+def unbacked_number(env: Any, dtype: Any) -> Any:
+    """A number that only the data of a tensor of a dtype decide."""
+    if dtype == tl_core.bool:
+        return env.create_unbacked_symbool()
+    if dtype.is_floating_point:
+        return env.create_unbacked_symfloat()
+    return env.create_unbacked_symint()
+
+
+class SymbolicFakes:
+    """The part of a mode of fakes that knows expressions.
+
+    Args:
+        mode: the mode, which has a `shape_env`.
+    """
+
+    # What makes the number of an element: where a mode records, it replaces this. Operators can't return such numbers.
+    recorded_item: Callable[[Any], Any] | None = None
+
+    def __init__(self, mode: Any) -> None:
+        self.mode, self.env = mode, mode.shape_env
+        probes_of(self.env)  # from now on a number that only data decide has an example there
+
+    # ---- sizes
+    def name_sizes(self, fake: Any, source: Any, context: Any) -> None:
+        """Makes the sizes of a fake symbols.
+
+        Args:
+            fake: the fake of a real tensor.
+            source: where that comes from.
+            context: which sizes are symbols; None: as the environment says.
+        """
+        named = source if source is not None else f"__meta_utils_unknown_tensor{id(fake)}"
+        sizes, strides, _ = self.env.create_symbolic_sizes_strides_storage_offset(
+            fake, named, symbolic_context=context
+        )
+        self.give_sizes(fake, [sympify(n) for n in sizes], [sympify(n) for n in strides])
+
+    def give_sizes(self, fake: Any, sizes: list[Expr], strides: list[Expr] | None = None) -> Any:
+        """Makes the sizes of a fake these expressions, whose values in the example it has.
+
+        Args:
+            fake: the fake.
+            sizes: the expressions.
+            strides: those of the strides; None: products of sizes where they are.
+
+        Returns:
+            The fake.
+        """
+        if all(isinstance(e, Integer) for e in sizes):
+            return fake
+        if strides is None:
+            strides = self.env._strides_of(list(fake.shape), list(fake.stride()), sizes)
+        return Geometry.of_expressions(self.env, sizes, fake.dtype, strides).attached_to(fake)
+
+    # ---- calls
+    def concerns(self, args: Any, kwargs: dict[str, Any]) -> bool:
+        """Whether an argument has a size, or is a number, that is an expression."""
+        return any(
+            a.symbolic is not None
+            if isinstance(a, FakeTensor)
+            else isinstance(a, (SymInt, SymFloat, SymBool))
+            for a in leaves_of(args, kwargs)
+        )
+
+    def call(self, func: Any, args: Any, kwargs: dict[str, Any], device: Any) -> Any:
+        """The results of an operator, some of whose arguments have expressions for sizes."""
+        return SymbolicCall(self.mode, func, args, kwargs, device).run()
+
+    def indexed(self, fake: Any, index: Any) -> Any:
+        """The part of a fake that an index names, in which symbolic numbers may stand."""
+        return indexed(fake, index)
+
+    # ---- what only the data decide
+    def item(self, fake: Any) -> Any:
+        """The number of the one element of a fake: a symbol."""
+        if fake.elem.numel() != 1:
+            raise RuntimeError(f"a Tensor with {fake.numel()} elements cannot be converted to Scalar")
+        if type(self).recorded_item is not None:
+            return type(self).recorded_item(fake)  # type: ignore[misc]
+        return unbacked_number(self.env, fake.dtype)
+
+    def number(self, func: Any, fake: Any) -> Any:
+        """A number that an operator asks for, which would take that of the example for it: refused."""
+        if func._native_name != "_local_scalar_dense":
+            raise DataDependentOutputException(func)
+        raise self.env._data_dependent(self.env.create_unbacked_symint().node.expr)
+
+    def of_elements(self, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Results of an operator whose sizes depend on elements; NotImplemented: no rule says how many there are."""
+        rule = _RULES.get(name)
+        return NotImplemented if rule is None else rule(self, *args, **kwargs)
+
+    def _made(self, like: Any, sizes: list[Any], dtype: Any) -> FakeTensor:
+        """A contiguous fake of these sizes."""
+        exprs = [sympify(n) for n in sizes]
+        geometry = Geometry.of_expressions(self.env, exprs, dtype)
+        with no_modes():
+            elem = tl_core.empty([_hint(self.env, e) for e in exprs], dtype=dtype, device="meta")
+        return geometry.attached_to(FakeTensor(self.mode, elem, like.device))
+
+    def _nonzero(self, x: Any) -> Any:
+        return self._made(x, [self.env.new_dynamic_size(), x.ndim], tl_core.int64)
+
+    def _masked_select(self, x: Any, mask: Any) -> Any:
+        return self._made(x, [self.env.new_dynamic_size()], x.dtype)
+
+    def _repeat_interleave(self, repeats: Any, *, output_size: Any = None) -> Any:
+        return self._made(
+            repeats, [self.env.new_dynamic_size() if output_size is None else output_size], tl_core.int64
+        )
+
+    def _bincount(self, x: Any, weights: Any = None, minlength: int = 0) -> Any:
+        dtype = tl_core.int64 if weights is None else weights.dtype
+        return self._made(x, [self.env.new_dynamic_size(minlength)], dtype)
+
+    def _unique(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        size = self.env.new_dynamic_size()
+        whole = self._made(x, list(x.shape), tl_core.int64) if x.symbolic is not None else None
+        if whole is None:
+            with no_modes():
+                elem = tl_core.empty(x.shape, dtype=tl_core.int64, device="meta")
+            whole = FakeTensor(self.mode, elem, x.device)
+        return self._made(x, [size], x.dtype), whole, self._made(x, [size], tl_core.int64)
+
+
+_RULES: dict[str, Any] = {
+    "nonzero": SymbolicFakes._nonzero,
+    "argwhere": SymbolicFakes._nonzero,
+    "masked_select": SymbolicFakes._masked_select,
+    "_unique2": SymbolicFakes._unique,
+    "repeat_interleave.Tensor": SymbolicFakes._repeat_interleave,
+    "bincount": SymbolicFakes._bincount,
+}
