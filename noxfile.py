@@ -274,23 +274,23 @@ def tsan(session: nox.Session) -> None:
 
 @nox.session
 def programs(session: nox.Session) -> None:
-    """Random programs under random nests of transforms, with AddressSanitizer and UBSan; `-- 100000` says how many."""
+    """Random programs with transforms, modes, subclasses and fakes, under AddressSanitizer and UBSan.
+
+    `-- 100000` says how many.
+    """
     install(session, ["tl-autograd"], {"tl-core": "test", "tl-autograd": "test"}, sanitize="address")
     environment, reports = sanitizers(session, "address", ADDRESS)
     count = session.posargs[0] if session.posargs else "20000"
     failed = []
-    with session.chdir(packages()["tl-autograd"].folder):
-        command = [
-            *SANITIZED,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:faulthandler",
-            "tests/test_transform_programs.py",
-        ]
-        if not succeeds(session, command, env={**environment, "TL_PROGRAMS": count, "TL_SANITIZED": "1"}):
-            failed.append("programs")
+    environment = {**environment, "TL_PROGRAMS": count, "TL_SANITIZED": "1"}
+    for dist, file in (
+        ("tl-autograd", "test_transform_programs.py"),
+        ("tl-core", "test_dispatch_trouble.py"),
+    ):
+        with session.chdir(packages()[dist].folder):
+            command = [*SANITIZED, "-m", "pytest", "-q", "-p", "no:faulthandler", f"tests/{file}"]
+            if not succeeds(session, command, env=environment):
+                failed.append(file)
     judge(session, reports, failed)
 
 
@@ -314,6 +314,18 @@ def fuzz_checkpoint(session: nox.Session) -> None:
         command = [*SANITIZED, "-W", "ignore", str(scripts / name), *session.posargs]
         if not succeeds(session, command, env=environment):
             failed.append(name)
+    judge(session, reports, failed)
+
+
+@nox.session(name="fuzz-programs")
+def fuzz_programs(session: nox.Session) -> None:
+    """Loads 50,000 damaged and forged .pt2 files under AddressSanitizer and UBSan. `-- --count 200000 --seed 2`."""
+    dists = {"tl-compiler": "test", "tl-checkpoint": "numpy"}
+    install(session, list(dists), dists, sanitize="address")
+    environment, reports = sanitizers(session, "address", ADDRESS)
+    script = packages()["tl-compiler"].folder / "tests" / "fuzz_programs.py"
+    command = [*SANITIZED, "-W", "ignore", str(script), *session.posargs]
+    failed = [] if succeeds(session, command, env=environment) else [script.name]
     judge(session, reports, failed)
 
 

@@ -20,6 +20,7 @@ from tools.bench import (
     distributions,
     elementwise,
     factorizations,
+    graphs,
     indexing,
     loading,
     peak,
@@ -41,7 +42,7 @@ WIDE = {"avx2": "AVX2", "avx512f": "AVX-512", "amx_tile": "AMX"}  # flags of Lin
 
 FAMILIES = (
     *(cases, elementwise, reductions, indexing, products, sparse, factorizations, training),
-    *(distributions, loading, checkpoints, sharded, spectra, transforms),
+    *(distributions, loading, checkpoints, sharded, spectra, transforms, graphs),
 )
 
 

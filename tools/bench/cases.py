@@ -458,6 +458,12 @@ PROGRAMS = [
         time=0.20,
         memory=0.20,
     ),
+    Program(
+        "import of fx",
+        "import torch\nimport importlib\nimportlib.import_module(torch.__name__ + '.fx')",
+        time=0.20,
+        memory=0.20,
+    ),
 ]
 
 BUILD_CPU = 240.0  # seconds, user and system, all packages from nothing

@@ -1,0 +1,183 @@
+"""Loads many damaged and forged programs: `python fuzz_programs.py --count 50000 --seed 1`.
+
+The files are `.pt2`. What is counted, what is a fault and how a file is repeated is as in tl-checkpoint's `fuzz.py`,
+which does the work. Code that a graph module generates may be compiled and run: it is made of names that were checked.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(1, str(Path(__file__).resolve().parents[2] / "tl-checkpoint" / "tests"))
+
+import fuzz
+import models
+
+import tl_core as tl
+import tl_nn
+from tl_compiler import export
+from tl_compiler.higher_order import cond
+
+CODE = "<eval_with_key>"
+WORDS = [
+    "", "x", "self", "__class__", "__import__('os').system('true')", "os.system", "a.b", "x; import os", "lambda: 0",
+    "torch.ops.aten.relu.default", "torch.ops.aten.add_.Tensor", "torch.ops.os.system.default", "_operator.add",
+    "builtins.eval", "math.trunc", "s0", "s0 + 1", "2**s0", "s0" + "*s0" * 400, "(" * 2000, "Max(1, s0)", "int_oo",
+    "\0", "ü", "../../etc/passwd", "p_weight", "A" * 100_000,
+]  # fmt: skip
+NUMBERS = [
+    0,
+    1,
+    -1,
+    2,
+    7,
+    8,
+    63,
+    2**31,
+    2**62,
+    2**63 - 1,
+    2**63,
+    2**64,
+    -(2**63),
+    1.5,
+    float("inf"),
+    float("nan"),
+]
+
+
+class Loops(tl_nn.Module):
+    """Symbolic sizes, containers, control flow, buffers that are written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", tl.zeros(()))
+
+    def forward(self, x: tl.Tensor, more: dict[str, Any]) -> Any:
+        """Returns a dictionary."""
+        self.count.add_(1)
+        y = cond(x.sum() > 0, tl.relu, tl.neg, (x,))
+        return {"y": y.reshape(-1, x.shape[0]), "z": [more["a"][: x.shape[0]] + self.count, x.sum(0)]}
+
+
+def _bytes(program: Any) -> bytes:
+    file = io.BytesIO()
+    export.save(program, file)
+    return file.getvalue()
+
+
+def described(program: Any) -> Any:
+    """A program in a form that can be compared, bit by bit."""
+    held = {**program.state_dict, **program.constants}
+    return str(program.graph), str(program.graph_signature), fuzz.meaning(held)
+
+
+def load(data: bytes) -> Any:
+    """The program of a file."""
+    return export.load(io.BytesIO(data))
+
+
+# ---- forgery
+def _holders(tree: Any) -> list[tuple[Any, Any]]:
+    """Each place of a tree: what holds it, and its key or index."""
+    found, stack = [], [tree]
+    while stack:
+        at = stack.pop()
+        keys = list(at) if isinstance(at, dict) else range(len(at)) if isinstance(at, list) else ()
+        for key in keys:
+            found.append((at, key))
+            stack.append(at[key])
+    return found
+
+
+def _changed(value: Any, holders: list[tuple[Any, Any]], rng: random.Random) -> Any:
+    other = rng.choice(holders)
+    strange = [
+        rng.choice(WORDS),
+        rng.choice(NUMBERS),
+        None,
+        True,
+        [],
+        {},
+        [value],
+        {"as_int": rng.choice(NUMBERS)},
+    ]
+    return rng.choice([*strange, other[0][other[1]], rng.choice(WORDS), rng.choice(NUMBERS)])
+
+
+def forged_json(text: bytes, rng: random.Random) -> bytes:
+    """A record of JSON in which some values are others, absent, or twice there."""
+    tree = json.loads(text)
+    for _ in range(rng.choice([1, 1, 1, 2, 5])):
+        holders = _holders(tree)
+        holder, key = rng.choice(holders)
+        kind = rng.random()
+        if kind < 0.75:
+            holder[key] = json.loads(json.dumps(_changed(holder[key], holders, rng)))
+        elif kind < 0.9:
+            del holder[key]
+        elif isinstance(holder, list):
+            holder.insert(key, holder[key])
+        else:
+            holder[rng.choice(WORDS)] = holder[key]
+    return json.dumps(tree).encode()
+
+
+def forged_program(data: bytes, rng: random.Random) -> bytes:
+    """A consistent archive with a forged record of JSON, or with records that are renamed, exchanged or gone."""
+    with zipfile.ZipFile(io.BytesIO(data)) as source:
+        records = [(i.filename, source.read(i)) for i in source.infolist()]
+    at = rng.randrange(len(records))
+    kind = rng.random()
+    if kind < 0.85:
+        at = rng.choice([i for i, (name, _) in enumerate(records) if name.endswith(".json")])
+        records[at] = (records[at][0], forged_json(records[at][1], rng))
+    elif kind < 0.9:
+        del records[at]
+    elif kind < 0.95:
+        records[at] = (rng.choice(["archive/", "other/", ""]) + rng.choice(WORDS)[:200], records[at][1])
+    else:
+        records[at] = (records[at][0], rng.choice(records)[1])
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", rng.choice([zipfile.ZIP_STORED] * 9 + [zipfile.ZIP_DEFLATED])) as target:
+        for name, content in records:
+            target.writestr(name or "x", content)
+    return file.getvalue()
+
+
+def harmless(event: str, arguments: tuple[Any, ...]) -> bool:
+    """Whether what happens is the code of a graph, or this library loading a module of its own."""
+    if event == "compile":
+        return str(arguments[1]).startswith(CODE)
+    if event == "exec":
+        return getattr(arguments[0], "co_filename", "").startswith(CODE)
+    return event == "import" and str(arguments[0]).startswith("tl_")
+
+
+def seeds() -> list[fuzz.Seed]:
+    """The good files: a static program, and one with symbolic sizes and writes."""
+    batch = export.Dim("batch", min=2, max=64)
+    x, a = tl.ones(4, 3), tl.ones(64, 3)
+    made = {
+        "linear.pt2": export.export(tl_nn.Sequential(tl_nn.Linear(3, 5), tl_nn.ReLU()), (x,)),
+        "dynamic.pt2": export.export(
+            Loops(), (x, {"a": a}), dynamic_shapes={"x": {0: batch}, "more": {"a": None}}
+        ),
+        "decomposed.pt2": export.export(models.LeNet(), (tl.ones(1, 1, 28, 28),)).run_decompositions(),
+    }
+    found = []
+    for name, program in made.items():
+        data = _bytes(program)
+        meaning = described(load(data))
+        found.append(fuzz.Seed(name, data, load, forged_program, meaning, True, 0.4, described, harmless))
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(fuzz.main(seeds, 50_000))

@@ -1,0 +1,29 @@
+"""The short form of the fuzz program: no damaged program loads as another, and nothing crashes, hangs or runs."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("numpy")
+sys.path.insert(0, str(Path(__file__).parent))
+
+import fuzz_programs
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_damaged_and_forged_programs():
+    counts, faults = fuzz_programs.fuzz.run(400, seed=3, make_seeds=fuzz_programs.seeds)
+    assert faults == []
+    assert sum(counts.values()) == 400
+    assert any("forgery refused" in what for what in counts)
+
+
+def test_forgeries_are_consistent_files():
+    seed = fuzz_programs.seeds()[0]
+    forged = [seed.forge(seed.data, random.Random(i)) for i in range(20)]
+    assert len({*forged}) > 15
+    assert all(data[:2] == b"PK" for data in forged)

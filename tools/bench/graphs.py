@@ -1,0 +1,134 @@
+"""Programs as graphs, and operators that Python handles: tracing, exporting, modes, custom operators, fakes."""
+
+from __future__ import annotations
+
+from tools.bench.cases import Case, Group
+from tools.bench.training import GPT, RESNET, START
+
+GRAPHS = Group("programs as graphs")
+HANDLED = Group("operators that Python handles")
+
+# The statements name modules of either library, which `torch` alone does not bring.
+MODULES = """\
+import importlib
+
+def module(name):
+    return importlib.import_module(torch.__name__ + "." + name)
+
+"""
+
+IMAGES = (
+    MODULES
+    + RESNET
+    + """\
+fx, export = module("fx"), module("export").export
+model = resnet18().eval()
+x = torch.randn(1, 3, 64, 64)
+"""
+)
+
+# The loss and the gradients of all parameters, as a function of them.
+TRAINED = (
+    MODULES
+    + GPT
+    + """\
+make_fx = module("fx.experimental.proxy_tensor").make_fx
+functional_call, grad = module("func").functional_call, module("func").grad
+model = GPT(layers=2, width=64, heads=4)
+parameters = {name: p.detach() for name, p in model.named_parameters()}
+x, y = torch.randint(0, 96, (2, 32)), torch.randint(0, 96, (2, 32))
+
+def loss(parameters, x, y):
+    return F.cross_entropy(functional_call(model, parameters, (x,)).view(-1, 96), y.view(-1))
+
+step = grad(loss)
+"""
+)
+
+ADDITIONS = (
+    MODULES
+    + START
+    + """\
+TorchDispatchMode = module("utils._python_dispatch").TorchDispatchMode
+FakeTensorMode = module("_subclasses.fake_tensor").FakeTensorMode
+make_fx = module("fx.experimental.proxy_tensor").make_fx
+
+class Passing(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+passing, fakes = Passing(), FakeTensorMode()
+a = torch.ones(16)
+fake = fakes.from_tensor(a)
+
+def ten(a):
+    for _ in range(10):
+        a + 1
+
+def hundred(a):
+    for _ in range(100):
+        a = a + 1
+    return a
+"""
+)
+
+# An operator in Python that does nothing, so that what is measured is the way to it.
+CUSTOM = (
+    MODULES
+    + START
+    + """\
+library = module("library").Library("bench", "DEF")
+library.define("shifted(Tensor x, float by) -> Tensor")
+x = torch.ones(16)
+library.impl("shifted", lambda x, by: x, "CPU")
+operator = torch.ops.bench.shifted.default
+"""
+)
+
+LARGE = (
+    MODULES
+    + START
+    + """\
+FakeTensorMode = module("_subclasses.fake_tensor").FakeTensorMode
+
+class Layer(nn.Module):
+    def __init__(self, width, inside):
+        super().__init__()
+        self.q, self.k, self.v, self.o = (nn.Linear(width, width, bias=False) for _ in range(4))
+        self.gate, self.up = nn.Linear(width, inside, bias=False), nn.Linear(width, inside, bias=False)
+        self.down = nn.Linear(inside, width, bias=False)
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, x):
+        y = self.norm1(x)
+        q, k, v = (f(y).unflatten(-1, (32, 128)).transpose(1, 2) for f in (self.q, self.k, self.v))
+        x = x + self.o(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
+        y = self.norm2(x)
+        return x + self.down(F.silu(self.gate(y)) * self.up(y))
+
+def built():
+    with FakeTensorMode():
+        layers = [Layer(4096, 11008) for _ in range(32)]
+        x = nn.Embedding(32000, 4096)(torch.zeros(1, 512, dtype=torch.long))
+        for layer in layers:
+            x = layer(x)
+        return nn.Linear(4096, 32000, bias=False)(x)
+"""
+)
+
+CASES = [
+    Case(GRAPHS, "ResNet-18: symbolic_trace", IMAGES, "fx.symbolic_trace(model)", bound=0.6),
+    Case(GRAPHS, "ResNet-18: export", IMAGES, "export(model, (x,))", bound=0.15),
+    Case(
+        GRAPHS,
+        "make_fx of a training step of a small GPT",
+        TRAINED,
+        "make_fx(step)(parameters, x, y)",
+        bound=0.2,
+    ),
+    Case(GRAPHS, "make_fx of a hundred additions", ADDITIONS, "make_fx(hundred)(a)", bound=0.2),
+    Case(HANDLED, "ten additions under a mode", ADDITIONS, "with passing:\n    ten(a)", bound=0.3),
+    Case(HANDLED, "ten additions of fakes", ADDITIONS, "with fakes:\n    ten(fake)", bound=0.3),
+    Case(HANDLED, "an operator written in Python, a call", CUSTOM, "operator(x, 1.0)", bound=0.15),
+    Case(HANDLED, "a model of 6.7e9 parameters, forward, of fakes", LARGE, "built()", rounds=3),
+]
