@@ -317,16 +317,26 @@ def fuzz_checkpoint(session: nox.Session) -> None:
     judge(session, reports, failed)
 
 
-@nox.session(name="fuzz-programs")
-def fuzz_programs(session: nox.Session) -> None:
-    """Loads 50,000 damaged and forged .pt2 files under AddressSanitizer and UBSan. `-- --count 200000 --seed 2`."""
+def _fuzz_compiler(session: nox.Session, script: str) -> None:
     dists = {"tl-compiler": "test", "tl-checkpoint": "numpy"}
     install(session, list(dists), dists, sanitize="address")
     environment, reports = sanitizers(session, "address", ADDRESS)
-    script = packages()["tl-compiler"].folder / "tests" / "fuzz_programs.py"
-    command = [*SANITIZED, "-W", "ignore", str(script), *session.posargs]
-    failed = [] if succeeds(session, command, env=environment) else [script.name]
+    path = packages()["tl-compiler"].folder / "tests" / script
+    command = [*SANITIZED, "-W", "ignore", str(path), *session.posargs]
+    failed = [] if succeeds(session, command, env=environment) else [script]
     judge(session, reports, failed)
+
+
+@nox.session(name="fuzz-programs")
+def fuzz_programs(session: nox.Session) -> None:
+    """Loads 50,000 damaged and forged .pt2 files under AddressSanitizer and UBSan. `-- --count 200000 --seed 2`."""
+    _fuzz_compiler(session, "fuzz_programs.py")
+
+
+@nox.session(name="fuzz-packages")
+def fuzz_packages(session: nox.Session) -> None:
+    """Opens 25,000 damaged and forged packages under AddressSanitizer and UBSan. `-- --count 100000` opens more."""
+    _fuzz_compiler(session, "fuzz_packages.py")
 
 
 @nox.session(name="kill-checkpoint")

@@ -154,11 +154,14 @@ def forged_archive(data: bytes, rng: random.Random) -> bytes:
     except Exception:
         return flip(data, rng)
     records.pop(MANIFEST, None)
-    if "data.pkl" not in records:
+    pickles = [name for name in records if name.endswith(".pkl")]
+    if not pickles:
         return flip(data, rng)
-    name = rng.choice(["data.pkl", "data.pkl", "data.pkl", rng.choice(list(records))])
+    name = rng.choice(
+        [rng.choice(pickles), rng.choice(pickles), rng.choice(pickles), rng.choice(list(records))]
+    )
     kind = rng.choice(["change", "change", "change", "drop", "exchange", "rename"])
-    if kind == "change" and name == "data.pkl":
+    if kind == "change" and name in pickles:
         records[name] = forged_pickle(records[name], rng)
     elif kind == "change":
         records[name] = rng.choice(DAMAGE)(records[name] or b"x", rng)

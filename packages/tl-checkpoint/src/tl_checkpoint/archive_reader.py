@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
-from .archive_writer import MANIFEST
 from .source import Source
-from .zip_reader import Record, ZipReader, broken
+from .zip_reader import Record, ZipReader
 
 __all__ = ["ArchiveReader", "Record", "is_archive"]
 
@@ -31,24 +28,10 @@ class ArchiveReader(ZipReader):
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self.folder = self._folder()
-        self._check_manifest()
+        self.check_manifest()
 
     def _folder(self) -> str:
         found = [name for name in self.records if name.endswith("/data.pkl") and name.count("/") == 1]
         if len(found) != 1:
             raise RuntimeError("the archive holds no data.pkl in its folder: it isn't one that save() makes")
         return found[0].removesuffix("data.pkl")
-
-    def _check_manifest(self) -> None:
-        if MANIFEST not in self:
-            return  # another program wrote the file
-        try:
-            listed = json.loads(self.read(MANIFEST))
-            said = {str(name): (int(size), int(crc)) for name, (size, crc) in listed.items()}
-        except (ValueError, TypeError, AttributeError, RecursionError):
-            raise broken("its manifest is damaged") from None
-        there = {name.removeprefix(self.folder): (r.size, r.crc) for name, r in self.records.items()}
-        del there[MANIFEST]
-        if said != there:
-            differing = sorted(name for name in {*said, *there} if said.get(name) != there.get(name))
-            raise broken(f"records aren't those of its manifest: {', '.join(differing[:5])}")

@@ -6,6 +6,7 @@ the one that was written. Memory is taken for what the file really holds, never 
 
 from __future__ import annotations
 
+import json
 import struct
 import zlib
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 from tl_core.files import crc32
 
+from .archive_writer import MANIFEST
 from .source import Source
 
 __all__ = ["Record", "ZipReader", "broken"]
@@ -121,6 +123,21 @@ class ZipReader:
         crc = self._source.read_checked(record.offset, target)
         if verify:
             compare(record, crc)
+
+    def check_manifest(self) -> None:
+        """Raises RuntimeError unless the records are those of the archive's manifest, if it has one."""
+        if MANIFEST not in self:
+            return  # another program wrote the file
+        try:
+            listed = json.loads(self.read(MANIFEST))
+            said = {str(name): (int(size), int(crc)) for name, (size, crc) in listed.items()}
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            raise broken("its manifest is damaged") from None
+        there = {name.removeprefix(self.folder): (r.size, r.crc) for name, r in self.records.items()}
+        del there[MANIFEST]
+        if said != there:
+            differing = sorted(name for name in {*said, *there} if said.get(name) != there.get(name))
+            raise broken(f"records aren't those of its manifest: {', '.join(differing[:5])}")
 
     def _end(self) -> tuple[int, int, int]:
         tail_at = max(self._source.size - 22 - 0xFFFF, 0)

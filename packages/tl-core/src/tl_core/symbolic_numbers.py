@@ -261,6 +261,11 @@ class SymBool(_Symbolic):
         return _wrapped(self.node.sym_int().sym_float())
 
 
+# The functions of `math` that take symbolic numbers, as `_sym_sqrt` does.
+FUNCTIONS_OF_ONE = (
+    *("sqrt", "exp", "log", "log2", "log10"),
+    *("cos", "cosh", "sin", "sinh", "tan", "tanh", "acos", "asin", "atan"),
+)
 _ARITHMETIC = {
     "add": "add",
     "sub": "sub",
@@ -293,22 +298,7 @@ for _kind in (SymInt, SymFloat):
     _kind.__sym_min__ = _binary("sym_min")  # type: ignore[union-attr]
 SymInt.__sym_float__ = _unary("sym_float")  # type: ignore[attr-defined]
 SymBool.__sym_not__ = _unary("sym_not")  # type: ignore[attr-defined]
-for _name in [
-    "sqrt",
-    "cos",
-    "cosh",
-    "sin",
-    "sinh",
-    "tan",
-    "tanh",
-    "asin",
-    "acos",
-    "atan",
-    "exp",
-    "log",
-    "log2",
-    "log10",
-]:
+for _name in FUNCTIONS_OF_ONE:
     for _kind in (SymInt, SymFloat):
         setattr(_kind, f"__sym_{_name}__", _unary(f"sym_{_name}"))
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from tl_core.ops import OpOverload
 
 from ..fx.node import Node
+from ..symbolic.python_operators import PYTHON_OPERATORS, ROUNDING
 from .graph_signature import ConstantArgument, InputKind, OutputKind
 
 __all__ = ["SpecViolationError", "TrainingIRVerifier", "Verifier", "load_verifier"]
@@ -32,41 +33,7 @@ class Verifier:
         Returns:
             The functions.
         """
-        import builtins
-        import math
-        import operator
-
-        names = [
-            "getitem",
-            "add",
-            "sub",
-            "mul",
-            "mod",
-            "truediv",
-            "floordiv",
-            "eq",
-            "ne",
-            "lt",
-            "le",
-            "gt",
-            "ge",
-            "neg",
-            "pow",
-            "and_",
-            "or_",
-            "not_",
-            "xor",
-            "lshift",
-            "rshift",
-        ]
-        return (
-            *(getattr(operator, n) for n in names),
-            math.ceil,
-            math.floor,
-            math.trunc,
-            builtins.round,
-            abs,
-        )
+        return (*PYTHON_OPERATORS.values(), *ROUNDING.values())
 
     def allowed_op_types(self) -> tuple[type, ...]:
         """The classes of operators that a graph may call.

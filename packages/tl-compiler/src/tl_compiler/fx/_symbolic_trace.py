@@ -18,6 +18,7 @@ import tl_core
 import tl_nn
 from tl_core import pytree
 from tl_core.checks import recordable_assert
+from tl_core.overrides import made_of_others
 from tl_nn import functional
 
 from ._lazy_graph_module import _LazyGraphModule, _make_graph_module
@@ -213,11 +214,8 @@ class Tracer(TracerBase):
             for k, v in m.__dict__.items()
             if not k.startswith("_") and callable(v)
         )
-        layers = (getattr(functional, name) for name in functional.__all__)
-        pythonic = (function for function in layers if isinstance(function, FunctionType))
-        # The functions of layers that are written in Python don't ask __torch_function__: they are recorded here.
-        self._autowrapped = {id(function): function for function in (*public, *pythonic, *autowrap_functions)}
-        self._autowrap_modules = (*autowrap_modules, functional)
+        self._autowrapped = {id(function): function for function in (*public, *autowrap_functions)}
+        self._autowrap_modules = autowrap_modules
         self.param_shapes_constant = param_shapes_constant
         self.root: Any = None
         self.submodule_paths: dict[Any, str] | None = None
@@ -524,12 +522,10 @@ class Tracer(TracerBase):
         self._annotations = getattr(inspect.unwrap(forward), "__annotations__", {})
         self.module_stack = {}
         function, args = self.create_args_for_root(forward, isinstance(root, tl_nn.Module), concrete_args)
-        if (
-            id(forward) in self._autowrapped
-            and function is forward
-            and functional.has_torch_function(tuple(args))
-        ):
-            function = _recorder(forward, False)  # a layer's function is a call of itself
+        if function is forward and not functional.has_torch_function(tuple(args)):
+            function = (
+                made_of_others(forward) or function
+            )  # who replaces that question wants a function's parts
         _tracing += 1
         try:
             with self._patched(inspect.unwrap(forward).__globals__):

@@ -9,6 +9,12 @@ from typing import Any
 __all__ = ["DiGraph"]
 
 
+def _neighbours(edges: dict[Any, dict[Any, None]], n: Any) -> Iterator[Any]:
+    if n not in edges:
+        raise ValueError(f"The node {n} is not in the digraph.")
+    return iter(edges[n])
+
+
 class DiGraph:
     """Nodes with attributes, and edges between them."""
 
@@ -51,9 +57,7 @@ class DiGraph:
         Raises:
             ValueError: there is no such node.
         """
-        if n not in self._succ:
-            raise ValueError(f"The node {n} is not in the digraph.")
-        return iter(self._succ[n])
+        return _neighbours(self._succ, n)
 
     def predecessors(self, n: Any) -> Iterator[Any]:
         """The nodes from which edges lead to a node.
@@ -67,9 +71,7 @@ class DiGraph:
         Raises:
             ValueError: there is no such node.
         """
-        if n not in self._pred:
-            raise ValueError(f"The node {n} is not in the digraph.")
-        return iter(self._pred[n])
+        return _neighbours(self._pred, n)
 
     @property
     def edges(self) -> Iterator[tuple[Any, Any]]:

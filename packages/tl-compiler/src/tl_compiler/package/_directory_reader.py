@@ -20,7 +20,7 @@ class ArchiveReader:
         source: the bytes of the file.
 
     Raises:
-        RuntimeError: the file is no archive, is cut off or contradicts itself.
+        RuntimeError: the file is no archive, is cut off, contradicts itself or isn't what its manifest lists.
     """
 
     def __init__(self, source: Source) -> None:
@@ -29,6 +29,7 @@ class ArchiveReader:
         if len(folders) != 1:
             raise RuntimeError("the archive isn't a package: its records aren't in one folder")
         self._zip.folder = f"{folders.pop()}/"
+        self._zip.check_manifest()
 
     def names(self) -> list[str]:
         """The names of the records.

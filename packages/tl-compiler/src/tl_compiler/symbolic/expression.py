@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any
 
+from tl_core.symbolic_numbers import FUNCTIONS_OF_ONE
+
 __all__ = [
     "Boolean",
     "Call",
@@ -417,25 +419,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "Piecewise": lambda a, c, b: a if c else b,
 }
 _FLOATS = frozenset({"FloatPow", "IntTrueDiv", "FloatTrueDiv", "ToFloat", "TruncToFloat", "RoundDecimal"})
-for _name in [
-    "sqrt",
-    "cos",
-    "cosh",
-    "sin",
-    "sinh",
-    "tan",
-    "tanh",
-    "asin",
-    "acos",
-    "atan",
-    "exp",
-    "log",
-    "log2",
-    "log10",
-    "asinh",
-    "acosh",
-    "atanh",
-]:
+# Files of other writers name the three inverse functions, for which there is no method.
+for _name in (*FUNCTIONS_OF_ONE, "asinh", "acosh", "atanh"):
     FUNCTIONS[f"OpaqueUnaryFn_{_name}"] = getattr(math, _name)
 
 

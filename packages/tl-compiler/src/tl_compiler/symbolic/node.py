@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import builtins
-import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
-from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+from tl_core.symbolic_numbers import FUNCTIONS_OF_ONE, SymBool, SymFloat, SymInt
 
 from .expression import (
     Boolean,
@@ -24,6 +23,7 @@ from .expression import (
     relation,
     sympify,
 )
+from .python_operators import ARITHMETIC, ROUNDING
 
 __all__ = ["METHOD_TO_OPERATOR", "SymNode", "magic_methods", "method_to_operator", "to_node", "wrap_node"]
 
@@ -430,23 +430,7 @@ def _function(name: str) -> Callable[[SymNode], SymNode]:
     return method
 
 
-_FUNCTIONS = [
-    "sqrt",
-    "cos",
-    "cosh",
-    "sin",
-    "sinh",
-    "tan",
-    "tanh",
-    "asin",
-    "acos",
-    "atan",
-    "exp",
-    "log",
-    "log2",
-    "log10",
-]
-for _name in _FUNCTIONS:
+for _name in FUNCTIONS_OF_ONE:
     setattr(SymNode, f"sym_{_name}", _function(_name))
 
 
@@ -454,39 +438,17 @@ def _tables() -> tuple[dict[str, Any], set[str]]:
     from tl_core import symbolic
 
     named = {
-        **{
-            n: getattr(operator, n)
-            for n in [
-                "add",
-                "sub",
-                "mul",
-                "mod",
-                "floordiv",
-                "truediv",
-                "eq",
-                "ne",
-                "lt",
-                "le",
-                "gt",
-                "ge",
-                "neg",
-            ]
-        },
-        **{n: getattr(operator, n) for n in ("lshift", "rshift")},
+        **ARITHMETIC,
         **{f"bitwise_{n}": getattr(operator, f"{n}_" if n != "xor" else n) for n in ("and", "or", "xor")},
         "and": operator.and_,
         "or": operator.or_,
-        "abs": abs,
         "pow": operator.pow,
         "pow_by_natural": operator.pow,
         "float_pow": operator.pow,
         "int_truediv": operator.truediv,
         "float_truediv": operator.truediv,
         "int_floordiv": operator.floordiv,
-        "trunc": math.trunc,
-        "floor": math.floor,
-        "ceil": math.ceil,
-        "round": round,
+        **ROUNDING,
         **{
             n: getattr(symbolic, n)
             for n in ("sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not")

@@ -1,7 +1,5 @@
 """Activation functions, applied to each element or along one dimension."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

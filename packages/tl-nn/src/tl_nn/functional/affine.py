@@ -1,7 +1,5 @@
 """Affine maps."""
 
-from __future__ import annotations
-
 from tl_core import Tensor, matmul, nn_functions
 from tl_core.autocast_inputs import in_own_type
 from tl_core.overrides import overridable

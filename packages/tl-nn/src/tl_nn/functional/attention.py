@@ -1,7 +1,5 @@
 """Attention."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from typing import Any

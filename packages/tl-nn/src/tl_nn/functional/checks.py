@@ -1,7 +1,5 @@
 """Checks that the functional forms share."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tl_core import Tensor

@@ -1,7 +1,5 @@
 """Losses of predicted classes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tl_core import Tensor, log_softmax, nn_functions, where

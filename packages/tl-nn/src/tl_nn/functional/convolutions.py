@@ -1,7 +1,5 @@
 """Convolutions and sliding blocks."""
 
-from __future__ import annotations
-
 import tl_core
 from tl_core import Tensor, nn_functions
 from tl_core.overrides import overridable

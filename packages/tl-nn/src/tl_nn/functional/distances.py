@@ -1,7 +1,5 @@
 """Distances and similarities of vectors."""
 
-from __future__ import annotations
-
 import tl_core
 from tl_core import Tensor, pdist
 from tl_core.overrides import overridable

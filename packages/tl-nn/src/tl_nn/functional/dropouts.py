@@ -1,7 +1,5 @@
 """Dropout: random zeros that keep the expected value."""
 
-from __future__ import annotations
-
 import warnings
 
 import tl_core

@@ -1,7 +1,5 @@
 """Losses of each element by itself."""
 
-from __future__ import annotations
-
 import warnings
 from math import log, pi
 

@@ -1,7 +1,5 @@
 """The p-norm along dimensions, with a gradient of 0 where it is 0."""
 
-from __future__ import annotations
-
 from math import inf
 
 from tl_core import Tensor, where

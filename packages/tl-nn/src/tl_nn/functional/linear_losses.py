@@ -1,7 +1,5 @@
 """The cross entropy of a linear layer's scores."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tl_core import Tensor

@@ -1,7 +1,5 @@
 """Losses that ask for a margin between scores or distances."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import tl_core

@@ -1,7 +1,5 @@
 """Normalization over samples, batches and neighbours."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 

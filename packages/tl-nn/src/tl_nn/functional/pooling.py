@@ -1,7 +1,5 @@
 """Maxima, means and norms of windows of a grid."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

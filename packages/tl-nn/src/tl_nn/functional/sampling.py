@@ -1,7 +1,5 @@
 """Samples that gradients pass through."""
 
-from __future__ import annotations
-
 import warnings
 
 import tl_core

@@ -1,7 +1,5 @@
 """Losses of sequences."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import tl_core

@@ -1,7 +1,5 @@
 """Lookups by class or index."""
 
-from __future__ import annotations
-
 import warnings
 
 import tl_core

@@ -1,7 +1,5 @@
 """Padding, interpolating, sampling and rearranging grids."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
-import math
-import operator
 import re
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +10,7 @@ import tl_core
 from tl_core import symbolic
 from tl_core.ops import OpOverload
 
+from ...symbolic.python_operators import PYTHON_OPERATORS, ROUNDING
 from .portable import aliases
 
 __all__ = [
@@ -69,33 +67,13 @@ class FileRefused(RuntimeError):
     """A file holds no program, or one that isn't taken."""
 
 
-_OPERATORS = [
-    "add",
-    "sub",
-    "mul",
-    "mod",
-    "truediv",
-    "floordiv",
-    "eq",
-    "ne",
-    "lt",
-    "le",
-    "gt",
-    "ge",
-    "neg",
-    "pos",
-    "pow",
-    "and_",
-    "or_",
-    "not_",
-    "xor",
-    "lshift",
-    "rshift",
-    "getitem",
-]
-_FUNCTIONS: dict[str, Callable[..., Any]] = {f"_operator.{n}": getattr(operator, n) for n in _OPERATORS}
-_FUNCTIONS |= {f"math.{n}": getattr(math, n) for n in ("trunc", "floor", "ceil")}
-_FUNCTIONS |= {"builtins.round": builtins.round, "builtins.abs": abs, "round": builtins.round, "abs": abs}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {f"_operator.{n}": f for n, f in PYTHON_OPERATORS.items()}
+for _name, _function in ROUNDING.items():
+    # Files call functions of `builtins` by either name.
+    of_math = _function.__module__ == "math"
+    _FUNCTIONS |= (
+        {f"math.{_name}": _function} if of_math else {f"builtins.{_name}": _function, _name: _function}
+    )
 _FUNCTIONS |= {
     f"torch.{n}": getattr(symbolic, n)
     for n in ("sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sum", "_sym_sqrt")

@@ -16,6 +16,7 @@ from ..graph_module import GraphModule
 from ..node import Node, map_arg
 from ..tensor_type import Dyn, TensorType, is_consistent, is_more_precise
 from .refinement_types import Equality
+from .rules import Rule, registered
 from .unification import Var
 
 __all__ = [
@@ -30,7 +31,6 @@ __all__ = [
     "register_refinement_rule",
 ]
 
-Rule = Callable[..., Any]
 _INFERENCE_RULES: dict[Any, Rule] = {}
 _REFINEMENT_RULES: dict[Any, Rule] = {}
 _RULES: dict[Any, Rule] = {}
@@ -123,16 +123,6 @@ def get_greatest_upper_bound(type1: Any, type2: Any) -> Any:
     return type1
 
 
-def _registered(table: dict[Any, Rule], target: Any) -> Callable[[Rule], Rule]:
-    def register(rule: Rule) -> Rule:
-        if target in table:
-            raise RuntimeError(f"a rule is already registered for target {target}")
-        table[target] = rule
-        return rule
-
-    return register
-
-
 def register_inference_rule(call_target: Any) -> Callable[[Rule], Rule]:
     """Makes a decorator that registers how a node's type follows from those of its arguments.
 
@@ -142,7 +132,7 @@ def register_inference_rule(call_target: Any) -> Callable[[Rule], Rule]:
     Returns:
         The decorator.
     """
-    return _registered(_INFERENCE_RULES, call_target)
+    return registered(_INFERENCE_RULES, call_target)
 
 
 def register_refinement_rule(call_target: Any) -> Callable[[Rule], Rule]:
@@ -154,7 +144,7 @@ def register_refinement_rule(call_target: Any) -> Callable[[Rule], Rule]:
     Returns:
         The decorator.
     """
-    return _registered(_REFINEMENT_RULES, call_target)
+    return registered(_REFINEMENT_RULES, call_target)
 
 
 def register_algebraic_expressions_inference_rule(call_target: Any) -> Callable[[Rule], Rule]:
@@ -166,7 +156,7 @@ def register_algebraic_expressions_inference_rule(call_target: Any) -> Callable[
     Returns:
         The decorator.
     """
-    return _registered(_RULES, call_target)
+    return registered(_RULES, call_target)
 
 
 def _product(values: Any) -> Any:

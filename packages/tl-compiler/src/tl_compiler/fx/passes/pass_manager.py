@@ -8,6 +8,8 @@ from functools import wraps
 from inspect import unwrap
 from typing import Any
 
+from .schedule import Pass, Schedule, this_before_that_pass_constraint
+
 __all__ = [
     "PassManager",
     "inplace_wrapper",
@@ -18,7 +20,6 @@ __all__ = [
 ]
 
 logger = logging.getLogger(__name__)
-Pass = Callable[..., Any]
 
 
 def inplace_wrapper(fn: Pass) -> Pass:
@@ -99,33 +100,6 @@ def loop_pass(
     return run
 
 
-def _validate_pass_schedule_constraint(constraint: Callable[[Pass, Pass], bool], passes: list[Pass]) -> None:
-    for i, one in enumerate(passes):
-        for later in passes[i + 1 :]:
-            if not constraint(one, later):
-                raise RuntimeError(
-                    f"pass schedule constraint violated. Expected {one} before {later} but found {one} at index {i} "
-                    f"and {later} at index {passes.index(later)} in pass list."
-                )
-
-
-def this_before_that_pass_constraint(this: Pass, that: Pass) -> Callable[[Pass, Pass], bool]:
-    """A constraint: one pass comes before another one.
-
-    Args:
-        this: the first.
-        that: the other one.
-
-    Returns:
-        A function of two passes, the earlier one first: whether they may stand so.
-    """
-
-    def allowed(a: Pass, b: Pass) -> bool:
-        return not (a == that and b == this)
-
-    return allowed
-
-
 def these_before_those_pass_constraint(these: Pass, those: Pass) -> Callable[[Pass, Pass], bool]:
     """A constraint on passes, however they are wrapped: all forms of one come before all of another.
 
@@ -143,7 +117,7 @@ def these_before_those_pass_constraint(these: Pass, those: Pass) -> Callable[[Pa
     return allowed
 
 
-class PassManager:
+class PassManager(Schedule):
     """Runs functions of a module one after the other, each with the result of the one before.
 
     Args:
@@ -154,13 +128,6 @@ class PassManager:
         >>> PassManager([lambda x: x + 1, lambda x: x * 2])(3)
         8
     """
-
-    def __init__(
-        self, passes: list[Pass] | None = None, constraints: list[Callable[[Pass, Pass], bool]] | None = None
-    ) -> None:
-        self.passes = passes or []
-        self.constraints = constraints or []
-        self._validated = False
 
     @classmethod
     def build_from_passlist(cls, passes: list[Pass]) -> PassManager:
@@ -173,24 +140,6 @@ class PassManager:
             The manager.
         """
         return cls(passes)
-
-    def add_pass(self, _pass: Pass) -> None:
-        """Adds a pass at the end.
-
-        Args:
-            _pass: the pass.
-        """
-        self.passes.append(_pass)
-        self._validated = False
-
-    def add_constraint(self, constraint: Callable[[Pass, Pass], bool]) -> None:
-        """Adds a constraint.
-
-        Args:
-            constraint: a function of two passes.
-        """
-        self.constraints.append(constraint)
-        self._validated = False
 
     def remove_pass(self, _passes: list[str]) -> None:
         """Removes passes.
@@ -217,14 +166,10 @@ class PassManager:
         Raises:
             RuntimeError: they do.
         """
-        if self._validated:
-            return
-        for constraint in self.constraints:
-            _validate_pass_schedule_constraint(constraint, self.passes)
-        self._validated = True
+        self._validate()
 
     def __call__(self, source: Any) -> Any:
-        self.validate()
+        self._validate()
         output = source
         for one in self.passes:
             output = one(output)

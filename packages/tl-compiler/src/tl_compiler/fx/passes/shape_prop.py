@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import tl_core
 
-from ..interpreter import Interpreter
 from ..node import Node, map_aggregate
+from .fake_run import FakeRun
 
 __all__ = ["ShapeProp", "TensorMetadata"]
 
@@ -53,7 +53,7 @@ def _metadata(value: Any) -> TensorMetadata:
     )
 
 
-class ShapeProp(Interpreter):
+class ShapeProp(FakeRun):
     """Notes shape, dtype, strides and type of each value in its node's `meta`, as `tensor_meta` and `type`.
 
     Args:
@@ -67,10 +67,6 @@ class ShapeProp(Interpreter):
         >>> [tuple(node.meta["tensor_meta"].shape) for node in made.graph.nodes]
         [(2, 3), (3,), (3,)]
     """
-
-    def __init__(self, gm: Any, fake_mode: Any | None = None) -> None:
-        super().__init__(gm)
-        self.fake_mode = fake_mode
 
     def run_node(self, n: Node) -> Any:
         """Runs a node and notes what its value looks like.
@@ -106,40 +102,4 @@ class ShapeProp(Interpreter):
         Returns:
             Its result.
         """
-        if self.fake_mode is None:
-            return super().run(*args)
-        given = [self.fake_mode.from_tensor(a) if isinstance(a, tl_core.Tensor) else a for a in args]
-        with self.fake_mode:
-            return super().run(*given)
-
-    def fetch_attr(self, target: str) -> Any:
-        """An attribute of the module; in a fake mode, a fake of it.
-
-        Args:
-            target: its dotted path.
-
-        Returns:
-            The value.
-        """
-        value = super().fetch_attr(target)
-        if self.fake_mode is not None and isinstance(value, tl_core.Tensor):
-            return self.fake_mode.from_tensor(value)
-        return value
-
-    def call_module(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Calls a submodule; in a fake mode, with fakes of its parameters.
-
-        Args:
-            target: its dotted path.
-            args, kwargs: the arguments.
-
-        Returns:
-            Its result.
-        """
-        if self.fake_mode is None:
-            return super().call_module(target, args, kwargs)
-        from tl_nn.func import functional_call
-
-        module = super().fetch_attr(str(target))
-        state = {k: self.fake_mode.from_tensor(v) for k, v in module.state_dict(keep_vars=True).items()}
-        return functional_call(module, state, args, kwargs)
+        return self._run_faked(tuple(map(self._fake, args)))

@@ -25,6 +25,7 @@ __all__ = [
     "get_acc_ops_name",
     "get_node_target",
     "is_node_output_tensor",
+    "leads_back",
     "legalize_graph",
     "stable_topological_sort",
 ]
@@ -192,6 +193,27 @@ class FxNetAccFusionsFinder:
                 for member in group.nodes:
                     result[member] = group.nodes
         return result
+
+
+def leads_back(inside: set[Node]) -> bool:
+    """Whether a way leads out of a set of nodes and back into it: then it can't be one node.
+
+    Args:
+        inside: the nodes.
+
+    Returns:
+        True if there is such a way.
+    """
+    pending = [user for node in inside for user in node.users if user not in inside]
+    seen: set[Node] = set()
+    while pending:
+        node = pending.pop()
+        if node in inside:
+            return True
+        if node not in seen:
+            seen.add(node)
+            pending.extend(node.users)
+    return False
 
 
 def legalize_graph(gm: GraphModule) -> GraphModule:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from ...tensor_type import TensorType
@@ -38,8 +39,8 @@ __all__ = [
 ]
 
 
-class Constraint:
-    """A constraint; two are equal if they are of one class and made of the same."""
+class _Parts:
+    """What is made of parts; two are equal if they are of one class and made of the same."""
 
     def _parts(self) -> tuple[Any, ...]:
         return tuple(vars(self).values())
@@ -54,64 +55,54 @@ class Constraint:
         return f"{type(self).__name__}({', '.join(map(str, self._parts()))})"
 
 
-class _Variable:
-    """A variable by its number; subclasses say of what."""
-
-    _letter = "V"
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __repr__(self) -> str:
-        return f"{self._letter}({self.number})"
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.number == other.number
-
-    def __hash__(self) -> int:
-        return hash((self._letter, self.number))
+# Comparison and text are those of `_Parts`.
+_record = dataclass(eq=False, repr=False)
 
 
-class TVar(_Variable):
+class Constraint(_Parts):
+    """A constraint; two are equal if they are of one class and made of the same."""
+
+
+@_record
+class TVar(_Parts):
     """A variable for a type.
 
     Args:
         tvar: its number.
     """
 
-    _letter = "TV"
+    tvar: int
 
-    def __init__(self, tvar: int) -> None:
-        super().__init__(tvar)
-        self.tvar = tvar
+    def __repr__(self) -> str:
+        return f"TV({self.tvar})"
 
 
-class DVar(_Variable):
+@_record
+class DVar(_Parts):
     """A variable for a size.
 
     Args:
         c: its number.
     """
 
-    _letter = "DV"
+    c: int
 
-    def __init__(self, c: int) -> None:
-        super().__init__(c)
-        self.c = c
+    def __repr__(self) -> str:
+        return f"DV({self.c})"
 
 
-class BVar(_Variable):
+@_record
+class BVar(_Parts):
     """A variable for a truth.
 
     Args:
         c: its number.
     """
 
-    _letter = "BV"
+    c: int
 
-    def __init__(self, c: int) -> None:
-        super().__init__(c)
-        self.c = c
+    def __repr__(self) -> str:
+        return f"BV({self.c})"
 
 
 class Conj(Constraint):
@@ -122,7 +113,7 @@ class Conj(Constraint):
     """
 
     def __init__(self, conjuncts: Iterable[Any]) -> None:
-        self.conjucts = list(conjuncts)
+        self.conjucts = list(conjuncts)  # as the reference spells it
 
 
 class Disj(Constraint):
@@ -155,6 +146,7 @@ class F(Constraint):
     """What never holds."""
 
 
+@_record
 class BinaryConstraint(Constraint):
     """Two sides with a sign between them.
 
@@ -163,10 +155,9 @@ class BinaryConstraint(Constraint):
         op: the sign.
     """
 
-    def __init__(self, lhs: Any, rhs: Any, op: str) -> None:
-        self.lhs = lhs
-        self.rhs = rhs
-        self.op = op
+    lhs: Any
+    rhs: Any
+    op: str
 
     def __repr__(self) -> str:
         return f"({self.lhs} {self.op} {self.rhs})"
@@ -176,11 +167,9 @@ class BinConstraintT(BinaryConstraint):
     """Two types with a sign between them; a number on the right says a rank."""
 
     def __init__(self, lhs: Any, rhs: Any, op: str) -> None:
-        sides = (TVar, TensorType, int)
-        if not (isinstance(lhs, sides) or repr(lhs) == "Dyn"):
-            raise AssertionError(f"BinConstraintT: {lhs} is no type")
-        if not (isinstance(rhs, sides) or repr(rhs) == "Dyn"):
-            raise AssertionError(f"BinConstraintT: {rhs} is no type")
+        for side in (lhs, rhs):
+            if not (isinstance(side, (TVar, TensorType, int)) or repr(side) == "Dyn"):
+                raise AssertionError(f"BinConstraintT: {side} is no type")
         super().__init__(lhs, rhs, op)
 
 
@@ -188,6 +177,7 @@ class BinConstraintD(BinaryConstraint):
     """Two sizes, or expressions of sizes, with a sign between them."""
 
 
+@_record
 class TGreatestUpperBound(Constraint):
     """A type is what two others say together.
 
@@ -196,12 +186,12 @@ class TGreatestUpperBound(Constraint):
         rhs1, rhs2: the others.
     """
 
-    def __init__(self, res: TVar, rhs1: Any, rhs2: Any) -> None:
-        self.res = res
-        self.rhs1 = rhs1
-        self.rhs2 = rhs2
+    res: TVar
+    rhs1: Any
+    rhs2: Any
 
 
+@_record
 class DGreatestUpperBound(Constraint):
     """A size is what two others say together.
 
@@ -210,12 +200,12 @@ class DGreatestUpperBound(Constraint):
         rhs1, rhs2: the others.
     """
 
-    def __init__(self, res: Any, rhs1: Any, rhs2: Any) -> None:
-        self.res = res
-        self.rhs1 = rhs1
-        self.rhs2 = rhs2
+    res: Any
+    rhs1: Any
+    rhs2: Any
 
 
+@_record
 class CanReshape(Constraint):
     """A tensor can be reshaped.
 
@@ -224,11 +214,11 @@ class CanReshape(Constraint):
         target: the type that it is to have.
     """
 
-    def __init__(self, src: Any, target: TensorType) -> None:
-        self.src = src
-        self.target = target
+    src: Any
+    target: TensorType
 
 
+@_record
 class IndexSelect(Constraint):
     """A type is another one with one size replaced.
 
@@ -240,14 +230,14 @@ class IndexSelect(Constraint):
         output: the type.
     """
 
-    def __init__(self, tensor_size: int, input_var: TVar, dim_replace: Any, index: int, output: TVar) -> None:
-        self.tensor_size = tensor_size
-        self.input_var = input_var
-        self.dim_replace = dim_replace
-        self.index = index
-        self.output = output
+    tensor_size: int
+    input_var: TVar
+    dim_replace: Any
+    index: int
+    output: TVar
 
 
+@_record
 class Transpose(Constraint):
     """A type is another one with two sizes exchanged.
 
@@ -258,14 +248,14 @@ class Transpose(Constraint):
         output: the type.
     """
 
-    def __init__(self, tensor_size: int, input_var: TVar, index1: int, index2: int, output: TVar) -> None:
-        self.tensor_size = tensor_size
-        self.input_var = input_var
-        self.index1 = index1
-        self.index2 = index2
-        self.output = output
+    tensor_size: int
+    input_var: TVar
+    index1: int
+    index2: int
+    output: TVar
 
 
+@_record
 class GetItem(Constraint):
     """A size is one of a type's.
 
@@ -276,13 +266,13 @@ class GetItem(Constraint):
         input_var: the type.
     """
 
-    def __init__(self, tensor_size: int, index: int, res: DVar, input_var: TVar) -> None:
-        self.tensor_size = tensor_size
-        self.index = index
-        self.res = res
-        self.input_var = input_var
+    tensor_size: int
+    index: int
+    res: DVar
+    input_var: TVar
 
 
+@_record
 class GetItemTensor(Constraint):
     """A type is that of a tensor that is indexed by slices and None.
 
@@ -293,13 +283,13 @@ class GetItemTensor(Constraint):
         input_var: the type of the tensor.
     """
 
-    def __init__(self, tensor_size: int, index_tuple: tuple[Any, ...], res: TVar, input_var: TVar) -> None:
-        self.tensor_size = tensor_size
-        self.index_tuple = index_tuple
-        self.res = res
-        self.input_var = input_var
+    tensor_size: int
+    index_tuple: tuple[Any, ...]
+    res: TVar
+    input_var: TVar
 
 
+@_record
 class CalcConv(Constraint):
     """A type is that of a convolution's result.
 
@@ -311,27 +301,17 @@ class CalcConv(Constraint):
         matching_constraint_vars: the sizes of its input.
     """
 
-    def __init__(
-        self,
-        conv_result: TVar,
-        input_var: TVar,
-        c_out: int,
-        kernel: Any,
-        padding: Any,
-        stride: Any,
-        dilation: Any,
-        matching_constraint_vars: list[DVar],
-    ) -> None:
-        self.conv_result = conv_result
-        self.input_var = input_var
-        self.c_out = c_out
-        self.kernel = kernel
-        self.padding = padding
-        self.stride = stride
-        self.dilation = dilation
-        self.matching_constraint = matching_constraint_vars
+    conv_result: TVar
+    input_var: TVar
+    c_out: int
+    kernel: Any
+    padding: Any
+    stride: Any
+    dilation: Any
+    matching_constraint_vars: list[DVar]
 
 
+@_record
 class CalcMaxPool(Constraint):
     """A type is that of a pool's result.
 
@@ -342,25 +322,16 @@ class CalcMaxPool(Constraint):
         matching_constraint_vars: the sizes of its input.
     """
 
-    def __init__(
-        self,
-        maxpool_result: TVar,
-        input_var: TVar,
-        kernel: Any,
-        padding: Any,
-        stride: Any,
-        dilation: Any,
-        matching_constraint_vars: list[DVar],
-    ) -> None:
-        self.maxpool_result = maxpool_result
-        self.input_var = input_var
-        self.kernel = kernel
-        self.padding = padding
-        self.stride = stride
-        self.dilation = dilation
-        self.matching_constraint = matching_constraint_vars
+    maxpool_result: TVar
+    input_var: TVar
+    kernel: Any
+    padding: Any
+    stride: Any
+    dilation: Any
+    matching_constraint_vars: list[DVar]
 
 
+@_record
 class CalcProduct(Constraint):
     """A type is that of a flattened tensor.
 
@@ -370,13 +341,13 @@ class CalcProduct(Constraint):
         dims_to_flatten: the sizes of the tensor.
     """
 
-    def __init__(self, start: int, end: int, flattened: TVar, dims_to_flatten: list[DVar]) -> None:
-        self.start = start
-        self.end = end
-        self.dims_to_flatten = dims_to_flatten
-        self.flattened = flattened
+    start: int
+    end: int
+    flattened: TVar
+    dims_to_flatten: list[DVar]
 
 
+@_record
 class ApplyBroadcasting(Constraint):
     """Two types are what others become by broadcasting.
 
@@ -385,11 +356,10 @@ class ApplyBroadcasting(Constraint):
         input1, input2: the others.
     """
 
-    def __init__(self, res1: TVar, res2: TVar, input1: TVar, input2: TVar) -> None:
-        self.res1 = res1
-        self.res2 = res2
-        self.input1 = input1
-        self.input2 = input2
+    res1: TVar
+    res2: TVar
+    input1: TVar
+    input2: TVar
 
 
 def is_algebraic_expression(constraint: Any) -> bool:

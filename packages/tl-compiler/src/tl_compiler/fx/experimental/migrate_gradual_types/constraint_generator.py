@@ -14,6 +14,7 @@ from ...graph import Graph
 from ...graph_module import GraphModule
 from ...node import Node
 from ...tensor_type import Dyn, TensorType
+from ..rules import registered
 from .constraint import (
     ApplyBroadcasting,
     BinConstraintD,
@@ -50,13 +51,7 @@ def register_inference_rule(call_target: Any) -> Callable[[Rule], Rule]:
         The decorator.
     """
 
-    def register(rule: Rule) -> Rule:
-        if call_target in _INFERENCE_RULES:
-            raise RuntimeError(f"Rule already registered for {call_target}!")
-        _INFERENCE_RULES[call_target] = rule
-        return rule
-
-    return register
+    return registered(_INFERENCE_RULES, call_target)
 
 
 def _output(n: Node, symbols: dict[Node, Any], counter: int) -> tuple[TVar, int]:

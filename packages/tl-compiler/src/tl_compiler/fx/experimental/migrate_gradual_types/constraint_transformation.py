@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...tensor_type import Dyn, TensorType
+from ..rules import registered
 from .constraint import (
     ApplyBroadcasting,
     BinConstraintD,
@@ -57,13 +58,7 @@ def register_transformation_rule(call_target: type) -> Callable[[Transformation]
         The decorator.
     """
 
-    def register(rule: Transformation) -> Transformation:
-        if call_target in _TRANSFORMATION_RULES:
-            raise RuntimeError(f"Transformation rule already registered for {call_target}!")
-        _TRANSFORMATION_RULES[call_target] = rule
-        return rule
-
-    return register
+    return registered(_TRANSFORMATION_RULES, call_target)
 
 
 def valid_index(index: int, dims: list[Any]) -> Any:
@@ -236,7 +231,7 @@ def _window(size: Any, made: Any, c: Any, index: int) -> Disj:
 @register_transformation_rule(CalcConv)
 def _calc_conv(c: CalcConv, counter: int) -> tuple[Any, int]:
     made, counter = gen_tensor_dims(4, counter)
-    given = c.matching_constraint
+    given = c.matching_constraint_vars
     windows = [_window(given[2 + i], made[2 + i], c, i) for i in range(2)]
     fixed = [BinConstraintD(made[0], given[0], op_eq), BinConstraintD(made[1], c.c_out, op_eq)]
     return Conj([_is(c.conv_result, made), *fixed, *windows, *gen_nat_constraints(made)]), counter
@@ -245,7 +240,7 @@ def _calc_conv(c: CalcConv, counter: int) -> tuple[Any, int]:
 @register_transformation_rule(CalcMaxPool)
 def _calc_pool(c: CalcMaxPool, counter: int) -> tuple[Any, int]:
     made, counter = gen_tensor_dims(4, counter)
-    given = c.matching_constraint
+    given = c.matching_constraint_vars
     windows = [_window(given[2 + i], made[2 + i], c, i) for i in range(2)]
     fixed = [BinConstraintD(made[i], given[i], op_eq) for i in range(2)]
     return Conj([_is(c.maxpool_result, made), *fixed, *windows, *gen_nat_constraints(made)]), counter

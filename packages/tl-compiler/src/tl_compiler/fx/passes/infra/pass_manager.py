@@ -9,13 +9,12 @@ from functools import wraps
 from typing import Any
 
 from ...graph_module import GraphModule
+from ..schedule import Constraint, Pass, Schedule, this_before_that_pass_constraint
 from .pass_base import PassResult
 
 __all__ = ["PassManager", "pass_result_wrapper", "this_before_that_pass_constraint"]
 
 logger = logging.getLogger(__name__)
-
-Pass = Callable[..., Any]
 
 
 def pass_result_wrapper(fn: Pass | None) -> Pass | None:
@@ -44,19 +43,7 @@ def pass_result_wrapper(fn: Pass | None) -> Pass | None:
     return run
 
 
-def _validate_pass_schedule_constraint(constraint: Callable[[Pass, Pass], bool], passes: list[Pass]) -> None:
-    for i, one in enumerate(passes):
-        for later in passes[i + 1 :]:
-            if not constraint(one, later):
-                raise RuntimeError(
-                    f"pass schedule constraint violated. Expected {one} before {later} but found {one} at index {i} "
-                    f"and {later} at index {passes.index(later)} in pass list."
-                )
-
-
-def _topological_sort_passes(
-    passes: list[Pass], constraints: list[Callable[[Pass, Pass], bool]]
-) -> list[Pass]:
+def _topological_sort_passes(passes: list[Pass], constraints: list[Constraint]) -> list[Pass]:
     """The passes in an order that fulfils the constraints, else as they are given."""
     if not constraints:
         return passes
@@ -82,23 +69,6 @@ def _topological_sort_passes(
     return ordered
 
 
-def this_before_that_pass_constraint(this: Pass, that: Pass) -> Callable[[Pass, Pass], bool]:
-    """A constraint: one pass comes before another one.
-
-    Args:
-        this: the first.
-        that: the other one.
-
-    Returns:
-        A function of two passes, the earlier one first: whether they may stand so.
-    """
-
-    def allowed(a: Pass, b: Pass) -> bool:
-        return not (a == that and b == this)
-
-    return allowed
-
-
 def _checked(result: Any, name: str) -> Any:
     if isinstance(result, PassResult) or hasattr(result, "graph_module"):
         return result
@@ -107,7 +77,7 @@ def _checked(result: Any, name: str) -> Any:
     )
 
 
-class PassManager:
+class PassManager(Schedule):
     """Runs passes one after the other.
 
     Args:
@@ -127,35 +97,15 @@ class PassManager:
     def __init__(
         self,
         passes: list[Pass] | None = None,
-        constraints: list[Callable[[Pass, Pass], bool]] | None = None,
+        constraints: list[Constraint] | None = None,
         steps: int | None = None,
         run_checks_after_each_pass: bool = False,
         suppress_check_failures: bool = False,
     ) -> None:
-        self.passes = passes or []
-        self.constraints = constraints or []
+        super().__init__(passes, constraints)
         self.steps = steps or 1
         self.run_checks_after_each_pass = run_checks_after_each_pass
         self.suppress_check_failures = suppress_check_failures
-        self._validated = False
-
-    def add_pass(self, _pass: Pass) -> None:
-        """Adds a pass at the end.
-
-        Args:
-            _pass: the pass.
-        """
-        self.passes.append(_pass)
-        self._validated = False
-
-    def add_constraint(self, constraint: Callable[[Pass, Pass], bool]) -> None:
-        """Adds a constraint.
-
-        Args:
-            constraint: a function of two passes.
-        """
-        self.constraints.append(constraint)
-        self._validated = False
 
     def validate_constraints(self) -> None:
         """Raises if the passes stand in an order that a constraint forbids.
@@ -163,11 +113,7 @@ class PassManager:
         Raises:
             RuntimeError: they do.
         """
-        if self._validated:
-            return
-        for constraint in self.constraints:
-            _validate_pass_schedule_constraint(constraint, self.passes)
-        self._validated = True
+        self._validate()
 
     def solve_constraints(self) -> None:
         """Orders the passes as the constraints ask.

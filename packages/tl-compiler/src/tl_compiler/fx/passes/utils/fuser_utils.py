@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from ...graph import Graph
 from ...graph_module import GraphModule
 from ...node import Node
-from ..tools_common import NodeList, legalize_graph
+from ..tools_common import NodeList, leads_back, legalize_graph
 from .common import lift_subgraph_as_module
 
 __all__ = [
@@ -58,17 +58,7 @@ def validate_partition(partition: NodeList) -> bool:
     Returns:
         True if the group can be one step.
     """
-    inside = set(partition)
-    pending = [user for node in partition for user in node.users if user not in inside]
-    seen: set[Node] = set()
-    while pending:
-        node = pending.pop()
-        if node in inside:
-            return False
-        if node not in seen:
-            seen.add(node)
-            pending.extend(node.users)
-    return True
+    return not leads_back(set(partition))
 
 
 def fuse_as_graphmodule(

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...graph import Graph
 from ...node import Node
+from ..tools_common import leads_back
 
 __all__ = ["InternalMatch", "SubgraphMatcher"]
 
@@ -235,16 +236,7 @@ def _leads_back(match: InternalMatch) -> bool:
         for own, n in match.nodes_map.items()
         if isinstance(n, Node) and own.op not in ("placeholder", "output")
     }
-    pending = [user for node in inside for user in node.users if user not in inside]
-    seen: set[Node] = set()
-    while pending:
-        node = pending.pop()
-        if node in inside:
-            return True
-        if node not in seen:
-            seen.add(node)
-            pending.extend(node.users)
-    return False
+    return leads_back(inside)
 
 
 def _attribute(node: Node) -> Any:
