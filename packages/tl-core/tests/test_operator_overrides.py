@@ -41,3 +41,52 @@ def test_names_alone_take_tensors_only():
 def test_a_library_that_is_not_there():
     with pytest.raises(OSError, match="nowhere"):
         ops.load_library("/nowhere/lib.so")
+
+
+def test_regions_in_which_nobody_is_asked():
+    class Mode(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return "mode"
+
+    class Sub(tl.Tensor):
+        pass
+
+    x = Sub([1.0])
+    with Mode():
+        with overrides.DisableTorchFunction():
+            assert type(tl.sum(x)) is tl.Tensor
+            assert not overrides.has_torch_function((x,))
+            with overrides._enable_torch_function():
+                assert tl.sum(x) == "mode"
+        assert tl.sum(x) == "mode"
+    with overrides.DisableTorchFunctionSubclass():
+        again = overrides._EnableTorchFunction()
+        assert type(tl.sum(x)) is Sub
+        del again
+        assert type(tl.sum(x)) is tl.Tensor
+
+
+def test_handlers_of_the_wrong_kind():
+    class Plain:
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return func
+
+    with pytest.warns(UserWarning, match="as a plain method is deprecated"):
+        assert tl.abs(Plain()) is tl.abs
+
+    class Mode(overrides.TorchFunctionMode):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func
+
+    with pytest.raises(RuntimeError, match="classmethod is not supported"), Mode():
+        pass
+    with pytest.raises(TypeError, match="expected a sequence"):
+        overrides.has_torch_function(object())
+
+
+def test_the_dummy_of_an_operator_with_several_forms():
+    dummy = overrides.get_testing_overrides()[tl.isin]
+    assert dummy(1, 2) == -1
+    with pytest.raises(TypeError, match="missing"):
+        dummy(1)

@@ -165,9 +165,8 @@ OBJECTS = {
     "_C.DisableTorchFunctionSubclass": "tl_core.overrides:DisableTorchFunctionSubclass",
     "_C.Function": "tl_autograd:Function",
     "_C.TensorBase": "tl_core:Tensor",
-    "_C.DisableTorchFunction": "tl_core.overrides:DisableTorchFunctionSubclass",
-    "_C._EnableTorchFunction": "tl_core.overrides:_enable_torch_function",
-    "_C._is_torch_function_all_disabled": "tl_core._C:_overrides_disabled",
+    "_C.DisableTorchFunction": "tl_core.overrides:DisableTorchFunction",
+    "_C._EnableTorchFunction": "tl_core.overrides:_EnableTorchFunction",
     "_C.Future": "tl_core.futures:Future",
     "_C.ScriptFunction": "tl_backends.jit:ScriptFunction",
     "_C.ScriptModule": "tl_backends.jit:ScriptModule",
@@ -295,7 +294,8 @@ _NATIVE = (
     "_jit_override_can_fuse_on_cpu _jit_override_can_fuse_on_gpu _jit_set_bailout_depth "
     "_jit_set_num_profiled_runs _jit_set_nvfuser_enabled _jit_set_nvfuser_guard_mode "
     "_jit_set_profiling_executor _jit_set_profiling_mode _jit_set_texpr_fuser_enabled "
-    "_len_torch_function_stack _log_api_usage_metadata _log_api_usage_once _rename_privateuse1_backend "
+    "_is_torch_function_all_disabled _len_torch_function_stack _log_api_usage_metadata _log_api_usage_once "
+    "_rename_privateuse1_backend "
     "_set_deterministic_algorithms _set_graph_executor_optimize _set_warnAlways has_lapack has_mkl "
     "has_mkldnn has_openmp has_spectral is_autocast_enabled is_grad_enabled parse_ir"
 )

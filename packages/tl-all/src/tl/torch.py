@@ -69,13 +69,19 @@ def install() -> None:
     tl.__version__ = tl.version.__version__ = API_VERSION
     tl.__name__ = "torch"
     _name_functions(sys.modules["tl_core"])
-    _watch.watchers["tl_nn.functional"] = _name_functions
-    if "tl_nn.functional" in sys.modules:
-        _name_functions(sys.modules["tl_nn.functional"])
+    for name in ("tl_nn.functional", *_OF_PYTHON):
+        _watch.watchers[name] = _name_functions
+        if name in sys.modules:
+            _name_functions(sys.modules[name])
     for name in _SPAWNERS:
         _follow(name)
 
 
+# Modules with functions in Python that are torch's own.
+_OF_PYTHON = (
+    *("tl_core.sparse_layouts.functions", "tl_core.symbolic", "tl_core.torch_names.functions"),
+    *("tl_quantization.fake_quantization", "tl_quantization.functions"),
+)
 _FUNCTIONAL = (
     "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist chain_matmul "
     "einsum lu meshgrid norm split stft tensordot unique unique_consecutive unravel_index"
@@ -85,6 +91,11 @@ _FUNCTIONAL = (
 def _name_functions(module: "ModuleType") -> None:
     """Lets the functions of a module say that they are torch's, as programs look them up by what they say."""
     native = type(len)
+    if module.__name__ in _OF_PYTHON:
+        for function in vars(module).values():
+            if hasattr(function, "__wrapped__") and function.__module__ == module.__name__:
+                function.__module__ = "torch"
+        return
     if module.__name__ == "tl_nn.functional":
         for name in module.__all__:
             function = getattr(module, name)

@@ -27,13 +27,17 @@ __all__ = [
     "resolve_name",
 ]
 
+# The modules whose functions have names below each name; those of other packages count once they are loaded.
 _MODULES = {
-    "torch": "tl_core",
-    "torch.functional": "tl_core.functional",
-    **{f"torch.{name}": f"tl_core.{name}" for name in ("fft", "linalg", "sparse", "special")},
+    "torch": [
+        *("tl_core", "tl_core.symbolic", "tl_core.torch_names.functions"),
+        *("tl_quantization.functions", "tl_quantization.fake_quantization"),
+    ],
+    "torch.functional": ["tl_core.functional"],
+    **{f"torch.{name}": [f"tl_core.{name}"] for name in ("fft", "linalg", "sparse", "special")},
+    "torch.nn.functional": ["tl_nn.functional"],
+    "torch.nn.init": ["tl_nn.init"],
 }
-# Of another package, which is loaded where programs use the façade.
-_OTHERS = {"torch.nn.functional": "tl_nn.functional", "torch.nn.init": "tl_nn.init"}
 _FUNCTIONS = (BuiltinFunctionType, FunctionType)
 _METHODS = (MethodDescriptorType, FunctionType)
 # Python's own, which see no overrides; operators are seen as the methods add, mul, ...
@@ -67,10 +71,11 @@ def _is_overridable(function: Any) -> bool:
     return not isinstance(function, FunctionType)
 
 
-def _modules() -> dict[str, ModuleType]:
+def _modules() -> list[tuple[str, ModuleType]]:
     backend_registry.load("functional")
-    loaded = {path: sys.modules[name] for path, name in _OTHERS.items() if name in sys.modules}
-    return {path: import_module(name) for path, name in _MODULES.items()} | loaded
+    pairs = [(path, name) for path, names in _MODULES.items() for name in names]
+    own = ((path, name) for path, name in pairs if name.startswith("tl_core") or name in sys.modules)
+    return [(path, import_module(name)) for path, name in own]
 
 
 def _functions(module: ModuleType) -> Iterator[tuple[str, Any]]:
@@ -96,7 +101,7 @@ def _getters() -> Iterator[tuple[str, Any]]:
 @functools.cache
 def _named_with(*loaded: Any) -> dict[Any, str]:
     named: dict[Any, str] = {}
-    for path, module in _modules().items():
+    for path, module in _modules():
         for name, function in _functions(module):
             if _is_overridable(function):
                 named.setdefault(function, f"{path}.{name}")
@@ -122,7 +127,9 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
         >>> tl.add in found[tl], tl.Tensor.add in found[tl.Tensor], tl.zeros in found[tl]
         (True, True, False)
     """
-    owners = {**_modules(), "torch.Tensor": Tensor}
+    owners: dict[str, Any] = {"torch.Tensor": Tensor}
+    for path, module in _modules():
+        owners.setdefault(path, module)
     found: dict[Any, list[Callable[..., Any]]] = {}
     for function, name in _named().items():
         owner = owners[name.removesuffix(".__get__").rpartition(".")[0]]
@@ -138,7 +145,7 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
         >>> tl.zeros in get_ignored_functions(), tl.add in get_ignored_functions()
         (True, False)
     """
-    functions = [f for module in _modules().values() for _, f in _functions(module)]
+    functions = [f for _, module in _modules() for _, f in _functions(module)]
     methods = [method for _, method in _methods()]
     return {f for f in (*functions, *methods) if f not in _named()}
 
@@ -165,6 +172,11 @@ def _dummy(function: Any) -> Callable[..., Any]:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # it has none
         signature = inspect.signature(lambda *args, **kwargs: -1)
+    several = all(
+        p.default is not p.empty for p in signature.parameters.values()
+    )  # no argument is in all forms
+    if several and isinstance(function, BuiltinFunctionType):
+        signature = _of_first_form(function.__name__, inspect.Parameter) or signature
 
     def dummy(*args: Any, **kwargs: Any) -> int:
         signature.bind(*args, **kwargs)
@@ -172,6 +184,23 @@ def _dummy(function: Any) -> Callable[..., Any]:
 
     dummy.__signature__ = signature  # type: ignore[attr-defined]  # what inspect looks at
     return dummy
+
+
+def _of_first_form(name: str, parameter: Any) -> Any:
+    """The signature of the first form of an operator that has several, as its schema says it; None of no operator."""
+    schema = next((s for key, s in _C._operators().items() if key.partition(".")[0] == name), None)
+    if schema is None:
+        return None
+    from inspect import Signature
+
+    made, kind = [], parameter.POSITIONAL_OR_KEYWORD
+    for text in schema.partition("(")[2].rpartition(") -> ")[0].split(", "):
+        if text == "*":
+            kind = parameter.KEYWORD_ONLY
+            continue
+        said, _, default = text.rpartition(" ")[2].partition("=")
+        made.append(parameter(said, kind, default=default or parameter.empty))
+    return Signature(made)
 
 
 def resolve_name(f: Callable[..., Any]) -> str | None:

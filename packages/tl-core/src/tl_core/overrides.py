@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import warnings
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, TypeVar
@@ -48,6 +49,20 @@ def _modes() -> list[Any]:
     return _state.modes
 
 
+def _all_disabled() -> bool:
+    """Whether neither classes nor modes are asked."""
+    return getattr(_state, "all_disabled", False)
+
+
+def _asked_modes() -> list[Any]:
+    return [] if _all_disabled() else _modes()
+
+
+def _publish() -> None:
+    """Tells the binding whether there are modes to ask."""
+    _C._set_override_modes(len(_asked_modes()))
+
+
 def _get_current_function_mode() -> Any:
     """The innermost mode that is on; None without one."""
     return _modes()[-1] if _modes() else None
@@ -68,14 +83,36 @@ class DisableTorchFunctionSubclass:
         _C._set_overrides_disabled(self._before)
 
 
-class _enable_torch_function:
-    """Inside, subclasses are asked again, also within DisableTorchFunctionSubclass."""
+class DisableTorchFunction:
+    """Inside, neither subclasses nor modes are asked: all is as if tensors were plain."""
+
+    _off = True
 
     def __enter__(self) -> None:
-        self._before = _C._set_overrides_disabled(False)
+        self._before = _C._set_overrides_disabled(self._off), _all_disabled()
+        _state.all_disabled = self._off
+        _publish()
 
     def __exit__(self, *error: object) -> None:
-        _C._set_overrides_disabled(self._before)
+        subclasses, _state.all_disabled = self._before
+        _C._set_overrides_disabled(subclasses)
+        _publish()
+
+
+class _enable_torch_function(DisableTorchFunction):
+    """Inside, subclasses and modes are asked again, wherever they had been left out."""
+
+    _off = False
+
+
+class _EnableTorchFunction(_enable_torch_function):
+    """The same for as long as the object is there."""
+
+    def __init__(self) -> None:
+        self.__enter__()
+
+    def __del__(self) -> None:
+        self.__exit__()
 
 
 class enable_reentrant_dispatch:
@@ -90,7 +127,9 @@ class enable_reentrant_dispatch:
 
 def has_torch_function(relevant_args: Any) -> bool:
     """Whether one of the arguments brings an override."""
-    return bool(_modes()) or any(_overrides(a) for a in relevant_args)
+    if not isinstance(relevant_args, (tuple, list)) and not hasattr(relevant_args, "__iter__"):
+        raise TypeError(f"has_torch_function() expected a sequence, got {type(relevant_args).__name__}")
+    return bool(_asked_modes()) or any(_overrides(a) for a in relevant_args)
 
 
 def has_torch_function_unary(obj: Any) -> bool:
@@ -198,19 +237,31 @@ def handle_torch_function(public_api: Any, relevant_args: Any, *args: Any, **kwa
     """Asks the innermost mode, then the overriding arguments; TypeError if all decline."""
     overloaded = _overloaded(relevant_args)
     types = tuple(type(a) for a in overloaded)
-    modes = _modes()
+    modes = _asked_modes()
     if modes:
         with _popped(modes) as mode:
             result = mode.__torch_function__(public_api, types, args, kwargs)
         if result is not NotImplemented:
             return result
     for a in overloaded:
-        result = type(a).__torch_function__(public_api, types, args, kwargs)
+        result = _ask(a, public_api, types, args, kwargs)
         if result is not NotImplemented:
             return result
     if not overloaded:
         return public_api(*args, **kwargs)
     raise _declined(public_api, types)
+
+
+def _ask(argument: Any, function: Any, types: tuple[type, ...], args: Any, kwargs: Any) -> Any:
+    method = argument.__torch_function__
+    if getattr(method, "__self__", None) is argument:
+        warnings.warn(
+            "Defining your `__torch_function__` as a plain method is deprecated and will be an error in future, please "
+            "define it as a classmethod.",
+            DeprecationWarning if type(function) is _C.overridable else UserWarning,
+            stacklevel=2,
+        )
+    return method(function, types, args, kwargs)
 
 
 def _declined(public_api: Any, types: tuple[type, ...]) -> TypeError:
@@ -229,12 +280,12 @@ class _popped:
 
     def __enter__(self) -> Any:
         self.mode = self.modes.pop()
-        _C._set_override_modes(len(self.modes))
+        _publish()
         return self.mode
 
     def __exit__(self, *error: object) -> None:
         self.modes.append(self.mode)
-        _C._set_override_modes(len(self.modes))
+        _publish()
 
 
 class TorchFunctionMode:
@@ -244,13 +295,18 @@ class TorchFunctionMode:
         raise NotImplementedError
 
     def __enter__(self) -> TorchFunctionMode:
+        if isinstance(getattr(self.__torch_function__, "__self__", None), type):
+            raise RuntimeError(
+                "Defining your mode's `__torch_function__` as a classmethod is not supported, please make it a plain "
+                "method"
+            )
         _modes().append(self)
-        _C._set_override_modes(len(_modes()))
+        _publish()
         return self
 
     def __exit__(self, *error: object) -> None:
         _modes().pop()
-        _C._set_override_modes(len(_modes()))
+        _publish()
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
@@ -263,25 +319,25 @@ class BaseTorchFunctionMode(TorchFunctionMode):
 _NEVER_OVERRIDE = frozenset({Tensor, int, float, bool, complex, str, type(None), _C.dtype, _C.device})
 
 
-def _only_class(args: Any) -> Any:
-    """The class that overrides, if there is one only, and no list to be looked into; else None."""
-    only = None
+def _only_one(args: Any) -> Any:
+    """The argument that overrides, if there are such of one class only, and no list to be looked into; else None."""
+    only = found = None
     for a in args:
         kind = type(a)
         if kind is only or kind in _NEVER_OVERRIDE:
             continue
         if only is not None or kind is list or kind is tuple or not _overrides(a):
             return None
-        only = kind
-    return only
+        only, found = kind, a
+    return found
 
 
 def _dispatch(function: Any, args: Any, kwargs: Any) -> Any:
     """What the binding calls when an argument or a mode takes a call over."""
-    if not kwargs and not _modes() and (only := _only_class(args)) is not None:
-        result = only.__torch_function__(function, (only,), args, kwargs)  # the common case, quickly
+    if not kwargs and not _modes() and (only := _only_one(args)) is not None:
+        result = _ask(only, function, (type(only),), args, kwargs)  # the common case, quickly
         if result is NotImplemented:
-            raise _declined(function, (only,))
+            raise _declined(function, (type(only),))
         return result
     return handle_torch_function(function, list(_arguments(args, kwargs)), *args, **kwargs)
 

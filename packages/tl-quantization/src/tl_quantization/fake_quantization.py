@@ -10,6 +10,7 @@ from typing import Any
 import tl_core
 from tl_autograd import Function
 from tl_core import Tensor
+from tl_core.overrides import overridable
 
 __all__ = ["fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine"]
 
@@ -36,6 +37,7 @@ def _check_range(name: str, low: int, high: int) -> None:
         )
 
 
+@overridable
 def fake_quantize_per_tensor_affine(
     input: Tensor, scale: Any, zero_point: Any, quant_min: int, quant_max: int
 ) -> Tensor:
@@ -66,6 +68,7 @@ def fake_quantize_per_tensor_affine(
     return _Rounded.apply(input, factor, tl_core.tensor(zero), quant_min, quant_max)
 
 
+@overridable
 def fake_quantize_per_channel_affine(
     input: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
 ) -> Tensor:

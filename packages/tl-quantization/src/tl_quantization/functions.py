@@ -7,6 +7,7 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor
+from tl_core.overrides import overridable
 
 from . import operators
 from .dtypes import bounds, quantized_dtype
@@ -27,6 +28,7 @@ __all__ = [
 EPS = 2.0**-23
 
 
+@overridable
 def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any) -> Any:
     """Numbers as integers: `clamp(round(input / scale) + zero_point)`, halves rounded to even.
 
@@ -68,6 +70,7 @@ def _checked_zero(name: str, zero_point: int, kind: tl_core.dtype) -> int:
     return zero_point
 
 
+@overridable
 def quantize_per_channel(
     input: Tensor, scales: Tensor, zero_points: Tensor, axis: int, dtype: Any
 ) -> QuantizedTensor:
@@ -135,6 +138,7 @@ def choose_qparams(
     return scale, int(min(max(bottom - round(low / scale), bottom), top))
 
 
+@overridable
 def quantize_per_tensor_dynamic(input: Tensor, dtype: Any, reduce_range: bool) -> QuantizedTensor:
     """Numbers as integers, with the scale and the zero point that their smallest and largest ask for.
 
@@ -148,6 +152,7 @@ def quantize_per_tensor_dynamic(input: Tensor, dtype: Any, reduce_range: bool) -
     return quantize_per_tensor(input, *choose_qparams(low, high, kind, reduce_range), kind)
 
 
+@overridable
 def dequantize(tensor: Any) -> Any:
     """The numbers that integers stand for, as float32; of a list, those of each tensor.
 
@@ -161,6 +166,7 @@ def dequantize(tensor: Any) -> Any:
     return tensor.dequantize() if isinstance(tensor, QuantizedTensor) else tensor.to(tl_core.float32)
 
 
+@overridable
 def quantized_max_pool1d(
     input: QuantizedTensor,
     kernel_size: Sequence[int],
@@ -173,6 +179,7 @@ def quantized_max_pool1d(
     return tl_core.max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
+@overridable
 def quantized_max_pool2d(
     input: QuantizedTensor,
     kernel_size: Sequence[int],
@@ -185,6 +192,7 @@ def quantized_max_pool2d(
     return tl_core.max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
+@overridable
 def quantized_batch_norm(
     input: QuantizedTensor,
     weight: Tensor | None,

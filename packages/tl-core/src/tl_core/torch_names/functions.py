@@ -17,11 +17,13 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
     return input.is_same_size(other)
 
 
+@overridable
 def is_inference(input: Tensor) -> bool:
     """Whether the tensor was made under inference mode."""
     return input.is_inference()
 
 
+@overridable
 def _assert_async(
     input: Tensor, assert_msg: str = "Expected Tensor with single nonzero value, but got zero"
 ) -> None:

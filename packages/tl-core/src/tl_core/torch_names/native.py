@@ -34,6 +34,11 @@ def _get_function_stack_at(index: int) -> Any:
     return overrides._modes()[index]
 
 
+def _is_torch_function_all_disabled() -> bool:
+    """Whether neither classes nor modes are asked for `__torch_function__`."""
+    return overrides._all_disabled()
+
+
 def _get_accelerator(check: bool | None = None) -> Any:
     """The device of the accelerator, or the CPU without one; where `check`, RuntimeError without one."""
     if check:

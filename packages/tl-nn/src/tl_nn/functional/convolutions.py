@@ -17,6 +17,7 @@ conv_transpose2d = tl_core.conv_transpose2d
 conv_transpose3d = tl_core.conv_transpose3d
 
 
+@overridable
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """Convolution of sequences whose first dimension is time.
 

@@ -11,6 +11,7 @@ from tl_core.conversion_switches import (
     get_overwrite_module_params_on_conversion,
     get_swap_module_params_on_conversion,
 )
+from tl_core.overrides import overridable
 from tl_core.swapping import swap_tensors
 
 from ..parameter import Parameter
@@ -179,6 +180,7 @@ def _exchange(grad: Tensor | None, data: Tensor | None) -> None:
         grad.data = data
 
 
+@overridable
 def _parse_to(
     *args: Any,
     device: Any = None,

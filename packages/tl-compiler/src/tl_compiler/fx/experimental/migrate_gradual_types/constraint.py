@@ -40,7 +40,10 @@ __all__ = [
 
 
 class _Parts:
-    """What is made of parts; two are equal if they are of one class and made of the same."""
+    """What is made of parts; two are equal if they are of one class and made of the same.
+
+    The classes of data below take comparison and text from here.
+    """
 
     def _parts(self) -> tuple[Any, ...]:
         return tuple(vars(self).values())
@@ -55,15 +58,11 @@ class _Parts:
         return f"{type(self).__name__}({', '.join(map(str, self._parts()))})"
 
 
-# Comparison and text are those of `_Parts`.
-_record = dataclass(eq=False, repr=False)
-
-
 class Constraint(_Parts):
     """A constraint; two are equal if they are of one class and made of the same."""
 
 
-@_record
+@dataclass(eq=False, repr=False)
 class TVar(_Parts):
     """A variable for a type.
 
@@ -77,7 +76,7 @@ class TVar(_Parts):
         return f"TV({self.tvar})"
 
 
-@_record
+@dataclass(eq=False, repr=False)
 class DVar(_Parts):
     """A variable for a size.
 
@@ -91,7 +90,7 @@ class DVar(_Parts):
         return f"DV({self.c})"
 
 
-@_record
+@dataclass(eq=False, repr=False)
 class BVar(_Parts):
     """A variable for a truth.
 
@@ -146,7 +145,7 @@ class F(Constraint):
     """What never holds."""
 
 
-@_record
+@dataclass(eq=False, repr=False)
 class BinaryConstraint(Constraint):
     """Two sides with a sign between them.
 
@@ -177,7 +176,7 @@ class BinConstraintD(BinaryConstraint):
     """Two sizes, or expressions of sizes, with a sign between them."""
 
 
-@_record
+@dataclass(eq=False, repr=False)
 class TGreatestUpperBound(Constraint):
     """A type is what two others say together.
 
@@ -191,7 +190,7 @@ class TGreatestUpperBound(Constraint):
     rhs2: Any
 
 
-@_record
+@dataclass(eq=False, repr=False)
 class DGreatestUpperBound(Constraint):
     """A size is what two others say together.
 
@@ -205,7 +204,7 @@ class DGreatestUpperBound(Constraint):
     rhs2: Any
 
 
-@_record
+@dataclass(eq=False, repr=False)
 class CanReshape(Constraint):
     """A tensor can be reshaped.
 
@@ -218,7 +217,7 @@ class CanReshape(Constraint):
     target: TensorType
 
 
-@_record
+@dataclass(eq=False, repr=False)
 class IndexSelect(Constraint):
     """A type is another one with one size replaced.
 
@@ -237,7 +236,7 @@ class IndexSelect(Constraint):
     output: TVar
 
 
-@_record
+@dataclass(eq=False, repr=False)
 class Transpose(Constraint):
     """A type is another one with two sizes exchanged.
 
@@ -255,7 +254,7 @@ class Transpose(Constraint):
     output: TVar
 
 
-@_record
+@dataclass(eq=False, repr=False)
 class GetItem(Constraint):
     """A size is one of a type's.
 
@@ -272,7 +271,7 @@ class GetItem(Constraint):
     input_var: TVar
 
 
-@_record
+@dataclass(eq=False, repr=False)
 class GetItemTensor(Constraint):
     """A type is that of a tensor that is indexed by slices and None.
 
@@ -289,7 +288,7 @@ class GetItemTensor(Constraint):
     input_var: TVar
 
 
-@_record
+@dataclass(eq=False, repr=False)
 class CalcConv(Constraint):
     """A type is that of a convolution's result.
 
@@ -311,7 +310,7 @@ class CalcConv(Constraint):
     matching_constraint_vars: list[DVar]
 
 
-@_record
+@dataclass(eq=False, repr=False)
 class CalcMaxPool(Constraint):
     """A type is that of a pool's result.
 
@@ -331,7 +330,7 @@ class CalcMaxPool(Constraint):
     matching_constraint_vars: list[DVar]
 
 
-@_record
+@dataclass(eq=False, repr=False)
 class CalcProduct(Constraint):
     """A type is that of a flattened tensor.
 
@@ -347,7 +346,7 @@ class CalcProduct(Constraint):
     dims_to_flatten: list[DVar]
 
 
-@_record
+@dataclass(eq=False, repr=False)
 class ApplyBroadcasting(Constraint):
     """Two types are what others become by broadcasting.
 
