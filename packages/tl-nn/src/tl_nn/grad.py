@@ -71,6 +71,15 @@ def conv1d_weight(
 ) -> Tensor:
     """The gradient of `conv1d` by its weight, of shape `weight_size`; see `conv1d_input`.
 
+    Args:
+        input: the input of the convolution.
+        weight_size: the sizes of the weight.
+        grad_output: the gradient of the output.
+        stride: the stride of the convolution, by default 1.
+        padding: its padding, by default 0.
+        dilation: its dilation, by default 1.
+        groups: its groups.
+
     Example:
         >>> import tl_core
         >>> from tl_nn.grad import conv1d_weight
@@ -89,7 +98,17 @@ def conv2d_input(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """The gradient of `conv2d` by its input; see `conv1d_input`."""
+    """The gradient of `conv2d` by its input; see `conv1d_input`.
+
+    Args:
+        input_size: the sizes of the input.
+        weight: the weight, (out_channels, in_channels / groups, *kernel).
+        grad_output: the gradient of the output.
+        stride: the stride of the convolution, by default 1.
+        padding: its padding, by default 0.
+        dilation: its dilation, by default 1.
+        groups: its groups.
+    """
     return _of_input(F.conv2d, input_size, weight, grad_output, (stride, padding, dilation, groups))
 
 
@@ -102,7 +121,17 @@ def conv2d_weight(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """The gradient of `conv2d` by its weight; see `conv1d_weight`."""
+    """The gradient of `conv2d` by its weight; see `conv1d_weight`.
+
+    Args:
+        input: the input of the convolution.
+        weight_size: the sizes of the weight.
+        grad_output: the gradient of the output.
+        stride: the stride of the convolution, by default 1.
+        padding: its padding, by default 0.
+        dilation: its dilation, by default 1.
+        groups: its groups.
+    """
     return _of_weight(F.conv2d, input, weight_size, grad_output, (stride, padding, dilation, groups))
 
 
@@ -115,7 +144,17 @@ def conv3d_input(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """The gradient of `conv3d` by its input; see `conv1d_input`."""
+    """The gradient of `conv3d` by its input; see `conv1d_input`.
+
+    Args:
+        input_size: the sizes of the input.
+        weight: the weight, (out_channels, in_channels / groups, *kernel).
+        grad_output: the gradient of the output.
+        stride: the stride of the convolution, by default 1.
+        padding: its padding, by default 0.
+        dilation: its dilation, by default 1.
+        groups: its groups.
+    """
     return _of_input(F.conv3d, input_size, weight, grad_output, (stride, padding, dilation, groups))
 
 
@@ -128,5 +167,15 @@ def conv3d_weight(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """The gradient of `conv3d` by its weight; see `conv1d_weight`."""
+    """The gradient of `conv3d` by its weight; see `conv1d_weight`.
+
+    Args:
+        input: the input of the convolution.
+        weight_size: the sizes of the weight.
+        grad_output: the gradient of the output.
+        stride: the stride of the convolution, by default 1.
+        padding: its padding, by default 0.
+        dilation: its dilation, by default 1.
+        groups: its groups.
+    """
     return _of_weight(F.conv3d, input, weight_size, grad_output, (stride, padding, dilation, groups))

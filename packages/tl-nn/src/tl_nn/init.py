@@ -101,6 +101,12 @@ def _negative_slope(param: Any) -> float:
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with numbers drawn evenly from `a` to `b`.
 
+    Args:
+        tensor: the tensor to be filled.
+        a: the lower bound.
+        b: the upper bound.
+        generator: the source of random numbers; None for the default one.
+
     Example:
         >>> import tl_core, tl_nn
         >>> w = tl_nn.init.uniform_(tl_core.empty(3, 5), -1.0, 1.0)
@@ -114,6 +120,12 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
 @_unrecorded
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with numbers drawn from the normal distribution.
+
+    Args:
+        tensor: the tensor to be filled.
+        mean: the mean.
+        std: the standard deviation.
+        generator: the source of random numbers; None for the default one.
 
     Example:
         >>> import tl_core, tl_nn
@@ -135,6 +147,14 @@ def trunc_normal_(
     """Fill with numbers drawn from the part of the normal distribution between `a` and `b`.
 
     Numbers outside are drawn again, which works best where the mean lies between the bounds.
+
+    Args:
+        tensor: the tensor to be filled.
+        mean: the mean.
+        std: the standard deviation.
+        a: the lower bound.
+        b: the upper bound.
+        generator: the source of random numbers; None for the default one.
 
     Example:
         >>> import tl_core, tl_nn
@@ -309,6 +329,11 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Fill evenly from `±gain * sqrt(6 / (fan_in + fan_out))`: Glorot and Bengio, 2010.
 
+    Args:
+        tensor: the tensor to be filled.
+        gain: the factor of the nonlinearity: see `calculate_gain`.
+        generator: the source of random numbers; None for the default one.
+
     Raises:
         ValueError: If the tensor has fewer than 2 dimensions.
 
@@ -326,6 +351,11 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
     """Fill from the normal distribution of `std = gain * sqrt(2 / (fan_in + fan_out))`.
 
     Described by Glorot and Bengio, 2010.
+
+    Args:
+        tensor: the tensor to be filled.
+        gain: the factor of the nonlinearity: see `calculate_gain`.
+        generator: the source of random numbers; None for the default one.
 
     Raises:
         ValueError: If the tensor has fewer than 2 dimensions.
@@ -379,6 +409,13 @@ def kaiming_normal_(
     """Fill from the normal distribution of `std = gain / sqrt(fan)`: He et al., 2015.
 
     The arguments are those of `kaiming_uniform_`.
+
+    Args:
+        tensor: the tensor to be filled.
+        a: the negative slope of the nonlinearity, for "leaky_relu".
+        mode: "fan_in" keeps the variance forward, "fan_out" backward.
+        nonlinearity: "relu", "leaky_relu" or another name that `calculate_gain` knows.
+        generator: the source of random numbers; None for the default one.
     """
     if 0 in tensor.shape:
         return _unchanged(tensor)

@@ -25,7 +25,13 @@ __all__ = [
 
 
 class FunctionalModuleWithBuffers(Module):
-    """A module as a function of its parameters and buffers: `f(params, buffers, *args)`."""
+    """A module as a function of its parameters and buffers: `f(params, buffers, *args)`.
+
+    Args:
+        stateless_model: the module without its own tensors.
+        param_names: the names of its parameters, in the order of the first argument.
+        buffer_names: the names of its buffers, in the order of the second argument.
+    """
 
     def __init__(self, stateless_model: Module, param_names: Sequence[str], buffer_names: Sequence[str]):
         super().__init__()
@@ -43,7 +49,13 @@ class FunctionalModuleWithBuffers(Module):
 
 
 class FunctionalModule(FunctionalModuleWithBuffers):
-    """A module as a function of its parameters: `f(params, *args)`."""
+    """A module as a function of its parameters: `f(params, *args)`.
+
+    Args:
+        stateless_model: the module without its own tensors.
+        param_names: the names of its parameters, in the order of the first argument.
+        buffer_names: the names of its buffers, in the order of the second argument.
+    """
 
     def forward(self, params: Sequence[Tensor], *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
         """The module with these values."""
@@ -179,7 +191,13 @@ def functional_init(
 def functional_init_with_buffers(
     model_class: Callable[..., Module], ensemble_shape: tuple[int, ...] = (), device: Any = "cpu"
 ) -> Callable[..., Any]:
-    """The same for modules with buffers: (parameters, buffers, function, their names, those of the buffers)."""
+    """The same for modules with buffers: (parameters, buffers, function, their names, those of the buffers).
+
+    Args:
+        model_class: the class of the module.
+        ensemble_shape: the sizes of the ensemble: () for one, (n,) for n.
+        device: where the tensors are.
+    """
     _check_shape(ensemble_shape)
 
     def made(*args: Any, **kwargs: Any) -> Any:

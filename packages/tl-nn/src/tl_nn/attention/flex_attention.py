@@ -40,7 +40,14 @@ class AuxOutput(NamedTuple):
 
 
 def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
-    """The mask that leaves out nothing."""
+    """The mask that leaves out nothing.
+
+    Args:
+        batch: the index of the batch.
+        head: the index of the head.
+        token_q: the index of the query.
+        token_kv: the index of the key.
+    """
     return tl_core.ones((), dtype=tl_core.bool, device=batch.device)
 
 
@@ -144,6 +151,21 @@ class BlockMask:
     """Which blocks of the scores a mask leaves in, altogether or in part.
 
     Made by `create_block_mask` or `from_kv_blocks`.
+
+    Args:
+        seq_lengths: the numbers of queries and of keys.
+        kv_num_blocks: for each block of queries the number of its partly masked blocks of keys, int32 of shape
+            (B, H, query blocks).
+        kv_indices: which ones these are, int32 of shape (B, H, query blocks, key blocks).
+        full_kv_num_blocks: the same of blocks that no element is masked in; None for none.
+        full_kv_indices: which ones these are.
+        q_num_blocks: the numbers of partly masked blocks of queries for each block of keys; None if they aren't
+            known.
+        q_indices: which ones these are.
+        full_q_num_blocks: the same of blocks that no element is masked in.
+        full_q_indices: which ones these are.
+        BLOCK_SIZE: the numbers of queries and of keys in a block.
+        mask_mod: the mask within blocks: `mask_mod(batch, head, query, key)`.
 
     Attributes:
         kv_num_blocks (Tensor of int32, shape (B, H, rows)): How many blocks of each row are left in in part.

@@ -77,6 +77,12 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """`min(max(x, min_val), max_val)`; the gradient is 0 at the two bounds themselves.
 
+    Args:
+        input: the values, of any shape.
+        min_val: the lower bound.
+        max_val: the upper bound.
+        inplace: whether the result is written into `input`.
+
     Raises:
         ValueError: If `min_val` exceeds `max_val`.
     """
@@ -90,25 +96,50 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
 @overridable
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """`hardtanh` in place."""
+    """`hardtanh` in place.
+
+    Args:
+        input: the values, of any shape.
+        min_val: the lower bound.
+        max_val: the upper bound.
+    """
     return hardtanh(input, min_val, max_val, inplace=True)
 
 
 @overridable
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """`x` where it exceeds `threshold`, else `value`."""
+    """`x` where it exceeds `threshold`, else `value`.
+
+    Args:
+        input: the values, of any shape.
+        threshold: what elements have to exceed.
+        value: what replaces the others.
+        inplace: whether the result is written into `input`.
+    """
     return (tl_core.threshold_ if inplace else tl_core.threshold)(input, threshold, value)
 
 
 @overridable
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """`x` where it exceeds `threshold`, else `value`; in place."""
+    """`x` where it exceeds `threshold`, else `value`; in place.
+
+    Args:
+        input: the values, of any shape.
+        threshold: what elements have to exceed.
+        value: what replaces the others.
+    """
     return tl_core.threshold_(input, threshold, value)
 
 
 @overridable
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """`x` where it is positive, else `negative_slope * x`."""
+    """`x` where it is positive, else `negative_slope * x`.
+
+    Args:
+        input: the values, of any shape.
+        negative_slope: the factor of negative elements.
+        inplace: whether the result is written into `input`.
+    """
     return (nn_functions.leaky_relu_ if inplace else nn_functions.leaky_relu)(input, negative_slope)
 
 
@@ -129,19 +160,40 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """`x` where it is positive, else `x` times a slope drawn from [lower, upper), or their mean unless training."""
+    """`x` where it is positive, else `x` times a slope drawn from [lower, upper), or their mean unless training.
+
+    Args:
+        input: the values, of any shape.
+        lower: the lower bound of the factors.
+        upper: the upper bound, at least the lower.
+        training: whether factors are drawn; otherwise all are the mean of the bounds.
+        inplace: whether the result is written into `input`.
+    """
     return (tl_core.rrelu_ if inplace else tl_core.rrelu)(input, lower, upper, training)
 
 
 @overridable
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
-    """`rrelu` in place."""
+    """`rrelu` in place.
+
+    Args:
+        input: the values, of any shape.
+        lower: the lower bound of the factors.
+        upper: the upper bound, at least the lower.
+        training: whether factors are drawn; otherwise all are the mean of the bounds.
+    """
     return tl_core.rrelu_(input, lower, upper, training)
 
 
 @overridable
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """`x` where it is positive, else `alpha * (exp(x) - 1)`."""
+    """`x` where it is positive, else `alpha * (exp(x) - 1)`.
+
+    Args:
+        input: the values, of any shape.
+        alpha: minus the limit for small numbers.
+        inplace: whether the result is written into `input`.
+    """
     return (nn_functions.elu_ if inplace else nn_functions.elu)(input, alpha)
 
 
@@ -166,6 +218,11 @@ def selu_(input: Tensor) -> Tensor:
 @overridable
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """`x` where it is positive, else `alpha * (exp(x / alpha) - 1)`.
+
+    Args:
+        input: the values, of any shape.
+        alpha: the scale of the negative part, not 0.
+        inplace: whether the result is written into `input`.
 
     Raises:
         RuntimeError: If `alpha` is 0.
@@ -264,13 +321,25 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 @overridable
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """The logarithm of `softmax`, computed without leaving the range of numbers."""
+    """The logarithm of `softmax`, computed without leaving the range of numbers.
+
+    Args:
+        input: the scores.
+        dim: the dimension over which the results are normalized.
+        dtype: the type to which the input is converted first; None keeps its own.
+    """
     return tl_core.log_softmax(input, _chosen(dim, input, "log_softmax", _stacklevel), dtype=dtype)
 
 
 @overridable
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """`softmax` of `-input`."""
+    """`softmax` of `-input`.
+
+    Args:
+        input: the scores.
+        dim: the dimension over which the results are normalized.
+        dtype: the type to which the input is converted first; None keeps its own.
+    """
     return tl_core.softmax(-input, _chosen(dim, input, "softmin", _stacklevel), dtype=dtype)
 
 

@@ -68,6 +68,9 @@ def multi_head_attention_forward(
             projected keys and values.
         average_attn_weights (bool): Whether the weights are averaged over the heads.
         is_causal (bool): That `attn_mask` is a causal one.
+        training: whether dropout is applied.
+        use_separate_proj_weight: whether the projections are `q_proj_weight`, `k_proj_weight` and `v_proj_weight`
+            instead of parts of one weight.
 
     Returns:
         Tensor of query's shape, and the weights, shape (N, L, S) or (N, num_heads, L, S), or None

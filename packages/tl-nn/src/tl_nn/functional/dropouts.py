@@ -38,6 +38,12 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set whole channels to 0: rows of an input of shape (N, C, L) or (C, L).
 
+    Args:
+        input: the values, of any shape.
+        p: the probability that an element or channel is dropped, from 0 to 1.
+        training: whether anything is dropped.
+        inplace: whether the result is written into `input`.
+
     Raises:
         RuntimeError: If the input has another number of dimensions.
     """
@@ -53,7 +59,14 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 @overridable
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Set whole channels to 0: planes of an input of shape (N, C, H, W), rows of one of shape (N, C, L)."""
+    """Set whole channels to 0: planes of an input of shape (N, C, H, W), rows of one of shape (N, C, L).
+
+    Args:
+        input: the values, of any shape.
+        p: the probability that an element or channel is dropped, from 0 to 1.
+        training: whether anything is dropped.
+        inplace: whether the result is written into `input`.
+    """
     if input.dim() not in (3, 4):
         _warn_rank(input, "dropout2d", 2)
     elif input.dim() == 3:
@@ -70,7 +83,14 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 @overridable
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Set whole channels to 0: volumes of an input of shape (N, C, D, H, W) or (C, D, H, W)."""
+    """Set whole channels to 0: volumes of an input of shape (N, C, D, H, W) or (C, D, H, W).
+
+    Args:
+        input: the values, of any shape.
+        p: the probability that an element or channel is dropped, from 0 to 1.
+        training: whether anything is dropped.
+        inplace: whether the result is written into `input`.
+    """
     if input.dim() not in (4, 5):
         _warn_rank(input, "dropout3d", 3)
     return _drop_channels(input, p, training, inplace, batched=input.dim() == 5)
@@ -78,7 +98,14 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 @overridable
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps mean and variance of the self-normalizing activation SELU."""
+    """Dropout that keeps mean and variance of the self-normalizing activation SELU.
+
+    Args:
+        input: the values, of any shape.
+        p: the probability that an element or channel is dropped, from 0 to 1.
+        training: whether anything is dropped.
+        inplace: whether the result is written into `input`.
+    """
     if _is_off(input, p, training):
         return input
     return _alpha_drop(input, tl_core.empty_like(input), p, inplace)
@@ -88,7 +115,14 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """`alpha_dropout` of whole channels, for an input of shape (N, C, ...)."""
+    """`alpha_dropout` of whole channels, for an input of shape (N, C, ...).
+
+    Args:
+        input: the values, of any shape.
+        p: the probability that an element or channel is dropped, from 0 to 1.
+        training: whether anything is dropped.
+        inplace: whether the result is written into `input`.
+    """
     if _is_off(input, p, training):
         return input
     return _alpha_drop(input, _one_per_channel(input), p, inplace)

@@ -68,6 +68,14 @@ def l1_loss(
 ) -> Tensor:
     """The absolute difference of each element, reduced; the arguments are those of `mse_loss`.
 
+    Args:
+        input: the predictions.
+        target: the values wanted, of the same or a broadcastable shape.
+        size_average: deprecated, with `reduce`: whether losses are averaged.
+        reduce: deprecated: whether losses are reduced at all.
+        reduction: "mean", "sum" or "none", which leaves a loss for each element.
+        weight: a factor for each element.
+
     Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.l1_loss(tl_core.tensor([1.0, 2.0]), tl_core.tensor([1.0, 4.0]))
@@ -354,6 +362,7 @@ def poisson_nll_loss(
         full (bool): Whether Stirling's approximation of the term that doesn't depend on the input is added.
         eps (float): Added to expected counts before the logarithm is taken.
         size_average, reduce, reduction: See `mse_loss`.
+        log_input: whether the input is the logarithm of the rate.
 
     Raises:
         ValueError: If `reduction` isn't known.

@@ -6,7 +6,14 @@ from tl_core import Tensor, where
 
 
 def vector_length(x: Tensor, p: float, dim: int | tuple[int, ...], keepdim: bool = False) -> Tensor:
-    """The sum of the absolute values to the power of `p` along `dim`, to the power of `1 / p`."""
+    """The sum of the absolute values to the power of `p` along `dim`, to the power of `1 / p`.
+
+    Args:
+        x: the vectors.
+        p: the exponent.
+        dim: the dimension that is summed over.
+        keepdim: whether it stays, of size 1.
+    """
     size = x.abs()
     dims = dim if isinstance(dim, tuple) else (dim,)
     if p == inf:

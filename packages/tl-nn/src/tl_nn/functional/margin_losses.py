@@ -38,6 +38,15 @@ def margin_ranking_loss(
 ) -> Tensor:
     """`max(0, -target * (input1 - input2) + margin)`, reduced; target 1 asks for a larger `input1`, -1 for a smaller.
 
+    Args:
+        input1: the first values.
+        input2: the second values, of a broadcastable shape.
+        target: 1 where the first is to be larger, -1 where the second is.
+        margin: by how much.
+        size_average: deprecated, with `reduce`: whether losses are averaged.
+        reduce: deprecated: whether losses are reduced at all.
+        reduction: "mean", "sum" or "none", which leaves a loss for each sample.
+
     Raises:
         ValueError: If `reduction` isn't "none", "mean" or "sum".
         RuntimeError: If the inputs differ in the number of dimensions.
@@ -70,6 +79,14 @@ def hinge_embedding_loss(
 ) -> Tensor:
     """The distance where the target is 1, `max(0, margin - distance)` where it is -1, reduced.
 
+    Args:
+        input: the distances.
+        target: 1 or -1 for each.
+        margin: how far apart pairs with -1 are to be.
+        size_average: deprecated, with `reduce`: whether losses are averaged.
+        reduce: deprecated: whether losses are reduced at all.
+        reduction: "mean", "sum" or "none", which leaves a loss for each element.
+
     Example:
         >>> import tl_core, tl_nn
         >>> x = tl_core.tensor([0.25, 0.25])
@@ -99,6 +116,10 @@ def cosine_embedding_loss(
     Args:
         input1, input2 (Tensor, shape (N, D) or (D,)): The pairs of vectors.
         target (Tensor, shape (N,) or ()): 1 for pairs that belong together, -1 for others.
+        margin: the similarity that pairs with -1 may have, from -1 to 1.
+        size_average: deprecated, with `reduce`: whether losses are averaged.
+        reduce: deprecated: whether losses are reduced at all.
+        reduction: "mean", "sum" or "none", which leaves a loss for each sample.
 
     Raises:
         RuntimeError: If the number of dimensions of target isn't one less than that of the inputs.
@@ -139,6 +160,13 @@ def soft_margin_loss(
 ) -> Tensor:
     """`log(1 + exp(-target * input))` for targets 1 and -1, reduced.
 
+    Args:
+        input: the scores.
+        target: 1 or -1 for each.
+        size_average: deprecated, with `reduce`: whether losses are averaged.
+        reduce: deprecated: whether losses are reduced at all.
+        reduction: "mean", "sum" or "none", which leaves a loss for each element.
+
     Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.soft_margin_loss(tl_core.zeros(2), tl_core.ones(2))
@@ -163,6 +191,9 @@ def multilabel_soft_margin_loss(
     Args:
         input, target (Tensor, shape (*, C)): The scores, and 1 for the classes that apply, 0 for others.
         weight (Tensor, shape (C,), optional): A factor for each class.
+        size_average: deprecated, with `reduce`: whether losses are averaged.
+        reduce: deprecated: whether losses are reduced at all.
+        reduction: "mean", "sum" or "none", which leaves a loss for each sample.
 
     Example:
         >>> import tl_core, tl_nn
@@ -207,6 +238,9 @@ def multi_margin_loss(
         p (int): 1 or 2.
         margin (float): By how much the score of the target is to exceed each other.
         weight (Tensor, shape (C,), optional): A factor for the samples of each class.
+        size_average: deprecated, with `reduce`: whether losses are averaged.
+        reduce: deprecated: whether losses are reduced at all.
+        reduction: "mean", "sum" or "none", which leaves a loss for each sample.
 
     Raises:
         ValueError: If `p` or `reduction` is something else, or `weight` isn't a vector.
@@ -266,6 +300,9 @@ def multilabel_margin_loss(
     Args:
         input (Tensor, shape (N, C) or (C,)): The scores of the classes.
         target (Tensor of int64, with input's shape): The classes of each sample, ended by the first -1.
+        size_average: deprecated, with `reduce`: whether losses are averaged.
+        reduce: deprecated: whether losses are reduced at all.
+        reduction: "mean", "sum" or "none", which leaves a loss for each sample.
 
     Raises:
         RuntimeError: If the shapes or types don't fit.
@@ -318,6 +355,9 @@ def triplet_margin_loss(
         margin (float): Greater than 0.
         p, eps: Of `pairwise_distance`.
         swap (bool): Whether the negative may be the positive's instead, where it is nearer.
+        size_average: deprecated, with `reduce`: whether losses are averaged.
+        reduce: deprecated: whether losses are reduced at all.
+        reduction: "mean", "sum" or "none", which leaves a loss for each sample.
 
     Raises:
         ValueError: If `margin` isn't positive, or `reduction` isn't known.
@@ -350,6 +390,16 @@ def triplet_margin_with_distance_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """`triplet_margin_loss` with any distance, by default `pairwise_distance`.
+
+    Args:
+        anchor: the vectors that distances are measured from.
+        positive: vectors to be near.
+        negative: vectors to be far.
+        distance_function: the distance of two tensors of vectors; None for `pairwise_distance`.
+        margin: by how much the negative is to be farther.
+        swap: whether the distance of positive and negative is used where it is less than that of anchor and
+            negative.
+        reduction: "mean", "sum" or "none", which leaves a loss for each sample.
 
     Example:
         >>> import tl_core, tl_nn

@@ -76,6 +76,16 @@ def instance_norm(
 ) -> Tensor:
     """Normalize each channel of each sample over its positions; the arguments are those of `batch_norm`.
 
+    Args:
+        input: the values, (batch, channels, *spatial).
+        running_mean: the running means, one a channel, updated if `use_input_stats`.
+        running_var: the running variances.
+        weight: the factors, one a channel.
+        bias: the shifts, one a channel.
+        use_input_stats: whether each sample's own statistics are used instead of the running ones.
+        momentum: the weight of the newest batch in the running statistics.
+        eps: added to the variances.
+
     Raises:
         ValueError: If a channel has only one position.
 
@@ -127,6 +137,12 @@ def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
     """Divide by the root of the mean square over the last dimensions; without `eps`, the type's own is added.
+
+    Args:
+        input: the values.
+        normalized_shape: the sizes of the last dimensions, over which the mean is taken.
+        weight: the factors, of that shape; None for 1.
+        eps: added to the mean square; None for the smallest step at 1 of the type.
 
     References:
         Zhang and Sennrich, Root Mean Square Layer Normalization, 2019.
@@ -181,6 +197,10 @@ def local_response_norm(
 
     Args:
         input (Tensor, shape (N, C, *)): With at least one position a channel.
+        size: how many neighbouring channels are summed over.
+        alpha: the factor of the mean square.
+        beta: the exponent of the denominator.
+        k: the summand of the denominator.
 
     Raises:
         ValueError: If the input has fewer than three dimensions.

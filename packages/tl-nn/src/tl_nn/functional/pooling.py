@@ -113,6 +113,15 @@ def max_pool2d(
     """The largest element of each rectangle of (batch, channels, height, width): see `max_pool1d`.
 
     An index counts positions of the channel, row after row. The memory format channels_last is kept.
+
+    Args:
+        input: the values, (batch, channels, *spatial) or without the batch.
+        kernel_size: the extent of the window, one number for all spatial dimensions or one each.
+        stride: the distance of the windows; None for their extent.
+        padding: what is added on both sides of the input, at most half of the window.
+        dilation: the distance of the elements that a window sees.
+        ceil_mode: whether windows may reach over the end of the input.
+        return_indices: whether the indices of the largest elements in their planes are returned too, int64.
     """
     return _max_pool(
         2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=return_indices
@@ -129,7 +138,17 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element of each box of (batch, channels, depth, height, width): see `max_pool2d`."""
+    """The largest element of each box of (batch, channels, depth, height, width): see `max_pool2d`.
+
+    Args:
+        input: the values, (batch, channels, *spatial) or without the batch.
+        kernel_size: the extent of the window, one number for all spatial dimensions or one each.
+        stride: the distance of the windows; None for their extent.
+        padding: what is added on both sides of the input, at most half of the window.
+        dilation: the distance of the elements that a window sees.
+        ceil_mode: whether windows may reach over the end of the input.
+        return_indices: whether the indices of the largest elements in their planes are returned too, int64.
+    """
     return _max_pool(
         3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=return_indices
     )
@@ -145,7 +164,17 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """`max_pool1d` with the positions of the maxima."""
+    """`max_pool1d` with the positions of the maxima.
+
+    Args:
+        input: the values, (batch, channels, *spatial) or without the batch.
+        kernel_size: the extent of the window, one number for all spatial dimensions or one each.
+        stride: the distance of the windows; None for their extent.
+        padding: what is added on both sides of the input, at most half of the window.
+        dilation: the distance of the elements that a window sees.
+        ceil_mode: whether windows may reach over the end of the input.
+        return_indices: whether the indices of the largest elements in their planes are returned too, int64.
+    """
     return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=True)
 
 
@@ -159,7 +188,17 @@ def max_pool2d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """`max_pool2d` with the positions of the maxima."""
+    """`max_pool2d` with the positions of the maxima.
+
+    Args:
+        input: the values, (batch, channels, *spatial) or without the batch.
+        kernel_size: the extent of the window, one number for all spatial dimensions or one each.
+        stride: the distance of the windows; None for their extent.
+        padding: what is added on both sides of the input, at most half of the window.
+        dilation: the distance of the elements that a window sees.
+        ceil_mode: whether windows may reach over the end of the input.
+        return_indices: whether the indices of the largest elements in their planes are returned too, int64.
+    """
     return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=True)
 
 
@@ -173,7 +212,17 @@ def max_pool3d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """`max_pool3d` with the positions of the maxima."""
+    """`max_pool3d` with the positions of the maxima.
+
+    Args:
+        input: the values, (batch, channels, *spatial) or without the batch.
+        kernel_size: the extent of the window, one number for all spatial dimensions or one each.
+        stride: the distance of the windows; None for their extent.
+        padding: what is added on both sides of the input, at most half of the window.
+        dilation: the distance of the elements that a window sees.
+        ceil_mode: whether windows may reach over the end of the input.
+        return_indices: whether the indices of the largest elements in their planes are returned too, int64.
+    """
     return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=True)
 
 
@@ -223,6 +272,16 @@ def avg_pool2d(
     """The mean of each rectangle of (batch, channels, height, width): see `avg_pool1d`.
 
     `divisor_override` takes the place of the number of elements. The memory format channels_last is kept.
+
+    Args:
+        input: the values, (batch, channels, *spatial) or without the batch.
+        kernel_size: the extent of the window, one number for all spatial dimensions or one each.
+        stride: the distance of the windows; None for their extent.
+        padding: what is added on both sides of the input, at most half of the window.
+        ceil_mode: whether windows may reach over the end of the input.
+        count_include_pad: whether the added zeros count in the mean.
+        divisor_override: what a window's sum is divided by instead of its size; not 0.
+        out: a tensor that takes the result.
     """
     step = [] if stride is None else stride
     named = {} if out is None else {"out": out}
@@ -243,7 +302,18 @@ def avg_pool3d(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The mean of each box of (batch, channels, depth, height, width): see `avg_pool2d`."""
+    """The mean of each box of (batch, channels, depth, height, width): see `avg_pool2d`.
+
+    Args:
+        input: the values, (batch, channels, *spatial) or without the batch.
+        kernel_size: the extent of the window, one number for all spatial dimensions or one each.
+        stride: the distance of the windows; None for their extent.
+        padding: what is added on both sides of the input, at most half of the window.
+        ceil_mode: whether windows may reach over the end of the input.
+        count_include_pad: whether the added zeros count in the mean.
+        divisor_override: what a window's sum is divided by instead of its size; not 0.
+        out: a tensor that takes the result.
+    """
     step = [] if stride is None else stride
     named = {} if out is None else {"out": out}
     return nn_functions.avg_pool3d(
@@ -295,7 +365,13 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 def adaptive_max_pool1d_with_indices(
     input: Tensor, output_size: Ints, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """`adaptive_max_pool1d` with the positions of the maxima."""
+    """`adaptive_max_pool1d` with the positions of the maxima.
+
+    Args:
+        input: the values, (batch, channels, *spatial) or without the batch.
+        output_size: the spatial size of the output, one number or one each; None keeps the input's.
+        return_indices: whether the indices of the maxima are returned too, int64.
+    """
     return tl_core.adaptive_max_pool1d(input, output_size)
 
 
@@ -303,7 +379,13 @@ def adaptive_max_pool1d_with_indices(
 def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """`adaptive_max_pool2d` with the positions of the maxima."""
+    """`adaptive_max_pool2d` with the positions of the maxima.
+
+    Args:
+        input: the values, (batch, channels, *spatial) or without the batch.
+        output_size: the spatial size of the output, one number or one each; None keeps the input's.
+        return_indices: whether the indices of the maxima are returned too, int64.
+    """
     return nn_functions.adaptive_max_pool2d(input, _result_size(input, output_size, 2))
 
 
@@ -311,27 +393,51 @@ def adaptive_max_pool2d_with_indices(
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """`adaptive_max_pool3d` with the positions of the maxima."""
+    """`adaptive_max_pool3d` with the positions of the maxima.
+
+    Args:
+        input: the values, (batch, channels, *spatial) or without the batch.
+        output_size: the spatial size of the output, one number or one each; None keeps the input's.
+        return_indices: whether the indices of the maxima are returned too, int64.
+    """
     return nn_functions.adaptive_max_pool3d(input, _result_size(input, output_size, 3))
 
 
 @overridable
 def adaptive_max_pool1d(input: Tensor, output_size: Ints, return_indices: bool = False) -> Any:
-    """The maxima of `output_size` windows that together cover the last dimension: see `adaptive_avg_pool1d`."""
+    """The maxima of `output_size` windows that together cover the last dimension: see `adaptive_avg_pool1d`.
+
+    Args:
+        input: the values, (batch, channels, *spatial) or without the batch.
+        output_size: the spatial size of the output, one number or one each; None keeps the input's.
+        return_indices: whether the indices of the maxima are returned too, int64.
+    """
     both = adaptive_max_pool1d_with_indices(input, output_size)
     return both if return_indices else both[0]
 
 
 @overridable
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maxima of as many rectangles as `output_size` asks for, and, if asked for, their positions."""
+    """The maxima of as many rectangles as `output_size` asks for, and, if asked for, their positions.
+
+    Args:
+        input: the values, (batch, channels, *spatial) or without the batch.
+        output_size: the spatial size of the output, one number or one each; None keeps the input's.
+        return_indices: whether the indices of the maxima are returned too, int64.
+    """
     both = adaptive_max_pool2d_with_indices(input, output_size)
     return both if return_indices else both[0]
 
 
 @overridable
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maxima of as many boxes as `output_size` asks for, and, if asked for, their positions."""
+    """The maxima of as many boxes as `output_size` asks for, and, if asked for, their positions.
+
+    Args:
+        input: the values, (batch, channels, *spatial) or without the batch.
+        output_size: the spatial size of the output, one number or one each; None keeps the input's.
+        return_indices: whether the indices of the maxima are returned too, int64.
+    """
     both = adaptive_max_pool3d_with_indices(input, output_size)
     return both if return_indices else both[0]
 
@@ -356,6 +462,13 @@ def lp_pool1d(
 ) -> Tensor:
     """The p-norm of each window, `sum(x ** p) ** (1 / p)` with `p = norm_type`.
 
+    Args:
+        input: the values, (batch, channels, *spatial) or without the batch.
+        norm_type: the exponent p, not 0.
+        kernel_size: the extent of the window, one number for all spatial dimensions or one each.
+        stride: the distance of the windows; None for their extent.
+        ceil_mode: whether windows may reach over the end of the input.
+
     Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.functional.lp_pool1d(tl_core.tensor([[3.0, 4.0]]), 2, 2)
@@ -368,7 +481,15 @@ def lp_pool1d(
 def lp_pool2d(
     input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """The p-norm of each rectangle: see `lp_pool1d`."""
+    """The p-norm of each rectangle: see `lp_pool1d`.
+
+    Args:
+        input: the values, (batch, channels, *spatial) or without the batch.
+        norm_type: the exponent p, not 0.
+        kernel_size: the extent of the window, one number for all spatial dimensions or one each.
+        stride: the distance of the windows; None for their extent.
+        ceil_mode: whether windows may reach over the end of the input.
+    """
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -376,7 +497,15 @@ def lp_pool2d(
 def lp_pool3d(
     input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """The p-norm of each box: see `lp_pool1d`."""
+    """The p-norm of each box: see `lp_pool1d`.
+
+    Args:
+        input: the values, (batch, channels, *spatial) or without the batch.
+        norm_type: the exponent p, not 0.
+        kernel_size: the extent of the window, one number for all spatial dimensions or one each.
+        stride: the distance of the windows; None for their extent.
+        ceil_mode: whether windows may reach over the end of the input.
+    """
     return _lp_pool(3, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -418,7 +547,15 @@ def fractional_max_pool2d_with_indices(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """`fractional_max_pool2d` with the positions of the maxima."""
+    """`fractional_max_pool2d` with the positions of the maxima.
+
+    Args:
+        input: the values, (batch, channels, *spatial) or without the batch.
+        kernel_size: the extent of the window, one number for all spatial dimensions or one each.
+        output_size: the spatial size of the output, one number or one for each spatial dimension.
+        output_ratio: the same as a share of the input's size, between 0 and 1; one of the two is given.
+        return_indices: whether the indices of the largest elements in their planes are returned too, int64.
+    """
     return _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
 
 
@@ -431,7 +568,15 @@ def fractional_max_pool3d_with_indices(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """`fractional_max_pool3d` with the positions of the maxima."""
+    """`fractional_max_pool3d` with the positions of the maxima.
+
+    Args:
+        input: the values, (batch, channels, *spatial) or without the batch.
+        kernel_size: the extent of the window, one number for all spatial dimensions or one each.
+        output_size: the spatial size of the output, one number or one for each spatial dimension.
+        output_ratio: the same as a share of the input's size, between 0 and 1; one of the two is given.
+        return_indices: whether the indices of the largest elements in their planes are returned too, int64.
+    """
     return _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
 
 
@@ -471,7 +616,15 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """The maxima of boxes at pseudo-random positions: see `fractional_max_pool2d`."""
+    """The maxima of boxes at pseudo-random positions: see `fractional_max_pool2d`.
+
+    Args:
+        input: the values, (batch, channels, *spatial) or without the batch.
+        kernel_size: the extent of the window, one number for all spatial dimensions or one each.
+        output_size: the spatial size of the output, one number or one for each spatial dimension.
+        output_ratio: the same as a share of the input's size, between 0 and 1; one of the two is given.
+        return_indices: whether the indices of the largest elements in their planes are returned too, int64.
+    """
     both = _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
     return both if return_indices else both[0]
 
@@ -569,7 +722,16 @@ def max_unpool2d(
     padding: Ints = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """The maxima of `max_pool2d` back where they were, zeros elsewhere: see `max_unpool1d`."""
+    """The maxima of `max_pool2d` back where they were, zeros elsewhere: see `max_unpool1d`.
+
+    Args:
+        input: the maxima.
+        indices: where the maxima were, from `return_indices`.
+        kernel_size: the extent of the windows of the pooling.
+        stride: their distance; None for their extent.
+        padding: the padding of the pooling.
+        output_size: the size of the result, where several would fit; None for the smallest.
+    """
     return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -582,5 +744,14 @@ def max_unpool3d(
     padding: Ints = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """The maxima of `max_pool3d` back where they were, zeros elsewhere: see `max_unpool1d`."""
+    """The maxima of `max_pool3d` back where they were, zeros elsewhere: see `max_unpool1d`.
+
+    Args:
+        input: the maxima.
+        indices: where the maxima were, from `return_indices`.
+        kernel_size: the extent of the windows of the pooling.
+        stride: their distance; None for their extent.
+        padding: the padding of the pooling.
+        output_size: the size of the result, where several would fit; None for the smallest.
+    """
     return _max_unpool(3, input, indices, kernel_size, stride, padding, output_size)

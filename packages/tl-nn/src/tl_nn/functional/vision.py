@@ -120,6 +120,7 @@ def interpolate(
             lie.
         antialias (bool): Whether "bilinear" and "bicubic" take more elements into account where the result is
             coarser.
+        input: the grid, (batch, channels, *spatial).
 
     Raises:
         ValueError: If not exactly one of `size` and `scale_factor` is given, or an option doesn't go with the
@@ -167,7 +168,15 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """The older name of `interpolate`."""
+    """The older name of `interpolate`.
+
+    Args:
+        input: the grid, (batch, channels, *spatial).
+        size: the spatial size of the result; this or `scale_factor` is given.
+        scale_factor: the factor of each spatial size.
+        mode: "nearest", "linear", "bilinear", "bicubic", "trilinear" or "area".
+        align_corners: whether the corners' elements keep their values; only for modes that interpolate.
+    """
     warnings.warn(
         "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
     )
@@ -176,7 +185,13 @@ def upsample(
 
 @overridable
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate` with mode "nearest"."""
+    """`interpolate` with mode "nearest".
+
+    Args:
+        input: the grid, (batch, channels, *spatial).
+        size: the spatial size of the result; this or `scale_factor` is given.
+        scale_factor: the factor of each spatial size.
+    """
     warnings.warn(
         "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.",
         stacklevel=2,
@@ -186,7 +201,13 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
 
 @overridable
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate` with mode "bilinear" and aligned corners."""
+    """`interpolate` with mode "bilinear" and aligned corners.
+
+    Args:
+        input: the grid, (batch, channels, *spatial).
+        size: the spatial size of the result; this or `scale_factor` is given.
+        scale_factor: the factor of each spatial size.
+    """
     warnings.warn(
         "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
         stacklevel=2,

@@ -186,14 +186,38 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Normalizes each channel of inputs of shape (N, C, H, W) over the batch; see `BatchNorm1d`."""
+    """Normalizes each channel of inputs of shape (N, C, H, W) over the batch; see `BatchNorm1d`.
+
+    Args:
+        num_features: the number of channels C.
+        eps: added to the variance, against division by zero.
+        momentum: the weight of the newest batch in the running statistics; None makes them plain means over all
+            batches.
+        affine: whether a factor and a shift of each channel are learned.
+        track_running_stats: whether running statistics are kept, which are used in evaluation.
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
+        bias: whether there is a shift; without effect unless `affine`.
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         refuse_dims(input, (4,))
 
 
 class BatchNorm3d(_BatchNorm):
-    """Normalizes each channel of inputs of shape (N, C, D, H, W) over the batch; see `BatchNorm1d`."""
+    """Normalizes each channel of inputs of shape (N, C, D, H, W) over the batch; see `BatchNorm1d`.
+
+    Args:
+        num_features: the number of channels C.
+        eps: added to the variance, against division by zero.
+        momentum: the weight of the newest batch in the running statistics; None makes them plain means over all
+            batches.
+        affine: whether a factor and a shift of each channel are learned.
+        track_running_stats: whether running statistics are kept, which are used in evaluation.
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
+        bias: whether there is a shift; without effect unless `affine`.
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         refuse_dims(input, (5,))
@@ -249,6 +273,16 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
 class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
     """`BatchNorm1d` without `num_features`, which the first input tells.
 
+    Args:
+        eps: added to the variance, against division by zero.
+        momentum: the weight of the newest batch in the running statistics; None makes them plain means over all
+            batches.
+        affine: whether a factor and a shift of each channel are learned.
+        track_running_stats: whether running statistics are kept, which are used in evaluation.
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
+        bias: whether there is a shift; without effect unless `affine`.
+
     Example:
         >>> import tl_core, tl_nn
         >>> layer = tl_nn.LazyBatchNorm1d()
@@ -261,14 +295,36 @@ class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
 
 
 class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
-    """`BatchNorm2d` without `num_features`, which the first input tells."""
+    """`BatchNorm2d` without `num_features`, which the first input tells.
+
+    Args:
+        eps: added to the variance, against division by zero.
+        momentum: the weight of the newest batch in the running statistics; None makes them plain means over all
+            batches.
+        affine: whether a factor and a shift of each channel are learned.
+        track_running_stats: whether running statistics are kept, which are used in evaluation.
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
+        bias: whether there is a shift; without effect unless `affine`.
+    """
 
     cls_to_become = BatchNorm2d
     _check_input_dim = BatchNorm2d._check_input_dim
 
 
 class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
-    """`BatchNorm3d` without `num_features`, which the first input tells."""
+    """`BatchNorm3d` without `num_features`, which the first input tells.
+
+    Args:
+        eps: added to the variance, against division by zero.
+        momentum: the weight of the newest batch in the running statistics; None makes them plain means over all
+            batches.
+        affine: whether a factor and a shift of each channel are learned.
+        track_running_stats: whether running statistics are kept, which are used in evaluation.
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
+        bias: whether there is a shift; without effect unless `affine`.
+    """
 
     cls_to_become = BatchNorm3d
     _check_input_dim = BatchNorm3d._check_input_dim
@@ -282,6 +338,7 @@ class SyncBatchNorm(_BatchNorm):
     Args:
         num_features, eps, momentum, affine, track_running_stats, device, dtype: See `BatchNorm1d`.
         process_group (optional): The processes whose batches belong together; by default all.
+        bias: whether there is a shift; without effect unless `affine`.
 
     Raises:
         ValueError: If the input has fewer than two dimensions.

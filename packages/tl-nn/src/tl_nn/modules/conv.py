@@ -251,6 +251,19 @@ class Conv1d(_Convolution):
 class Conv2d(_Convolution):
     """A convolution over two dimensions; see `Conv1d` for arguments, attributes and errors.
 
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of the kernel's positions, by default 1.
+        padding: the zeros added on both sides of each spatial dimension, or "same" or "valid".
+        dilation: the distance of the elements that the kernel sees, by default 1.
+        groups: into how many groups, which don't see each other, the channels are divided.
+        bias: whether a bias is learned.
+        padding_mode: what the input is padded with: "zeros", "reflect", "replicate" or "circular".
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
+
     Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.Conv2d(16, 33, 3, stride=2)(tl_core.zeros(20, 16, 50, 100)).shape
@@ -263,6 +276,19 @@ class Conv2d(_Convolution):
 
 class Conv3d(_Convolution):
     """A convolution over three dimensions; see `Conv1d` for arguments, attributes and errors.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of the kernel's positions, by default 1.
+        padding: the zeros added on both sides of each spatial dimension, or "same" or "valid".
+        dilation: the distance of the elements that the kernel sees, by default 1.
+        groups: into how many groups, which don't see each other, the channels are divided.
+        bias: whether a bias is learned.
+        padding_mode: what the input is padded with: "zeros", "reflect", "replicate" or "circular".
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
 
     Example:
         >>> import tl_core, tl_nn
@@ -393,6 +419,21 @@ class ConvTranspose1d(_ConvTransposeNd):
 class ConvTranspose2d(_ConvTransposeNd):
     """A transposed convolution over two dimensions; see `ConvTranspose1d` for arguments and errors.
 
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the factor by which the input is spread, by default 1.
+        padding: what is taken off both sides of the output.
+        output_padding: what is added to one side of the output's size, which a stride leaves open; less than the
+            stride.
+        groups: into how many groups, which don't see each other, the channels are divided.
+        bias: whether a bias is learned.
+        dilation: the distance of the elements that the kernel sees, by default 1.
+        padding_mode: "zeros".
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
+
     Example:
         >>> import tl_core, tl_nn
         >>> layer = tl_nn.ConvTranspose2d(4, 2, 3, stride=2, padding=1)
@@ -406,6 +447,21 @@ class ConvTranspose2d(_ConvTransposeNd):
 
 class ConvTranspose3d(_ConvTransposeNd):
     """A transposed convolution over three dimensions; see `ConvTranspose1d` for arguments and errors.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the factor by which the input is spread, by default 1.
+        padding: what is taken off both sides of the output.
+        output_padding: what is added to one side of the output's size, which a stride leaves open; less than the
+            stride.
+        groups: into how many groups, which don't see each other, the channels are divided.
+        bias: whether a bias is learned.
+        dilation: the distance of the elements that the kernel sees, by default 1.
+        padding_mode: "zeros".
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
 
     Example:
         >>> import tl_core, tl_nn
@@ -503,6 +559,18 @@ class _LazyConvTranspose(_LazyConvXdMixin, _ConvTransposeNd):
 class LazyConv1d(_LazyConvolution, Conv1d):
     """`Conv1d` without `in_channels`, which the first input tells.
 
+    Args:
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of the kernel's positions, by default 1.
+        padding: the zeros added on both sides of each spatial dimension, or "same" or "valid".
+        dilation: the distance of the elements that the kernel sees, by default 1.
+        groups: into how many groups, which don't see each other, the channels are divided.
+        bias: whether a bias is learned.
+        padding_mode: what the input is padded with: "zeros", "reflect", "replicate" or "circular".
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
+
     Example:
         >>> import tl_core, tl_nn
         >>> layer = tl_nn.LazyConv1d(8, 3)
@@ -516,30 +584,101 @@ class LazyConv1d(_LazyConvolution, Conv1d):
 
 
 class LazyConv2d(_LazyConvolution, Conv2d):
-    """`Conv2d` without `in_channels`, which the first input tells."""
+    """`Conv2d` without `in_channels`, which the first input tells.
+
+    Args:
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of the kernel's positions, by default 1.
+        padding: the zeros added on both sides of each spatial dimension, or "same" or "valid".
+        dilation: the distance of the elements that the kernel sees, by default 1.
+        groups: into how many groups, which don't see each other, the channels are divided.
+        bias: whether a bias is learned.
+        padding_mode: what the input is padded with: "zeros", "reflect", "replicate" or "circular".
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
+    """
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyConvolution, Conv3d):
-    """`Conv3d` without `in_channels`, which the first input tells."""
+    """`Conv3d` without `in_channels`, which the first input tells.
+
+    Args:
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of the kernel's positions, by default 1.
+        padding: the zeros added on both sides of each spatial dimension, or "same" or "valid".
+        dilation: the distance of the elements that the kernel sees, by default 1.
+        groups: into how many groups, which don't see each other, the channels are divided.
+        bias: whether a bias is learned.
+        padding_mode: what the input is padded with: "zeros", "reflect", "replicate" or "circular".
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
+    """
 
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
-    """`ConvTranspose1d` without `in_channels`, which the first input tells."""
+    """`ConvTranspose1d` without `in_channels`, which the first input tells.
+
+    Args:
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the factor by which the input is spread, by default 1.
+        padding: what is taken off both sides of the output.
+        output_padding: what is added to one side of the output's size, which a stride leaves open; less than the
+            stride.
+        groups: into how many groups, which don't see each other, the channels are divided.
+        bias: whether a bias is learned.
+        dilation: the distance of the elements that the kernel sees, by default 1.
+        padding_mode: "zeros".
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
+    """
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
-    """`ConvTranspose2d` without `in_channels`, which the first input tells."""
+    """`ConvTranspose2d` without `in_channels`, which the first input tells.
+
+    Args:
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the factor by which the input is spread, by default 1.
+        padding: what is taken off both sides of the output.
+        output_padding: what is added to one side of the output's size, which a stride leaves open; less than the
+            stride.
+        groups: into how many groups, which don't see each other, the channels are divided.
+        bias: whether a bias is learned.
+        dilation: the distance of the elements that the kernel sees, by default 1.
+        padding_mode: "zeros".
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
+    """
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
-    """`ConvTranspose3d` without `in_channels`, which the first input tells."""
+    """`ConvTranspose3d` without `in_channels`, which the first input tells.
+
+    Args:
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the factor by which the input is spread, by default 1.
+        padding: what is taken off both sides of the output.
+        output_padding: what is added to one side of the output's size, which a stride leaves open; less than the
+            stride.
+        groups: into how many groups, which don't see each other, the channels are divided.
+        bias: whether a bias is learned.
+        dilation: the distance of the elements that the kernel sees, by default 1.
+        padding_mode: "zeros".
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
+    """
 
     cls_to_become = ConvTranspose3d

@@ -30,7 +30,14 @@ class _ModulePath:
 
 
 def add_error_notes(module: Any, error: Exception, args: tuple, kwargs: dict[str, Any]) -> None:
-    """Adds to the error's message, or lengthens the path that an inner module has put there."""
+    """Adds to the error's message, or lengthens the path that an inner module has put there.
+
+    Args:
+        module: the module whose call failed.
+        error: what it raised.
+        args: the positional arguments of the call.
+        kwargs: its keyword arguments.
+    """
     path_of_error = error.__dict__.get(_KEY)
     if path_of_error is None:
         if len(error.args) != 1 or not isinstance(error.args[0], str) or str(error) != error.args[0]:

@@ -125,14 +125,38 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalizes each channel of each sample of shape (N, C, H, W) or (C, H, W); see `InstanceNorm1d`."""
+    """Normalizes each channel of each sample of shape (N, C, H, W) or (C, H, W); see `InstanceNorm1d`.
+
+    Args:
+        num_features: the number of channels C.
+        eps: added to the variance, against division by zero.
+        momentum: the weight of the newest batch in the running statistics; None makes them plain means over all
+            batches.
+        affine: whether a factor and a shift of each channel are learned.
+        track_running_stats: whether running statistics are kept, which are used in evaluation.
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
+        bias: whether there is a shift; without effect unless `affine`.
+    """
 
     def _get_no_batch_dim(self) -> int:
         return 3
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalizes each channel of each sample of shape (N, C, D, H, W) or (C, D, H, W); see `InstanceNorm1d`."""
+    """Normalizes each channel of each sample of shape (N, C, D, H, W) or (C, D, H, W); see `InstanceNorm1d`.
+
+    Args:
+        num_features: the number of channels C.
+        eps: added to the variance, against division by zero.
+        momentum: the weight of the newest batch in the running statistics; None makes them plain means over all
+            batches.
+        affine: whether a factor and a shift of each channel are learned.
+        track_running_stats: whether running statistics are kept, which are used in evaluation.
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
+        bias: whether there is a shift; without effect unless `affine`.
+    """
 
     def _get_no_batch_dim(self) -> int:
         return 4
@@ -148,6 +172,16 @@ class _LazyInstanceNorm(_LazyNormBase, _InstanceNorm):
 class LazyInstanceNorm1d(_LazyInstanceNorm):
     """`InstanceNorm1d` without `num_features`, which the first input tells; affine and tracking by default.
 
+    Args:
+        eps: added to the variance, against division by zero.
+        momentum: the weight of the newest batch in the running statistics; None makes them plain means over all
+            batches.
+        affine: whether a factor and a shift of each channel are learned.
+        track_running_stats: whether running statistics are kept, which are used in evaluation.
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
+        bias: whether there is a shift; without effect unless `affine`.
+
     Example:
         >>> import tl_core, tl_nn
         >>> layer = tl_nn.LazyInstanceNorm1d()
@@ -160,14 +194,36 @@ class LazyInstanceNorm1d(_LazyInstanceNorm):
 
 
 class LazyInstanceNorm2d(_LazyInstanceNorm):
-    """`InstanceNorm2d` without `num_features`, which the first input tells."""
+    """`InstanceNorm2d` without `num_features`, which the first input tells.
+
+    Args:
+        eps: added to the variance, against division by zero.
+        momentum: the weight of the newest batch in the running statistics; None makes them plain means over all
+            batches.
+        affine: whether a factor and a shift of each channel are learned.
+        track_running_stats: whether running statistics are kept, which are used in evaluation.
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
+        bias: whether there is a shift; without effect unless `affine`.
+    """
 
     cls_to_become = InstanceNorm2d
     _get_no_batch_dim = InstanceNorm2d._get_no_batch_dim
 
 
 class LazyInstanceNorm3d(_LazyInstanceNorm):
-    """`InstanceNorm3d` without `num_features`, which the first input tells."""
+    """`InstanceNorm3d` without `num_features`, which the first input tells.
+
+    Args:
+        eps: added to the variance, against division by zero.
+        momentum: the weight of the newest batch in the running statistics; None makes them plain means over all
+            batches.
+        affine: whether a factor and a shift of each channel are learned.
+        track_running_stats: whether running statistics are kept, which are used in evaluation.
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
+        bias: whether there is a shift; without effect unless `affine`.
+    """
 
     cls_to_become = InstanceNorm3d
     _get_no_batch_dim = InstanceNorm3d._get_no_batch_dim

@@ -13,6 +13,12 @@ _MOST = 5  # names that are compared with all others
 def key_hints(missing: Sequence[str], unexpected: Sequence[str], loaded: int, total: int) -> list[str]:
     """Lines for an error about names.
 
+    Args:
+        missing: the names that the module has and the dictionary lacks.
+        unexpected: the names that only the dictionary has.
+        loaded: the dictionary.
+        total: how many names the module has.
+
     >>> key_hints(["a.weight"], ["module.a.weight"], 0, 1)[-1]
     'Hint: the names in state_dict have "module." in front; remove it from each.'
     """

@@ -80,6 +80,11 @@ def _weight(loss: Any) -> Tensor | None:
 class L1Loss(_Loss):
     """The absolute difference of each element; see `tl_nn.functional.l1_loss`.
 
+    Args:
+        size_average: deprecated, with `reduce`: whether losses are averaged.
+        reduce: deprecated: whether losses are reduced at all.
+        reduction: "mean", "sum" or "none", which leaves a loss for each element.
+
     Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.L1Loss()(tl_core.zeros(2), tl_core.tensor([1.0, -3.0]))
@@ -93,6 +98,11 @@ class L1Loss(_Loss):
 
 class MSELoss(_Loss):
     """The squared difference of each element; see `tl_nn.functional.mse_loss`.
+
+    Args:
+        size_average: deprecated, with `reduce`: whether losses are averaged.
+        reduce: deprecated: whether losses are reduced at all.
+        reduction: "mean", "sum" or "none", which leaves a loss for each element.
 
     Example:
         >>> import tl_core, tl_nn
@@ -356,7 +366,13 @@ class GaussianNLLLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """`log(1 + exp(-target * input))` for targets of 1 and -1; see `soft_margin_loss`."""
+    """`log(1 + exp(-target * input))` for targets of 1 and -1; see `soft_margin_loss`.
+
+    Args:
+        size_average: deprecated, with `reduce`: whether losses are averaged.
+        reduce: deprecated: whether losses are reduced at all.
+        reduction: "mean", "sum" or "none", which leaves a loss for each element.
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss of `input` for `target`, of the same shape."""
@@ -364,7 +380,13 @@ class SoftMarginLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """How much other classes come near to several target classes; see `multilabel_margin_loss`."""
+    """How much other classes come near to several target classes; see `multilabel_margin_loss`.
+
+    Args:
+        size_average: deprecated, with `reduce`: whether losses are averaged.
+        reduce: deprecated: whether losses are reduced at all.
+        reduction: "mean", "sum" or "none", which leaves a loss for each sample.
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss of scores, shape (N, C) or (C,), for lists of classes, which end with -1, of that shape."""

@@ -9,6 +9,11 @@ from tl_core import Tensor
 def canonical_mask(mask: Tensor | None, name: str, like: Tensor) -> Tensor | None:
     """A mask as numbers of a tensor's type: minus infinity where it is True; floating-point masks as they are.
 
+    Args:
+        mask: the mask, bool or floating, or None.
+        name: what errors call it.
+        like: the tensor whose type the result has.
+
     Raises:
         AssertionError: If it is neither of bool nor of a floating-point type.
     """

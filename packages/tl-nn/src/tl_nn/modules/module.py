@@ -224,6 +224,11 @@ def register_module_forward_hook(
     """Call `hook(module, args, output)` after every module's forward; before its own forward hooks.
 
     The arguments are those of `Module.register_forward_hook`.
+
+    Args:
+        hook: the function; what it returns, unless None, replaces the output.
+        with_kwargs: whether it takes the keyword arguments of the call too, before the output.
+        always_call: whether it is called also after an error.
     """
     flags = [_global_forward_hooks_with_kwargs, _global_forward_hooks_always_called]
     handle = RemovableHandle(_global_forward_hooks, extra_dict=flags)

@@ -28,7 +28,18 @@ def nested_attention(
     need_weights: bool,
     is_causal: bool,
 ) -> Tensor:
-    """What `MultiheadAttention` makes of nested sequences (B, j, E), whose padding nobody stores."""
+    """What `MultiheadAttention` makes of nested sequences (B, j, E), whose padding nobody stores.
+
+    Args:
+        module: the layer.
+        query: nested queries.
+        key: nested keys.
+        value: nested values.
+        attn_mask: must be None.
+        key_padding_mask: must be None: nested sequences have no padding.
+        need_weights: must be False.
+        is_causal: whether later positions are left out.
+    """
     _check(module, (query, key, value), attn_mask, key_padding_mask, need_weights)
     if query.layout is tl_core.strided:
         q, k, v = _each_once((query, key, value), _as_jagged)
@@ -94,7 +105,13 @@ def _projected(module: Any, query: Tensor, key: Tensor, value: Tensor) -> tuple[
 
 
 def as_nested_batch(src: Tensor, padding: Tensor | None, mask_check: bool) -> Tensor | None:
-    """The sequences of a padded batch (B, L, E) as a nested tensor; None if padding does not only stand at the ends."""
+    """The sequences of a padded batch (B, L, E) as a nested tensor; None if padding does not only stand at the ends.
+
+    Args:
+        src: the padded batch, of shape (B, L, E).
+        padding: True where there is padding, of shape (B, L).
+        mask_check: whether the padding is looked at; otherwise it stands at the ends, as the caller says.
+    """
     if padding is None or padding.dtype != tl_core.bool or src.dim() != 3 or padding.shape != src.shape[:2]:
         return None
     kept = ~padding

@@ -46,7 +46,14 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(LocalResponseNorm):
-    """An older name of `LocalResponseNorm`, whose `k` is 1 by default."""
+    """An older name of `LocalResponseNorm`, whose `k` is 1 by default.
+
+    Args:
+        size: how many neighbouring channels are summed over.
+        alpha: the factor of the mean square.
+        beta: the exponent of the denominator.
+        k: the summand of the denominator.
+    """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__(size, alpha, beta, k)

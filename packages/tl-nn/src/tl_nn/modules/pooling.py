@@ -116,13 +116,31 @@ class MaxPool1d(_MaxPoolNd):
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The largest element of each window over inputs of shape (N, C, H, W) or (C, H, W); see `MaxPool1d`."""
+    """The largest element of each window over inputs of shape (N, C, H, W) or (C, H, W); see `MaxPool1d`.
+
+    Args:
+        kernel_size: the extent of the window, one number for all spatial dimensions or one each.
+        stride: the distance of the windows; None for their extent.
+        padding: what is added on both sides of the input, at most half of the window.
+        dilation: the distance of the elements that a window sees.
+        return_indices: whether the indices of the largest elements in their planes are returned too, int64.
+        ceil_mode: whether windows may reach over the end of the input.
+    """
 
     _function = "max_pool2d"
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The largest element of each window over inputs of shape (N, C, D, H, W) or (C, D, H, W); see `MaxPool1d`."""
+    """The largest element of each window over inputs of shape (N, C, D, H, W) or (C, D, H, W); see `MaxPool1d`.
+
+    Args:
+        kernel_size: the extent of the window, one number for all spatial dimensions or one each.
+        stride: the distance of the windows; None for their extent.
+        padding: what is added on both sides of the input, at most half of the window.
+        dilation: the distance of the elements that a window sees.
+        return_indices: whether the indices of the largest elements in their planes are returned too, int64.
+        ceil_mode: whether windows may reach over the end of the input.
+    """
 
     _function = "max_pool3d"
 
@@ -168,14 +186,26 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Puts what `MaxPool2d` took back to its place, among zeros; see `MaxUnpool1d`."""
+    """Puts what `MaxPool2d` took back to its place, among zeros; see `MaxUnpool1d`.
+
+    Args:
+        kernel_size: the extent of the windows of the pooling.
+        stride: their distance; None for their extent.
+        padding: the padding of the pooling.
+    """
 
     _dims = 2
     _function = "max_unpool2d"
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Puts what `MaxPool3d` took back to its place, among zeros; see `MaxUnpool1d`."""
+    """Puts what `MaxPool3d` took back to its place, among zeros; see `MaxUnpool1d`.
+
+    Args:
+        kernel_size: the extent of the windows of the pooling.
+        stride: their distance; None for their extent.
+        padding: the padding of the pooling.
+    """
 
     _dims = 3
     _function = "max_unpool3d"
@@ -276,13 +306,30 @@ class AvgPool2d(_DividedAvgPoolNd):
     """The mean of each window over inputs of shape (N, C, H, W) or (C, H, W); see `AvgPool1d`.
 
     `divisor_override` is what the sum of a window is divided by instead of its size.
+
+    Args:
+        kernel_size: the extent of the window, one number for all spatial dimensions or one each.
+        stride: the distance of the windows; None for their extent.
+        padding: what is added on both sides of the input, at most half of the window.
+        ceil_mode: whether windows may reach over the end of the input.
+        count_include_pad: whether the added zeros count in the mean.
+        divisor_override: what a window's sum is divided by instead of its size; not 0.
     """
 
     _function = "avg_pool2d"
 
 
 class AvgPool3d(_DividedAvgPoolNd):
-    """The mean of each window over inputs of shape (N, C, D, H, W) or (C, D, H, W); see `AvgPool2d`."""
+    """The mean of each window over inputs of shape (N, C, D, H, W) or (C, D, H, W); see `AvgPool2d`.
+
+    Args:
+        kernel_size: the extent of the window, one number for all spatial dimensions or one each.
+        stride: the distance of the windows; None for their extent.
+        padding: what is added on both sides of the input, at most half of the window.
+        ceil_mode: whether windows may reach over the end of the input.
+        count_include_pad: whether the added zeros count in the mean.
+        divisor_override: what a window's sum is divided by instead of its size; not 0.
+    """
 
     _function = "avg_pool3d"
 
@@ -354,7 +401,14 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """`FractionalMaxPool2d` for inputs of shape (N, C, T, H, W) or (C, T, H, W)."""
+    """`FractionalMaxPool2d` for inputs of shape (N, C, T, H, W) or (C, T, H, W).
+
+    Args:
+        kernel_size: the extent of the window, one number for all spatial dimensions or one each.
+        output_size: the spatial size of the output, one number or one for each spatial dimension.
+        output_ratio: the same as a share of the input's size, between 0 and 1; one of the two is given.
+        return_indices: whether the indices of the largest elements in their planes are returned too, int64.
+    """
 
     _dims = 3
     _function = "fractional_max_pool3d"
@@ -404,13 +458,27 @@ class LPPool1d(_LPPoolNd):
 
 
 class LPPool2d(_LPPoolNd):
-    """The norm of each window over inputs of shape (N, C, H, W) or (C, H, W); see `LPPool1d`."""
+    """The norm of each window over inputs of shape (N, C, H, W) or (C, H, W); see `LPPool1d`.
+
+    Args:
+        norm_type: the exponent p, not 0.
+        kernel_size: the extent of the window, one number for all spatial dimensions or one each.
+        stride: the distance of the windows; None for their extent.
+        ceil_mode: whether windows may reach over the end of the input.
+    """
 
     _function = "lp_pool2d"
 
 
 class LPPool3d(_LPPoolNd):
-    """The norm of each window over inputs of shape (N, C, D, H, W) or (C, D, H, W); see `LPPool1d`."""
+    """The norm of each window over inputs of shape (N, C, D, H, W) or (C, D, H, W); see `LPPool1d`.
+
+    Args:
+        norm_type: the exponent p, not 0.
+        kernel_size: the extent of the window, one number for all spatial dimensions or one each.
+        stride: the distance of the windows; None for their extent.
+        ceil_mode: whether windows may reach over the end of the input.
+    """
 
     _function = "lp_pool3d"
 

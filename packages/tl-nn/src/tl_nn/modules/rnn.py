@@ -359,6 +359,17 @@ class GRU(RNNBase):
     Parameters and attributes are those of `RNN`, without `nonlinearity`; the rows of weights and biases are those
     of the reset, update and new gates.
 
+    Args:
+        input_size: the size of a step's input.
+        hidden_size: the size of the state.
+        num_layers: the number of layers on top of each other.
+        bias: whether there are biases.
+        batch_first: whether the batch is the first dimension of input and output instead of the second.
+        dropout: the probability of dropout between layers, from 0 to 1.
+        bidirectional: whether each layer also runs backward.
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
+
     Example:
         >>> import tl_core, tl_nn
         >>> output, state = tl_nn.GRU(10, 20, bidirectional=True)(tl_core.zeros(5, 3, 10))
@@ -388,6 +399,18 @@ class LSTM(RNNBase):
     Parameters and attributes are those of `RNN`, without `nonlinearity`; the rows of weights and biases are those
     of the input, forget, cell and output gates. With `proj_size`, the output is projected to that size by
     `weight_hr_l[k]`; Sak et al., 2014.
+
+    Args:
+        input_size: the size of a step's input.
+        hidden_size: the size of the state.
+        num_layers: the number of layers on top of each other.
+        bias: whether there are biases.
+        batch_first: whether the batch is the first dimension of input and output instead of the second.
+        dropout: the probability of dropout between layers, from 0 to 1.
+        bidirectional: whether each layer also runs backward.
+        proj_size: the size to which the output is projected, less than `hidden_size`; 0 for none.
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
 
     Example:
         >>> import tl_core, tl_nn
@@ -565,6 +588,13 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One step of long short-term memory; arguments and attributes are those of `RNNCell`, with four gates' rows.
 
+    Args:
+        input_size: the size of a step's input.
+        hidden_size: the size of the state.
+        bias: whether there are biases.
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
+
     Example:
         >>> import tl_core, tl_nn
         >>> state, cell = tl_nn.LSTMCell(10, 20)(tl_core.zeros(3, 10))
@@ -589,6 +619,13 @@ class LSTMCell(RNNCellBase):
 
 class GRUCell(RNNCellBase):
     """One step of a gated recurrent unit; arguments and attributes are those of `RNNCell`, with three gates' rows.
+
+    Args:
+        input_size: the size of a step's input.
+        hidden_size: the size of the state.
+        bias: whether there are biases.
+        device: where the parameters are made; None for the default device.
+        dtype: the type of the parameters; None for the default type.
 
     Example:
         >>> import tl_core, tl_nn

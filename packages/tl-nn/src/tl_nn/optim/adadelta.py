@@ -31,7 +31,25 @@ def adadelta(
     weight_decay: float,
     maximize: bool,
 ) -> None:
-    """Change `params` by `grads` with the rule of `Adadelta`, and the lists of its state too."""
+    """Change `params` by `grads` with the rule of `Adadelta`, and the lists of its state too.
+
+    Args:
+        params: the parameters, a list of tensors; changed in place.
+        grads: their gradients, a list as long.
+        square_avgs: the running mean squares, a list.
+        acc_deltas: the running mean squares of the changes, a list.
+        state_steps: the numbers of steps done, tensors of one element; changed in place.
+        capturable: for devices that record graphs; AssertionError with parameters on the CPU.
+        foreach: whether all tensors are worked on together; None leaves the choice to tl, without a change of
+            results.
+        differentiable: whether gradients flow through the step.
+        has_complex: whether there are complex parameters; tl looks itself.
+        lr: the learning rate.
+        rho: how much of the running means is kept.
+        eps: added to denominators.
+        weight_decay: the factor of the penalty on large parameters.
+        maximize: whether the steps go upward.
+    """
     check_capturable(capturable, params)
     counted(state_steps)
     grads = directions(params, grads, maximize, weight_decay)

@@ -36,6 +36,25 @@ def adagrad(
 ) -> None:
     """Change `params` by `grads` with the rule of `Adagrad`, and the lists of its state too.
 
+    Args:
+        params: the parameters, a list of tensors; changed in place.
+        grads: their gradients, a list as long.
+        state_sums: the sums of squares, a list.
+        state_steps: the numbers of steps done, tensors of one element; changed in place.
+        fused: whether one kernel does the step; None leaves the choice to tl.
+        grad_scale: must be None: gradients are unscaled before.
+        found_inf: must be None.
+        has_sparse_grad: whether there are sparse gradients; tl looks itself.
+        foreach: whether all tensors are worked on together; None leaves the choice to tl, without a change of
+            results.
+        differentiable: whether gradients flow through the step.
+        has_complex: whether there are complex parameters; tl looks itself.
+        lr: the learning rate.
+        weight_decay: the factor of the penalty on large parameters.
+        lr_decay: how fast the learning rate falls with the step.
+        eps: added to denominators.
+        maximize: whether the steps go upward.
+
     Raises:
         NotImplementedError: If gradients are to be unscaled, which is the work of GradScaler here.
         RuntimeError: If `fused` or `weight_decay` is asked for with sparse gradients.

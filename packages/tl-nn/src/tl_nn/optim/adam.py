@@ -41,6 +41,31 @@ def adam(
 ) -> None:
     """Change `params` by `grads` with the rule of `Adam`, and the lists of its state too.
 
+    Args:
+        params: the parameters, a list of tensors; changed in place.
+        grads: their gradients, a list as long.
+        exp_avgs: the running means, a list.
+        exp_avg_sqs: the running mean squares, a list.
+        max_exp_avg_sqs: the largest of these so far, a list; empty unless `amsgrad`.
+        state_steps: the numbers of steps done, tensors of one element; changed in place.
+        foreach: whether all tensors are worked on together; None leaves the choice to tl, without a change of
+            results.
+        capturable: for devices that record graphs; AssertionError with parameters on the CPU.
+        differentiable: whether gradients flow through the step.
+        fused: whether one kernel does the step; None leaves the choice to tl.
+        grad_scale: must be None: gradients are unscaled before.
+        found_inf: must be None.
+        has_complex: whether there are complex parameters; tl looks itself.
+        decoupled_weight_decay: whether the decay acts on the parameters themselves instead of through the
+            gradients.
+        amsgrad: whether the largest of the running mean squares so far is used.
+        beta1: how much of the running mean is kept, from 0 to 1.
+        beta2: how much of the running mean square is kept, from 0 to 1.
+        lr: the learning rate.
+        weight_decay: the factor of the penalty on large parameters.
+        eps: added to denominators.
+        maximize: whether the steps go upward.
+
     Raises:
         AssertionError: If `capturable` is asked for with parameters on the CPU.
         NotImplementedError: If gradients are to be unscaled, which is the work of GradScaler here.

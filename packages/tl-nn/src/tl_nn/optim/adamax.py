@@ -32,7 +32,26 @@ def adamax(
     lr: float | Tensor,
     weight_decay: float,
 ) -> None:
-    """Change `params` by `grads` with the rule of `Adamax`, and the lists of its state too."""
+    """Change `params` by `grads` with the rule of `Adamax`, and the lists of its state too.
+
+    Args:
+        params: the parameters, a list of tensors; changed in place.
+        grads: their gradients, a list as long.
+        exp_avgs: the running means, a list.
+        exp_infs: the running maxima of the absolute values, a list.
+        state_steps: the numbers of steps done, tensors of one element; changed in place.
+        foreach: whether all tensors are worked on together; None leaves the choice to tl, without a change of
+            results.
+        maximize: whether the steps go upward.
+        differentiable: whether gradients flow through the step.
+        capturable: for devices that record graphs; AssertionError with parameters on the CPU.
+        has_complex: whether there are complex parameters; tl looks itself.
+        eps: added to denominators.
+        beta1: how much of the running mean is kept, from 0 to 1.
+        beta2: how much of the running mean square is kept, from 0 to 1.
+        lr: the learning rate.
+        weight_decay: the factor of the penalty on large parameters.
+    """
     check_capturable(capturable, params)
     rates = [lr / (1 - beta1**steps) for steps in counted(state_steps)]
     grads = directions(params, grads, maximize, weight_decay)

@@ -17,6 +17,20 @@ class AdamW(Adam):
     The arguments are those of `Adam`; `weight_decay` shrinks the parameters by
     `lr * weight_decay` at each step and doesn't enter the running means.
 
+    Args:
+        params: the parameters, or dictionaries of groups of them with options of their own.
+        lr: the learning rate.
+        betas: how much of the running means of gradients and squares is kept.
+        eps: added to denominators.
+        weight_decay: the factor of the penalty on large parameters.
+        amsgrad: whether the largest of the running mean squares so far is used.
+        maximize: whether the steps go upward.
+        foreach: whether all tensors are worked on together; None leaves the choice to tl, without a change of
+            results.
+        capturable: for devices that record graphs; AssertionError with parameters on the CPU.
+        differentiable: whether gradients flow through the step.
+        fused: whether one kernel does the step; None leaves the choice to tl.
+
     Example:
         >>> import tl_core, tl_nn
         >>> weight = tl_core.tensor([1.0], requires_grad=True)
@@ -72,6 +86,16 @@ def adamw(
     state_steps: list[Tensor],
     **options: Any,
 ) -> None:
-    """Change `params` by `grads` with the rule of `AdamW`; the options are those of `adam`."""
+    """Change `params` by `grads` with the rule of `AdamW`; the options are those of `adam`.
+
+    Args:
+        params: the parameters, a list of tensors; changed in place.
+        grads: their gradients, a list as long.
+        exp_avgs: the running means, a list.
+        exp_avg_sqs: the running mean squares, a list.
+        max_exp_avg_sqs: the largest of these so far, a list; empty unless `amsgrad`.
+        state_steps: the numbers of steps done, tensors of one element; changed in place.
+        options: the keyword arguments of `adam`.
+    """
     lists = (params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps)
     adam(*lists, decoupled_weight_decay=True, **options)

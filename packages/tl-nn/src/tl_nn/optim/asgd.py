@@ -33,7 +33,27 @@ def asgd(
     alpha: float,
     weight_decay: float,
 ) -> None:
-    """Change `params` by `grads` with the rule of `ASGD`, and the lists of its state too."""
+    """Change `params` by `grads` with the rule of `ASGD`, and the lists of its state too.
+
+    Args:
+        params: the parameters, a list of tensors; changed in place.
+        grads: their gradients, a list as long.
+        axs: the averages of the parameters, a list.
+        mus: the weights of these averages, a list.
+        etas: the learning rates, a list.
+        state_steps: the numbers of steps done, tensors of one element; changed in place.
+        foreach: whether all tensors are worked on together; None leaves the choice to tl, without a change of
+            results.
+        maximize: whether the steps go upward.
+        differentiable: whether gradients flow through the step.
+        capturable: for devices that record graphs; AssertionError with parameters on the CPU.
+        has_complex: whether there are complex parameters; tl looks itself.
+        lambd: how fast the learning rate decays.
+        lr: the learning rate.
+        t0: the step from which on parameters are averaged.
+        alpha: the exponent of the decay of the learning rate.
+        weight_decay: the factor of the penalty on large parameters.
+    """
     check_capturable(capturable, params)
     counts = counted(state_steps)
     grads = directions(params, grads, maximize, weight_decay)

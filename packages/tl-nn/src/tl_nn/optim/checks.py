@@ -68,7 +68,13 @@ def check_capturable(capturable: bool, params: list[Tensor]) -> None:
 
 
 def check_unscaled(name: str, grad_scale: Tensor | None, found_inf: Tensor | None) -> None:
-    """Refuse gradients that are still scaled: unscaling is the work of GradScaler here."""
+    """Refuse gradients that are still scaled: unscaling is the work of GradScaler here.
+
+    Args:
+        name: the optimizer, for the error.
+        grad_scale: the scale of the gradients, or None.
+        found_inf: whether they hold an infinity, or None.
+    """
     if grad_scale is not None or found_inf is not None:
         raise NotImplementedError(
             f"{name}: grad_scale and found_inf aren't supported, unscale the gradients first"

@@ -40,6 +40,7 @@ def strong_wolfe(
         size (float): The step size to try first.
         direction (Tensor, shape (n,)): The direction.
         loss, grad, slope: Loss, gradient and derivative along the direction at its start.
+        derivative: the derivative of the loss along the direction at the start.
 
     Returns:
         loss, gradient, size, and how often `at` was called.

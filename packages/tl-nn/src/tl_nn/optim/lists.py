@@ -20,7 +20,13 @@ __all__ = [
 
 
 def as_real(params: list[Tensor], grads: list[Tensor], *state: list[Tensor]) -> tuple[list[Tensor], ...]:
-    """The lists with complex tensors as views on pairs of real numbers; conjugate gradients are written out."""
+    """The lists with complex tensors as views on pairs of real numbers; conjugate gradients are written out.
+
+    Args:
+        params: the parameters.
+        grads: their gradients.
+        state: lists of state beside them.
+    """
     if not any(tensor.is_complex() for tensor in params):
         return params, grads, *state
     lists = (params, [g.resolve_conj() for g in grads], *state)
@@ -30,7 +36,14 @@ def as_real(params: list[Tensor], grads: list[Tensor], *state: list[Tensor]) -> 
 def directions(
     params: list[Tensor], grads: list[Tensor], maximize: bool, weight_decay: Any = 0
 ) -> list[Tensor]:
-    """The gradients with their sign, and the penalty on large parameters in them."""
+    """The gradients with their sign, and the penalty on large parameters in them.
+
+    Args:
+        params: the parameters, a list of tensors.
+        grads: their gradients.
+        maximize: whether gradients change their sign.
+        weight_decay: the factor of the penalty.
+    """
     if maximize:
         grads = tl_core._foreach_neg(grads)
     if isinstance(weight_decay, Tensor):
@@ -43,7 +56,16 @@ def directions(
 def decayed(
     params: list[Tensor], grads: list[Tensor], lr: Any, weight_decay: float, decoupled: bool, maximize: bool
 ) -> list[Tensor]:
-    """The `directions`, with weight decay in them, or, if decoupled, in the parameters, which shrink."""
+    """The `directions`, with weight decay in them, or, if decoupled, in the parameters, which shrink.
+
+    Args:
+        params: the parameters, a list of tensors.
+        grads: their gradients.
+        lr: the learning rate, a number or a tensor of one element.
+        weight_decay: the factor of the penalty.
+        decoupled: whether the decay acts on the parameters themselves.
+        maximize: whether gradients change their sign.
+    """
     if decoupled and weight_decay:
         tl_core._foreach_mul_(params, 1 - lr * weight_decay)
     return directions(params, grads, maximize, 0 if decoupled else weight_decay)
@@ -52,7 +74,15 @@ def decayed(
 def update_moments(
     means: list[Tensor], squares: list[Tensor], grads: list[Tensor], beta1: Any, beta2: Any
 ) -> None:
-    """Let gradients enter their running means, and their squares the running mean squares."""
+    """Let gradients enter their running means, and their squares the running mean squares.
+
+    Args:
+        means: the running means; changed in place.
+        squares: the running mean squares; changed in place.
+        grads: their gradients.
+        beta1: how much of the means is kept.
+        beta2: how much of the mean squares is kept.
+    """
     tl_core._foreach_lerp_(means, grads, 1 - beta1)
     tl_core._foreach_mul_(squares, beta2)
     if isinstance(beta2, Tensor):
@@ -73,7 +103,13 @@ def guarded(tensors: list[Tensor], differentiable: bool) -> list[Tensor]:
 
 
 def subtract_scaled(params: list[Tensor], updates: list[Tensor], lr: Any) -> None:
-    """`params -= lr * updates`, in place; `lr` is a number or a tensor of one element."""
+    """`params -= lr * updates`, in place; `lr` is a number or a tensor of one element.
+
+    Args:
+        params: the parameters, a list of tensors.
+        updates: what is subtracted, a list as long.
+        lr: the learning rate, a number or a tensor of one element.
+    """
     if isinstance(lr, Tensor):
         tl_core._foreach_sub_(params, [update * lr.to(update.device) for update in updates])
     else:

@@ -33,7 +33,28 @@ def radam(
     weight_decay: float,
     eps: float,
 ) -> None:
-    """Change `params` by `grads` with the rule of `RAdam`, and the lists of its state too."""
+    """Change `params` by `grads` with the rule of `RAdam`, and the lists of its state too.
+
+    Args:
+        params: the parameters, a list of tensors; changed in place.
+        grads: their gradients, a list as long.
+        exp_avgs: the running means, a list.
+        exp_avg_sqs: the running mean squares, a list.
+        state_steps: the numbers of steps done, tensors of one element; changed in place.
+        decoupled_weight_decay: whether the decay acts on the parameters themselves instead of through the
+            gradients.
+        foreach: whether all tensors are worked on together; None leaves the choice to tl, without a change of
+            results.
+        differentiable: whether gradients flow through the step.
+        capturable: for devices that record graphs; AssertionError with parameters on the CPU.
+        has_complex: whether there are complex parameters; tl looks itself.
+        maximize: whether the steps go upward.
+        beta1: how much of the running mean is kept, from 0 to 1.
+        beta2: how much of the running mean square is kept, from 0 to 1.
+        lr: the learning rate.
+        weight_decay: the factor of the penalty on large parameters.
+        eps: added to denominators.
+    """
     check_capturable(capturable, params)
     counts = counted(state_steps)
     grads = decayed(params, grads, lr, weight_decay, decoupled_weight_decay, maximize)

@@ -34,7 +34,28 @@ def rmsprop(
     momentum: float,
     centered: bool,
 ) -> None:
-    """Change `params` by `grads` with the rule of `RMSprop`, and the lists of its state too."""
+    """Change `params` by `grads` with the rule of `RMSprop`, and the lists of its state too.
+
+    Args:
+        params: the parameters, a list of tensors; changed in place.
+        grads: their gradients, a list as long.
+        square_avgs: the running mean squares, a list.
+        grad_avgs: the running means of the gradients, a list; empty unless `centered`.
+        momentum_buffer_list: the momenta, a list; None or empty without momentum.
+        state_steps: the numbers of steps done, tensors of one element; changed in place.
+        foreach: whether all tensors are worked on together; None leaves the choice to tl, without a change of
+            results.
+        maximize: whether the steps go upward.
+        differentiable: whether gradients flow through the step.
+        capturable: for devices that record graphs; AssertionError with parameters on the CPU.
+        has_complex: whether there are complex parameters; tl looks itself.
+        lr: the learning rate.
+        alpha: how much of the running mean square is kept.
+        eps: added to denominators.
+        weight_decay: the factor of the penalty on large parameters.
+        momentum: the factor of the momentum.
+        centered: whether the gradients' mean is taken off their mean square.
+    """
     check_capturable(capturable, params)
     counted(state_steps)
     grads = directions(params, grads, maximize, weight_decay)

@@ -31,7 +31,25 @@ def rprop(
     etaminus: float,
     etaplus: float,
 ) -> None:
-    """Change `params` by `grads` with the rule of `Rprop`, and the lists of its state too."""
+    """Change `params` by `grads` with the rule of `Rprop`, and the lists of its state too.
+
+    Args:
+        params: the parameters, a list of tensors; changed in place.
+        grads: their gradients, a list as long.
+        prevs: the gradients of the step before, a list.
+        step_sizes: the step size of each element, a list.
+        state_steps: the numbers of steps done, tensors of one element; changed in place.
+        foreach: whether all tensors are worked on together; None leaves the choice to tl, without a change of
+            results.
+        capturable: for devices that record graphs; AssertionError with parameters on the CPU.
+        maximize: whether the steps go upward.
+        differentiable: whether gradients flow through the step.
+        has_complex: whether there are complex parameters; tl looks itself.
+        step_size_min: the smallest step size.
+        step_size_max: the largest step size.
+        etaminus: the factor where the gradient changes its sign.
+        etaplus: the factor where it keeps it.
+    """
     check_capturable(capturable, params)
     counted(state_steps)
     grads = directions(params, grads, maximize)

@@ -45,6 +45,13 @@ class Rule:
     `update` takes the parameters, their gradients, a list for each name of `kept`, and the group's options by name;
     where a gradient is sparse, `has_sparse_grad` too, or the gradient is refused. `begin` makes what is kept of a
     parameter before its first step.
+
+    Args:
+        update: the function that changes parameters and state.
+        kept: the names of the state of each parameter.
+        begin: makes the state of a parameter before its first step; None for zeros and no steps.
+        replaces: whether `update` puts other tensors into the lists.
+        partial: whether a list has None for parameters of which nothing is kept under its name.
     """
 
     update: Callable[..., None]

@@ -36,6 +36,23 @@ def sgd(
 
     `momentum_buffer_list` is changed too: entries that are None, at the first step, are filled in.
 
+    Args:
+        params: the parameters, a list of tensors; changed in place.
+        d_p_list: their gradients, a list as long.
+        momentum_buffer_list: the momenta, a list; None or empty without momentum.
+        has_sparse_grad: whether there are sparse gradients; tl looks itself.
+        foreach: whether all tensors are worked on together; None leaves the choice to tl, without a change of
+            results.
+        fused: whether one kernel does the step; None leaves the choice to tl.
+        grad_scale: must be None: gradients are unscaled before.
+        found_inf: must be None.
+        weight_decay: the factor of the penalty on large parameters.
+        momentum: the factor of the momentum.
+        lr: the learning rate.
+        dampening: how much of the gradient doesn't enter the momentum.
+        nesterov: whether Nesterov's momentum is used.
+        maximize: whether the steps go upward.
+
     Raises:
         NotImplementedError: If gradients are to be unscaled, which is the work of GradScaler here.
         RuntimeError: If `fused` is asked for with sparse gradients.

@@ -21,6 +21,11 @@ __all__ = [
 def broadcast(tensor: Tensor, devices: Any = None, *, out: Any = None) -> tuple[Tensor, ...]:
     """A tensor on each of some devices, or written into each of some tensors.
 
+    Args:
+        tensor: the tensor.
+        devices: the devices, as `device` or index.
+        out: tensors that take the result instead of new ones.
+
     Raises:
         RuntimeError: If not one of `devices` and `out` is given.
 
@@ -42,7 +47,13 @@ def broadcast(tensor: Tensor, devices: Any = None, *, out: Any = None) -> tuple[
 def broadcast_coalesced(
     tensors: Sequence[Tensor], devices: Any, buffer_size: int = 10485760
 ) -> list[tuple[Tensor, ...]]:
-    """Several tensors on each of some devices; `buffer_size` is accepted for compatibility."""
+    """Several tensors on each of some devices; `buffer_size` is accepted for compatibility.
+
+    Args:
+        tensors: the tensors.
+        devices: the devices, as `device` or index.
+        buffer_size: bytes; accepted for compatibility.
+    """
     return [tuple(tensor.to(_device(device)) for tensor in tensors) for device in devices]
 
 
@@ -64,7 +75,13 @@ def reduce_add(inputs: Sequence[Tensor], destination: Any = None) -> Tensor:
 def reduce_add_coalesced(
     inputs: Sequence[Sequence[Tensor]], destination: Any = None, buffer_size: int = 10485760
 ) -> tuple[Tensor, ...]:
-    """The sums of several tensors, each given once for each device."""
+    """The sums of several tensors, each given once for each device.
+
+    Args:
+        inputs: a list of tensors of each device.
+        destination: the device of the result; None for the first tensor's.
+        buffer_size: bytes; accepted for compatibility.
+    """
     return tuple(reduce_add(each, destination) for each in zip(*inputs, strict=True))
 
 
@@ -104,6 +121,12 @@ def gather(
     tensors: Sequence[Tensor], dim: int = 0, destination: Any = None, *, out: Tensor | None = None
 ) -> Tensor:
     """Tensors from several devices as one, along a dimension.
+
+    Args:
+        tensors: the tensors.
+        dim: the dimension along which tensors are divided or joined.
+        destination: the device of the result; None for the first tensor's.
+        out: tensors that take the result instead of new ones.
 
     Raises:
         RuntimeError: If both `destination` and `out` are given.

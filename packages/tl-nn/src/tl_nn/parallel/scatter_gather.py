@@ -15,6 +15,11 @@ __all__ = ["gather", "scatter", "scatter_kwargs"]
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
     """The tensors in a container divided along a dimension, everything else repeated: one container a device.
 
+    Args:
+        inputs: the arguments: tensors in tuples, lists and dictionaries.
+        target_gpus: the devices.
+        dim: the dimension along which tensors are divided or joined.
+
     Example:
         >>> import tl_core
         >>> from tl_nn.parallel import scatter
@@ -42,7 +47,14 @@ def _each(values: Any, target_gpus: Sequence[Any], dim: int) -> list[Any]:
 def scatter_kwargs(
     inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Sequence[Any], dim: int = 0
 ) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
-    """Arguments and keyword arguments for each device, as many of the ones as of the others."""
+    """Arguments and keyword arguments for each device, as many of the ones as of the others.
+
+    Args:
+        inputs: the arguments: tensors in tuples, lists and dictionaries.
+        kwargs: the keyword arguments.
+        target_gpus: the devices.
+        dim: the dimension along which tensors are divided or joined.
+    """
     divided = scatter(inputs, target_gpus, dim) if inputs else []
     named = scatter(kwargs, target_gpus, dim) if kwargs else []
     divided += [()] * (len(named) - len(divided))
@@ -51,7 +63,13 @@ def scatter_kwargs(
 
 
 def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
-    """What several devices returned, joined on one; numbers of no dimension become a vector."""
+    """What several devices returned, joined on one; numbers of no dimension become a vector.
+
+    Args:
+        outputs: a container of each device.
+        target_device: the device of the result, or -1 or "cpu".
+        dim: the dimension along which tensors are divided or joined.
+    """
     first = outputs[0]
     if isinstance(first, Tensor):
         parts = [output.unsqueeze(0) if output.dim() == 0 else output for output in outputs]

@@ -63,7 +63,14 @@ def clip_grads_with_norm_(
     total_norm: Tensor,
     foreach: bool | None = None,
 ) -> None:
-    """Scale the gradients, in place, by `max_norm / total_norm` where that is less than 1."""
+    """Scale the gradients, in place, by `max_norm / total_norm` where that is less than 1.
+
+    Args:
+        parameters: the parameters, or one.
+        max_norm: the largest norm allowed.
+        total_norm: the norm of all gradients, a tensor of one element.
+        foreach: whether all gradients are worked on together; None leaves the choice to tl.
+    """
     factor = float(max_norm) / (total_norm + 1e-6)
     factor = where(factor > 1.0, 1.0, factor)
     for grad in _gradients(parameters):
@@ -110,7 +117,15 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Older name of `clip_grad_norm_`."""
+    """Older name of `clip_grad_norm_`.
+
+    Args:
+        parameters: the parameters, or one.
+        max_norm: the largest norm allowed.
+        norm_type: the exponent of the norm; infinity for the largest element.
+        error_if_nonfinite: whether an infinite or NaN norm raises RuntimeError.
+        foreach: whether all gradients are worked on together; None leaves the choice to tl.
+    """
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
@@ -124,6 +139,11 @@ def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
     """Move the elements of the gradients, in place, into `[-clip_value, clip_value]`.
+
+    Args:
+        parameters: the parameters, or one.
+        clip_value: the largest absolute value allowed.
+        foreach: whether all gradients are worked on together; None leaves the choice to tl.
 
     Example:
         >>> import tl_core, tl_nn

@@ -100,7 +100,17 @@ def fuse_linear_bn_weights(
     bn_w: Tensor | None,
     bn_b: Tensor | None,
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of a linear layer with a batch normalization folded in; see `fuse_conv_bn_weights`."""
+    """Weight and bias of a linear layer with a batch normalization folded in; see `fuse_conv_bn_weights`.
+
+    Args:
+        linear_w: the weight, (out, in).
+        linear_b: the bias, (out,), or None.
+        bn_rm: the running means.
+        bn_rv: the running variances.
+        bn_eps: added to the variances.
+        bn_w: the factors.
+        bn_b: the shifts.
+    """
     factor = rsqrt(bn_rv + bn_eps)
     if bn_w is not None:
         factor = factor * bn_w

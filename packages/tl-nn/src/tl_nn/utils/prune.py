@@ -489,13 +489,26 @@ def l1_unstructured(
     """Prune the elements of a parameter with the smallest absolute values; see `random_unstructured`.
 
     `importance_scores`, of the parameter's shape, decide instead of it.
+
+    Args:
+        module: the module.
+        name: the parameter's name.
+        amount: how many are pruned: a number of them, or a share from 0.0 to 1.0.
+        importance_scores: what is compared instead of the parameter, of its shape; None for the parameter.
     """
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module: Module, name: str, amount: Any, dim: int) -> Module:
-    """Prune slices of a parameter along `dim`, chosen at random; see `random_unstructured`."""
+    """Prune slices of a parameter along `dim`, chosen at random; see `random_unstructured`.
+
+    Args:
+        module: the module.
+        name: the parameter's name.
+        amount: how many are pruned: a number of them, or a share from 0.0 to 1.0.
+        dim: the dimension whose slices are pruned.
+    """
     RandomStructured.apply(module, name, amount, dim)
     return module
 
@@ -503,13 +516,27 @@ def random_structured(module: Module, name: str, amount: Any, dim: int) -> Modul
 def ln_structured(
     module: Module, name: str, amount: Any, n: Any, dim: int, importance_scores: Tensor | None = None
 ) -> Module:
-    """Prune the slices of a parameter along `dim` with the smallest n-norms; see `l1_unstructured`."""
+    """Prune the slices of a parameter along `dim` with the smallest n-norms; see `l1_unstructured`.
+
+    Args:
+        module: the module.
+        name: the parameter's name.
+        amount: how many are pruned: a number of them, or a share from 0.0 to 1.0.
+        n: the exponent of the norm.
+        dim: the dimension whose slices are pruned.
+        importance_scores: what is compared instead of the parameter, of its shape; None for the parameter.
+    """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
     """Prune what a mask of the parameter's shape says: 1 stays, 0 goes.
+
+    Args:
+        module: the module.
+        name: the parameter's name.
+        mask: 1 for elements that stay, 0 for others.
 
     Example:
         >>> import tl_core, tl_nn

@@ -32,6 +32,12 @@ class PackedSequence(_Fields):
 
     Made by `pack_padded_sequence` and its like rather than by hand.
 
+    Args:
+        data: the steps of all sequences, one after the other.
+        batch_sizes: how many sequences have each step, int64 on the CPU.
+        sorted_indices: the order that sorts the sequences by length, or None.
+        unsorted_indices: the order that undoes it, or None.
+
     Attributes:
         data (Tensor, shape (sum of lengths, *)): The elements: the first of all sequences, the second of all that
             have one, and so on.

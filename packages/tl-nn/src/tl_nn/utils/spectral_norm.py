@@ -17,7 +17,14 @@ _M = TypeVar("_M", bound=Module)
 
 
 class SpectralNorm:
-    """The hook that computes the weight before each call."""
+    """The hook that computes the weight before each call.
+
+    Args:
+        name: the parameter's name.
+        n_power_iterations: the iterations in each call in training.
+        dim: the dimension of the outputs.
+        eps: the least length divided by.
+    """
 
     _version = 1
 

@@ -23,7 +23,16 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """`tl_nn.func.functional_call`, with a warning that it has moved there."""
+    """`tl_nn.func.functional_call`, with a warning that it has moved there.
+
+    Args:
+        module: the module.
+        parameters_and_buffers: the tensors to be used instead of its own, by name.
+        args: the arguments, a tuple or one value.
+        kwargs: the keyword arguments.
+        tie_weights: whether tensors that the module holds under several names are replaced under all.
+        strict: whether every tensor has to be given.
+    """
     warnings.warn(
         "This API is deprecated as of PyTorch 2.0 and will be removed in a future version of PyTorch. "
         "Please use torch.func.functional_call instead which is a drop-in replacement for this API.",

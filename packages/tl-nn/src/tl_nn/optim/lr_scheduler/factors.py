@@ -82,7 +82,13 @@ class LambdaLR(_ByFunction):
 
 
 class MultiplicativeLR(_ByFunction):
-    """The learning rate of the epoch before times a function of the epoch; arguments as `LambdaLR`."""
+    """The learning rate of the epoch before times a function of the epoch; arguments as `LambdaLR`.
+
+    Args:
+        optimizer: the optimizer whose learning rates change.
+        lr_lambda: the factor as a function of the epoch, or a list with one for each group.
+        last_epoch: the epoch to go on from; -1 to begin.
+    """
 
     def get_lr(self) -> list[Any]:
         """The learning rates at `last_epoch`."""
