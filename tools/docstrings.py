@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tools.packages import packages
-from tools.public_names import entries
+from tools.public_names import entries, home_of
 
 FLOOR = 0.97
 FEWEST = 3
@@ -59,11 +59,17 @@ def is_enumeration(value: Any) -> bool:
 
 
 def public(package: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
-    """The public functions and classes of a package with at least FEWEST arguments that `seen` lacks, each once."""
+    """The public functions and classes of a package with at least FEWEST arguments that `seen` lacks, each once.
+
+    What a package passes on from Python's library is described there.
+    """
+    ours = {p.import_name for p in packages().values()}
     for module, names in entries(package):
         for name in names:
             value = getattr(module, name)
             if is_enumeration(value) or id(value) in seen or not callable(value):
+                continue
+            if home_of(inspect.unwrap(value)).partition(".")[0] in sys.stdlib_module_names - ours:
                 continue
             if len(arguments(value)) >= FEWEST:
                 seen.add(id(value))

@@ -14,6 +14,9 @@ _RECURRENT_WEIGHT = (
 )
 
 COMMON = {
+    "UPLO": 'which triangle of the matrices is read: "L" or "U"',
+    "pivot": "whether rows are exchanged, which makes the factorization exist and be accurate",
+    "ind": "how many of the first dimensions are the rows of the matrix that is inverted",
     "input": "the tensor that is read",
     "self": "the tensor that is read",
     "other": "the second operand: a tensor or a number, broadcast against the first",
@@ -308,8 +311,13 @@ OPERATOR = {
     "softplus.threshold": "where beta times the input exceeds it, the function is the identity",
     "softplus.beta": "how sharp the bend is",
     "softplus_backward.threshold": "where beta times the input exceeds it, the function is the identity",
-    "softplus_backward.beta": "how sharp the bend is",
+    "softplus_backward.beta": "how sharp the corner at 0 is",
     "topk.k": "how many elements are taken",
+    "renorm.maxnorm": "the largest norm that a slice may have",
+    "renorm_.maxnorm": "the largest norm that a slice may have",
+    "binomial.count": "the numbers of trials, floating-point",
+    "binomial.prob": "the probability of a success in each trial, of the same shape",
+    "vander.increasing": "whether the powers rise from left to right",
     "kthvalue.k": "the rank of the element, from 1 for the smallest",
     "rot90.k": "the number of quarter turns",
     "narrow.start": "the index of the first element that is kept",

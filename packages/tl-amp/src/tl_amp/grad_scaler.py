@@ -266,7 +266,15 @@ class GradScaler:
 
 
 class DeprecatedGradScaler(GradScaler):
-    """`GradScaler` for the one device that the name of its module says."""
+    """`GradScaler` for the one device that the name of its module says.
+
+    Args:
+        init_scale: the scale at first.
+        growth_factor: its factor after `growth_interval` steps without an infinity.
+        backoff_factor: its factor after an infinity.
+        growth_interval: how many steps.
+        enabled: whether anything is scaled.
+    """
 
     device_type: ClassVar[str]
 

@@ -28,11 +28,23 @@ def new(container: type) -> Answer:
 
 
 def nothing(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
-    """Does nothing."""
+    """Does nothing.
+
+    Args:
+        device: the kind of device.
+        name: the name that errors show.
+        arguments: the arguments of the call, by name.
+    """
 
 
 def hold(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
-    """A constructor that keeps its arguments."""
+    """A constructor that keeps its arguments.
+
+    Args:
+        device: the kind of device.
+        name: the name that errors show.
+        arguments: the arguments of the call, by name.
+    """
     self = arguments.pop("self")
     vars(self).update(arguments)
 
@@ -63,13 +75,25 @@ def refuse_state(shown: str) -> Answer:
 
 
 def refuse_states(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
-    """Takes an empty list of generators' states."""
+    """Takes an empty list of generators' states.
+
+    Args:
+        device: the kind of device.
+        name: the name that errors show.
+        arguments: the arguments of the call, by name.
+    """
     for index, _ in enumerate(arguments["new_states"]):
         raise device.error(f"set_rng_state(…, {index})")
 
 
 def refuse_index(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
-    """Takes None and negative indices, which select no device."""
+    """Takes None and negative indices, which select no device.
+
+    Args:
+        device: the kind of device.
+        name: the name that errors show.
+        arguments: the arguments of the call, by name.
+    """
     index = index_of(arguments["device"], device.kind)
     if index is None or index >= 0:
         raise device.error(f"{name}({arguments['device']!r})")
@@ -105,7 +129,13 @@ def refuse_unsupported(name: str) -> Answer:
 
 
 def refuse_init(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
-    """Raises the AssertionError of MTIA's start, which has another type than its other errors."""
+    """Raises the AssertionError of MTIA's start, which has another type than its other errors.
+
+    Args:
+        device: the kind of device.
+        name: the name that errors show.
+        arguments: the arguments of the call, by name.
+    """
     raise AssertionError(
         f"Torch not compiled with {device.kind.upper()} enabled: "
         f"tl.{device.kind}.{name} needs a device of type {device.kind}"
@@ -113,7 +143,13 @@ def refuse_init(device: DeviceKind, name: str, arguments: dict[str, Any]) -> Non
 
 
 def refuse_nvtx(device: DeviceKind, name: str, arguments: dict[str, Any]) -> Any:
-    """Raises the error of NVIDIA's markers."""
+    """Raises the error of NVIDIA's markers.
+
+    Args:
+        device: the kind of device.
+        name: the name that errors show.
+        arguments: the arguments of the call, by name.
+    """
     raise RuntimeError(
         "NVTX functions not installed. Are you sure you have a CUDA build? "
         f"tl.{device.kind}.{name} needs a CUDA plug-in"
@@ -131,11 +167,23 @@ def on_entry(answer: Answer, name: str | None = None) -> Answer:
 
 
 def take_seed(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
-    """Takes a seed; a value that is no number raises ValueError or TypeError, as `int` does."""
+    """Takes a seed; a value that is no number raises ValueError or TypeError, as `int` does.
+
+    Args:
+        device: the kind of device.
+        name: the name that errors show.
+        arguments: the arguments of the call, by name.
+    """
     int(arguments["seed"])
 
 
 def select_device_of(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
-    """The constructor of the block that selects the device of a tensor."""
+    """The constructor of the block that selects the device of a tensor.
+
+    Args:
+        device: the kind of device.
+        name: the name that errors show.
+        arguments: the arguments of the call, by name.
+    """
     its = arguments["obj"].device
     arguments["self"].idx = index_of(its if its.type == device.kind else -1, device.kind)

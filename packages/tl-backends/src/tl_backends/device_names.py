@@ -99,6 +99,7 @@ _STREAM = """A queue of work of {device} devices.
 Args:
     device: the device; None for the selected one.
     priority: the lower the number, the sooner its work is done.
+    kwargs: further options of the driver.
 
 Raises:
     RuntimeError: there is no device.
@@ -505,7 +506,12 @@ Args:
         ("mark(msg: str) -> None",
          "Marks a moment.", refuse_nvtx),
         ("range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]",
-         "A named range around a `with` block; the message is formatted with the other arguments.",
+         """A named range around a `with` block.
+
+Args:
+    msg: the name, a format.
+    args, kwargs: what is put into it.
+""",
          on_entry(refuse_nvtx, "nvtx.range_push")),
     ),
     "cuda.profiler": (

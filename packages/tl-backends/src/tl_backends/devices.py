@@ -70,7 +70,13 @@ class SelectedDevice:
 
 
 class AbsentStream:
-    """A queue of work of a device that isn't there: it can't be made."""
+    """A queue of work of a device that isn't there: it can't be made.
+
+    Args:
+        device: the device.
+        priority: the lower, the sooner its work is done.
+        kwargs: further options of the driver.
+    """
 
     kind: ClassVar[str]
 
@@ -99,7 +105,13 @@ class AbsentStream:
 
 
 class AbsentEvent:
-    """A mark in a queue of work of a device that isn't there: it can't be made."""
+    """A mark in a queue of work of a device that isn't there: it can't be made.
+
+    Args:
+        enable_timing: whether it remembers when it was reached.
+        blocking: whether `wait` blocks the host.
+        interprocess: whether other processes may use it.
+    """
 
     kind: ClassVar[str]
 

@@ -10,7 +10,13 @@ from tl_core import switches
 
 
 def check_type(name: str, expected: type, value: Any) -> None:
-    """Refuses another type's value, also of a type derived from the expected one."""
+    """Refuses another type's value, also of a type derived from the expected one.
+
+    Args:
+        name: the switch, for the error.
+        expected: the type.
+        value: the value given.
+    """
     if type(value) is not expected:
         raise RuntimeError(f"{name} expects a {expected.__name__}, but got {type(value).__name__}: {value!r}")
 

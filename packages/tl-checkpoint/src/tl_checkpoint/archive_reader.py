@@ -16,13 +16,11 @@ def is_archive(source: Source) -> bool:
 class ArchiveReader(ZipReader):
     """The records of an archive.
 
-    Parameters:
-        source : Source
-            The bytes of the file.
+    Args:
+        source (Source): The bytes of the file.
 
     Raises:
-        RuntimeError
-            If the file is no archive, is cut off, contradicts itself, or isn't what its manifest lists.
+        RuntimeError: If the file is no archive, is cut off, contradicts itself, or isn't what its manifest lists.
     """
 
     def __init__(self, source: Source) -> None:

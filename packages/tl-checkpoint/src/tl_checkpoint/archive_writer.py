@@ -26,15 +26,12 @@ _TOGETHER = 1 << 20  # so many bytes at most wait until they are written
 class ArchiveWriter:
     """An archive under construction.
 
-    Parameters:
-        output : ScratchFile or callable
-            Where to: a file, or what takes bytes or a buffer and writes all of it behind what was written before.
-        name : str
-            The folder in the archive under which the records stand.
-        alignment : int
-            A record's bytes begin at a multiple of it.
-        checksums : bool
-            Whether the CRC-32 of each record is computed and written; else it is 0.
+    Args:
+        output (ScratchFile or callable): Where to: a file, or what takes bytes or a buffer and writes all of it
+            behind what was written before.
+        name (str): The folder in the archive under which the records stand.
+        alignment (int): A record's bytes begin at a multiple of it.
+        checksums (bool): Whether the CRC-32 of each record is computed and written; else it is 0.
     """
 
     def __init__(

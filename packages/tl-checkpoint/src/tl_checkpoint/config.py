@@ -19,7 +19,14 @@ class LoadEndianness(enum.Enum):
 
 @dataclass
 class Save:
-    """What `save` heeds."""
+    """What `save` heeds.
+
+    Args:
+        compute_crc32: whether records have a CRC-32.
+        use_pinned_memory_for_d2h: whether copies from devices go through pinned memory.
+        storage_alignment: the bytes to whose multiples storages are aligned.
+        skip_data: whether storages are left out.
+    """
 
     compute_crc32: bool = True
     use_pinned_memory_for_d2h: bool = False
@@ -29,7 +36,15 @@ class Save:
 
 @dataclass
 class Load:
-    """What `load` heeds."""
+    """What `load` heeds.
+
+    Args:
+        mmap: whether files are mapped into memory instead of read.
+        endianness: the byte order of files that don't say theirs; None for the machine's.
+        mmap_flags: the flags of the mapping, such as `MAP_PRIVATE`.
+        calculate_storage_offsets: whether offsets are computed instead of looked up.
+        skip_data: whether storages are left unread.
+    """
 
     mmap: bool = False
     endianness: LoadEndianness | None = None

@@ -62,8 +62,7 @@ def load_tensors(path: str, key: str | None = None) -> dict[str, Any]:
     """The tensors of a file by name; of a `.pt` archive the dict under a key, where one is given.
 
     Raises:
-        TypeError
-            If the file holds something else than tensors by name.
+        TypeError: If the file holds something else than tensors by name.
     """
     kind = format_of(path)
     if kind in ("safetensors", "index"):

@@ -11,7 +11,13 @@ __all__ = ["Global", "RefusedGlobal"]
 
 
 class Global:
-    """An allowed class or function; `make` is called in its place, or `create` to make an object without a state."""
+    """An allowed class or function; `make` is called in its place, or `create` to make an object without a state.
+
+    Args:
+        name: the dotted name.
+        make: the function called in its place, or None.
+        create: the function that makes an object without a state, or None.
+    """
 
     __slots__ = ("create", "make", "name")
 

@@ -11,6 +11,11 @@ class Inert:
     """The name of a class or function, and what it would be called with.
 
     A `functools.partial` is read as one: `args` begins with the function, which is one as well.
+
+    Args:
+        name: the dotted name.
+        args: the positional arguments.
+        keywords: the keyword arguments.
     """
 
     def __init__(self, name: str, args: tuple[Any, ...] = (), keywords: dict[str, Any] | None = None) -> None:

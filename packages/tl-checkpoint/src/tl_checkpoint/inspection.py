@@ -29,7 +29,15 @@ FAILURES = (RuntimeError, pickle.UnpicklingError, OSError, TypeError, ValueError
 
 @dataclass(frozen=True)
 class Item:
-    """An entry of a file: a tensor, or (`dtype` None) another object, whose class `shape` then names."""
+    """An entry of a file: a tensor, or (`dtype` None) another object, whose class `shape` then names.
+
+    Args:
+        name: where it stands in the object.
+        dtype: the type of the elements; None for what is no tensor.
+        shape: its sizes, or the class of another object.
+        nbytes: its bytes.
+        crc: their CRC-32, where the file has one.
+    """
 
     name: str
     dtype: str | None
@@ -123,15 +131,12 @@ def _array_items(path: str) -> Iterator[Item]:
 def verify(path: str, progress: Progress = lambda count: None) -> str:
     """Compares every checksum of a file, and reads its structure; returns a sentence of what was compared.
 
-    Parameters:
-        path : str
-            The file.
-        progress : callable
-            Is told how many bytes have been read since it was last told.
+    Args:
+        path (str): The file.
+        progress (callable): Is told how many bytes have been read since it was last told.
 
     Raises:
-        RuntimeError, UnpicklingError
-            If anything isn't as it was written.
+        RuntimeError, UnpicklingError: If anything isn't as it was written.
     """
     kind = format_of(path)
     return {

@@ -60,7 +60,13 @@ class _Stream:
 
 
 def load(source: Source, map_location: Any, weights_only: bool) -> Any:
-    """Reads such a file as data. Raises UnpicklingError if it is something else."""
+    """Reads such a file as data. Raises UnpicklingError if it is something else.
+
+    Args:
+        source: the file.
+        map_location: where storages go: see `load`.
+        weights_only: whether only tensors and plain data are allowed.
+    """
     if not weights_only:
         raise NotImplementedError("files from before 2020 are read as data only: pass weights_only=True")
     stream = _Stream(map_location, source.size)

@@ -16,7 +16,13 @@ _packages: list[tuple[int, Callable[[Any], str | None], Callable[[Any, str], Any
 def register_package(
     priority: int, tagger: Callable[[Any], str | None], deserializer: Callable[[Any, str], Any]
 ) -> None:
-    """Register how storages of a device are tagged, and moved there when loaded; lower priorities come first."""
+    """Register how storages of a device are tagged, and moved there when loaded; lower priorities come first.
+
+    Args:
+        priority: the lower, the sooner it is asked.
+        tagger: takes a storage and returns its tag, or None if it isn't of this device.
+        deserializer: takes a storage and a tag and returns the storage moved, or None.
+    """
     _packages.append((priority, tagger, deserializer))
     _packages.sort(key=lambda package: package[0])
 

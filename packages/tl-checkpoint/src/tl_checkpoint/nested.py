@@ -51,7 +51,14 @@ def jagged(state: Any) -> Any:
 
 
 def strided(buffer: Any, sizes: Any, strides: Any, offsets: Any) -> Any:
-    """A nested tensor of the layout `torch.strided`; where its components lie is looked at."""
+    """A nested tensor of the layout `torch.strided`; where its components lie is looked at.
+
+    Args:
+        buffer: the elements of all components.
+        sizes: a row of sizes for each component.
+        strides: a row of strides for each.
+        offsets: where each begins.
+    """
     if not all(isinstance(t, tl_core.Tensor) for t in (buffer, sizes, strides, offsets)):
         raise pickle.UnpicklingError("a nested tensor's parts are no tensors")
     from tl_core.nested.strided_operators import rebuild_strided

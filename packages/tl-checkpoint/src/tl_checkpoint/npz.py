@@ -27,7 +27,16 @@ _HEADER = re.compile(
 
 @dataclass(frozen=True)
 class Member:
-    """An array in an archive: its type, shape, order, and where its bytes begin."""
+    """An array in an archive: its type, shape, order, and where its bytes begin.
+
+    Args:
+        name: the array's name.
+        dtype: the type of its elements.
+        shape: its sizes.
+        fortran: whether columns are contiguous instead of rows.
+        start: where its bytes begin in the record.
+        record: the record of the archive.
+    """
 
     name: str
     dtype: Any
@@ -41,10 +50,8 @@ def save_npz(tensors: Mapping[str, Any], filename: str | os.PathLike[str]) -> No
     """Write tensors to an archive that `numpy.load` reads; it is complete or not there.
 
     Raises:
-        TypeError
-            If a value is no tensor, or of a type that NumPy lacks (bfloat16, complex32, float8).
-        ImportError
-            If NumPy isn't installed.
+        TypeError: If a value is no tensor, or of a type that NumPy lacks (bfloat16, complex32, float8).
+        ImportError: If NumPy isn't installed.
     """
     import numpy
 
@@ -67,19 +74,15 @@ def load_npz(
 ) -> dict[str, Any]:
     """The arrays of an archive as tensors; nothing in it is executed.
 
-    Parameters:
-        filename : path or seekable file
-            Where from.
-        device : device
-            Where the tensors go.
-        keys : str, optional
-            A pattern such as "enc.*": only the arrays whose names match are read.
+    Args:
+        filename (path or seekable file): Where from.
+        device (device): Where the tensors go.
+        keys (str, optional): A pattern such as "enc.*": only the arrays whose names match are read.
 
     Raises:
-        RuntimeError
-            If the archive is damaged, an array is of objects or of another type that tl lacks, or sizes don't agree.
-        KeyError
-            If no name matches.
+        RuntimeError: If the archive is damaged, an array is of objects or of another type that tl lacks, or sizes
+            don't agree.
+        KeyError: If no name matches.
     """
     source = ObjectSource(filename) if hasattr(filename, "read") else FileSource(filename)
     try:

@@ -24,7 +24,16 @@ __all__ = ["SavedStorage", "pickled"]
 
 
 class SavedStorage:
-    """A storage that a pickle refers to: what lies on it, and which of its bytes are needed."""
+    """A storage that a pickle refers to: what lies on it, and which of its bytes are needed.
+
+    Args:
+        key: its name in the archive.
+        tensor: a tensor that lies on it.
+        dtype: the type that it is typed with.
+        nbytes: its bytes.
+        begin: the first byte needed.
+        end: the byte behind the last one needed.
+    """
 
     __slots__ = ("begin", "dtypes", "end", "key", "nbytes", "tensor")
 

@@ -57,7 +57,17 @@ def tensor(
     requires_grad: Any = False,
     backward_hooks: Any = None,
 ) -> Any:
-    """A quantized tensor on a storage of integers."""
+    """A quantized tensor on a storage of integers.
+
+    Args:
+        storage: the storage.
+        offset: where the first element lies, in elements.
+        size: the sizes.
+        stride: the strides, in elements.
+        parameters: the scheme with scales and zero points.
+        requires_grad: whether gradients are recorded.
+        backward_hooks: must be empty.
+    """
     integers = rebuild.tensor(storage, offset, size, stride)
     names = [name for name, kind in QUANTIZED.items() if kind.dtype is integers.dtype]
     if not names or requires_grad or type(parameters) is not tuple or not parameters:

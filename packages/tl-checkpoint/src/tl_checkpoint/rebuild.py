@@ -39,7 +39,17 @@ def tensor(
     backward_hooks: Any = None,
     metadata: Any = None,
 ) -> Any:
-    """A view of a typed storage."""
+    """A view of a typed storage.
+
+    Args:
+        storage: the storage.
+        offset: where the first element lies, in elements.
+        size: the sizes.
+        stride: the strides, in elements.
+        requires_grad: whether gradients are recorded.
+        backward_hooks: must be empty.
+        metadata: further state of the tensor, such as the conjugate bit.
+    """
     if not isinstance(storage, TypedStorage):
         raise pickle.UnpicklingError("a tensor's storage is something else")
     return _view(storage.untyped(), storage.dtype, offset, size, stride, requires_grad, metadata)
@@ -55,7 +65,18 @@ def tensor_of_dtype(
     dtype: Any,
     metadata: Any = None,
 ) -> Any:
-    """A view of bytes as elements of a type."""
+    """A view of bytes as elements of a type.
+
+    Args:
+        storage: the storage.
+        offset: where the first element lies, in elements.
+        size: the sizes.
+        stride: the strides, in elements.
+        requires_grad: whether gradients are recorded.
+        backward_hooks: must be empty.
+        dtype: the type of the elements.
+        metadata: further state of the tensor, such as the conjugate bit.
+    """
     untyped = storage.untyped() if isinstance(storage, TypedStorage) else storage
     if not isinstance(untyped, UntypedStorage) or not isinstance(dtype, tl_core.dtype):
         raise pickle.UnpicklingError("a tensor's storage or dtype is something else")
@@ -124,7 +145,13 @@ def sparse(layout: Any, data: Any) -> Any:
 
 
 def parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:
-    """A parameter on a tensor's memory."""
+    """A parameter on a tensor's memory.
+
+    Args:
+        data: the tensor.
+        requires_grad: whether gradients are recorded.
+        backward_hooks: must be empty.
+    """
     if not isinstance(data, tl_core.Tensor):
         raise pickle.UnpicklingError("a parameter's data is no tensor")
     made = tl_core.Parameter(data, requires_grad=False)
@@ -132,20 +159,41 @@ def parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:
 
 
 def parameter_with_state(data: Any, requires_grad: Any, backward_hooks: Any, state: Any) -> Any:
-    """A parameter with attributes."""
+    """A parameter with attributes.
+
+    Args:
+        data: the tensor.
+        requires_grad: whether gradients are recorded.
+        backward_hooks: must be empty.
+        state: its attributes by name.
+    """
     made = parameter(data, requires_grad, backward_hooks)
     set_tensor_state(made, state)
     return made
 
 
 def meta_tensor(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Any:
-    """A tensor without memory."""
+    """A tensor without memory.
+
+    Args:
+        dtype: the type of the elements.
+        size: the sizes.
+        stride: the strides, in elements.
+        requires_grad: whether gradients are recorded.
+    """
     made = tl_core.empty_strided(tuple(size), tuple(stride), dtype=dtype, device="meta")
     return _recorded(made) if requires_grad else made
 
 
 def from_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
-    """A tensor of a subclass, with attributes; classes are those that are allowed."""
+    """A tensor of a subclass, with attributes; classes are those that are allowed.
+
+    Args:
+        function: the function that makes the plain tensor.
+        kind: the subclass.
+        args: the arguments of the function.
+        state: its attributes by name.
+    """
     make = kind
     if not (isinstance(make, type) and issubclass(make, tl_core.Tensor)):
         raise pickle.UnpicklingError("a tensor's class is something else")

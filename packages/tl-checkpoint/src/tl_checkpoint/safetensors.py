@@ -56,7 +56,16 @@ _SIZE = re.compile(r"(\d+)\s*([KMGT]?)(i?)B", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Entry:
-    """A tensor in a file: its type, shape and place, and the CRC-32 of its bytes where the file has one."""
+    """A tensor in a file: its type, shape and place, and the CRC-32 of its bytes where the file has one.
+
+    Args:
+        name: the tensor's name.
+        dtype: the type as the file names it.
+        shape: its sizes.
+        begin: the first byte, behind the header.
+        end: the byte behind the last.
+        crc: the CRC-32 of the bytes, or None.
+    """
 
     name: str
     dtype: Any
@@ -68,7 +77,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says of itself: its tensors by name, the metadata that its writer gave it, its own CRC-32."""
+    """What a file says of itself: its tensors by name, the metadata that its writer gave it, its own CRC-32.
+
+    Args:
+        entries: the tensors, by name.
+        metadata: texts by name, of the writer.
+        crc: the CRC-32 of the header, or None.
+    """
 
     entries: dict[str, Entry]
     metadata: dict[str, str]
@@ -82,6 +97,11 @@ def save(
     tensors: Mapping[str, Any], metadata: Mapping[str, str] | None = None, *, checksums: bool = True
 ) -> bytes:
     """The bytes of a file with these tensors; arguments are those of `save_file`.
+
+    Args:
+        tensors: the tensors, by name.
+        metadata: texts by name, kept in the file; None for none.
+        checksums: whether the file says the CRC-32 of each tensor.
 
     >>> import tl_core
     >>> load(save({"weight": tl_core.ones(2)}))
@@ -102,25 +122,19 @@ def save_file(
 ) -> None:
     """Write tensors to a file, which is complete or not there.
 
-    Parameters:
-        tensors : dict of str to Tensor
-            Each is written whole and row by row; what they share in memory they don't share in the file.
-        filename : path
-            Where to, usually `*.safetensors`.
-        metadata : dict of str to str, optional
-            What else the file is to hold.
-        checksums : bool
-            Whether each tensor's CRC-32 is written too.
-        max_shard_size : int or str, optional
-            Bytes ("5GB") of tensors a file; more become `name-00001-of-00003.safetensors` and so on, and
-            `name.safetensors.index.json`, written last, tells which tensor stands where, and which files belong
-            together. A tensor is never split.
+    Args:
+        tensors (dict of str to Tensor): Each is written whole and row by row; what they share in memory they
+            don't share in the file.
+        filename (path): Where to, usually `*.safetensors`.
+        metadata (dict of str to str, optional): What else the file is to hold.
+        checksums (bool): Whether each tensor's CRC-32 is written too.
+        max_shard_size (int or str, optional): Bytes ("5GB") of tensors a file; more become
+            `name-00001-of-00003.safetensors` and so on, and `name.safetensors.index.json`, written last, tells
+            which tensor stands where, and which files belong together. A tensor is never split.
 
     Raises:
-        TypeError
-            If a name is no text, a value no tensor, or its type isn't one that the format has.
-        OSError
-            If the file can't be written; the old one is untouched.
+        TypeError: If a name is no text, a value no tensor, or its type isn't one that the format has.
+        OSError: If the file can't be written; the old one is untouched.
     """
     parts = _shards(tensors, _bytes_in(max_shard_size)) if max_shard_size is not None else [dict(tensors)]
     if len(parts) == 1:
@@ -234,9 +248,8 @@ def read_header(source: Source) -> Header:
     """The header of a file, of which nothing is believed before it has been checked.
 
     Raises:
-        RuntimeError
-            If it is cut off or damaged, if tensors overlap or leave gaps, if sizes don't agree, or if the file has a
-            type that tl lacks.
+        RuntimeError: If it is cut off or damaged, if tensors overlap or leave gaps, if sizes don't agree, or if
+            the file has a type that tl lacks.
     """
     if source.size < 8:
         raise _broken("it has no header")
@@ -348,21 +361,16 @@ def load_file(
 ) -> dict[str, Any]:
     """The tensors of a file, or of all files that an index (`*.index.json`) names.
 
-    Parameters:
-        filename : path
-            Where from.
-        device : device
-            Where the tensors go.
-        keys : str, optional
-            A pattern such as "enc.*": only the tensors whose names match are read.
-        mmap : bool
-            Whether tensors lie on the file instead of being read: they are read-only, their checksums aren't compared.
+    Args:
+        filename (path): Where from.
+        device (device): Where the tensors go.
+        keys (str, optional): A pattern such as "enc.*": only the tensors whose names match are read.
+        mmap (bool): Whether tensors lie on the file instead of being read: they are read-only, their checksums
+            aren't compared.
 
     Raises:
-        RuntimeError
-            If a file is damaged, contradicts itself, or a checksum is wrong.
-        KeyError
-            If no name matches.
+        RuntimeError: If a file is damaged, contradicts itself, or a checksum is wrong.
+        KeyError: If no name matches.
     """
     if os.fspath(filename).endswith(".json"):
         tensors = _load_index(os.fspath(filename), device, keys, mmap)

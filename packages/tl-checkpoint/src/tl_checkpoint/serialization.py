@@ -81,21 +81,17 @@ def save(
     A file on disk is complete or not there: what was at `f` before stays until the new one is whole. Of a storage only
     the part is written that the saved tensors reach; tensors that shared memory share it again when they are loaded.
 
-    Parameters:
-        obj : object
-            Whatever pickle takes; tensors, modules and optimizers in any containers.
-        f : str, path, or object with `write`
-            Where to.
-        pickle_protocol : int
-            2 to 5.
+    Args:
+        obj (object): Whatever pickle takes; tensors, modules and optimizers in any containers.
+        f (str, path, or object with `write`): Where to.
+        pickle_protocol (int): 2 to 5.
+        pickle_module: must be `pickle`; another raises NotImplementedError.
 
     Raises:
-        OSError
-            If the file can't be written; the old one is untouched.
-        NotImplementedError
-            If another pickle module or the format from before 2020 is asked for.
+        OSError: If the file can't be written; the old one is untouched.
+        NotImplementedError: If another pickle module or the format from before 2020 is asked for.
 
-    Examples:
+    Example:
         >>> import io, tl_core
         >>> file = io.BytesIO()
         >>> save({"weight": tl_core.ones(2)}, file)
@@ -177,27 +173,23 @@ def load(
 
     The file is read as data: nothing in it is executed, and what isn't known is refused by name.
 
-    Parameters:
-        f : str, path, or object with `read`
-            Where from.
-        map_location : device, str, dict or callable, optional
-            Where storages go: one place, a place for each tag, or a function of a storage and its tag.
-        weights_only : bool, optional
-            False reads with pickle, which executes what the file says: only for files that you trust.
-        mmap : bool, optional
-            Whether tensors lie on the file instead of being read; `f` must be a path. Their memory is read-only, and
-            their checksums aren't compared: `python -m tl_checkpoint verify` does. After
+    Args:
+        f (str, path, or object with `read`): Where from.
+        map_location (device, str, dict or callable, optional): Where storages go: one place, a place for each
+            tag, or a function of a storage and its tag.
+        weights_only (bool, optional): False reads with pickle, which executes what the file says: only for files
+            that you trust.
+        mmap (bool, optional): Whether tensors lie on the file instead of being read; `f` must be a path. Their
+            memory is read-only, and their checksums aren't compared: `python -m tl_checkpoint verify` does. After
             `set_default_mmap_options(mmap.MAP_SHARED)` writes to them reach the file.
-        keys : str, optional
-            A pattern such as "enc.*": of a dict of tensors only the matching entries are read.
+        keys (str, optional): A pattern such as "enc.*": of a dict of tensors only the matching entries are read.
+        pickle_module: reads pickles instead, and runs what they say; only with `weights_only=False`.
+        pickle_load_args: `encoding="utf-8"` is accepted, other options are refused.
 
     Raises:
-        pickle.UnpicklingError
-            If the file wants what isn't allowed, or its pickle is damaged.
-        RuntimeError
-            If the file is no archive, is cut off, or a checksum is wrong.
-        ValueError
-            If the file says a byte order that isn't one.
+        pickle.UnpicklingError: If the file wants what isn't allowed, or its pickle is damaged.
+        RuntimeError: If the file is no archive, is cut off, or a checksum is wrong.
+        ValueError: If the file says a byte order that isn't one.
     """
     weights_only = _weights_only(weights_only, pickle_module)
     if weights_only and pickle_module is not None:

@@ -125,7 +125,13 @@ class ObjectSource(Source):
 
 
 class PartSource(Source):
-    """A part of another source; its first and last bytes, where an archive's headers are, are read once."""
+    """A part of another source; its first and last bytes, where an archive's headers are, are read once.
+
+    Args:
+        whole: the source it is a part of.
+        offset: where it begins.
+        size: how many bytes it has.
+    """
 
     def __init__(self, whole: Source, offset: int, size: int) -> None:
         if offset < 0 or size < 0 or offset + size > whole.size:

@@ -22,18 +22,14 @@ __all__ = ["Storages", "bytes_of", "is_swapped"]
 class Storages:
     """Storages by key.
 
-    Parameters:
-        reader : ArchiveReader
-        map_location : optional
-            As `load` takes it.
-        mapped : MappedSource, optional
-            Where storages lie on the file itself.
-        swapped : bool
-            Whether the file has the other byte order.
-        empty : bool
-            Whether storages are left as zeros.
-        wanted : set of str, optional
-            The keys of those that are needed; the others get no memory. By default all are needed.
+    Args:
+        reader (ArchiveReader): The archive.
+        map_location (optional): As `load` takes it.
+        mapped (MappedSource, optional): Where storages lie on the file itself.
+        swapped (bool): Whether the file has the other byte order.
+        empty (bool): Whether storages are left as zeros.
+        wanted (set of str, optional): The keys of those that are needed; the others get no memory. By default all
+            are needed.
     """
 
     def __init__(

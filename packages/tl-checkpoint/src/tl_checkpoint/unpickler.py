@@ -34,16 +34,13 @@ class CutOff(pickle.UnpicklingError):
 class DataUnpickler:
     """One pass over pickled bytes.
 
-    Parameters:
-        data : bytes
-            The pickle; what stands behind its STOP is left alone.
-        find : callable
-            Takes module and name of a global and returns what stands for it; raises UnpicklingError if it isn't
-            allowed.
-        persistent : callable
-            Takes the description of a storage and returns the storage.
-        restore : callable
-            Takes an object and the state the pickle gives it, and returns the object that has it.
+    Args:
+        data (bytes): The pickle; what stands behind its STOP is left alone.
+        find (callable): Takes module and name of a global and returns what stands for it; raises UnpicklingError
+            if it isn't allowed.
+        persistent (callable): Takes the description of a storage and returns the storage.
+        restore (callable): Takes an object and the state the pickle gives it, and returns the object that has it.
+        start: where the pickle begins in the bytes.
     """
 
     def __init__(

@@ -29,7 +29,16 @@ _PIECE = 1 << 24
 
 
 class Record(NamedTuple):
-    """A record of an archive: where its bytes begin, how many there are, and their CRC-32 (0: none was written)."""
+    """A record of an archive: where its bytes begin, how many there are, and their CRC-32 (0: none was written).
+
+    Args:
+        name: the record's name.
+        offset: where its bytes begin.
+        size: how many bytes it has.
+        packed_size: how many they take in the file.
+        method: how they are packed: 0 not at all, 8 deflate.
+        crc: their CRC-32; 0 if none was written.
+    """
 
     name: str
     offset: int
@@ -42,13 +51,11 @@ class Record(NamedTuple):
 class ZipReader:
     """The records of a ZIP file.
 
-    Parameters:
-        source : Source
-            The bytes of the file.
+    Args:
+        source (Source): The bytes of the file.
 
     Raises:
-        RuntimeError
-            If the file is no archive, is cut off, or contradicts itself.
+        RuntimeError: If the file is no archive, is cut off, or contradicts itself.
     """
 
     def __init__(self, source: Source) -> None:

@@ -53,7 +53,13 @@ def _check(cond: Any, message: Message = None) -> None:
 
 
 def _check_is_size(i: Any, message: Message = None, *, max: int | None = None) -> None:
-    """Raises RuntimeError if a number is negative, or greater than a number; in a trace it is a size from then on."""
+    """Raises RuntimeError if a number is negative, or greater than a number; in a trace it is a size from then on.
+
+    Args:
+        i: the number.
+        message: what errors begin with, or a function that makes it; None for a text of its own.
+        max: the largest number allowed; None for any.
+    """
     if hasattr(i, "__sym_hint__"):
         i.node.expect_size("", 0)
     else:

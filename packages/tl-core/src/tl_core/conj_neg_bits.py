@@ -17,6 +17,12 @@ def conj_neg_bits_of(t: Tensor) -> dict[str, bool]:
 
 
 def with_conj_neg_bits(t: Tensor, *, conj: bool = False, neg: bool = False) -> Tensor:
-    """A view of the tensor, conjugated, with the other sign, or both. RuntimeError for the negative of bool."""
+    """A view of the tensor, conjugated, with the other sign, or both. RuntimeError for the negative of bool.
+
+    Args:
+        t: the tensor.
+        conj: whether it is conjugated.
+        neg: whether its sign is changed.
+    """
     t = t.conj() if conj else t
     return _C._neg_view(t) if neg else t

@@ -27,12 +27,23 @@ def read_into(descriptor: int, offset: int, target: Any, /) -> int:
     """Fills a writable buffer with a file's bytes from `offset` on; returns their CRC-32.
 
     Raises EOFError where the file ends before the buffer is full, and OSError as the system does.
+
+    Args:
+        descriptor: the file descriptor.
+        offset: where in the file.
+        target: the buffer.
     """
     return _C._read_file(descriptor, offset, target)
 
 
 def write_from(descriptor: int, offset: int, data: Any, /) -> int:
-    """Writes all of a buffer into a file from `offset` on; returns its CRC-32. Raises OSError as the system does."""
+    """Writes all of a buffer into a file from `offset` on; returns its CRC-32. Raises OSError as the system does.
+
+    Args:
+        descriptor: the file descriptor.
+        offset: where in the file.
+        data: the buffer.
+    """
     return _C._write_file(descriptor, offset, data)
 
 
@@ -40,6 +51,13 @@ def zip_header(name: str, size: int, crc: int, offset: int, alignment: int, /) -
     """What stands before a record's bytes when it begins at `offset`, and its entry in the directory.
 
     Raises ValueError where a name, or what fills the header up, is longer than 65535 bytes.
+
+    Args:
+        name: the name of the record.
+        size: its bytes.
+        crc: its CRC-32.
+        offset: where in the file.
+        alignment: the number of which the data's offset is a multiple.
 
     >>> header, entry = zip_header("weight", 8, 0, 100, 64)
     >>> (100 + len(header)) % 64, len(entry)
@@ -54,5 +72,11 @@ def zip_records(
     """Records one behind the other, the first at `offset`, their entries, and the size and CRC-32 of each.
 
     A record is a name and a buffer. Without checksums all are 0.
+
+    Args:
+        records: pairs of a name and a buffer.
+        offset: where in the file.
+        alignment: the number of which the data's offset is a multiple.
+        checksums: whether CRC-32s are computed.
     """
     return _C._zip_records(records, offset, alignment, checksums)

@@ -125,6 +125,12 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
 
     Raises RuntimeError if a dimension has fewer than ``edge_order + 1`` elements.
 
+    Args:
+        input: the values.
+        spacing: the distance of neighbours: one number, one for each dimension, or coordinates as a tensor each.
+        dim: the dimension or dimensions; None for all.
+        edge_order: the order of accuracy at the edges, 1 or 2.
+
     >>> gradient(tensor([1.0, 4.0, 9.0, 16.0]))
     (tensor([3., 4., 6., 7.]),)
     """

@@ -69,7 +69,13 @@ def is_nonzero(input: Tensor) -> bool:
 
 @overridable
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
-    """The positions of the elements that are not zero: one a row, or with `as_tuple` a tensor a dimension."""
+    """The positions of the elements that are not zero: one a row, or with `as_tuple` a tensor a dimension.
+
+    Args:
+        input: the tensor.
+        out: a tensor of int64 that takes the result; not with `as_tuple`.
+        as_tuple: whether the result is a tuple of index tensors, one a dimension.
+    """
     if not as_tuple:
         return _C.nonzero(input, out=out)
     if out is not None:
@@ -104,7 +110,13 @@ def _is_array(data: Any) -> bool:
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """The data as a tensor, sharing memory with arrays and tensors where nothing has to change."""
+    """The data as a tensor, sharing memory with arrays and tensors where nothing has to change.
+
+    Args:
+        data: a tensor, an array, a number or nested sequences of numbers.
+        dtype: the type; None for that of the data.
+        device: the device; None for that of the data, or the default device.
+    """
     if isinstance(data, Tensor):
         return data.to(dtype=dtype, device=device)
     if _is_array(data):

@@ -85,6 +85,12 @@ tensorinv, tensorsolve = _OWN.linalg_tensorinv, _OWN.linalg_tensorsolve
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The diagonals of matrices, as a view: by default of those in the last two dimensions.
 
+    Args:
+        A: the matrices.
+        offset: the diagonal, above the main one if positive.
+        dim1: the dimension of rows.
+        dim2: the dimension of columns.
+
     >>> import tl_core as tl
     >>> diagonal(tl.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
@@ -141,6 +147,14 @@ def matrix_norm(
     the smallest of them; 1 or -1, the largest or smallest sum of magnitudes of a column; infinity or its negative, of
     a row.
 
+    Args:
+        A: the matrices, (*, m, n).
+        ord: "fro", "nuc", 1, -1, 2, -2, inf or -inf.
+        dim: the two dimensions of the matrices.
+        keepdim: whether they stay, of size 1.
+        dtype: the type in which the norm is computed; None for the input's.
+        out: a tensor that takes the result.
+
     >>> import tl_core as tl
     >>> matrix_norm(tl.tensor([[0.0, 2.0], [1.0, 0.0]]), "nuc")
     tensor(3.)
@@ -192,6 +206,14 @@ def norm(
 
     Without ``ord`` it is the root of the sum of squares, by default of all elements.
 
+    Args:
+        A: the vectors or matrices.
+        ord: the order; None for the 2-norm of all elements.
+        dim: the dimension or dimensions; None for all.
+        keepdim: whether they stay, of size 1.
+        out: a tensor that takes the result.
+        dtype: the type in which the norm is computed; None for the input's.
+
     >>> import tl_core as tl
     >>> norm(tl.tensor([[0.0, 2.0], [1.0, 0.0]]), 2)
     tensor(2.)
@@ -225,6 +247,11 @@ def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The condition of matrices: the norm of each times that of its inverse.
 
     ``p`` is an order of `matrix_norm`; by default it is the largest singular value over the smallest.
+
+    Args:
+        A: the matrices, (*, m, n).
+        p: the order of the norm; None for 2.
+        out: a tensor that takes the result.
 
     >>> import tl_core as tl
     >>> cond(tl.tensor([[0.0, 2.0], [1.0, 0.0]]))
@@ -265,6 +292,14 @@ def matrix_rank(
     It is the greater of ``atol`` and ``rtol`` times the largest singular value; ``rtol`` is by default what rounding
     may leave of a zero, and 0 beside an ``atol``. ``tol`` is another name of ``atol``. Of a ``hermitian`` matrix only
     the lower triangle is read.
+
+    Args:
+        A: the matrices, (*, m, n).
+        tol: the tolerance, absolute: the older name of `atol`.
+        hermitian: whether the matrices are symmetric or Hermitian, so that eigenvalues do.
+        atol: the absolute tolerance; None for 0.
+        rtol: the tolerance relative to the largest singular value; None for the size times the step at 1.
+        out: a tensor of int64 that takes the result.
 
     >>> import tl_core as tl
     >>> matrix_rank(tl.ones(3, 3))

@@ -32,6 +32,11 @@ def map_file(filename: str, shared: bool, nbytes: int) -> MappedMemory:
     """The first bytes of a file. Shared: writes reach the file, which is made, or made longer, where it is too short.
 
     Raises RuntimeError if the file can't be opened, or is too short and not shared.
+
+    Args:
+        filename: the path.
+        shared: whether writes reach the file.
+        nbytes: how many bytes.
     """
     kind = os.O_RDWR | os.O_CREAT if shared else os.O_RDONLY
     try:

@@ -33,6 +33,14 @@ def norm(
     ``p`` is a number, infinity among them, ``"fro"`` for the root of the sum of squares, or ``"nuc"`` for the sum of
     the singular values of matrices.
 
+    Args:
+        input: the tensor.
+        p: the order: a number, "fro" or "nuc".
+        dim: the dimension or dimensions; None for all.
+        keepdim: whether they stay, of size 1.
+        out: a tensor that takes the result.
+        dtype: the type in which the norm is computed; None for the input's.
+
     >>> norm(tensor([3.0, 4.0]))
     tensor(5.)
     """

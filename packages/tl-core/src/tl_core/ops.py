@@ -199,7 +199,13 @@ def _second_is_number(rest: str) -> str:
 
 
 class OpOverloadPacket(_C._Operator):
-    """All overloads of one name; `default` is the one whose schema names none."""
+    """All overloads of one name; `default` is the one whose schema names none.
+
+    Args:
+        namespace: the namespace.
+        name: the name.
+        overloads: the overloads by name.
+    """
 
     def __init__(self, namespace: str, name: str, overloads: dict[str, tuple[str, str]]) -> None:
         super().__init__(tuple(full for full, _ in overloads.values()))

@@ -234,7 +234,14 @@ def _overloaded(candidates: Any) -> list[Any]:
 
 
 def handle_torch_function(public_api: Any, relevant_args: Any, *args: Any, **kwargs: Any) -> Any:
-    """Asks the innermost mode, then the overriding arguments; TypeError if all decline."""
+    """Asks the innermost mode, then the overriding arguments; TypeError if all decline.
+
+    Args:
+        public_api: the function that was called.
+        relevant_args: the arguments that may override it.
+        args: all positional arguments.
+        kwargs: all keyword arguments.
+    """
     overloaded = _overloaded(relevant_args)
     types = tuple(type(a) for a in overloaded)
     modes = _asked_modes()

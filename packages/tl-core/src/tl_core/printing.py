@@ -14,7 +14,14 @@ from tl_core.overrides import DisableTorchFunctionSubclass
 
 
 class PrintOptions:
-    """What set_printoptions sets."""
+    """What set_printoptions sets.
+
+    Args:
+        precision: the digits behind the point.
+        threshold: the number of elements from which on tensors are abbreviated.
+        edgeitems: the elements that are shown at each end then.
+        linewidth: the characters of a line.
+    """
 
     def __init__(
         self, precision: int = 4, threshold: float = 1000, edgeitems: int = 3, linewidth: int = 80
@@ -43,7 +50,16 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Digits, the size from which tensors are abbreviated, items at the edges, a line's width, scientific notation."""
+    """Digits, the size from which tensors are abbreviated, items at the edges, a line's width, scientific notation.
+
+    Args:
+        precision: the digits behind the point.
+        threshold: the number of elements from which on tensors are abbreviated.
+        edgeitems: the elements that are shown at each end then.
+        linewidth: the characters of a line.
+        profile: "default", "short" or "full": a set of the others.
+        sci_mode: whether numbers have an exponent; None leaves the choice to each tensor.
+    """
     if profile is not None:
         if profile not in _PROFILES:
             raise ValueError(f"unknown print profile {profile!r}: use one of {', '.join(_PROFILES)}")

@@ -142,6 +142,11 @@ node_type = _get_node_type
 class TreeSpec:
     """The structure of nested containers without their leaves.
 
+    Args:
+        type: the class of the container; None for a leaf.
+        context: what else makes it: keys, a class.
+        children_specs: the structures of its elements.
+
     Attributes:
         type : type or None
             The kind of container; None for a leaf.
@@ -317,7 +322,14 @@ def tree_map(
 def tree_map_(
     func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Callable[[Any], bool] | None = None
 ) -> PyTree:
-    """Call a function with each leaf, and give back the tree itself."""
+    """Call a function with each leaf, and give back the tree itself.
+
+    Args:
+        func: called with each leaf.
+        tree: nested containers.
+        rests: further trees of the same structure, whose leaves are further arguments.
+        is_leaf: takes a node, says whether it counts as a leaf; None for the registered containers.
+    """
     tree_map(func, tree, *rests, is_leaf=is_leaf)
     return tree
 
@@ -328,7 +340,14 @@ def tree_map_only(
     tree: PyTree,
     is_leaf: Callable[[Any], bool] | None = None,
 ) -> PyTree:
-    """Like `tree_map`, but leaves of other types, or of which a predicate says no, stay as they are."""
+    """Like `tree_map`, but leaves of other types, or of which a predicate says no, stay as they are.
+
+    Args:
+        type_or_types_or_pred: a class, a tuple of them, or a function of a leaf.
+        func: called with each leaf.
+        tree: nested containers.
+        is_leaf: takes a node, says whether it counts as a leaf; None for the registered containers.
+    """
     if isinstance(type_or_types_or_pred, (type, tuple)):
         kinds: Any = type_or_types_or_pred
         return tree_map(lambda leaf: func(leaf) if isinstance(leaf, kinds) else leaf, tree, is_leaf=is_leaf)
@@ -338,12 +357,24 @@ def tree_map_only(
 
 
 def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> bool:
-    """Whether a predicate says yes to all leaves."""
+    """Whether a predicate says yes to all leaves.
+
+    Args:
+        pred: takes a leaf, gives a bool.
+        tree: nested containers.
+        is_leaf: takes a node, says whether it counts as a leaf; None for the registered containers.
+    """
     return all(pred(leaf) for leaf in tree_leaves(tree, is_leaf))
 
 
 def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> bool:
-    """Whether a predicate says yes to some leaf."""
+    """Whether a predicate says yes to some leaf.
+
+    Args:
+        pred: takes a leaf, gives a bool.
+        tree: nested containers.
+        is_leaf: takes a node, says whether it counts as a leaf; None for the registered containers.
+    """
     return any(pred(leaf) for leaf in tree_leaves(tree, is_leaf))
 
 

@@ -26,7 +26,15 @@ record_own_operators = _C._record_own_operators
 
 
 class ForeignEvent(NamedTuple):
-    """Work of another process, in nanoseconds of the clock that the processes of a machine share."""
+    """Work of another process, in nanoseconds of the clock that the processes of a machine share.
+
+    Args:
+        process: the process, as it is shown.
+        name: what is shown.
+        category: the kind of event in traces.
+        start: when it began, in nanoseconds.
+        end: when it ended.
+    """
 
     process: int
     name: str
@@ -42,7 +50,15 @@ listeners: list[
 
 
 def note_foreign(process: int, name: str, category: str, start: int, end: int) -> None:
-    """Adds work of another process to the recording that is on."""
+    """Adds work of another process to the recording that is on.
+
+    Args:
+        process: the process, as it is shown.
+        name: what is shown.
+        category: the kind of event in traces.
+        start: when it began, in nanoseconds.
+        end: when it ended.
+    """
     if is_recording():
         _foreign.append(ForeignEvent(process, name, category, start, end))
 

@@ -16,7 +16,13 @@ _types: dict[str, type] = {}
 
 
 def declare(name: str, default: Any, type: type) -> None:
-    """Makes a switch known; a second declaration must agree with the first."""
+    """Makes a switch known; a second declaration must agree with the first.
+
+    Args:
+        name: the name of the switch.
+        default: its value at first.
+        type: the type of its values.
+    """
     if name in _types and _types[name] is not type:
         raise ValueError(f"the switch {name!r} was declared as {_types[name].__name__}, not {type.__name__}")
     _types[name] = type

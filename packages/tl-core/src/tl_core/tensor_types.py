@@ -30,7 +30,14 @@ _DTYPES = {f"torch.{name}Tensor": getattr(_C, dtype) for dtype, name in _NAMES.i
 
 
 class TensorType(type):
-    """The class of `FloatTensor` and its like: their instances are the tensors of one element type on one device."""
+    """The class of `FloatTensor` and its like: their instances are the tensors of one element type on one device.
+
+    Args:
+        name: the name of the class.
+        dtype: the type of the elements.
+        device_type: the kind of device.
+        module: the module that has the class.
+    """
 
     dtype: Any
     device_type: str

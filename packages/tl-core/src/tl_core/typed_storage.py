@@ -44,19 +44,16 @@ __all__ = [
 class TypedStorage:
     """A block of memory read as elements of one type: what `tensor.storage()` gives.
 
-    Parameters:
-        size : int or sequence of numbers, optional
-            How many elements (they are not initialised), or the elements.
-        wrap_storage : UntypedStorage, optional
-            The memory, instead of new one.
-        dtype : dtype, optional
-            The elements' type; by default the default type.
-        device : device, optional
-            Where new memory lies.
+    Args:
+        args: one of: how many elements, which aren't initialized; or a sequence of them. None for no elements.
+        wrap_storage: the untyped memory to be used instead of new one.
+        dtype: the type of the elements; None for the default type.
+        device: where new memory lies; None for the CPU.
 
-    >>> import tl_core
-    >>> TypedStorage([1, 2], dtype=tl_core.int16).untyped().tolist()
-    [1, 0, 2, 0]
+    Example:
+        >>> import tl_core
+        >>> TypedStorage([1, 2], dtype=tl_core.int16).untyped().tolist()
+        [1, 0, 2, 0]
     """
 
     __module__ = "tl_core"
@@ -370,7 +367,14 @@ class _OfDefaultType(_OfOneType):
 
 
 def _class(name: str, dtype: Any) -> Any:
-    doc = f"Makes a TypedStorage of {dtype}."
+    doc = f"""Makes a TypedStorage of {dtype}.
+
+Args:
+    args: one of: how many elements, which aren't initialized; or a sequence of them. None for no elements.
+    wrap_storage: the untyped memory to be used instead of new one.
+    dtype: must be None: the class says the type.
+    device: where new memory lies; None for the CPU.
+"""
     return _OfOneType(name, (TypedStorage,), {"__module__": "tl_core", "__doc__": doc, "_dtype": dtype})
 
 

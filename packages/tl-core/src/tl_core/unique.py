@@ -31,6 +31,13 @@ def unique(
 
     Raises NotImplementedError for complex elements, which have no order.
 
+    Args:
+        input: the tensor.
+        sorted: accepted: the elements are always sorted.
+        return_inverse: whether the index of each element among the different ones is returned too.
+        return_counts: whether it is returned how often each occurs.
+        dim: the dimension whose slices are compared; None compares elements.
+
     >>> unique(tensor([3, 1, 3, 2]), return_counts=True)
     (tensor([1, 2, 3]), tensor([1, 1, 2]))
     """
@@ -46,6 +53,12 @@ def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The elements, or slices of a dimension, without those that equal the one before.
+
+    Args:
+        input: the tensor.
+        return_inverse: whether the index of each element in the result is returned too.
+        return_counts: whether the lengths of the runs are returned too.
+        dim: the dimension whose slices are compared; None compares elements.
 
     >>> unique_consecutive(tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])

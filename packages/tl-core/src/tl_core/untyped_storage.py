@@ -367,6 +367,13 @@ class UntypedStorage:
 def tensor_on(storage: UntypedStorage, dtype: Any, size: Any, stride: Any, offset: int = 0) -> Tensor:
     """A tensor on a storage's memory; offset and strides count elements. Raises RuntimeError if it reaches beyond.
 
+    Args:
+        storage: the storage.
+        dtype: the type of the elements.
+        size: the sizes.
+        stride: the strides, in elements.
+        offset: the first element, in elements from the storage's begin.
+
     >>> import tl_core
     >>> tensor_on(tl_core.arange(4).untyped_storage(), tl_core.int64, (2,), (2,), 1)
     tensor([1, 3])
@@ -386,7 +393,13 @@ def memory_of(tensor: Tensor) -> tuple[int, int, int, int]:
 
 
 def bytes_of(tensor: Tensor, begin: int, end: int) -> Tensor:
-    """Some bytes of a tensor's storage, as a tensor on the same memory."""
+    """Some bytes of a tensor's storage, as a tensor on the same memory.
+
+    Args:
+        tensor: the tensor.
+        begin: the first byte of its storage.
+        end: the byte behind the last.
+    """
     return _C._with_storage(tensor, _C.uint8, (end - begin,), (1,), begin)
 
 

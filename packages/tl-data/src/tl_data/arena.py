@@ -74,10 +74,9 @@ def _received(duplicate: Any) -> Descriptor:
 class Arena:
     """The program's side: blocks as memory, and which of them nobody uses any more.
 
-    Parameters:
-        size : int
-            Bytes of all regions together.
-        workers : int
+    Args:
+        size (int): Bytes of all regions together.
+        workers (int): How many workers share it.
     """
 
     def __init__(self, size: int, workers: int) -> None:
@@ -124,11 +123,9 @@ def _map(descriptor: Descriptor, size: int) -> mmap.mmap:
 class Region:
     """A worker's side: where its blocks lie.
 
-    Parameters:
-        descriptor : Descriptor
-            The arena's; it is closed here.
-        start, size : int
-            The worker's part of it, in bytes.
+    Args:
+        descriptor (Descriptor): The arena's; it is closed here.
+        start, size (int): The worker's part of it, in bytes.
     """
 
     def __init__(self, descriptor: Descriptor, start: int, size: int) -> None:

@@ -106,12 +106,10 @@ def _refusal(what: object) -> str:
 def collate(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
     """One batch out of a sequence of samples; containers are gone into, elements are collated by the table.
 
-    Parameters:
-        batch : sequence
-            The samples, all built alike.
-        collate_fn_map : mapping, optional
-            Type, or tuple of types, to a function `f(batch, *, collate_fn_map)`. An element's own type is looked for
-            first, then the first line that it is an instance of.
+    Args:
+        batch (sequence): The samples, all built alike.
+        collate_fn_map (mapping, optional): Type, or tuple of types, to a function `f(batch, *, collate_fn_map)`.
+            An element's own type is looked for first, then the first line that it is an instance of.
 
     Raises TypeError for an element that no line and no container rule covers, RuntimeError for samples of different
     lengths.

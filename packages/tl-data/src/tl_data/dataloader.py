@@ -40,44 +40,29 @@ class DataLoader(Generic[T_co]):
     Each `iter` is an epoch. `state_dict` tells in mid-epoch how far the program has come, and a loader that is given
     it with `load_state_dict` goes on with the next batch: with the same order, with any number of workers.
 
-    Parameters:
-        dataset : Dataset
-            Map-style, or an IterableDataset.
-        batch_size : int, optional
-            Samples a batch; None gives single samples.
-        shuffle : bool, optional
-            Whether each epoch has an order of its own.
-        sampler, batch_sampler : iterable, optional
-            The keys in their order, or lists of them.
-        num_workers : int
-            How many workers fetch; 0 fetches here, when a batch is asked for.
-        collate_fn : callable, optional
-            Makes a batch out of a list of samples: `default_collate`, and for single samples `default_convert`.
-        pin_memory : bool
-            Whether tensors are put into page-locked memory. Without an accelerator it warns and does nothing.
-        drop_last : bool
-            Whether a last batch that is smaller is left out.
-        timeout : float
-            Seconds after which a batch that has not come is an error; 0 waits for ever.
-        worker_init_fn : callable, optional
-            Called in each worker with its number, after seeding.
-        multiprocessing_context : str or context, optional
-            "forkserver", "fork", "spawn", or "thread" for workers that are threads of this process. By default
-            "forkserver", and "fork" where what the workers need can't be sent to another process: a lambda, or a
-            class of a main program that can't be imported again.
-        generator : Generator, optional
-            Draws the order, and the seed of the workers.
-        prefetch_factor : int, optional
-            How many batches each worker makes in advance (2).
-        persistent_workers : bool
-            Whether the workers live on after an epoch.
-        pin_memory_device : str
-            Not used: the accelerator decides.
-        in_order : bool
-            Whether batches come in the order of their keys, even if a later one is made earlier.
-        arena_size : int, optional
-            Bytes of memory that worker processes share with this one (2**30, of which only what is used is taken).
-            What doesn't fit is sent through a pipe.
+    Args:
+        dataset (Dataset): Map-style, or an IterableDataset.
+        batch_size (int, optional): Samples a batch; None gives single samples.
+        shuffle (bool, optional): Whether each epoch has an order of its own.
+        sampler, batch_sampler (iterable, optional): The keys in their order, or lists of them.
+        num_workers (int): How many workers fetch; 0 fetches here, when a batch is asked for.
+        collate_fn (callable, optional): Makes a batch out of a list of samples: `default_collate`, and for single
+            samples `default_convert`.
+        pin_memory (bool): Whether tensors are put into page-locked memory. Without an accelerator it warns and
+            does nothing.
+        drop_last (bool): Whether a last batch that is smaller is left out.
+        timeout (float): Seconds after which a batch that has not come is an error; 0 waits for ever.
+        worker_init_fn (callable, optional): Called in each worker with its number, after seeding.
+        multiprocessing_context (str or context, optional): "forkserver", "fork", "spawn", or "thread" for workers
+            that are threads of this process. By default "forkserver", and "fork" where what the workers need
+            can't be sent to another process: a lambda, or a class of a main program that can't be imported again.
+        generator (Generator, optional): Draws the order, and the seed of the workers.
+        prefetch_factor (int, optional): How many batches each worker makes in advance (2).
+        persistent_workers (bool): Whether the workers live on after an epoch.
+        pin_memory_device (str): Not used: the accelerator decides.
+        in_order (bool): Whether batches come in the order of their keys, even if a later one is made earlier.
+        arena_size (int, optional): Bytes of memory that worker processes share with this one (2**30, of which
+            only what is used is taken). What doesn't fit is sent through a pipe.
 
     Raises ValueError and TypeError for arguments that exclude each other or make no sense, with the loader;
     in an epoch whatever the dataset raises, and RuntimeError when a worker dies or is too slow.

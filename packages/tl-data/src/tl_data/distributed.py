@@ -22,6 +22,14 @@ class DistributedSampler(DrawnSampler):
 
     Raises RuntimeError if rank or number of processes are neither given nor known, ValueError if the rank lies outside.
 
+    Args:
+        dataset: the dataset.
+        num_replicas: the number of processes; None for the group's.
+        rank: which of them this is; None for the group's.
+        shuffle: whether the order is random.
+        seed: the seed of the order, the same in all processes.
+        drop_last: whether indices at the end are dropped instead of given twice.
+
     >>> list(DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
     [1, 3, 0]
     """

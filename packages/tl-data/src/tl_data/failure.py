@@ -12,7 +12,14 @@ __all__ = ["Failure", "how_it_ended"]
 
 
 class Failure(NamedTuple):
-    """An exception of a worker, which can be raised again elsewhere."""
+    """An exception of a worker, which can be raised again elsewhere.
+
+    Args:
+        kind: the class of the exception.
+        name: its dotted name.
+        text: its message with the traceback.
+        where: which worker raised it.
+    """
 
     kind: bytes
     name: str

@@ -21,14 +21,28 @@ def fetcher(
     drop_last: bool,
     state: dict[str, Any] | None = None,
 ) -> Any:
-    """The fetcher for a dataset of either style; `state` is where an iterable-style one goes on."""
+    """The fetcher for a dataset of either style; `state` is where an iterable-style one goes on.
+
+    Args:
+        dataset: the dataset.
+        batching: whether keys come in batches.
+        collate_fn: makes a batch of a list of samples.
+        drop_last: whether a last smaller batch is dropped.
+        state: where an iterable-style dataset goes on; None at the beginning.
+    """
     if isinstance(dataset, IterableDataset):
         return IterableFetcher(dataset, batching, collate_fn, drop_last, state)
     return MapFetcher(dataset, batching, collate_fn)
 
 
 class MapFetcher:
-    """Batches of a map-style dataset: keys are asked for at once where the dataset can."""
+    """Batches of a map-style dataset: keys are asked for at once where the dataset can.
+
+    Args:
+        dataset: the dataset.
+        batching: whether keys come in batches.
+        collate_fn: makes a batch of a list of samples.
+    """
 
     def __init__(self, dataset: Any, batching: bool, collate_fn: Callable[[Any], Any]) -> None:
         self._dataset, self._batching, self.collate = dataset, batching, collate_fn
@@ -87,6 +101,13 @@ class IterableFetcher:
 
     It goes on from the `state_dict` that the dataset's iterator or the dataset has, or else by reading and dropping
     what was read before.
+
+    Args:
+        dataset: the dataset.
+        batching: whether keys come in batches.
+        collate_fn: makes a batch of a list of samples.
+        drop_last: whether a last smaller batch is dropped.
+        state: where an iterable-style dataset goes on; None at the beginning.
     """
 
     def __init__(

@@ -32,7 +32,14 @@ def apply_sharding(
     instance_id: int,
     sharding_group: SHARDING_PRIORITIES = SHARDING_PRIORITIES.DEFAULT,
 ) -> Any:
-    """Tells every step that shares samples out which share it has."""
+    """Tells every step that shares samples out which share it has.
+
+    Args:
+        datapipe: the pipe before.
+        num_of_instances: the number of shares.
+        instance_id: which share this process has.
+        sharding_group: which steps are meant.
+    """
     for share in _each(datapipe, "apply_sharding"):
         share(num_of_instances, instance_id, sharding_group)
     return datapipe

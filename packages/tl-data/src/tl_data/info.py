@@ -9,7 +9,16 @@ __all__ = ["WorkerInfo", "get_worker_info"]
 
 
 class WorkerInfo(NamedTuple):
-    """Which of how many workers this is, its seed, and its copy of the dataset."""
+    """Which of how many workers this is, its seed, and its copy of the dataset.
+
+    Args:
+        id: the number of this worker.
+        num_workers: the number of workers.
+        seed: its seed.
+        dataset: the dataset.
+        rng: its own sources of random numbers.
+        worker_method: "multiprocessing" for a process, "thread" for a thread.
+    """
 
     id: int
     num_workers: int

@@ -32,6 +32,11 @@ def launch(config: WorkerConfig, arena: Arena, context: Any) -> Launched:
     """Starts the workers of a loader.
 
     Raises what pickling the configuration raises where `context` starts processes that must be sent everything.
+
+    Args:
+        config: the configuration of the workers.
+        arena: the memory that workers share with the program.
+        context: how processes are started.
     """
     method, sent = _method(config, context)
     forked = method.get_start_method() == "fork"

@@ -53,7 +53,13 @@ def encode(message: Any, region: Slots | None) -> bytes:
 
 
 def decode(data: bytes | memoryview, arena: Stored | None, worker: int) -> Any:
-    """The message; its pieces stay where they are."""
+    """The message; its pieces stay where they are.
+
+    Args:
+        data: the message.
+        arena: the memory that workers share with the program.
+        worker: the number of the worker that sent it.
+    """
     (count,) = _COUNT.unpack_from(data)
     start = _COUNT.size + count * _SLOT.size
     slots = _SLOT.iter_unpack(memoryview(data)[_COUNT.size : start])

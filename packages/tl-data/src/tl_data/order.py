@@ -19,7 +19,13 @@ LONGEST = 1 << 24  # batches of an order that is written down because nobody can
 
 
 def cut(chunks: Iterable[Any], size: int, drop_last: bool) -> Iterator[Any]:
-    """Chunks of keys, tensors or lists, cut into batches."""
+    """Chunks of keys, tensors or lists, cut into batches.
+
+    Args:
+        chunks: the chunks.
+        size: the keys of a batch.
+        drop_last: whether a last smaller batch is dropped.
+    """
     rest: Any = None
     for chunk in chunks:
         joined = chunk if rest is None else _join(rest, chunk)
@@ -60,13 +66,10 @@ class Order:
     What a resumed epoch needs is told by `state`. A sampler of this package is drawn again from where it started; one
     with a state of its own is set back to the epoch's start; of any other the keys that are left are kept.
 
-    Parameters:
-        sampler : iterable
-            Gives keys, or batches of them.
-        state : dict, optional
-            What `state` told of an epoch to be resumed.
-        done : int
-            How many of that epoch's batches are not wanted again.
+    Args:
+        sampler (iterable): Gives keys, or batches of them.
+        state (dict, optional): What `state` told of an epoch to be resumed.
+        done (int): How many of that epoch's batches are not wanted again.
     """
 
     def __init__(self, sampler: Any, state: dict[str, Any] | None = None, done: int = 0) -> None:

@@ -38,6 +38,11 @@ class ProcessPool:
 
     Requests are never written while a worker may be writing a response that nobody reads: what might not fit into the
     pipe waits here.
+
+    Args:
+        config: the configuration of the workers.
+        context: how processes are started.
+        arena_size: the bytes of that memory.
     """
 
     def __init__(self, config: WorkerConfig, context: Any, arena_size: int | None) -> None:

@@ -40,11 +40,11 @@ class Seeded(Dataset[Any]):
     this sample; afterwards they are as they were. An augmented sample is then the same with any number of workers, in
     any order, on any rank and after a resumed start. The epoch is the loader's, which counts them from 0.
 
-    Parameters:
-        dataset : map-style dataset
-        seed : int
-        default_generators : bool
-            Whether the default generators are seeded. `sample_generator()` gives one for the sample in any case.
+    Args:
+        dataset (map-style dataset): Whose samples are given.
+        seed (int): What each sample's random numbers are derived from, beside its index.
+        default_generators (bool): Whether the default generators are seeded. `sample_generator()` gives one for
+            the sample in any case.
 
     Raises RuntimeError, when a sample is fetched in a worker that is a thread, if `default_generators` is true: all
     threads share those.

@@ -19,6 +19,12 @@ class Progress:
 
     Batches are numbered from 0 in the order in which their keys were drawn; all below `done` were handed out, and,
     where batches may overtake each other, those in `ahead`.
+
+    Args:
+        epoch: the number of the epoch.
+        base_seed: the seed of worker 0; the others count on from it.
+        order: the state of the sampler.
+        state: where an iterable-style dataset goes on; None at the beginning.
     """
 
     def __init__(self, epoch: int, base_seed: int, order: Order, state: dict[str, Any] | None = None) -> None:

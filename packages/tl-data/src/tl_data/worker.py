@@ -28,7 +28,18 @@ BATCH, FAILED, ENDED, REFUSED = "batch", "failed", "ended", "refused"
 
 
 class WorkerConfig(NamedTuple):
-    """Configuration of all workers of a loader: the dataset, and how batches are collated."""
+    """Configuration of all workers of a loader: the dataset, and how batches are collated.
+
+    Args:
+        dataset: the dataset.
+        batching: whether keys come in batches.
+        collate_fn: makes a batch of a list of samples.
+        drop_last: whether a last smaller batch is dropped.
+        worker_init_fn: called with the worker's number when it starts; None for none.
+        num_workers: the number of workers.
+        base_seed: the seed of worker 0; the others count on from it.
+        iterable: whether the dataset is iterable-style.
+    """
 
     dataset: Any
     batching: bool
@@ -41,7 +52,16 @@ class WorkerConfig(NamedTuple):
 
 
 class Response(NamedTuple):
-    """Response of a worker to the request with this number, made in the epoch with this id."""
+    """Response of a worker to the request with this number, made in the epoch with this id.
+
+    Args:
+        epoch_id: the epoch that the request was made in.
+        number: the number of the request.
+        kind: what `value` is: a batch, a failure or an end.
+        value: the answer.
+        stream: the state of an iterable-style dataset behind this batch, or None.
+        span: the number of the worker process, and when its work began and ended; None in a thread.
+    """
 
     epoch_id: int
     number: int
@@ -52,7 +72,13 @@ class Response(NamedTuple):
 
 
 class Server:
-    """Worker in a process or a thread: its configuration, its fetcher and its responses."""
+    """Worker in a process or a thread: its configuration, its fetcher and its responses.
+
+    Args:
+        config: the configuration of the workers.
+        worker_id: the number of the worker.
+        where: how errors name the worker.
+    """
 
     def __init__(self, config: WorkerConfig, worker_id: int, where: str) -> None:
         self._config, self._id, self._where = config, worker_id, where
@@ -112,7 +138,17 @@ def run(
     size: int,
     inherited: Sequence[Connection],
 ) -> None:
-    """The main function of a worker process; `inherited` are the program's ends of pipes, which are not for it."""
+    """The main function of a worker process; `inherited` are the program's ends of pipes, which are not for it.
+
+    Args:
+        sent: the pickled configuration.
+        worker_id: the number of the worker.
+        connection: the pipe to the program.
+        descriptor: the file descriptor of the shared memory.
+        start: where this worker's part of it begins.
+        size: how long that is.
+        inherited: the program's ends of pipes, which are closed.
+    """
     for other in inherited:
         other.close()
     interrupts.ignore()

@@ -37,7 +37,13 @@ def mark(msg: str) -> None:
 
 @contextmanager
 def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
-    """A `with` block as a range; raises RuntimeError, as there is no ITT library."""
+    """A `with` block as a range; raises RuntimeError, as there is no ITT library.
+
+    Args:
+        msg: the name, a format.
+        args: what the format takes.
+        kwargs: what the format takes by name.
+    """
     range_push(msg.format(*args, **kwargs))
     try:
         yield

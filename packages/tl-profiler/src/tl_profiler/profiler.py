@@ -326,6 +326,8 @@ class profile(_KinetoProfile):
         acc_events: `events()` and `key_averages()` tell of all cycles; else of the latest.
         use_cuda: deprecated; use `activities`.
         custom_trace_id_callback: makes the name of a trace.
+        post_processing_timeout_s: accepted for compatibility: nothing is processed afterwards that could time
+            out.
 
     Example::
 

@@ -109,6 +109,7 @@ class FakeQuantize(FakeQuantizeBase):
         observer (class or its `with_args`): What watches the numbers; made with the other arguments.
         quant_min, quant_max (int, optional): The range of the integers; the observer's if left out.
         is_dynamic (bool): Whether the observer forgets what it has seen before each call.
+        observer_kwargs: the arguments of the observer.
 
     Raises:
         ValueError: If the range isn't within that of the observer's type.
@@ -223,6 +224,7 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
         observer (MovingAverageMinMaxObserver or MovingAveragePerChannelMinMaxObserver): What watches the numbers.
         quant_min, quant_max (int): The range of the integers.
         is_dynamic (bool): Whether the observer forgets what it has seen before each call.
+        observer_kwargs: the arguments of the observer.
 
     Raises:
         TypeError: If the observer keeps no moving average.

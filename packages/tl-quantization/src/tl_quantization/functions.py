@@ -142,6 +142,11 @@ def choose_qparams(
 def quantize_per_tensor_dynamic(input: Tensor, dtype: Any, reduce_range: bool) -> QuantizedTensor:
     """Numbers as integers, with the scale and the zero point that their smallest and largest ask for.
 
+    Args:
+        input: floating numbers.
+        dtype: quint8 or qint8.
+        reduce_range: whether a bit less of the type is used.
+
     Example:
         >>> import tl_core, tl_quantization as tq
         >>> tq.quantize_per_tensor_dynamic(tl_core.tensor([0.0, 255.0]), tq.quint8, False).q_scale()
@@ -175,7 +180,16 @@ def quantized_max_pool1d(
     dilation: Sequence[int] = (1,),
     ceil_mode: bool = False,
 ) -> Any:
-    """The largest element of each window of a quantized tensor, shape (batch, channels, width)."""
+    """The largest element of each window of a quantized tensor, shape (batch, channels, width).
+
+    Args:
+        input: the quantized tensor.
+        kernel_size: the extent of the window.
+        stride: the distance of its positions; None for its extent.
+        padding: what is added on both sides, at most half of the window.
+        dilation: the distance of the elements that it sees.
+        ceil_mode: whether windows may reach over the end.
+    """
     return tl_core.max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
@@ -188,7 +202,16 @@ def quantized_max_pool2d(
     dilation: Sequence[int] = (1,),
     ceil_mode: bool = False,
 ) -> Any:
-    """The largest element of each rectangle of a quantized tensor, shape (batch, channels, height, width)."""
+    """The largest element of each rectangle of a quantized tensor, shape (batch, channels, height, width).
+
+    Args:
+        input: the quantized tensor.
+        kernel_size: the extent of the window.
+        stride: the distance of its positions; None for its extent.
+        padding: what is added on both sides, at most half of the window.
+        dilation: the distance of the elements that it sees.
+        ceil_mode: whether windows may reach over the end.
+    """
     return tl_core.max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 

@@ -19,6 +19,11 @@ def fuse_known_modules(
 
     The hooks before the first and after the last layer go to the fused one.
 
+    Args:
+        mod_list: the layers.
+        is_qat: whether the layers are to be trained with rounding.
+        additional_fuser_method_mapping: further functions that fuse, by the classes of the layers.
+
     Raises:
         AssertionError: If layers of these classes can't be fused.
     """
@@ -90,5 +95,13 @@ def fuse_modules_qat(
     fuser_func: Any = fuse_known_modules,
     fuse_custom_config_dict: dict[str, Any] | None = None,
 ) -> Module:
-    """`fuse_modules` for a model in training: normalizations stay, to be trained with rounding."""
+    """`fuse_modules` for a model in training: normalizations stay, to be trained with rounding.
+
+    Args:
+        model: the model.
+        modules_to_fuse: the names of layers that follow one another, or several such lists.
+        inplace: whether the model itself is changed.
+        fuser_func: the function that fuses a list of layers.
+        fuse_custom_config_dict: `additional_fuser_method_mapping` by name.
+    """
     return _fuse(model, modules_to_fuse, inplace, fuser_func, fuse_custom_config_dict, True)

@@ -47,6 +47,11 @@ def _check_norm(conv: Any, bn: Any) -> None:
 def fuse_conv_bn(is_qat: bool, conv: Any, bn: Any) -> Any:
     """A convolution and a batch normalization as one convolution, or, to be trained, as a fused layer.
 
+    Args:
+        is_qat: whether the layers are to be trained with rounding.
+        conv: the convolution.
+        bn: the normalization.
+
     Raises:
         AssertionError: If one is in training and the other is not, or they don't fit.
 
@@ -62,6 +67,12 @@ def fuse_conv_bn(is_qat: bool, conv: Any, bn: Any) -> Any:
 def fuse_conv_bn_relu(is_qat: bool, conv: Any, bn: Any, relu: Any) -> Any:
     """A convolution, a batch normalization and a ReLU as one layer.
 
+    Args:
+        is_qat: whether the layers are to be trained with rounding.
+        conv: the convolution.
+        bn: the normalization.
+        relu: the ReLU.
+
     Raises:
         AssertionError: If they are of different modes, or don't fit.
     """
@@ -73,7 +84,13 @@ def fuse_conv_bn_relu(is_qat: bool, conv: Any, bn: Any, relu: Any) -> Any:
 
 
 def fuse_linear_bn(is_qat: bool, linear: Any, bn: Any) -> Any:
-    """A linear layer and a batch normalization as one layer; AssertionError if they don't fit."""
+    """A linear layer and a batch normalization as one layer; AssertionError if they don't fit.
+
+    Args:
+        is_qat: whether the layers are to be trained with rounding.
+        linear: the linear layer.
+        bn: the normalization.
+    """
     _check_modes(is_qat, linear, bn)
     if bn.num_features != linear.out_features:
         raise AssertionError("Output features of Linear must match num_features of BatchNorm1d")
@@ -81,7 +98,13 @@ def fuse_linear_bn(is_qat: bool, linear: Any, bn: Any) -> Any:
 
 
 def fuse_convtranspose_bn(is_qat: bool, convt: Any, bn: Any) -> Any:
-    """A transposed convolution and a batch normalization as one layer; NotImplementedError in training."""
+    """A transposed convolution and a batch normalization as one layer; NotImplementedError in training.
+
+    Args:
+        is_qat: whether the layers are to be trained with rounding.
+        convt: the transposed convolution.
+        bn: the normalization.
+    """
     _check_modes(is_qat, convt, bn)
     if is_qat:
         raise NotImplementedError("transposed convolutions and normalizations are fused in evaluation only")

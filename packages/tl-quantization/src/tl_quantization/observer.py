@@ -137,6 +137,7 @@ class UniformQuantizationObserverBase(ObserverBase):
         factory_kwargs (dict, optional): `device` and `dtype` of the buffers.
         eps (float): The smallest scale.
         is_dynamic (bool): Whether numbers will be quantized anew at each call.
+        kwargs: arguments of the base class.
     """
 
     eps: Tensor
@@ -203,6 +204,17 @@ class MinMaxObserver(UniformQuantizationObserverBase):
 
     See `UniformQuantizationObserverBase` for the parameters.
 
+    Args:
+        dtype: the type of the integers.
+        qscheme: how numbers become integers: per tensor or channel, affine or symmetric.
+        reduce_range: whether a bit less of the type is used.
+        quant_min: the least integer; None for the type's.
+        quant_max: the largest integer; None for the type's.
+        factory_kwargs: device and type of the buffers.
+        eps: the least scale.
+        is_dynamic: whether the range is taken anew at each call.
+        kwargs: arguments of the base class.
+
     Raises:
         NotImplementedError: If the scheme has a scale for each channel.
 
@@ -266,6 +278,14 @@ class MovingAverageMinMaxObserver(MinMaxObserver):
 
     Args:
         averaging_constant (float): How much a new batch counts.
+        dtype: the type of the integers.
+        qscheme: how numbers become integers: per tensor or channel, affine or symmetric.
+        reduce_range: whether a bit less of the type is used.
+        quant_min: the least integer; None for the type's.
+        quant_max: the largest integer; None for the type's.
+        eps: the least scale.
+        is_dynamic: whether the range is taken anew at each call.
+        kwargs: arguments of the base class.
 
     See `UniformQuantizationObserverBase` for the others.
     """
@@ -306,6 +326,15 @@ class PerChannelMinMaxObserver(MinMaxObserver):
 
     Args:
         ch_axis (int): The axis of the channels.
+        dtype: the type of the integers.
+        qscheme: how numbers become integers: per tensor or channel, affine or symmetric.
+        reduce_range: whether a bit less of the type is used.
+        quant_min: the least integer; None for the type's.
+        quant_max: the largest integer; None for the type's.
+        factory_kwargs: device and type of the buffers.
+        eps: the least scale.
+        is_dynamic: whether the range is taken anew at each call.
+        kwargs: arguments of the base class.
 
     See `UniformQuantizationObserverBase` for the others.
 
@@ -365,6 +394,14 @@ class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
     Args:
         averaging_constant (float): How much a new batch counts.
         ch_axis (int): The axis of the channels.
+        dtype: the type of the integers.
+        qscheme: how numbers become integers: per tensor or channel, affine or symmetric.
+        reduce_range: whether a bit less of the type is used.
+        quant_min: the least integer; None for the type's.
+        quant_max: the largest integer; None for the type's.
+        eps: the least scale.
+        is_dynamic: whether the range is taken anew at each call.
+        kwargs: arguments of the base class.
 
     See `UniformQuantizationObserverBase` for the others.
     """
@@ -400,6 +437,15 @@ class HistogramObserver(UniformQuantizationObserverBase):
 
     Args:
         bins (int): The bins of the histogram.
+        dtype: the type of the integers.
+        qscheme: how numbers become integers: per tensor or channel, affine or symmetric.
+        reduce_range: whether a bit less of the type is used.
+        quant_min: the least integer; None for the type's.
+        quant_max: the largest integer; None for the type's.
+        factory_kwargs: device and type of the buffers.
+        eps: the least scale.
+        is_dynamic: whether the range is taken anew at each call.
+        kwargs: arguments of the base class.
 
     See `UniformQuantizationObserverBase` for the others.
     """
@@ -529,6 +575,7 @@ class FixedQParamsObserver(ObserverBase):
         scale (float): The scale.
         zero_point (int): The zero point.
         dtype, qscheme, quant_min, quant_max, is_dynamic: As of `UniformQuantizationObserverBase`.
+        kwargs: arguments of the base class.
     """
 
     scale: Tensor

@@ -186,7 +186,13 @@ def get_static_quant_module_class(
     additional_static_quant_mapping: Mapping | None = None,
     is_reference: bool = False,
 ) -> Any:
-    """The class of quantized tensors for a float class; AssertionError if there is none."""
+    """The class of quantized tensors for a float class; AssertionError if there is none.
+
+    Args:
+        float_module_class: the float class.
+        additional_static_quant_mapping: further classes, by float class.
+        is_reference: whether the class that computes with floats is wanted.
+    """
     if is_reference:
         raise NotImplementedError("is_reference: layers that keep float weights are not there")
     return _class_of(

@@ -22,7 +22,13 @@ __all__ = ["PerChannel", "PerTensor", "Quantizer"]
 
 @dataclass(frozen=True)
 class PerTensor:
-    """One scale and one zero point for all elements."""
+    """One scale and one zero point for all elements.
+
+    Args:
+        scale: the scale.
+        zero_point: the integer that stands for 0.
+        dtype: the type of the integers.
+    """
 
     scale: float
     zero_point: int
@@ -49,7 +55,14 @@ class PerTensor:
 
 @dataclass(frozen=True, eq=False)
 class PerChannel:
-    """A scale and a zero point for each slice along an axis."""
+    """A scale and a zero point for each slice along an axis.
+
+    Args:
+        scales: a scale for each slice.
+        zero_points: a zero point for each slice.
+        axis: the axis of the slices.
+        dtype: the type of the integers.
+    """
 
     scales: Tensor
     zero_points: Tensor

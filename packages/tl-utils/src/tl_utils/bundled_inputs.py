@@ -18,7 +18,13 @@ __all__ = [
 
 
 class InflatableArg(NamedTuple):
-    """A value, and how a larger one is made of it."""
+    """A value, and how a larger one is made of it.
+
+    Args:
+        value: the value that is stored.
+        fmt: the expression that makes the argument of it.
+        fmt_fn: a function that does.
+    """
 
     value: Any
     fmt: str = "{}"
@@ -35,6 +41,11 @@ def bundle_inputs(model: Any, inputs: Sequence[tuple[Any, ...]] | dict[Callable[
                   info: Any = None, *, _receive_inflate_expr: list[str] | None = None) -> NoReturn:  # fmt: skip
     """Would give a TorchScript module with inputs.
 
+    Args:
+        model: the module.
+        inputs: tuples of arguments.
+        info: a text for each.
+
     Raises:
         NotImplementedError: always.
     """
@@ -45,6 +56,12 @@ def augment_model_with_bundled_inputs(model: Any, inputs: Sequence[tuple[Any, ..
                                       _receive_inflate_expr: list[str] | None = None, info: list[str] | None = None,
                                       skip_size_check: bool = False) -> NoReturn:  # fmt: skip
     """Would add inputs to a TorchScript module.
+
+    Args:
+        model: the module.
+        inputs: tuples of arguments.
+        info: a text for each.
+        skip_size_check: whether large inputs are allowed.
 
     Raises:
         NotImplementedError: always.
@@ -57,6 +74,12 @@ def augment_many_model_functions_with_bundled_inputs(model: Any, inputs: dict[Ca
                                                      info: Any = None, skip_size_check: bool = False
                                                      ) -> NoReturn:  # fmt: skip
     """Would add inputs to the methods of a TorchScript module.
+
+    Args:
+        model: the module.
+        inputs: tuples of arguments.
+        info: a text for each.
+        skip_size_check: whether large inputs are allowed.
 
     Raises:
         NotImplementedError: always.

@@ -28,7 +28,25 @@ Run = Callable[[Any], tuple[int, str, str]]
 
 
 class SystemEnv(NamedTuple):
-    """What was found."""
+    """What was found, as the report shows it.
+
+    Args:
+        tl_version: the version of tl.
+        is_debug_build: whether asserts are compiled in.
+        build: compiler and options of the native code.
+        parallel: how work is divided among threads.
+        gcc_version, clang_version, cmake_version: of the tools that are installed; None where they aren't.
+        os: the operating system.
+        libc_version: the version of the C library.
+        python_version: the version of Python.
+        python_platform: the platform as Python names it.
+        is_cuda_available: whether there is a CUDA device.
+        cpu_capability: the instruction sets that kernels use.
+        num_threads: how many threads they use.
+        pip_packages, conda_packages: the packages that matter, one a line.
+        environment: variables that change how tl works.
+        cpu_info: the processor.
+    """
 
     tl_version: str
     is_debug_build: str

@@ -96,6 +96,7 @@ class DumpUnpickler(_Python):
     Args:
         file: what it is read from.
         catch_invalid_utf8: whether texts that are no UTF-8 are shown as bytes.
+        kwargs: keyword arguments of `pickle._Unpickler`.
 
     Example:
         >>> _ = DumpUnpickler.dump(io.BytesIO(pickle.dumps({"a": [1, 2]})), sys.stdout)

@@ -19,6 +19,11 @@ def format_time(
 ) -> str:
     """A time, given in one unit, in the one in which it reads best.
 
+    Args:
+        time_us: the time in microseconds.
+        time_ms: in milliseconds.
+        time_s: in seconds.
+
     Raises:
         ValueError: not exactly one is given.
 

@@ -27,11 +27,9 @@ NOT_OF_THE_TRAINING = {"checkpoint", "resume", "every", "plot", "quiet", "quicks
 class Batches:
     """Batches of indices into a data set, in an order drawn anew for each epoch; knows how far it is.
 
-    Parameters:
-        count : int
-            The size of the data set.
-        size : int
-            The size of a batch; the last one of an epoch may be smaller.
+    Args:
+        count (int): The size of the data set.
+        size (int): The size of a batch; the last one of an epoch may be smaller.
     """
 
     def __init__(self, count: int, size: int) -> None:
@@ -57,18 +55,14 @@ class Batches:
 class Checkpoints:
     """Where a training stands, saved every few steps in the background, and taken up again if that is asked for.
 
-    Parameters:
-        options : Namespace
-            The command line.
-        model, optimizer : Module, Optimizer
-        record : dict
-            Numbers, lists and tensors that the training changes.
-        others : objects with a state
-            Data, schedules.
+    Args:
+        options (Namespace): The command line.
+        model, optimizer (Module, Optimizer): What is saved and loaded.
+        record (dict): Numbers, lists and tensors that the training changes.
+        others (objects with a state): Data, schedules.
 
     Raises:
-        SystemExit
-            If the training to be resumed was begun with other options, or one that isn't is in the way.
+        SystemExit: If the training to be resumed was begun with other options, or one that isn't is in the way.
     """
 
     def __init__(

@@ -64,6 +64,11 @@ def table_loss(corpus: Corpus, order: int = 4, limit: int = 400_000) -> float:
 
     Counts of long contexts are mixed with those of shorter ones, the more the more different characters followed:
     Witten and Bell, The zero-frequency problem, 1991.
+
+    Args:
+        corpus: the texts.
+        order: how many characters are looked at, the counted one included.
+        limit: how many characters are scored at most.
     """
     np = need("numpy", "numpy")
     symbols = len(SYMBOLS)

@@ -82,7 +82,13 @@ def split(images: Images, held_out: float) -> tuple[Images, Images]:
 
 
 def network(channels: int = 32, hidden: int = 128, dropout: float = 0.3) -> nn.Module:
-    """Three convolutions and two poolings, then two layers; the result is a score for each of the ten digits."""
+    """Three convolutions and two poolings, then two layers; the result is a score for each of the ten digits.
+
+    Args:
+        channels: the channels of the convolutions.
+        hidden: the units of the first layer.
+        dropout: the probability of dropout.
+    """
     return nn.Sequential(
         *convolution(1, channels),
         *convolution(channels, channels),
@@ -127,7 +133,14 @@ def accuracy(model: nn.Module, images: Images) -> float:
 
 
 def train(model: nn.Module, learned: Images, held_out: Images, options: argparse.Namespace) -> Curve:
-    """Trains a network, with a bar that shows how far it is."""
+    """Trains a network, with a bar that shows how far it is.
+
+    Args:
+        model: the network.
+        learned: what it learns from.
+        held_out: what it is measured on.
+        options: the program's options.
+    """
     optimizer = tl.optim.Adam(model.parameters(), lr=options.lr)
     standing = Standing(options, model, optimizer, len(learned))
     losses, accuracies = standing.record["losses"], standing.record["accuracies"]

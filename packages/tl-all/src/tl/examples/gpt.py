@@ -26,7 +26,13 @@ PRECISIONS = ("highest", "high", "medium")  # of products of float32
 
 
 class Attention(nn.Module):
-    """Causal self-attention with rotated positions: Su et al., RoFormer, 2021."""
+    """Causal self-attention with rotated positions: Su et al., RoFormer, 2021.
+
+    Args:
+        width: the size of a position's vector.
+        heads: the number of heads, which divides it.
+        context: the longest text that is looked at, in characters.
+    """
 
     def __init__(self, width: int, heads: int, context: int) -> None:
         super().__init__()
@@ -52,7 +58,13 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention, then two layers at each position; both add to what comes in."""
+    """Attention, then two layers at each position; both add to what comes in.
+
+    Args:
+        width: the size of a position's vector.
+        heads: the number of heads, which divides it.
+        context: the longest text that is looked at, in characters.
+    """
 
     def __init__(self, width: int, heads: int, context: int) -> None:
         super().__init__()
@@ -68,7 +80,15 @@ class Block(nn.Module):
 
 
 class GPT(nn.Module):
-    """Scores for the next character at each position of (batch, length) characters: Radford et al., 2018."""
+    """Scores for the next character at each position of (batch, length) characters: Radford et al., 2018.
+
+    Args:
+        symbols: the number of different characters.
+        width: the size of a position's vector.
+        heads: the number of heads, which divides it.
+        layers: the number of layers.
+        context: the longest text that is looked at, in characters.
+    """
 
     def __init__(self, symbols: int, width: int, heads: int, layers: int, context: int) -> None:
         super().__init__()
@@ -94,12 +114,26 @@ def groups(model: nn.Module) -> list[dict[str, object]]:
 
 
 def rate(step: int, steps: int, top: float, warm: int = 100) -> float:
-    """The rate of learning: it rises, then falls to 0."""
+    """The rate of learning: it rises, then falls to 0.
+
+    Args:
+        step: the number of the step.
+        steps: how many there are, or of each epoch.
+        top: the highest rate.
+        warm: the steps in which it rises.
+    """
     return top * min(1.0, (step + 1) / warm) * (1 - step / steps)
 
 
 def batches(text: tl.Tensor, steps: int, size: int, length: int) -> Iterator[tuple[tl.Tensor, tl.Tensor]]:
-    """Stretches of the text from random positions, and the same a character further."""
+    """Stretches of the text from random positions, and the same a character further.
+
+    Args:
+        text: the characters, as indices.
+        steps: how many there are, or of each epoch.
+        size: the samples of a batch.
+        length: the characters of a stretch.
+    """
     window = tl.arange(length + 1)
     for _ in range(steps):
         stretch = text[tl.randint(len(text) - length, (size,)).unsqueeze(1) + window]
@@ -107,7 +141,13 @@ def batches(text: tl.Tensor, steps: int, size: int, length: int) -> Iterator[tup
 
 
 def loss_of(model: GPT, text: tl.Tensor, windows: int = 160) -> float:
-    """The mean loss of a character that has at least half a context before it, over the whole text."""
+    """The mean loss of a character that has at least half a context before it, over the whole text.
+
+    Args:
+        model: the network.
+        text: the characters, as indices.
+        windows: how many stretches are measured at most.
+    """
     model.eval()
     length, half = model.context, model.context // 2
     total = 0.0
@@ -122,7 +162,14 @@ def loss_of(model: GPT, text: tl.Tensor, windows: int = 160) -> float:
 
 
 def write(model: GPT, start: str, count: int, temperature: float = 0.7) -> str:
-    """Text that goes on from the start."""
+    """Text that goes on from the start.
+
+    Args:
+        model: the network.
+        start: the text so far.
+        count: how many characters are written, or streams read.
+        temperature: the divisor of the scores: the lower, the likelier the likeliest.
+    """
     model.eval()
     text = corpus.encode(start).unsqueeze(0)
     with tl.no_grad():
@@ -138,11 +185,23 @@ Note = Callable[[str, float, int], None]
 
 
 def nothing(name: str, value: float, step: int) -> None:
-    """Notes nothing."""
+    """Notes nothing.
+
+    Args:
+        name: the name of the value.
+        value: the value.
+        step: the number of the step.
+    """
 
 
 class Training(NamedTuple):
-    """How the training went: losses as points of (step, loss), and characters a second."""
+    """How the training went: losses as points of (step, loss), and characters a second.
+
+    Args:
+        learned: what it learns from.
+        held_out: what it is measured on.
+        speed: characters a second.
+    """
 
     learned: list[tuple[float, float]]
     held_out: list[tuple[float, float]]
@@ -150,7 +209,14 @@ class Training(NamedTuple):
 
 
 def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace, note: Note = nothing) -> Training:
-    """Trains the model, with a bar that shows how far it is; `note` gets the losses by name and step."""
+    """Trains the model, with a bar that shows how far it is; `note` gets the losses by name and step.
+
+    Args:
+        model: the network.
+        texts: the texts to learn from and to measure on.
+        options: the program's options.
+        note: called with name, value and step of each loss.
+    """
     optimizer = tl.optim.AdamW(groups(model), lr=options.lr, betas=(0.9, 0.99))
     record: dict[str, Any] = {"learned": [], "held_out": [], "seconds": 0.0}
     checkpoints = Checkpoints(options, model, optimizer, record)

@@ -23,7 +23,13 @@ State = tuple[tl.Tensor, tl.Tensor]
 
 
 class Reader(nn.Module):
-    """Scores for the next character after each of (batch, length) characters, and the state to go on with."""
+    """Scores for the next character after each of (batch, length) characters, and the state to go on with.
+
+    Args:
+        symbols: the number of different characters.
+        width: the size of a position's vector.
+        layers: the number of layers.
+    """
 
     def __init__(self, symbols: int, width: int, layers: int) -> None:
         super().__init__()
@@ -43,7 +49,15 @@ def streams(text: tl.Tensor, count: int) -> tl.Tensor:
 
 
 def loss_of(model: Reader, text: tl.Tensor, length: int, count: int = 16, stretches: int = 24) -> float:
-    """The mean loss of a character of the text's streams."""
+    """The mean loss of a character of the text's streams.
+
+    Args:
+        model: the network.
+        text: the characters, as indices.
+        length: the characters of a stretch.
+        count: how many characters are written, or streams read.
+        stretches: how many stretches are measured at most.
+    """
     rows, state, total = streams(text, count), None, 0.0
     stretches = min(stretches, (rows.shape[1] - 1) // length)
     with tl.no_grad():
@@ -55,7 +69,13 @@ def loss_of(model: Reader, text: tl.Tensor, length: int, count: int = 16, stretc
 
 
 def train(model: Reader, texts: corpus.Corpus, options: argparse.Namespace) -> tuple[list, list, float]:
-    """Trains the model; returns its losses, those of held-out text, and characters a second."""
+    """Trains the model; returns its losses, those of held-out text, and characters a second.
+
+    Args:
+        model: the network.
+        texts: the texts to learn from and to measure on.
+        options: the program's options.
+    """
     optimizer = tl.optim.AdamW(model.parameters(), lr=options.lr, weight_decay=0.01)
     rows, length = streams(texts.learned, options.batch_size), options.length
     places = (rows.shape[1] - 1) // length

@@ -35,7 +35,14 @@ def network(width: int) -> nn.Module:
 
 
 def loss_of_one(model: nn.Module, parameters: dict[str, tl.Tensor], x: tl.Tensor, y: tl.Tensor) -> tl.Tensor:
-    """The loss of a single sample, as a function of the parameters."""
+    """The loss of a single sample, as a function of the parameters.
+
+    Args:
+        model: the network.
+        parameters: the parameters, by name.
+        x: the inputs.
+        y: the targets.
+    """
     scores = func.functional_call(model, parameters, (x.unsqueeze(0),))
     return F.cross_entropy(scores, y.unsqueeze(0))
 
@@ -43,13 +50,26 @@ def loss_of_one(model: nn.Module, parameters: dict[str, tl.Tensor], x: tl.Tensor
 def by_loop(
     gradient: Any, parameters: dict[str, tl.Tensor], x: tl.Tensor, y: tl.Tensor
 ) -> dict[str, tl.Tensor]:
-    """The same gradients, one sample after the other."""
+    """The same gradients, one sample after the other.
+
+    Args:
+        gradient: the function that gives a sample's gradients.
+        parameters: the parameters, by name.
+        x: the inputs.
+        y: the targets.
+    """
     found = [gradient(parameters, a, b) for a, b in zip(x, y, strict=True)]
     return {name: tl.stack([g[name] for g in found]) for name in parameters}
 
 
 def private_mean(gradients: dict[str, tl.Tensor], clip: float, noise: float) -> dict[str, tl.Tensor]:
-    """The mean of the samples' gradients, none longer than `clip`, with noise."""
+    """The mean of the samples' gradients, none longer than `clip`, with noise.
+
+    Args:
+        gradients: the gradients of each sample, by parameter.
+        clip: the longest norm allowed.
+        noise: the standard deviation of the noise, as a multiple of `clip`.
+    """
     count = next(iter(gradients.values())).shape[0]
     squares = tl.stack([g.flatten(1).square().sum(1) for g in gradients.values()])
     scale = (clip / (squares.sum(0).sqrt() + 1e-6)).clamp(max=1.0)

@@ -21,7 +21,13 @@ GOOD = 0.985
 
 
 class Residual(nn.Module):
-    """Two convolutions added to the input, which is brought to their shape if need be."""
+    """Two convolutions added to the input, which is brought to their shape if need be.
+
+    Args:
+        channels: the channels of the input.
+        out: the channels of the output.
+        stride: the distance of the kernel's positions in the first convolution.
+    """
 
     def __init__(self, channels: int, out: int, stride: int = 1) -> None:
         super().__init__()
@@ -61,7 +67,14 @@ def enlarged(images: digits.Images) -> digits.Images:
 def train(
     model: nn.Module, learned: digits.Images, held_out: digits.Images, options: argparse.Namespace
 ) -> digits.Curve:
-    """Trains a network, with a bar that shows how far it is."""
+    """Trains a network, with a bar that shows how far it is.
+
+    Args:
+        model: the network.
+        learned: what it learns from.
+        held_out: what it is measured on.
+        options: the program's options.
+    """
     optimizer: Any = tl.optim.SGD(
         model.parameters(), lr=options.lr, momentum=0.9, weight_decay=5e-4, nesterov=True
     )

@@ -197,7 +197,17 @@ def _named(kind: Any, backend: Any) -> Any:
 
 
 class SDPAParams(NamedTuple):
-    """A call of scaled dot product attention, to ask which implementation could take it."""
+    """A call of scaled dot product attention, to ask which implementation could take it.
+
+    Args:
+        query: the queries.
+        key: the keys.
+        value: the values.
+        attn_mask: the mask, or None.
+        dropout: the probability of dropout.
+        is_causal: whether later positions are left out.
+        enable_gqa: whether heads of keys are shared by several of queries.
+    """
 
     query: Any
     key: Any
@@ -279,6 +289,12 @@ def sdp_kernel(
     enable_cudnn: bool = True,
 ) -> Iterator[None]:
     """Allows exactly these implementations of attention for the time of a `with` block.
+
+    Args:
+        enable_flash: whether FlashAttention may be used.
+        enable_math: whether the composite may be used.
+        enable_mem_efficient: whether memory-efficient attention may be used.
+        enable_cudnn: whether cuDNN may be used.
 
     Example:
         >>> with sdp_kernel(enable_flash=False):

@@ -59,7 +59,13 @@ def set_flags(
 def flags(
     enabled: bool = False, deterministic: bool = False, allow_tf32: bool = True
 ) -> AbstractContextManager[None]:
-    """Sets all switches for the time of a `with` block."""
+    """Sets all switches for the time of a `with` block.
+
+    Args:
+        enabled: whether the library is used.
+        deterministic: whether only deterministic algorithms are used.
+        allow_tf32: whether products of float32 may be computed with TensorFloat-32.
+    """
     return overridden(__name__, _values(enabled, deterministic, allow_tf32))
 
 

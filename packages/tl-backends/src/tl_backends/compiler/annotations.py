@@ -51,7 +51,13 @@ def assume_constant_result(fn: Callable) -> Callable:
 def substitute_in_graph(
     original_fn: Callable, *, can_constant_fold_through: bool = False, skip_signature_check: bool = False
 ) -> Callable[[Callable], Callable]:
-    """A decorator for a function that the compiler is to look at in place of another."""
+    """A decorator for a function that the compiler is to look at in place of another.
+
+    Args:
+        original_fn: the function that is replaced.
+        can_constant_fold_through: whether calls with constants may be computed beforehand.
+        skip_signature_check: whether the two may differ in their arguments.
+    """
     _checked("substitute_in_graph", original_fn)
     return _same
 

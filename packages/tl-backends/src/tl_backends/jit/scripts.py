@@ -96,6 +96,16 @@ def trace(
 
     As nothing is recorded, it isn't run on the example inputs, and choices it makes by its inputs stay choices.
 
+    Args:
+        func: the function or module.
+        example_inputs: arguments of a call.
+        optimize: accepted, and without effect.
+        check_trace: accepted: nothing is compiled that could differ.
+        check_inputs: further arguments to check with; not used.
+        check_tolerance: how far results may differ; not used.
+        strict: accepted, and without effect.
+        example_kwarg_inputs: keyword arguments of a call.
+
     Raises:
         TypeError: `func` can't be called.
     """
@@ -124,6 +134,12 @@ def trace_module(
     Args:
         mod: the module.
         inputs: a dictionary, for each method that would be traced, of its inputs.
+        optimize: accepted, and without effect.
+        check_trace: accepted: nothing is compiled that could differ.
+        check_inputs: further arguments to check with; not used.
+        check_tolerance: how far results may differ; not used.
+        strict: accepted, and without effect.
+        example_inputs_is_kwarg: whether the inputs are keyword arguments.
 
     Raises:
         AttributeError: the module lacks one of these methods.
@@ -138,6 +154,11 @@ def trace_module(
 
 def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True) -> Any:
     """Makes the values of a compiled module constants.
+
+    Args:
+        mod: the compiled module.
+        preserved_attrs: attributes that stay.
+        optimize_numerics: whether results may change in the last bits.
 
     Raises:
         RuntimeError: always, as there are no compiled modules.

@@ -13,10 +13,9 @@ WRAPPED_EXCEPTION = tuple[BaseException, traceback.StackSummary]
 class CheckpointException(RuntimeError):
     """Some ranks failed to save or load; each one's exception is in `failures`, the first is also the cause.
 
-    Parameters:
-        msg : str
-            What was being done.
-        failures : dict of int to (exception, stack summary)
+    Args:
+        msg (str): What was being done.
+        failures (dict of int to (exception, stack summary)): What failed, by rank.
     """
 
     def __init__(self, msg: str, failures: Mapping[int, WRAPPED_EXCEPTION]) -> None:

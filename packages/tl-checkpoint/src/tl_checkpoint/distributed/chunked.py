@@ -16,13 +16,11 @@ __all__ = ["ChunkedTensor"]
 class ChunkedTensor:
     """Some chunks of a larger tensor, to be saved, or filled from a checkpoint that was cut otherwise.
 
-    Parameters:
-        size : sequence of int
-            The size of the whole tensor.
-        chunks : iterable of (offsets, tensor)
-            What this process holds of it; all of one dtype.
+    Args:
+        size (sequence of int): The size of the whole tensor.
+        chunks (iterable of (offsets, tensor)): What this process holds of it; all of one dtype.
 
-    Examples:
+    Example:
         >>> import tl_core
         >>> half = ChunkedTensor((4, 2), [((2, 0), tl_core.zeros(2, 2))])
         >>> half.shape

@@ -84,8 +84,8 @@ class _Failures:
 class GroupRanks(Ranks):
     """Ranks that tell each other what they do over a channel.
 
-    Parameters:
-        channel : Channel
+    Args:
+        channel (Channel): What carries messages between the ranks.
     """
 
     def __init__(self, channel: Channel) -> None:
@@ -151,9 +151,14 @@ def _that_travels(error: BaseException) -> BaseException:
 def ranks_of(process_group: Any, no_dist: bool = False, coordinator_rank: int = 0) -> Ranks:
     """The ranks of a process group, or this process alone.
 
+    Args:
+        process_group: the group, or None for all ranks.
+        no_dist: whether this process is alone.
+        coordinator_rank: the rank that coordinates.
+
     Raises:
-        NotImplementedError
-            If several ranks are asked for, or are there, without a process group that brings them.
+        NotImplementedError: If several ranks are asked for, or are there, without a process group that brings
+            them.
     """
     if process_group is None and not no_dist:
         process_group = default_group()

@@ -40,17 +40,15 @@ __all__ = [
 class DefaultSavePlanner(SavePlanner):
     """Saves every entry of a nested state dict; what several ranks hold alike is written by one of them.
 
-    Parameters:
-        flatten_state_dict : bool
-            Whether entries of nested dicts and lists are saved one by one, so that each can be loaded alone.
-        flatten_sharded_tensors : bool
-            Taken for programs that name it: no tensor of tl holds others.
-        dedup_replicated_tensors : bool, optional
-            Taken for programs that name it: what is held alike is always written once.
-        dedup_save_to_lowest_rank : bool
-            Whether the first rank writes what several hold; else the one with the least to write.
-        enable_plan_caching : bool
-            Taken for programs that name it: plans are made anew for each save.
+    Args:
+        flatten_state_dict (bool): Whether entries of nested dicts and lists are saved one by one, so that each
+            can be loaded alone.
+        flatten_sharded_tensors (bool): Taken for programs that name it: no tensor of tl holds others.
+        dedup_replicated_tensors (bool, optional): Taken for programs that name it: what is held alike is always
+            written once.
+        dedup_save_to_lowest_rank (bool): Whether the first rank writes what several hold; else the one with the
+            least to write.
+        enable_plan_caching (bool): Taken for programs that name it: plans are made anew for each save.
     """
 
     def __init__(
@@ -93,8 +91,7 @@ class DefaultSavePlanner(SavePlanner):
         """Everything the ranks hold, once.
 
         Raises:
-            ValueError
-                If the chunks of a tensor don't make it up.
+            ValueError: If the chunks of a tensor don't make it up.
         """
         plans = _deduplicated(all_plans, self.dedup_save_to_lowest_rank)
         plans, metadata = create_default_global_save_plan(plans)
@@ -132,13 +129,10 @@ class DefaultSavePlanner(SavePlanner):
 class DefaultLoadPlanner(LoadPlanner):
     """Fills the entries of a nested state dict.
 
-    Parameters:
-        flatten_state_dict : bool
-            Whether the checkpoint was saved entry by entry.
-        flatten_sharded_tensors : bool
-            Taken for programs that name it: no tensor of tl holds others.
-        allow_partial_load : bool
-            Whether entries that the checkpoint lacks are left as they are.
+    Args:
+        flatten_state_dict (bool): Whether the checkpoint was saved entry by entry.
+        flatten_sharded_tensors (bool): Taken for programs that name it: no tensor of tl holds others.
+        allow_partial_load (bool): Whether entries that the checkpoint lacks are left as they are.
     """
 
     def __init__(
@@ -218,9 +212,11 @@ def _pickled_whole(metadata: Metadata | None) -> set[str]:
 class WholeLoadPlanner(DefaultLoadPlanner):
     """Loads a checkpoint into an empty dict, nested as it was saved.
 
-    Parameters:
-        keys : set of str, optional
-            Names of entries, or what they begin with up to a dot; by default all are loaded.
+    Args:
+        keys (set of str, optional): Names of entries, or what they begin with up to a dot; by default all are
+            loaded.
+        args: the arguments of `DefaultLoadPlanner`.
+        kwargs: its keyword arguments.
     """
 
     def __init__(self, keys: set[str] | None = None, *args: Any, **kwargs: Any) -> None:
@@ -354,11 +350,14 @@ def create_default_local_load_plan(
 ) -> LoadPlan:
     """Items for all entries of a flat state dict.
 
+    Args:
+        state_dict: the entries to be filled, by name.
+        metadata: what the checkpoint holds.
+        strict: whether every entry has to be there.
+
     Raises:
-        RuntimeError
-            If the checkpoint lacks an entry, and `strict` is set.
-        ValueError
-            If a tensor has another size.
+        RuntimeError: If the checkpoint lacks an entry, and `strict` is set.
+        ValueError: If a tensor has another size.
     """
     items: list[ReadItem] = []
     for name, value in state_dict.items():

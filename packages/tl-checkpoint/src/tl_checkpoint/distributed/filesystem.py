@@ -199,25 +199,20 @@ class _StoragePrefix:
 class FileSystemWriter(BlockingAsyncStager, StorageWriter):
     """Writes a checkpoint into a directory.
 
-    Parameters:
-        path : str or path
-            The directory; it is made if it isn't there. A checkpoint in it is replaced once the new one is complete.
-        single_file_per_rank : bool
-            Whether a rank writes one file a thread, else one an entry.
-        sync_files : bool
-            Whether files are synced; without it, a crash of the system may lose a checkpoint that was reported saved.
-        thread_count : int
-            The number of threads that write.
-        per_thread_copy_ahead : int
-            Taken for programs that name it: nothing is copied ahead.
-        cache_staged_state_dict : bool
-            Whether `async_save` keeps its copy of the state dict for the next save.
-        overwrite : bool
-            Whether a checkpoint in the directory may be replaced.
+    Args:
+        path (str or path): The directory; it is made if it isn't there. A checkpoint in it is replaced once the
+            new one is complete.
+        single_file_per_rank (bool): Whether a rank writes one file a thread, else one an entry.
+        sync_files (bool): Whether files are synced; without it, a crash of the system may lose a checkpoint that
+            was reported saved.
+        thread_count (int): The number of threads that write.
+        per_thread_copy_ahead (int): Taken for programs that name it: nothing is copied ahead.
+        cache_staged_state_dict (bool): Whether `async_save` keeps its copy of the state dict for the next save.
+        overwrite (bool): Whether a checkpoint in the directory may be replaced.
+        serialization_format: must be TORCH_SAVE: tensors are written as archives.
 
     Raises:
-        NotImplementedError
-            If entries are to be transformed, or written as safetensors.
+        NotImplementedError: If entries are to be transformed, or written as safetensors.
     """
 
     def __init__(
@@ -280,8 +275,7 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
         """Makes the directory.
 
         Raises:
-            RuntimeError
-                If there is a checkpoint in it, and `overwrite` isn't set.
+            RuntimeError: If there is a checkpoint in it, and `overwrite` isn't set.
         """
         self.fs.mkdir(self.path)
         if not self.overwrite and self.fs.exists(self._metadata_path()):
@@ -399,13 +393,11 @@ def _write_item(file: _Appender, name: str, item: WriteItem, data: Any) -> Write
 class FileSystemReader(StorageReader):
     """Reads a checkpoint from a directory.
 
-    Parameters:
-        path : str or path
-            The directory.
+    Args:
+        path (str or path): The directory.
 
     Raises:
-        NotImplementedError
-            If entries are to be transformed.
+        NotImplementedError: If entries are to be transformed.
     """
 
     def __init__(self, path: _Path, _extension_registry: Any = None) -> None:
@@ -440,10 +432,8 @@ class FileSystemReader(StorageReader):
         """What the checkpoint holds.
 
         Raises:
-            FileNotFoundError
-                If there is no `.metadata`: the directory holds no complete checkpoint.
-            pickle.UnpicklingError, RuntimeError
-                If it is damaged.
+            FileNotFoundError: If there is no `.metadata`: the directory holds no complete checkpoint.
+            pickle.UnpicklingError, RuntimeError: If it is damaged.
         """
         path = self.fs.concat_path(self.path, METADATA)
         if not self.fs.exists(path):
@@ -475,8 +465,7 @@ class FileSystemReader(StorageReader):
         """Reads what a plan lists, in as many threads as operators may use.
 
         Raises:
-            RuntimeError
-                If a file is missing, cut off, damaged, or belongs to another checkpoint.
+            RuntimeError: If a file is missing, cut off, damaged, or belongs to another checkpoint.
         """
         stored: defaultdict[MetadataIndex, list[ReadItem]] = defaultdict(list)
         for item in plan.items:

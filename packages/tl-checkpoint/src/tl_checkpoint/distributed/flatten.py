@@ -79,7 +79,13 @@ def stored_path(root: Mapping[str, Any], path: Path) -> Path:
 
 
 def set_element(root: Any, path: Path, value: Any) -> None:
-    """Puts a value at the end of a path, through dicts and lists that are made if they aren't there."""
+    """Puts a value at the end of a path, through dicts and lists that are made if they aren't there.
+
+    Args:
+        root: the dict that the path begins in.
+        path: keys and positions, from the outside in.
+        value: what is put there.
+    """
     at = root
     for key, following in itertools.pairwise(path):
         at = _entered(at, key, [] if type(following) is int else {})

@@ -31,11 +31,9 @@ _Path = str | os.PathLike[str]
 class BroadcastingTorchSaveReader(StorageReader):
     """Reads a file of `save` as if it were a checkpoint, tensors only; goes with DynamicMetaLoadPlanner.
 
-    Parameters:
-        checkpoint_id : str or path, optional
-            The file.
-        coordinator_rank : int
-            The rank that reads it; others need tl-distributed.
+    Args:
+        checkpoint_id (str or path, optional): The file.
+        coordinator_rank (int): The rank that reads it; others need tl-distributed.
     """
 
     def __init__(self, checkpoint_id: _Path | None = None, coordinator_rank: int = 0) -> None:
@@ -54,8 +52,7 @@ class BroadcastingTorchSaveReader(StorageReader):
         """Reads the file, and of it what the plan lists.
 
         Raises:
-            RuntimeError
-                If values that are no tensors are wanted, or the file lacks one.
+            RuntimeError: If values that are no tensors are wanted, or the file lacks one.
         """
         assert self.checkpoint_id is not None
         saved, _ = flatten_state_dict(serialization.load(self.checkpoint_id, map_location="cpu"))
@@ -104,7 +101,13 @@ def _box(saved: Any, item: Any) -> Any:
 
 
 class DynamicMetaLoadPlanner(DefaultLoadPlanner):
-    """A load planner that takes the metadata from the state dict, for files that have none."""
+    """A load planner that takes the metadata from the state dict, for files that have none.
+
+    Args:
+        flatten_state_dict: whether nested entries are found by their paths.
+        flatten_sharded_tensors: accepted for compatibility.
+        allow_partial_load: whether entries that the file lacks stay as they are.
+    """
 
     def set_up_planner(
         self, state_dict: dict[str, Any], metadata: Metadata | None = None, is_coordinator: bool = False
@@ -128,11 +131,9 @@ def _entry(name: str, value: Any) -> TensorStorageMetadata:
 def dcp_to_torch_save(dcp_checkpoint_dir: _Path, torch_save_path: _Path) -> None:
     """Write a checkpoint as a file of `save`.
 
-    Parameters:
-        dcp_checkpoint_dir : str or path
-            The directory.
-        torch_save_path : str or path
-            The file.
+    Args:
+        dcp_checkpoint_dir (str or path): The directory.
+        torch_save_path (str or path): The file.
     """
     state_dict: dict[str, Any] = {}
     _load_state_dict(
@@ -144,11 +145,9 @@ def dcp_to_torch_save(dcp_checkpoint_dir: _Path, torch_save_path: _Path) -> None
 def torch_save_to_dcp(torch_save_path: _Path, dcp_checkpoint_dir: _Path) -> None:
     """Write a file of `save` as a checkpoint.
 
-    Parameters:
-        torch_save_path : str or path
-            The file; it is read as data.
-        dcp_checkpoint_dir : str or path
-            The directory.
+    Args:
+        torch_save_path (str or path): The file; it is read as data.
+        dcp_checkpoint_dir (str or path): The directory.
     """
     state_dict = serialization.load(torch_save_path, map_location="cpu")
     save(state_dict, storage_writer=FileSystemWriter(dcp_checkpoint_dir), no_dist=True)

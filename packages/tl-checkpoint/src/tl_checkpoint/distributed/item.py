@@ -39,11 +39,9 @@ def write_tensor(write: Callable[[Any], Any], tensor: Any) -> int:
 class StoredTensor:
     """A tensor in an archive, whose elements are read when it is known where they go.
 
-    Parameters:
-        source : Source
-            The archive's bytes.
-        checksum : int, optional
-            What `write_tensor` returned; another archive in its place is refused.
+    Args:
+        source (Source): The archive's bytes.
+        checksum (int, optional): What `write_tensor` returned; another archive in its place is refused.
     """
 
     def __init__(self, source: Source, checksum: int | None) -> None:

@@ -24,14 +24,13 @@ _STEP = re.compile(r"step_(\d+)")
 class CheckpointManager:
     """The checkpoints in a directory, by the step of the training that they were saved at.
 
-    Parameters:
-        path : str or path
-            The directory; it is made with the first checkpoint. Each step has a directory `step_<number>` in it.
-        keep : int, optional
-            How many complete checkpoints are kept; when a newer one is complete, the oldest are deleted. By default
-            all are.
+    Args:
+        path (str or path): The directory; it is made with the first checkpoint. Each step has a directory
+            `step_<number>` in it.
+        keep (int, optional): How many complete checkpoints are kept; when a newer one is complete, the oldest are
+            deleted. By default all are.
 
-    Examples:
+    Example:
         >>> import tempfile, tl_core
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     checkpoints = CheckpointManager(folder, keep=2)
@@ -89,10 +88,8 @@ class CheckpointManager:
         """Load the newest complete checkpoint, or that of a step, and return its step.
 
         Raises:
-            FileNotFoundError
-                If there is none.
-            CheckpointException
-                If it can't be loaded.
+            FileNotFoundError: If there is none.
+            CheckpointException: If it can't be loaded.
         """
         chosen = self.latest() if step is None else step
         if chosen is None:

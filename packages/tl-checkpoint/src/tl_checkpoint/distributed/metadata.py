@@ -48,7 +48,15 @@ _FORMAT_OF = {code: memory_format for memory_format, code in _CODE_OF.items()}
 
 @dataclass
 class TensorProperties:
-    """What a tensor is made with; only `dtype` matters when it is loaded."""
+    """What a tensor is made with; only `dtype` matters when it is loaded.
+
+    Args:
+        dtype: the type of the elements.
+        layout: how they lie.
+        requires_grad: whether gradients are recorded.
+        memory_format: the memory format.
+        pin_memory: whether the memory is pinned.
+    """
 
     dtype: Any = field(default_factory=tl_core.get_default_dtype)
     layout: Any = tl_core.strided
@@ -74,7 +82,13 @@ class TensorProperties:
 
 @dataclass
 class TensorStorageMetadata:
-    """A tensor of the checkpoint, and the chunks it is stored in."""
+    """A tensor of the checkpoint, and the chunks it is stored in.
+
+    Args:
+        properties: type and other properties of the tensor.
+        size: its size as a whole.
+        chunks: the boxes that it is stored in.
+    """
 
     properties: TensorProperties
     size: Size
@@ -92,7 +106,14 @@ STATE_DICT_TYPE = dict[str, Any]
 
 @dataclass
 class StorageMeta:
-    """Which save a checkpoint comes from."""
+    """Which save a checkpoint comes from.
+
+    Args:
+        checkpoint_id: the directory.
+        save_id: the id of the save.
+        load_id: the id of the load.
+        modules: the modules that the file needs.
+    """
 
     checkpoint_id: str | os.PathLike[str] | None = None
     save_id: str | None = None
@@ -102,7 +123,15 @@ class StorageMeta:
 
 @dataclass
 class Metadata:
-    """A checkpoint's entries by name, and what planner and storage need to find them again."""
+    """A checkpoint's entries by name, and what planner and storage need to find them again.
+
+    Args:
+        state_dict_metadata: what is stored of each entry, by name.
+        planner_data: where entries stood before they were flattened, or None.
+        storage_data: where each entry or chunk lies, or None.
+        storage_meta: which save it was, or None.
+        version: the version of the format.
+    """
 
     state_dict_metadata: dict[str, STORAGE_TYPES]
     planner_data: Any = None
@@ -114,6 +143,11 @@ class Metadata:
 @dataclass(frozen=True, init=False)
 class MetadataIndex:
     """The key of an entry, or of a chunk of a tensor; `index` only hints at the chunk's place in the list.
+
+    Args:
+        fqn: the name of the entry.
+        offset: where the chunk begins in its tensor; None for whole entries.
+        index: the chunk's position in the list, a hint.
 
     >>> MetadataIndex("weight", (0, 4), 1) == MetadataIndex("weight", (0, 4))
     True

@@ -47,6 +47,13 @@ class StorageInfo:
 
     `crc32` is that of the bytes there; of a tensor's archive, that of its directory, which holds the checksums of its
     records. Other writers give none.
+
+    Args:
+        relative_path: the file, within the directory.
+        offset: where the entry begins in it.
+        length: how many bytes it takes.
+        transform_descriptors: how the bytes were transformed; such entries are refused.
+        crc32: the CRC-32 of the bytes; None if the writer gave none.
     """
 
     relative_path: str
@@ -69,10 +76,8 @@ def parse(data: bytes) -> Metadata:
     """The metadata of a file's bytes.
 
     Raises:
-        pickle.UnpicklingError
-            If the pickle is damaged, or wants what isn't allowed.
-        RuntimeError
-            If the seal is broken or missing, or the metadata contradict themselves.
+        pickle.UnpicklingError: If the pickle is damaged, or wants what isn't allowed.
+        RuntimeError: If the seal is broken or missing, or the metadata contradict themselves.
     """
     sealed = _checked_seal(data)
     try:

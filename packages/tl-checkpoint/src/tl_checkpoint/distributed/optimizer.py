@@ -16,7 +16,14 @@ def load_sharded_optimizer_state_dict(
     storage_reader: StorageReader,
     planner: LoadPlanner | None = None,
 ) -> NoReturn:
-    """Load an optimizer's state, cut as the model's parameters are; needs several ranks."""
+    """Load an optimizer's state, cut as the model's parameters are; needs several ranks.
+
+    Args:
+        model_state_dict: the state of the model, whose tensors say how they are cut.
+        optimizer_key: the entry of the optimizer's state.
+        storage_reader: where the checkpoint is.
+        planner: how entries are read; None for the default.
+    """
     raise NotImplementedError(
         "load_sharded_optimizer_state_dict needs sharded parameters, which tl-distributed will bring; in one process "
         "load the state that get_optimizer_state_dict() gives"

@@ -51,7 +51,13 @@ class BytesIOWriteData:
 
 @dataclass(frozen=True)
 class TensorWriteData:
-    """A chunk to write, and the tensor it belongs to."""
+    """A chunk to write, and the tensor it belongs to.
+
+    Args:
+        chunk: the box.
+        properties: type and other properties of the tensor.
+        size: the tensor's size as a whole.
+    """
 
     chunk: ChunkStorageMetadata
     properties: TensorProperties
@@ -60,7 +66,14 @@ class TensorWriteData:
 
 @dataclass(frozen=True)
 class WriteItem:
-    """An entry, or a chunk of a tensor, to be written."""
+    """An entry, or a chunk of a tensor, to be written.
+
+    Args:
+        index: the key of the entry or chunk.
+        type: whether it is a tensor, a shard or bytes.
+        bytes_io_data: the number of bytes, for bytes.
+        tensor_data: the chunk and its tensor's properties, for tensors.
+    """
 
     index: MetadataIndex
     type: WriteItemType
@@ -77,7 +90,16 @@ class WriteItem:
 
 @dataclass(frozen=True)
 class ReadItem:
-    """A box to read: `lengths` elements of a stored chunk, from `storage_offsets` on, to `dest_offsets`."""
+    """A box to read: `lengths` elements of a stored chunk, from `storage_offsets` on, to `dest_offsets`.
+
+    Args:
+        type: whether a tensor or bytes are read.
+        dest_index: the entry that takes them.
+        dest_offsets: where in it the box begins.
+        storage_index: the stored entry or chunk.
+        storage_offsets: where in that the box begins.
+        lengths: the sizes of the box.
+    """
 
     type: LoadItemType
     dest_index: MetadataIndex
@@ -89,7 +111,14 @@ class ReadItem:
 
 @dataclass(frozen=True)
 class SavePlan:
-    """What a rank writes."""
+    """What a rank writes.
+
+    Args:
+        items: what is read or written.
+        storage_data: what the storage needs for it.
+        planner_data: what the planner keeps for it.
+        usable: whether the plan can be used again.
+    """
 
     items: list[WriteItem]
     storage_data: Any = None
@@ -99,7 +128,13 @@ class SavePlan:
 
 @dataclass
 class LoadPlan:
-    """What a rank reads."""
+    """What a rank reads.
+
+    Args:
+        items: what is read or written.
+        storage_data: what the storage needs for it.
+        planner_data: what the planner keeps for it.
+    """
 
     items: list[ReadItem]
     storage_data: Any = None

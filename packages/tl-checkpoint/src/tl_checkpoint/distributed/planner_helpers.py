@@ -53,9 +53,13 @@ def create_read_items_for_chunk_list(
 ) -> list[ReadItem]:
     """The boxes to read so that chunks of a tensor are filled from those that are stored.
 
+    Args:
+        fqn: the name of the tensor.
+        checkpoint_md: the chunks that are stored.
+        local_chunks: the boxes that are wanted.
+
     Raises:
-        RuntimeError
-            If the stored chunks don't hold all elements.
+        RuntimeError: If the stored chunks don't hold all elements.
     """
     items = []
     for wanted_at, wanted in enumerate(local_chunks):
@@ -81,9 +85,14 @@ def create_read_items(
 ) -> list[ReadItem]:
     """The items that fill an entry, or read a value to replace it.
 
+    Args:
+        fqn: the name of the entry.
+        md: what is stored of it.
+        value: what is to be filled or replaced.
+
     Raises:
-        ValueError
-            If the entry is a tensor and the checkpoint has none of its size there, or has quantized parts.
+        ValueError: If the entry is a tensor and the checkpoint has none of its size there, or has quantized
+            parts.
     """
     if isinstance(md, BytesStorageMetadata):
         nothing, index = Size([0]), MetadataIndex(fqn)

@@ -14,7 +14,13 @@ __all__ = ["Overlap", "check_partition", "overlap", "volume"]
 
 
 class Overlap(NamedTuple):
-    """What a saved and a wanted box have in common: where it begins in each of them, and how long it is."""
+    """What a saved and a wanted box have in common: where it begins in each of them, and how long it is.
+
+    Args:
+        saved_offsets: where it begins in the saved box.
+        wanted_offsets: where it begins in the wanted box.
+        lengths: its sizes.
+    """
 
     saved_offsets: Size
     wanted_offsets: Size

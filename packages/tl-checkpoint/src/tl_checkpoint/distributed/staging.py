@@ -49,11 +49,10 @@ class AsyncStager(Protocol):
 class BlockingAsyncStager(AsyncStager):
     """Copies tensors into memory, and returns when all are copied.
 
-    Parameters:
-        cache_staged_state_dict : bool
-            Whether the copy's memory is kept for the next one. Only for saves of which one ends before the next begins.
-        type_check : bool
-            Whether objects that can't be copied safely are refused.
+    Args:
+        cache_staged_state_dict (bool): Whether the copy's memory is kept for the next one. Only for saves of
+            which one ends before the next begins.
+        type_check (bool): Whether objects that can't be copied safely are refused.
     """
 
     def __init__(self, cache_staged_state_dict: bool = False, type_check: bool = False) -> None:
@@ -77,7 +76,14 @@ class BlockingAsyncStager(AsyncStager):
 
 @dataclass
 class StagingOptions:
-    """How DefaultStager copies; a CPU's memory needs neither pinning nor other streams, so that all are taken alike."""
+    """How DefaultStager copies; a CPU's memory needs neither pinning nor other streams, so that all are taken alike.
+
+    Args:
+        use_pinned_memory: whether copies go to pinned memory.
+        use_shared_memory: whether copies go to shared memory.
+        use_async_staging: whether copies are made beside the program.
+        use_non_blocking_copy: whether copies from devices don't wait.
+    """
 
     use_pinned_memory: bool = True
     use_shared_memory: bool = True
@@ -88,8 +94,8 @@ class StagingOptions:
 class DefaultStager(BlockingAsyncStager):
     """Copies tensors into memory that it keeps for the next copy.
 
-    Parameters:
-        config : StagingOptions
+    Args:
+        config (StagingOptions): How copies are made.
     """
 
     def __init__(self, config: StagingOptions | None = None) -> None:

@@ -29,21 +29,16 @@ _PARAMS, _STATE, _GROUPS = "params", "state", "param_groups"
 class StateDictOptions:
     """What the functions of this module do.
 
-    Parameters:
-        full_state_dict : bool
-            Whether tensors come whole; in one process they do.
-        cpu_offload : bool
-            Whether tensors are copied to the CPU.
-        ignore_frozen_params : bool
-            Whether parameters without `requires_grad` are left out.
-        keep_submodule_prefixes : bool
-            With `submodules`: whether names begin at the model, or at the submodule.
-        strict : bool
-            Whether all names must agree when a state is set.
-        broadcast_from_rank0 : bool
-            Whether the other ranks get the state of the first; needs `full_state_dict`.
-        flatten_optimizer_state_dict : bool
-            Whether an optimizer's state is one dict of names such as "state.layer.weight.exp_avg".
+    Args:
+        full_state_dict (bool): Whether tensors come whole; in one process they do.
+        cpu_offload (bool): Whether tensors are copied to the CPU.
+        ignore_frozen_params (bool): Whether parameters without `requires_grad` are left out.
+        keep_submodule_prefixes (bool): With `submodules`: whether names begin at the model, or at the submodule.
+        strict (bool): Whether all names must agree when a state is set.
+        broadcast_from_rank0 (bool): Whether the other ranks get the state of the first; needs `full_state_dict`.
+        flatten_optimizer_state_dict (bool): Whether an optimizer's state is one dict of names such as
+            "state.layer.weight.exp_avg".
+        dsd_fqn_modifiers: the name of a module's method that changes the names of its entries.
     """
 
     full_state_dict: bool = False
@@ -65,11 +60,10 @@ def get_model_state_dict(
 ) -> dict[str, Any]:
     """The state of a model under the names of its parameters and buffers.
 
-    Parameters:
-        model : Module
-        submodules : set of Module, optional
-            Deprecated: only the state of these.
-        options : StateDictOptions, optional
+    Args:
+        model (Module): The model.
+        submodules (set of Module, optional): Deprecated: only the state of these.
+        options (StateDictOptions, optional): What is taken, and how; None for the defaults.
     """
     options = options or StateDictOptions()
     state = model.state_dict()
@@ -91,16 +85,14 @@ def get_optimizer_state_dict(
 
     The state of an optimizer that hasn't made a step is made first, so that a checkpoint can be loaded into it.
 
-    Parameters:
-        model : Module
-        optimizers : Optimizer, or several
-        submodules : set of Module, optional
-            Deprecated: only what belongs to the parameters of these.
-        options : StateDictOptions, optional
+    Args:
+        model (Module): The model.
+        optimizers (Optimizer, or several): Those of its parameters.
+        submodules (set of Module, optional): Deprecated: only what belongs to the parameters of these.
+        options (StateDictOptions, optional): What is taken, and how; None for the defaults.
 
     Raises:
-        RuntimeError
-            If an optimizer has a parameter that isn't the model's.
+        RuntimeError: If an optimizer has a parameter that isn't the model's.
     """
     options = options or StateDictOptions()
     names = _names(model)
@@ -125,7 +117,13 @@ def get_state_dict(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The states of a model and of its optimizers: `get_model_state_dict` and `get_optimizer_state_dict`.
 
-    Examples:
+    Args:
+        model: the model.
+        optimizers: its optimizer, or several.
+        submodules: only their parameters, if given.
+        options: what is done: see `StateDictOptions`.
+
+    Example:
         >>> import tl                                                               # doctest: +SKIP
         >>> model = tl.nn.Linear(2, 2)                                              # doctest: +SKIP
         >>> states = get_state_dict(model, tl.optim.Adam(model.parameters()))       # doctest: +SKIP
@@ -141,15 +139,13 @@ def set_model_state_dict(
 ) -> Any:
     """Load a state that `get_model_state_dict` gave.
 
-    Parameters:
-        model : Module
-        model_state_dict : dict
-            The state; or states of submodules, by submodule.
-        options : StateDictOptions, optional
+    Args:
+        model (Module): The model.
+        model_state_dict (dict): The state; or states of submodules, by submodule.
+        options (StateDictOptions, optional): What is taken, and how; None for the defaults.
 
     Returns:
-        NamedTuple
-            `missing_keys` and `unexpected_keys`.
+        NamedTuple: `missing_keys` and `unexpected_keys`.
     """
     options = options or StateDictOptions()
     state = _joined(model, model_state_dict)
@@ -169,18 +165,15 @@ def set_optimizer_state_dict(
 ) -> None:
     """Load a state that `get_optimizer_state_dict` gave; before `backward` or after `step`.
 
-    Parameters:
-        model : Module
-        optimizers : Optimizer, or several
-        optim_state_dict : dict
-            The state, flat or not.
-        options : StateDictOptions, optional
+    Args:
+        model (Module): The model.
+        optimizers (Optimizer, or several): Those of its parameters.
+        optim_state_dict (dict): The state, flat or not.
+        options (StateDictOptions, optional): What is taken, and how; None for the defaults.
 
     Raises:
-        ValueError
-            If the groups of parameters differ.
-        RuntimeError
-            If the state of a parameter is missing, and `strict` is set.
+        ValueError: If the groups of parameters differ.
+        RuntimeError: If the state of a parameter is missing, and `strict` is set.
     """
     options = options or StateDictOptions()
     names = _names(model)
@@ -206,7 +199,15 @@ def set_state_dict(
     optim_state_dict: dict[str, Any],
     options: StateDictOptions | None = None,
 ) -> Any:
-    """Load what `get_state_dict` gave: `set_model_state_dict` and `set_optimizer_state_dict`."""
+    """Load what `get_state_dict` gave: `set_model_state_dict` and `set_optimizer_state_dict`.
+
+    Args:
+        model: the model.
+        optimizers: its optimizer, or several.
+        model_state_dict: the model's state.
+        optim_state_dict: the optimizers' state.
+        options: what is done: see `StateDictOptions`.
+    """
     set_optimizer_state_dict(model, optimizers, optim_state_dict, options=options)
     return set_model_state_dict(model, model_state_dict, options=options)
 

@@ -28,7 +28,16 @@ def load_state_dict(
     no_dist: bool = False,
     planner: LoadPlanner | None = None,
 ) -> None:
-    """Deprecated: `load` takes the same arguments by name."""
+    """Deprecated: `load` takes the same arguments by name.
+
+    Args:
+        state_dict: the entries, by name.
+        storage_reader: where the checkpoint is.
+        process_group: the group of the ranks; None for all.
+        coordinator_rank: the rank that writes the metadata.
+        no_dist: whether this process is alone.
+        planner: how entries are read or written; None for the default.
+    """
     warnings.warn(
         "'load_state_dict' is deprecated and will be removed in future versions. Please use 'load' instead.",
         FutureWarning,
@@ -52,24 +61,19 @@ def load(
     Only what the state dict has is read, and of tensors that are cut into chunks only what is here. Everything is read
     as data, and compared with its checksums. If something can't be read, the entries before it are filled already.
 
-    Parameters:
-        state_dict : dict
-            What is loaded. Objects with `state_dict` are asked for their state, which is loaded and given back to them.
-        checkpoint_id : str or path, optional
-            The directory.
-        storage_reader : StorageReader, optional
-            Where from; by default files in the directory.
-        planner : LoadPlanner, optional
-            What of it, and where to; by default DefaultLoadPlanner.
-        process_group : optional
-            The ranks that load together; needs tl-distributed. By default this process loads alone.
-        no_dist : bool
-            Whether this process loads alone in any case.
+    Args:
+        state_dict (dict): What is loaded. Objects with `state_dict` are asked for their state, which is loaded
+            and given back to them.
+        checkpoint_id (str or path, optional): The directory.
+        storage_reader (StorageReader, optional): Where from; by default files in the directory.
+        planner (LoadPlanner, optional): What of it, and where to; by default DefaultLoadPlanner.
+        process_group (optional): The ranks that load together; needs tl-distributed. By default this process
+            loads alone.
+        no_dist (bool): Whether this process loads alone in any case.
 
     Raises:
-        CheckpointException
-            If there is no complete checkpoint, if it lacks an entry or has a tensor of another size, or is damaged; its
-            cause says which.
+        CheckpointException: If there is no complete checkpoint, if it lacks an entry or has a tensor of another
+            size, or is damaged; its cause says which.
     """
     ranks = ranks_of(process_group, no_dist)
     reader = _reader(storage_reader, checkpoint_id)

@@ -50,7 +50,16 @@ def save_state_dict(
     no_dist: bool = False,
     planner: SavePlanner | None = None,
 ) -> Metadata:
-    """Deprecated: `save` takes the same arguments by name."""
+    """Deprecated: `save` takes the same arguments by name.
+
+    Args:
+        state_dict: the entries, by name.
+        storage_writer: where the checkpoint goes.
+        process_group: the group of the ranks; None for all.
+        coordinator_rank: the rank that writes the metadata.
+        no_dist: whether this process is alone.
+        planner: how entries are read or written; None for the default.
+    """
     warnings.warn(
         "'save_state_dict' is deprecated and will be removed in future versions. Please use 'save' instead.",
         FutureWarning,
@@ -73,31 +82,25 @@ def save(
 ) -> Metadata:
     """Save a state dict as a checkpoint, which is complete or not there.
 
-    Parameters:
-        state_dict : dict
-            Tensors, nested dicts and lists, anything that pickle takes, and objects with `state_dict`, whose state is
-            saved.
-        checkpoint_id : str or path, optional
-            The directory.
-        storage_writer : StorageWriter, optional
-            Where to; by default files in the directory.
-        planner : SavePlanner, optional
-            What of it, and how; by default DefaultSavePlanner.
-        process_group : optional
-            The ranks that save together; needs tl-distributed. By default this process saves alone.
-        no_dist : bool
-            Whether this process saves alone in any case.
+    Args:
+        state_dict (dict): Tensors, nested dicts and lists, anything that pickle takes, and objects with
+            `state_dict`, whose state is saved.
+        checkpoint_id (str or path, optional): The directory.
+        storage_writer (StorageWriter, optional): Where to; by default files in the directory.
+        planner (SavePlanner, optional): What of it, and how; by default DefaultSavePlanner.
+        process_group (optional): The ranks that save together; needs tl-distributed. By default this process
+            saves alone.
+        no_dist (bool): Whether this process saves alone in any case.
+        use_collectives: must be True: ranks that save without agreeing aren't supported.
 
     Returns:
-        Metadata
-            What was saved.
+        Metadata: What was saved.
 
     Raises:
-        CheckpointException
-            If it failed; its cause says why. An older checkpoint in the directory is as it was. Or if an `async_save`
-            before failed, and nobody has looked at its future.
+        CheckpointException: If it failed; its cause says why. An older checkpoint in the directory is as it was.
+            Or if an `async_save` before failed, and nobody has looked at its future.
 
-    Examples:
+    Example:
         >>> import tempfile, tl_core
         >>> from tl_checkpoint.distributed import load
         >>> state = {"step": 0, "weight": tl_core.zeros(2)}
@@ -135,23 +138,19 @@ def async_save(
     Saves are written one after another. One that fails says so through its future, or, if nobody looks at that, at the
     next `save` or `async_save`. A program that ends waits for its saves.
 
-    Parameters:
-        state_dict, checkpoint_id, storage_writer, planner, process_group, no_dist
-            As `save` takes them.
-        async_checkpointer_type : AsyncCheckpointerType
-            What writes; a thread of this process in either case.
-        async_stager : AsyncStager, optional
-            What copies instead, such as BlockingAsyncStager, before this call returns; by default the storage writer,
-            if it has a way of its own.
+    Args:
+        state_dict, checkpoint_id, storage_writer, planner, process_group, no_dist: As `save` takes them.
+        async_checkpointer_type (AsyncCheckpointerType): What writes; a thread of this process in either case.
+        async_stager (AsyncStager, optional): What copies instead, such as BlockingAsyncStager, before this call
+            returns; by default the storage writer, if it has a way of its own.
+        use_collectives: must be True: ranks that save without agreeing aren't supported.
 
     Returns:
-        Future
-            The metadata, once the checkpoint is complete. With a stager whose `stage` returns a future, an
-            AsyncSaveResponse.
+        Future: The metadata, once the checkpoint is complete. With a stager whose `stage` returns a future, an
+        AsyncSaveResponse.
 
     Raises:
-        CheckpointException
-            If an `async_save` before failed, and nobody has looked at its future.
+        CheckpointException: If an `async_save` before failed, and nobody has looked at its future.
     """
     background.raise_failure()
     _need_collectives(use_collectives)

@@ -15,7 +15,13 @@ __all__ = ["StorageReader", "StorageWriter", "WriteResult"]
 
 @dataclass(frozen=True)
 class WriteResult:
-    """An entry or chunk that has been written."""
+    """An entry or chunk that has been written.
+
+    Args:
+        index: the key of the entry or chunk.
+        size_in_bytes: how many bytes were written.
+        storage_data: where they lie.
+    """
 
     index: MetadataIndex
     size_in_bytes: int

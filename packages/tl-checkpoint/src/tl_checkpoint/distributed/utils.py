@@ -16,8 +16,7 @@ def find_tensor_shard(tensor: Any, index: MetadataIndex) -> Any:
     """The chunk of a tensor that an index names.
 
     Raises:
-        ValueError
-            If the tensor has no such chunk.
+        ValueError: If the tensor has no such chunk.
     """
     if hasattr(tensor, "__get_tensor_shard__"):
         return tensor.__get_tensor_shard__(index)
@@ -30,8 +29,7 @@ def find_state_dict_object(state_dict: Mapping[str, Any], index: MetadataIndex) 
     """The entry that an index names, or its chunk.
 
     Raises:
-        ValueError
-            If there is no such entry or chunk.
+        ValueError: If there is no such entry or chunk.
     """
     if index.fqn not in state_dict:
         raise ValueError(f"the state dict has no entry {index.fqn!r}")

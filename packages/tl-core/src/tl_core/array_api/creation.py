@@ -19,6 +19,13 @@ def arange(
 ) -> Tensor:
     """Numbers in [start, stop) a step apart, from 0 if only one end is given.
 
+    Args:
+        start: the first number, or the end if `stop` is None.
+        stop: the end, which is left out.
+        step: the distance.
+        dtype: the type of the result; None for the default.
+        device: the device of the result; None for the default one.
+
     Example:
         >>> arange(1, 7, 2)
         tensor([1, 3, 5])
@@ -55,6 +62,11 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
 def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """An array with whatever its memory holds.
 
+    Args:
+        shape: the sizes.
+        dtype: the type of the result; None for the default.
+        device: the device of the result; None for the default one.
+
     Example:
         >>> empty((2, 3)).shape
         torch.Size([2, 3])
@@ -64,6 +76,11 @@ def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
 
 def empty_like(x: Tensor, /, *, dtype: Any = None, device: Any = None) -> Tensor:
     """The same, of another array's shape.
+
+    Args:
+        x: the array.
+        dtype: the type of the result; None for the default.
+        device: the device of the result; None for the default one.
 
     Example:
         >>> empty_like(_C.ones(2)).shape
@@ -76,6 +93,13 @@ def eye(
     n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
 ) -> Tensor:
     """Ones on a diagonal, `k` above the main one, among zeros.
+
+    Args:
+        n_rows: the number of rows.
+        n_cols: the number of columns; None for as many.
+        k: the diagonal of the ones, above the main one if positive.
+        dtype: the type of the result; None for the default.
+        device: the device of the result; None for the default one.
 
     Example:
         >>> eye(2, 3, k=1)
@@ -91,6 +115,11 @@ def eye(
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """The array of another library on the same memory, or a copy of it.
 
+    Args:
+        x: the array.
+        device: the device of the result; None for the default one.
+        copy: whether the elements are copied: False refuses where a copy is needed, None copies then only.
+
     Example:
         >>> from_dlpack(_C.ones(2))
         tensor([1., 1.])
@@ -101,6 +130,12 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """The same number everywhere.
 
+    Args:
+        shape: the sizes.
+        fill_value: the value of all elements.
+        dtype: the type of the result; None for the default.
+        device: the device of the result; None for the default one.
+
     Example:
         >>> full(2, 3.5)
         tensor([3.5000, 3.5000])
@@ -110,6 +145,12 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
 
 def full_like(x: Tensor, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """The same, of another array's shape and type.
+
+    Args:
+        x: the array.
+        fill_value: the value of all elements.
+        dtype: the type of the result; None for the default.
+        device: the device of the result; None for the default one.
 
     Example:
         >>> full_like(_C.ones(2), 3)
@@ -157,6 +198,11 @@ def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> list[Tens
 def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Ones everywhere.
 
+    Args:
+        shape: the sizes.
+        dtype: the type of the result; None for the default.
+        device: the device of the result; None for the default one.
+
     Example:
         >>> ones(2)
         tensor([1., 1.])
@@ -166,6 +212,11 @@ def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
 
 def ones_like(x: Tensor, /, *, dtype: Any = None, device: Any = None) -> Tensor:
     """The same, of another array's shape.
+
+    Args:
+        x: the array.
+        dtype: the type of the result; None for the default.
+        device: the device of the result; None for the default one.
 
     Example:
         >>> ones_like(_C.zeros(2))
@@ -199,6 +250,11 @@ def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
 def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Zeros everywhere.
 
+    Args:
+        shape: the sizes.
+        dtype: the type of the result; None for the default.
+        device: the device of the result; None for the default one.
+
     Example:
         >>> zeros(2)
         tensor([0., 0.])
@@ -208,6 +264,11 @@ def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
 
 def zeros_like(x: Tensor, /, *, dtype: Any = None, device: Any = None) -> Tensor:
     """The same, of another array's shape.
+
+    Args:
+        x: the array.
+        dtype: the type of the result; None for the default.
+        device: the device of the result; None for the default one.
 
     Example:
         >>> zeros_like(_C.ones(2))

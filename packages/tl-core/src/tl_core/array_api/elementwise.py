@@ -116,6 +116,11 @@ def _clipping(bound: Any, dtype: Any, x: Tensor) -> Tensor:
 def where(condition: Tensor, x1: Any, x2: Any, /) -> Tensor:
     """Elements of one array where the condition holds, of the other where it doesn't.
 
+    Args:
+        condition: chooses `x1` where it is true.
+        x1: the first array.
+        x2: the second array, of a broadcastable shape.
+
     Example:
         >>> where(_C.tensor([True, False]), 1, _C.tensor([5, 6]))
         tensor([1, 6])

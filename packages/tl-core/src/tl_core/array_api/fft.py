@@ -34,6 +34,13 @@ def fft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "bac
 def ifft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The inverse of `fft`, with its arguments.
 
+    Args:
+        x: the array.
+        n: the length of the transform; None for the array's.
+        axis: the axis.
+        norm: "backward" divides by n in the inverse, "ortho" by its root in both, "forward" by n in the direct
+            transform.
+
     Example:
         >>> ifft(fft(_tl.ones(2))).real
         tensor([1., 1.])
@@ -74,6 +81,13 @@ def ifftn(
 ) -> Tensor:
     """The inverse of `fftn`, with its arguments.
 
+    Args:
+        x: the array.
+        s: the lengths along the axes; None for those of the array.
+        axes: how many axes are contracted, or the axes of both.
+        norm: "backward" divides by n in the inverse, "ortho" by its root in both, "forward" by n in the direct
+            transform.
+
     Example:
         >>> ifftn(_tl.ones(2, 2)).shape
         torch.Size([2, 2])
@@ -84,6 +98,13 @@ def ifftn(
 def rfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The transform of real numbers along an axis, without the half that follows from symmetry.
 
+    Args:
+        x: the array.
+        n: the length of the transform; None for the array's.
+        axis: the axis.
+        norm: "backward" divides by n in the inverse, "ortho" by its root in both, "forward" by n in the direct
+            transform.
+
     Example:
         >>> rfft(_tl.ones(4)).shape
         torch.Size([3])
@@ -93,6 +114,13 @@ def rfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "ba
 
 def irfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The inverse of `rfft`, with its arguments; `n` is the length of the result.
+
+    Args:
+        x: the array.
+        n: the length of the transform; None for the array's.
+        axis: the axis.
+        norm: "backward" divides by n in the inverse, "ortho" by its root in both, "forward" by n in the direct
+            transform.
 
     Example:
         >>> irfft(rfft(_tl.ones(4)))
@@ -111,6 +139,13 @@ def rfftn(
 ) -> Tensor:
     """The transform of real numbers along several axes, the last of them as `rfft` does it.
 
+    Args:
+        x: the array.
+        s: the lengths along the axes; None for those of the array.
+        axes: how many axes are contracted, or the axes of both.
+        norm: "backward" divides by n in the inverse, "ortho" by its root in both, "forward" by n in the direct
+            transform.
+
     Example:
         >>> rfftn(_tl.ones(2, 4)).shape
         torch.Size([2, 3])
@@ -128,6 +163,13 @@ def irfftn(
 ) -> Tensor:
     """The inverse of `rfftn`, with its arguments.
 
+    Args:
+        x: the array.
+        s: the lengths along the axes; None for those of the array.
+        axes: how many axes are contracted, or the axes of both.
+        norm: "backward" divides by n in the inverse, "ortho" by its root in both, "forward" by n in the direct
+            transform.
+
     Example:
         >>> irfftn(rfftn(_tl.ones(2, 4))).shape
         torch.Size([2, 4])
@@ -137,6 +179,13 @@ def irfftn(
 
 def hfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The transform, which is real, of numbers whose second half is the first conjugated.
+
+    Args:
+        x: the array.
+        n: the length of the transform; None for the array's.
+        axis: the axis.
+        norm: "backward" divides by n in the inverse, "ortho" by its root in both, "forward" by n in the direct
+            transform.
 
     Example:
         >>> hfft(_tl.ones(3)).shape
@@ -148,6 +197,13 @@ def hfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "ba
 def ihfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The inverse of `hfft`, with its arguments.
 
+    Args:
+        x: the array.
+        n: the length of the transform; None for the array's.
+        axis: the axis.
+        norm: "backward" divides by n in the inverse, "ortho" by its root in both, "forward" by n in the direct
+            transform.
+
     Example:
         >>> ihfft(_tl.ones(4)).shape
         torch.Size([3])
@@ -158,6 +214,12 @@ def ihfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "b
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Tensor:
     """The frequencies of the elements of a transform of `n` numbers, `d` apart.
 
+    Args:
+        n: the length of the transform.
+        d: the distance of samples.
+        dtype: the type of the result; None for the default.
+        device: the device of the result; None for the default one.
+
     Example:
         >>> fftfreq(4)
         tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
@@ -167,6 +229,12 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None)
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Tensor:
     """The frequencies of the elements of `rfft` of `n` numbers, `d` apart.
+
+    Args:
+        n: the length of the transform.
+        d: the distance of samples.
+        dtype: the type of the result; None for the default.
+        device: the device of the result; None for the default one.
 
     Example:
         >>> rfftfreq(4)

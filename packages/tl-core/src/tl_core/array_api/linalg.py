@@ -41,6 +41,11 @@ def matrix_transpose(x: Tensor, /) -> Tensor:
 def tensordot(x1: Tensor, x2: Tensor, /, *, axes: Any = 2) -> Tensor:
     """The sum of products over some axes of two arrays.
 
+    Args:
+        x1: the first array.
+        x2: the second array, of a broadcastable shape.
+        axes: how many axes are contracted, or the axes of both.
+
     Example:
         >>> tensordot(_tl.ones(2, 3), _tl.ones(2, 3))
         tensor(6.)
@@ -51,6 +56,11 @@ def tensordot(x1: Tensor, x2: Tensor, /, *, axes: Any = 2) -> Tensor:
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """The products of vectors along an axis, the first conjugated.
+
+    Args:
+        x1: the first array.
+        x2: the second array, of a broadcastable shape.
+        axis: the axis.
 
     Example:
         >>> vecdot(_tl.tensor([1, 2]), _tl.tensor([3, 4]))
@@ -78,6 +88,11 @@ def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
 
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """The cross product of vectors of three elements along an axis.
+
+    Args:
+        x1: the first array.
+        x2: the second array, of a broadcastable shape.
+        axis: the axis or axes; None for all.
 
     Example:
         >>> cross(_tl.tensor([1, 0, 0]), _tl.tensor([0, 1, 0]))
@@ -143,6 +158,11 @@ def inv(x: Tensor, /) -> Tensor:
 
 def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
     """A norm of matrices.
+
+    Args:
+        x: the array.
+        keepdims: whether reduced axes stay, of size 1.
+        ord: "fro", "nuc", 1, -1, 2, -2, inf or -inf.
 
     Example:
         >>> matrix_norm(_tl.ones(2, 2))
@@ -249,6 +269,11 @@ def svdvals(x: Tensor, /) -> Tensor:
 def trace(x: Tensor, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
     """The sums of the diagonals of matrices.
 
+    Args:
+        x: the array.
+        offset: the diagonal, above the main one if positive.
+        dtype: the type of the result; None for the default.
+
     Example:
         >>> trace(_tl.eye(2))
         tensor(2.)
@@ -258,6 +283,12 @@ def trace(x: Tensor, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
 
 def vector_norm(x: Tensor, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
     """A norm of vectors along some axes, or of all elements.
+
+    Args:
+        x: the array.
+        axis: the axis or axes; None for all.
+        keepdims: whether reduced axes stay, of size 1.
+        ord: the order of the norm.
 
     Example:
         >>> vector_norm(_tl.tensor([3.0, 4.0]))

@@ -76,6 +76,11 @@ def flip(x: Tensor, /, *, axis: Any = None) -> Tensor:
 def moveaxis(x: Tensor, source: Any, destination: Any, /) -> Tensor:
     """Some axes at other positions, the others in their order.
 
+    Args:
+        x: the array.
+        source: the axes to be moved.
+        destination: where they go.
+
     Example:
         >>> moveaxis(_tl.ones(2, 3, 4), 0, -1).shape
         torch.Size([3, 4, 2])
@@ -96,6 +101,11 @@ def permute_dims(x: Tensor, /, axes: tuple[int, ...]) -> Tensor:
 def repeat(x: Tensor, repeats: Any, /, *, axis: int | None = None) -> Tensor:
     """Each element several times; without an axis, of the array flattened.
 
+    Args:
+        x: the array.
+        repeats: how often each element is repeated, a number or one for each.
+        axis: the axis.
+
     Example:
         >>> repeat(_tl.tensor([1, 2]), 2)
         tensor([1, 1, 2, 2])
@@ -112,6 +122,11 @@ def repeat(x: Tensor, repeats: Any, /, *, axis: int | None = None) -> Tensor:
 
 def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Tensor:
     """The elements in another shape.
+
+    Args:
+        x: the array.
+        shape: the sizes.
+        copy: whether the elements are copied: False refuses where a copy is needed, None copies then only.
 
     Raises:
         ValueError: a copy is forbidden, and needed.
@@ -131,6 +146,11 @@ def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -
 
 def roll(x: Tensor, /, shift: Any, *, axis: Any = None) -> Tensor:
     """The elements moved along some axes, those that leave at the end come in at the beginning.
+
+    Args:
+        x: the array.
+        shift: by how much elements move.
+        axis: the axis.
 
     Example:
         >>> roll(_tl.tensor([1, 2, 3]), 1)

@@ -30,7 +30,16 @@ _NUMBERS = (bool, int, float, complex)
 
 @dataclass(frozen=True)
 class FloatInfo:
-    """The limits of a floating-point type."""
+    """The limits of a floating-point type.
+
+    Args:
+        bits: the bits of an element.
+        eps: the step at 1.
+        max: the largest number.
+        min: the smallest number.
+        smallest_normal: the smallest positive normal number.
+        dtype: the type of the result; None for the default.
+    """
 
     bits: int
     eps: float
@@ -42,7 +51,14 @@ class FloatInfo:
 
 @dataclass(frozen=True)
 class IntInfo:
-    """The limits of an integer type."""
+    """The limits of an integer type.
+
+    Args:
+        bits: the bits of an element.
+        max: the largest number.
+        min: the smallest number.
+        dtype: the type of the result; None for the default.
+    """
 
     bits: int
     max: int
@@ -147,6 +163,12 @@ def can_cast(from_: Any, to: Any, /) -> bool:
 
 def astype(x: Tensor, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Tensor:
     """The array in another type; `copy=False` gives the array itself where nothing changes.
+
+    Args:
+        x: the array.
+        dtype: the type of the result; None for the default.
+        copy: whether the elements are copied: False refuses where a copy is needed, None copies then only.
+        device: the device of the result; None for the default one.
 
     Example:
         >>> astype(_C.tensor([1.5, 0.0]), _C.bool)

@@ -73,6 +73,12 @@ def sum(x: Tensor, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = F
 def prod(x: Tensor, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
     """The product of elements along some axes, or all; arguments are those of `sum`.
 
+    Args:
+        x: the array.
+        axis: the axis or axes; None for all.
+        dtype: the type of the result; None for the default.
+        keepdims: whether reduced axes stay, of size 1.
+
     Example:
         >>> prod(_tl.tensor([[1, 2], [3, 4]]), axis=(0, 1))
         tensor(24)
@@ -84,6 +90,11 @@ def prod(x: Tensor, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = 
 def max(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
     """The largest element along some axes, or of all.
 
+    Args:
+        x: the array.
+        axis: the axis or axes; None for all.
+        keepdims: whether reduced axes stay, of size 1.
+
     Example:
         >>> max(_tl.tensor([[1, 5], [3, 4]]), axis=0)
         tensor([3, 5])
@@ -94,6 +105,11 @@ def max(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
 def min(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
     """The smallest element along some axes, or of all.
 
+    Args:
+        x: the array.
+        axis: the axis or axes; None for all.
+        keepdims: whether reduced axes stay, of size 1.
+
     Example:
         >>> min(_tl.tensor([[1, 5], [3, 4]]), axis=0)
         tensor([1, 4])
@@ -103,6 +119,11 @@ def min(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
 
 def mean(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
     """The mean of elements along some axes, or of all.
+
+    Args:
+        x: the array.
+        axis: the axis or axes; None for all.
+        keepdims: whether reduced axes stay, of size 1.
 
     Example:
         >>> mean(_tl.tensor([1.0, 2.0]))
@@ -136,6 +157,12 @@ def var(x: Tensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bo
 def std(x: Tensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
     """The square root of the variance; arguments are those of `var`.
 
+    Args:
+        x: the array.
+        axis: the axis or axes; None for all.
+        correction: what is taken off the number of elements in the divisor.
+        keepdims: whether reduced axes stay, of size 1.
+
     Example:
         >>> std(_tl.tensor([1.0, 3.0]))
         tensor(1.)
@@ -145,6 +172,11 @@ def std(x: Tensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bo
 
 def all(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Whether all elements along some axes, or of the array, are not zero.
+
+    Args:
+        x: the array.
+        axis: the axis or axes; None for all.
+        keepdims: whether reduced axes stay, of size 1.
 
     Example:
         >>> all(_tl.tensor([[True, False], [True, True]]), axis=0)
@@ -156,6 +188,11 @@ def all(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
 def any(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Whether any element along some axes, or of the array, is not zero.
 
+    Args:
+        x: the array.
+        axis: the axis or axes; None for all.
+        keepdims: whether reduced axes stay, of size 1.
+
     Example:
         >>> any(_tl.tensor([0, 2]))
         tensor(True)
@@ -165,6 +202,11 @@ def any(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
 
 def count_nonzero(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
     """How many elements along some axes, or of the array, are not zero.
+
+    Args:
+        x: the array.
+        axis: the axis or axes; None for all.
+        keepdims: whether reduced axes stay, of size 1.
 
     Example:
         >>> count_nonzero(_tl.tensor([0, 2, 3]))
@@ -176,6 +218,11 @@ def count_nonzero(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> 
 def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """Where the largest element along an axis stands, or that of the array flattened.
 
+    Args:
+        x: the array.
+        axis: the axis or axes; None for all.
+        keepdims: whether reduced axes stay, of size 1.
+
     Example:
         >>> argmax(_tl.tensor([3, 9, 9]))
         tensor(1)
@@ -185,6 +232,11 @@ def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> 
 
 def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """Where the smallest element along an axis stands, or that of the array flattened.
+
+    Args:
+        x: the array.
+        axis: the axis or axes; None for all.
+        keepdims: whether reduced axes stay, of size 1.
 
     Example:
         >>> argmin(_tl.tensor([3, 1, 1]))
@@ -233,6 +285,12 @@ def cumulative_prod(
 ) -> Tensor:
     """The products of the first elements along an axis; arguments are those of `cumulative_sum`.
 
+    Args:
+        x: the array.
+        axis: the axis.
+        dtype: the type of the result; None for the default.
+        include_initial: whether the result begins with the neutral element.
+
     Example:
         >>> cumulative_prod(_tl.tensor([1, 2, 3]))
         tensor([1, 2, 6])
@@ -244,6 +302,13 @@ def diff(
     x: Tensor, /, *, axis: int = -1, n: int = 1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
     """The differences of neighbours along an axis, `n` times.
+
+    Args:
+        x: the array.
+        axis: the axis.
+        n: how often the difference is taken.
+        prepend: elements put before.
+        append: elements put behind.
 
     Example:
         >>> diff(_tl.tensor([1, 4, 9]))

@@ -37,6 +37,11 @@ class UniqueInverse(NamedTuple):
 def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
     """The slices at some positions along an axis.
 
+    Args:
+        x: the array.
+        indices: which elements, int64.
+        axis: the axis.
+
     Raises:
         ValueError: several axes to choose from.
 
@@ -60,6 +65,11 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
 
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
     """The elements at some positions along an axis, other ones for each row.
+
+    Args:
+        x: the array.
+        indices: which elements, int64.
+        axis: the axis.
 
     Example:
         >>> take_along_axis(_tl.tensor([[1, 2], [3, 4]]), _tl.tensor([[1], [0]]))
@@ -118,6 +128,12 @@ def _in_order(x: Tensor) -> Tensor:
 def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
     """The elements in order along an axis.
 
+    Args:
+        x: the array.
+        axis: the axis.
+        descending: whether the largest come first.
+        stable: whether equal elements keep their order.
+
     Example:
         >>> sort(_tl.tensor([3, 1, 2]), descending=True)
         tensor([3, 2, 1])
@@ -127,6 +143,12 @@ def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool
 
 def argsort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
     """The positions of the elements in order along an axis.
+
+    Args:
+        x: the array.
+        axis: the axis.
+        descending: whether the largest come first.
+        stable: whether equal elements keep their order.
 
     Example:
         >>> argsort(_tl.tensor([3, 1, 2]))

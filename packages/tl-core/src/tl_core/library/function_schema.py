@@ -11,7 +11,13 @@ __all__ = ["AliasInfo", "Argument", "FunctionSchema"]
 
 
 class AliasInfo:
-    """The set of values that may share memory with an argument, before and after a call."""
+    """The set of values that may share memory with an argument, before and after a call.
+
+    Args:
+        is_write: whether the call writes it.
+        before_set: the names before the call.
+        after_set: those after it.
+    """
 
     def __init__(self, is_write: bool, before_set: set[str], after_set: set[str]) -> None:
         self.is_write, self.before_set, self.after_set = is_write, before_set, after_set
@@ -52,7 +58,16 @@ _NONE = object()  # no default, where None may be one
 
 
 class Argument:
-    """An argument, or a result, of an operator."""
+    """An argument, or a result, of an operator.
+
+    Args:
+        name: its name.
+        type: its type as the schema says it.
+        N: the length of a list, or None.
+        default_value: the default, or None.
+        kwarg_only: whether it is given by name only.
+        alias_info: what it may share memory with, or None.
+    """
 
     def __init__(
         self,
@@ -154,7 +169,17 @@ def _default_text(value: Any) -> str:
 
 
 class FunctionSchema:
-    """A name with its arguments and results. What `torch.library.define` takes as text, parsed."""
+    """A name with its arguments and results. What `torch.library.define` takes as text, parsed.
+
+    Args:
+        name: the operator's name with its namespace.
+        overload_name: the overload, "" for the default.
+        arguments: the arguments.
+        returns: the results.
+        is_vararg: whether further arguments are taken.
+        is_varret: whether further results are given.
+        tuple_return: whether the results are a tuple.
+    """
 
     def __init__(
         self,

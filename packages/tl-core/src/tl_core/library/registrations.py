@@ -26,7 +26,14 @@ def fallthrough_kernel() -> Any:
 
 
 class Registration:
-    """A function for an operator and a key, until it is withdrawn."""
+    """A function for an operator and a key, until it is withdrawn.
+
+    Args:
+        op: the operator.
+        key: the dispatch key.
+        function: the function.
+        refuses_aliasing: whether results that share memory with arguments raise RuntimeError.
+    """
 
     def __init__(
         self, op: str, key: str, function: Callable[..., Any], refuses_aliasing: bool = False

@@ -13,6 +13,11 @@ __all__ = ["from_mask", "from_padded", "from_padded_and_example"]
 def from_mask(t: Tensor, mask: Tensor, mask_check: bool = True) -> Tensor:
     """The first rows of each example, as many as its row of a mask (B, L) has true elements.
 
+    Args:
+        t: the padded batch, (B, L, D).
+        mask: True where there is something, (B, L).
+        mask_check: whether the true elements must come first.
+
     Raises:
         RuntimeError: the shapes do not fit, or a row of the mask has a true element behind a false one.
     """
@@ -40,7 +45,13 @@ def is_left_aligned(t: Tensor, mask: Tensor) -> bool:
 def from_padded(
     padded: Tensor, cpu_nested_shape_example: Tensor, fuse_transform_0213: bool = False
 ) -> Tensor:
-    """The corner of each example of the sizes in a row of a matrix; (B, H, L, D) as (L, H * D) if fused."""
+    """The corner of each example of the sizes in a row of a matrix; (B, H, L, D) as (L, H * D) if fused.
+
+    Args:
+        padded: the padded batch.
+        cpu_nested_shape_example: a row of sizes for each example.
+        fuse_transform_0213: whether (B, H, L, D) becomes (L, H * D).
+    """
     if fuse_transform_0213:
         padded = padded.transpose(1, 2).flatten(2)
     rows = zip(padded.unbind(), cpu_nested_shape_example.tolist(), strict=True)

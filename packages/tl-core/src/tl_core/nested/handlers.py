@@ -60,7 +60,13 @@ class Handlers:
 
 
 def as_it_is(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The operator on the tensors that hold the elements."""
+    """The operator on the tensors that hold the elements.
+
+    Args:
+        operator: the operator.
+        args: its arguments.
+        kwargs: its keyword arguments.
+    """
     return operator(*args, **kwargs)
 
 

@@ -27,7 +27,15 @@ def rebuild_jagged(
     ragged_idx: int,
     requires_grad: bool,
 ) -> NestedTensor:
-    """A nested tensor from what a pickle holds of it; ValueError if the parts do not fit together."""
+    """A nested tensor from what a pickle holds of it; ValueError if the parts do not fit together.
+
+    Args:
+        values: the elements of all components, one after the other.
+        offsets: where each begins, int64, with the end.
+        lengths: how long each is; None where the next begins behind it.
+        ragged_idx: the dimension that differs in size.
+        requires_grad: whether gradients are recorded.
+    """
     if not 1 <= ragged_idx <= values.dim() or offsets.dim() != 1 or offsets.shape[0] < 1:
         raise ValueError(
             f"no nested tensor has values of {tuple(values.shape)}, offsets of {tuple(offsets.shape)} and "

@@ -16,6 +16,12 @@ class Ragged:
     """Offsets, and lengths where components do not fill the space between; shared by all tensors of a structure.
 
     What is computed from them is kept: the lengths as ints, their extremes, the indices of the rows.
+
+    Args:
+        offsets: where each begins, int64, with the end.
+        lengths: how long each is; None where the next begins behind it.
+        min_length: the least length; None if it isn't known.
+        max_length: the largest length; None if it isn't known.
     """
 
     def __init__(

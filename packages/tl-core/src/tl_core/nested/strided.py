@@ -35,7 +35,14 @@ def _contiguous_strides(size: Sizes) -> Sizes:
 
 
 class Placement:
-    """Where the components lie in the buffer: sizes, strides and offsets of each."""
+    """Where the components lie in the buffer: sizes, strides and offsets of each.
+
+    Args:
+        sizes: a row for each component.
+        strides: a row for each.
+        offsets: where each begins, int64, with the end.
+        ndim: the dimensions of a component.
+    """
 
     __slots__ = ("ndim", "offsets", "sizes", "strides")
 
@@ -275,7 +282,13 @@ def _component(self: StridedNestedTensor, i: int) -> Tensor:
 # ---- padded ----
 @STRIDED.of("to_padded_tensor")
 def to_padded(self: StridedNestedTensor, padding: float, output_size: Any = None, out: Any = None) -> Tensor:
-    """The components as a dense tensor, filled up with `padding`."""
+    """The components as a dense tensor, filled up with `padding`.
+
+    Args:
+        padding: the value that fills up.
+        output_size: the sizes of the result; None for the largest of each.
+        out: a tensor that takes the result.
+    """
     p = self._placement
     if not p.sizes:
         if output_size:

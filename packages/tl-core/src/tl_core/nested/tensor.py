@@ -22,7 +22,13 @@ _raw_is_contiguous = Tensor.is_contiguous
 
 
 def as_nested(made: Tensor, ragged: Ragged, ragged_idx: int) -> NestedTensor:
-    """The tensor itself, a fresh one, from now on read as the values of a nested tensor."""
+    """The tensor itself, a fresh one, from now on read as the values of a nested tensor.
+
+    Args:
+        made: the tensor.
+        ragged: the offsets.
+        ragged_idx: the dimension that differs in size.
+    """
     if type(made) is Tensor:
         made.__class__ = NestedTensor
     nested: Any = made
@@ -31,7 +37,13 @@ def as_nested(made: Tensor, ragged: Ragged, ragged_idx: int) -> NestedTensor:
 
 
 def view_of_values(values: Tensor, ragged: Ragged, ragged_idx: int = 1) -> NestedTensor:
-    """A nested tensor on the memory of `values`; gradients flow to them."""
+    """A nested tensor on the memory of `values`; gradients flow to them.
+
+    Args:
+        values: the elements of all components, one after the other.
+        ragged: the offsets.
+        ragged_idx: the dimension that differs in size.
+    """
     if type(values) is not Tensor:
         values = plain(values)
     return as_nested(values.view(values.shape), ragged, ragged_idx)
@@ -43,6 +55,12 @@ class NestedTensor(Tensor):
     The object is the tensor of its values, which autograd and operators see as it is, read with another shape:
     `(B, j1, D)` for values of `(sum of lengths, D)`. `nested_tensor`, `as_nested_tensor`,
     `nested_tensor_from_jagged`, `narrow` and `masked_select` make it.
+
+    Args:
+        values: the elements of all components, one after the other.
+        offsets: where each begins, int64, with the end.
+        lengths: how long each is; None where the next begins behind it.
+        kwargs: further state.
 
     Example:
         >>> import tl_core as tl
@@ -269,7 +287,13 @@ class NestedTensor(Tensor):
 
 
 def raw(method: Any, self: NestedTensor, *args: Any, **kwargs: Any) -> Any:
-    """A method of Tensor on the values."""
+    """A method of Tensor on the values.
+
+    Args:
+        method: the method.
+        args: its arguments.
+        kwargs: its keyword arguments.
+    """
     before = _C._set_overrides_disabled(True)
     try:
         return method(self, *args, **kwargs)

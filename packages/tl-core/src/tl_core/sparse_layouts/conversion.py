@@ -35,7 +35,14 @@ def to_sparse(
     blocksize: Any = None,
     dense_dim: int | None = None,
 ) -> Tensor:
-    """The tensor in a sparse layout."""
+    """The tensor in a sparse layout.
+
+    Args:
+        sparse_dim: how many dimensions are sparse.
+        layout: the layout of the result; None keeps it.
+        blocksize: the sizes of a block, for blocked layouts.
+        dense_dim: how many are dense.
+    """
     if sparse_dim is not None:
         if layout is not None or blocksize is not None or dense_dim is not None:
             raise TypeError("to_sparse() takes either sparse_dim or layout, blocksize and dense_dim")

@@ -303,6 +303,13 @@ def hsmm(mat1: Tensor, mat2: Tensor) -> Tensor:
 def saddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)` as a COO tensor, as `sspaddmm`; an older name.
 
+    Args:
+        input: what is added.
+        mat1: the first matrix, sparse.
+        mat2: the second matrix, dense.
+        beta: the factor of the first argument.
+        alpha: the factor of the product or of the second operand.
+
     Example:
         >>> import tl_core as tl
         >>> tl.saddmm(tl.eye(2).to_sparse(), tl.eye(2).to_sparse(), tl.ones(2, 2)).is_sparse

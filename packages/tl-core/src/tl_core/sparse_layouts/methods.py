@@ -138,7 +138,14 @@ def smm(self: Tensor, mat: Tensor) -> Tensor:
 
 @overridable
 def sspaddmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """`beta * self + alpha * (mat1 @ mat2)` as a COO tensor; as `sspaddmm`."""
+    """`beta * self + alpha * (mat1 @ mat2)` as a COO tensor; as `sspaddmm`.
+
+    Args:
+        mat1: the first matrix, sparse.
+        mat2: the second matrix, dense.
+        beta: the factor of the first argument.
+        alpha: the factor of the product or of the second operand.
+    """
     from tl_core.sparse_layouts import functions
 
     return functions.sspaddmm(self, mat1, mat2, beta=beta, alpha=alpha)
@@ -146,7 +153,13 @@ def sspaddmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: 
 
 @overridable
 def narrow_copy(self: Tensor, dimension: int, start: int, length: int) -> Tensor:
-    """A copy of `length` positions of a dimension, from `start` on; also of a sparse tensor."""
+    """A copy of `length` positions of a dimension, from `start` on; also of a sparse tensor.
+
+    Args:
+        dimension: the dimension.
+        start: the first index.
+        length: how many.
+    """
     from tl_core.sparse_layouts import functions
 
     return functions.narrow_copy(self, dimension, start, length)

@@ -42,12 +42,27 @@ def with_values(x: Tensor, values: Tensor) -> Tensor:
 
 
 def coo(indices: Tensor, values: Tensor, size: Any, is_coalesced: bool = False) -> Tensor:
-    """A COO tensor of its parts; nothing is looked at."""
+    """A COO tensor of its parts; nothing is looked at.
+
+    Args:
+        indices: the indices, (sparse dimensions, elements), int64.
+        values: the elements.
+        size: the sizes.
+        is_coalesced: whether the indices are sorted and different; None if it isn't known.
+    """
     return _C._sparse_coo_tensor(indices, values, tuple(size), is_coalesced)
 
 
 def compressed(offsets: Tensor, plain: Tensor, values: Tensor, size: Any, layout: Any) -> Tensor:
-    """A tensor of a compressed layout of its parts; nothing is looked at."""
+    """A tensor of a compressed layout of its parts; nothing is looked at.
+
+    Args:
+        offsets: the compressed indices.
+        plain: the plain indices.
+        values: the elements.
+        size: the sizes.
+        layout: the layout of the result; None keeps it.
+    """
     return _C._sparse_compressed_tensor(offsets, plain, values, tuple(size), layout)
 
 
@@ -98,7 +113,13 @@ def coordinates_of(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def check_within(index: Tensor, length: int, what: str) -> None:
-    """Raises RuntimeError for an index out of range."""
+    """Raises RuntimeError for an index out of range.
+
+    Args:
+        index: the index or indices.
+        length: how many.
+        what: what errors call it.
+    """
     if index.numel() and not (int(index.min()) >= 0 and int(index.max()) < length):
         raise RuntimeError(
             f"{what} indices must be in [0, {length}), got {int(index.min())} … {int(index.max())}"

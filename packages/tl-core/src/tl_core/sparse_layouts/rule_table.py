@@ -21,6 +21,12 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 
 def call(name: str, functional: str, args: tuple[Any, ...]) -> Any:
-    """What the operator makes of the arguments; NotImplemented without a rule."""
+    """What the operator makes of the arguments; NotImplemented without a rule.
+
+    Args:
+        name: the operator's name.
+        functional: whether the form that returns a new tensor is meant.
+        args: its arguments.
+    """
     found = _RULES.get(name) or _RULES.get(functional)
     return NotImplemented if found is None else found(*args)

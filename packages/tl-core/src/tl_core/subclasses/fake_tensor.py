@@ -66,6 +66,9 @@ class FakeTensor(Tensor):
         elem: a tensor on meta with the geometry and type.
         device: where it claims to lie.
         constant: its elements where they are known, of one number at most.
+        real_tensor: the tensor that it stands for, or None.
+        pytype: the class that it stands for, or None.
+        dispatch_keys: accepted for compatibility.
 
     Attributes:
         fake_mode: the mode.

@@ -21,11 +21,9 @@ EXTENSIONS = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", "
 def decode_image(source: str | os.PathLike[str] | bytes, mode: str = "RGB") -> Tensor:
     """A picture as uint8 of shape (channels, height, width).
 
-    Parameters:
-        source : path or bytes
-            Of any format that Pillow reads.
-        mode : str
-            "RGB", "L" for shades of grey, or another of Pillow's modes with eight bits a channel.
+    Args:
+        source (path or bytes): Of any format that Pillow reads.
+        mode (str): "RGB", "L" for shades of grey, or another of Pillow's modes with eight bits a channel.
 
     Raises ModuleNotFoundError without Pillow, OSError (`PIL.UnidentifiedImageError`) for what is no picture.
     """
@@ -46,16 +44,12 @@ def decode_image(source: str | os.PathLike[str] | bytes, mode: str = "RGB") -> T
 class ImageFolder(Dataset[tuple[Any, Any]]):
     """Samples (picture, class) of `root/<class>/…/<file>`; classes are numbered in the order of their names.
 
-    Parameters:
-        root : path
-        transform : callable, optional
-            What is made of a picture, a uint8 tensor of shape (3, height, width).
-        target_transform : callable, optional
-            What is made of the class's number.
-        decode : callable
-            What makes a picture of a path.
-        extensions : tuple of str
-            Which files are pictures.
+    Args:
+        root (path): The folder.
+        transform (callable, optional): What is made of a picture, a uint8 tensor of shape (3, height, width).
+        target_transform (callable, optional): What is made of the class's number.
+        decode (callable): What makes a picture of a path.
+        extensions (tuple of str): Which files are pictures.
 
     Raises FileNotFoundError if there is no folder, or no picture in one of them.
     """

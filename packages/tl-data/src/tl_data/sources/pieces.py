@@ -30,9 +30,9 @@ class PieceStream(IterableDataset[Any]):
     Each worker of each process reads every n-th piece, so that nothing is read twice; with fewer pieces than workers,
     some workers have nothing to do. The stream can be resumed at any sample.
 
-    Parameters:
-        rank, world_size : int, optional
-            Which of how many processes this is; by default those of the process group, or 0 of 1.
+    Args:
+        rank, world_size (int, optional): Which of how many processes this is; by default those of the process
+            group, or 0 of 1.
     """
 
     def __init__(self, rank: int | None = None, world_size: int | None = None) -> None:

@@ -44,16 +44,12 @@ class TarShards(PieceStream):
     `a/7.jpg` and `a/7.cls` are the sample `{"__key__": "a/7", "__url__": …, "jpg": …, "cls": …}`, where the url is
     the shard's path. Workers and processes share the shards.
 
-    Parameters:
-        paths : path or sequence of paths
-            The shards.
-        decoders : mapping, optional
-            What is made of the bytes of a file, by the last part of its name, in place of `DECODERS`; files without
-            a line stay bytes.
-        seed : int, optional
-            Shuffles the shards, otherwise in each epoch that `set_epoch` says.
-        rank, world_size : int, optional
-            As `PieceStream` takes them.
+    Args:
+        paths (path or sequence of paths): The shards.
+        decoders (mapping, optional): What is made of the bytes of a file, by the last part of its name, in place
+            of `DECODERS`; files without a line stay bytes.
+        seed (int, optional): Shuffles the shards, otherwise in each epoch that `set_epoch` says.
+        rank, world_size (int, optional): As `PieceStream` takes them.
 
     Raises `tarfile.ReadError` for what is no tar file; what decoders raise is noted with the file's name.
     """

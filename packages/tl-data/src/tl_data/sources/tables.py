@@ -50,10 +50,9 @@ class Table(Dataset[dict[str, Any]]):
     A batch comes out of whole columns: int64, float64 and bool tensors, lists of texts. Workers are sent the paths,
     and read the files themselves.
 
-    Parameters:
-        paths : path or sequence of paths
-        columns : sequence of str, optional
-            Which columns; by default all.
+    Args:
+        paths (path or sequence of paths): The files, in order.
+        columns (sequence of str, optional): Which columns; by default all.
 
     Raises ModuleNotFoundError without pyarrow, ValueError for another kind of file, `pyarrow.ArrowInvalid` for files
     that can't be read or don't fit together.
@@ -121,12 +120,10 @@ class TableStream(PieceStream):
 
     Workers and processes share the row groups of Parquet files, and CSV files as a whole.
 
-    Parameters:
-        paths : path or sequence of paths
-        columns : sequence of str, optional
-            Which columns; by default all.
-        rank, world_size : int, optional
-            As `PieceStream` takes them.
+    Args:
+        paths (path or sequence of paths): The files, in order.
+        columns (sequence of str, optional): Which columns; by default all.
+        rank, world_size (int, optional): As `PieceStream` takes them.
 
     Raises as `Table` does.
     """

@@ -20,15 +20,12 @@ class TokenFile(Dataset[tuple[Tensor, Tensor]]):
     A sample is (tokens, next tokens): int64 of shape (length,), the second one place further on. Workers map the
     file themselves; it takes up memory once for all of them.
 
-    Parameters:
-        path : path
-            A raw file, or one of NumPy's (`.npy`) with one dimension.
-        length : int
-            Tokens a sample.
-        dtype : str
-            The numbers of a raw file: "uint16", "uint32", …
-        stride : int, optional
-            How many tokens further on the next sample begins; by default `length`, so that none is seen twice.
+    Args:
+        path (path): A raw file, or one of NumPy's (`.npy`) with one dimension.
+        length (int): Tokens a sample.
+        dtype (str): The numbers of a raw file: "uint16", "uint32", …
+        stride (int, optional): How many tokens further on the next sample begins; by default `length`, so that
+            none is seen twice.
 
     Raises ModuleNotFoundError without numpy, ValueError for a file that is shorter than one sample.
     """

@@ -48,7 +48,8 @@ def multi_head_attention_forward(
 
     Args:
         query (Tensor, shape (L, N, E) or (L, E)): What is asked for: L targets.
-        key, value (Tensor, shape (S, N, E_k), (S, N, E_v), or without N): What is looked up: S sources, and what they give.
+        key, value (Tensor, shape (S, N, E_k), (S, N, E_v), or without N): S sources,
+            and what they give.
         embed_dim_to_check (int): E, which must be a multiple of `num_heads`.
         num_heads (int): The number of heads, which divides E.
         in_proj_weight (Tensor, shape (3 E, E)): The projections of query, key and value, unless

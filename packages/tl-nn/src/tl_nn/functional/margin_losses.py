@@ -351,7 +351,8 @@ def triplet_margin_loss(
     """`max(0, |anchor - positive| - |anchor - negative| + margin)`, reduced.
 
     Args:
-        anchor, positive, negative (Tensor, shape (*, D)): Vectors; the first is to be nearer to the second than to the third.
+        anchor, positive, negative (Tensor, shape (*, D)): Vectors; the first is to be
+            nearer to the second than to the third.
         margin (float): Greater than 0.
         p, eps: Of `pairwise_distance`.
         swap (bool): Whether the negative may be the positive's instead, where it is nearer.

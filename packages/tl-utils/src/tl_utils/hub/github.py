@@ -20,7 +20,13 @@ _NAME = re.compile(r"[\w.-]+")
 
 
 class Repository(NamedTuple):
-    """A branch or tag of a repository."""
+    """A branch or tag of a repository.
+
+    Args:
+        owner: the owner.
+        name: the name.
+        ref: the branch, tag or commit.
+    """
 
     owner: str
     name: str

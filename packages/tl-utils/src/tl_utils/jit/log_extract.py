@@ -61,6 +61,12 @@ def load_graph_and_inputs(ir: str) -> NoReturn:
 def run_test(ir: Any, inputs: Any, *, warmup_runs: int = 10, test_runs: int = 20) -> NoReturn:
     """Would time a graph.
 
+    Args:
+        ir: the graph as text.
+        inputs: its inputs.
+        warmup_runs: runs before the measurement.
+        test_runs: runs that are measured.
+
     Raises:
         NotImplementedError: always.
     """
@@ -78,6 +84,11 @@ def run_baseline_no_fusion(ir: Any, inputs: Any) -> NoReturn:
 
 def run_nnc(ir: Any, inputs: Any, dynamic: bool) -> NoReturn:
     """Would time a graph with the fuser NNC.
+
+    Args:
+        ir: the graph as text.
+        inputs: its inputs.
+        dynamic: whether shapes may change.
 
     Raises:
         NotImplementedError: always.

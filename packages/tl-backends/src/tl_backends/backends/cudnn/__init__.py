@@ -58,7 +58,15 @@ def flags(
     deterministic: bool = False,
     allow_tf32: bool = True,
 ) -> AbstractContextManager[None]:
-    """Sets all switches for the time of a `with` block."""
+    """Sets all switches for the time of a `with` block.
+
+    Args:
+        enabled: whether the library is used.
+        benchmark: whether the fastest algorithm is looked for.
+        benchmark_limit: how many algorithms are tried.
+        deterministic: whether only deterministic algorithms are used.
+        allow_tf32: whether products of float32 may be computed with TensorFloat-32.
+    """
     return overridden(__name__, _values(enabled, benchmark, benchmark_limit, deterministic, allow_tf32))
 
 

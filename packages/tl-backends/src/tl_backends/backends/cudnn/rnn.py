@@ -49,5 +49,12 @@ class Unserializable:
 
 
 def init_dropout_state(dropout: float, train: bool, dropout_seed: int, dropout_state: dict[str, Any]) -> Any:
-    """The state of cuDNN's dropout. Raises RuntimeError: there is no CUDA device."""
+    """The state of cuDNN's dropout. Raises RuntimeError: there is no CUDA device.
+
+    Args:
+        dropout: the probability.
+        train: whether dropout is applied.
+        dropout_seed: the seed.
+        dropout_state: a dictionary that keeps the state.
+    """
     raise CUDA.error_of("backends.cudnn.rnn.init_dropout_state")

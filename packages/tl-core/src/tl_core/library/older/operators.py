@@ -167,7 +167,15 @@ def custom_op(qualname: str, manual_schema: str | None = None) -> Callable[[Call
 
 # ---- the operator ---------------------------------------------------------------------------------------------------
 class CustomOp:
-    """An operator whose functions are registered one by one. `custom_op` makes it."""
+    """An operator whose functions are registered one by one. `custom_op` makes it.
+
+    Args:
+        lib: the library.
+        cpp_ns: the namespace.
+        schema: the schema.
+        operator_name: the name.
+        ophandle: the operator.
+    """
 
     def __init__(
         self,

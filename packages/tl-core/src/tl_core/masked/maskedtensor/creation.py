@@ -13,6 +13,11 @@ __all__ = ["as_masked_tensor", "masked_tensor"]
 def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> MaskedTensor:
     """A masked tensor of a copy of the data, a leaf of the graph; as `MaskedTensor`.
 
+    Args:
+        data: the values.
+        mask: True where they count, of the same shape.
+        requires_grad: whether gradients are recorded.
+
     Example:
         >>> import tl_core as tl
         >>> x = masked_tensor(tl.tensor([1.0, 2.0]), tl.tensor([True, False]), requires_grad=True)

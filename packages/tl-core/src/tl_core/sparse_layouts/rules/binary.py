@@ -48,7 +48,13 @@ def _like_layout(x: Tensor, like: Tensor) -> Tensor:
 # ---- sums ---------------------------------------------------------------------------------------------------
 @rule("add.Tensor")
 def add(a: Any, b: Any, alpha: Any) -> Tensor:
-    """add"""
+    """add
+
+    Args:
+        a: the first operand.
+        b: the second operand.
+        alpha: the factor of the product or of the second operand.
+    """
     if not is_sparse(a) and is_sparse(b) and isinstance(a, Tensor):
         return _add_to_dense(a, b, alpha)
     if not (is_sparse(a) and is_sparse(b)):
@@ -90,7 +96,13 @@ def _add_to_dense(a: Tensor, b: Tensor, alpha: Any) -> Tensor:
 
 @rule("sub.Tensor")
 def sub(a: Any, b: Any, alpha: Any) -> Tensor:
-    """sub: the sum with the negative"""
+    """sub: the sum with the negative
+
+    Args:
+        a: the first operand.
+        b: the second operand.
+        alpha: the factor of the product or of the second operand.
+    """
     if not isinstance(b, Tensor):
         return add(a, b, alpha)
     return _C.add(a, _C.neg(b), alpha=alpha)
@@ -197,7 +209,13 @@ def div(x: Any, other: Any) -> Tensor:
 
 @rule("div.Tensor_mode")
 def div_mode(x: Any, other: Any, rounding_mode: Any) -> Tensor:
-    """div(rounding_mode=)"""
+    """div(rounding_mode=)
+
+    Args:
+        x: the sparse tensor.
+        other: the other operand.
+        rounding_mode: "trunc" or "floor".
+    """
     return _quotient(x, other, lambda a, b: _C.div(a, b, rounding_mode=rounding_mode))
 
 

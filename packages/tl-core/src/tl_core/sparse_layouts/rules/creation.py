@@ -26,7 +26,16 @@ from tl_core.sparse_layouts.rule_table import rule
 def empty_of(
     size: Any, dtype: Any, layout: Any, device: Any, blocksize: Any = None, dense: int = 0
 ) -> Tensor:
-    """A tensor that stores nothing."""
+    """A tensor that stores nothing.
+
+    Args:
+        size: the sizes.
+        dtype: the type of the result; None keeps it.
+        layout: the layout of the result; None keeps it.
+        device: the device; None keeps it.
+        blocksize: the sizes of a block, for blocked layouts.
+        dense: how many dimensions are dense.
+    """
     size = tuple(size)
     if min(size, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
@@ -69,7 +78,15 @@ def _like(x: Tensor, dtype: Any, layout: Any, device: Any) -> Tensor:
 
 @rule("empty.memory_format", "zeros")
 def empty(size: Any, dtype: Any, layout: Any, device: Any, *rest: Any) -> Tensor:
-    """empty(layout=), zeros(layout=): nothing is stored"""
+    """empty(layout=), zeros(layout=): nothing is stored
+
+    Args:
+        size: the sizes.
+        dtype: the type of the result; None keeps it.
+        layout: the layout of the result; None keeps it.
+        device: the device; None keeps it.
+        rest: further arguments of the operator.
+    """
     return empty_of(size, dtype or _C.get_default_dtype(), layout or _C.sparse_coo, device)
 
 
@@ -77,7 +94,16 @@ def empty(size: Any, dtype: Any, layout: Any, device: Any, *rest: Any) -> Tensor
 def zeros_like(
     x: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
 ) -> Tensor:
-    """zeros_like: nothing is stored"""
+    """zeros_like: nothing is stored
+
+    Args:
+        x: the sparse tensor.
+        dtype: the type of the result; None keeps it.
+        layout: the layout of the result; None keeps it.
+        device: the device; None keeps it.
+        pin_memory: accepted for False.
+        memory_format: accepted for None.
+    """
     return _like(x, dtype, layout, device)
 
 
@@ -85,7 +111,16 @@ def zeros_like(
 def empty_like(
     x: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
 ) -> Tensor:
-    """empty_like: of a compressed layout, the same coordinates"""
+    """empty_like: of a compressed layout, the same coordinates
+
+    Args:
+        x: the sparse tensor.
+        dtype: the type of the result; None keeps it.
+        layout: the layout of the result; None keeps it.
+        device: the device; None keeps it.
+        pin_memory: accepted for False.
+        memory_format: accepted for None.
+    """
     if x.layout not in COMPRESSED or (layout or x.layout) is not x.layout:
         return _like(x, dtype, layout, device)
     offsets, plain = (i.to(device=device or x.device, copy=True) for i in indices_of(x))
@@ -95,7 +130,16 @@ def empty_like(
 
 @rule("ones_like")
 def ones_like(x: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
-    """ones_like: ones at the coordinates that are stored; dense where it is asked for"""
+    """ones_like: ones at the coordinates that are stored; dense where it is asked for
+
+    Args:
+        x: the sparse tensor.
+        dtype: the type of the result; None keeps it.
+        layout: the layout of the result; None keeps it.
+        device: the device; None keeps it.
+        pin_memory: accepted for False.
+        memory_format: accepted for None.
+    """
     if layout is _C.strided:
         return _C.ones(x.shape, dtype=dtype or x.dtype, device=device or x.device)
     return with_values(x, _C.ones_like(x._values(), dtype=dtype, device=device))
@@ -105,7 +149,17 @@ def ones_like(x: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, 
 def full_like(
     x: Tensor, value: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
 ) -> Tensor:
-    """full_like: only a dense result holds one number everywhere"""
+    """full_like: only a dense result holds one number everywhere
+
+    Args:
+        x: the sparse tensor.
+        value: the value.
+        dtype: the type of the result; None keeps it.
+        layout: the layout of the result; None keeps it.
+        device: the device; None keeps it.
+        pin_memory: accepted for False.
+        memory_format: accepted for None.
+    """
     if layout is not _C.strided:
         raise RuntimeError(
             "full_like: a sparse tensor cannot hold one number everywhere; pass layout=torch.strided"
@@ -150,7 +204,13 @@ def zero_(x: Tensor) -> Tensor:
 
 @rule("copy_")
 def copy_(x: Tensor, source: Tensor, non_blocking: bool) -> Tensor:
-    """copy_: what the source stores, of its own layout and shape"""
+    """copy_: what the source stores, of its own layout and shape
+
+    Args:
+        x: the sparse tensor.
+        source: the tensor that is copied.
+        non_blocking: without effect on a CPU.
+    """
     if x.layout is not source.layout:
         raise RuntimeError(
             "copy_: copy between different layouts is not supported. "
@@ -171,7 +231,14 @@ def copy_(x: Tensor, source: Tensor, non_blocking: bool) -> Tensor:
 
 # ---- sizes --------------------------------------------------------------------------------------------------
 def resized(x: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
-    """A COO tensor of another size with the elements that are stored."""
+    """A COO tensor of another size with the elements that are stored.
+
+    Args:
+        x: the sparse tensor.
+        size: the sizes.
+        sparse_dim: how many dimensions are sparse.
+        dense_dim: how many are dense.
+    """
     size = tuple(size)
     if sparse_dim + dense_dim != len(size):
         raise RuntimeError(
@@ -210,7 +277,14 @@ def resized(x: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
 
 @rule("sparse_resize_")
 def sparse_resize_(x: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
-    """sparse_resize_"""
+    """sparse_resize_
+
+    Args:
+        x: the sparse tensor.
+        size: the sizes.
+        sparse_dim: how many dimensions are sparse.
+        dense_dim: how many are dense.
+    """
     if x.layout is not _C.sparse_coo:
         raise RuntimeError("sparse_resize_: expected a tensor of the layout torch.sparse_coo")
     return resized(x, size, sparse_dim, dense_dim)
@@ -218,7 +292,14 @@ def sparse_resize_(x: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Ten
 
 @rule("sparse_resize_and_clear_")
 def sparse_resize_and_clear_(x: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
-    """sparse_resize_and_clear_"""
+    """sparse_resize_and_clear_
+
+    Args:
+        x: the sparse tensor.
+        size: the sizes.
+        sparse_dim: how many dimensions are sparse.
+        dense_dim: how many are dense.
+    """
     if x.layout is not _C.sparse_coo:
         raise RuntimeError("sparse_resize_and_clear_: expected a tensor of the layout torch.sparse_coo")
     if sparse_dim + dense_dim != len(size):
@@ -230,7 +311,13 @@ def sparse_resize_and_clear_(x: Tensor, size: Any, sparse_dim: int, dense_dim: i
 
 @rule("resize_as_", "resize_as_sparse_")
 def resize_as_(x: Tensor, other: Tensor, *rest: Any) -> Tensor:
-    """resize_as_"""
+    """resize_as_
+
+    Args:
+        x: the sparse tensor.
+        other: the other operand.
+        rest: further arguments of the operator.
+    """
     if x.layout is not other.layout:
         raise RuntimeError(
             f"resize_as_: expected both tensors of one layout, got {x.layout} and {other.layout}"
@@ -257,7 +344,13 @@ def values_at(x: Tensor, mask: Tensor) -> Tensor:
 
 @rule("_sparse_like")
 def sparse_like(x: Tensor, mask: Tensor, masked: bool) -> Tensor:
-    """_sparse_like"""
+    """_sparse_like
+
+    Args:
+        x: the sparse tensor.
+        mask: the sparse tensor whose indices are taken.
+        masked: whether elements outside of the mask get no gradient.
+    """
     if masked:
         mask = mask if mask.layout is not _C.sparse_coo or mask.is_coalesced() else mask.coalesce()
         return with_values(mask, _C._values_at(x, mask))

@@ -111,7 +111,15 @@ def sparse_sparse_mm(a: Tensor, b: Tensor) -> Tensor:
 
 @rule("addmm")
 def addmm(x: Tensor, a: Tensor, b: Tensor, beta: Any, alpha: Any) -> Tensor:
-    """addmm"""
+    """addmm
+
+    Args:
+        x: the sparse tensor.
+        a: the first operand.
+        b: the second operand.
+        beta: the factor of the first argument.
+        alpha: the factor of the product or of the second operand.
+    """
     _check_matrices("addmm", a, b)
     product = mm(a, b)
     shape = (a.shape[0], b.shape[1])
@@ -154,7 +162,15 @@ def mv(a: Tensor, v: Tensor) -> Tensor:
 
 @rule("addmv")
 def addmv(x: Tensor, a: Tensor, v: Tensor, beta: Any, alpha: Any) -> Tensor:
-    """addmv"""
+    """addmv
+
+    Args:
+        x: the sparse tensor.
+        a: the first operand.
+        v: the vector.
+        beta: the factor of the first argument.
+        alpha: the factor of the product or of the second operand.
+    """
     product = mv(a, v) * alpha
     return product.expand(a.shape[0]) if beta == 0 else x * beta + product
 
@@ -209,14 +225,28 @@ def bmm(a: Tensor, b: Tensor) -> Tensor:
 
 @rule("baddbmm")
 def baddbmm(x: Tensor, a: Tensor, b: Tensor, beta: Any, alpha: Any) -> Tensor:
-    """baddbmm"""
+    """baddbmm
+
+    Args:
+        x: the sparse tensor.
+        a: the first operand.
+        b: the second operand.
+        beta: the factor of the first argument.
+        alpha: the factor of the product or of the second operand.
+    """
     product = bmm(a, b) * alpha
     return product if beta == 0 else x * beta + product
 
 
 @rule("linear")
 def linear(x: Tensor, weight: Tensor, bias: Any) -> Tensor:
-    """linear: a sparse weight, or sparse input"""
+    """linear: a sparse weight, or sparse input
+
+    Args:
+        x: the sparse tensor.
+        weight: the weight, (out, in).
+        bias: the bias, or None.
+    """
     if is_sparse(x):
         product = mm(x, weight.t() if not is_sparse(weight) else transpose(weight, 0, 1))
     else:
@@ -226,7 +256,13 @@ def linear(x: Tensor, weight: Tensor, bias: Any) -> Tensor:
 
 
 def sampled(mask: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    """The elements of a product of dense matrices at the coordinates of a CSR matrix, or of each of a batch."""
+    """The elements of a product of dense matrices at the coordinates of a CSR matrix, or of each of a batch.
+
+    Args:
+        mask: the sparse tensor whose indices are taken.
+        a: the first operand.
+        b: the second operand.
+    """
     n = batch_dims(mask)
     if n == 0:
         return _C._csr_sampled_mm(mask.crow_indices(), mask.col_indices(), a, b)

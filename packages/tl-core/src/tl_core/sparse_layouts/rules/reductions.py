@@ -32,7 +32,14 @@ def _dims(x: Tensor, dims: Any) -> set[int]:
 
 
 def sum_along(x: Tensor, dims: Any, keepdim: bool = False, dtype: Any = None) -> Tensor:
-    """The sum along dimensions: of COO sparse where sparse dimensions are left."""
+    """The sum along dimensions: of COO sparse where sparse dimensions are left.
+
+    Args:
+        x: the sparse tensor.
+        dims: the dimensions; None for all.
+        keepdim: whether reduced dimensions stay, of size 1.
+        dtype: the type of the result; None keeps it.
+    """
     x = coalesced(conversion.compressed_to_coo(x) if x.layout in COMPRESSED else x)
     gone, n = _dims(x, dims), x.sparse_dim()
     values = x.values()
@@ -56,7 +63,14 @@ def sum_along(x: Tensor, dims: Any, keepdim: bool = False, dtype: Any = None) ->
 
 @rule("sum.dim_IntList")
 def sum_dims(x: Tensor, dims: Any, keepdim: bool, dtype: Any) -> Tensor:
-    """sum along dimensions"""
+    """sum along dimensions
+
+    Args:
+        x: the sparse tensor.
+        dims: the dimensions; None for all.
+        keepdim: whether reduced dimensions stay, of size 1.
+        dtype: the type of the result; None keeps it.
+    """
     if x.layout in COMPRESSED:
         return _sum_compressed(x, dims, keepdim, dtype)
     return sum_along(x, dims, keepdim, dtype)
@@ -108,7 +122,14 @@ def count_nonzero(x: Tensor, dim: Any) -> Tensor:
 
 @rule("linalg_vector_norm", "norm.Scalar", "norm.ScalarOpt_dtype", "native_norm")
 def norm(x: Tensor, p: Any = 2, dims: Any = None, *rest: Any) -> Tensor:
-    """norm of all elements: those that are not stored add nothing"""
+    """norm of all elements: those that are not stored add nothing
+
+    Args:
+        x: the sparse tensor.
+        p: the order, or the probability.
+        dims: the dimensions; None for all.
+        rest: further arguments of the operator.
+    """
     if isinstance(dims, (list, tuple)) and len(dims) not in (0, x.dim()):
         raise RuntimeError(
             f"norm_sparse currently only supports full reductions, so 'dim' must be empty, got {dims}"
@@ -149,7 +170,14 @@ def trace(x: Tensor) -> Tensor:
 
 # ---- softmax ------------------------------------------------------------------------------------------------
 def softmax_along(x: Tensor, dim: int, dtype: Any, log: bool) -> Tensor:
-    """The softmax of the stored elements of each line: those that are not stored count as minus infinity."""
+    """The softmax of the stored elements of each line: those that are not stored count as minus infinity.
+
+    Args:
+        x: the sparse tensor.
+        dim: the dimension.
+        dtype: the type of the result; None keeps it.
+        log: whether the logarithm is returned.
+    """
     if x.layout in COMPRESSED:
         made = softmax_along(conversion.compressed_to_coo(x), dim, dtype, log)
         return conversion.to_sparse(made, layout=x.layout)
@@ -186,23 +214,47 @@ def _softmax_by_line(values: Tensor, line: Tensor, lines: int, log: bool) -> Ten
 
 @rule("softmax.int")
 def softmax(x: Tensor, dim: int, dtype: Any) -> Tensor:
-    """softmax"""
+    """softmax
+
+    Args:
+        x: the sparse tensor.
+        dim: the dimension.
+        dtype: the type of the result; None keeps it.
+    """
     return softmax_along(x, dim, dtype, False)
 
 
 @rule("log_softmax.int")
 def log_softmax(x: Tensor, dim: int, dtype: Any) -> Tensor:
-    """log_softmax"""
+    """log_softmax
+
+    Args:
+        x: the sparse tensor.
+        dim: the dimension.
+        dtype: the type of the result; None keeps it.
+    """
     return softmax_along(x, dim, dtype, True)
 
 
 @rule("_softmax")
 def private_softmax(x: Tensor, dim: int, half_to_float: bool) -> Tensor:
-    """_softmax"""
+    """_softmax
+
+    Args:
+        x: the sparse tensor.
+        dim: the dimension.
+        half_to_float: whether half becomes float32.
+    """
     return softmax_along(x, dim, _C.float32 if half_to_float else None, False)
 
 
 @rule("_log_softmax")
 def private_log_softmax(x: Tensor, dim: int, half_to_float: bool) -> Tensor:
-    """_log_softmax"""
+    """_log_softmax
+
+    Args:
+        x: the sparse tensor.
+        dim: the dimension.
+        half_to_float: whether half becomes float32.
+    """
     return softmax_along(x, dim, _C.float32 if half_to_float else None, True)

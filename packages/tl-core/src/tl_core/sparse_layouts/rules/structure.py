@@ -48,7 +48,13 @@ def values_of(x: Tensor) -> tuple[Tensor, Tensor]:
 # ---- order --------------------------------------------------------------------------------------------------
 @rule("transpose.int", "transpose_")
 def transpose(x: Tensor, dim0: int, dim1: int) -> Tensor:
-    """transpose: of a compressed layout, the other dimension is compressed then"""
+    """transpose: of a compressed layout, the other dimension is compressed then
+
+    Args:
+        x: the sparse tensor.
+        dim0: one dimension.
+        dim1: the other.
+    """
     a, b = sorted((wrapped(dim0, x.dim()), wrapped(dim1, x.dim())))
     if a == b:
         return x
@@ -158,7 +164,13 @@ def view(x: Tensor, size: Any) -> Tensor:
 # ---- one index of a dimension -------------------------------------------------------------------------------
 @rule("select.int")
 def select(x: Tensor, dim: int, index: int) -> Tensor:
-    """select: dense where no sparse dimension is left"""
+    """select: dense where no sparse dimension is left
+
+    Args:
+        x: the sparse tensor.
+        dim: the dimension.
+        index: the index or indices.
+    """
     dim = wrapped(dim, x.dim())
     if x.dim() == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -213,7 +225,13 @@ def index(x: Tensor, indices: Any) -> Tensor:
 
 @rule("index_select")
 def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
-    """index_select"""
+    """index_select
+
+    Args:
+        x: the sparse tensor.
+        dim: the dimension.
+        index: the index or indices.
+    """
     if x.layout in COMPRESSED:
         return NotImplemented
     dim = wrapped(dim, x.dim())
@@ -256,13 +274,27 @@ def _joined_at(x: Tensor, values: Tensor, dim: int, index: Tensor, size: Any) ->
 
 @rule("narrow")
 def narrow(x: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """narrow: a copy"""
+    """narrow: a copy
+
+    Args:
+        x: the sparse tensor.
+        dim: the dimension.
+        start: the first index.
+        length: how many.
+    """
     return narrow_copy(x, dim, start, length)
 
 
 @rule("narrow_copy")
 def narrow_copy(x: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """narrow_copy: of a sparse dimension the elements within, moved to the front"""
+    """narrow_copy: of a sparse dimension the elements within, moved to the front
+
+    Args:
+        x: the sparse tensor.
+        dim: the dimension.
+        start: the first index.
+        length: how many.
+    """
     if not -x.dim() <= dim < x.dim():
         raise RuntimeError(
             f"Dimension out of range (expected to be in range of [{-x.dim()}, {x.dim() - 1}], but got {dim})"
@@ -327,7 +359,13 @@ def squeeze(x: Tensor, dims: Any = None) -> Tensor:
 
 @rule("expand", "broadcast_to")
 def expand(x: Tensor, size: Any, implicit: bool = False) -> Tensor:
-    """expand: a copy whose sparse dimensions of one are repeated"""
+    """expand: a copy whose sparse dimensions of one are repeated
+
+    Args:
+        x: the sparse tensor.
+        size: the sizes.
+        implicit: whether broadcasting asks for it.
+    """
     n = x.dim()
     extra = len(size) - n
     if extra < 0:

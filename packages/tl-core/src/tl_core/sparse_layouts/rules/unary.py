@@ -91,14 +91,27 @@ def power(x: Tensor, exponent: Any) -> Tensor:
 
 @rule("dropout", "dropout_")
 def dropout(x: Tensor, p: float, train: bool) -> Tensor:
-    """dropout of the stored elements"""
+    """dropout of the stored elements
+
+    Args:
+        x: the sparse tensor.
+        p: the order, or the probability.
+        train: whether anything is dropped.
+    """
     x = coalesced(x)
     return with_values(x, _C.dropout(x.values(), p, train))
 
 
 @rule("nan_to_num")
 def nan_to_num(x: Tensor, nan: Any, posinf: Any, neginf: Any) -> Tensor:
-    """nan_to_num"""
+    """nan_to_num
+
+    Args:
+        x: the sparse tensor.
+        nan: what replaces NaN.
+        posinf: what replaces infinity; None for the largest number.
+        neginf: what replaces minus infinity; None for the smallest.
+    """
     x = coalesced(x)
     return with_values(x, _C.nan_to_num(x.values(), nan, posinf, neginf))
 

@@ -21,6 +21,12 @@ class Mapper(IterDataPipe):
 
     Raises ValueError for an `output_col` without an `input_col`, and for one with several.
 
+    Args:
+        datapipe: the pipe before.
+        fn: the function.
+        input_col: the positions or keys of the parts of a sample that it takes; None for the sample.
+        output_col: where the result goes; None for the first of `input_col`.
+
     >>> from tl_data.datapipes.iter import IterableWrapper
     >>> list(IterableWrapper([(1, 2), (3, 4)]).map(lambda a, b: a + b, input_col=[0, 1]))
     [(3,), (7,)]
@@ -63,7 +69,13 @@ class Mapper(IterDataPipe):
 
 @functional_datapipe("collate")
 class Collator(Mapper):
-    """Batches of samples made into tensors, by `default_collate` or another function."""
+    """Batches of samples made into tensors, by `default_collate` or another function.
+
+    Args:
+        datapipe: the pipe before.
+        conversion: for named columns: a function each.
+        collate_fn: makes a batch of a list of samples; None for `default_collate`.
+    """
 
     def __init__(
         self,

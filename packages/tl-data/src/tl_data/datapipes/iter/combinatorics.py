@@ -15,7 +15,14 @@ __all__ = ["Sampler", "Shuffler"]
 
 
 class Sampler(IterDataPipe):
-    """What a sampler, made of the pipe, gives."""
+    """What a sampler, made of the pipe, gives.
+
+    Args:
+        datapipe: the pipe before.
+        sampler: the class of the sampler.
+        sampler_args: its further arguments.
+        sampler_kwargs: its keyword arguments.
+    """
 
     def __init__(
         self,
@@ -39,6 +46,11 @@ class Shuffler(IterDataPipe):
     """Samples in random order, as far as `buffer_size` of them can be exchanged.
 
     Each pass takes its seed from `set_seed`, or from the default generator.
+
+    Args:
+        datapipe: the pipe before.
+        buffer_size: how many samples are kept at most.
+        unbatch_level: how many levels of batches are undone first; -1 for all.
     """
 
     def __init__(self, datapipe: Any, *, buffer_size: int = 10000, unbatch_level: int = 0) -> None:

@@ -121,7 +121,14 @@ class _Part(IterDataPipe):
 
 @functional_datapipe("fork")
 class Forker(IterDataPipe):
-    """Several streams of the same samples: a list of `num_instances`; `copy` may be "shallow" or "deep"."""
+    """Several streams of the same samples: a list of `num_instances`; `copy` may be "shallow" or "deep".
+
+    Args:
+        datapipe: the pipe before.
+        num_instances: the number of streams.
+        buffer_size: how many samples are kept at most.
+        copy: None shares the sample among streams; "shallow" or "deep" copies it.
+    """
 
     def __new__(
         cls, datapipe: Any, num_instances: int, buffer_size: int = 1000, copy: str | None = None
@@ -144,7 +151,15 @@ def _change(how: str | None) -> Callable[[Any], Any] | None:
 
 @functional_datapipe("demux")
 class Demultiplexer(IterDataPipe):
-    """Several streams, between which `classifier_fn` chooses by number; None drops a sample if `drop_none`."""
+    """Several streams, between which `classifier_fn` chooses by number; None drops a sample if `drop_none`.
+
+    Args:
+        datapipe: the pipe before.
+        num_instances: the number of streams.
+        classifier_fn: takes a sample, gives the stream's number.
+        drop_none: whether samples of the class None are dropped; otherwise they raise ValueError.
+        buffer_size: how many samples are kept at most.
+    """
 
     def __new__(
         cls,

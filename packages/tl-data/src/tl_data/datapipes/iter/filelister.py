@@ -14,7 +14,16 @@ __all__ = ["FileLister"]
 
 @functional_datapipe("list_files")
 class FileLister(IterDataPipe):
-    """Paths of the files in folders, in order, as far as their names fit one of the `masks`."""
+    """Paths of the files in folders, in order, as far as their names fit one of the `masks`.
+
+    Args:
+        root: a folder, or several.
+        masks: patterns of names, such as "*.csv"; "" for all.
+        recursive: whether folders within are searched.
+        abspath: whether paths are absolute.
+        non_deterministic: whether the system's order is kept instead of sorting.
+        length: the length that `len` gives; -1 for none.
+    """
 
     def __init__(
         self,

@@ -17,6 +17,12 @@ class FileOpener(IterDataPipe):
     """(path, open file) of paths; whoever takes a file closes it.
 
     Raises ValueError for another mode than "b", "t", "rb", "rt", "r", and for an encoding of bytes.
+
+    Args:
+        datapipe: the pipe before.
+        mode: "r", "b" or "t", or two of them.
+        encoding: of text; None for the system's.
+        length: the length that `len` gives; -1 for none.
     """
 
     def __init__(

@@ -13,7 +13,14 @@ __all__ = ["Batcher", "Grouper", "UnBatcher"]
 
 @functional_datapipe("batch")
 class Batcher(IterDataPipe):
-    """Batches of `batch_size` samples; the last may be smaller, or is dropped."""
+    """Batches of `batch_size` samples; the last may be smaller, or is dropped.
+
+    Args:
+        datapipe: the pipe before.
+        batch_size: the samples of a batch.
+        drop_last: whether a last smaller batch is dropped.
+        wrapper_class: what a batch's list is made into.
+    """
 
     def __init__(
         self, datapipe: Any, batch_size: int, drop_last: bool = False, wrapper_class: Any = DataChunk
@@ -63,6 +70,15 @@ class Grouper(IterDataPipe):
 
     A group is given when it has `group_size` samples. When `buffer_size` samples are kept, the largest group has to go:
     it must have `guaranteed_group_size` samples, unless `drop_remaining` drops what is smaller.
+
+    Args:
+        datapipe: the pipe before.
+        group_key_fn: takes a sample, gives its group.
+        keep_key: whether pairs of key and list are given.
+        buffer_size: how many samples are kept at most.
+        group_size: the samples of a full group; None gives groups when the buffer is full.
+        guaranteed_group_size: how many a group must have that is given early.
+        drop_remaining: whether smaller groups are dropped instead of raising RuntimeError.
     """
 
     def __init__(

@@ -13,7 +13,13 @@ __all__ = ["RoutedDecoder"]
 
 @functional_datapipe("routed_decode")
 class RoutedDecoder(IterDataPipe):
-    """(path, what was decoded) of (path, open binary file): the first handler that gives something decodes."""
+    """(path, what was decoded) of (path, open binary file): the first handler that gives something decodes.
+
+    Args:
+        datapipe: the pipe before.
+        handlers: functions of path and file; the first result that isn't None counts.
+        key_fn: takes a path, gives what handlers get in its place.
+    """
 
     def __init__(
         self,

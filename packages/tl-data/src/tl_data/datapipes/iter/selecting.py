@@ -12,7 +12,13 @@ __all__ = ["Filter"]
 
 @functional_datapipe("filter")
 class Filter(IterDataPipe):
-    """The samples of which `filter_fn`, of them or of the parts that `input_col` names, is true."""
+    """The samples of which `filter_fn`, of them or of the parts that `input_col` names, is true.
+
+    Args:
+        datapipe: the pipe before.
+        filter_fn: takes a sample, gives a bool.
+        input_col: the positions or keys of the parts of a sample that it takes; None for the sample.
+    """
 
     def __init__(self, datapipe: Any, filter_fn: Callable[..., bool], input_col: Any = None) -> None:
         self.datapipe, self.filter_fn, self.input_col = datapipe, filter_fn, input_col

@@ -11,7 +11,14 @@ __all__ = ["Batcher"]
 
 @functional_datapipe("batch")
 class Batcher(MapDataPipe):
-    """Batches of `batch_size` samples; the last may be smaller, or is dropped."""
+    """Batches of `batch_size` samples; the last may be smaller, or is dropped.
+
+    Args:
+        datapipe: the pipe before.
+        batch_size: the samples of a batch.
+        drop_last: whether a last smaller batch is dropped.
+        wrapper_class: what a batch's list is made into.
+    """
 
     def __init__(
         self, datapipe: Any, batch_size: int, drop_last: bool = False, wrapper_class: Any = DataChunk

@@ -21,6 +21,12 @@ def get_file_pathnames_from_root(
     """The files in a folder, or the file itself, in the order of their names.
 
     Raises FileNotFoundError if there is neither.
+
+    Args:
+        root: a folder, or several.
+        masks: patterns of names, such as "*.csv"; "" for all.
+        recursive: whether folders within are searched.
+        abspath: whether paths are absolute.
     """
     root = os.path.abspath(root) if abspath else root
     if os.path.isfile(root):

@@ -47,7 +47,17 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Any:
-    """`tl_nn.functional.avg_pool2d`; the result has the input's scale and zero point."""
+    """`tl_nn.functional.avg_pool2d`; the result has the input's scale and zero point.
+
+    Args:
+        input: the quantized tensor.
+        kernel_size: the extent of the window.
+        stride: the distance of its positions; None for its extent.
+        padding: what is added on both sides, at most half of the window.
+        ceil_mode: whether windows may reach over the end.
+        count_include_pad: whether added zeros count in the mean.
+        divisor_override: what a window's sum is divided by instead of its size.
+    """
     return F.avg_pool2d(
         numbers_of(input), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
@@ -62,7 +72,17 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Any:
-    """`tl_nn.functional.avg_pool3d`; the result has the input's scale and zero point."""
+    """`tl_nn.functional.avg_pool3d`; the result has the input's scale and zero point.
+
+    Args:
+        input: the quantized tensor.
+        kernel_size: the extent of the window.
+        stride: the distance of its positions; None for its extent.
+        padding: what is added on both sides, at most half of the window.
+        ceil_mode: whether windows may reach over the end.
+        count_include_pad: whether added zeros count in the mean.
+        divisor_override: what a window's sum is divided by instead of its size.
+    """
     return F.avg_pool3d(
         numbers_of(input), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
@@ -110,7 +130,21 @@ def conv1d(
     zero_point: int = 0,
     dtype: Any = quint8,
 ) -> Any:
-    """`tl_nn.functional.conv1d` with a weight of integers; see `conv2d`."""
+    """`tl_nn.functional.conv1d` with a weight of integers; see `conv2d`.
+
+    Args:
+        input: the quantized tensor.
+        weight: the weight, of qint8.
+        bias: the bias, of float32, or None.
+        stride: the distance of its positions; None for its extent.
+        padding: what is added on both sides, at most half of the window.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        padding_mode: "zeros".
+        scale: the scale of the result.
+        zero_point: the zero point of the result.
+        dtype: the type of the result.
+    """
     settings = (stride, padding, dilation, groups)
     return _convolved(F.conv1d, input, weight, bias, settings, padding_mode, (scale, zero_point), dtype)
 
@@ -166,7 +200,21 @@ def conv3d(
     zero_point: int = 0,
     dtype: Any = quint8,
 ) -> Any:
-    """`tl_nn.functional.conv3d` with a weight of integers; see `conv2d`."""
+    """`tl_nn.functional.conv3d` with a weight of integers; see `conv2d`.
+
+    Args:
+        input: the quantized tensor.
+        weight: the weight, of qint8.
+        bias: the bias, of float32, or None.
+        stride: the distance of its positions; None for its extent.
+        padding: what is added on both sides, at most half of the window.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        padding_mode: "zeros".
+        scale: the scale of the result.
+        zero_point: the zero point of the result.
+        dtype: the type of the result.
+    """
     settings = (stride, padding, dilation, groups)
     return _convolved(F.conv3d, input, weight, bias, settings, padding_mode, (scale, zero_point), dtype)
 
@@ -200,7 +248,15 @@ def interpolate(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Any:
-    """`tl_nn.functional.interpolate`; the result has the input's scale and zero point."""
+    """`tl_nn.functional.interpolate`; the result has the input's scale and zero point.
+
+    Args:
+        input: the quantized tensor.
+        size: the spatial size of the result; this or `scale_factor` is given.
+        scale_factor: the factor of each spatial size.
+        mode: "nearest" or "bilinear", or "nearest-exact".
+        align_corners: whether the corners keep their values.
+    """
     return F.interpolate(numbers_of(input), size, scale_factor, mode, align_corners)
 
 
@@ -213,7 +269,17 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """`tl_nn.functional.max_pool1d` of the integers; NotImplementedError if positions are asked for."""
+    """`tl_nn.functional.max_pool1d` of the integers; NotImplementedError if positions are asked for.
+
+    Args:
+        input: the quantized tensor.
+        kernel_size: the extent of the window.
+        stride: the distance of its positions; None for its extent.
+        padding: what is added on both sides, at most half of the window.
+        dilation: the distance of the elements that it sees.
+        ceil_mode: whether windows may reach over the end.
+        return_indices: must be False.
+    """
     _without_positions(return_indices)
     return F.max_pool1d(numbers_of(input), kernel_size, stride, padding, dilation, ceil_mode)
 
@@ -227,7 +293,17 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """`tl_nn.functional.max_pool2d` of the integers; NotImplementedError if positions are asked for."""
+    """`tl_nn.functional.max_pool2d` of the integers; NotImplementedError if positions are asked for.
+
+    Args:
+        input: the quantized tensor.
+        kernel_size: the extent of the window.
+        stride: the distance of its positions; None for its extent.
+        padding: what is added on both sides, at most half of the window.
+        dilation: the distance of the elements that it sees.
+        ceil_mode: whether windows may reach over the end.
+        return_indices: must be False.
+    """
     _without_positions(return_indices)
     return F.max_pool2d(numbers_of(input), kernel_size, stride, padding, dilation, ceil_mode)
 
@@ -238,7 +314,14 @@ def _without_positions(return_indices: bool) -> None:
 
 
 def celu(input: Any, scale: float, zero_point: int, alpha: float = 1.0) -> Any:
-    """`tl_nn.functional.celu`; the result has the scale and the zero point given."""
+    """`tl_nn.functional.celu`; the result has the scale and the zero point given.
+
+    Args:
+        input: the quantized tensor.
+        scale: the scale of the result.
+        zero_point: the zero point of the result.
+        alpha: the scale of the negative part.
+    """
     return requantize(F.celu(numbers_of(input).dequantize(), alpha), input, scale, zero_point)
 
 
@@ -249,7 +332,15 @@ def leaky_relu(
     scale: float | None = None,
     zero_point: int | None = None,
 ) -> Any:
-    """`tl_nn.functional.leaky_relu`; the result has the scale and the zero point given, or the input's."""
+    """`tl_nn.functional.leaky_relu`; the result has the scale and the zero point given, or the input's.
+
+    Args:
+        input: the quantized tensor.
+        negative_slope: the factor of negative elements.
+        inplace: whether the result is written into `input`.
+        scale: the scale of the result.
+        zero_point: the zero point of the result.
+    """
     scale = numbers_of(input).q_scale() if scale is None else scale
     zero_point = input.q_zero_point() if zero_point is None else zero_point
     result = requantize(F.leaky_relu(input.dequantize(), negative_slope), input, scale, zero_point)
@@ -257,23 +348,49 @@ def leaky_relu(
 
 
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
-    """`tl_nn.functional.hardtanh`; the result has the input's scale and zero point."""
+    """`tl_nn.functional.hardtanh`; the result has the input's scale and zero point.
+
+    Args:
+        input: the quantized tensor.
+        min_val: the lower bound.
+        max_val: the upper bound.
+        inplace: whether the result is written into `input`.
+    """
     result = F.hardtanh(numbers_of(input), min_val, max_val)
     return input.copy_(result) if inplace else result
 
 
 def hardswish(input: Any, scale: float, zero_point: int) -> Any:
-    """`tl_nn.functional.hardswish`; the result has the scale and the zero point given."""
+    """`tl_nn.functional.hardswish`; the result has the scale and the zero point given.
+
+    Args:
+        input: the quantized tensor.
+        scale: the scale of the result.
+        zero_point: the zero point of the result.
+    """
     return requantize(F.hardswish(numbers_of(input).dequantize()), input, scale, zero_point)
 
 
 def threshold(input: Any, threshold: float, value: float) -> Any:
-    """`tl_nn.functional.threshold`; the result has the input's scale and zero point."""
+    """`tl_nn.functional.threshold`; the result has the input's scale and zero point.
+
+    Args:
+        input: the quantized tensor.
+        threshold: what elements have to exceed.
+        value: what replaces the others.
+    """
     return F.threshold(numbers_of(input), threshold, value)
 
 
 def elu(input: Any, scale: float, zero_point: int, alpha: float = 1.0) -> Any:
-    """`tl_nn.functional.elu`; the result has the scale and the zero point given."""
+    """`tl_nn.functional.elu`; the result has the scale and the zero point given.
+
+    Args:
+        input: the quantized tensor.
+        scale: the scale of the result.
+        zero_point: the zero point of the result.
+        alpha: the scale of the negative part.
+    """
     return requantize(F.elu(numbers_of(input).dequantize(), alpha), input, scale, zero_point)
 
 
@@ -285,7 +402,13 @@ def hardsigmoid(input: Any, inplace: bool = False) -> Any:
 
 
 def clamp(input: Any, min_: float, max_: float) -> Any:
-    """Numbers moved to [min_, max_]; the result has the input's scale and zero point."""
+    """Numbers moved to [min_, max_]; the result has the input's scale and zero point.
+
+    Args:
+        input: the quantized tensor.
+        min_: the lower bound.
+        max_: the upper bound.
+    """
     return numbers_of(input).clamp(min_, max_)
 
 
@@ -296,15 +419,35 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Any:
-    """`interpolate` under its older name."""
+    """`interpolate` under its older name.
+
+    Args:
+        input: the quantized tensor.
+        size: the spatial size of the result; this or `scale_factor` is given.
+        scale_factor: the factor of each spatial size.
+        mode: "nearest" or "bilinear", or "nearest-exact".
+        align_corners: whether the corners keep their values.
+    """
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
-    """`interpolate` with the mode "bilinear" and aligned corners."""
+    """`interpolate` with the mode "bilinear" and aligned corners.
+
+    Args:
+        input: the quantized tensor.
+        size: the spatial size of the result; this or `scale_factor` is given.
+        scale_factor: the factor of each spatial size.
+    """
     return interpolate(input, size, scale_factor, "bilinear", True)
 
 
 def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
-    """`interpolate` with the mode "nearest"."""
+    """`interpolate` with the mode "nearest".
+
+    Args:
+        input: the quantized tensor.
+        size: the spatial size of the result; this or `scale_factor` is given.
+        scale_factor: the factor of each spatial size.
+    """
     return interpolate(input, size, scale_factor, "nearest")

@@ -130,7 +130,13 @@ class ConvBn3d(_FusedModule):
 
 
 class ConvBnReLU1d(_FusedModule):
-    """A `Conv1d`, a `BatchNorm1d` and a `ReLU`."""
+    """A `Conv1d`, a `BatchNorm1d` and a `ReLU`.
+
+    Args:
+        conv: the convolution.
+        bn: the normalization.
+        relu: the ReLU.
+    """
 
     _kinds = (nn.Conv1d, nn.BatchNorm1d, nn.ReLU)
 
@@ -140,7 +146,13 @@ class ConvBnReLU1d(_FusedModule):
 
 
 class ConvBnReLU2d(_FusedModule):
-    """A `Conv2d`, a `BatchNorm2d` and a `ReLU`."""
+    """A `Conv2d`, a `BatchNorm2d` and a `ReLU`.
+
+    Args:
+        conv: the convolution.
+        bn: the normalization.
+        relu: the ReLU.
+    """
 
     _kinds = (nn.Conv2d, nn.BatchNorm2d, nn.ReLU)
 
@@ -150,7 +162,13 @@ class ConvBnReLU2d(_FusedModule):
 
 
 class ConvBnReLU3d(_FusedModule):
-    """A `Conv3d`, a `BatchNorm3d` and a `ReLU`."""
+    """A `Conv3d`, a `BatchNorm3d` and a `ReLU`.
+
+    Args:
+        conv: the convolution.
+        bn: the normalization.
+        relu: the ReLU.
+    """
 
     _kinds = (nn.Conv3d, nn.BatchNorm3d, nn.ReLU)
 

@@ -70,18 +70,63 @@ def settings_of(conv: Any) -> tuple[Any, ...]:
 
 
 class Conv1d(_Rounding, nn.Conv1d):
-    """`tl_nn.Conv1d` with a weight that is rounded in training, as `qconfig.weight` says; the rest is as there."""
+    """`tl_nn.Conv1d` with a weight that is rounded in training, as `qconfig.weight` says; the rest is as there.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        qconfig: how weights and outputs are rounded: a `QConfig`.
+        device: where the parameters are made.
+        dtype: the type of the parameters.
+    """
 
     _FLOAT_MODULE: Any = nn.Conv1d
 
 
 class Conv2d(_Rounding, nn.Conv2d):
-    """`tl_nn.Conv2d` with a weight that is rounded in training, as `qconfig.weight` says; the rest is as there."""
+    """`tl_nn.Conv2d` with a weight that is rounded in training, as `qconfig.weight` says; the rest is as there.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        qconfig: how weights and outputs are rounded: a `QConfig`.
+        device: where the parameters are made.
+        dtype: the type of the parameters.
+    """
 
     _FLOAT_MODULE: Any = nn.Conv2d
 
 
 class Conv3d(_Rounding, nn.Conv3d):
-    """`tl_nn.Conv3d` with a weight that is rounded in training, as `qconfig.weight` says; the rest is as there."""
+    """`tl_nn.Conv3d` with a weight that is rounded in training, as `qconfig.weight` says; the rest is as there.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        qconfig: how weights and outputs are rounded: a `QConfig`.
+        device: where the parameters are made.
+        dtype: the type of the parameters.
+    """
 
     _FLOAT_MODULE: Any = nn.Conv3d

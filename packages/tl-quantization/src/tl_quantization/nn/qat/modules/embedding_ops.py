@@ -15,7 +15,20 @@ __all__ = ["Embedding", "EmbeddingBag"]
 
 
 class Embedding(nn.Embedding):
-    """`tl_nn.Embedding` with rows that are rounded in training, as `qconfig.weight` says; the rest is as there."""
+    """`tl_nn.Embedding` with rows that are rounded in training, as `qconfig.weight` says; the rest is as there.
+
+    Args:
+        num_embeddings: the number of rows.
+        embedding_dim: the size of a row.
+        padding_idx: the row that gets no gradient.
+        max_norm: the longest norm of a row; None for any.
+        norm_type: the exponent of that norm.
+        scale_grad_by_freq: whether gradients are divided by how often a row was taken.
+        sparse: whether the gradient is sparse.
+        device: where the parameters are made.
+        dtype: the type of the parameters.
+        qconfig: how rows are rounded.
+    """
 
     _FLOAT_MODULE: Any = nn.Embedding
 
@@ -67,7 +80,22 @@ class Embedding(nn.Embedding):
 
 
 class EmbeddingBag(nn.EmbeddingBag):
-    """`tl_nn.EmbeddingBag` with rows that are rounded in training, as `qconfig.weight` says; the rest is as there."""
+    """`tl_nn.EmbeddingBag` with rows that are rounded in training, as `qconfig.weight` says; the rest is as there.
+
+    Args:
+        num_embeddings: the number of rows.
+        embedding_dim: the size of a row.
+        max_norm: the longest norm of a row; None for any.
+        norm_type: the exponent of that norm.
+        scale_grad_by_freq: whether gradients are divided by how often a row was taken.
+        mode: "sum", "mean" or "max".
+        sparse: whether the gradient is sparse.
+        include_last_offset: whether the offsets end with the number of indices.
+        padding_idx: the row that gets no gradient.
+        qconfig: how rows are rounded.
+        device: where the parameters are made.
+        dtype: the type of the parameters.
+    """
 
     _FLOAT_MODULE: Any = nn.EmbeddingBag
 

@@ -44,6 +44,8 @@ class Hardswish(nn.Hardswish):
 
     Args:
         scale, zero_point (float, int): Of the result.
+        device: where the buffers are made.
+        dtype: the type of the buffers.
     """
 
     def __init__(self, scale: float, zero_point: int, device: Any = None, dtype: Any = None) -> None:
@@ -92,6 +94,8 @@ class LeakyReLU(nn.LeakyReLU):
         scale, zero_point (float, int): Of the result.
         negative_slope (float): The slope.
         inplace (bool): Kept to be shown; the result is a tensor of its own.
+        device: where the buffers are made.
+        dtype: the type of the buffers.
     """
 
     def __init__(
@@ -195,7 +199,21 @@ class PReLU(Module):
 
 
 class MultiheadAttention(_Quantizable):
-    """A `quantizable.MultiheadAttention` whose parts have been converted."""
+    """A `quantizable.MultiheadAttention` whose parts have been converted.
+
+    Args:
+        embed_dim: the size of queries and outputs.
+        num_heads: the number of heads, which divides it.
+        dropout: the probability of dropout of the weights.
+        bias: whether the projections have biases.
+        add_bias_kv: whether a learned key and value are added.
+        add_zero_attn: whether a key and value of zeros are added.
+        kdim: the size of keys; None for `embed_dim`.
+        vdim: the size of values; None for `embed_dim`.
+        batch_first: whether the batch is the first dimension.
+        device: where the parameters are made.
+        dtype: the type of the parameters.
+    """
 
     def _get_name(self) -> str:
         return "QuantizedMultiheadAttention"

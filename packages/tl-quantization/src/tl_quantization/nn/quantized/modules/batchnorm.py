@@ -50,8 +50,24 @@ class _Norm(Scaled):
 
 
 class BatchNorm2d(_Norm, nn.BatchNorm2d):
-    """`tl_nn.BatchNorm2d` of quantized tensors, in evaluation; the result has the layer's scale and zero point."""
+    """`tl_nn.BatchNorm2d` of quantized tensors, in evaluation; the result has the layer's scale and zero point.
+
+    Args:
+        num_features: the number of channels.
+        eps: added to the variance.
+        momentum: accepted: nothing is learned here.
+        device: where the buffers are made.
+        dtype: the type of the buffers.
+    """
 
 
 class BatchNorm3d(_Norm, nn.BatchNorm3d):
-    """`tl_nn.BatchNorm3d` of quantized tensors, in evaluation; the result has the layer's scale and zero point."""
+    """`tl_nn.BatchNorm3d` of quantized tensors, in evaluation; the result has the layer's scale and zero point.
+
+    Args:
+        num_features: the number of channels.
+        eps: added to the variance.
+        momentum: accepted: nothing is learned here.
+        device: where the buffers are made.
+        dtype: the type of the buffers.
+    """

@@ -116,6 +116,19 @@ class Conv1d(_Conv):
     """`tl_nn.Conv1d` of quantized tensors, shape (batch, channels, width), with a weight of integers.
 
     The result has the layer's `scale` and `zero_point`, and the input's type.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        device: where the weight is made.
+        dtype: the type of the quantized weight.
     """
 
     _FLOAT: Any = nn.Conv1d
@@ -125,6 +138,19 @@ class Conv2d(_Conv):
     """`tl_nn.Conv2d` of quantized tensors, shape (batch, channels, height, width), with a weight of integers.
 
     The result has the layer's `scale` and `zero_point`, and the input's type.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        device: where the weight is made.
+        dtype: the type of the quantized weight.
 
     Example:
         >>> import tl_core, tl_quantization as tq
@@ -140,6 +166,19 @@ class Conv3d(_Conv):
     """`tl_nn.Conv3d` of quantized tensors, shape (batch, channels, depth, height, width), with a weight of integers.
 
     The result has the layer's `scale` and `zero_point`, and the input's type.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        device: where the weight is made.
+        dtype: the type of the quantized weight.
     """
 
     _FLOAT: Any = nn.Conv3d
@@ -187,21 +226,66 @@ class _Transposed(_ConvNd):
 
 
 class ConvTranspose1d(_Transposed):
-    """`tl_nn.ConvTranspose1d` of quantized tensors with a weight of integers; see `Conv1d`."""
+    """`tl_nn.ConvTranspose1d` of quantized tensors with a weight of integers; see `Conv1d`.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        output_padding: what is added to one side of the output's size.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        dilation: the distance of the elements that it sees.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        device: where the weight is made.
+        dtype: the type of the quantized weight.
+    """
 
     _FLOAT: Any = nn.ConvTranspose1d
     _function = staticmethod(F.conv_transpose1d)
 
 
 class ConvTranspose2d(_Transposed):
-    """`tl_nn.ConvTranspose2d` of quantized tensors with a weight of integers; see `Conv2d`."""
+    """`tl_nn.ConvTranspose2d` of quantized tensors with a weight of integers; see `Conv2d`.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        output_padding: what is added to one side of the output's size.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        dilation: the distance of the elements that it sees.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        device: where the weight is made.
+        dtype: the type of the quantized weight.
+    """
 
     _FLOAT: Any = nn.ConvTranspose2d
     _function = staticmethod(F.conv_transpose2d)
 
 
 class ConvTranspose3d(_Transposed):
-    """`tl_nn.ConvTranspose3d` of quantized tensors with a weight of integers; see `Conv3d`."""
+    """`tl_nn.ConvTranspose3d` of quantized tensors with a weight of integers; see `Conv3d`.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        output_padding: what is added to one side of the output's size.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        dilation: the distance of the elements that it sees.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        device: where the weight is made.
+        dtype: the type of the quantized weight.
+    """
 
     _FLOAT: Any = nn.ConvTranspose3d
     _function = staticmethod(F.conv_transpose3d)

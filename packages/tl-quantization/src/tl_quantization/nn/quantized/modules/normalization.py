@@ -54,7 +54,20 @@ class LayerNorm(Scaled, nn.LayerNorm):
 
 
 class GroupNorm(Scaled, nn.GroupNorm):
-    """`tl_nn.GroupNorm` of quantized tensors; `weight`, `bias`, `scale` and `zero_point` as of `LayerNorm`."""
+    """`tl_nn.GroupNorm` of quantized tensors; `weight`, `bias`, `scale` and `zero_point` as of `LayerNorm`.
+
+    Args:
+        num_groups: the number of groups of channels.
+        num_channels: the number of channels.
+        weight: the factors, one a channel.
+        bias: the shifts, one a channel.
+        scale: the scale of the result.
+        zero_point: the zero point of the result.
+        eps: added to the variance.
+        affine: whether there are factors and shifts.
+        device: where the buffers are made.
+        dtype: the type of the buffers.
+    """
 
     def __init__(
         self,
@@ -126,12 +139,54 @@ class _InstanceNorm(Scaled):
 
 
 class InstanceNorm1d(_InstanceNorm, nn.InstanceNorm1d):
-    """`tl_nn.InstanceNorm1d` of quantized tensors; `weight`, `bias`, `scale` and `zero_point` as of `LayerNorm`."""
+    """`tl_nn.InstanceNorm1d` of quantized tensors; `weight`, `bias`, `scale` and `zero_point` as of `LayerNorm`.
+
+    Args:
+        num_features: the number of channels.
+        weight: the factors, one a channel.
+        bias: the shifts, one a channel.
+        scale: the scale of the result.
+        zero_point: the zero point of the result.
+        eps: added to the variance.
+        momentum: accepted: nothing is learned here.
+        affine: whether there are factors and shifts.
+        track_running_stats: accepted: each sample's own statistics are used.
+        device: where the buffers are made.
+        dtype: the type of the buffers.
+    """
 
 
 class InstanceNorm2d(_InstanceNorm, nn.InstanceNorm2d):
-    """`tl_nn.InstanceNorm2d` of quantized tensors; `weight`, `bias`, `scale` and `zero_point` as of `LayerNorm`."""
+    """`tl_nn.InstanceNorm2d` of quantized tensors; `weight`, `bias`, `scale` and `zero_point` as of `LayerNorm`.
+
+    Args:
+        num_features: the number of channels.
+        weight: the factors, one a channel.
+        bias: the shifts, one a channel.
+        scale: the scale of the result.
+        zero_point: the zero point of the result.
+        eps: added to the variance.
+        momentum: accepted: nothing is learned here.
+        affine: whether there are factors and shifts.
+        track_running_stats: accepted: each sample's own statistics are used.
+        device: where the buffers are made.
+        dtype: the type of the buffers.
+    """
 
 
 class InstanceNorm3d(_InstanceNorm, nn.InstanceNorm3d):
-    """`tl_nn.InstanceNorm3d` of quantized tensors; `weight`, `bias`, `scale` and `zero_point` as of `LayerNorm`."""
+    """`tl_nn.InstanceNorm3d` of quantized tensors; `weight`, `bias`, `scale` and `zero_point` as of `LayerNorm`.
+
+    Args:
+        num_features: the number of channels.
+        weight: the factors, one a channel.
+        bias: the shifts, one a channel.
+        scale: the scale of the result.
+        zero_point: the zero point of the result.
+        eps: added to the variance.
+        momentum: accepted: nothing is learned here.
+        affine: whether there are factors and shifts.
+        track_running_stats: accepted: each sample's own statistics are used.
+        device: where the buffers are made.
+        dtype: the type of the buffers.
+    """

@@ -11,7 +11,19 @@ __all__ = ["LSTM"]
 
 
 class LSTM(_Quantizable):
-    """A `quantizable.LSTM` whose parts have been converted."""
+    """A `quantizable.LSTM` whose parts have been converted.
+
+    Args:
+        input_size: the size of a step's input.
+        hidden_size: the size of the state.
+        num_layers: the number of layers on top of each other.
+        bias: whether there are biases.
+        batch_first: whether the batch is the first dimension.
+        dropout: the probability of dropout between layers.
+        bidirectional: whether each layer also runs backward.
+        device: where the parameters are made.
+        dtype: the type of the weights: qint8 or float16.
+    """
 
     def _get_name(self) -> str:
         return "QuantizedLSTM"

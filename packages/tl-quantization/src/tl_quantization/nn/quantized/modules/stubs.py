@@ -21,6 +21,7 @@ class Quantize(Module):
         scale (float): The scale.
         zero_point (int): The zero point.
         dtype (quantized dtype): The type.
+        factory_kwargs: device and type of the buffers.
 
     Example:
         >>> import tl_core, tl_quantization as tq

@@ -60,6 +60,12 @@ def weight_observer(mod: Any, weight: Tensor, qconfig: Any, precomputed: bool) -
     """What has watched a module's weight: what rounded it in training, or else an observer of the configuration.
 
     The weight is watched once more, as it may have changed since; `precomputed` takes what training has seen.
+
+    Args:
+        mod: the float module.
+        weight: its weight.
+        qconfig: the configuration.
+        precomputed: whether an observer that has seen the weight is used as it is.
     """
     trained = getattr(mod, "weight_fake_quant", None)
     observer = qconfig.weight() if trained is None else trained
@@ -69,7 +75,13 @@ def weight_observer(mod: Any, weight: Tensor, qconfig: Any, precomputed: bool) -
 
 
 def observed_weight(mod: Any, weight: Tensor, precomputed: bool = False) -> QuantizedTensor:
-    """A module's weight as integers, by its `weight_observer`."""
+    """A module's weight as integers, by its `weight_observer`.
+
+    Args:
+        mod: the float module.
+        weight: its weight.
+        precomputed: whether an observer that has seen the weight is used as it is.
+    """
     observer = weight_observer(mod, weight, getattr(mod, "qconfig", None), precomputed)
     if observer.dtype is tl_core.float32:
         raise AssertionError("qconfig.weight must quantize, but its dtype is torch.float32")

@@ -88,28 +88,92 @@ class _ConvBn(Folded):
 
 
 class ConvBn1d(_ConvBn, nn.Conv1d):
-    """A `Conv1d` and a `BatchNorm1d` whose weight is rounded in training with the normalization's factor in it."""
+    """A `Conv1d` and a `BatchNorm1d` whose weight is rounded in training with the normalization's factor in it.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        eps: added to the variance of the normalization.
+        momentum: the weight of the newest batch in the running statistics.
+        freeze_bn: whether the statistics stay as they are.
+        qconfig: how weights and outputs are rounded: a `QConfig`.
+    """
 
     _FLOAT_MODULE: Any = fused.ConvBn1d
     _NORM: Any = nn.BatchNorm1d
 
 
 class ConvBn2d(_ConvBn, nn.Conv2d):
-    """A `Conv2d` and a `BatchNorm2d` whose weight is rounded in training with the normalization's factor in it."""
+    """A `Conv2d` and a `BatchNorm2d` whose weight is rounded in training with the normalization's factor in it.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        eps: added to the variance of the normalization.
+        momentum: the weight of the newest batch in the running statistics.
+        freeze_bn: whether the statistics stay as they are.
+        qconfig: how weights and outputs are rounded: a `QConfig`.
+    """
 
     _FLOAT_MODULE: Any = fused.ConvBn2d
     _NORM: Any = nn.BatchNorm2d
 
 
 class ConvBn3d(_ConvBn, nn.Conv3d):
-    """A `Conv3d` and a `BatchNorm3d` whose weight is rounded in training with the normalization's factor in it."""
+    """A `Conv3d` and a `BatchNorm3d` whose weight is rounded in training with the normalization's factor in it.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        eps: added to the variance of the normalization.
+        momentum: the weight of the newest batch in the running statistics.
+        freeze_bn: whether the statistics stay as they are.
+        qconfig: how weights and outputs are rounded: a `QConfig`.
+    """
 
     _FLOAT_MODULE: Any = fused.ConvBn3d
     _NORM: Any = nn.BatchNorm3d
 
 
 class ConvBnReLU1d(ConvBn1d):
-    """`ConvBn1d` and a ReLU."""
+    """`ConvBn1d` and a ReLU.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        eps: added to the variance of the normalization.
+        momentum: the weight of the newest batch in the running statistics.
+        freeze_bn: whether the statistics stay as they are.
+        qconfig: how weights and outputs are rounded: a `QConfig`.
+    """
 
     _FLOAT_MODULE = fused.ConvBnReLU1d
 
@@ -119,7 +183,23 @@ class ConvBnReLU1d(ConvBn1d):
 
 
 class ConvBnReLU2d(ConvBn2d):
-    """`ConvBn2d` and a ReLU."""
+    """`ConvBn2d` and a ReLU.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        eps: added to the variance of the normalization.
+        momentum: the weight of the newest batch in the running statistics.
+        freeze_bn: whether the statistics stay as they are.
+        qconfig: how weights and outputs are rounded: a `QConfig`.
+    """
 
     _FLOAT_MODULE = fused.ConvBnReLU2d
 
@@ -129,7 +209,23 @@ class ConvBnReLU2d(ConvBn2d):
 
 
 class ConvBnReLU3d(ConvBn3d):
-    """`ConvBn3d` and a ReLU."""
+    """`ConvBn3d` and a ReLU.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        eps: added to the variance of the normalization.
+        momentum: the weight of the newest batch in the running statistics.
+        freeze_bn: whether the statistics stay as they are.
+        qconfig: how weights and outputs are rounded: a `QConfig`.
+    """
 
     _FLOAT_MODULE = fused.ConvBnReLU3d
 
@@ -139,7 +235,22 @@ class ConvBnReLU3d(ConvBn3d):
 
 
 class ConvReLU1d(qat.Conv1d):
-    """A `Conv1d` whose weight is rounded in training, and a ReLU."""
+    """A `Conv1d` whose weight is rounded in training, and a ReLU.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        qconfig: how weights and outputs are rounded: a `QConfig`.
+        device: where the parameters are made.
+        dtype: the type of the parameters.
+    """
 
     _FLOAT_MODULE = fused.ConvReLU1d
 
@@ -149,7 +260,22 @@ class ConvReLU1d(qat.Conv1d):
 
 
 class ConvReLU2d(qat.Conv2d):
-    """A `Conv2d` whose weight is rounded in training, and a ReLU."""
+    """A `Conv2d` whose weight is rounded in training, and a ReLU.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        qconfig: how weights and outputs are rounded: a `QConfig`.
+        device: where the parameters are made.
+        dtype: the type of the parameters.
+    """
 
     _FLOAT_MODULE = fused.ConvReLU2d
 
@@ -159,7 +285,22 @@ class ConvReLU2d(qat.Conv2d):
 
 
 class ConvReLU3d(qat.Conv3d):
-    """A `Conv3d` whose weight is rounded in training, and a ReLU."""
+    """A `Conv3d` whose weight is rounded in training, and a ReLU.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        qconfig: how weights and outputs are rounded: a `QConfig`.
+        device: where the parameters are made.
+        dtype: the type of the parameters.
+    """
 
     _FLOAT_MODULE = fused.ConvReLU3d
 

@@ -12,7 +12,16 @@ __all__ = ["LinearReLU"]
 
 
 class LinearReLU(Linear):
-    """A `Linear` whose weight is rounded in training, and a ReLU; see `tl_quantization.nn.qat.Linear`."""
+    """A `Linear` whose weight is rounded in training, and a ReLU; see `tl_quantization.nn.qat.Linear`.
+
+    Args:
+        in_features: the features of the input.
+        out_features: the features of the output.
+        bias: whether there is a bias.
+        qconfig: how the weight is rounded.
+        device: where the parameters are made.
+        dtype: the type of the weight.
+    """
 
     _FLOAT_MODULE = _Float
 

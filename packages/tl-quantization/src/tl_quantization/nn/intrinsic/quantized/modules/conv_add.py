@@ -14,7 +14,21 @@ __all__ = ["ConvAdd2d", "ConvAddReLU2d"]
 
 
 class ConvAdd2d(Conv2d):
-    """`quantized.Conv2d` plus a second quantized input."""
+    """`quantized.Conv2d` plus a second quantized input.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        device: where the weight is made.
+        dtype: the type of the quantized weight.
+    """
 
     def forward(self, input: Any, extra_input: Any) -> Any:  # type: ignore[override]
         """The sum, with the layer's scale and zero point."""
@@ -26,7 +40,21 @@ class ConvAdd2d(Conv2d):
 
 
 class ConvAddReLU2d(ConvAdd2d):
-    """`quantized.Conv2d` plus a second quantized input, and a ReLU."""
+    """`quantized.Conv2d` plus a second quantized input, and a ReLU.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        device: where the weight is made.
+        dtype: the type of the quantized weight.
+    """
 
     def _activated(self, total: Tensor) -> Tensor:
         return F.relu(total)

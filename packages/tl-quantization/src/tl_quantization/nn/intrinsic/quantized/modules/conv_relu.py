@@ -11,21 +11,63 @@ __all__ = ["ConvReLU1d", "ConvReLU2d", "ConvReLU3d"]
 
 
 class ConvReLU1d(conv.Conv1d):
-    """`quantized.Conv1d` and a ReLU."""
+    """`quantized.Conv1d` and a ReLU.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        device: where the weight is made.
+        dtype: the type of the quantized weight.
+    """
 
     def _result(self, x: Tensor) -> Tensor:
         return F.relu(super()._result(x))
 
 
 class ConvReLU2d(conv.Conv2d):
-    """`quantized.Conv2d` and a ReLU."""
+    """`quantized.Conv2d` and a ReLU.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        device: where the weight is made.
+        dtype: the type of the quantized weight.
+    """
 
     def _result(self, x: Tensor) -> Tensor:
         return F.relu(super()._result(x))
 
 
 class ConvReLU3d(conv.Conv3d):
-    """`quantized.Conv3d` and a ReLU."""
+    """`quantized.Conv3d` and a ReLU.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        device: where the weight is made.
+        dtype: the type of the quantized weight.
+    """
 
     def _result(self, x: Tensor) -> Tensor:
         return F.relu(super()._result(x))

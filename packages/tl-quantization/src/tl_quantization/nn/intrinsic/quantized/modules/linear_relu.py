@@ -14,7 +14,14 @@ __all__ = ["LinearLeakyReLU", "LinearReLU", "LinearTanh"]
 
 
 class LinearReLU(Linear):
-    """`quantized.Linear` and a ReLU."""
+    """`quantized.Linear` and a ReLU.
+
+    Args:
+        in_features: the features of the input.
+        out_features: the features of the output.
+        bias: whether there is a bias.
+        dtype: the type of the weight.
+    """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: Any = qint8) -> None:
         super().__init__(in_features, out_features, bias, dtype)
@@ -62,7 +69,14 @@ class LinearLeakyReLU(Linear):
 
 
 class LinearTanh(Linear):
-    """`quantized.Linear` and a hyperbolic tangent."""
+    """`quantized.Linear` and a hyperbolic tangent.
+
+    Args:
+        in_features: the features of the input.
+        out_features: the features of the output.
+        bias: whether there is a bias.
+        dtype: the type of the weight.
+    """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: Any = qint8) -> None:
         super().__init__(in_features, out_features, bias, dtype)

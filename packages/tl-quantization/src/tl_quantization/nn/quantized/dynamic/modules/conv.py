@@ -26,24 +26,111 @@ class _Dynamic:
 
 
 class Conv1d(_Dynamic, static.Conv1d):
-    """`quantized.Conv1d` for floating numbers, which are rounded to integers at each call."""
+    """`quantized.Conv1d` for floating numbers, which are rounded to integers at each call.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        device: where the weight is made.
+        dtype: the type of the quantized weight.
+    """
 
 
 class Conv2d(_Dynamic, static.Conv2d):
-    """`quantized.Conv2d` for floating numbers, which are rounded to integers at each call."""
+    """`quantized.Conv2d` for floating numbers, which are rounded to integers at each call.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        device: where the weight is made.
+        dtype: the type of the quantized weight.
+    """
 
 
 class Conv3d(_Dynamic, static.Conv3d):
-    """`quantized.Conv3d` for floating numbers, which are rounded to integers at each call."""
+    """`quantized.Conv3d` for floating numbers, which are rounded to integers at each call.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        dilation: the distance of the elements that it sees.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        device: where the weight is made.
+        dtype: the type of the quantized weight.
+    """
 
 
 class ConvTranspose1d(_Dynamic, static.ConvTranspose1d):
-    """`quantized.ConvTranspose1d` for floating numbers, which are rounded to integers at each call."""
+    """`quantized.ConvTranspose1d` for floating numbers, which are rounded to integers at each call.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        output_padding: what is added to one side of the output's size.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        dilation: the distance of the elements that it sees.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        device: where the weight is made.
+        dtype: the type of the quantized weight.
+    """
 
 
 class ConvTranspose2d(_Dynamic, static.ConvTranspose2d):
-    """`quantized.ConvTranspose2d` for floating numbers, which are rounded to integers at each call."""
+    """`quantized.ConvTranspose2d` for floating numbers, which are rounded to integers at each call.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        output_padding: what is added to one side of the output's size.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        dilation: the distance of the elements that it sees.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        device: where the weight is made.
+        dtype: the type of the quantized weight.
+    """
 
 
 class ConvTranspose3d(_Dynamic, static.ConvTranspose3d):
-    """`quantized.ConvTranspose3d` for floating numbers, which are rounded to integers at each call."""
+    """`quantized.ConvTranspose3d` for floating numbers, which are rounded to integers at each call.
+
+    Args:
+        in_channels: the channels of the input.
+        out_channels: the channels of the output.
+        kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
+        stride: the distance of its positions.
+        padding: what is added on both sides of the input.
+        output_padding: what is added to one side of the output's size.
+        groups: into how many groups the channels are divided.
+        bias: whether there is a bias.
+        dilation: the distance of the elements that it sees.
+        padding_mode: "zeros", or "reflect" where the layer has it.
+        device: where the weight is made.
+        dtype: the type of the quantized weight.
+    """

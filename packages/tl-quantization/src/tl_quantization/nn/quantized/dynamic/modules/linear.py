@@ -30,6 +30,11 @@ def float_weight(weight: Any) -> Tensor:
 def weight_for(mod: Any, weight: Tensor, precomputed: bool = False) -> tuple[Any, Any]:
     """A float module's weight as its configuration wants it, and the type: integers, or float16.
 
+    Args:
+        mod: the float module.
+        weight: its weight.
+        precomputed: whether an observer that has seen the weight is used as it is.
+
     Raises:
         RuntimeError: If another type is wanted.
     """

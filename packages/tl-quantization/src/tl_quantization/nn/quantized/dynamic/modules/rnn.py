@@ -317,7 +317,14 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """`tl_nn.LSTMCell` with weights of integers; see `RNNCellBase` for the parameters."""
+    """`tl_nn.LSTMCell` with weights of integers; see `RNNCellBase` for the parameters.
+
+    Args:
+        input_size: the size of a step's input.
+        hidden_size: the size of the state.
+        bias: whether there are biases.
+        dtype: the type of the weights: qint8 or float16.
+    """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, dtype: Any = qint8) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=4, dtype=dtype)
@@ -329,7 +336,14 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """`tl_nn.GRUCell` with weights of integers; see `RNNCellBase` for the parameters."""
+    """`tl_nn.GRUCell` with weights of integers; see `RNNCellBase` for the parameters.
+
+    Args:
+        input_size: the size of a step's input.
+        hidden_size: the size of the state.
+        bias: whether there are biases.
+        dtype: the type of the weights: qint8 or float16.
+    """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, dtype: Any = qint8) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=3, dtype=dtype)
