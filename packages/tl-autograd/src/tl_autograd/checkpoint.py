@@ -130,7 +130,13 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
 def set_device_states(
     devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None
 ) -> None:
-    """Sets the random states that `get_device_states` returned."""
+    """Sets the random states that `get_device_states` returned.
+
+    Args:
+        devices: the devices' indices.
+        states: the states of their generators.
+        device_type: the kind of device; None for the one of the tensors.
+    """
     if devices:
         raise NotImplementedError(
             "checkpoint: random states of accelerators need tl-backends' device modules"
@@ -333,6 +339,9 @@ def checkpoint(
         early_stop: whether the second run ends as soon as all that is needed has been computed. Not reentrant only;
             `set_checkpoint_early_stop(False)` wins.
         preserve_rng_state: whether the second run draws the same random numbers; True by default.
+        function: what is run, now and again in the backward.
+        args: its arguments; tensors among them get gradients.
+        kwargs: its keyword arguments.
 
     Raises:
         CheckpointError: the second run saves other tensors than the first.
@@ -373,6 +382,9 @@ def checkpoint_sequential(
     Args:
         functions: a Sequential or a list of callables.
         segments: how many stretches.
+        input: the input of the first.
+        use_reentrant: whether the backward runs within an autograd function, as the older form does.
+        kwargs: `preserve_rng_state` only.
 
     Raises:
         ValueError: unknown keyword arguments.

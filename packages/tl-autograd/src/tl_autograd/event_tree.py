@@ -17,7 +17,19 @@ __all__ = ["AllocationFields", "BackendFields", "KinetoFields", "OutOfMemoryFiel
 @dataclass(frozen=True)
 class TensorMetadata:
     """What a tensor looked like. `id` and `allocation_id` name its memory, from when it was allocated to when it was
-    given back: addresses are used again, these numbers are not."""
+    given back: addresses are used again, these numbers are not.
+
+    Args:
+        impl_ptr: the address of the tensor.
+        storage_data_ptr: the address of its memory.
+        id: the number of the storage.
+        allocation_id: the number of its allocation.
+        layout: the layout.
+        device: the device.
+        dtype: the type of the elements.
+        sizes: the sizes.
+        strides: the strides.
+    """
 
     impl_ptr: int
     storage_data_ptr: int | None
@@ -37,7 +49,15 @@ class TensorMetadata:
 
 @dataclass
 class TorchOpFields:
-    """Of an operator, a node of the backward or a labelled block."""
+    """Of an operator, a node of the backward or a labelled block.
+
+    Args:
+        name: its name.
+        inputs: the arguments.
+        scope: whether it is an operator, a node of the backward or a labelled block.
+        sequence_number: the number that binds a node to its operator; -1 for none.
+        allow_tf32_cublas: whether TensorFloat-32 was allowed.
+    """
 
     name: str
     inputs: list[Any]
@@ -48,7 +68,17 @@ class TorchOpFields:
 
 @dataclass
 class AllocationFields:
-    """Of memory that was allocated, or given back: then `alloc_size` is negative."""
+    """Of memory that was allocated, or given back: then `alloc_size` is negative.
+
+    Args:
+        ptr: the address.
+        id: the number of the storage.
+        allocation_id: the number of its allocation.
+        alloc_size: the bytes, negative where they were given back.
+        total_allocated: the bytes in use afterwards.
+        total_reserved: the bytes held afterwards.
+        device: the device.
+    """
 
     ptr: int
     id: int | None
@@ -61,7 +91,13 @@ class AllocationFields:
 
 @dataclass(frozen=True)
 class PyFrameState:
-    """A line of a Python program."""
+    """A line of a Python program.
+
+    Args:
+        line_number: the number of the line.
+        file_name: the file.
+        function_name: the function.
+    """
 
     line_number: int
     file_name: str
@@ -70,7 +106,14 @@ class PyFrameState:
 
 @dataclass
 class PyCallFields:
-    """Of a call of a Python function."""
+    """Of a call of a Python function.
+
+    Args:
+        callsite: the line that calls.
+        caller: the line of the caller.
+        module: the module that is called, or None.
+        optimizer: the optimizer that is called, or None.
+    """
 
     callsite: PyFrameState
     caller: PyFrameState | None
@@ -103,7 +146,21 @@ class VulkanFields:
 
 @dataclass(eq=False)
 class ProfilerEvent:
-    """A node of the tree."""
+    """A node of the tree.
+
+    Args:
+        name: its name.
+        overload_name: the overload of the operator.
+        tag: the kind of event.
+        extra_fields: what only this kind has.
+        start_time_ns: when it began, in nanoseconds.
+        end_time_ns: when it ended.
+        start_tid: the thread.
+        correlation_id: the number that binds it to others.
+        id: the number of the storage.
+        parent: the event around it, or None.
+        children: the events within it.
+    """
 
     name: str
     overload_name: str

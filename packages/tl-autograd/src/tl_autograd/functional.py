@@ -121,7 +121,15 @@ def _grad(
 def vjp(
     func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """(func(inputs), the product of `v` with the Jacobian at the inputs)."""
+    """(func(inputs), the product of `v` with the Jacobian at the inputs).
+
+    Args:
+        func: the function, of tensors.
+        inputs: its inputs, a tensor or a tuple.
+        v: the vector, shaped like the inputs or, of a vjp, the outputs; None where there is one element.
+        create_graph: whether the result can be differentiated again.
+        strict: whether an output that doesn't depend on an input raises instead of giving zeros.
+    """
     with tl_core.enable_grad():
         many, xs = _tuple(inputs, "inputs given to vjp")
         xs = _fresh(xs, create_graph)
@@ -136,7 +144,15 @@ def vjp(
 def jvp(
     func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """(func(inputs), the product of the Jacobian at the inputs with `v`), by differentiating the vjp."""
+    """(func(inputs), the product of the Jacobian at the inputs with `v`), by differentiating the vjp.
+
+    Args:
+        func: the function, of tensors.
+        inputs: its inputs, a tensor or a tuple.
+        v: the vector, shaped like the inputs or, of a vjp, the outputs; None where there is one element.
+        create_graph: whether the result can be differentiated again.
+        strict: whether an output that doesn't depend on an input raises instead of giving zeros.
+    """
     with tl_core.enable_grad():
         many, xs = _tuple(inputs, "inputs given to jvp")
         vs = _vector(v, xs, many, "jvp", _OF_INPUT)
@@ -300,7 +316,16 @@ def hessian(
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
     """The Hessian of a function with one element: shape (*input, *input), or tuples of tuples for several
-    inputs."""
+    inputs.
+
+    Args:
+        func: the function, of tensors.
+        inputs: its inputs, a tensor or a tuple.
+        create_graph: whether the result can be differentiated again.
+        strict: whether an output that doesn't depend on an input raises instead of giving zeros.
+        vectorize: whether rows are computed as a batch.
+        outer_jacobian_strategy: "reverse-mode" or "forward-mode".
+    """
     many, _ = _tuple(inputs, "inputs given to hessian")
 
     def gradient(*xs: Tensor) -> Any:
@@ -330,7 +355,15 @@ def _first_derivative(func: Callable, inputs: Any, create_graph: bool, strict: b
 def vhp(
     func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """(func(inputs), the product of `v` with the Hessian)."""
+    """(func(inputs), the product of `v` with the Hessian).
+
+    Args:
+        func: the function, of tensors.
+        inputs: its inputs, a tensor or a tuple.
+        v: the vector, shaped like the inputs or, of a vjp, the outputs; None where there is one element.
+        create_graph: whether the result can be differentiated again.
+        strict: whether an output that doesn't depend on an input raises instead of giving zeros.
+    """
     with tl_core.enable_grad():
         many, xs, y, first = _first_derivative(func, inputs, create_graph, strict, "vhp")
         vs = _vector(v, xs, many, "vhp", _OF_INPUT)
@@ -341,7 +374,15 @@ def vhp(
 def hvp(
     func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """(func(inputs), the product of the Hessian with `v`)."""
+    """(func(inputs), the product of the Hessian with `v`).
+
+    Args:
+        func: the function, of tensors.
+        inputs: its inputs, a tensor or a tuple.
+        v: the vector, shaped like the inputs or, of a vjp, the outputs; None where there is one element.
+        create_graph: whether the result can be differentiated again.
+        strict: whether an output that doesn't depend on an input raises instead of giving zeros.
+    """
     with tl_core.enable_grad():
         many, xs, y, first = _first_derivative(func, inputs, create_graph, strict, "hvp")
         vs = _vector(v, xs, many, "hvp", _OF_INPUT)

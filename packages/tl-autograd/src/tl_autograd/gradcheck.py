@@ -551,6 +551,20 @@ def gradgradcheck(
     Args:
         grad_outputs: the vectors of the first derivative. Default: random ones.
         gen_non_contig_grad_outputs: make those random vectors with strides that are not contiguous.
+        func: the function, of tensors, to a tensor or a tuple of them.
+        inputs: its inputs, a tensor or a tuple, of double precision.
+        eps: the step of the differences.
+        atol: the absolute tolerance.
+        rtol: the relative tolerance.
+        raise_exception: whether a mismatch raises instead of returning False.
+        nondet_tol: how far two runs of the backward may differ.
+        check_undefined_grad: whether missing gradients of outputs must count as zeros.
+        check_grad_dtypes: whether gradients must have their inputs' types.
+        check_batched_grad: whether gradients of batches of vectors are compared too.
+        check_fwd_over_rev: whether forward over reverse mode is compared.
+        check_rev_over_rev: whether reverse over reverse mode is compared.
+        fast_mode: whether one random direction is compared instead of all.
+        masked: whether only the stored elements of sparse inputs are moved.
 
     The other arguments are those of `gradcheck`.
     """

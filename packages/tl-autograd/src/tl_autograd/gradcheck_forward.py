@@ -16,7 +16,14 @@ __all__ = ["batched_gradient_mismatch", "batched_tangent_mismatch", "pushed"]
 
 
 def pushed(func: Callable, inputs: tuple, x: Tensor, direction: Tensor) -> list[Tensor]:
-    """Tangents of the outputs that are not integers, for one input's direction; zeros where there is none."""
+    """Tangents of the outputs that are not integers, for one input's direction; zeros where there is none.
+
+    Args:
+        func: the function, of tensors, to a tensor or a tuple of them.
+        inputs: its inputs, a tensor or a tuple, of double precision.
+        x: the input that is moved.
+        direction: the direction, of the input's shape.
+    """
     with forward_ad.dual_level():
         duals = tuple(_dual(i, direction if i is x else None) for i in inputs)
         result = func(*duals)
@@ -52,7 +59,14 @@ def _apart(a: Tensor, b: Tensor, atol: float, rtol: float) -> bool:
 
 
 def batched_gradient_mismatch(y: Tensor, inputs: list[Tensor], atol: float, rtol: float) -> str | None:
-    """What is wrong with the gradients of an output for a batch of vectors; None: nothing."""
+    """What is wrong with the gradients of an output for a batch of vectors; None: nothing.
+
+    Args:
+        y: an output.
+        inputs: its inputs, a tensor or a tuple, of double precision.
+        atol: the absolute tolerance.
+        rtol: the relative tolerance.
+    """
     vectors = _pair(y)
 
     def of_one(v: Tensor) -> tuple:
@@ -73,7 +87,15 @@ def batched_gradient_mismatch(y: Tensor, inputs: list[Tensor], atol: float, rtol
 def batched_tangent_mismatch(
     func: Callable, inputs: tuple, x: Tensor, atol: float, rtol: float
 ) -> str | None:
-    """What is wrong with the tangents for a batch of one input's directions; None: nothing."""
+    """What is wrong with the tangents for a batch of one input's directions; None: nothing.
+
+    Args:
+        func: the function, of tensors, to a tensor or a tuple of them.
+        inputs: its inputs, a tensor or a tuple, of double precision.
+        x: the input that is moved.
+        atol: the absolute tolerance.
+        rtol: the relative tolerance.
+    """
     directions = _pair(x)
 
     def of_one(v: Tensor) -> tuple:

@@ -66,7 +66,13 @@ def current_graph_task_id() -> int:
 
 
 class GradientEdge(NamedTuple):
-    """Where a gradient goes: output `output_nr` of `node`. Stands for a tensor in `backward` and `grad`."""
+    """Where a gradient goes: output `output_nr` of `node`. Stands for a tensor in `backward` and `grad`.
+
+    Args:
+        node: the node.
+        output_nr: the number of its output.
+        ownership_token: what keeps the node alive, or None.
+    """
 
     node: Any
     output_nr: int
@@ -114,6 +120,8 @@ def register_multi_grad_hook(
         mode: "all" calls `fn(grads)` once a backward, after the last of those gradients that this backward
             computes, with None
             for the others. "any" calls `fn(grad)` with the first.
+        tensors: the tensors.
+        fn: takes the list of gradients in mode "all", None where there is none; one gradient in mode "any".
 
     Raises:
         ValueError: another mode.

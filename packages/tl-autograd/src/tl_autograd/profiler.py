@@ -109,6 +109,8 @@ class profile:
         experimental_config: an `_ExperimentalConfig`.
         acc_events: a profile that is used again keeps the events it has.
         custom_trace_id_callback: makes the name of the trace.
+        post_processing_timeout_s: accepted: nothing is processed afterwards that could time out.
+        activity_filters: accepted: which activities of accelerators are collected.
 
     Raises:
         RuntimeError: entered twice, or while another profile is on.

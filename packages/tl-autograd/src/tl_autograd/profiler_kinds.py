@@ -66,6 +66,15 @@ class ExperimentalConfig:
         profile_all_threads: accepted; operators are those of the thread that profiles.
         capture_overload_names: the overload stands beside the name in tables and traces.
         profiler_metrics: accepted, as are the further ones; they are for accelerators.
+        profiler_measure_per_kernel: accepted: each kernel on its own.
+        performance_events: names of counters of the processor.
+        enable_cuda_sync_events: accepted: waits for accelerators.
+        adjust_profiler_step: whether steps are stretched over their events.
+        disable_external_correlation: accepted: events aren't bound to others.
+        record_python_gc_info: whether runs of the garbage collector are noted.
+        expose_kineto_event_metadata: whether events tell further facts.
+        custom_profiler_config: a text for profilers of others.
+        trace_only: accepted.
     """
 
     def __init__(self, profiler_metrics: Sequence[str] = (), profiler_measure_per_kernel: bool = False,
@@ -91,7 +100,18 @@ class ExperimentalConfig:
 
 
 class ProfilerConfig:
-    """What a profile collects."""
+    """What a profile collects.
+
+    Args:
+        state: how events are collected.
+        report_input_shapes: whether shapes of arguments are noted.
+        profile_memory: whether allocations are noted.
+        with_stack: whether Python lines are noted.
+        with_flops: whether operations are estimated.
+        with_modules: whether calls of modules are noted.
+        experimental_config: settings that may change.
+        trace_id: the id of the trace.
+    """
 
     def __init__(self, state: ProfilerState, report_input_shapes: bool, profile_memory: bool, with_stack: bool,
                  with_flops: bool, with_modules: bool, experimental_config: ExperimentalConfig | None = None,

@@ -11,7 +11,17 @@ __all__ = ["profile"]
 
 
 class profile(_profiler.profile):
-    """As `tl_autograd.profiler.profile`, with fewer settings; use that one."""
+    """As `tl_autograd.profiler.profile`, with fewer settings; use that one.
+
+    Args:
+        enabled: whether anything is noted.
+        use_cuda: must be False.
+        record_shapes: whether shapes of arguments are noted.
+        with_flops: whether operations are estimated.
+        profile_memory: whether allocations are noted.
+        with_stack: whether Python lines are noted.
+        with_modules: whether calls of modules are noted.
+    """
 
     def __init__(self, enabled: bool = True, *, use_cuda: bool = False, record_shapes: bool = False,
                  with_flops: bool = False, profile_memory: bool = False, with_stack: bool = False,

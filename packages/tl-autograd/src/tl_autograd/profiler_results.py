@@ -287,7 +287,16 @@ _ELEMENTWISE = re.compile(r"aten::(add|mul)_?$")
 
 
 class FunctionEvents:
-    """Makes the events of tables from those of a result: nested, with memory, FLOPs and stacks."""
+    """Makes the events of tables from those of a result: nested, with memory, FLOPs and stacks.
+
+    Args:
+        result: what was recorded.
+        shapes: whether shapes are kept.
+        with_flops: whether operations are estimated.
+        with_modules: whether calls of modules are kept.
+        overloads: whether overloads are told apart.
+        concrete_inputs: whether scalar arguments are kept.
+    """
 
     def __init__(self, result: ProfilerResult, shapes: bool = True, with_flops: bool = False,
                  with_modules: bool = False, overloads: bool = False,

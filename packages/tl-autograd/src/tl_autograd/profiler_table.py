@@ -53,6 +53,14 @@ def build_table(events: Sequence[Any], sort_by: str | None = None, header: str |
         sort_by: an attribute such as "self_cpu_time_total"; the largest come first. None leaves the order.
         row_limit: so many lines at most; negative: all.
         time_unit: "s", "ms" or "us"; None chooses for each number.
+        events: the events.
+        header: the line above.
+        max_src_column_width: the widest column of sources.
+        max_name_column_width: the widest column of names.
+        max_shapes_column_width: the widest column of shapes.
+        with_flops: whether operations are shown.
+        profile_memory: whether memory is shown.
+        top_level_events_only: whether events within others are left out.
     """
     if not events:
         return ""

@@ -35,7 +35,13 @@ class Interval:
 
 
 class Kernel(NamedTuple):
-    """A piece of work on an accelerator."""
+    """A piece of work on an accelerator.
+
+    Args:
+        name: its name.
+        device: the accelerator.
+        duration: microseconds.
+    """
 
     name: str
     device: int
@@ -137,6 +143,27 @@ class FunctionEvent(FormattedTimesMixin):
         end_us: when it ended.
         sequence_nr: the number of the graph's node that the call made, or that ran; -1: none.
         fwd_thread: of a node of the backward, the thread of the call that made it.
+        overload_name: the overload.
+        input_shapes: the shapes of the arguments.
+        stack: the lines of Python around it, innermost first.
+        scope: whether it is an operator, a node or a labelled block.
+        use_device: the accelerator, or None.
+        cpu_memory_usage: bytes allocated less bytes given back.
+        device_memory_usage: the same on the accelerator.
+        is_async: whether it ended elsewhere than it began.
+        is_remote: whether it ran in another process.
+        node_id: the process; -1 for this one.
+        device_type: where it ran.
+        device_index: which one.
+        device_resource_id: the thread or stream.
+        is_legacy: whether the older profiler made it.
+        flops: the operations; None if they aren't known.
+        trace_name: its name in traces.
+        concrete_inputs: the scalar arguments.
+        kwinputs: the keyword arguments.
+        is_user_annotation: whether the program labelled it.
+        activity_type: the kind of event.
+        metadata_json: further facts as JSON.
     """
 
     def __init__(self, id: int, name: str, thread: int, start_us: float, end_us: float,
@@ -329,7 +356,14 @@ _METRICS = (
 
 
 class EventList(list):
-    """Events, or sums of events, that print as a table."""
+    """Events, or sums of events, that print as a table.
+
+    Args:
+        args: the events.
+        use_device: the accelerator whose times are shown, or None.
+        profile_memory: whether memory is shown.
+        with_flops: whether operations are shown.
+    """
 
     def __init__(self, *args: Any, use_device: str | None = None, profile_memory: bool = False,
                  with_flops: bool = False) -> None:  # fmt: skip

@@ -18,6 +18,22 @@ class RecordedEvent(NamedTuple):
 
     `number` is the number of the graph's node that a call made or that ran, and the bytes of an event of memory;
     `parent` the place of the event that this one ran inside, -1 without one; `what` an address.
+
+    Args:
+        kind: what it is.
+        name: its name.
+        overload: the overload.
+        start: when it began.
+        end: when it ended.
+        thread: the number of the thread.
+        system_thread: the system's number of the thread.
+        number: a number that depends on the kind: bytes, a sequence number.
+        stack: the Python lines around it.
+        parent: the index of the event around it; -1 for none.
+        values: the recorded arguments.
+        what: an address or a further name.
+        scope: operator, node or labelled block.
+        total: the bytes in use afterwards.
     """
 
     kind: int

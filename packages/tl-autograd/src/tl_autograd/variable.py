@@ -29,7 +29,13 @@ class _VariableMeta(type):
 
 class Variable(metaclass=_VariableMeta):
     """`Variable(tensor, requires_grad=False)` gives the tensor's data as a tensor. Tensors need no wrapper
-    any more."""
+    any more.
+
+    Args:
+        data: a tensor.
+        requires_grad: whether gradients are recorded.
+        volatile: deprecated: whether nothing is recorded.
+    """
 
     def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Any:
         if not isinstance(data, Tensor):

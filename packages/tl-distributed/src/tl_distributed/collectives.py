@@ -370,7 +370,14 @@ def monitored_barrier(
 
 
 def peer_rank(group: ProcessGroup, global_rank: int | None, group_rank: int | None, function: str) -> int:
-    """Rank in a group that a global or a group rank names."""
+    """Rank in a group that a global or a group rank names.
+
+    Args:
+        group: the group.
+        global_rank: a rank of the world, or None.
+        group_rank: a rank of the group, or None.
+        function: the function, for errors.
+    """
     if global_rank is not None and group_rank is not None:
         raise ValueError(f"{function}: Can't specify both group_rank and global_rank")
     if global_rank is None and group_rank is None:

@@ -19,6 +19,12 @@ from .work import Work
 class Traffic:
     """What a rank of a fake group would have sent and received.
 
+    Args:
+        calls: how often each operation was called.
+        messages: how many messages it would have sent.
+        sent: how many bytes.
+        peak: the most bytes in flight.
+
     Attributes:
         calls: how often each operation was called.
         messages: how many messages this rank would have sent, a ring or pairwise exchange among the ranks.

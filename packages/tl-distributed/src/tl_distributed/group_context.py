@@ -15,6 +15,17 @@ from .store import HashStore, Store
 class GroupContext:
     """A group, from the side of one of its processes.
 
+    Args:
+        rank: the rank of this process in it.
+        size: how many processes it has.
+        store: where they meet.
+        timeout: how long an operation may take.
+        name: its name.
+        description: a text for messages.
+        global_ranks: the ranks of its members in the world.
+        options: options of the backend.
+        device: the device of its tensors, or None.
+
     Attributes:
         rank: this process's rank in the group, from 0.
         size: how many processes the group has.

@@ -333,6 +333,14 @@ def new_subgroups(
 ) -> tuple[Any, list[Any]]:
     """Cuts the world into groups of `group_size` neighbours.
 
+    Args:
+        group_size: the size of a group; it divides the world's.
+        group: the group that is cut; None for the world.
+        timeout: how long operations may take; None for the default.
+        backend: the backend; None for the default.
+        pg_options: options of the backend.
+        group_desc: a text for messages.
+
     Returns:
         The group that this process is in, and all of them.
     """
@@ -358,6 +366,13 @@ def new_subgroups_by_enumeration(
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
     """Makes several groups without common members.
+
+    Args:
+        ranks_per_subgroup_list: the global ranks of each group, none in two.
+        timeout: how long operations may take; None for the default.
+        backend: the backend; None for the default.
+        pg_options: options of the backend.
+        group_desc: a text for messages.
 
     Returns:
         The group that this process is in (None if in none), and all of them.

@@ -72,7 +72,13 @@ def supports_complex(reduceOp: RedOpType) -> bool:
 
 
 def check(op: RedOpType, dtype: tl_core.dtype, function: str) -> None:
-    """Raises for an operation that tensors of this type don't have."""
+    """Raises for an operation that tensors of this type don't have.
+
+    Args:
+        op: the operation.
+        dtype: the type of the tensors.
+        function: the function, for errors.
+    """
     if not isinstance(op, RedOpType):
         raise TypeError(f"{function}: op must be a ReduceOp such as ReduceOp.SUM, got {op!r}")
     if dtype.is_complex and not supports_complex(op):

@@ -38,6 +38,7 @@ def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) ->
         url: `env://`, `file:///path` or `tcp://host:port`, where `?rank=0&world_size=1` may follow.
         rank: this process's number; -1 leaves it to the URL or the environment.
         world_size: how many processes there are; -1 likewise.
+        kwargs: options of the handler, such as `timeout`.
 
     Yields:
         (store, rank, world size)

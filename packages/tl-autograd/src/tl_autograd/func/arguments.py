@@ -37,7 +37,13 @@ def chosen(args: tuple, argnums: Argnums) -> Any:
 
 
 def replaced(args: tuple, argnums: Argnums, others: Any) -> tuple:
-    """The arguments with others in the place of those of these numbers."""
+    """The arguments with others in the place of those of these numbers.
+
+    Args:
+        args: the arguments.
+        argnums: the numbers of those that are replaced.
+        others: what replaces them.
+    """
     numbers = (argnums,) if isinstance(argnums, int) else argnums
     values = (others,) if isinstance(argnums, int) else others
     changed = list(args)

@@ -16,7 +16,13 @@ RANDOMNESS = ("error", "same", "different")
 
 
 class Level:
-    """A level, for a `with`: inside, it is the top."""
+    """A level, for a `with`: inside, it is the top.
+
+    Args:
+        kind: what the level does: gradients, tangents, batches or functionalization.
+        batch_size: the size of the batch dimension; 0 where there is none.
+        randomness: "error", "different" or "same".
+    """
 
     def __init__(self, kind: int, batch_size: int = 0, randomness: str = "error"):
         self._arguments = (kind, batch_size, RANDOMNESS.index(randomness))

@@ -61,7 +61,15 @@ def jvp_increment_nesting() -> Iterator[int]:
 
 
 def grad_impl(func: Callable[..., Any], argnums: Argnums, has_aux: bool, args: tuple, kwargs: dict) -> Any:
-    """`grad(func, argnums, has_aux)(*args, **kwargs)`."""
+    """`grad(func, argnums, has_aux)(*args, **kwargs)`.
+
+    Args:
+        func: the function.
+        argnums: the number of the argument, or several.
+        has_aux: whether the function also returns what isn't differentiated.
+        args: its arguments.
+        kwargs: its keyword arguments.
+    """
     return grad(func, argnums, has_aux)(*args, **kwargs)
 
 

@@ -338,7 +338,13 @@ def get_single_level_autograd_function_allowed() -> bool:
 
 
 def reshape_dim_into(src: int, dst: int, x: Tensor) -> Tensor:
-    """Dimension `src` as the slower part of dimension `dst` of what remains."""
+    """Dimension `src` as the slower part of dimension `dst` of what remains.
+
+    Args:
+        src: the dimension.
+        dst: the dimension that takes it.
+        x: the tensor.
+    """
     src %= x.dim()
     dst %= x.dim() - 1
     moved = x.movedim(src, dst)
@@ -346,7 +352,13 @@ def reshape_dim_into(src: int, dst: int, x: Tensor) -> Tensor:
 
 
 def reshape_dim_outof(src: int, size: int, x: Tensor) -> Tensor:
-    """Dimension `src` as two, of which the first has that size."""
+    """Dimension `src` as two, of which the first has that size.
+
+    Args:
+        src: the dimension.
+        size: the size of the first part.
+        x: the tensor.
+    """
     src %= x.dim()
     if x.shape[src] % size != 0:
         raise RuntimeError(f"a dimension of size {x.shape[src]} has no part of size {size}")

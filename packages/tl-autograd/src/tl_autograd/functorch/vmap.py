@@ -55,7 +55,17 @@ def vmap_impl(
     *args: Any,
     **kwargs: Any,
 ) -> Any:
-    """`vmap(func, ...)(*args, **kwargs)`."""
+    """`vmap(func, ...)(*args, **kwargs)`.
+
+    Args:
+        func: the function.
+        in_dims: the batch dimension of each argument; None for none.
+        out_dims: the batch dimension of each result.
+        randomness: "error", "different" or "same".
+        chunk_size: how many samples are computed at a time; None for all.
+        args: its arguments.
+        kwargs: its keyword arguments.
+    """
     return vmap(func, in_dims, out_dims, randomness, chunk_size=chunk_size)(*args, **kwargs)
 
 

@@ -99,7 +99,13 @@ class TensorProperty(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class TensorPropertySource(Source):
-    """A number of a tensor's geometry."""
+    """A number of a tensor's geometry.
+
+    Args:
+        base: where the tensor comes from.
+        prop: size, stride or storage offset.
+        idx: the dimension; None for the offset.
+    """
 
     base: Any
     prop: TensorProperty

@@ -20,7 +20,16 @@ __all__ = ["DimOfInput", "Inputs"]
 
 @dataclass
 class DimOfInput:
-    """A dynamic dimension of an input: what was said of it, and its expression."""
+    """A dynamic dimension of an input: what was said of it, and its expression.
+
+    Args:
+        source: where the input comes from.
+        path: its path among the arguments.
+        dim: the dimension.
+        said: what the program said of it.
+        expr: its expression.
+        hint: its size in the example.
+    """
 
     source: str  # as errors name it: L['x'].size()[0]
     path: str
@@ -32,7 +41,16 @@ class DimOfInput:
 
 @dataclass
 class Inputs:
-    """Makes fakes of inputs, with symbols where sizes are dynamic."""
+    """Makes fakes of inputs, with symbols where sizes are dynamic.
+
+    Args:
+        env: the environment that makes symbols.
+        dims: what was said of dimensions, nested as the arguments.
+        roots: symbols by the name of their dimension.
+        named: dimensions by the name that was given.
+        problems: what doesn't fit so far.
+        fixes: what would make it fit.
+    """
 
     mode: FakeTensorMode
     dims: list[DimOfInput] = field(default_factory=list)

@@ -171,7 +171,13 @@ def _method_recorder(kind: type, name: str) -> Callable[..., Any]:
 
 
 class ProxyableClassMeta(type):
-    """The metaclass of classes whose construction with proxies is recorded as a call."""
+    """The metaclass of classes whose construction with proxies is recorded as a call.
+
+    Args:
+        name: the name.
+        bases: the base classes.
+        attrs: the attributes.
+    """
 
     def __init__(cls, name: str, bases: Any, attrs: Any) -> None:
         _proxyable_classes.setdefault(cls)

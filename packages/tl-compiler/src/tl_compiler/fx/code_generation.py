@@ -96,7 +96,17 @@ class PythonCode:
 
 @dataclass(frozen=True)
 class Style:
-    """How code is written; `Graph.python_code` tells what each means."""
+    """How code is written; `Graph.python_code` tells what each means.
+
+    Args:
+        verbose: whether results are annotated.
+        include_stride: whether annotations have strides.
+        include_device: whether they have devices.
+        colored: whether they are coloured.
+        expanded_def: whether each argument has a line.
+        record_func: whether calls are labelled for profiles.
+        additional_meta: further keys of `meta` that are shown.
+    """
 
     verbose: bool = False
     include_stride: bool = False

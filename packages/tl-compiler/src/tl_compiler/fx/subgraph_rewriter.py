@@ -27,7 +27,13 @@ class Match(NamedTuple):
 
 
 class ReplacedPatterns(NamedTuple):
-    """A match, and the nodes that came in its place."""
+    """A match, and the nodes that came in its place.
+
+    Args:
+        anchor: the node from which the pattern was found.
+        nodes_map: the nodes of the match, by node of the pattern.
+        replacements: the nodes that came in.
+    """
 
     anchor: Node
     nodes_map: dict[Node, Node]

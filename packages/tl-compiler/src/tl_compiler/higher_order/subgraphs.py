@@ -28,7 +28,16 @@ _VALUES = (Tensor, SymInt, SymFloat, SymBool)
 
 @dataclass
 class Subgraph:
-    """A function as a graph: its inputs are the operands, then what it reads from around it."""
+    """A function as a graph: its inputs are the operands, then what it reads from around it.
+
+    Args:
+        tracer: what records it.
+        results: the nodes of its results.
+        out_spec: how they are nested.
+        lifted: what it reads from around it.
+        inputs: its inputs.
+        lifted_inputs: the inputs that stand for what it reads.
+    """
 
     tracer: PythonKeyTracer
     results: list[Any]

@@ -84,6 +84,7 @@ class EqualityConstraint(Constraint):
         derived_equalities: triples of a source, the one it is derived from, and the function.
         phantom_symbols: symbols that belong to no input.
         relaxed_sources: sources about which nothing is claimed.
+        warn_only: whether a violation only warns.
     """
 
     source_pairs: list[Any]
@@ -153,6 +154,14 @@ class StatefulSymbolicContext(StatelessSymbolicContext):
         tensor_source: where the tensor comes from.
         shape_env_to_source_to_symbol_cache: the symbols.
         excluded_sizes: accepted.
+        dynamic_sizes: which sizes are symbols.
+        dynamic_strides: which strides are.
+        constraint_sizes: what sizes must fulfil.
+        constraint_strides: what strides must fulfil.
+        specialize_on: sizes for which the program is specialized.
+        view_base_context: the same of the tensor that this is a view of.
+        shape_ids: dimensions that share a symbol.
+        unbacked_bounds: bounds of symbols without an example.
     """
 
     tensor_source: Any = field(default=None, kw_only=True)
@@ -167,6 +176,17 @@ class SubclassSymbolicContext(StatefulSymbolicContext):
     Args:
         inner_contexts: those of the others, by attribute.
         track_outer_size_stride: accepted.
+        dynamic_sizes: which sizes are symbols.
+        dynamic_strides: which strides are.
+        constraint_sizes: what sizes must fulfil.
+        constraint_strides: what strides must fulfil.
+        specialize_on: sizes for which the program is specialized.
+        view_base_context: the same of the tensor that this is a view of.
+        shape_ids: dimensions that share a symbol.
+        unbacked_bounds: bounds of symbols without an example.
+        tensor_source: where the tensor comes from.
+        shape_env_to_source_to_symbol_cache: the symbols that were made, by environment and source.
+        excluded_sizes: sizes that never occur.
     """
 
     inner_contexts: dict[str, Any] = field(default_factory=dict)

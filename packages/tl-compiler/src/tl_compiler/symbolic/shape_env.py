@@ -36,7 +36,13 @@ __all__ = ["RuntimeAssert", "ShapeEnv", "ShapeEnvSettings", "ShapeGuard", "guard
 
 
 class ShapeGuard(NamedTuple):
-    """A condition that the trace rests on, and where the program asked for it."""
+    """A condition that the trace rests on, and where the program asked for it.
+
+    Args:
+        expr: the condition.
+        sloc: where it was asked for.
+        size_oblivious: whether sizes were taken to be at least 2.
+    """
 
     expr: Expr
     sloc: str
@@ -44,7 +50,13 @@ class ShapeGuard(NamedTuple):
 
 
 class RuntimeAssert(NamedTuple):
-    """A condition that is checked when the program runs."""
+    """A condition that is checked when the program runs.
+
+    Args:
+        expr: the condition.
+        msg: the message.
+        stack: the lines that asked for it.
+    """
 
     expr: Expr
     msg: str
@@ -52,7 +64,17 @@ class RuntimeAssert(NamedTuple):
 
 
 class ShapeEnvSettings(NamedTuple):
-    """How an environment makes symbols."""
+    """How an environment makes symbols.
+
+    Args:
+        allow_scalar_outputs: whether numbers from elements become symbols.
+        allow_dynamic_output_shape_ops: whether shapes from elements do.
+        assume_static_by_default: whether sizes are numbers unless said otherwise.
+        specialize_zero_one: whether sizes 0 and 1 are numbers.
+        duck_shape: whether equal sizes share a symbol.
+        prefer_deferred_runtime_asserts_over_guards: whether conditions are checked when the program runs.
+        trace_asserts: whether asserts on sizes are recorded as nodes.
+    """
 
     allow_scalar_outputs: bool
     allow_dynamic_output_shape_ops: bool

@@ -120,6 +120,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         fake_mode: the mode of what stands for tensors, with the environment of symbols; None where they are real.
         constant: makes the node of a tensor that the program holds; by default an attribute of the root.
         module_stack: tells in which modules the program is.
+        error_on_data_dependent_ops: whether an operator that needs elements raises.
+        record_stack_traces: whether nodes have the program's lines.
     """
 
     _mode_key = TorchDispatchModeKey.PROXY

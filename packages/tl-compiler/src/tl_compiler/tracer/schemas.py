@@ -10,7 +10,14 @@ __all__ = ["Parameter", "SchemaOf", "schema_of"]
 
 
 class Parameter(NamedTuple):
-    """One argument of an operator: its name, its type as schemas write it, its default, and how it is given."""
+    """One argument of an operator: its name, its type as schemas write it, its default, and how it is given.
+
+    Args:
+        name: its name.
+        type: its type as schemas write it.
+        default: its default as schemas write it; None for none.
+        keyword_only: whether it is given by name only.
+    """
 
     name: str
     type: str
@@ -19,7 +26,14 @@ class Parameter(NamedTuple):
 
 
 class SchemaOf(NamedTuple):
-    """The arguments and results of an operator."""
+    """The arguments and results of an operator.
+
+    Args:
+        arguments: the arguments.
+        returns: the results.
+        writes: the arguments that are written.
+        takes_device: whether it takes a device.
+    """
 
     arguments: tuple[Parameter, ...]
     returns: tuple[str, ...]

@@ -89,7 +89,13 @@ class elastic_launch:
 def launch_agent(
     config: LaunchConfig, entrypoint: Callable[..., Any] | str | None, args: list[Any]
 ) -> dict[int, Any]:
-    """What `elastic_launch` does."""
+    """What `elastic_launch` does.
+
+    Args:
+        config: the configuration of the launch.
+        entrypoint: the function or program.
+        args: its arguments.
+    """
     run_id = config.run_id or uuid.uuid4().hex[:8]
     parameters = RendezvousParameters(
         config.rdzv_backend,

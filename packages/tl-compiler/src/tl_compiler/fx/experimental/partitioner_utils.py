@@ -75,7 +75,13 @@ class Partition:
 
 
 class Device(NamedTuple):
-    """A device: its name, its memory and its number."""
+    """A device: its name, its memory and its number.
+
+    Args:
+        name: its name.
+        available_mem_bytes: the bytes it has.
+        logical_id: its number.
+    """
 
     name: str
     available_mem_bytes: int
@@ -90,7 +96,13 @@ class NodeLatency(NamedTuple):
 
 
 class PartitionLatency(NamedTuple):
-    """How long a part takes: for its memory, for computing, and together on its longest way."""
+    """How long a part takes: for its memory, for computing, and together on its longest way.
+
+    Args:
+        mem_latency_sec: seconds for memory.
+        computer_latency_sec: seconds for computing.
+        overall_latency_sec: seconds on the longest way.
+    """
 
     mem_latency_sec: float
     computer_latency_sec: float
@@ -108,7 +120,17 @@ class PartitionMode(Enum):
 
 
 class PartitionerConfig(NamedTuple):
-    """What a partitioner is told."""
+    """What a partitioner is told.
+
+    Args:
+        devices: the devices.
+        mode: how parts are chosen.
+        transfer_rate_bytes_per_sec: bytes a second between devices.
+        node_to_latency_mapping: the time of each node.
+        node_to_partition_mapping: the part of each node, for `aot_based`.
+        partition_to_logical_device_mapping: the devices of each part, for `aot_based`.
+        saturate_host: whether parts are repeated on free devices.
+    """
 
     devices: list[Device]
     mode: PartitionMode = PartitionMode.size_based

@@ -19,7 +19,14 @@ __all__ = [
 
 
 class FakeTensorMeta(NamedTuple):
-    """The geometry of a fake tensor, without the tensor."""
+    """The geometry of a fake tensor, without the tensor.
+
+    Args:
+        tensor_size: the sizes.
+        tensor_stride: the strides.
+        tensor_storage_offset: the first element.
+        is_nested: whether it is nested.
+    """
 
     tensor_size: tuple[Any, ...]
     tensor_stride: tuple[Any, ...]
@@ -73,7 +80,15 @@ class FakeTensorMeta(NamedTuple):
 
 @dataclass
 class ShapeEnvEvent:
-    """A call of a method of an environment."""
+    """A call of a method of an environment.
+
+    Args:
+        f: the method.
+        args: its arguments.
+        kwargs: its keyword arguments.
+        tracked_fakes: the fakes that were known then.
+        name: its name, where it isn't the method's.
+    """
 
     f: Callable[..., Any]
     args: list[Any] = field(default_factory=list)

@@ -94,6 +94,11 @@ class AST_Rewriter(ast.NodeTransformer):
 class RewritingTracer(Tracer):
     """Traces programs after rewriting their asserts and annotated assignments.
 
+    Args:
+        autowrap_modules: modules whose functions are recorded as calls.
+        autowrap_functions: functions that are.
+        param_shapes_constant: whether shapes of parameters are numbers instead of nodes.
+
     Example:
         >>> def checked(x):
         ...     assert x.shape[0] > 0

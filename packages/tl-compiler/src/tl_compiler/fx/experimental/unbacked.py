@@ -227,7 +227,13 @@ def is_accessor_node(node: Any) -> bool:
 
 
 class PropagateUnbackedSymInts(Interpreter):
-    """Runs a graph, and says of each result that its new symbols are those that were noted."""
+    """Runs a graph, and says of each result that its new symbols are those that were noted.
+
+    Args:
+        module: the module whose graph is run.
+        garbage_collect_values: whether results are dropped after their last use.
+        graph: the graph, instead of the module's.
+    """
 
     def run_node(self, n: Any) -> Any:
         """Runs one node.

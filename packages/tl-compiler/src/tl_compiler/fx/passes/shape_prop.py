@@ -13,7 +13,17 @@ __all__ = ["ShapeProp", "TensorMetadata"]
 
 
 class TensorMetadata(NamedTuple):
-    """What is known of a tensor without its elements."""
+    """What is known of a tensor without its elements.
+
+    Args:
+        shape: the sizes.
+        dtype: the type.
+        requires_grad: whether gradients are recorded.
+        stride: the strides.
+        memory_format: the memory format, if it has one.
+        is_quantized: whether it is quantized.
+        qparams: scale, zero point and scheme.
+    """
 
     shape: Any
     dtype: Any

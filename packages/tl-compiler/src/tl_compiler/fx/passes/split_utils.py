@@ -59,6 +59,12 @@ class Component:
         graph: its graph.
         order: its place among the parts.
         name: the name of the submodule.
+        input_placeholders: its inputs.
+        orig_inputs: the nodes of the whole graph that they stand for.
+        orig_outputs: the nodes of the whole graph that it gives.
+        getattr_maps: its attributes, by node of the whole graph.
+        constructor_args: what the module is made with.
+        gm: the module, once it is made.
     """
 
     graph: Graph

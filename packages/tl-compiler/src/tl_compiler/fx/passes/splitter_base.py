@@ -140,7 +140,13 @@ class FxNetSplitterInternalError(Exception):
 
 @dataclass
 class Subgraph:
-    """A part: whether it is for the accelerator, its nodes, its device."""
+    """A part: whether it is for the accelerator, its nodes, its device.
+
+    Args:
+        is_acc: whether it is for the accelerator.
+        nodes: its nodes.
+        device_ordinal: its device; None for any.
+    """
 
     is_acc: bool
     nodes: NodeList
@@ -148,7 +154,13 @@ class Subgraph:
 
 
 class SplitResult(NamedTuple):
-    """The split module, the inputs of its parts by name, and the prefix of parts that stay on the processor."""
+    """The split module, the inputs of its parts by name, and the prefix of parts that stay on the processor.
+
+    Args:
+        split_module: the split module.
+        submodule_inputs: the inputs of its parts, by name.
+        non_acc_submodule_prefix: how names of the others begin.
+    """
 
     split_module: GraphModule
     submodule_inputs: dict[str, Any]

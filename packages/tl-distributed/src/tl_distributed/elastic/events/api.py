@@ -65,7 +65,20 @@ class Event:
 
 @dataclass
 class RdzvEvent:
-    """Something that happened while agents agreed."""
+    """Something that happened while agents agreed.
+
+    Args:
+        name: what happened.
+        run_id: the job.
+        message: a text.
+        hostname: the machine.
+        pid: the process.
+        node_state: what the agent was at.
+        master_endpoint: where the workers meet.
+        rank: the rank of the agent, if it has one.
+        local_id: the number of the agent on its machine.
+        error_trace: the traceback, after an error.
+    """
 
     name: str
     run_id: str

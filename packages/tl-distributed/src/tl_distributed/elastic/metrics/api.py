@@ -25,7 +25,14 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class MetricData(NamedTuple):
-    """One number: when, in which group, its name, its value."""
+    """One number: when, in which group, its name, its value.
+
+    Args:
+        timestamp: when, in seconds since 1970.
+        group_name: the group.
+        name: its name.
+        value: the number.
+    """
 
     timestamp: int
     group_name: str

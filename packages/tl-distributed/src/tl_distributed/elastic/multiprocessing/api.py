@@ -242,7 +242,19 @@ class PContext(ABC):
 
 
 class SubprocessContext(PContext):
-    """Workers that are programs."""
+    """Workers that are programs.
+
+    Args:
+        name: what errors call them.
+        entrypoint: the function, or the program.
+        args: the arguments, by local rank.
+        envs: the variables of the environment, by local rank.
+        logs_specs: where their output goes.
+        log_line_prefixes: what lines of the console begin with, by local rank.
+        numa_options: how they are bound to nodes of memory; None for not at all.
+        duplicate_stdout_filters: lines of stdout with one of these texts go to a file of their own.
+        duplicate_stderr_filters: the same of stderr.
+    """
 
     def __init__(
         self,
@@ -285,7 +297,20 @@ class SubprocessContext(PContext):
 
 
 class MultiprocessContext(PContext):
-    """Workers that are functions, in processes of `multiprocessing`."""
+    """Workers that are functions, in processes of `multiprocessing`.
+
+    Args:
+        name: what errors call them.
+        entrypoint: the function, or the program.
+        args: the arguments, by local rank.
+        envs: the variables of the environment, by local rank.
+        start_method: "spawn", "fork" or "forkserver".
+        logs_specs: where their output goes.
+        log_line_prefixes: what lines of the console begin with, by local rank.
+        numa_options: how they are bound to nodes of memory; None for not at all.
+        duplicate_stdout_filters: lines of stdout with one of these texts go to a file of their own.
+        duplicate_stderr_filters: the same of stderr.
+    """
 
     def __init__(
         self,

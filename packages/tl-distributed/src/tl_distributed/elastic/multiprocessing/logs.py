@@ -44,7 +44,17 @@ def _of(which: Std | dict[int, Std], rank: int) -> Std:
 
 @dataclass
 class LogsDest:
-    """The files of each local rank; an empty name for a stream that isn't redirected."""
+    """The files of each local rank; an empty name for a stream that isn't redirected.
+
+    Args:
+        stdouts: the files of stdout, by local rank.
+        stderrs: those of stderr.
+        tee_stdouts: those of stdout that are shown too.
+        tee_stderrs: those of stderr that are.
+        error_files: where each writes its error.
+        filtered_stdout: the file of lines of stdout that pass a filter.
+        filtered_stderr: the file of those of stderr.
+    """
 
     stdouts: dict[int, str] = field(default_factory=dict)
     stderrs: dict[int, str] = field(default_factory=dict)
@@ -89,6 +99,12 @@ class LogsSpecs(ABC):
 
 class DefaultLogsSpecs(LogsSpecs):
     """Files `DIR/JOB/attempt_N/RANK/{stdout,stderr}.log` and `error.json`.
+
+    Args:
+        log_dir: the directory; None for a temporary one.
+        redirects: which streams go to files, for all ranks or by rank.
+        tee: which streams go to files and the console.
+        local_ranks_filter: the ranks whose output is shown; None for all.
 
     Example:
         >>> specs = DefaultLogsSpecs(redirects=Std.OUT)

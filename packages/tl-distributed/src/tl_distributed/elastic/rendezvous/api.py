@@ -84,7 +84,14 @@ def free_port() -> int:
 
 @dataclass
 class RendezvousInfo:
-    """What the agents agreed on: their store, this agent's rank, how many there are, where the workers meet."""
+    """What the agents agreed on: their store, this agent's rank, how many there are, where the workers meet.
+
+    Args:
+        store: the agents' store.
+        rank: the rank of this agent.
+        world_size: how many agents there are.
+        bootstrap_store_info: where the workers meet.
+    """
 
     store: Store
     rank: int

@@ -163,7 +163,13 @@ class BinaryConstraint(Constraint):
 
 
 class BinConstraintT(BinaryConstraint):
-    """Two types with a sign between them; a number on the right says a rank."""
+    """Two types with a sign between them; a number on the right says a rank.
+
+    Args:
+        lhs: the left side.
+        rhs: the right side.
+        op: the sign.
+    """
 
     def __init__(self, lhs: Any, rhs: Any, op: str) -> None:
         for side in (lhs, rhs):
@@ -173,7 +179,13 @@ class BinConstraintT(BinaryConstraint):
 
 
 class BinConstraintD(BinaryConstraint):
-    """Two sizes, or expressions of sizes, with a sign between them."""
+    """Two sizes, or expressions of sizes, with a sign between them.
+
+    Args:
+        lhs: the left side.
+        rhs: the right side.
+        op: the sign.
+    """
 
 
 @dataclass(eq=False, repr=False)

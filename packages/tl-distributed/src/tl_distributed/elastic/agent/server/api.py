@@ -152,7 +152,13 @@ class WorkerGroup:
 
 @dataclass
 class RunResult:
-    """What became of the workers, by global rank."""
+    """What became of the workers, by global rank.
+
+    Args:
+        state: what became of all of them.
+        return_values: what functions returned, by global rank.
+        failures: what failed, by global rank.
+    """
 
     state: WorkerState
     return_values: dict[int, Any] = field(default_factory=dict)
