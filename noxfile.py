@@ -127,6 +127,7 @@ def check(session: nox.Session) -> None:
         ["python", "-m", "tools.format_rows", "--check"],
         ["python", "-m", "tools.package_tables"],
         ["python", "-m", "tools.vocabulary"],
+        ["python", "-m", "tools.docstrings"],
         ["python", "-m", "tools.abi", "diff"],
         ["python", "-m", "tools.sizes"],
         ["mypy", *[a for p in packages().values() for a in ("-p", p.import_name)]],

@@ -91,7 +91,14 @@ RETIRED = (
 # Names that the API of the framework or of Python has.
 ALLOWED = {"negative_slope", "negative slope", "linear slope", "placement", "square", "squares"}
 # Terms that hold a retired word in a sense of its own: of mathematics, of C++'s library, of the public C interface.
-TERMS = ("in place", "half square", "inverse square", "quarter turns", "convertible to", "tensor marks")
+TERMS = (
+    "in place(?! of)",
+    "half square",
+    "inverse square",
+    "quarter turns",
+    "convertible to",
+    "tensor marks",
+)
 
 SUFFIXES = {".h", ".hpp", ".c", ".cpp", ".py", ".pyi", ".md"}
 WATCHED = ("packages", "tools", "docs", ".github")

@@ -75,6 +75,7 @@ class ExperimentalConfig:
         expose_kineto_event_metadata: whether events tell further facts.
         custom_profiler_config: a text for profilers of others.
         trace_only: accepted.
+        adjust_timestamps: whether times of events are moved to follow one another.
     """
 
     def __init__(self, profiler_metrics: Sequence[str] = (), profiler_measure_per_kernel: bool = False,

@@ -164,6 +164,18 @@ class FunctionEvent(FormattedTimesMixin):
         is_user_annotation: whether the program labelled it.
         activity_type: the kind of event.
         metadata_json: further facts as JSON.
+        is_python_function: whether it is a call of a Python function.
+        flow_id: the number of an arrow in traces; 0 for none.
+        flow_type: the kind of arrow.
+        flow_start: whether the arrow begins here.
+        external_id: the number that binds it to the program's own.
+        linked_correlation_id: the event it was caused by.
+        extra_meta: further facts.
+        structured_input_shapes, structured_input_strides: the shapes and strides of the arguments, nested as they
+            are.
+        input_dtypes: the types of the arguments.
+        python_id, python_parent_id, python_module_id: the numbers of the Python call, of the call around it, and
+            of its module.
     """
 
     def __init__(self, id: int, name: str, thread: int, start_us: float, end_us: float,

@@ -21,7 +21,14 @@ Tensor = tl_core.Tensor
 
 
 class CondOp(HigherOrderOperator):
-    """The operator of graphs: takes a condition, two graphs, and their operands in order."""
+    """The operator of graphs: takes a condition, two graphs, and their operands in order.
+
+    Args:
+        pred: a bool, or a tensor of one.
+        true_fn: the graph that runs where it is true.
+        false_fn: the graph that runs otherwise.
+        operands: what both take.
+    """
 
     def __init__(self) -> None:
         super().__init__("cond")

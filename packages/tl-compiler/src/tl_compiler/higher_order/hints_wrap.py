@@ -10,7 +10,14 @@ __all__ = ["HintsWrapper", "hints_wrapper"]
 
 
 class HintsWrapper(HigherOrderOperator):
-    """Calls a function. In a trace its operators are recorded where the call stands."""
+    """Calls a function. In a trace its operators are recorded where the call stands.
+
+    Args:
+        body_fn: the graph.
+        args: its arguments.
+        kwargs: its keyword arguments.
+        hints: what compilers are told, by name.
+    """
 
     def __init__(self) -> None:
         super().__init__("hints_wrapper")

@@ -70,7 +70,14 @@ def _single(value: Any) -> Any:
 
 # ---- while_loop
 class WhileLoopOp(HigherOrderOperator):
-    """Runs a graph as long as another says so."""
+    """Runs a graph as long as another says so.
+
+    Args:
+        cond_fn: says whether the body runs again.
+        body_fn: makes the next values of the carried inputs.
+        carried_inputs: their values at first.
+        additional_inputs: what both read besides.
+    """
 
     def __init__(self) -> None:
         super().__init__("while_loop")
@@ -142,7 +149,13 @@ def while_loop(
 
 # ---- map
 class MapImpl(HigherOrderOperator):
-    """Runs a graph on each slice of its inputs along their first dimension."""
+    """Runs a graph on each slice of its inputs along their first dimension.
+
+    Args:
+        f: the graph of one element.
+        xs: the tensors, along dimension 0.
+        pos_args: what it reads besides.
+    """
 
     def __init__(self) -> None:
         super().__init__("map_impl")
@@ -219,7 +232,14 @@ def _with_rows(mode: Any, value: Any, count: Any) -> Any:
 
 # ---- scan
 class ScanOp(HigherOrderOperator):
-    """Runs a graph along the first dimension of its inputs, carrying values."""
+    """Runs a graph along the first dimension of its inputs, carrying values.
+
+    Args:
+        combine_fn: takes the carry and an element, gives the next carry and a result.
+        init: the carry at first.
+        xs: the tensors, along dimension 0.
+        additional_inputs: what the function reads besides.
+    """
 
     def __init__(self) -> None:
         super().__init__("scan")
@@ -307,7 +327,13 @@ def scan(combine_fn: Callable[..., Any], init: Any, xs: Any, *, dim: int = 0, re
 
 # ---- associative_scan
 class AssociativeScanOp(HigherOrderOperator):
-    """Combines slices along the first dimension, each with all before it."""
+    """Combines slices along the first dimension, each with all before it.
+
+    Args:
+        combine_fn: combines two elements, associatively.
+        xs: the tensors, along dimension 0.
+        additional_inputs: what the function reads besides.
+    """
 
     def __init__(self) -> None:
         super().__init__("associative_scan")
