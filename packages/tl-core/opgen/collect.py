@@ -6,7 +6,6 @@ import importlib
 import pkgutil
 from dataclasses import replace
 
-from opgen.autocast import POLICY
 from opgen.batch_rules import BATCH, batch_of
 from opgen.jvp_rules import JVP
 from opgen.row import Row
@@ -24,7 +23,6 @@ def rows() -> list[Row]:
             replace(
                 row,
                 family=module.name,
-                autocast=POLICY.get(row.base, ""),
                 batch=batch_of(row.name, module.name, row.batch),
                 jvp=JVP.get(row.name, row.jvp),
             )
@@ -44,7 +42,5 @@ def _check(collected: list[Row]) -> None:
             seen.add(schema.name)
     if missing := (BATCH.keys() | JVP.keys()) - {row.name for row in collected}:
         raise ValueError(f"there are no rows for the rules of {', '.join(sorted(missing))}")
-    if missing := POLICY.keys() - {row.base for row in collected}:
-        raise ValueError(f"there are no rows for the policies of {', '.join(sorted(missing))}")
     if strangers := unknown(collected):
         raise ValueError(f"there are no rows for the stored types of {', '.join(sorted(strangers))}")

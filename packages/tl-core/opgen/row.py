@@ -104,10 +104,13 @@ class Row:
     random: bool = False
     view: bool = False
     marked: bool = False  # takes tensors that are conjugated or negated only when read as they are
+    # In which type it runs in a region of autocast on the CPU, by the lists of the API's page on mixed precision:
+    # "lower", "float32", or "widest" among the inputs; "" is that of its inputs. Layers whose recurrence that page
+    # leaves to their parts take the widest type, as their parts' types would not fit.
+    autocast: str = ""
     sparse: str = ""  # the kernel for sparse tensors: a symbol, or "itself" where the row's own takes them
     shown: str = ""  # the Python signature of the function where it isn't the schema's
     family: str = ""  # set by the collection: the file it stands in
-    autocast: str = ""  # and in which type it runs in a region of autocast; "" is that of its inputs
 
     @property
     def name(self) -> str:
@@ -138,6 +141,8 @@ class Row:
         missing = [f for f in ("grad", "jvp", "batch", "doc") if not getattr(self, f)]
         if self.view and not self.inverse:
             missing.append("inverse")
+        if self.autocast not in ("", "lower", "float32", "widest"):
+            raise ValueError(f"the row {self.name} has no such policy of autocast: {self.autocast!r}")
         if missing:
             raise ValueError(f"the row {self.name} does not say its {', '.join(missing)}")
 

@@ -150,6 +150,7 @@ ROWS = [
     ),
     Composite(
         "prelu(Tensor self, Tensor weight) -> Tensor",
+        autocast="lower",
         doc="Each element, scaled where it is negative by the weight of its channel.",
         example=">>> tl.prelu(tl.tensor([-2.0, 3.0]), tl.tensor([0.25]))\ntensor([-0.5000,  3.0000])",
     ),

@@ -35,12 +35,15 @@ def _forward(n):
     return [
         Composite(
             f"conv{n}d{head}{stride}, {padding}, {dilation}, int groups=1) -> Tensor",
-            method=False, shown=shown,
+            method=False, shown=shown, autocast="lower",
             doc=doc,
             example=example,
         ),
-        Composite(f'conv{n}d.padding{head}{stride}, str padding="valid", {dilation}, int groups=1) -> Tensor',
-                  method=False, doc=f"{doc} The padding 'same' keeps the size, 'valid' is none."),
+        Composite(
+            f'conv{n}d.padding{head}{stride}, str padding="valid", {dilation}, int groups=1) -> Tensor',
+            method=False, autocast="lower",
+            doc=f"{doc} The padding 'same' keeps the size, 'valid' is none.",
+        ),
     ]  # fmt: skip
 
 
@@ -57,6 +60,7 @@ def _transposed(n):
         ),
         method=False,
         shown="input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1",
+        autocast="lower",
         doc=f"The adjoint of the convolution over {n} axes: each element spreads the weight over the result.",
     )
 

@@ -17,7 +17,7 @@ def _derived(signature, **fields):
 ROWS = [
     Op(
         "geqrf(Tensor self) -> (Tensor a, Tensor tau)",
-        out=True, out_name="geqrf.a",
+        out=True, out_name="geqrf.a", autocast="float32",
         grad="none:not implemented for geqrf",
         jvp="none:not implemented for geqrf", batch="dims",
         doc=(
@@ -28,7 +28,7 @@ ROWS = [
     ),
     _named(
         "linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
-        out_name="linalg_qr.out",
+        out_name="linalg_qr.out", autocast="float32",
         grad={"A": "linalg_qr_backward(g0, g1, Q, R, mode)"},
         doc=(
             "The factors of A = Q R: Q with orthonormal columns, R an upper triangle. mode: 'reduced', "
@@ -53,7 +53,7 @@ ROWS = [
     ),
     Composite(
         "linalg_householder_product(Tensor input, Tensor tau) -> Tensor",
-        out=True, method=False, namespace="_linalg",
+        out=True, method=False, namespace="_linalg", autocast="float32",
         doc=(
             "The first columns of the product of the reflections whose vectors stand below the diagonal and "
             "whose factors are `tau`."
@@ -61,7 +61,7 @@ ROWS = [
     ),
     Composite(
         "orgqr(Tensor self, Tensor input2) -> Tensor",
-        out=True,
+        out=True, autocast="float32",
         doc="As linalg.householder_product.",
     ),
     Op(
@@ -86,7 +86,7 @@ ROWS = [
             "linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, "
             "Tensor Vh)"
         ),
-        out=True, out_name="linalg_svd.U", method=False, namespace="_linalg",
+        out=True, out_name="linalg_svd.U", method=False, namespace="_linalg", autocast="float32",
         doc=(
             "The factors of A = U diag(S) Vh: orthonormal columns, singular values in descending order, "
             "orthonormal rows. With full_matrices U and Vh are square. No `driver` can be chosen."
@@ -102,13 +102,13 @@ ROWS = [
     ),
     Composite(
         "linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor",
-        out=True, method=False, namespace="_linalg",
+        out=True, method=False, namespace="_linalg", autocast="float32",
         doc="The singular values of a matrix or of each of a batch, in descending order.",
         example=">>> tl.linalg.svdvals(tl.tensor([[0.0, 2.0], [1.0, 0.0]]))\ntensor([2., 1.])",
     ),
     Composite(
         "svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
-        out=True, out_name="svd.U",
+        out=True, out_name="svd.U", autocast="float32",
         doc="As linalg.svd, but with V in place of its adjoint; U and V are zeros unless compute_uv.",
     ),
     # Cholesky.
@@ -339,7 +339,7 @@ ROWS = [
     ),
     Composite(
         "linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
-        out=True, method=False, namespace="_linalg",
+        out=True, method=False, namespace="_linalg", autocast="float32",
         doc=(
             "X of A X = B, or of X A = B unless `left`; A is square and has an inverse. B may be a vector, "
             "or a batch of vectors."

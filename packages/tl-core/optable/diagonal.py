@@ -33,6 +33,7 @@ ROWS = [
     ),
     Composite(
         "trace(Tensor self) -> Tensor",
+        autocast="float32",
         ref="numpy.trace",
         doc="The sum of a matrix's diagonal.",
         example=">>> tl.trace(tl.tensor([[1, 2], [3, 4]]))\ntensor(5)",

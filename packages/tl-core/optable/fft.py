@@ -82,18 +82,21 @@ ROWS = [
     ),
     _named(
         "fft_fft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
+        autocast="float32",
         doc="The discrete Fourier transform of signals along a dimension.",
         about=_ONE,
         example=">>> tl.fft.fft(tl.tensor([1.0, 0.0]))\ntensor([1.+0.j, 1.+0.j])",
     ),
     _named(
         "fft_ifft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
+        autocast="float32",
         doc="The inverse of fft.",
         about=_ONE,
         example=">>> tl.fft.ifft(tl.tensor([2.0, 0.0]))\ntensor([1.+0.j, 1.+0.j])",
     ),
     _named(
         "fft_rfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
+        autocast="float32",
         doc=(
             "The first n / 2 + 1 numbers of the Fourier transform of real signals along a dimension; the "
             "others are their conjugates."
@@ -103,12 +106,14 @@ ROWS = [
     ),
     _named(
         "fft_irfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
+        autocast="float32",
         doc="The inverse of rfft: real signals from half a spectrum.",
         about=_ONE,
         example=">>> tl.fft.irfft(tl.tensor([4.0, 0.0, 0.0]))\ntensor([1., 1., 1., 1.])",
     ),
     _named(
         "fft_hfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
+        autocast="float32",
         doc=(
             "The Fourier transform of signals whose second half, left out, is the conjugate of the first: "
             "real numbers."
@@ -118,30 +123,35 @@ ROWS = [
     ),
     _named(
         "fft_ihfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
+        autocast="float32",
         doc="The inverse of hfft: half a spectrum from real signals.",
         about=_ONE,
         example=">>> tl.fft.ihfft(tl.ones(4)).abs()\ntensor([1., 0., 0.])",
     ),
     _named(
         "fft_fft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+        autocast="float32",
         doc="As fftn, by default over the last two dimensions.",
         about=_MANY,
         example=">>> tl.fft.fft2(tl.ones(4, 4)).shape\ntorch.Size([4, 4])",
     ),
     _named(
         "fft_ifft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+        autocast="float32",
         doc="As ifftn, by default over the last two dimensions.",
         about=_MANY,
         example=">>> tl.fft.ifft2(tl.ones(4, 4)).shape\ntorch.Size([4, 4])",
     ),
     _named(
         "fft_rfft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+        autocast="float32",
         doc="As rfftn, by default over the last two dimensions.",
         about=_MANY,
         example=">>> tl.fft.rfft2(tl.ones(4, 4)).shape\ntorch.Size([4, 3])",
     ),
     _named(
         "fft_irfft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+        autocast="float32",
         doc="As irfftn, by default over the last two dimensions.",
         about=_MANY,
         example=">>> tl.fft.irfft2(tl.ones(4, 4)).shape\ntorch.Size([4, 6])",
@@ -160,18 +170,21 @@ ROWS = [
     ),
     _named(
         "fft_fftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+        autocast="float32",
         doc="The discrete Fourier transform over several dimensions.",
         about=_MANY,
         example=">>> tl.fft.fftn(tl.ones(2, 4, 4)).shape\ntorch.Size([2, 4, 4])",
     ),
     _named(
         "fft_ifftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+        autocast="float32",
         doc="The inverse of fftn.",
         about=_MANY,
         example=">>> tl.fft.ifftn(tl.ones(2, 4, 4)).shape\ntorch.Size([2, 4, 4])",
     ),
     _named(
         "fft_rfftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+        autocast="float32",
         doc=(
             "Half of the Fourier transform of real signals over several dimensions: n / 2 + 1 numbers along "
             "the last."
@@ -181,6 +194,7 @@ ROWS = [
     ),
     _named(
         "fft_irfftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+        autocast="float32",
         doc="The inverse of rfftn.",
         about=_MANY,
         example=">>> tl.fft.irfftn(tl.ones(2, 4, 4)).shape\ntorch.Size([2, 4, 6])",
@@ -239,6 +253,7 @@ ROWS = [
             "window=None, bool center=True, str pad_mode='reflect', bool normalized=False, bool? "
             "onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor"
         ),
+        autocast="float32",
         doc=(
             "The short-time Fourier transform: spectra of overlapping pieces of a signal, each multiplied by "
             "a window. The result is [..., frequency, time]."

@@ -192,7 +192,7 @@ ROWS = [
     ),
     Composite(
         "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
-        inplace=True, out=True,
+        inplace=True, out=True, autocast="widest",
         doc="A copy with slices written at the given positions of a dimension.",
         example=">>> tl.index_copy(tl.zeros(3), 0, tl.tensor([2]), tl.tensor([1.0]))\ntensor([0., 0., 1.])",
     ),

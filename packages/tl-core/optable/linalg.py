@@ -5,7 +5,7 @@ from opgen.row import Composite, Op
 ROWS = [
     Op(
         "mm(Tensor self, Tensor mat2) -> Tensor",
-        out=True,
+        out=True, autocast="lower",
         grad={"self": "g.mm(mat2.t().conj())", "mat2": "self.t().conj().mm(g)"},
         jvp="double-vjp", batch="dims",
         ref="numpy.matmul",
@@ -43,7 +43,7 @@ ROWS = [
     ),
     Op(
         "bmm(Tensor self, Tensor mat2) -> Tensor",
-        out=True,
+        out=True, autocast="lower",
         grad={"self": "g.bmm(mat2.transpose(1, 2).conj())", "mat2": "self.transpose(1, 2).conj().bmm(g)"},
         jvp="double-vjp", batch="dims",
         ref="numpy.matmul",
@@ -52,7 +52,7 @@ ROWS = [
     ),
     Op(
         "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-        inplace=True, out=True, shown="input, mat1, mat2, *, beta=1, alpha=1, out=None",
+        inplace=True, out=True, shown="input, mat1, mat2, *, beta=1, alpha=1, out=None", autocast="lower",
         grad={
             "self": "(g.conj() * beta).conj()",
             "mat1": "((g.mm(mat2.t().conj())).conj() * alpha).conj()",
@@ -85,7 +85,7 @@ ROWS = [
     ),
     Composite(
         "matmul(Tensor self, Tensor other) -> Tensor",
-        out=True,
+        out=True, autocast="lower",
         ref="numpy.matmul",
         doc=(
             "The matrix product of tensors of any dimensions: vectors join as rows or columns, further "
@@ -95,7 +95,7 @@ ROWS = [
     ),
     Op(
         "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-        inplace=True, out=True, shown="input, batch1, batch2, *, beta=1, alpha=1, out=None",
+        inplace=True, out=True, shown="input, batch1, batch2, *, beta=1, alpha=1, out=None", autocast="lower",
         grad={
             "self": "(g.conj() * beta).conj()",
             "batch1": "((g.bmm(batch2.transpose(1, 2).conj())).conj() * alpha).conj()",
@@ -110,7 +110,7 @@ ROWS = [
     ),
     Composite(
         "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-        inplace=True, out=True, shown="input, batch1, batch2, *, beta=1, alpha=1, out=None",
+        inplace=True, out=True, shown="input, batch1, batch2, *, beta=1, alpha=1, out=None", autocast="lower",
         doc="beta times the input plus alpha times the sum of the products of two batches' matrices.",
         example=">>> tl.addbmm(tl.zeros(1, 1), tl.ones(3, 1, 2), tl.ones(3, 2, 1))\ntensor([[6.]])",
     ),
@@ -258,7 +258,7 @@ ROWS = [
     ),
     Op(
         "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-        out=True, method=False, namespace="_nn", devices="Any",
+        out=True, method=False, namespace="_nn", devices="Any", autocast="lower",
         grad={
             "input": "g.matmul(weight.conj()) if weight.ndim == 2 else g.unsqueeze(-1) * weight.conj()",
             "weight": (

@@ -70,7 +70,7 @@ ROWS = [
             "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int "
             "ignore_index=-100) -> Tensor"
         ),
-        method=False, namespace="_nn",
+        method=False, namespace="_nn", autocast="float32",
         doc="The negative log-likelihood of the target classes.",
     ),
     Composite(
@@ -78,7 +78,7 @@ ROWS = [
             "cross_entropy_of_classes(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int "
             "ignore_index=-100) -> Tensor"
         ),
-        method=False, namespace="_nn",
+        method=False, namespace="_nn", autocast="float32",
         doc="The cross entropy of scores and target classes.",
     ),
 ]  # fmt: skip

@@ -35,6 +35,7 @@ ROWS = [
     *(
         _border(
             f"reflection_pad{n}d", "reflect", n,
+            autocast="float32" if n < 3 else "",
             doc="The tensor mirrored at its borders, which are not repeated.",
         )
         for n in (1, 2, 3)
@@ -42,6 +43,7 @@ ROWS = [
     *(
         _border(
             f"replication_pad{n}d", "replicate", n,
+            autocast="float32",
             doc="The tensor's borders repeated.",
         )
         for n in (1, 2, 3)

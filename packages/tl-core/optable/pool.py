@@ -21,6 +21,11 @@ def _public(signature, doc, namespace="_nn", **fields):
     return Composite(signature, method=False, namespace=namespace, doc=doc, **fields)
 
 
+def _policy(n):
+    """Over volumes the sums are long: they run in float32."""
+    return "float32" if n == 3 else ""
+
+
 def _window(n, dilation=True):
     text = f"int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding=[0]"
     return text + (f", int[{n}] dilation=[1]" if dilation else "") + ", bool ceil_mode=False"
@@ -123,14 +128,15 @@ ROWS = [
     *(
         _public(
             f"max_pool{n}d(Tensor self, {_window(n)}) -> Tensor", "The largest element of each window.",
-            namespace="",
+            namespace="", autocast=_policy(n),
             example=f">>> tl.max_pool{n}d(tl.ones(1, 3{', 8' * n}), 2).shape\ntorch.Size([1, 3{', 4' * n}])",
         )
         for n in (1, 2, 3)
     ),
     *(row for n in (2, 3) for row in (
         _public(f"max_pool{n}d_with_indices(Tensor self, {_window(n)}) -> (Tensor, Tensor)",
-                "The largest element of each window, and its position in its plane.", out=True),
+                "The largest element of each window, and its position in its plane.",
+                out=True, autocast=_policy(n)),
         _public(
             (
                 f"max_pool{n}d_with_indices_backward(Tensor grad_output, Tensor self, {_backward_window(n)}, "
@@ -141,7 +147,7 @@ ROWS = [
         _public(
             f"avg_pool{n}d(Tensor self, {_window(n, False)}, {AVG_TAIL}) -> Tensor",
             "The mean of each window.",
-            out=True,
+            out=True, autocast=_policy(n),
         ),
         _public(
             (
@@ -153,7 +159,7 @@ ROWS = [
         _public(
             f"adaptive_avg_pool{n}d(Tensor self, int[{n}] output_size) -> Tensor",
             "The means of as many windows as are asked for.",
-            out=True,
+            out=True, autocast=_policy(n),
         ),
         _public(
             f"_adaptive_avg_pool{n}d(Tensor self, int[{n}] output_size) -> Tensor",
@@ -168,7 +174,7 @@ ROWS = [
         _public(
             f"adaptive_max_pool{n}d(Tensor self, int[{n}] output_size) -> (Tensor, Tensor)",
             "The largest elements of as many windows as are asked for, and their positions in their plane.",
-            out=True,
+            out=True, autocast=_policy(n),
         ),
         _public(
             f"adaptive_max_pool{n}d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor",
@@ -179,14 +185,14 @@ ROWS = [
                 f"fractional_max_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] output_size, Tensor "
                 f"random_samples) -> (Tensor, Tensor)"
             ),
-            "The largest elements of windows at random places, and their positions in their plane.",
-            out=True,
+            "The largest elements of windows at random positions, and their positions in their plane.",
+            out=True, autocast="float32",
         ),
     )),
     _public(
         "max_unpool2d(Tensor self, Tensor indices, int[2] output_size) -> Tensor",
         "Elements put back where a maximum was; zeros elsewhere.",
-        out=True,
+        out=True, autocast="float32",
     ),
     _public(
         (
@@ -194,6 +200,6 @@ ROWS = [
             "Tensor"
         ),
         "Elements put back where a maximum was; zeros elsewhere.",
-        out=True,
+        out=True, autocast="float32",
     ),
 ]  # fmt: skip

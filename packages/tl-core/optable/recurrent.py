@@ -11,26 +11,27 @@ SAVED = (
 UNRECORDED = "none:only runs where nothing is recorded"
 
 
-def _layers(name, hx, results, text):
+def _layers(name, hx, results, text, autocast):
     """A layer over padded and over packed sequences."""
     return [
         Composite(
             f"{name}.input(Tensor input, {hx} hx, {LAYERS}, bool batch_first) -> {results}",
-            method=False, random=True,
+            method=False, random=True, autocast=autocast,
             doc=f"{text} over sequences.",
         ),
         Composite(
             f"{name}.data(Tensor data, Tensor batch_sizes, {hx} hx, {LAYERS}) -> {results}",
-            method=False, random=True,
+            method=False, random=True, autocast=autocast,
             doc=f"{text} over packed sequences.",
         ),
     ]  # fmt: skip
 
 
-def _cell(name, text):
+def _cell(name, text, autocast):
     return Composite(
         f"{name}(Tensor input, Tensor hx, {CELL}) -> Tensor",
         method=False,
+        autocast=autocast,
         doc=f"One step of {text}.",
     )
 
@@ -71,16 +72,16 @@ ROWS = [
         function=False, method=False,
         doc="The gradients of _recurrent_layer, in operators where they are recorded.",
     ),
-    *_layers("lstm", "Tensor[]", "(Tensor, Tensor, Tensor)", "Long short-term memory"),
-    *_layers("gru", "Tensor", "(Tensor, Tensor)", "Gated recurrent units"),
-    *_layers("rnn_tanh", "Tensor", "(Tensor, Tensor)", "A recurrent layer with tanh"),
-    *_layers("rnn_relu", "Tensor", "(Tensor, Tensor)", "A recurrent layer with relu"),
+    *_layers("lstm", "Tensor[]", "(Tensor, Tensor, Tensor)", "Long short-term memory", "lower"),
+    *_layers("gru", "Tensor", "(Tensor, Tensor)", "Gated recurrent units", "widest"),
+    *_layers("rnn_tanh", "Tensor", "(Tensor, Tensor)", "A recurrent layer with tanh", "lower"),
+    *_layers("rnn_relu", "Tensor", "(Tensor, Tensor)", "A recurrent layer with relu", "lower"),
     Composite(
         f"lstm_cell(Tensor input, Tensor[] hx, {CELL}) -> (Tensor, Tensor)",
-        method=False,
+        method=False, autocast="widest",
         doc="One step of long short-term memory.",
     ),
-    _cell("gru_cell", "gated recurrent units"),
-    _cell("rnn_tanh_cell", "a recurrent layer with tanh"),
-    _cell("rnn_relu_cell", "a recurrent layer with relu"),
+    _cell("gru_cell", "gated recurrent units", "widest"),
+    _cell("rnn_tanh_cell", "a recurrent layer with tanh", "lower"),
+    _cell("rnn_relu_cell", "a recurrent layer with relu", "lower"),
 ]  # fmt: skip

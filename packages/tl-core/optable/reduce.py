@@ -210,7 +210,7 @@ ROWS = [
     ),
     Op(
         "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-        out=True, shown="input, *, dtype=None",
+        out=True, shown="input, *, dtype=None", autocast="float32",
         grad={"self": "prod_backward(g, self, result)"},
         jvp="double-vjp", batch="dims",
         ref="numpy.prod",
@@ -219,7 +219,7 @@ ROWS = [
     ),
     Op(
         "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-        out=True, out_name="prod.int_out",
+        out=True, out_name="prod.int_out", autocast="float32",
         grad={"self": "prod_dim_backward(g, self, result, dim, keepdim)"},
         jvp="double-vjp", batch="dims",
         doc="The products along a dimension.",

@@ -24,8 +24,19 @@ def _quantile(name, text):
     tail = "int? dim=None, bool keepdim=False, *, str interpolation='linear'"
     shown = "input, q, dim=None, keepdim=False, *, interpolation='linear', out=None"
     return [
-        Composite(f"{name}(Tensor self, Tensor q, {tail}) -> Tensor", out=True, shown=shown, doc=text),
-        Composite(f"{name}.scalar(Tensor self, float q, {tail}) -> Tensor", out=True, doc=text),
+        Composite(
+            f"{name}(Tensor self, Tensor q, {tail}) -> Tensor",
+            out=True,
+            shown=shown,
+            autocast="float32",
+            doc=text,
+        ),
+        Composite(
+            f"{name}.scalar(Tensor self, float q, {tail}) -> Tensor",
+            out=True,
+            autocast="float32",
+            doc=text,
+        ),
     ]
 
 

@@ -314,7 +314,7 @@ ROWS = [
     ),
     Op(
         "polar(Tensor abs, Tensor angle) -> Tensor",
-        out=True, method=False, devices="Any",
+        out=True, method=False, devices="Any", autocast="float32",
         grad={"abs": "(g.conj() * sgn(result)).real()", "angle": "(g.conj() * (result * 1j)).real()"},
         jvp="elementwise", batch="elementwise",
         doc="Complex numbers from their lengths and angles.",

@@ -29,6 +29,7 @@ ROWS = [
     Op(
         "cat(Tensor[] tensors, int dim=0) -> Tensor",
         out=True, method=False, aliases=("concat", "concatenate"),
+        autocast="widest",
         grad={"tensors": "cat_backward(g, tensors, dim)"},
         jvp="linear", batch="dims",
         doc="Tensors one after another along a dimension.",
@@ -36,7 +37,7 @@ ROWS = [
     ),
     Op(
         "stack(Tensor[] tensors, int dim=0) -> Tensor",
-        out=True, method=False,
+        out=True, method=False, autocast="widest",
         grad={"tensors": "unbind(g, dim)"},
         jvp="linear", batch="dims",
         doc="Tensors of one shape along a new dimension.",

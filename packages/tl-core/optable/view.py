@@ -147,7 +147,7 @@ ROWS = [
     ),
     View(
         "view_as_complex(Tensor(a) self) -> Tensor(a)",
-        method=False,
+        method=False, autocast="float32",
         grad={"self": "view_as_real(g.resolve_conj().contiguous())"},
         inverse="view_as_real(g.resolve_conj().contiguous())",
         doc="Pairs of the last dimension as complex numbers.",

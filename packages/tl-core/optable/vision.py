@@ -44,14 +44,17 @@ ROWS = [
     _public(
         f"grid_sampler(Tensor input, Tensor grid, {MODES}) -> Tensor",
         "The input read at points given in units of its half size.",
+        autocast="float32",
     ),
     _public(
         f"grid_sampler_2d(Tensor input, Tensor grid, {MODES}) -> Tensor",
         "Images read at points given in units of their half size.",
+        autocast="float32",
     ),
     _public(
         f"grid_sampler_3d(Tensor input, Tensor grid, {MODES}) -> Tensor",
         "Volumes read at points given in units of their half size.",
+        autocast="float32",
     ),
     _public(
         "affine_grid_generator(Tensor theta, int[] size, bool align_corners) -> Tensor",
