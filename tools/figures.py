@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tools.bench import cases, together
+from tools.bench import cases, pages, together
 from tools.bench.__main__ import groups
 from tools.bench.cases import Group
 from tools.bench.products import NEAR_PEAK
@@ -90,6 +90,10 @@ def table(result: dict[str, Any]) -> str:
         if shares:
             what = f"products of {dtype}, share of the multiply-add peak, least"
             lines.append(line(what, bound(NEAR_PEAK, "≥"), f"{min(shares):.2f}"))
+    for name, limit in (("opens", pages.OPENS), ("slowest action", pages.ANSWERS)):
+        if name in result.get("pages", {}):
+            what = f"profiler, a page of a million events: {name}"
+            lines.append(line(what, f"≤ {limit} s", f"{result['pages'][name]:.2f} s"))
     footprint = result["footprint"]
     if "cold build CPU seconds" in footprint:
         seconds = footprint["cold build CPU seconds"]

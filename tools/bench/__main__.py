@@ -9,12 +9,13 @@ import platform
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 
 from tools.bench import (
+    all_operators,
     cases,
     checkpoints,
     distributions,
@@ -23,8 +24,10 @@ from tools.bench import (
     graphs,
     indexing,
     loading,
+    pages,
     peak,
     products,
+    profiles,
     programs,
     reductions,
     report,
@@ -35,6 +38,7 @@ from tools.bench import (
     training,
     transforms,
 )
+from tools.bench.cases import Group
 from tools.bench.pair import Measured, Pair, Side
 from tools.packages import packages
 
@@ -42,7 +46,7 @@ WIDE = {"avx2": "AVX2", "avx512f": "AVX-512", "amx_tile": "AMX"}  # flags of Lin
 
 FAMILIES = (
     *(cases, elementwise, reductions, indexing, products, sparse, factorizations, training),
-    *(distributions, loading, checkpoints, sharded, spectra, transforms, graphs),
+    *(distributions, loading, checkpoints, sharded, spectra, transforms, graphs, profiles),
 )
 
 
@@ -65,6 +69,11 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument(
         "--rounds", type=int, metavar="N", help="at most so many rounds a build, for a first look"
+    )
+    parser.add_argument(
+        "--all-ops",
+        action="store_true",
+        help="one case for each operator, of 1 K and 1 M elements, and nothing else",
     )
     parser.add_argument("--json", type=Path, metavar="FILE")
     return parser.parse_args()
@@ -104,20 +113,22 @@ def groups() -> list[cases.Group]:
     return list(dict.fromkeys(case.group for case in everything()))
 
 
-def chosen(only: re.Pattern[str]) -> dict[cases.Group, list[cases.Case]]:
+def chosen(only: re.Pattern[str], given: Iterable[cases.Case]) -> dict[cases.Group, list[cases.Case]]:
     """The cases asked for, by group."""
     groups: dict[cases.Group, list[cases.Case]] = {}
-    for case in everything():
+    for case in given:
         if only.search(f"{case.group.name}: {case.name}"):
             groups.setdefault(case.group, []).append(case)
     return groups
 
 
-def in_workers(pair: Pair, only: re.Pattern[str], rounds: int | None) -> tuple[list[Measured], bool]:
+def in_workers(
+    pair: Pair, only: re.Pattern[str], rounds: int | None, given: Iterable[cases.Case]
+) -> tuple[list[Measured], bool]:
     """Measures and prints the cases that run in workers."""
     everything: list[Measured] = []
     good = True
-    for group, members in chosen(only).items():
+    for group, members in chosen(only, given).items():
         print(f"\n{group.name}", flush=True)
         pair.renew_all()
         measured = []
@@ -166,6 +177,22 @@ def near_peak(measured: list[Measured]) -> tuple[dict[str, float], bool]:
     return shares, all(share >= products.NEAR_PEAK for share in shares.values())
 
 
+def in_browser(only: re.Pattern[str], ours: Side) -> tuple[dict[str, float], bool]:
+    """Measures and prints how a profile's page behaves, where there is a browser."""
+    if not only.search("profiler, a page of a million events"):
+        return {}, True
+    found = pages.measure(ours)
+    print("\nprofiler, a page of a million events")
+    if found is None:
+        print("  no browser: a Chromium on the path, or TL_TEST_BROWSER, is needed", flush=True)
+        return {}, True
+    opens, answers, slowest = found
+    limits = (("opens", opens, pages.OPENS), (f"the slowest action ({slowest})", answers, pages.ANSWERS))
+    for name, seconds, limit in limits:
+        print(report.plain(name, f"{seconds:.3f} s", f"{limit} s", seconds <= limit), flush=True)
+    return {"opens": opens, "slowest action": answers}, all(s <= limit for _, s, limit in limits)
+
+
 def footprint(only: re.Pattern[str], ours: Side) -> tuple[dict[str, float], bool]:
     """Measures and prints the build and the installed size."""
     found: dict[str, float] = {}
@@ -190,6 +217,18 @@ def footprint(only: re.Pattern[str], ours: Side) -> tuple[dict[str, float], bool
     return found, good
 
 
+def every_operator(options: argparse.Namespace, pair: Pair, about: dict[str, object]) -> bool:
+    """Measures and prints a case for each operator, and which are slower than asked for."""
+    measured, good = in_workers(pair, options.only, options.rounds, all_operators.cases())
+    line, met = report.mean_row(Group("all of them", mean=all_operators.MEAN), measured)
+    print(f"\n{len(measured)} cases\n{line}\n\nabove {all_operators.LARGEST}:")
+    for m in all_operators.slower(measured):
+        print(f"{m.group[-12:]}: {report.row(m).strip()}")
+    save(options.json, {"about": about, "cases": [asdict(m) | {"met": m.met} for m in measured], "of peak": {},
+                        "footprint": {}})  # fmt: skip
+    return good and met
+
+
 def save(file: Path | None, found: dict[str, object]) -> None:
     """Writes what was found, if a file was asked for."""
     if file:
@@ -205,17 +244,22 @@ def main() -> int:
     about = header(options, pair)
     print("\n".join(f"{name}: {value}" for name, value in about.items()))
     print(f"\n  {'':44} {'ours':>10} {'peer':>10} {'ratio':>8}")
-    measured, good = in_workers(pair, options.only, options.rounds)
+    if options.all_ops:
+        good = every_operator(options, pair, about)
+        pair.close()
+        return 0 if good else 1
+    measured, good = in_workers(pair, options.only, options.rounds, everything())
     pair.close()
     shares, near = near_peak(measured) if options.threads == 1 else ({}, True)
     more, also = in_processes(options, ours, peer)
     rows = [asdict(m) | {"met": m.met} for m in measured + more]
-    result: dict[str, object] = {"about": about, "cases": rows, "of peak": shares}
+    shown, quick = in_browser(options.only, ours) if options.module == "tl" else ({}, True)
+    result: dict[str, object] = {"about": about, "cases": rows, "of peak": shares, "pages": shown}
     save(options.json, result | {"footprint": {}})  # the build takes minutes, and may fail
     sizes, small = footprint(options.only, ours) if options.module == "tl" else ({}, True)
     save(options.json, result | {"footprint": sizes})
     print(f"\n{len(rows)} cases, {sum(not r['met'] for r in rows)} not met")
-    return 0 if good and near and also and small else 1
+    return 0 if good and near and also and small and quick else 1
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ class Group:
 class Case:
     """One measured statement. `before` runs, untimed, before every sample, which then is one run of the statement.
 
+    `after` runs, untimed, after each; the time of `less` is taken off, so that what the statement adds to it is left.
     `clock` takes the place of the one that was asked for, where only one makes sense.
     """
 
@@ -31,8 +32,11 @@ class Case:
     bound: float | None = None
     before: str = ""
     rounds: int = 5
+    builds: int = 3  # how often the inputs are made anew
     clock: str = ""
     peer: str = ""  # what the peer runs instead of `run`
+    after: str = ""
+    less: str = ""
 
     @property
     def limit(self) -> float | None:

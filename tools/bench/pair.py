@@ -19,7 +19,6 @@ from typing import Any
 from tools.bench.cases import Case
 from tools.packages import ROOT
 
-BUILDS = 3
 SAMPLES = 3  # a slice
 
 
@@ -95,7 +94,8 @@ class Worker:
 
     def prepare(self, case: Case, run: str) -> None:
         """Builds the inputs anew."""
-        self.ask(prepare={"setup": case.setup, "run": run, "before": case.before, "clock": case.clock})
+        asked = {name: getattr(case, name) for name in ("setup", "before", "after", "less", "clock")}
+        self.ask(prepare=asked | {"run": run})
 
     def fastest(self, samples: int) -> float:
         """The fastest of some samples."""
@@ -143,7 +143,7 @@ class Pair:
         self.revive()
         rounds: list[tuple[float, float]] = []
         try:
-            for _ in range(BUILDS):
+            for _ in range(case.builds):
                 for worker, run in zip(self.workers, (case.run, case.peer or case.run), strict=True):
                     worker.prepare(case, run)
                 rounds += [self.round(1 if case.before else SAMPLES) for _ in range(case.rounds)]

@@ -1,9 +1,9 @@
 """A process that measures cases with one module: `python -m tools.bench.worker MODULE THREADS CLOCK`.
 
 It is asked in lines of JSON on its standard input and answers on its standard output, one line each:
-`{"prepare": {"setup": …, "run": …, "before": …, "clock": …}}` builds the inputs anew, warms up and settles the
-number of runs a sample; `{"sample": N}` answers with N samples, in seconds a run; `{"about": true}` tells what is
-measured. Only the standard library is used, as the environment belongs to the module.
+`{"prepare": {"setup": …, "run": …, "before": …, "after": …, "less": …, "clock": …}}` builds the inputs anew, warms
+up and settles the number of runs a sample; `{"sample": N}` answers with N samples, in seconds a run;
+`{"about": true}` tells what is measured. Only the standard library is used, as the environment belongs to the module.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ class Bench:
         self.names: dict[str, Any] = {"torch": module}
         exec(case["setup"], self.names)
         self.before = compile(case["before"], "<before>", "exec") if case["before"] else None
+        self.after = compile(case["after"], "<after>", "exec")
         self.timer = timeit.Timer(case["run"], timer=clock, globals=self.names)
+        self.less = timeit.Timer(case["less"], timer=clock, globals=self.names) if case["less"] else None
         self.runs = 1
         if self.before is None:
             self.calibrate()
@@ -46,9 +48,12 @@ class Bench:
         gc.disable()
         if self.before is not None:
             exec(self.before, self.names)
-        seconds = self.timer.timeit(self.runs) / 1e9 / self.runs
+        ticks = self.timer.timeit(self.runs)
+        exec(self.after, self.names)
+        if self.less is not None:
+            ticks -= self.less.timeit(self.runs)
         gc.enable()
-        return seconds
+        return ticks / 1e9 / self.runs
 
 
 def serve(module: ModuleType, clock: Callable[[], int]) -> None:

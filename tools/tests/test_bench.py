@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from tools.bench import programs, report
+from tools.bench import all_operators, programs, report
 from tools.bench.cases import CASES, Case, Group, Program
 from tools.bench.pair import Measured, Pair, Side
 
@@ -59,6 +59,39 @@ def test_before_runs_before_every_sample_and_is_not_timed(pair):
     assert pair.measure(case).ours < 1e-3
 
 
+def test_what_a_statement_adds_is_what_is_left(pair):
+    work = "sum(range(20_000))"
+    case = Case(
+        GROUP,
+        "twice",
+        "y = []",
+        f"{work}; {work}",
+        before="y.append(1)",
+        after="y.pop()",
+        less=work,
+        rounds=3,
+    )
+    alone = pair.measure(Case(GROUP, "once", "", work))
+    assert pair.measure(case).ours == pytest.approx(alone.ours, rel=0.5)
+
+
+def test_every_operator_has_a_case_of_each_size():
+    cases = all_operators.cases()
+    names = [
+        {c.name for c in cases if c.group is group} for group in (all_operators.SMALL, all_operators.LARGE)
+    ]
+    assert names[0] == names[1] and len(names[0]) * 2 == len(cases) > 1000
+    for case in cases:
+        compile(case.setup, case.name, "exec")
+        compile(case.run, case.name, "exec")
+    slow = [
+        Measured("a", "g", None, ratio=1.4),
+        Measured("b", "g", None, ratio=1.2),
+        Measured("c", "g", None, ratio=2),
+    ]
+    assert [m.name for m in all_operators.slower(slow)] == ["c", "a"]
+
+
 def test_what_fails_is_reported_and_the_bench_goes_on(pair):
     failed = pair.measure(Case(GROUP, "missing", "", "torch.nothing()"))
     assert "quick: AttributeError" in failed.error
@@ -97,5 +130,5 @@ def test_the_table():
 def test_cases_have_names_of_their_own_and_compile():
     assert len({(c.group, c.name) for c in CASES}) == len(CASES)
     for case in CASES:
-        for text in (case.setup, case.run, case.before):
+        for text in (case.setup, case.run, case.before, case.after, case.less):
             compile(text, case.name, "exec")

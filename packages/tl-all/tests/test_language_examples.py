@@ -1,5 +1,7 @@
 """The examples that learn the text of the standard library, and the residual network."""
 
+import gzip
+import json
 import sys
 from importlib.util import find_spec
 from math import log
@@ -141,3 +143,19 @@ def test_the_extra_of_tensorboard_is_named(tiny, tmp_path, capsys, monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     assert gpt.main([*SMALL_GPT, "--tensorboard", str(tmp_path / "run")]) == 1
     assert "tl-utils[tensorboard]" in capsys.readouterr().err
+
+
+@needs_extra
+@pytest.mark.parametrize("name", ["trace.json", "trace.json.gz"])
+def test_the_gpt_writes_a_profile(tiny, tmp_path, capsys, name):
+    from tl.examples import gpt
+
+    path = tmp_path / name
+    assert gpt.main([*SMALL_GPT, "--steps", "10", "--profile", str(path)]) == 0
+    content = path.read_bytes()
+    trace = json.loads(gzip.decompress(content) if name.endswith(".gz") else content)
+    names = [e["name"] for e in trace["traceEvents"]]
+    assert sorted(n for n in names if n.startswith("ProfilerStep#")) == [
+        f"ProfilerStep#{i}" for i in range(1, 6)
+    ]
+    assert names.count("Optimizer.step#AdamW.step") == 5 and f"profile: {path}" in capsys.readouterr().out

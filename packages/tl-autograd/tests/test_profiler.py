@@ -253,3 +253,133 @@ def test_gradients_reach_through_what_is_made_of_other_operators():
     with tl.numerics(nan="raise", inf="raise"):
         watched = gradient()
     assert tl.equal(alone, profiled) and tl.equal(alone, watched)
+
+
+def in_another_thread(work):
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_operators_of_other_threads_are_recorded_if_wanted(everywhere):
+    begun, go, done = threading.Event(), threading.Event(), threading.Event()
+
+    def early():  # runs when the profile begins
+        begun.set()
+        go.wait()
+        with profiler.record_function("early"):
+            weight = tl.ones(2, requires_grad=True)
+            weight.log().sum().backward()
+        done.set()
+
+    def late():
+        with profiler.record_function("late"):
+            tl.ones(2).exp()
+
+    thread = threading.Thread(target=early)
+    thread.start()
+    begun.wait()
+    config = profiler._ExperimentalConfig(profile_all_threads=everywhere)
+    with profiler.profile(experimental_config=config) as prof:
+        go.set()
+        done.wait()
+        in_another_thread(late)
+        tl.ones(2).sqrt()
+    thread.join()
+    found = {e.name: e for e in prof.events()}
+    assert "aten::sqrt" in found
+    others = {"early", "aten::log", "LogBackward0", "torch::autograd::AccumulateGrad", "late", "aten::exp"}
+    assert set(found) & others == (others if everywhere else set())
+    if everywhere:
+        assert len({found[name].thread for name in ("aten::sqrt", "aten::log", "aten::exp")}) == 3
+        assert found["aten::log"].cpu_parent.name == "early" and found["aten::exp"].cpu_parent.name == "late"
+    with profiler.profile() as prof:
+        in_another_thread(late)
+    assert not prof.events(), "the next profile is one of its own thread"
+
+
+def test_collection_of_all_threads_is_switched_for_all():
+    config = profiler._ExperimentalConfig(profile_all_threads=True)
+    with profiler.profile(experimental_config=config) as prof:
+        prof.toggle_collection_dynamic(False, [profiler.ProfilerActivity.CPU])
+        in_another_thread(lambda: tl.ones(2).exp())
+        prof.toggle_collection_dynamic(True, [profiler.ProfilerActivity.CPU])
+        in_another_thread(lambda: tl.ones(2).log())
+    names = {e.name for e in prof.events()}
+    assert "aten::log" in names and "aten::exp" not in names
+
+
+def test_a_bounded_recording_keeps_the_latest_events(tmp_path):
+    config = profiler._ExperimentalConfig(most_megabytes=1)
+    x = tl.ones(2)
+    with profiler.profile(experimental_config=config) as prof, profiler.record_function("all of it"):
+        for _ in range(40_000):
+            x.exp()
+        for _ in range(10):
+            x.log()
+    counts = {e.key: e.count for e in prof.key_averages()}
+    kept, forgotten = len(prof.kineto_results.recorded), prof.kineto_results.forgotten
+    assert kept + forgotten == 40_011 and forgotten > 0
+    assert counts["aten::log"] == 10 and counts["aten::exp"] == kept - 10 and "all of it" not in counts
+    event_bytes = 48  # at least
+    assert kept * event_bytes <= 2**20
+    prof.export_chrome_trace(str(tmp_path / "t.json"))
+    trace = json.loads((tmp_path / "t.json").read_text())
+    assert trace["forgotten_events"] == forgotten
+    assert sum(e.get("cat") == "cpu_op" for e in trace["traceEvents"]) == kept
+    with pytest.raises(ValueError, match="most_megabytes"):
+        profiler._ExperimentalConfig(most_megabytes=-1)
+
+
+def test_blocks_that_outlive_their_room_write_nothing():
+    config = profiler._ExperimentalConfig(most_megabytes=0.5)
+    x = tl.ones(2)
+    blocks = [profiler.record_function(f"block {i}") for i in range(100)]
+    with profiler.profile(experimental_config=config) as prof:
+        for block in blocks:
+            block.__enter__()
+        for _ in range(20_000):
+            x.exp()
+        for block in reversed(blocks):
+            block.__exit__(None, None, None)
+    assert {e.name for e in prof.events()} == {"aten::exp"}
+    assert all(0 < e.cpu_time_total < 1e6 for e in prof.events()), "no other event's end was overwritten"
+
+
+FACTS = ("key", "count", "flops", "cpu_memory_usage", "self_cpu_memory_usage", "input_shapes", "stack",
+         "overload_name", "scope", "is_user_annotation")  # fmt: skip
+TIMES = ("cpu_time_total", "self_cpu_time_total")
+
+
+def trains():
+    a, b = tl.ones(4, 8, requires_grad=True), tl.ones(8, 3)
+    for step in range(3):
+        with profiler.record_function("step", str(step)):
+            y = tl.cat([a @ b, tl.zeros(step + 1, 3)]).add(1.5).mul(2)
+        y.sum().backward()
+    kept = [tl.ones(10 * i) for i in range(3)]
+    a.grad.add_(1)
+    return kept
+
+
+@pytest.mark.parametrize("shapes", [False, True])
+@pytest.mark.parametrize("depth", [0, 2])
+@pytest.mark.parametrize("flops", [False, True])
+@pytest.mark.parametrize("overloads", [False, True])
+def test_sums_are_those_of_the_single_events(shapes, depth, flops, overloads):
+    config = profiler._ExperimentalConfig(capture_overload_names=True)
+    with profiler.profile(record_shapes=shapes, with_flops=flops, profile_memory=True, with_stack=depth > 0,
+                          experimental_config=config) as prof:  # fmt: skip
+        trains()
+    wanted = prof.events().key_averages(shapes, depth, overloads)
+    found = prof.key_averages(shapes, depth, overloads)
+    assert [[getattr(e, f) for f in FACTS] for e in found] == [[getattr(e, f) for f in FACTS] for e in wanted]
+    for one, other in zip(found, wanted, strict=True):
+        assert [getattr(one, t) for t in TIMES] == pytest.approx([getattr(other, t) for t in TIMES], abs=1e-2)
+        assert (one.cpu_parent is None) == (other.cpu_parent is None)
+    assert prof.self_cpu_time_total == pytest.approx(prof.events().self_cpu_time_total)
+    assert prof.total_average().count == prof.events().total_average().count
+    assert any(e.flops for e in found) == flops
+    tables = [each.table(top_level_events_only=True).splitlines() for each in (found, wanted)]
+    assert [line[:30] for line in tables[0]] == [line[:30] for line in tables[1]]

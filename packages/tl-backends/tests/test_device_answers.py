@@ -20,7 +20,6 @@ KINDS = ("cpu", "cuda", "mps", "mtia", "xpu")
 # PyTorch's underscore names that programs call.
 UNDERSCORED = {
     "tl_backends.cuda.jiterator": ["_create_jit_fn", "_create_multi_output_jit_fn"],
-    "tl_backends.cuda.memory": ["_dump_snapshot", "_record_memory_history", "_snapshot"],
 }
 
 

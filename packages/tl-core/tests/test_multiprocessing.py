@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -173,3 +174,64 @@ def test_exceptions_can_be_sent():
         "left", 1, 20, -9, "SIGKILL",
     )  # fmt: skip
     assert sent(mp.ProcessRaisedException("raised", 1, 20)).error_index == 1
+
+
+SERVER = """
+import os, sys, time
+from tl_core import multiprocessing as mp
+
+sent = []
+
+class Slow:  # to be sent
+    def __getstate__(self):
+        begin = time.monotonic()
+        time.sleep(0.3)
+        sent.append((begin, time.monotonic()))
+        return {}
+    def __call__(self, number):
+        pass
+
+class Broken:
+    def __getstate__(self):
+        raise ValueError("cannot be sent")
+    def __call__(self, number):
+        pass
+
+def fail(number):
+    raise ValueError("boom")
+
+if __name__ == "__main__":
+    for parallel in ("0", "1"):
+        os.environ[mp.ENV_VAR_PARALLEL_START] = parallel
+        sent.clear()
+        mp.start_processes(Slow(), nprocs=4, start_method="forkserver")
+        sent.sort()
+        overlap = [following[0] < earlier[1] for earlier, following in zip(sent, sent[1:])]
+        assert overlap == [parallel == "1"] * 3, sent
+    try:
+        mp.start_processes(fail, nprocs=2, start_method="forkserver")
+    except mp.ProcessRaisedException as error:
+        assert "boom" in str(error)
+    else:
+        raise AssertionError
+    for parallel in ("0", "1"):
+        os.environ[mp.ENV_VAR_PARALLEL_START] = parallel
+        try:
+            mp.start_processes(Broken(), nprocs=2, start_method="forkserver")
+        except ValueError as error:
+            assert "cannot be sent" in str(error)
+        else:
+            raise AssertionError
+    assert not mp.active_children()
+    left = [name for name in os.listdir(os.environ["TMPDIR"]) if name.startswith("tl-process")]
+    assert left == [], "no report stays"
+"""
+
+
+def test_a_forkserver_starts_processes_side_by_side(tmp_path):
+    (tmp_path / "program.py").write_text(SERVER)
+    (tmp_path / "reports").mkdir()
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "reports")}
+    ran = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, env=environment, capture_output=True, text=True,
+                         timeout=120)  # fmt: skip
+    assert ran.returncode == 0, ran.stderr

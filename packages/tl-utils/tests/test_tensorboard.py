@@ -338,6 +338,43 @@ def test_graphs(writer, tmp_path):
     assert all(source in nodes for node in graph.node for source in node.input)
 
 
+def exported():
+    from tl_compiler import export
+
+    return export.export(Model(), (tl_core.ones(2, 3),)), {"linear", "relu", "add", "sum"}
+
+
+def traced():
+    from tl_compiler import fx
+
+    return fx.symbolic_trace(Model()), {"Linear", "ReLU", "add", "sum"}
+
+
+@pytest.mark.parametrize("made", [exported, traced])
+def test_graphs_of_programs_need_no_run(writer, tmp_path, made):
+    program, wanted = made()
+    writer.add_graph(program)
+    writer.close()
+    graph = GraphDef.FromString(read(tmp_path / "run").Graph().SerializeToString())
+    nodes = {node.name: node for node in graph.node}
+    assert wanted <= {name.rpartition("/")[2].partition(".")[0] for name in nodes}
+    assert all(source in nodes for node in graph.node for source in node.input)
+    output = nodes["output/output"]
+    assert output.op == "IO Node" and nodes[output.input[0]].name.rpartition("/")[2] == "add"
+    if made is exported:
+        (first,) = [n for n in graph.node if "Linear[blocks.0]" in n.name or "Linear[0]" in n.name]
+        assert nodes[first.input[1]].op == "Parameter" and first.input[0].startswith("input/")
+        assert [d.size for d in first.attr["_output_shapes"].list.shape[0].dim] == [2, 4]
+
+
+def test_a_traced_module_with_an_input_is_run(writer, tmp_path):
+    program, _ = traced()
+    writer.add_graph(program, tl_core.ones(2, 3))
+    writer.close()
+    graph = GraphDef.FromString(read(tmp_path / "run").Graph().SerializeToString())
+    assert "aten::linear" in {node.op for node in graph.node}
+
+
 def test_graphs_of_dictionaries_and_errors(writer):
     with pytest.raises(RuntimeError, match="use_strict_trace=False"):
         writer.add_graph(Model(wrap=True), tl_core.ones(2, 3))

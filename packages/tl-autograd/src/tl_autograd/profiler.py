@@ -190,9 +190,11 @@ class profile:
         self.kineto_results = None
         self._events = None
         start = time.perf_counter_ns()
+        config = self.experimental_config
         recording.start(values=self.record_shapes or self.with_results, results=self.with_results,
-                            stacks=self.with_stack, memory=self.profile_memory, operators=self.use_cpu,
-                            python=self.with_python, modules=self.with_modules or self.with_stack)  # fmt: skip
+                        stacks=self.with_stack, memory=self.profile_memory, operators=self.use_cpu,
+                        all_threads=config.profile_all_threads, most_bytes=int(config.most_megabytes * 2**20),
+                        python=self.with_python, modules=self.with_modules or self.with_stack)  # fmt: skip
         _set_enabled(True)
         switches.active = self.profiler_kind
         self._started = time.perf_counter_ns()
@@ -213,19 +215,22 @@ class profile:
     @property
     def function_events(self) -> EventList:
         """All events, as soon as the block has ended; made when they are first asked for."""
-        if self.kineto_results is None:
-            raise RuntimeError("Profiler didn't finish running")
         if self._events is None:
             start = time.perf_counter_ns()
-            overloads = self.experimental_config.capture_overload_names
-            made = FunctionEvents(self.kineto_results, self.record_shapes, self.with_flops, self.with_modules,
-                                  overloads, switches.concrete_inputs).make()  # fmt: skip
+            made = self._event_maker().make()
             self._stats.parse_kineto_call_duration_us = _microseconds_since(start)
             self._events = EventList(self._earlier + made, profile_memory=self.profile_memory,
                                      with_flops=self.with_flops)  # fmt: skip
             self._stats.number_of_events = len(self._events)
             self._stats.function_events_build_tree_call_duration_us = _microseconds_since(start)
         return self._events
+
+    def _event_maker(self) -> FunctionEvents:
+        if self.kineto_results is None:
+            raise RuntimeError("Profiler didn't finish running")
+        overloads = self.experimental_config.capture_overload_names
+        return FunctionEvents(self.kineto_results, self.record_shapes, self.with_flops, self.with_modules,
+                              overloads, switches.concrete_inputs)  # fmt: skip
 
     def _ensure_function_events(self) -> None:
         _ = self.function_events
@@ -237,18 +242,23 @@ class profile:
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
                      group_by_overload_name: bool = False) -> EventList:  # fmt: skip
         """One sum a name, and a shape, a stack and an overload if asked for."""
-        return self.function_events.key_averages(
+        return self._sums(group_by_input_shape, group_by_stack_n > 0).key_averages(
             group_by_input_shape, group_by_stack_n, group_by_overload_name
         )
 
+    def _sums(self, by_shape: bool, by_stack: bool) -> EventList:
+        """The events, those added up already that are alike in all that matters."""
+        sums = self._event_maker().sums(by_shape, by_stack)
+        return EventList(self._earlier + sums, profile_memory=self.profile_memory, with_flops=self.with_flops)
+
     def total_average(self) -> FunctionEventAvg:
         """The sum of all events."""
-        return self.function_events.total_average()
+        return self._sums(False, False).total_average()
 
     @property
     def self_cpu_time_total(self) -> float:
         """Microseconds in all operators."""
-        return self.function_events.self_cpu_time_total
+        return self._sums(False, False).self_cpu_time_total
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int = 75,
               max_name_column_width: int | None = 55, max_shapes_column_width: int = 80, header: str | None = None,
@@ -281,7 +291,9 @@ class profile:
         flags = {"record_shapes": self.record_shapes, "profile_memory": self.profile_memory,
                  "with_stack": self.with_stack, "with_flops": self.with_flops,
                  "with_modules": self.with_modules}  # fmt: skip
-        return {"trace_id": f'"{self.trace_id}"', **{name: "1" for name, on in flags.items() if on}}
+        forgotten = self.kineto_results.forgotten if self.kineto_results else 0
+        told = {"forgotten_events": str(forgotten)} if forgotten else {}
+        return {"trace_id": f'"{self.trace_id}"', **{name: "1" for name, on in flags.items() if on}, **told}
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Writes a line for each stack, for flame graph tools; needs `with_stack`."""

@@ -63,7 +63,7 @@ class ExperimentalConfig:
 
     Args:
         verbose: accepted; stacks are told whenever they are recorded.
-        profile_all_threads: accepted; operators are those of the thread that profiles.
+        profile_all_threads: notes the operators and labelled blocks of all threads, not only of the one that profiles.
         capture_overload_names: the overload stands beside the name in tables and traces.
         profiler_metrics: accepted, as are the further ones; they are for accelerators.
         profiler_measure_per_kernel: accepted: each kernel on its own.
@@ -76,6 +76,8 @@ class ExperimentalConfig:
         custom_profiler_config: a text for profilers of others.
         trace_only: accepted.
         adjust_timestamps: whether times of events are moved to follow one another.
+        most_megabytes: of memory that the events of a thread may take, a half at least: the oldest make room for the
+            newest. 0: as much as they take.
     """
 
     def __init__(self, profiler_metrics: Sequence[str] = (), profiler_measure_per_kernel: bool = False,
@@ -84,7 +86,12 @@ class ExperimentalConfig:
                  disable_external_correlation: bool = False, profile_all_threads: bool = False,
                  capture_overload_names: bool = False, record_python_gc_info: bool = False,
                  expose_kineto_event_metadata: bool = False, custom_profiler_config: str = "",
-                 adjust_timestamps: bool = False, trace_only: bool = False) -> None:  # fmt: skip
+                 adjust_timestamps: bool = False, trace_only: bool = False, *,
+                 most_megabytes: float = 0) -> None:  # fmt: skip
+        if most_megabytes < 0:
+            raise ValueError(
+                f"_ExperimentalConfig: most_megabytes must not be negative, got {most_megabytes}"
+            )
         self.profiler_metrics = list(profiler_metrics)
         self.profiler_measure_per_kernel = profiler_measure_per_kernel
         self.verbose, self.performance_events = verbose, list(performance_events)
@@ -97,7 +104,7 @@ class ExperimentalConfig:
         self.record_python_gc_info = record_python_gc_info
         self.expose_kineto_event_metadata = expose_kineto_event_metadata
         self.custom_profiler_config, self.adjust_timestamps = custom_profiler_config, adjust_timestamps
-        self.trace_only = trace_only
+        self.trace_only, self.most_megabytes = trace_only, most_megabytes
 
 
 class ProfilerConfig:

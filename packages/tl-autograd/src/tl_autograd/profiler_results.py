@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import gzip
 import json
 import os
 import platform
 import re
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
@@ -18,11 +16,12 @@ from typing import Any
 from tl_autograd.event_tree import build_tree
 from tl_autograd.flop_formulas import flops_of
 from tl_autograd.profiler_kinds import DeviceType, RecordScope
-from tl_autograd.profiler_util import FunctionEvent
+from tl_autograd.profiler_util import FunctionEvent, FunctionEventAvg
 from tl_autograd.recorded_event import Kind, RecordedEvent, concrete, is_tensor, shape_of
 from tl_core import recording
+from tl_core.whole_files import write_whole
 
-__all__ = ["FunctionEvents", "KinetoEvent", "ProfilerResult", "source_lines", "write_json"]
+__all__ = ["FunctionEvents", "KinetoEvent", "ProfilerResult", "source_lines"]
 
 
 def source_lines(stack: int) -> list[str]:
@@ -35,35 +34,6 @@ def source_lines(stack: int) -> list[str]:
 
 
 _known_stacks: dict[int, list[str]] = {0: []}
-
-
-@contextlib.contextmanager
-def _replacing(path: str) -> Any:
-    """A name to write to; the file of that name replaces `path` when the block has ended well."""
-    unfinished = f"{path}.{os.getpid()}.unfinished"
-    try:
-        yield unfinished
-        os.replace(unfinished, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(unfinished)
-        raise
-
-
-def write_json(path: str, write: Callable[[str], None]) -> None:
-    """Lets `write` write a file, compresses it if the name says so, and puts it where it belongs when it is whole."""
-    with _replacing(path) as unfinished:
-        if not path.endswith(".gz"):
-            write(unfinished)
-            return
-        plain = unfinished + ".plain"
-        try:
-            write(plain)
-            with open(plain, "rb") as source, gzip.open(unfinished, "wb", compresslevel=4) as target:
-                shutil.copyfileobj(source, target, 1 << 20)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(plain)
 
 
 @contextlib.contextmanager
@@ -208,6 +178,21 @@ class ProfilerResult:
         with without_collection():
             return list(map(RecordedEvent._make, self._recording.events()))
 
+    def event(self, index: int) -> RecordedEvent:
+        """One of them."""
+        return RecordedEvent._make(self._recording.event(index))
+
+    def sums(self, modules: bool, shapes: bool, stacks: bool,
+             operations: Callable[[int], int] | None) -> list[tuple[int, ...]]:  # fmt: skip
+        """Sums over events that are alike: (index of the first, count, time, own time, memory, own memory,
+        operations); nanoseconds and bytes."""
+        return list(self._recording.sums(modules, shapes, stacks, operations))
+
+    @property
+    def forgotten(self) -> int:
+        """How many events made room for later ones."""
+        return int(self._recording.forgotten)
+
     def trace_start_ns(self) -> int:
         """When the recording began, by the steady clock."""
         return int(self._recording.start)
@@ -241,7 +226,7 @@ class ProfilerResult:
     def save(self, path: str, metadata: dict[str, str] | None = None, links: bool = True) -> None:
         """Writes a Chrome trace; `metadata` are JSON texts that stand beside the events."""
         head, tail = self._frame(metadata or {})
-        write_json(path, lambda to: self._recording.write_chrome_trace(to, head, tail, links))
+        write_whole(path, lambda to: self._recording.write_chrome_trace(to, head, tail, links))
 
     def _frame(self, metadata: dict[str, str]) -> tuple[str, str]:
         first = {
@@ -304,6 +289,7 @@ class FunctionEvents:
         self._result, self._with_flops, self._overloads = result, with_flops, overloads
         self._shapes, self._concrete = shapes, concrete_inputs
         self._made: dict[int, FunctionEvent] = {}
+        self._with_modules = with_modules
         self._shown = _SHOWN | {Kind.MODULE} if with_modules else _SHOWN
 
     def make(self) -> list[FunctionEvent]:
@@ -322,7 +308,51 @@ class FunctionEvents:
         made.sort(key=lambda e: e.time_range.start)
         return made
 
+    def sums(self, by_shape: bool, by_stack: bool) -> list[FunctionEventAvg]:
+        """The same added up, as far as they are alike in name and overload, and in shapes and stacks if asked for."""
+        operations = self._operations_at if self._with_flops else None
+        found = self._result.sums(self._with_modules, by_shape, by_stack, operations)
+        return [self._sum(*each) for each in found] + [
+            FunctionEventAvg().add(e) for e in self._from_elsewhere()
+        ]
+
+    def _sum(self, index: int, count: int, time: int, own_time: int, memory: int, own_memory: int,
+             operations: int) -> FunctionEventAvg:  # fmt: skip
+        made = FunctionEventAvg().add(self._alone(index))
+        made.cpu_children, made.count, made.flops = None, count, operations
+        made.cpu_time_total, made.self_cpu_time_total = time / 1e3, own_time / 1e3
+        made.cpu_memory_usage, made.self_cpu_memory_usage = memory, own_memory
+        return made
+
+    def _alone(self, index: int) -> FunctionEvent:
+        """An event, with those around it but without those inside."""
+        event = self._result.event(index)
+        if event.kind == Kind.MEMORY:
+            return self._memory_alone(event)
+        made, outer = self._event(index, event), event.parent
+        while outer >= 0:
+            around = self._result.event(outer)
+            if around.kind in self._shown:
+                made.cpu_parent = self._alone(outer)
+                break
+            outer = around.parent
+        return made
+
+    def _operations_at(self, index: int) -> int:
+        made = self._event(index, self._result.event(index))
+        return int(flops_of(made.name, made.input_shapes, made.concrete_inputs, True) or 0)
+
     def _add(self, index: int, event: RecordedEvent) -> FunctionEvent:
+        made = self._made[index] = self._event(index, event)
+        parent = self._parent(event)
+        if parent is not None:
+            made.cpu_parent = parent
+            parent.cpu_children.append(made)
+        if self._with_flops and event.kind == Kind.OPERATOR:
+            self._count_flops(made)
+        return made
+
+    def _event(self, index: int, event: RecordedEvent) -> FunctionEvent:
         result, start = self._result, self._result.trace_start_ns()
         values, keywords = (event.values or ()) if self._shapes else (), {}
         shapes = [shape_of(v) for v in values] if event.kind != Kind.RANGE else []
@@ -335,13 +365,6 @@ class FunctionEvents:
             concrete_inputs=[concrete(v) for v in values] if self._concrete else [], kwinputs=keywords,
             is_user_annotation=event.kind == Kind.RANGE, device_index=0)  # fmt: skip
         made.flops = 0
-        self._made[index] = made
-        parent = self._parent(event)
-        if parent is not None:
-            made.cpu_parent = parent
-            parent.cpu_children.append(made)
-        if self._with_flops and event.kind == Kind.OPERATOR:
-            self._count_flops(made)
         return made
 
     def _parent(self, event: RecordedEvent) -> FunctionEvent | None:
@@ -370,14 +393,16 @@ class FunctionEvents:
     def _count_memory(self, event: RecordedEvent) -> list[FunctionEvent]:
         owner = self._parent(event)
         if owner is None:
-            at = (event.start - self._result.trace_start_ns()) / 1e3
-            alone = FunctionEvent(self._result._first, event.name, event.thread, at, at,
-                                  cpu_memory_usage=event.number, device_index=0, flops=0)  # fmt: skip
-            return [alone]
+            return [self._memory_alone(event)]
         while owner is not None:
             owner.cpu_memory_usage += event.number
             owner = owner.cpu_parent
         return []
+
+    def _memory_alone(self, event: RecordedEvent) -> FunctionEvent:
+        at = (event.start - self._result.trace_start_ns()) / 1e3
+        return FunctionEvent(self._result._first, event.name, event.thread, at, at,
+                             cpu_memory_usage=event.number, device_index=0, flops=0)  # fmt: skip
 
     def _from_elsewhere(self) -> list[FunctionEvent]:
         start = self._result.trace_start_ns()

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 
 from tl_autograd.profiler_kinds import DeviceType
 from tl_autograd.profiler_table import build_table, format_memory, format_time, format_time_share
+from tl_core.whole_files import replacing
 
 __all__ = ["EventList", "FormattedTimesMixin", "FunctionEvent", "FunctionEventAvg", "Interval", "Kernel",
            "MEMORY_EVENT_NAME", "MemRecordsAcc", "OUT_OF_MEMORY_EVENT_NAME", "StringTable"]  # fmt: skip
@@ -423,14 +424,18 @@ class EventList(list):
                            time_unit)  # fmt: skip
 
     def export_chrome_trace(self, path: str) -> None:
-        """Writes the events as a file for chrome://tracing."""
+        """Writes the events as a file for chrome://tracing.
+
+        Raises:
+            OSError: it cannot be written; nothing stays of it.
+        """
         events = [
             {"name": e.trace_name, "ph": "X", "ts": e.time_range.start, "dur": e.time_range.elapsed_us(),
              "tid": e.thread if not e.is_remote else f'" node_id:{e.node_id}, thread_id:{e.thread} "',
              "pid": "CPU functions", "args": {}}
             for e in self
         ]  # fmt: skip
-        with open(path, "w", encoding="utf-8") as file:
+        with replacing(path) as unfinished, open(unfinished, "w", encoding="utf-8") as file:
             json.dump(events, file)
 
     def supported_export_stacks_metrics(self) -> list[str]:
@@ -448,11 +453,12 @@ class EventList(list):
 
         Raises:
             ValueError: another metric.
+            OSError: it cannot be written; nothing stays of it.
         """
         if metric not in _METRICS:
             raise ValueError("metric should be one of: " + str(list(_METRICS)))
         plain = str.maketrans(" ;\t\n", "____")
-        with open(path, "w", encoding="utf-8") as file:
+        with replacing(path) as unfinished, open(unfinished, "w", encoding="utf-8") as file:
             for e in self:
                 value = int(getattr(e, metric.replace("cuda", "device").replace("xpu", "device")
                                     .replace("privateuse1", "device")))  # fmt: skip

@@ -467,30 +467,6 @@ Args:
          "The name of the allocator in use."),
         ("change_current_allocator(allocator: Any) -> None",
          "Makes another allocator the one in use."),
-        ("""_record_memory_history(
-            enabled: str | None = "all", context: str | None = "all", stacks: str = "all",
-            max_entries: int = 2**63 - 1, device: Any = None, clear_history: bool = False,
-            compile_context: bool = False, global_record_annotations: bool = False,
-            skip_actions: list[str] | None = None
-        ) -> None""",
-         """Keeps where memory was allocated, for a snapshot.
-
-Args:
-    enabled: what is recorded: "all", "state", or None to stop.
-    context: which events have a stack: "all", "state", "alloc" or None.
-    stacks: "python", or "all" with the C++ frames.
-    max_entries: how many events are kept.
-    device: the device; None for the selected one.
-    clear_history: whether what was recorded before is dropped.
-    compile_context: whether compiled regions are named in the events.
-    global_record_annotations: whether ranges of the profiler are kept for all devices.
-    skip_actions: kinds of events that are left out.
-"""),
-        ("_snapshot(device: Any = None, augment_with_fx_traces: bool = False) -> Any",
-         "All blocks that the allocator holds, and where they were allocated."),
-        (
-            '_dump_snapshot(filename: str = "dump_snapshot.pickle", augment_with_fx_traces: bool = False) -> None',
-            "Writes a snapshot to a file.", refuse("{name}({filename!r})")),
     ),
     "cuda.nccl": (
         ("is_available(tensors: Any) -> bool",

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import tl_core
 
 _MODULES = ("cpu", "cuda", "mps", "mtia", "xpu")
+_registered: dict[str, ModuleType] = {}
 
 
 def index_of(device: Any, kind: str) -> int | None:
@@ -46,11 +47,35 @@ def get_device_module(device: Any = None) -> ModuleType:
         raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
     name = "cpu" if device is None else str(device)
     kind = name.partition(":")[0]
+    if kind in _registered:
+        return _registered[kind]
     if kind not in _MODULES:
+        known = ", ".join([*_MODULES, *_registered])
         raise RuntimeError(
-            f"Device '{kind}' does not have a corresponding module; those that have one are {', '.join(_MODULES)}"
+            f"Device '{kind}' does not have a corresponding module; those that have one are {known}"
         )
     return import_module(f"tl_backends.{kind}")
+
+
+def register_device_module(device_type: str, module: ModuleType) -> str:
+    """Makes a module that of a kind of device which a plug-in brings.
+
+    Args:
+        device_type: the kind, with or without an index.
+        module: what `get_device_module` gives for it from now on.
+
+    Returns:
+        The kind.
+
+    Raises:
+        RuntimeError: there is no such kind of device, or it has a module.
+    """
+    kind: str = tl_core.device(device_type).type
+    if kind in _MODULES or kind in _registered:
+        taken = get_device_module(kind).__name__
+        raise RuntimeError(f"The runtime module of '{kind}' has already been registered with '{taken}'")
+    _registered[kind] = module
+    return kind
 
 
 class SelectedDevice:

@@ -11,9 +11,11 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "base/error.h"
 #include "base/fork.h"
+#include "base/thread_local.h"
 
 namespace tl {
 
@@ -22,6 +24,10 @@ constinit thread_local EventLog* t_log = nullptr;  // of the latest recording th
 constinit thread_local uint32_t t_number = 0;
 // Keeps that log; apart from the pointer, whose readers need not ask whether it has been made.
 thread_local std::shared_ptr<EventLog> t_own_log;
+
+// Blocks are numbered through the life of the process, a thread's behind its own number.
+constexpr int kSerialBits = 40;
+std::atomic<uint64_t> g_blocks{1};
 
 // ---- ticks
 // ------------------------------------------------------------------------------------------------------
@@ -118,7 +124,10 @@ Recording& recording() {
 Recording::Recording() {
   register_fork_lock(
       ForkOrder::Events, [] { recording().mutex.lock(); }, [] { recording().mutex.unlock(); },
-      [] { recording().session.store(0, std::memory_order_relaxed); });
+      [] {
+        recording().session.store(0, std::memory_order_relaxed);
+        detail::g_included_everywhere.store(0, std::memory_order_relaxed);
+      });
 }
 
 std::atomic<uint32_t (*)()> g_stack_source{nullptr};
@@ -129,7 +138,7 @@ EventLog* join(Recording& r) {
   const uint64_t session = r.session.load(std::memory_order_relaxed);
   if (!session) return nullptr;
   if (!t_number) t_number = ++r.threads;
-  t_own_log = std::make_shared<EventLog>(session, syscall(SYS_gettid), t_number);
+  t_own_log = std::make_shared<EventLog>(session, syscall(SYS_gettid), t_number, r.options.most_bytes);
   r.logs.push_back(t_own_log);
   return t_log = t_own_log.get();
 }
@@ -143,25 +152,50 @@ EventLog::Block* EventLog::new_block(size_t bytes) {
   if (!memory) throw std::bad_alloc();
   auto* block = new (memory) Block;
   block->size = bytes;
+  block->number = uint64_t{number} << kSerialBits | g_blocks.fetch_add(1, std::memory_order_relaxed);
+  held_bytes_ += bytes;
   return block;
 }
 
-EventLog::EventLog(uint64_t s, int64_t t, uint32_t n)
-    : session(s), thread(t), number(n), first_(new_block(kBlockBytes)), last_(first_) {}
+void EventLog::release(Block* block) noexcept {
+  held_bytes_ -= block->size;
+  if (block->size != kBlockBytes || !put_spare(block)) std::free(block);
+}
+
+EventLog::EventLog(uint64_t s, int64_t t, uint32_t n, uint64_t most_bytes)
+    : session(s),
+      thread(t),
+      number(n),
+      most_bytes_(most_bytes),
+      first_(new_block(kBlockBytes)),
+      last_(first_) {}
 
 EventLog::~EventLog() {
-  for (Block* b = first_; b;) {
-    Block* next = b->next.load(std::memory_order_relaxed);
-    if (b->size != kBlockBytes || !put_spare(b)) std::free(b);
-    b = next;
+  for (Block* b = first_; b;) release(std::exchange(b, b->next.load(std::memory_order_relaxed)));
+}
+
+// Drops the oldest blocks of a ring until there is room for another; the last, which is written, stays.
+void EventLog::make_room(size_t bytes) {
+  if (!most_bytes_ || held_bytes_ + bytes <= most_bytes_) return;
+  std::lock_guard guard(mutex_);
+  while (!sealed_ && first_ != last_ && held_bytes_ + bytes > most_bytes_) {
+    first_->each([this](const Event&) { ++forgotten_; });
+    release(std::exchange(first_, first_->next.load(std::memory_order_relaxed)));
   }
+}
+
+void EventLog::seal() {
+  std::lock_guard guard(mutex_);
+  sealed_ = true;
 }
 
 Event* EventLog::add(size_t payload_bytes) {
   const size_t bytes = Event::aligned(sizeof(Event) + payload_bytes);
   size_t used = last_->used.load(std::memory_order_relaxed);
   if (last_->size - used < bytes) {
-    Block* fresh = new_block(std::max(kBlockBytes, bytes));
+    const size_t wanted = std::max(kBlockBytes, bytes);
+    make_room(wanted);
+    Block* fresh = new_block(wanted);
     last_->next.store(fresh, std::memory_order_release);
     last_ = fresh;
     used = 0;
@@ -222,6 +256,7 @@ EventLogs stop_recording() {
   }
   const ClockPair end = ClockPair::now();
   const TickScale scale(r.begin, end);
+  for (const auto& log : logs) log->seal();
   for (const auto& log : logs) log->each([&](Event& e) { to_nanoseconds(e, scale, end.ticks); });
   t_log = nullptr;
   t_own_log.reset();
@@ -265,14 +300,14 @@ OpenEvent begin_event(EventKind kind, std::string_view text, size_t more_bytes) 
     if (!text.empty()) std::memcpy(e->payload(), text.data(), text.size());
     e->start = event_ticks();
     log->publish(e);
-    return {e, log->session};
+    return {e, log->newest_block()};
   } catch (const std::bad_alloc&) {
     return {};  // the event is lost, what it would tell of goes on
   }
 }
 
 void end_event(const OpenEvent& open) noexcept {
-  if (open && t_log && t_log->session == open.session && own_log() == t_log)
+  if (open && t_log && t_log->holds(open.block) && own_log() == t_log)
     open.event->end.store(event_ticks(), std::memory_order_relaxed);
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -49,15 +50,18 @@ struct RecordingOptions {
   bool results = false;  // and of what operators return
   bool stacks = false;
   bool memory = false;
-  bool operators = true;
+  bool operators = true;     // of the calling thread
+  bool all_threads = false;  // and of all others
+  uint64_t most_bytes = 0;   // of a thread's events: the oldest make room for the newest; 0: as many as come
 };
 
-// The events of one thread in one recording, in the order in which they began.
+// The events of one thread in one recording, in the order in which they began. With a bound the blocks are a
+// ring.
 class EventLog {
  public:
   static constexpr size_t kBlockBytes = size_t{1} << 18;
 
-  EventLog(uint64_t session, int64_t thread, uint32_t number);
+  EventLog(uint64_t session, int64_t thread, uint32_t number, uint64_t most_bytes);
   ~EventLog();
   EventLog(const EventLog&) = delete;
 
@@ -65,16 +69,18 @@ class EventLog {
   Event* add(size_t payload_bytes);
   void publish(const Event* e) noexcept;
 
+  // The number of the block in which the latest event lies. It tells the thread as well, and grows.
+  uint64_t newest_block() const { return last_->number; }
+  // Whether the block that had this number is still one of this log.
+  bool holds(uint64_t block) const { return first_->number <= block && block <= last_->number; }
+
+  // From now on nothing is forgotten, so that others may read.
+  void seal();
+  uint64_t forgotten() const { return forgotten_; }  // events; of a log that is sealed
+
   template <class F>
   void each(F&& f) const {
-    for (Block* b = first_; b; b = b->next.load(std::memory_order_acquire)) {
-      const size_t used = b->used.load(std::memory_order_acquire);
-      for (size_t at = 0; at < used;) {
-        auto* e = reinterpret_cast<Event*>(b->data() + at);
-        f(*e);
-        at += e->bytes;
-      }
-    }
+    for (Block* b = first_; b; b = b->next.load(std::memory_order_acquire)) b->each(f);
   }
 
   const uint64_t session;
@@ -86,10 +92,26 @@ class EventLog {
     std::atomic<Block*> next{nullptr};
     std::atomic<size_t> used{0};
     size_t size;
+    uint64_t number;
     char* data() { return reinterpret_cast<char*>(this + 1); }
+    template <class F>
+    void each(F&& f) {
+      const size_t end = used.load(std::memory_order_acquire);
+      for (size_t at = 0; at < end;) {
+        auto* e = reinterpret_cast<Event*>(data() + at);
+        f(*e);
+        at += e->bytes;
+      }
+    }
   };
-  static Block* new_block(size_t bytes);
+  Block* new_block(size_t bytes);
+  void release(Block* block) noexcept;
+  void make_room(size_t bytes);
 
+  const uint64_t most_bytes_;
+  uint64_t held_bytes_ = 0, forgotten_ = 0;
+  std::mutex mutex_;  // of what a reader must not see going: the first block
+  bool sealed_ = false;
   Block *first_, *last_;
 };
 
@@ -109,10 +131,10 @@ bool has_own_log() noexcept;
 // The calling thread's log in the recording that is on, made if there is none; NULL without one.
 EventLog* own_log() noexcept;
 
-// An event that has begun. Its memory is a recording's: once that is over, nothing is written.
+// An event that has begun. Its memory is a log's: once that is over or has forgotten it, nothing is written.
 struct OpenEvent {
   Event* event = nullptr;  // NULL: nothing is recorded
-  uint64_t session = 0;
+  uint64_t block = 0;      // the number of its block
   explicit operator bool() const { return event; }
 };
 

@@ -2,6 +2,7 @@
 // small.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "base/autocast.h"
@@ -32,6 +33,7 @@ struct ThreadLocals : InheritedState {
 };
 
 namespace detail {
+inline std::atomic<uint64_t> g_included_everywhere{0};
 // constinit: a reader need not ask first whether another file has an initialiser to run.
 extern constinit thread_local ThreadLocals* t_locals __attribute__((tls_model("initial-exec")));
 ThreadLocals& make_thread_locals();
@@ -40,6 +42,16 @@ ThreadLocals& make_thread_locals();
 inline ThreadLocals& thread_locals() {
   ThreadLocals* t = detail::t_locals;
   return t ? *t : detail::make_thread_locals();
+}
+
+// The layers that the thread, or somebody for all threads, has switched on.
+inline uint64_t included_layers(const ThreadLocals& t) {
+  return t.included | detail::g_included_everywhere.load(std::memory_order_relaxed);
+}
+// Switches layers on or off for all threads; one that is in a call may notice at its next.
+inline void include_everywhere(uint64_t bits, bool on) {
+  std::atomic<uint64_t>& all = detail::g_included_everywhere;
+  on ? all.fetch_or(bits, std::memory_order_relaxed) : all.fetch_and(~bits, std::memory_order_relaxed);
 }
 
 }  // namespace tl

@@ -24,6 +24,12 @@ Recording::Recording(EventLogs logs, int64_t start, int64_t end)
   }
 }
 
+uint64_t Recording::forgotten() const {
+  uint64_t n = 0;
+  for (const auto& log : logs_) n += log->forgotten();
+  return n;
+}
+
 namespace {
 std::string text(PyObject* o) {
   const char* utf8 = o ? PyUnicode_AsUTF8(o) : nullptr;

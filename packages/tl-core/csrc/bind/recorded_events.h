@@ -20,6 +20,7 @@ class Recording {
   const std::vector<PlacedEvent>& events() const { return events_; }
   int64_t start() const { return start_; }
   int64_t end() const { return end_; }
+  uint64_t forgotten() const;  // events that made room for later ones
 
  private:
   EventLogs logs_;

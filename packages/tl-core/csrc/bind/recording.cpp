@@ -10,6 +10,7 @@
 #include "bind/chrome_trace.h"
 #include "bind/error.h"
 #include "bind/event_columns.h"
+#include "bind/event_sums.h"
 #include "bind/python_tracer.h"
 #include "bind/recorded_events.h"
 #include "bind/types.h"
@@ -137,18 +138,35 @@ class Names {
 
 // (kind, name, overload, start, end, thread, system's thread, number, stack, parent, values, what, scope,
 // total)
+py::tuple event_of(const PlacedEvent& p, Names& names) {
+  const Event& e = *p.event;
+  const int64_t total = e.kind == EventKind::Memory ? *reinterpret_cast<const int64_t*>(e.values()) : 0;
+  return py::make_tuple(static_cast<int>(e.kind), names.of(e), names.overload(e), e.start, p.end,
+                        p.log->number, p.log->thread, e.number, e.stack, p.parent, values_of(e),
+                        reinterpret_cast<uintptr_t>(e.what), e.scope, total);
+}
+
 py::list events_of(const Recording& r) {
   Names names;
   const auto& events = r.events();
   py::list list(events.size());
-  for (size_t i = 0; i < events.size(); ++i) {
-    const PlacedEvent& p = events[i];
-    const Event& e = *p.event;
-    const int64_t total = e.kind == EventKind::Memory ? *reinterpret_cast<const int64_t*>(e.values()) : 0;
-    list[i] = py::make_tuple(static_cast<int>(e.kind), names.of(e), names.overload(e), e.start, p.end,
-                             p.log->number, p.log->thread, e.number, e.stack, p.parent, values_of(e),
-                             reinterpret_cast<uintptr_t>(e.what), e.scope, total);
-  }
+  for (size_t i = 0; i < events.size(); ++i) list[i] = event_of(events[i], names);
+  return list;
+}
+
+py::tuple single_event(const Recording& r, size_t i) {
+  if (i >= r.events().size()) throw py::index_error();
+  Names names;
+  return event_of(r.events()[i], names);
+}
+
+// [(first, count, time, own time, memory, own memory, operations)]
+py::list sums_of(const Recording& r, bool modules, bool shapes, bool stacks, const py::object& operations) {
+  SumOptions options{modules, shapes, stacks, {}};
+  if (!operations.is_none()) options.operations = [&](size_t i) { return operations(i).cast<int64_t>(); };
+  py::list list;
+  for (const EventSum& s : sum_events(r, options))
+    list.append(py::make_tuple(s.first, s.count, s.time, s.own_time, s.memory, s.own_memory, s.operations));
   return list;
 }
 
@@ -164,13 +182,16 @@ py::list frames_of(uint32_t stack) {
 
 // ---- begun and ended
 // ---------------------------------------------------------------------------------------------
-void start(bool values, bool results, bool stacks, bool memory, bool operators, bool python) {
+void start(bool values, bool results, bool stacks, bool memory, bool operators, bool all_threads,
+           uint64_t most_bytes, bool python) {
   RecordingOptions options;
   options.values = values;
   options.results = results;
   options.stacks = stacks;
   options.memory = memory;
   options.operators = operators;
+  options.all_threads = all_threads;
+  options.most_bytes = most_bytes;
   record_operators(options);
   g_started = event_clock();
   if (memory) watch_memory(kWatchedByRecording, true);
@@ -214,9 +235,9 @@ static_assert(TL_EVENT_RANGE == static_cast<int>(EventKind::Range));
 void table_begin(int kind, const char* name, int64_t sequence, const TlValue* args, int n_args,
                  TlOpenEvent* out) {
   const OpenEvent open = begin_node(static_cast<EventKind>(kind), name, sequence, args, n_args);
-  *out = {open.event, open.session};
+  *out = {open.event, open.block};
 }
-void table_end(const TlOpenEvent* event) { end_event({static_cast<Event*>(event->event), event->session}); }
+void table_end(const TlOpenEvent* event) { end_event({static_cast<Event*>(event->event), event->block}); }
 
 const TlRecording kTable = {table_begin, table_end, set_sequence_source};
 
@@ -231,10 +252,13 @@ void add_recordings(py::module_& m) {
   add_table(m);
   py::class_<Recording>(m, "_Recording")
       .def("events", events_of)
+      .def("event", single_event)
+      .def("sums", sums_of)
       .def("columns", event_columns)
       .def("__len__", [](const Recording& r) { return r.events().size(); })
       .def_property_readonly("start", &Recording::start)
       .def_property_readonly("end", &Recording::end)
+      .def_property_readonly("forgotten", &Recording::forgotten)
       .def("write_chrome_trace", write_chrome_trace);
   m.def("_start_recording", start);
   m.def("_stop_recording", stop);

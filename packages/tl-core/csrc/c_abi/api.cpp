@@ -193,7 +193,7 @@ void storage_bits_set(TlTensor* t, uint64_t bits, int on) {
 
 // ---- thread state
 // ------------------------------------------------------------------------------------------------------
-uint64_t thread_included() { return thread_locals().included; }
+uint64_t thread_included() { return included_layers(thread_locals()); }
 uint64_t thread_excluded() { return thread_locals().excluded; }
 void put_thread(uint64_t& where, uint64_t bits, int on) { where = on ? where | bits : where & ~bits; }
 void thread_include(uint64_t bits, int on) { put_thread(thread_locals().included, bits, on); }

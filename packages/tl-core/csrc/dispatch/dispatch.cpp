@@ -134,7 +134,7 @@ inline int run_backend(const Operator& op, const Key& key, const TlValue* args, 
 [[gnu::always_inline]] inline int call_without(const Operator& op, const ThreadLocals& tls, uint64_t excluded,
                                                const TlValue* args, int n_args, TlValue* rets, int n_rets) {
   const Key key = scan(args, n_args);
-  const uint64_t mask = (key.bits | tls.included) & ~excluded & op.layer_mask;
+  const uint64_t mask = (key.bits | included_layers(tls)) & ~excluded & op.layer_mask;
   if (mask == 0) [[likely]]
     return run_backend(op, key, args, n_args, rets, n_rets);
   const TlLayerEntry& layer = op.layers[std::countr_zero(mask)];

@@ -66,9 +66,10 @@ int bind_recorder(void*, const TlOperator* op, TlLayerEntry* out) {
 }
 }  // namespace
 
-bool is_recorded_thread() { return (thread_locals().included & kBit) || has_own_log(); }
+bool is_recorded_thread() { return (included_layers(thread_locals()) & kBit) || has_own_log(); }
 
 void record_own_operators(bool on) {
+  if (recording_options().all_threads) return include_everywhere(kBit, on);
   uint64_t& included = thread_locals().included;
   included = on ? included | kBit : included & ~kBit;
 }
@@ -97,7 +98,7 @@ std::string overload_name(const Operator& op) {
 }
 
 OpenEvent begin_node(EventKind kind, std::string_view name, int64_t sequence, const TlValue* args, int n) {
-  if (!(thread_locals().included & kBit)) return {};
+  if (!(included_layers(thread_locals()) & kBit)) return {};
   const OpenEvent open = begin_with_values(kind, name, args, n);
   if (!open) return open;
   open.event->number = sequence;

@@ -10,7 +10,7 @@ namespace tl {
 // Starts a recording, with the operators of the calling thread in it.
 void record_operators(const RecordingOptions& options);  // raises RuntimeError if one is on
 EventLogs stop_recording_operators();
-// Switches the calling thread's operators on or off while a recording goes on.
+// Switches the calling thread's operators, or those of all, on or off while a recording goes on.
 void record_own_operators(bool on);
 
 // Whether the calling thread takes part: its operators are recorded, or its Python calls are.

@@ -151,8 +151,8 @@ Pair max_pool_with_indices(const Tensor& self, IntSpan kernel, IntSpan stride, I
 
 // Positions are looked for only where something will ask for them.
 bool is_plain(const Tensor& t) {
-  const ThreadState state = capture_thread_state();
-  return !((t->all_bits() | state.included) & ~state.excluded) && (t.device().is_cpu() || t.is_meta());
+  const ThreadLocals& thread = thread_locals();
+  return !((t->all_bits() | included_layers(thread)) & ~thread.excluded) && (t.device().is_cpu() || t.is_meta());
 }
 
 template <int n>

@@ -14,7 +14,7 @@ enum { TL_EVENT_NODE = 1, TL_EVENT_EVALUATION = 2, TL_EVENT_RANGE = 3 };
 
 typedef struct TlOpenEvent {
   void* event; /* NULL: nothing is recorded */
-  uint64_t session;
+  uint64_t block; /* where it lies: the core's */
 } TlOpenEvent;
 
 /* Nothing is noted unless the thread's operators are: bit TL_LAYER_OBSERVE of `thread_included`. An event

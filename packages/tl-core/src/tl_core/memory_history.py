@@ -19,9 +19,11 @@ from __future__ import annotations
 import os
 import pickle
 import time
+from collections.abc import Collection
 from typing import Any, TypedDict
 
 from tl_core import _C
+from tl_core.whole_files import replacing
 
 __all__ = ["Block", "Frame", "Segment", "Snapshot", "TraceEntry", "dump_on_out_of_memory", "dump_snapshot",
            "is_recorded", "record_memory_history", "snapshot"]  # fmt: skip
@@ -29,6 +31,7 @@ __all__ = ["Block", "Frame", "Segment", "Snapshot", "TraceEntry", "dump_on_out_o
 _ALLOCATED, _FREED, _OUT_OF_MEMORY = range(3)
 _LIVE_STACKS, _ALLOCATION_STACKS, _FREE_STACKS = 1, 2, 4
 _MOST = 2**63 - 1
+ACTIONS = ("alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "oom", "snapshot")
 
 
 class Frame(TypedDict):
@@ -89,8 +92,12 @@ class Snapshot(TypedDict):
     forgotten: int
 
 
+_left_out: frozenset[str] = frozenset()
+
+
 def record_memory_history(enabled: str | None = "all", context: str | None = "all", stacks: str = "all",
-                          max_entries: int = _MOST) -> None:  # fmt: skip
+                          max_entries: int = _MOST, clear_history: bool = False,
+                          skip_actions: Collection[str] | None = None) -> None:  # fmt: skip
     """Records what tensors allocate and give back, from now on.
 
     A recorded allocation costs about 0.3 us and its stack as much; without this call there is no cost.
@@ -101,13 +108,21 @@ def record_memory_history(enabled: str | None = "all", context: str | None = "al
             also frees.
         stacks: "python" or "all"; frames are those of Python in either case.
         max_entries: so many allocations and frees are known; the oldest are forgotten.
+        clear_history: forget what was recorded so far.
+        skip_actions: what snapshots leave out of the trace: words of `TraceEntry.action`.
 
     Raises:
         ValueError: another word.
     """
+    global _left_out
     _one_of("enabled", enabled, (None, "state", "all"))
     _one_of("context", context, (None, "state", "alloc", "all"))
     _one_of("stacks", stacks, ("python", "all"))
+    for action in skip_actions or ():
+        _one_of("skip_actions", action, ACTIONS)
+    _left_out = frozenset(skip_actions or ())
+    if clear_history:
+        _C._set_memory_history(False, False, 0, 0)  # one that begins anew begins with nothing
     if enabled is None:
         _C._set_memory_history(False, False, 0, 0)
         return
@@ -148,7 +163,7 @@ def snapshot() -> Snapshot:
     segments = [_segment(entry, frames) for entry in live]
     trace: list[TraceEntry] = []
     for entry in events:
-        trace += _entries(entry, frames, offset)
+        trace += [e for e in _entries(entry, frames, offset) if e["action"] not in _left_out]
     trace.append(
         TraceEntry(action="snapshot", addr=0, size=0, stream=0, time_us=time.time_ns() // 1000, frames=[])
     )
@@ -182,17 +197,12 @@ def dump_snapshot(filename: str | os.PathLike[str] = "dump_snapshot.pickle") -> 
 
     Args:
         filename: the file; it is there whole or not at all.
+
+    Raises:
+        OSError: it cannot be written.
     """
-    path = os.fspath(filename)
-    unfinished = f"{path}.{os.getpid()}.unfinished"
-    try:
-        with open(unfinished, "wb") as file:
-            pickle.dump(snapshot(), file)
-        os.replace(unfinished, path)
-    except BaseException:
-        if os.path.exists(unfinished):
-            os.unlink(unfinished)
-        raise
+    with replacing(os.fspath(filename)) as unfinished, open(unfinished, "wb") as file:
+        pickle.dump(snapshot(), file)
 
 
 def dump_on_out_of_memory(filename: str | os.PathLike[str] | None) -> None:

@@ -89,7 +89,8 @@ def take_described() -> dict[int, str]:
 
 
 def start(*, values: bool = False, results: bool = False, stacks: bool = False, memory: bool = False,
-          operators: bool = True, python: bool = False, modules: bool = False) -> None:  # fmt: skip
+          operators: bool = True, all_threads: bool = False, most_bytes: int = 0, python: bool = False,
+          modules: bool = False) -> None:  # fmt: skip
     """Begins to record.
 
     Args:
@@ -98,6 +99,9 @@ def start(*, values: bool = False, results: bool = False, stacks: bool = False, 
         stacks: the Python stack of each call.
         memory: what tensors allocate and give back.
         operators: False leaves out this thread's operators.
+        all_threads: and takes those of all other threads.
+        most_bytes: of memory that the events of a thread may take, 512 KB at least: the oldest make room for the
+            newest, and `Recording.forgotten` counts them. 0: as much as they take.
         python: calls of Python functions and of built-in ones, in all threads.
         modules: the forward of modules, where a package that has modules is loaded.
 
@@ -106,7 +110,7 @@ def start(*, values: bool = False, results: bool = False, stacks: bool = False, 
     """
     _foreign.clear()
     _describers.clear()
-    _C._start_recording(values, results, stacks, memory, operators, python)
+    _C._start_recording(values, results, stacks, memory, operators, all_threads, most_bytes, python)
     if modules:
         for listener in listeners:
             listener(True)

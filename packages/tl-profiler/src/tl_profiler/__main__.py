@@ -9,6 +9,8 @@ Options:
     --rows N       its length
     --no-stacks, --no-memory, --no-shapes, --no-python
                    leave that out: less to record
+    --all-threads  operators of all threads, not only of the program's first
+    --last N       keep the last N megabytes of each thread's events: what a long program did at its end
     -m             the program is a module
 """
 
@@ -21,6 +23,7 @@ import sys
 from collections.abc import Sequence
 
 from tl_autograd.profiler import profile
+from tl_autograd.profiler_kinds import ExperimentalConfig
 from tl_profiler import report
 
 __all__ = ["main"]
@@ -39,6 +42,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--rows", type=int, default=25, metavar="N", help="the table's length")
     for name in ("stacks", "memory", "shapes", "python"):
         command.add_argument(f"--no-{name}", action="store_true", help=f"record no {name}")
+    command.add_argument("--all-threads", action="store_true", help="operators of all threads")
+    command.add_argument("--last", type=float, default=0, metavar="N",
+                         help="keep the last N megabytes of each thread's events")  # fmt: skip
     command.add_argument("-m", dest="module", action="store_true", help="the program is a module")
     command.add_argument("program", help="the program's file, or the module's name")
     command.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program is given")
@@ -48,13 +54,20 @@ def _parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the program; its exit status."""
     options = _parser().parse_args(argv)
+    if options.last < 0:
+        print(
+            f"tl.profiler: --last needs a number of megabytes from 0 on, got {options.last}", file=sys.stderr
+        )
+        return 2
     for path in filter(None, (options.html, options.trace, options.stacks)):
         _check_folder(path)
     if not options.module and not os.path.isfile(options.program):
         print(f"tl.profiler: there is no file {options.program!r} to run", file=sys.stderr)
         return 2
+    config = ExperimentalConfig(profile_all_threads=options.all_threads, most_megabytes=options.last)
     collector = profile(record_shapes=not options.no_shapes, with_stack=not options.no_stacks,
-                        profile_memory=not options.no_memory, with_modules=True, with_flops=False)  # fmt: skip
+                        profile_memory=not options.no_memory, with_modules=True, with_flops=False,
+                        experimental_config=config)  # fmt: skip
     collector.with_python = not options.no_python and not options.no_stacks
     status = 0
     with collector:

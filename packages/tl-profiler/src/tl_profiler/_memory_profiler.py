@@ -13,8 +13,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tl_autograd.profiler_results import ProfilerResult, write_json
+from tl_autograd.profiler_results import ProfilerResult
 from tl_autograd.recorded_event import Kind, RecordedEvent, is_tensor
+from tl_core.whole_files import write_whole
 
 __all__ = ["Action", "Category", "Key", "MemoryProfile", "MemoryProfileTimeline", "TensorKey"]
 
@@ -280,7 +281,7 @@ class MemoryProfileTimeline:
             with open(to, "w", encoding="utf-8") as file:
                 file.write(page)
 
-        write_json(path, write)
+        write_whole(path, write)
 
 
 def _dump(path: str, data: Any) -> None:
@@ -288,4 +289,4 @@ def _dump(path: str, data: Any) -> None:
         with open(to, "w", encoding="utf-8") as file:
             json.dump(data, file)
 
-    write_json(path, write)
+    write_whole(path, write)

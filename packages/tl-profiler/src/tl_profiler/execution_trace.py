@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import tempfile
 from collections.abc import Iterator
 from typing import Any, Self
 
-from tl_autograd.profiler_results import ProfilerResult, write_json
+from tl_autograd.profiler_results import ProfilerResult
 from tl_autograd.recorded_event import Kind, RecordedEvent, is_tensor
 from tl_core import recording
+from tl_core.whole_files import write_whole
 from tl_profiler.trace_observer import _ITraceObserver
 
 __all__ = ["ExecutionTraceObserver"]
@@ -63,7 +63,11 @@ class ExecutionTraceObserver(_ITraceObserver):
         self.extra_resources_collection = val
 
     def register_callback(self, output_file_path: str) -> Self:
-        """Says which file is written; compressed if the name ends with ".gz"."""
+        """Says which file is written; compressed if the name ends with ".gz".
+
+        Raises:
+            OSError: it cannot be written.
+        """
         if self._path is None:
             self._path = output_file_path
             self._write()
@@ -144,8 +148,7 @@ class ExecutionTraceObserver(_ITraceObserver):
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(trace, file)
 
-        with contextlib.suppress(FileNotFoundError):
-            write_json(self._path, write)
+        write_whole(self._path, write)
 
 
 class _Nodes:

@@ -20,8 +20,8 @@ import pickle
 from collections.abc import Iterable
 from typing import Any
 
-from tl_autograd.profiler_results import write_json
 from tl_core import memory_history
+from tl_core.whole_files import write_whole
 from tl_profiler.report import file_text, fill
 
 __all__ = ["render", "write"]
@@ -48,7 +48,7 @@ def write(path: str, snapshot: Any = None, title: str = "memory") -> None:
         with open(to, "w", encoding="utf-8") as file:
             file.write(page)
 
-    write_json(path, put)
+    write_whole(path, put)
 
 
 def render(snapshot: Any = None, title: str = "memory") -> str:
@@ -59,7 +59,10 @@ def render(snapshot: Any = None, title: str = "memory") -> str:
         snapshot = _read(os.fspath(snapshot))
     if not isinstance(snapshot, dict) or not {"segments", "device_traces"} <= set(snapshot):
         raise ValueError("memory_page: a snapshot has 'segments' and 'device_traces'; what was given has not")
-    data = _data(snapshot)
+    try:
+        data = _data(snapshot)
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise ValueError(f"memory_page: the snapshot is broken: {type(error).__name__}: {error}") from error
     text = json.dumps(data).replace("<", "\\u003c")
     return fill("memory.html", TITLE=html.escape(title), STYLE=file_text("page.css"), DATA=text,
                 SCRIPT=file_text("memory.js"))  # fmt: skip

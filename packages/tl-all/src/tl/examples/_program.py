@@ -99,6 +99,21 @@ def board(folder: str | None) -> Iterator[Callable[[str, float, int], None]]:
         yield writer.add_scalar
 
 
+@contextmanager
+def profiled(path: str | None) -> Iterator[Callable[[], None]]:
+    """A function to call after each step: the second to the sixth become a trace for Perfetto or TensorBoard. Without
+    a path it does nothing."""
+    if not path:
+        yield lambda: None
+        return
+    from tl_profiler import profile, schedule
+
+    with profile(schedule=schedule(wait=0, warmup=1, active=5, repeat=1), record_shapes=True, profile_memory=True,
+                 with_modules=True, on_trace_ready=lambda done: done.export_chrome_trace(path)) as prof:  # fmt: skip
+        yield prof.step
+    print(f"profile: {path}" if os.path.exists(path) else "profile: too few steps, nothing is written")
+
+
 def finish(run: Callable[[argparse.Namespace], Reached], options: argparse.Namespace) -> int:
     """Does what the command line says and prints the last line; returns the program's exit code."""
     start = time.perf_counter()

@@ -16,7 +16,17 @@ from typing import Any, NamedTuple
 import tl
 from tl import nn
 from tl.examples import corpus
-from tl.examples._program import Reached, board, command_line, draw, finish, positive, progress
+from tl.examples._program import (
+    Reached,
+    board,
+    command_line,
+    draw,
+    finish,
+    positive,
+    profiled,
+    progress,
+    writable,
+)
 from tl.examples._resume import Checkpoints, add_options
 
 F = nn.functional
@@ -184,14 +194,8 @@ def write(model: GPT, start: str, count: int, temperature: float = 0.7) -> str:
 Note = Callable[[str, float, int], None]
 
 
-def nothing(name: str, value: float, step: int) -> None:
-    """Notes nothing.
-
-    Args:
-        name: the name of the value.
-        value: the value.
-        step: the number of the step.
-    """
+def nothing(*of: Any) -> None:
+    """Notes nothing."""
 
 
 class Training(NamedTuple):
@@ -208,7 +212,8 @@ class Training(NamedTuple):
     speed: float
 
 
-def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace, note: Note = nothing) -> Training:
+def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace, note: Note = nothing,
+          stepped: Callable[[], None] = nothing) -> Training:  # fmt: skip
     """Trains the model, with a bar that shows how far it is; `note` gets the losses by name and step.
 
     Args:
@@ -216,6 +221,7 @@ def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace, note: N
         texts: the texts to learn from and to measure on.
         options: the program's options.
         note: called with name, value and step of each loss.
+        stepped: called after each step.
     """
     optimizer = tl.optim.AdamW(groups(model), lr=options.lr, betas=(0.9, 0.99))
     record: dict[str, Any] = {"learned": [], "held_out": [], "seconds": 0.0}
@@ -235,6 +241,7 @@ def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace, note: N
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         record["seconds"] += time.perf_counter() - start
+        stepped()
         if step % 10 == 9:
             learned.append((step + 1, loss.item()))
             note("loss/learned", learned[-1][1], step + 1)
@@ -266,6 +273,8 @@ def arguments() -> argparse.ArgumentParser:
     precision = "of the products, where the processor has tiles for them; mixed: in bfloat16 anywhere (high)"
     parser.add_argument("--precision", choices=(*PRECISIONS, "mixed"), default="high", help=precision)
     parser.add_argument("--tensorboard", metavar="FOLDER", help="write the losses for TensorBoard")
+    traced = "write a trace of the second to the sixth step, for Perfetto; compressed if it ends with .gz"
+    parser.add_argument("--profile", metavar="FILE.json", type=writable, help=traced)
     add_options(parser)
     return parser
 
@@ -279,8 +288,8 @@ def run(options: argparse.Namespace) -> Reached:
         tl.set_float32_matmul_precision(options.precision)
     model = GPT(len(corpus.SYMBOLS), options.width, options.heads, options.layers, options.context)
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters")
-    with board(options.tensorboard) as note:
-        training = train(model, texts, options, note)
+    with board(options.tensorboard) as note, profiled(options.profile) as stepped:
+        training = train(model, texts, options, note, stepped)
     if options.plot:
         draw(options.plot, "step", training.learned, training.held_out, "loss of held-out text")
     loss, table = loss_of(model, texts.held_out), corpus.table_loss(texts)

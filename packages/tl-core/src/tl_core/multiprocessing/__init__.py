@@ -22,6 +22,7 @@ from tl_core.multiprocessing.reductions import (
     init_reductions,
     set_sharing_strategy,
 )
+from tl_core.multiprocessing.spawn import ENV_VAR_PARALLEL_START as ENV_VAR_PARALLEL_START
 from tl_core.multiprocessing.spawn import (
     ProcessContext,
     ProcessException,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import multiprocessing
 import multiprocessing.connection
+import multiprocessing.forkserver
 import os
 import signal
 import sys
@@ -13,6 +15,8 @@ import traceback
 import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
+
+ENV_VAR_PARALLEL_START = "TORCH_MP_PARALLEL_START"
 
 
 class ProcessException(Exception):
@@ -169,6 +173,33 @@ class SpawnContext(ProcessContext):
     """The processes that `spawn(…, join=False)` has started."""
 
 
+def _empty_report() -> str:
+    descriptor, path = tempfile.mkstemp(prefix="tl-process-", suffix=".txt")
+    os.close(descriptor)
+    return path
+
+
+# Each start waits for the server's answer; in threads these times pass together.
+def _start_all(processes: list[Any], parallel: bool) -> None:
+    if not parallel:
+        for process in processes:
+            process.start()
+        return
+    multiprocessing.forkserver.ensure_running()  # once, before several ask for it
+    with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, len(processes))) as pool:
+        for started in [pool.submit(process.start) for process in processes]:
+            started.result()
+
+
+def _end_all(processes: list[Any], reports: list[str]) -> None:
+    for process in processes:
+        if process.pid is not None:
+            process.kill()
+            process.join()
+    for path in reports:
+        os.unlink(path)
+
+
 def start_processes(
     fn: Callable[..., Any],
     args: tuple[Any, ...] = (),
@@ -185,20 +216,25 @@ def start_processes(
         nprocs: how many.
         join: whether to wait for them.
         daemon: whether they end with this process.
-        start_method: "spawn", "fork" or "forkserver".
+        start_method: "spawn", "fork" or "forkserver". Those of a forkserver start side by side where the variable
+            TORCH_MP_PARALLEL_START is 1.
 
     Returns:
         The processes, with `join=False`.
+
+    Raises:
+        OSError: one could not be started; the others are ended.
     """
     context: Any = multiprocessing.get_context(start_method)
-    processes, reports = [], []
-    for number in range(nprocs):
-        descriptor, report = tempfile.mkstemp(prefix="tl-process-", suffix=".txt")
-        os.close(descriptor)
-        process = context.Process(target=_run, args=(fn, number, args, report), daemon=daemon)
-        process.start()
-        processes.append(process)
-        reports.append(report)
+    reports = [_empty_report() for _ in range(nprocs)]
+    processes = [context.Process(target=_run, args=(fn, number, args, report), daemon=daemon)
+                 for number, report in enumerate(reports)]  # fmt: skip
+    parallel = start_method == "forkserver" and os.environ.get(ENV_VAR_PARALLEL_START, "0") == "1"
+    try:
+        _start_all(processes, parallel)
+    except BaseException:
+        _end_all(processes, reports)
+        raise
     started = SpawnContext(processes, reports)
     if not join:
         return started

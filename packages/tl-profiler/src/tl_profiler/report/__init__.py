@@ -21,8 +21,9 @@ import zlib
 from importlib.resources import files
 from typing import Any
 
-from tl_autograd.profiler_results import ProfilerResult, write_json
+from tl_autograd.profiler_results import ProfilerResult
 from tl_core import recording
+from tl_core.whole_files import write_whole
 
 __all__ = ["file_text", "fill", "render", "timeline_page", "write"]
 
@@ -49,7 +50,7 @@ def write(profile: Any, path: str, title: str = "profile") -> None:
         with open(to, "w", encoding="utf-8") as file:
             file.write(page)
 
-    write_json(path, put)
+    write_whole(path, put)
 
 
 def render(profile: Any, title: str = "profile") -> str:
@@ -132,7 +133,8 @@ def _line(frames: list[tuple[str, int, str]]) -> str:
 
 def _facts(result: ProfilerResult, head: dict[str, Any]) -> str:
     seconds = head["duration_us"] / 1e6
-    return f"{seconds:.3f} s · {head['count']} events · {len(head['threads'])} threads"
+    told = f"{seconds:.3f} s · {head['count']} events · {len(head['threads'])} threads"
+    return told + (f" · {result.forgotten} older events were not kept" if result.forgotten else "")
 
 
 def timeline_page(title: str, times: list[int], series: list[tuple[str, str, list[int]]], height: int) -> str:

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorboard.compat.proto.attr_value_pb2 import AttrValue
-from tensorboard.compat.proto.config_pb2 import RunMetadata
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.compat.proto.node_def_pb2 import NodeDef
-from tensorboard.compat.proto.step_stats_pb2 import DeviceStepStats, StepStats
-from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
-from tensorboard.compat.proto.versions_pb2 import VersionDef
 
 import tl_core
 from tl_core import Tensor
@@ -18,19 +13,11 @@ from tl_core.overrides import TorchFunctionMode
 from tl_core.pytree import tree_leaves
 from tl_nn import Module
 from tl_nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from tl_utils.tensorboard._graph_def import UniqueNames, graph_def, node_def
 
 __all__ = ["graph"]
 
-_PRODUCER = 22
 _QUIET = ("__get__", "__set__", "size", "dim", "numel", "stride", "is_floating_point", "__repr__", "__bool__")
-
-
-def _node(name: str, op: str, inputs: list[str], shape: Any = None, attributes: str = "") -> NodeDef:
-    attr = {"attr": AttrValue(s=attributes.encode())}
-    if shape is not None:
-        dims = TensorShapeProto(dim=[TensorShapeProto.Dim(size=n) for n in shape])
-        attr["_output_shapes"] = AttrValue(list=AttrValue.ListValue(shape=[dims]))
-    return NodeDef(name=name, op=op, input=inputs, attr=attr)
 
 
 class _Recorder(TorchFunctionMode):
@@ -44,22 +31,17 @@ class _Recorder(TorchFunctionMode):
         self.nodes: list[NodeDef] = []
         self._sources: dict[int, str] = {}
         self._kept: list[Tensor] = []
-        self._used: dict[str, int] = {}
+        self.unique = UniqueNames().of
         self._labels = _labels(model)
         self._scope: list[str] = []
         self._parameters = {id(p): name for name, p in [*model.named_parameters(), *model.named_buffers()]}
-
-    def unique(self, name: str) -> str:
-        """A name that no node has yet."""
-        count = self._used[name] = self._used.get(name, 0) + 1
-        return name if count == 1 else f"{name}.{count - 1}"
 
     def source(self, tensor: Tensor) -> str:
         """The node that gave a tensor: one is made for parameters and constants."""
         if id(tensor) not in self._sources:
             own = self._parameters.get(id(tensor))
             name = self.unique("/".join([*self._scope, own.rpartition(".")[2] if own else "constant"]))
-            self.add(_node(name, "Parameter" if own else "Constant", [], tensor.shape), [tensor])
+            self.add(node_def(name, "Parameter" if own else "Constant", [], tensor.shape), [tensor])
         return self._sources[id(tensor)]
 
     def add(self, node: NodeDef, outputs: list[Tensor]) -> None:
@@ -87,7 +69,7 @@ class _Recorder(TorchFunctionMode):
             sources = [self.source(t) for t in leaves if isinstance(t, Tensor)]
             others = ", ".join(str(x) for x in leaves if isinstance(x, (bool, int, float, str)))
             label = self.unique("/".join([*self._scope, name]))
-            self.add(_node(label, f"aten::{name}", sources, outputs[0].shape, f"{{{others}}}"), outputs)
+            self.add(node_def(label, f"aten::{name}", sources, outputs[0].shape, f"{{{others}}}"), outputs)
         return out
 
 
@@ -101,7 +83,7 @@ def _labels(model: Module) -> dict[Module, str]:
 
 
 def graph(model: Module, args: Any, verbose: bool = False, use_strict_trace: bool = True
-          ) -> tuple[GraphDef, RunMetadata]:  # fmt: skip
+          ) -> tuple[GraphDef, Any]:  # fmt: skip
     """Runs a model and notes its graph.
 
     Args:
@@ -117,7 +99,7 @@ def graph(model: Module, args: Any, verbose: bool = False, use_strict_trace: boo
     recorder = _Recorder(model)
     for tensor in (t for t in tree_leaves(args) if isinstance(t, Tensor)):
         name = recorder.unique("input/x")
-        recorder.add(_node(name, "IO Node", [], tensor.shape), [tensor])
+        recorder.add(node_def(name, "IO Node", [], tensor.shape), [tensor])
     hooks = [
         register_module_forward_pre_hook(recorder.enters),
         register_module_forward_hook(recorder.leaves, always_call=True),
@@ -135,8 +117,5 @@ def graph(model: Module, args: Any, verbose: bool = False, use_strict_trace: boo
         )
     for tensor in (t for t in tree_leaves(output) if isinstance(t, Tensor)):
         name, source = recorder.unique("output/output"), recorder.source(tensor)
-        recorder.nodes.append(_node(name, "IO Node", [source], tensor.shape))
-    if verbose:
-        print("\n".join(f"{node.op} {node.name}({', '.join(node.input)})" for node in recorder.nodes))
-    stats = RunMetadata(step_stats=StepStats(dev_stats=[DeviceStepStats(device="/device:CPU:0")]))
-    return GraphDef(node=recorder.nodes, versions=VersionDef(producer=_PRODUCER)), stats
+        recorder.nodes.append(node_def(name, "IO Node", [source], tensor.shape))
+    return graph_def(recorder.nodes, verbose)

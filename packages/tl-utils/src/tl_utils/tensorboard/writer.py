@@ -392,10 +392,11 @@ class SummaryWriter:
 
     def add_graph(self, model: Any, input_to_model: Any = None, verbose: bool = False,
                   use_strict_trace: bool = True) -> None:  # fmt: skip
-        """Adds the graph of a model, noted in a run of it.
+        """Adds the graph of a model.
 
         Args:
-            model: the model.
+            model: a model, of which a run is noted; or a program that is a graph already: of an `ExportedProgram`, and
+                of a traced module that is given no input, it is what stands there.
             input_to_model: its input, or a tuple of them.
             verbose: whether the nodes are printed.
             use_strict_trace: whether outputs in dictionaries or lists are refused.
@@ -403,9 +404,13 @@ class SummaryWriter:
         Raises:
             RuntimeError: such an output.
         """
-        from tl_utils.tensorboard._pytorch_graph import graph
+        from tl_utils.tensorboard import _program_graph, _pytorch_graph
 
-        self._get_file_writer().add_graph(graph(model, input_to_model, verbose, use_strict_trace))
+        if _program_graph.needs_no_run(model, input_to_model):
+            made = _program_graph.program_graph(model, verbose)
+        else:
+            made = _pytorch_graph.graph(model, input_to_model, verbose, use_strict_trace)
+        self._get_file_writer().add_graph(made)
 
     def add_embedding(self, mat: Any, metadata: Any = None, label_img: Any = None, global_step: int | None = None,
                       tag: str = "default", metadata_header: list[str] | None = None) -> None:  # fmt: skip

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import tl_core
 from tl_utils.benchmark.utils import common
+from tl_utils.benchmark.utils.valgrind_wrapper.copies import CopyIfCallgrind
 
 if TYPE_CHECKING:
     from tl_utils.benchmark.utils.valgrind_wrapper.timer_interface import CallgrindStats
@@ -63,6 +64,8 @@ class CPPTimer:
 
 
 def _dedented(text: str) -> str:
+    if "\n" not in text:
+        return text.lstrip(" \t").rstrip()
     return textwrap.dedent(text).removeprefix("\n").rstrip()
 
 
@@ -112,7 +115,7 @@ class Timer:
             if global_setup:
                 raise ValueError(f"Timer(): global_setup is for C++, got {global_setup!r}; use setup")
             self._add_library()
-            arguments["globals"] = _unwrapped(self._globals)
+            arguments["globals"] = CopyIfCallgrind.unwrap_all(self._globals)
             timer_class = self._timer_cls
         else:
             setup = "" if setup == "pass" else setup
@@ -272,10 +275,3 @@ class Timer:
             retain_out_file=retain_out_file,
         )
         return stats[0] if repeats is None else stats
-
-
-def _unwrapped(names: dict[str, Any]) -> dict[str, Any]:
-    """The values without `CopyIfCallgrind` around them."""
-    from tl_utils.benchmark.utils.valgrind_wrapper.copies import CopyIfCallgrind
-
-    return CopyIfCallgrind.unwrap_all(names)
