@@ -23,9 +23,10 @@ import models
 import tl_core as tl
 import tl_nn
 from tl_compiler import export
-from tl_compiler.higher_order import cond
+from tl_compiler.higher_order.cond import cond
 
 CODE = "<eval_with_key>"
+PARSED = "<unknown>"  # expressions of sizes become trees, and are not run
 WORDS = [
     "", "x", "self", "__class__", "__import__('os').system('true')", "os.system", "a.b", "x; import os", "lambda: 0",
     "torch.ops.aten.relu.default", "torch.ops.aten.add_.Tensor", "torch.ops.os.system.default", "_operator.add",
@@ -116,6 +117,8 @@ def forged_json(text: bytes, rng: random.Random) -> bytes:
     tree = json.loads(text)
     for _ in range(rng.choice([1, 1, 1, 2, 5])):
         holders = _holders(tree)
+        if not holders:
+            break
         holder, key = rng.choice(holders)
         kind = rng.random()
         if kind < 0.75:
@@ -147,14 +150,14 @@ def forged_program(data: bytes, rng: random.Random) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", rng.choice([zipfile.ZIP_STORED] * 9 + [zipfile.ZIP_DEFLATED])) as target:
         for name, content in records:
-            target.writestr(name or "x", content)
+            target.writestr(name.partition("\0")[0] or "x", content)
     return file.getvalue()
 
 
 def harmless(event: str, arguments: tuple[Any, ...]) -> bool:
     """Whether what happens is the code of a graph, or this library loading a module of its own."""
     if event == "compile":
-        return str(arguments[1]).startswith(CODE)
+        return str(arguments[1]).startswith(CODE) or arguments[1] == PARSED
     if event == "exec":
         return getattr(arguments[0], "co_filename", "").startswith(CODE)
     return event == "import" and str(arguments[0]).startswith("tl_")

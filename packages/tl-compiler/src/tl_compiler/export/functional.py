@@ -281,7 +281,7 @@ def _functional_of(target: OpOverload) -> Any:
     """The operator that returns what another writes."""
     packet, overload = target.overloadpacket.__name__, target._overloadname
     space = getattr(tl_core.ops, target._name.partition("::")[0] or "aten")
-    base = packet.removesuffix("_")
+    base = "zeros_like" if packet == "zero_" else packet.removesuffix("_")
     if packet == "copy_":
         return getattr(space, "copy", None) or target
     if overload == "out" or overload.endswith("_out"):

@@ -314,7 +314,7 @@ class _Builder:
         self, graph: Graph, path: str, child: str, body: list[Node], values: dict[Node, Node], holder: Any
     ) -> None:
         full = f"{path}.{child}" if path else child
-        if full in self.signatures and full not in self.calls:
+        if full not in self.calls and self._is_whole(full, body):
             self._call_as_it_was(graph, path, child, body, values, holder)
             return
         inside = set(body)
@@ -338,6 +338,20 @@ class _Builder:
         else:
             for i, node in enumerate(outputs):
                 values[node] = graph.create_node("call_function", operator.getitem, (call, i), {}, node.name)
+
+    def _is_whole(self, full: str, body: list[Node]) -> bool:
+        """Whether nodes are a whole call of a module with a preserved signature, which reads only what it is given."""
+        signature = self.signatures.get(full)
+        if signature is None:
+            return False
+        given, returned = (
+            {self.by_name.get(a.name) for a in said if not isinstance(a, ConstantArgument)}
+            for said in (signature.inputs, signature.outputs)
+        )
+        inside = set(body)
+        read = {n for b in body for n in b.all_input_nodes if n not in inside and n.op != "get_attr"}
+        used = {n for n in body if any(u not in inside for u in n.users)}
+        return read <= given and used <= returned and None not in given and returned <= (inside | given)
 
     def _call_as_it_was(
         self, graph: Graph, path: str, child: str, body: list[Node], values: dict[Node, Node], holder: Any

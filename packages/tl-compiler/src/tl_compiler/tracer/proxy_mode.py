@@ -427,7 +427,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         args, kwargs = self._substituted(args), {k: self._substituted(v) for k, v in kwargs.items()}
         out = self.fake_mode.dispatch(func, (), args, kwargs)
         if self.pre_dispatch:
-            require_gradients(out, args, kwargs)
+            require_gradients(func, out, args, kwargs)
         return out
 
     def _substituted(self, a: Any) -> Any:

@@ -367,7 +367,7 @@ class FakeTensorMode(TorchDispatchMode):
         self.fake_tensor_converter = FakeTensorConverter()
         self.allow_meta = True
         self.in_kernel_invocation = False
-        self.enter_stack: list[tuple[bool, Any]] = []
+        self.enter_stack: list[tuple[bool, Any, bool]] = []
         self._constants: dict[int, list[Any]] = {}  # weak references by the address of the storage
 
     def use_symbols(self, shape_env: Any) -> None:
@@ -391,15 +391,16 @@ class FakeTensorMode(TorchDispatchMode):
         before = _get_dispatch_mode(TorchDispatchModeKey.FAKE)
         if before is not None:
             _pop_mode(TorchDispatchModeKey.FAKE)
-        self.enter_stack.append((before is not self, before))
+        symbols = self.symbolic is not None
+        self.enter_stack.append((before is not self, before, symbols))
         _push_mode(self)
-        if self.symbolic is not None:
+        if symbols:
             _C._push_mode(_C._LAYER_TRACE, _WholeOperators(self), int(self._mode_key))
         return self
 
     def __exit__(self, *error: object) -> None:
-        changed, before = self.enter_stack.pop()
-        if self.symbolic is not None:
+        changed, before, symbols = self.enter_stack.pop()
+        if symbols:  # there were some when it was entered
             _C._pop_mode(_C._LAYER_TRACE, int(self._mode_key))
         if not changed:
             return
@@ -665,19 +666,23 @@ class _WholeOperators:
         if not self.mode.symbolic.concerns(args, kwargs):
             return func(*args, **kwargs)
         out = self.mode.dispatch(func, (), args, kwargs)
-        require_gradients(out, args, kwargs)
+        require_gradients(func, out, args, kwargs)
         return out
 
 
-def require_gradients(out: Any, args: Any, kwargs: Any) -> None:
+def require_gradients(func: Any, out: Any, args: Any, kwargs: Any) -> None:
     """Marks the results of a call above autograd as those of a recorded one.
 
     Args:
+        func: the operator.
         out: the results.
         args: the arguments of the call.
         kwargs: those by name.
     """
     given = _tensors_in((args, kwargs), [])
+    base = func._native_name.partition(".")[0]
+    if base == "detach" or base.startswith("new_") or base.endswith("_like"):
+        return
     if not is_grad_enabled() or not any(t.requires_grad for t in given):
         return
     held = {id(t) for t in given}

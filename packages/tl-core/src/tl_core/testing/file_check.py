@@ -95,6 +95,9 @@ class FileCheck:
             if kind == "not":
                 absent.append(wanted)
                 continue
+            if kind == "count" and count == 0:  # from here on it does not occur
+                absent += [wanted] if exactly else []
+                continue
             if kind == "dag":
                 first = i == 0 or self._checks[i - 1][0] != "dag"
                 dag_begin, dag_end = (at, at) if first else (dag_begin, dag_end)

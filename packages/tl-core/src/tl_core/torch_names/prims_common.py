@@ -288,3 +288,42 @@ def check(b: bool, s: Any, exc_type: type[Exception] = RuntimeError) -> None:
     """Raises the exception with the text that `s()` gives unless the condition holds."""
     if not b:
         raise exc_type(s())
+
+
+# ---- two tensors ---------------------------------------------------------------------------------------------------
+def check_significant_strides(
+    a: Tensor, b: Tensor, *, only_cuda: bool = False, allow_rhs_unbacked: bool = False
+) -> tuple[bool, int | None]:
+    """Whether the strides are equal where they matter, and the first dimension in which they aren't."""
+    if a.numel() == 0 or (only_cuda and a.device.type != "cuda"):
+        return True, None
+    for d, (n, x, y) in enumerate(zip(a.shape, a.stride(), b.stride(), strict=True)):
+        if n > 1 and x != y:
+            return False, d
+    return True, None
+
+
+def compare_tensor_meta(
+    a: Tensor, b: Tensor, check_sizes: bool = True, check_strides: bool = False, check_conj: bool = True
+) -> None:
+    """Raises AssertionError or RuntimeError where two tensors differ in shape, type, device, strides or marks."""
+    if check_sizes and not is_same_shape(a.shape, b.shape):
+        raise AssertionError(f"Shapes {a.shape} and {b.shape} are not equal!")
+    if a.dtype != b.dtype:
+        raise AssertionError(f"Dtypes {a.dtype} and {b.dtype} are not equal!")
+    if a.device != b.device:
+        raise AssertionError(f"Devices {a.device} and {b.device} are not equal!")
+    if check_strides:
+        same, d = check_significant_strides(a, b)
+        if not same:
+            raise RuntimeError(
+                f"Stride mismatch! Strides are {a.stride()} and {b.stride()} (mismatched at {d})!"
+            )
+        if a.storage_offset() != b.storage_offset():
+            raise RuntimeError(
+                f"Storage offset mismatch! They are {a.storage_offset()} and {b.storage_offset()}!"
+            )
+    if check_conj and a.is_conj() != b.is_conj():
+        raise RuntimeError(f"Conj mismatch! is_conj is set to {a.is_conj()} and {b.is_conj()}")
+    if a.is_neg() != b.is_neg():
+        raise RuntimeError(f"Neg mismatch! is_neg is set to {a.is_neg()} and {b.is_neg()}")

@@ -162,7 +162,7 @@ class _Archive:
     def json(self, name: str) -> Any:
         """What a record of JSON holds."""
         try:
-            return json.loads(self.read(name, _LONGEST_JSON))
+            return json.loads(self.read(name, _LONGEST_JSON).decode("utf-8"))
         except (ValueError, RecursionError) as error:
             raise FileRefused(f"the record {name!r} is no JSON: {error}") from error
 

@@ -1,0 +1,101 @@
+"""What a trace that runs has in common for all that takes part in it: its mode of fakes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from tl_core.python_dispatch import _get_current_dispatch_mode_stack
+from tl_core.pytree import tree_leaves
+from tl_core.subclasses.fake_tensor import FakeTensor, FakeTensorMode
+
+__all__ = ["TracingContext", "active_fake_mode", "detect_fake_mode", "tracing"]
+
+
+class TracingContext:
+    """The facts of a trace.
+
+    Args:
+        fake_mode: its mode of fakes, or None.
+
+    Example:
+        >>> with tracing(TracingContext(None)) as context:
+        ...     TracingContext.get() is context
+        True
+    """
+
+    def __init__(self, fake_mode: Any) -> None:
+        self.fake_mode = fake_mode
+
+    @staticmethod
+    def try_get() -> TracingContext | None:
+        """The context of the trace that runs; None outside of traces."""
+        return _current.get()
+
+    @staticmethod
+    def get() -> TracingContext:
+        """The context of the trace that runs.
+
+        Raises:
+            RuntimeError: none does.
+        """
+        found = _current.get()
+        if found is None:
+            raise RuntimeError("TracingContext.get() must be called within an ongoing trace.")
+        return found
+
+
+_current: ContextVar[TracingContext | None] = ContextVar("tracing", default=None)
+
+
+@contextmanager
+def tracing(context: TracingContext | None) -> Iterator[TracingContext | None]:
+    """A region in which a trace runs.
+
+    Args:
+        context: its context; None: no trace.
+    """
+    token = _current.set(context)
+    try:
+        yield context
+    finally:
+        _current.reset(token)
+
+
+def active_fake_mode() -> Any:
+    """The innermost mode of fakes that is on; None without one."""
+    for mode in reversed(_get_current_dispatch_mode_stack()):
+        if isinstance(mode, FakeTensorMode):
+            return mode
+    return None
+
+
+def detect_fake_mode(inputs: Any = None) -> Any:
+    """The mode of fakes of a trace, of the modes that are on, and of fakes among some inputs: they must be the same.
+
+    Args:
+        inputs: tensors, in any containers.
+
+    Returns:
+        The mode; None if there is none.
+
+    Raises:
+        AssertionError: there are several.
+
+    Example:
+        >>> with FakeTensorMode() as mode:
+        ...     detect_fake_mode() is mode
+        True
+    """
+    context = _current.get()
+    found = [] if context is None or context.fake_mode is None else [context.fake_mode]
+    found += [m for m in reversed(_get_current_dispatch_mode_stack()) if isinstance(m, FakeTensorMode)]
+    found += [x.fake_mode for x in tree_leaves(inputs) if isinstance(x, FakeTensor)]
+    for mode in found[1:]:
+        if mode is not found[0]:
+            raise AssertionError(
+                "there are several FakeTensorModes: of the trace, of those that are on, of the inputs"
+            )
+    return found[0] if found else None
