@@ -25,7 +25,7 @@ CopySlices::CopySlices(TlTensor* base, TlTensor* view, Node* writer, int self_ed
     if (static_cast<int>(i) != self_edge) edges[to++] = writer->edges[i];
   for (uint32_t i = 0; i < n_edges; ++i)
     if (edges[i].node) edges[i].node->retain();
-  sequence = next_sequence(edges, n_edges);
+  sequence = next_sequence();
 }
 
 namespace {
@@ -57,7 +57,10 @@ void CopySlices::write_with_batches(const Tensor& whole, const Tensor& self, TlT
 }
 
 void CopySlices::apply(const GradientsIn& in, TlTensor** out) {
-  if (!in.grads[0]) return;
+  if (!in.grads[0]) {
+    if (in.last) writer_->release();
+    return;
+  }
   Tensor whole = new_strided(in.grads[0], base_, dtype_, device_);
   copy_into(whole.get(), in.grads[0]);
   Tensor slice = view_by_geometry(whole.get(), base_.offset, view_, view_dtype_);
@@ -68,7 +71,7 @@ void CopySlices::apply(const GradientsIn& in, TlTensor** out) {
   for (uint32_t i = 0, from = 1; i < writer_->n_edges; ++i)
     needs[i] = static_cast<int>(i) == self_edge_ ? in.needs[0] : in.needs[from++];
   TlTensor* given = grad.get();
-  writer_->apply({&given, 1, needs.data(), in.create_graph}, grads.data());
+  writer_->apply({&given, 1, needs.data(), in.create_graph, in.last}, grads.data());
 
   Tensor self;
   for (uint32_t i = 0, to = 1; i < writer_->n_edges; ++i) {

@@ -13,25 +13,22 @@
 
 namespace tl::autograd {
 
-std::atomic<int64_t> g_hooked_leaves{0};
-
 namespace {
 std::atomic<int64_t> g_runs{0};
 }
 
-Run::Run(RunOptions options) : options_(options), number_(g_runs.fetch_add(1, std::memory_order_relaxed)) {}
+Run::Run(RunOptions options) : options_(options), number_(g_runs.fetch_add(1, std::memory_order_relaxed)) {
+  constexpr size_t kSmallGraph = 64;
+  reached_.reserve(kSmallGraph);
+  ready_.reserve(kSmallGraph / 4);
+}
 
 Run* Run::current() { return thread_data().run; }
 
 Run::~Run() {
-  for (Entry& e : heap_) {
-    if (e.node->run.load(std::memory_order_relaxed) == this) {
-      Tensor unused(std::exchange(e.node->pending, nullptr));
-      e.node->run.store(nullptr, std::memory_order_release);
-    }
-    drop(e.node);
-  }
-  for (const Edge& root : roots_) drop(root.node);
+  for (size_t i = 0; claimed_ > 0; ++i)
+    if (owns(reached_[i])) give_back(reached_[i]);
+  for (auto& [root, grad] : roots_) drop(root.node);
   for (Node* node : held_) drop(node);
 }
 
@@ -39,9 +36,8 @@ Run::~Run() {
 // -------------------------------------------------------------------------------------------------------
 
 void Run::add_root(Edge root, Tensor grad) {
-  roots_.push_back(root);
   root.node->retain();
-  pending_roots_.push_back({root, std::move(grad)});
+  roots_.push_back({root, std::move(grad)});
 }
 
 void Run::add_input(Edge input) {
@@ -51,6 +47,93 @@ void Run::add_input(Edge input) {
   inputs_[input.node].push_back({input.output, captured_.size()});
   captured_.emplace_back();
 }
+
+// ---- what is reached
+// -----------------------------------------------------------------------------------------------
+
+// At first sight a node is claimed; where another run came first, a table is used.
+Progress& Run::reach_first(Node* node) {
+  const bool known = !foreign_.empty() && foreign_.count(node);
+  Run* nobody = nullptr;
+  if (!known && node->run.compare_exchange_strong(nobody, this, std::memory_order_acquire)) {
+    node->progress = {};
+    reached_.push_back(node);
+    ++claimed_;
+    return node->progress;
+  }
+  auto [it, fresh] = foreign_.try_emplace(node);
+  if (fresh) reached_.push_back(node);
+  return it->second;
+}
+
+[[gnu::noinline]] Progress& Run::foreign(Node* node) { return foreign_.find(node)->second; }
+
+void Run::give_back(Node* node) {
+  Tensor unused(std::exchange(node->pending, nullptr));
+  node->run.store(nullptr, std::memory_order_release);
+  --claimed_;
+}
+
+// Counts the deliveries that each node waits for.
+void Run::claim_reached() {
+  for (auto& [root, grad] : roots_) ++reach(root.node).waiting;
+  for (size_t i = 0; i < reached_.size(); ++i) {
+    const Node* node = reached_[i];
+    for (uint32_t k = 0; k < node->n_edges; ++k)
+      if (Node* to = node->edges[k].node) ++reach(to).waiting;
+  }
+}
+
+// The same where only the gradients of some inputs are wanted: a node is needed if it is one of them or leads
+// to one. Depth first without recursion, since a node is judged after those that its edges lead to.
+void Run::find_needed() {
+  struct Visit {
+    Node* node;
+    uint32_t next;
+  };
+  std::vector<Visit> stack;
+  std::vector<Node*> judged;
+  auto enter = [&](Node* node) {
+    Progress& p = reach(node);
+    if (p.has(Progress::Visited)) return;
+    p.marks |= Progress::Visited;
+    stack.push_back({node, 0});
+  };
+  auto judge = [&](Node* node) {
+    uint8_t marks = progress(node).has(Progress::IsInput) ? Progress::Needed : 0;
+    for (uint32_t i = 0; i < node->n_edges; ++i)
+      if (Node* to = node->edges[i].node; to && needed(to))
+        marks |= Progress::Needed | Progress::LeadsToInput;
+    progress(node).marks |= marks;
+    judged.push_back(node);
+  };
+  for (Node* input : held_) reach(input).marks |= Progress::IsInput;
+  for (auto& [root, grad] : roots_) {
+    enter(root.node);
+    while (!stack.empty()) {
+      Visit& v = stack.back();
+      if (v.next < v.node->n_edges) {
+        if (Node* to = v.node->edges[v.next++].node) enter(to);
+        continue;
+      }
+      judge(v.node);
+      stack.pop_back();
+    }
+    ++progress(root.node).waiting;
+  }
+  for (Node* node : judged)
+    for (uint32_t i = 0; i < node->n_edges; ++i)
+      if (Node* to = node->edges[i].node) progress(to).waiting += expands(node);
+}
+
+bool Run::will_run(Node* node) {
+  if (pruned_) return (owns(node) || foreign_.count(node)) && needed(node);
+  if (will_run_.empty()) will_run_.insert(reached_.begin(), reached_.end());
+  return will_run_.count(node);
+}
+
+// ---- gradients on their way
+// -------------------------------------------------------------------------------------------
 
 Tensor Run::sum(Tensor a, Tensor b) const {
   const auto n = static_cast<size_t>(api->tensor_ndim(b.get()));
@@ -64,77 +147,44 @@ Tensor Run::sum(Tensor a, Tensor b) const {
 }
 
 void Run::push(Node* node) {
-  node->retain();
-  heap_.push_back({node->sequence, node});
-  if (heap_.size() > 1) std::push_heap(heap_.begin(), heap_.end());
+  ready_.push_back({node->sequence, node});
+  if (ready_.size() > 1) std::push_heap(ready_.begin(), ready_.end());
 }
 
 Node* Run::pop() {
-  if (heap_.size() > 1) std::pop_heap(heap_.begin(), heap_.end());
-  Node* node = heap_.back().node;
-  heap_.pop_back();
+  if (ready_.size() > 1) std::pop_heap(ready_.begin(), ready_.end());
+  Node* node = ready_.back().node;
+  ready_.pop_back();
   return node;
 }
 
 // The gradient of a node with one result lies in the node while this run owns it.
-void Run::deliver_single(Node* node, Tensor grad) {
-  Run* owner = node->run.load(std::memory_order_relaxed);
-  if (owner == this) {
-    node->pending = sum(Tensor(std::exchange(node->pending, nullptr)), std::move(grad)).take();
-    return;
-  }
-  if (!buffers_.empty() && buffers_.count(node)) {
-    Tensor& place = buffers_[node][0];
-    place = sum(std::move(place), std::move(grad));
-    return;
-  }
-  if (!owner && node->run.compare_exchange_strong(owner, this, std::memory_order_acquire)) {
+void Run::put(Edge to, Tensor grad) {
+  Node* node = to.node;
+  if (node->n_outputs == 1 && owns(node)) {
+    if (node->pending) grad = sum(Tensor(std::exchange(node->pending, nullptr)), std::move(grad));
     node->pending = grad.take();
-  } else {
-    buffers_[node].push_back(std::move(grad));
+    return;
   }
-  push(node);
+  Buffer& buffer = buffers_[node];
+  if (buffer.empty()) buffer.resize(node->n_outputs);
+  Tensor& place = buffer[to.output];
+  place = place ? sum(std::move(place), std::move(grad)) : std::move(grad);
 }
 
 void Run::deliver(Edge to, Tensor grad) {
-  if (pruned_ && !needed(to.node)) return;
-  if (grad) {
-    if (to.node->n_outputs == 1) {
-      deliver_single(to.node, std::move(grad));
-    } else {
-      auto [it, fresh] = buffers_.try_emplace(to.node);
-      if (fresh) {
-        it->second.resize(to.node->n_outputs);
-        push(to.node);
-      }
-      Tensor& place = it->second[to.output];
-      place = place ? sum(std::move(place), std::move(grad)) : std::move(grad);
-    }
-  }
-  if (!leaf_counts_.empty() && to.node->is(Node::Leaf)) leaf_delivered(to.node);
-}
-
-// A leaf with hooks runs as soon as its last gradient is there.
-void Run::leaf_delivered(Node* leaf) {
-  auto it = leaf_counts_.find(leaf);
-  if (it == leaf_counts_.end() || --it->second != 0) return;
-  auto entry = std::find_if(heap_.begin(), heap_.end(), [&](const Entry& e) { return e.node == leaf; });
-  if (entry == heap_.end()) return;
-  heap_.erase(entry);
-  std::make_heap(heap_.begin(), heap_.end());
-  process(leaf);
+  if (!needed(to.node)) return;
+  if (grad) put(to, std::move(grad));
+  if (--progress(to.node).waiting == 0) push(to.node);
 }
 
 Run::Buffer Run::take_gradients(Node* node) {
   Buffer grads;
-  if (node->run.load(std::memory_order_relaxed) == this) {
+  if (node->n_outputs == 1 && owns(node))
     grads.emplace_back(std::exchange(node->pending, nullptr));
-    node->run.store(nullptr, std::memory_order_release);
-    return grads;
-  }
-  auto it = buffers_.find(node);
-  grads = std::move(it->second);
-  buffers_.erase(it);
+  else if (auto held = buffers_.extract(node))
+    grads = std::move(held.mapped());
+  grads.resize(node->n_outputs);
   return grads;
 }
 
@@ -170,29 +220,24 @@ struct Frame {
 };
 }  // namespace
 
-void Run::deliver_all(Node* node, TlTensor** out) {
-  for (uint32_t i = 0; i < node->n_edges; ++i) {
-    Tensor grad(std::exchange(out[i], nullptr));
-    if (node->edges[i].node) deliver(node->edges[i], std::move(grad));
-  }
-}
-
-void Run::evaluate(Node* node, TlTensor* const* grads) {
+// Runs the node and passes on what it makes; `hooked` are the same gradients where hooks may want them.
+void Run::evaluate(Node* node, TlTensor* const* grads, const Buffer* hooked) {
   Frame frame(node->n_edges);
   for (uint32_t i = 0; i < node->n_edges; ++i)
     frame.needs[i] = node->edges[i].node && needed(node->edges[i].node);
   {
     const NodeEvent event(recorded_, TL_EVENT_NODE, *node, grads, node->n_outputs);
-    apply_node(*node, {grads, node->n_outputs, frame.needs, options_.create_graph}, frame.out);
+    apply_node(*node, {grads, node->n_outputs, frame.needs, options_.create_graph, !options_.retain_graph},
+               frame.out);
   }
-  if (!options_.retain_graph) node->release();
-  deliver_all(node, frame.out);
-}
-
-bool Run::expands(const Node* node) const {
-  if (!pruned_) return true;
-  auto it = needed_.find(node);
-  return it != needed_.end() && it->second;
+  if (hooked && node->extra) {
+    run_post_hooks(node, frame.out, *hooked);
+    if (node->is(Node::Leaf)) run_accumulated_hooks(node);
+  }
+  for (uint32_t i = 0; i < node->n_edges; ++i) {
+    Tensor grad(std::exchange(frame.out[i], nullptr));
+    if (node->edges[i].node) deliver(node->edges[i], std::move(grad));
+  }
 }
 
 void Run::capture(Node* node, const Buffer& grads) {
@@ -201,49 +246,37 @@ void Run::capture(Node* node, const Buffer& grads) {
   for (auto [output, place] : it->second) captured_[place] = grads[output];
 }
 
-// The slow path: hooks, retained and captured gradients.
-void Run::run_with_extra(Node* node, Buffer& grads) {
+// Several results, hooks, retained and captured gradients.
+void Run::process_slowly(Node* node) {
+  Buffer grads = take_gradients(node);
+  finish(node);
   if (node->extra) run_pre_hooks(node, grads);
   if (!options_.accumulate) capture(node, grads);
-  const bool is_leaf = node->is(Node::Leaf);
-  if (!expands(node) && !(is_leaf && options_.accumulate)) return;
-  if (is_leaf && !options_.accumulate) return;
+  if (!(node->is(Node::Leaf) ? options_.accumulate : expands(node))) return;
   std::vector<TlTensor*> given;
   for (const Tensor& g : grads) given.push_back(g.get());
-  Frame frame(node->n_edges);
-  for (uint32_t i = 0; i < node->n_edges; ++i)
-    frame.needs[i] = node->edges[i].node && needed(node->edges[i].node);
-  {
-    const NodeEvent event(recorded_, TL_EVENT_NODE, *node, given.data(), node->n_outputs);
-    apply_node(*node, {given.data(), node->n_outputs, frame.needs, options_.create_graph}, frame.out);
-  }
-  if (!options_.retain_graph) node->release();
-  if (node->extra) run_post_hooks(node, frame.out, grads);
-  if (is_leaf && node->extra) run_accumulated_hooks(node);
-  deliver_all(node, frame.out);
+  evaluate(node, given.data(), &grads);
+}
+
+// Another run may have the node, unless one wants to know later whether it was needed.
+void Run::finish(Node* node) {
+  if (!pruned_ && owns(node)) give_back(node);
 }
 
 void Run::process(Node* node) {
-  struct Dropped {
-    Node* node;
-    ~Dropped() { drop(node); }
-  } dropped{node};
   const NodeEvent event(recorded_, TL_EVENT_EVALUATION, *node);
-  if (!node->extra && !pruned_ && node->run.load(std::memory_order_relaxed) == this) {
-    Tensor grad(std::exchange(node->pending, nullptr));
-    node->run.store(nullptr, std::memory_order_release);
-    if (node->is(Node::Leaf)) return accumulate(static_cast<Leaf*>(node), std::move(grad));
-    TlTensor* given = grad.get();
-    return evaluate(node, &given);
-  }
-  Buffer grads = take_gradients(node);
-  run_with_extra(node, grads);
+  if (node->extra || node->n_outputs != 1 || !owns(node) || is_input(node)) return process_slowly(node);
+  Tensor grad(std::exchange(node->pending, nullptr));
+  finish(node);
+  if (node->is(Node::Leaf)) return accumulate(node, std::move(grad));
+  TlTensor* given = grad.get();
+  evaluate(node, &given, nullptr);
 }
 
 void Run::accumulate(Node* leaf, Tensor grad) {
   TlTensor* given = grad.get();
   const NodeEvent event(recorded_, TL_EVENT_NODE, *leaf, &given, 1);
-  leaf->apply({&given, 1, nullptr, options_.create_graph}, nullptr);
+  leaf->apply({&given, 1, nullptr, options_.create_graph, false}, nullptr);
 }
 
 namespace {
@@ -263,7 +296,7 @@ class NamesOff {
 
 void Run::execute() {
   const NamesOff names_off;
-  prepare_needs();
+  pruned_ ? find_needed() : claim_reached();
   struct Current {
     Run* outer;
     explicit Current(Run* run) : outer(std::exchange(thread_data().run, run)) {}
@@ -271,86 +304,11 @@ void Run::execute() {
   } current(this);
   recorded_ = (api->thread_included() & (uint64_t{1} << TL_LAYER_OBSERVE)) != 0;
   GradMode mode(options_.keep_mode ? api->grad_enabled() != 0 : options_.create_graph);
-  for (auto& [root, grad] : pending_roots_) deliver(root, std::move(grad));
-  for (uint32_t count = 1; !heap_.empty(); ++count) {
+  for (auto& [root, grad] : roots_) deliver(root, std::move(grad));
+  for (uint32_t count = 1; !ready_.empty(); ++count) {
     if (count % 1024 == 0 && api->interrupted()) throw Pending();
     process(pop());
   }
-}
-
-// ---- what is needed
-// ------------------------------------------------------------------------------------------------
-
-void Run::prepare_needs() {
-  if (pruned_) find_needed();
-  if (g_hooked_leaves.load(std::memory_order_relaxed) > 0) count_leaves();
-}
-
-// Depth first without recursion: a node is needed if it is an input or leads to a needed node.
-void Run::find_needed() {
-  struct Visit {
-    const Node* node;
-    uint32_t next;
-  };
-  std::unordered_map<const Node*, bool> behind;  // some input lies behind
-  std::vector<Visit> stack;
-  auto enter = [&](const Node* node) {
-    if (behind.try_emplace(node, false).second) stack.push_back({node, 0});
-  };
-  for (const Edge& root : roots_) {
-    enter(root.node);
-    while (!stack.empty()) {
-      Visit& v = stack.back();
-      const Node* node = v.node;
-      if (v.next < node->n_edges) {
-        if (const Node* to = node->edges[v.next++].node) enter(to);
-        continue;
-      }
-      stack.pop_back();
-      bool any = false;
-      for (uint32_t i = 0; i < node->n_edges; ++i)
-        if (const Node* to = node->edges[i].node) any |= inputs_.count(to) || behind[to];
-      behind[node] = any;
-    }
-  }
-  for (auto [node, any] : behind)
-    if (any || inputs_.count(node)) needed_[node] = any;
-}
-
-void Run::count_leaves() {
-  std::unordered_map<const Node*, bool> seen;
-  std::vector<const Node*> stack;
-  auto enter = [&](const Node* node) {
-    if (node->is(Node::Leaf)) {
-      if (node->extra) ++leaf_counts_[node];
-    } else if (needed(node) && seen.try_emplace(node, true).second) {
-      stack.push_back(node);
-    }
-  };
-  for (const Edge& root : roots_) enter(root.node);
-  while (!stack.empty()) {
-    const Node* node = stack.back();
-    stack.pop_back();
-    for (uint32_t i = 0; i < node->n_edges; ++i)
-      if (node->edges[i].node) enter(node->edges[i].node);
-  }
-}
-
-bool Run::will_run(const Node* node) {
-  if (pruned_) return needed(node);
-  if (reached_.empty()) {
-    std::vector<const Node*> stack;
-    auto enter = [&](const Node* to) {
-      if (to && reached_.insert(to).second) stack.push_back(to);
-    };
-    for (const Edge& root : roots_) enter(root.node);
-    while (!stack.empty()) {
-      const Node* from = stack.back();
-      stack.pop_back();
-      for (uint32_t i = 0; i < from->n_edges; ++i) enter(from->edges[i].node);
-    }
-  }
-  return reached_.count(node);
 }
 
 }  // namespace tl::autograd

@@ -1,4 +1,5 @@
-// The backward: gradients flow from roots to leaves, the newest node first.
+// The backward: gradients flow from roots to leaves. A node runs when all that use its results have
+// delivered; of those that are ready the newest does, and leaves before all others.
 #pragma once
 
 #include <memory>
@@ -31,7 +32,7 @@ class Run {
   void execute();  // without the GIL
   const std::vector<Tensor>& captured() const { return captured_; }
   int64_t number() const { return number_; }
-  bool will_run(const Node* node);
+  bool will_run(Node* node);
   bool fills_leaves() const { return options_.accumulate && !pruned_; }  // backward() without inputs
   static Run* current();                                                 // of this thread
   std::vector<void*> callbacks;  // what Python calls when it is done: references that the binding owns
@@ -39,50 +40,51 @@ class Run {
  private:
   struct Entry {
     uint64_t sequence;
-    Node* node;  // owned
-    bool operator<(const Entry& o) const {
-      return sequence != o.sequence ? sequence < o.sequence : std::less<Node*>()(node, o.node);
-    }
+    Node* node;  // alive, as the roots are
+    bool operator<(const Entry& o) const { return sequence < o.sequence; }
   };
   using Buffer = std::vector<Tensor>;
 
+  void claim_reached();
+  void find_needed();
+  Progress& reach(Node* node) { return owns(node) ? node->progress : reach_first(node); }
+  Progress& reach_first(Node* node);
+  Progress& foreign(Node* node);
+  bool owns(const Node* node) const { return node->run.load(std::memory_order_relaxed) == this; }
+  Progress& progress(Node* node) { return owns(node) ? node->progress : foreign(node); }
+  bool needed(Node* node) { return !pruned_ || progress(node).has(Progress::Needed); }
+  bool is_input(Node* node) { return pruned_ && progress(node).has(Progress::IsInput); }
+  bool expands(Node* node) { return !pruned_ || progress(node).has(Progress::LeadsToInput); }
+  void give_back(Node* node);
+  void finish(Node* node);
+
   void deliver(Edge to, Tensor grad);
-  void deliver_single(Node* node, Tensor grad);
+  void put(Edge to, Tensor grad);
   void push(Node* node);
   Node* pop();
   Tensor sum(Tensor a, Tensor b) const;
   Buffer take_gradients(Node* node);
-  void evaluate(Node* node, TlTensor* const* grads);
+  void evaluate(Node* node, TlTensor* const* grads, const Buffer* hooked);
   void process(Node* node);
-  void run_with_extra(Node* node, Buffer& grads);
+  void process_slowly(Node* node);
   void capture(Node* node, const Buffer& grads);
-  void deliver_all(Node* node, TlTensor** out);
-  void prepare_needs();
-  void find_needed();
-  void count_leaves();
-  bool needed(const Node* node) const { return !pruned_ || needed_.count(node); }
-  bool expands(const Node* node) const;
-  void leaf_delivered(Node* leaf);
   void accumulate(Node* leaf, Tensor grad);
 
   RunOptions options_;
-  std::vector<Entry> heap_;
-  std::vector<Edge> roots_;
-  std::vector<std::pair<Edge, Tensor>> pending_roots_;
-  std::vector<Node*> held_;  // owned
-  std::unordered_map<Node*, Buffer> buffers_;
-  std::unordered_map<const Node*, bool> needed_;  // -> some input lies behind it
-  std::unordered_map<const Node*, std::vector<std::pair<uint32_t, size_t>>> inputs_;
-  std::unordered_map<const Node*, uint32_t> leaf_counts_;  // gradients that leaves with hooks still wait for
+  std::vector<Entry> ready_;  // a heap
+  std::vector<std::pair<Edge, Tensor>> roots_;
+  std::vector<Node*> held_;                                                           // owned
+  std::unordered_map<const Node*, std::vector<std::pair<uint32_t, size_t>>> inputs_;  // output, place
+  std::vector<Node*> reached_;
+  size_t claimed_ = 0;                           // of them, the ones that are this run's
+  std::unordered_map<Node*, Progress> foreign_;  // of those that another run had claimed
+  std::unordered_map<Node*, Buffer> buffers_;    // where a node has no room for its gradients
   std::vector<Tensor> captured_;
-  std::unordered_set<const Node*> reached_;  // from the roots; found when somebody asks
+  std::unordered_set<const Node*> will_run_;  // made when somebody asks
   bool pruned_ = false;
   bool recorded_ = false;  // the nodes are events of a recording
   int64_t number_;
 };
-
-// Number of leaves with hooks in the process: while it is zero no run counts their gradients.
-extern std::atomic<int64_t> g_hooked_leaves;
 
 // Python side of a node's extras: each returns with the gradients replaced. They take the GIL.
 void run_pre_hooks(Node* node, std::vector<Tensor>& grads);

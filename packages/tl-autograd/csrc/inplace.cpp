@@ -18,7 +18,7 @@ class ConstantNode final : public HeapNode<ConstantNode> {
   ConstantNode(const Recorder& r, uint32_t n_outputs, Edge self) : HeapNode(n_outputs, 1), recorder_(r) {
     if (self.node) self.node->retain();
     edges[0] = self;
-    sequence = next_sequence(edges, 1);
+    sequence = next_sequence();
   }
   void apply(const GradientsIn&, TlTensor**) override {}
   std::string name() const override { return recorder_.node_name; }

@@ -1,6 +1,5 @@
 #include "leaf.h"
 
-#include "engine.h"
 #include "ops.h"
 
 namespace tl::autograd {
@@ -8,14 +7,11 @@ namespace tl::autograd {
 Leaf::Leaf(TlTensor* variable, bool requires_grad)
     : HeapNode(1, 0), requires_grad(requires_grad), variable_(api->weak_from(variable)) {
   if (!variable_) throw Pending();
-  sequence = 0;
+  sequence = UINT64_MAX;  // gradients are written as soon as they are complete
   set(Node::Leaf);
 }
 
-Leaf::~Leaf() {
-  if (is(Hooked)) g_hooked_leaves.fetch_sub(1, std::memory_order_relaxed);
-  api->weak_release(variable_);
-}
+Leaf::~Leaf() { api->weak_release(variable_); }
 
 Tensor Leaf::variable() const { return Tensor(api->weak_lock(variable_)); }
 

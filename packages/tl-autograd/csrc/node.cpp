@@ -1,6 +1,5 @@
 #include "node.h"
 
-#include <algorithm>
 #include <thread>
 
 #include "extra.h"
@@ -35,14 +34,7 @@ void drop(Node* node) {
   drain_dead();
 }
 
-uint64_t next_sequence(const Edge* edges, uint32_t n) {
-  ThreadData& t = thread_data();
-  uint64_t sequence = t.sequence;
-  for (uint32_t i = 0; i < n; ++i)
-    if (edges[i].node) sequence = std::max(sequence, edges[i].node->sequence + 1);
-  t.sequence = sequence + 1;
-  return sequence;
-}
+uint64_t next_sequence() { return thread_data().sequence++; }
 
 NodeLock::NodeLock(Node& node) : node_(node), taken_(true) {
   ThreadData* self = &thread_data();

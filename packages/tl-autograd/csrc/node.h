@@ -29,20 +29,31 @@ struct GradientsIn {
   uint32_t count;
   const uint8_t* needs;  // one an edge
   bool create_graph;
+  bool last;  // nobody runs the node again: it frees what it saved
+};
+
+// What one backward notes of a node that it reaches.
+struct Progress {
+  enum Mark : uint8_t { Visited = 1, IsInput = 2, Needed = 4, LeadsToInput = 8 };
+
+  uint32_t waiting = 0;  // deliveries that have not come yet
+  uint8_t marks = 0;     // only where some inputs are asked for
+  bool has(Mark m) const { return marks & m; }
 };
 
 class Node {
  public:
   static constexpr int kFrames = 4;
-  enum Flag : uint8_t { Leaf = 1, Released = 2, Hooked = 4, HoldsPacked = 8 };
+  enum Flag : uint8_t { Leaf = 1, Released = 2, HoldsPacked = 4 };
 
   std::atomic<uint32_t> refs{1};
   uint32_t n_outputs;
   uint32_t n_edges;
   std::atomic<uint8_t> flags{0};           // several threads may run one node
-  uint64_t sequence;                       // greater than that of every node its edges lead to
-  std::atomic<Run*> run{nullptr};          // the backward that keeps a gradient in `pending`
-  TlTensor* pending = nullptr;             // owned
+  Progress progress;                       // of the backward `run`
+  uint64_t sequence;                       // of the nodes that are ready the one with the greatest runs first
+  std::atomic<Run*> run{nullptr};          // the backward that claimed the node
+  TlTensor* pending = nullptr;             // owned: what has come of the gradient of a single result
   std::atomic<ThreadData*> busy{nullptr};  // the thread that reads or frees what the node saved
   Extra* extra = nullptr;
   const void* base_slot = nullptr;  // of a view's node: the slot that the view's base had
@@ -56,7 +67,7 @@ class Node {
 
   // Writes an owned gradient, or NULL, for each wanted edge; `out` starts as NULLs.
   virtual void apply(const GradientsIn& in, TlTensor** out) = 0;
-  virtual void release() {}  // drops what was saved for the backward
+  virtual void release() {}  // frees what was saved for the backward
   virtual std::string name() const = 0;
   virtual const TlOperator* op() const { return nullptr; }
   virtual const void* const* frames() const { return nullptr; }  // kFrames of them: where it was made
@@ -82,8 +93,7 @@ inline void drop(Edge& e) {
   if (e.node) drop(std::exchange(e.node, nullptr));
 }
 
-// The number of the next node, greater than those its edges lead to.
-uint64_t next_sequence(const Edge* edges, uint32_t n);
+uint64_t next_sequence();  // the number of this thread's next node
 
 // A node whose memory is an object of its own.
 template <class Derived>

@@ -57,6 +57,10 @@ void ProgramNode::forget_saved() {
 
 void ProgramNode::release() {
   NodeLock lock(*this);
+  free_saved();
+}
+
+void ProgramNode::free_saved() {
   const TlProgram& p = recorder.derivative->program;
   for (int i = 0; i < p.n_saved; ++i)
     if (p.saved[i].meta == TL_META_VALUE &&
@@ -245,8 +249,12 @@ uint32_t needed_blocks(const Derivative& derivative, const Inputs& in) {
 }  // namespace
 
 void ProgramNode::apply(const GradientsIn& in, TlTensor** out) {
-  if (std::all_of(in.grads, in.grads + in.count, [](TlTensor* g) { return !g; })) return;
   NodeLock lock(*this);
+  if (std::any_of(in.grads, in.grads + in.count, [](TlTensor* g) { return g; })) run(in, out);
+  if (in.last) free_saved();
+}
+
+void ProgramNode::run(const GradientsIn& in, TlTensor** out) {
   if (is(Released)) fail_released();
   Inputs inputs{saved, in.grads, in.count, in.needs, first_edge(), lists ? lists->results.data() : nullptr};
   const uint32_t blocks = needed_blocks(*recorder.derivative, inputs);

@@ -208,7 +208,7 @@ ProgramNode* make_node(const Recorder& r, const TlValue* args, const CallEdges& 
     if (node->edges[i].node) node->edges[i].node->retain();
   }
   try {
-    node->sequence = next_sequence(node->edges, node->n_edges);
+    node->sequence = next_sequence();
     if (r.lists) node->lists = note_lists(edges, outputs, n_outputs);
     save_all(r, *node, args, edges.blocks, outputs, n_outputs, before, how);
     if (n_outputs && outputs[0]) note_differences(r, *node, args, outputs[0]);
@@ -336,7 +336,7 @@ int refuse_out(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_
 class MissingNode final : public HeapNode<MissingNode> {
  public:
   MissingNode(const Recorder& r, uint32_t n_outputs) : HeapNode(n_outputs, 0), recorder_(r) {
-    sequence = next_sequence(nullptr, 0);
+    sequence = next_sequence();
   }
   void apply(const GradientsIn&, TlTensor**) override {
     const char* reason = recorder_.info->no_grad_reason;

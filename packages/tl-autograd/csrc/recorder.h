@@ -79,6 +79,8 @@ class ProgramNode final : public Node {
   TlValue linked_tensor(const TlValue& v, const TlSaved& what, int element, Presented& out) const;
   Edge edge_of(const TlSaved& what, int element) const;
   void fix(TlTensor** out) const;
+  void run(const GradientsIn& in, TlTensor** out);
+  void free_saved();
 };
 
 // The edges of a call: one a differentiable argument, or one an element of a list.

@@ -16,7 +16,7 @@ struct FreeBlock {
 
 struct ThreadData {
   static constexpr int kClasses = 32;  // of 16 bytes
-  uint64_t sequence = 1;               // of the next node; leaves have 0
+  uint64_t sequence = 1;               // of the next node
   Node* dead = nullptr;                // nodes waiting to be torn down
   bool draining = false;
   Run* run = nullptr;      // the innermost backward of this thread

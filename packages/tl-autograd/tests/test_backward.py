@@ -262,6 +262,22 @@ def test_a_backward_inside_a_backward():
     assert inner == [6.0] and x.grad.item() == 4.0
 
 
+def test_a_backward_through_nodes_that_another_one_has():
+    """The inner run finds the outer one's nodes taken, keeps notes of its own, and disturbs nothing."""
+    x = leaf(2.0)
+    a, b = (x * 3).unbind()[0], x * x
+    y = a * b
+    inner = []
+
+    def again(g):
+        handle.remove()
+        inner.append(tl_autograd.grad(y, (x, b), retain_graph=True))
+
+    handle = y.register_hook(again)
+    y.backward()
+    assert [g.item() for g in inner[0]] == [36.0, 6.0] and x.grad.item() == 36.0
+
+
 def test_version_check_of_saved_tensors():
     x, w = leaf(1.0, 2.0), tl.ones(2, dtype=tl.float64)
     y = x * w

@@ -1,5 +1,7 @@
 """Hooks on tensors and nodes, and what nodes show."""
 
+import threading
+
 import pytest
 
 import tl_autograd
@@ -34,24 +36,92 @@ def test_leaf_hooks():
     assert x.grad.item() == 3.0 and after == [(True, 3.0)]
 
 
-def test_leaves_with_hooks_run_as_soon_as_they_can():
-    first, second = leaf(1.0), leaf(2.0)
-    order = []
-    y = second * 2
-    y.register_hook(lambda g: order.append("node"))
-    first.register_post_accumulate_grad_hook(lambda p: order.append("leaf"))
-    (y * first).backward()
-    assert order == ["leaf", "node"] or order == ["node", "leaf"]
-    order.clear()
-    deep = second
-    for _ in range(5):
-        deep = deep * 1.5
-    deep.register_hook(lambda g: order.append("node"))
-    late = second * 1.0
-    late.register_hook(lambda g: order.append("late"))
-    out = late + deep * first
-    out.backward()
-    assert order.index("leaf") < len(order)
+def test_a_leaf_is_filled_before_older_nodes_run():
+    """Communication that starts in the hooks of one layer goes on beside the derivatives of those below."""
+    layers = [leaf(0.5), leaf(0.7), leaf(0.9)]
+    order, h = [], leaf(1.0)
+    for i, w in enumerate(layers):
+        w.register_post_accumulate_grad_hook(lambda p, i=i: order.append(f"leaf {i}"))
+        h = (h * w).tanh()
+        h.grad_fn.register_prehook(lambda g, i=i: order.append(f"node {i}"))
+    h.sum().backward()
+    assert order == ["node 2", "leaf 2", "node 1", "leaf 1", "node 0", "leaf 0"]
+
+
+def test_a_leaf_waits_for_all_its_uses():
+    w, x = leaf(2.0), leaf(3.0)
+    seen = []
+    w.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.item()))
+    early = w * 5  # the oldest node, and the last that delivers
+    (early * x * w).sum().backward()
+    assert seen == [60.0]
+
+
+class Cut(tl_autograd.Function):
+    """A result from which no gradient comes back."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        return None
+
+
+def test_an_undefined_gradient_is_a_delivery():
+    w, order = leaf(2.0), []
+    oldest = leaf(1.0) * 3
+    oldest.register_hook(lambda g: order.append("oldest"))
+    w.register_post_accumulate_grad_hook(lambda p: order.append("leaf"))
+    (oldest * w + Cut.apply(w * 4)).sum().backward()
+    assert order == ["leaf", "oldest"] and w.grad.item() == 3.0
+
+
+def test_nodes_run_with_undefined_gradients():
+    class Seen(Cut):
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(g.item())
+            return g
+
+    x, seen = leaf(2.0), []
+    Cut.apply(Seen.apply(x)).sum().backward()
+    assert seen == [0.0] and x.grad.item() == 0.0
+
+
+def test_hooks_see_undefined_gradients():
+    x = leaf(2.0)
+    y = x * 2
+    seen = []
+    y.register_hook(lambda g: seen.append(g))
+    y.grad_fn.register_prehook(lambda grads: seen.append(grads))
+    y.grad_fn.register_hook(lambda inputs, outputs: seen.append((inputs, outputs)))
+    x.register_hook(lambda g: seen.append("leaf") if g is None else None)
+    x.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad))
+    Cut.apply(y).sum().backward()
+    assert seen == [None, (None,), ((None, None), (None,)), "leaf", None] and x.grad is None
+
+
+def test_a_hook_may_give_what_was_undefined():
+    x = leaf(2.0)
+    x.register_hook(lambda g: tl.ones(1, dtype=tl.float64))
+    Cut.apply(x).sum().backward()
+    assert x.grad.item() == 1.0
+
+
+def test_nodes_of_several_threads_wait_for_each_other():
+    """Numbers of nodes are a thread's own: an older node may have the greater one."""
+    x = leaf(2.0)
+    for _ in range(100):
+        y = x * 3
+    made = []
+    thread = threading.Thread(target=lambda: made.append(y * y))
+    thread.start()
+    thread.join()
+    assert made[0].grad_fn._sequence_nr() < y.grad_fn._sequence_nr()
+    (made[0] + y).backward()
+    assert x.grad.item() == 39.0
 
 
 def test_retain_grad():

@@ -69,6 +69,7 @@ void FunctionNode::apply(const GradientsIn& in, TlTensor** out) {
   if (is(Released)) fail_released();
   Gil gil;
   calling_python([&] { apply_python(in, out); });
+  if (in.last) release();
 }
 
 void FunctionNode::apply_python(const GradientsIn& in, TlTensor** out) {
@@ -317,7 +318,7 @@ class Finishing {
       node_->edges[i] = edges_[i];
       if (edges_[i].node) edges_[i].node->retain();
     }
-    node_->sequence = next_sequence(node_->edges, node_->n_edges);
+    node_->sequence = next_sequence();
     node_->edge_of_argument = argument_edges_;
     node_->inputs = metas_;
   }
@@ -412,7 +413,7 @@ class Finishing {
 class ErrorNode final : public HeapNode<ErrorNode> {
  public:
   ErrorNode(std::string message, uint32_t n) : HeapNode(n, 0), message_(std::move(message)) {
-    sequence = next_sequence(nullptr, 0);
+    sequence = next_sequence();
   }
   void apply(const GradientsIn&, TlTensor**) override { fail(TL_ERROR_RUNTIME, message_); }
   std::string name() const override { return "Error"; }

@@ -24,12 +24,6 @@ Ref add_to(PyObject* dict, PyObject* hook) {
   return checked(PyObject_CallFunctionObjArgs(g_factory, dict, hook, nullptr));
 }
 
-void note_hook(Node& node) {
-  if (!node.is(Node::Leaf) || node.is(Node::Hooked)) return;
-  node.set(Node::Hooked);
-  g_hooked_leaves.fetch_add(1, std::memory_order_relaxed);
-}
-
 PyObject*& dict_of(Extra& extra, HookKind kind) {
   if (kind == HookKind::Pre) return extra.pre_hooks;
   return kind == HookKind::Post ? extra.post_hooks : extra.accumulated_hooks;
@@ -44,14 +38,12 @@ void set_handle_factory(PyObject* factory) {
 Ref add_hook(Node& node, HookKind kind, PyObject* hook) {
   PyObject*& dict = dict_of(extra_of(node), kind);
   if (!dict) dict = new_dict().take();
-  note_hook(node);
   return add_to(dict, hook);
 }
 
 Ref add_tensor_hook(Node& node, uint32_t output, PyObject* hook) {
   Extra& extra = extra_of(node);
   if (!extra.tensor_hooks_of(output)) extra.tensor_hooks.push_back({output, new_dict().take()});
-  note_hook(node);
   return add_to(extra.tensor_hooks_of(output), hook);
 }
 
@@ -86,7 +78,6 @@ void replace(Tensor& grad, PyObject* by) {
 
 void run_tensor_hooks(PyObject* dict, Tensor& grad) {
   for (const Ref& hook : callables(dict)) {
-    if (!grad) return;
     Ref argument = wrapped(grad);
     replace(grad, checked(PyObject_CallOneArg(hook.get(), argument.get())).get());
   }

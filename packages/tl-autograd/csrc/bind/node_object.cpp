@@ -145,7 +145,7 @@ PyObject* call(PyObject* self, PyObject* args, PyObject*) {
       grads.push_back(tensor_or_null(PyTuple_GET_ITEM(args, i)));
     std::vector<uint8_t> needs;
     for (uint32_t i = 0; i < node.n_edges; ++i) needs.push_back(node.edges[i].node != nullptr);
-    node.apply({grads.data(), node.n_outputs, needs.data(), api->grad_enabled() != 0}, out.data());
+    node.apply({grads.data(), node.n_outputs, needs.data(), api->grad_enabled() != 0, false}, out.data());
     Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(out.size())));
     for (size_t i = 0; i < out.size(); ++i)
       PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(Tensor(out[i])).take());
