@@ -34,29 +34,66 @@ bool is_multi_view(const Node* node) {
   return info->is_view && info->n_rets && info->rets[0].kind == TL_ARG_TENSOR_LIST;
 }
 
+// Whether a view, or a view that it is a view of, is the result of a function written in Python.
+bool is_view_of_function(Edge e, TlTensor* base) {
+  while (e.node && e.node->op() && api->op_info(e.node->op())->is_view) e = e.node->edges[0];
+  return e.node && e.node->python() && e.node != place_of(base).node;
+}
+
+// How a view was taken: all but the first forbid to write through it while gradients are recorded.
+enum class ViewOrigin { Plain, NoGrad, SeveralViews, OfFunction };
+
+ViewOrigin origin_of(TlTensor* view, TlTensor* base, Edge e) {
+  const int flags = api->tensor_view_flags ? api->tensor_view_flags(view) : 0;
+  if (is_view_of_function(e, base))
+    return e.node->n_outputs > 1 ? ViewOrigin::SeveralViews : ViewOrigin::OfFunction;
+  if (flags & TL_VIEW_NO_GRAD) return ViewOrigin::NoGrad;
+  if ((flags & TL_VIEW_MULTI_OUTPUT) || is_multi_view(e.node)) return ViewOrigin::SeveralViews;
+  return ViewOrigin::Plain;
+}
+
+std::string output_name(Edge e) {
+  return "Output " + std::to_string(e.output) + " of " +
+         (e.node ? e.node->name() : std::string("a function"));
+}
+
+[[noreturn]] void refuse_view(ViewOrigin origin, Edge e) {
+  if (origin == ViewOrigin::NoGrad)
+    fail(
+        TL_ERROR_RUNTIME,
+        (e.node ? output_name(e) + " is a view of a view which was" : std::string("A view was")) +
+            " created in no_grad mode and is being modified inplace with grad mode enabled. Given that this "
+            "use case is ambiguous and "
+            "error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
+            "either both inside the no_grad block (if you don't want the inplace to be tracked) or both "
+            "outside (if you want the inplace to be tracked).");
+  const std::string start = output_name(e) + " is a view and is being modified inplace. This view ";
+  if (origin == ViewOrigin::SeveralViews)
+    fail(TL_ERROR_RUNTIME, start +
+                               "is the output of a function that returns multiple views. Such functions do "
+                               "not allow the output views to be modified inplace. You should replace the "
+                               "inplace operation by an out-of-place one.");
+  fail(TL_ERROR_RUNTIME, start +
+                             "was created inside a custom Function (or because an input was returned as-is): "
+                             "a write through it would pass the Function's own backward by, and gradients "
+                             "would be wrong. Clone the output of the Function first.");
+}
+
 void check_view(TlTensor* t, TlTensor* base, Edge e) {
-  const int flags = api->tensor_view_flags ? api->tensor_view_flags(t) : 0;
-  if ((flags & TL_VIEW_MULTI_OUTPUT) || is_multi_view(e.node))
-    fail(TL_ERROR_RUNTIME, "Output " + std::to_string(e.output) + " of " +
-                               (e.node ? e.node->name() : std::string("a function")) +
-                               " is a view and is being modified inplace. This view is the output of a "
-                               "function that returns multiple views. "
-                               "Such functions do not allow the output views to be modified inplace. You "
-                               "should replace the inplace operation by "
-                               "an out-of-place one.");
+  const ViewOrigin origin = origin_of(t, base, e);
+  if (origin != ViewOrigin::Plain) refuse_view(origin, e);
   const Leaf* leaf = as_leaf(place_of(base).node);
   if (leaf && leaf->requires_grad)
     fail(TL_ERROR_RUNTIME,
          "a view of a leaf Variable that requires grad is being used in an in-place operation.");
-  if (flags & TL_VIEW_NO_GRAD)
-    fail(TL_ERROR_RUNTIME,
-         "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given "
-         "that this use case is "
-         "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and "
-         "the inplace either "
-         "both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if "
-         "you want the inplace "
-         "to be tracked).");
+}
+
+// Whether gradients go through a tensor; a view that was taken without recording stands for its base.
+bool in_graph(TlTensor* t) {
+  if (gradient_edge(t).node) return true;
+  TlTensor* base = api->tensor_view_base(t);
+  return base && api->tensor_view_flags && (api->tensor_view_flags(t) & TL_VIEW_NO_GRAD) &&
+         gradient_edge(base).node;
 }
 
 void move_retained(Edge from, Node* to, uint32_t output) {
@@ -100,7 +137,7 @@ Writing::Writing(const Recorder& r, const TlValue* args) : r_(r) {
   collect(args);
   if (r.derivative) gather_edges(r, args, edges_);
   active_ = edges_.any();
-  for (TlTensor* t : written_) active_ |= gradient_edge(t).node != nullptr;
+  for (TlTensor* t : written_) active_ |= in_graph(t);
   for (TlTensor* t : written_) active_ &= is_differentiable(api->tensor_dtype(t));
   if (!active_) return;
   for (TlTensor* t : written_) check_writable(t);

@@ -26,8 +26,7 @@ struct Recorder {
   bool saves_tensors = false;  // some formula reads a tensor
   std::vector<uint8_t> target_blocks;
 
- private:
-  bool saves_tensor(const TlSaved& what) const;
+  bool saves_tensor(const TlSaved& what) const;  // or a list of them
 };
 
 // A node that runs its operator's derivative program.

@@ -112,3 +112,82 @@ def test_errors():
         y = x * x
     y.backward()
     assert x.grad.item() == 2.0
+
+
+# ---- hooks on one saved tensor
+
+
+def test_hooks_on_what_a_node_saved():
+    x = leaf(2.0, 3.0)
+    y = x * x
+    y.grad_fn._raw_saved_self.register_hooks(lambda t: t * 2, lambda kept: kept)
+    assert y.grad_fn._saved_self.tolist() == [4.0, 6.0] and y.grad_fn._saved_other.tolist() == [2.0, 3.0]
+    assert {"_saved_self", "_raw_saved_self"} <= set(dir(y.grad_fn))
+    y.sum().backward()
+    assert x.grad.tolist() == [6.0, 9.0]
+
+
+def test_hooks_on_a_saved_result_and_second_derivatives():
+    x = leaf(2.0)
+    y = x.exp()
+    y.grad_fn._raw_saved_result.register_hooks(
+        lambda t: t.tolist(), lambda kept: tl.tensor(kept, dtype=tl.float64)
+    )
+    assert y.grad_fn._saved_result.grad_fn is y.grad_fn
+    (first,) = tl_autograd.grad(y, x, create_graph=True)
+    (second,) = tl_autograd.grad(first, x)
+    assert first.item() == pytest.approx(y.item()) and second.item() == pytest.approx(y.item())
+
+
+def test_hooks_on_lists_and_on_what_a_function_saved():
+    x, indices = leaf(1.0, 2.0, 3.0), tl.tensor([0, 2])
+    y = x.reshape(1, 3)[:, indices]
+    none, kept = y.grad_fn._raw_saved_indices
+    assert isinstance(kept, tl_autograd.SavedTensor)
+    kept.register_hooks(lambda t: t + 0, lambda t: t)
+    with pytest.raises(RuntimeError, match="None is forbidden"):
+        none.register_hooks(lambda t: t, lambda t: t)
+
+    class Saves(tl_autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x, None)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0]
+
+    z = Saves.apply(x)
+    saved = z.grad_fn._raw_saved_tensors
+    saved[0].register_hooks(lambda t: t + 1, lambda t: t)
+    with pytest.raises(RuntimeError, match="None is forbidden"):
+        saved[1].register_hooks(lambda t: t, lambda t: t)
+    z.sum().backward()
+    assert x.grad.tolist() == [2.0, 3.0, 4.0]
+    with pytest.raises(RuntimeError, match="after they have already been freed"):
+        _ = z.grad_fn._raw_saved_tensors
+
+
+def test_hooks_that_may_not_be_registered():
+    x = leaf(2.0)
+    y = x * x
+    saved = y.grad_fn._raw_saved_self
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        saved.register_hooks(lambda t: t)
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        saved.register_hooks(1, 2)
+    with pytest.raises(RuntimeError, match="modifying its input in place"):
+        saved.register_hooks(lambda t: t.detach().mul_(2), lambda t: t)
+    with pytest.raises(ZeroDivisionError):
+        saved.register_hooks(lambda t: 1 / 0, lambda t: t)
+    y = x * x
+    saved = y.grad_fn._raw_saved_self
+    saved.register_hooks(lambda t: t, lambda t: t)
+    with pytest.raises(RuntimeError, match="already been set"):
+        saved.register_hooks(lambda t: t, lambda t: t)
+    y.backward()
+    with pytest.raises(RuntimeError, match="after it has been freed"):
+        saved.register_hooks(lambda t: t, lambda t: t)
+    with pytest.raises(RuntimeError, match="forbidden"):
+        tl_autograd.SavedTensor()

@@ -7,6 +7,7 @@
 #include "anomaly.h"
 #include "bind/hooks.h"
 #include "bind/node_object.h"
+#include "bind/saved_tensor.h"
 #include "extra.h"
 #include "inplace.h"
 #include "leaf.h"
@@ -54,7 +55,7 @@ void FunctionNode::drop_python() {
 void FunctionNode::forget_kept() {
   for (Kept& k : kept) {
     drop(k.edge);
-    forget(k.packed);
+    forget(k.value);
   }
   kept.clear();
 }
@@ -142,11 +143,12 @@ Tensor FunctionNode::fitted(TlTensor* grad, uint32_t edge) const {
 // -------------------------------------------------------------------------------------------------
 
 Tensor FunctionNode::linked(const Kept& k) {
-  Tensor kept = k.packed.tag == kPacked ? unpack(k.packed) : k.tensor;
-  if (!kept) return {};
+  if (k.value.tag == TL_NONE) return {};
+  const bool packed = k.value.tag == kPacked;
+  Tensor kept = packed ? unpack(k.value) : Tensor::share(k.value.u.t);
   TlTensor* t = kept.get();
-  if (k.packed.tag != kPacked && api->tensor_version(t) != k.version)
-    fail_changed(t, k.version,
+  if (!packed && api->tensor_version(t) != k.value.len)
+    fail_changed(t, k.value.len,
                  k.output < 0 ? "" : ", which is output " + std::to_string(k.output) + " of " + name_ + ",");
   Edge wanted = k.edge;
   if (k.output >= 0) wanted = {this, static_cast<uint32_t>(k.output)};
@@ -166,6 +168,14 @@ Ref FunctionNode::saved_tensors() {
   Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(kept.size())));
   for (size_t i = 0; i < kept.size(); ++i)
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(linked(kept[i])).take());
+  return tuple;
+}
+
+Ref FunctionNode::raw_saved_tensors() {
+  if (is(Released)) fail_released();
+  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(kept.size())));
+  for (size_t i = 0; i < kept.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), saved_tensor(*this, kept[i].value).take());
   return tuple;
 }
 
@@ -209,6 +219,9 @@ PyObject* get_saved_tensors(PyObject* self, void*) {
     return checked(PyTuple_New(0)).take();
   });
 }
+PyObject* get_raw_saved_tensors(PyObject* self, void*) {
+  return guarded([&] { return live_node(self).raw_saved_tensors().take(); });
+}
 PyObject* get_next_functions(PyObject* self, void*) {
   return guarded([&] { return next_functions(live_node(self)).take(); });
 }
@@ -241,6 +254,7 @@ PyMethodDef kMethods[] = {
 PyGetSetDef kGetSet[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"saved_tensors", get_saved_tensors, nullptr, "The tensors given to save_for_backward.", nullptr},
+    {"_raw_saved_tensors", get_raw_saved_tensors, nullptr, "The same as objects that take hooks.", nullptr},
     {"next_functions", get_next_functions, nullptr,
      "Pairs (node, output number) that gradients of the inputs go to.", nullptr},
     {"metadata", get_metadata, nullptr, "A dict of the user's.", nullptr},
@@ -383,23 +397,15 @@ class Finishing {
       if (PyTuple_GET_ITEM(results, k) != item || gradient_edge(t).node != node_) continue;
       Tensor alias = alias_in_levels(t);
       if (!alias) throw Pending();
-      return stored(std::move(alias), static_cast<int>(k), {});
+      return stored(alias.get(), static_cast<int>(k), {});
     }
-    Edge e = gradient_edge(t);
-    if (e.node) e.node->retain();
-    return stored(Tensor::share(t), -1, e);
+    Kept k = stored(t, -1, gradient_edge(t));
+    if (k.edge.node) k.edge.node->retain();
+    return k;
   }
 
-  static Kept stored(Tensor t, int output, Edge e) {
-    Kept k;
-    k.version = api->tensor_version(t.get());
-    k.output = output;
-    k.edge = e;
-    if (packing())
-      k.packed = pack(t.get());
-    else
-      k.tensor = std::move(t);
-    return k;
+  static Kept stored(TlTensor* t, int output, Edge e) {
+    return {packing() ? pack(t) : keep(value(t)), output, e};
   }
 
   PyObject *inputs_, *outputs_, *to_save_, *dirty_, *constant_;

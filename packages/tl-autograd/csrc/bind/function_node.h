@@ -11,9 +11,7 @@ namespace tl::autograd {
 
 // A tensor kept by save_for_backward.
 struct Kept {
-  Tensor tensor;
-  TlValue packed = none();  // instead of the tensor: what a pack hook made of it; owned
-  uint32_t version = 0;
+  TlValue value = none();  // the tensor and its version, or what a pack hook made of it; owned
   int output = -1;  // it is this output of the function: kept as an alias without its place in the graph
   Edge edge;        // else where it stood in the graph; owned
 };
@@ -36,6 +34,7 @@ class FunctionNode final : public HeapNode<FunctionNode> {
   void drop_python() override;
 
   Ref saved_tensors();
+  Ref raw_saved_tensors();
 
  private:
   void apply_python(const GradientsIn& in, TlTensor** out);

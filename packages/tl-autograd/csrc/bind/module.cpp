@@ -8,6 +8,7 @@
 #include "bind/plain_calls.h"
 #include "bind/python.h"
 #include "bind/saved_hooks_functions.h"
+#include "bind/saved_tensor.h"
 #include "bind/tensor_methods.h"
 #include "levels/rule.h"
 #include "levels/unwrap.h"
@@ -116,6 +117,7 @@ PyObject* make_module() {
     Ref module = checked(PyModule_Create(&kModule));
     add_node_type(module.get());
     add_function_type(module.get());
+    add_saved_tensor_type(module.get());
     set_slot_traversal(traverse_slot, clear_slot_objects);
     check(install_layer());
     check(install_transforms());

@@ -4,9 +4,11 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "bind/function_node.h"
 #include "bind/hooks.h"
+#include "bind/saved_tensor.h"
 #include "extra.h"
 #include "leaf.h"
 #include "recorder.h"
@@ -56,13 +58,21 @@ PyObject* from_kept(TlValue v) {
   return tuple.take();
 }
 
-PyObject* saved_attribute(Node& node, const std::string& name) {
+constexpr std::string_view kSaved = "_saved_", kRawSaved = "_raw_saved_";
+
+// What `_saved_<name>` or `_raw_saved_<name>` is; NULL if the node has none of that name.
+PyObject* saved_attribute(Node& node, std::string_view attribute) {
   auto* program_node = dynamic_cast<ProgramNode*>(&node);
-  if (!program_node) return nullptr;
+  const bool raw = attribute.starts_with(kRawSaved);
+  if (!program_node || (!raw && !attribute.starts_with(kSaved))) return nullptr;
+  const std::string_view name = attribute.substr(raw ? kRawSaved.size() : kSaved.size());
   const Recorder& r = program_node->recorder;
-  for (int i = 0; i < r.derivative->program.n_saved; ++i)
-    if (saved_name(*r.info, r.derivative->program.saved[i]) == name)
-      return from_kept(program_node->read_saved(i));
+  for (int i = 0; i < r.derivative->program.n_saved; ++i) {
+    const TlSaved& what = r.derivative->program.saved[i];
+    if (saved_name(*r.info, what) != name) continue;
+    if (!raw) return from_kept(program_node->read_saved(i));
+    if (r.saves_tensor(what)) return saved_tensor(node, program_node->saved[i]).take();
+  }
   return nullptr;
 }
 
@@ -70,10 +80,10 @@ PyObject* getattro(PyObject* self, PyObject* name) {
   PyObject* found = PyObject_GenericGetAttr(self, name);
   if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
   const char* text = PyUnicode_AsUTF8(name);
-  if (!text || std::string(text).rfind("_saved_", 0) != 0) return nullptr;
+  if (!text || *text != '_') return nullptr;
   PyObject *type, *error, *trace;
   PyErr_Fetch(&type, &error, &trace);
-  PyObject* value = guarded([&] { return saved_attribute(self_node(self), text + 7); });
+  PyObject* value = guarded([&] { return saved_attribute(self_node(self), text); });
   if (value || PyErr_Occurred()) {
     Py_XDECREF(type);
     Py_XDECREF(error);
@@ -96,6 +106,11 @@ PyObject* repr(PyObject* self) {
   });
 }
 
+void append(PyObject* names, std::string_view prefix, const std::string& name) {
+  const std::string whole = std::string(prefix) + name;
+  checked(PyList_Append(names, checked(PyUnicode_FromString(whole.c_str())).get()));
+}
+
 // The class's names and those of what was saved.
 PyObject* dir(PyObject* self, PyObject*) {
   return guarded([&] {
@@ -103,9 +118,11 @@ PyObject* dir(PyObject* self, PyObject*) {
     Ref names = checked(PyObject_CallOneArg(base.get(), self));
     auto* node = dynamic_cast<ProgramNode*>(&self_node(self));
     for (int i = 0; node && i < node->recorder.derivative->program.n_saved; ++i) {
-      const std::string saved = saved_name(*node->recorder.info, node->recorder.derivative->program.saved[i]);
-      if (!saved.empty())
-        checked(PyList_Append(names.get(), checked(PyUnicode_FromString(("_saved_" + saved).c_str())).get()));
+      const TlSaved& what = node->recorder.derivative->program.saved[i];
+      const std::string saved = saved_name(*node->recorder.info, what);
+      if (saved.empty()) continue;
+      append(names.get(), kSaved, saved);
+      if (node->recorder.saves_tensor(what)) append(names.get(), kRawSaved, saved);
     }
     return names.take();
   });

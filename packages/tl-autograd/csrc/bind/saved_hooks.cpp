@@ -32,21 +32,24 @@ Packed* packed_of(const TlValue& v) { return static_cast<Packed*>(const_cast<voi
 
 bool packs_here() { return t_hooks && !t_hooks->stack.empty(); }
 
+TlValue pack_with(PyObject* pack_hook, PyObject* unpack_hook, TlTensor* t) {
+  GradMode off(false);
+  Ref argument = wrapped(Tensor::share(t));
+  const uint32_t version = api->tensor_version(t);
+  Ref data = checked(PyObject_CallOneArg(pack_hook, argument.get()));
+  if (api->tensor_version(t) != version)
+    raise(PyExc_RuntimeError,
+          "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+          "can not be modified by in-place operations as this can lead to unexpected side-effects.");
+  return {kPacked, 0, {.p = new Packed{std::move(data), Ref::share(unpack_hook)}}};
+}
+
 TlValue pack(TlTensor* t) {
   Gil gil;
   TlValue out = none();
   calling_python([&] {
-    GradMode off(false);
     const Hooks hooks = t_hooks->stack.back();
-    Ref argument = wrapped(Tensor::share(t));
-    const uint32_t version = api->tensor_version(t);
-    Ref data = checked(PyObject_CallOneArg(hooks.pack.get(), argument.get()));
-    if (api->tensor_version(t) != version)
-      raise(
-          PyExc_RuntimeError,
-          "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
-          "can not be modified by in-place operations as this can lead to unexpected side-effects.");
-    out = {kPacked, 0, {.p = new Packed{std::move(data), hooks.unpack}}};
+    out = pack_with(hooks.pack.get(), hooks.unpack.get(), t);
   });
   return out;
 }

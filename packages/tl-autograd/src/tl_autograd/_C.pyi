@@ -20,6 +20,11 @@ class ContextBase:
     def register_hook(self, fn: Callable[..., Any], /) -> Any: ...
     def register_prehook(self, fn: Callable[..., Any], /) -> Any: ...
 
+class SavedTensor:
+    def register_hooks(
+        self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor], /
+    ) -> None: ...
+
 def run_backward(
     roots: tuple[Any, ...],
     grads: tuple[Any, ...],

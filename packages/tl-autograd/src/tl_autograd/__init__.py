@@ -14,6 +14,7 @@ from tl_autograd import (
     _C,
     hooks,  # registers the maker of hook handles
 )
+from tl_autograd._C import SavedTensor
 from tl_autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from tl_autograd.backward import backward, grad
 from tl_autograd.function import Function, NestedIOFunction
@@ -33,6 +34,7 @@ __all__ = [
     "Function",
     "GradcheckError",
     "NestedIOFunction",
+    "SavedTensor",
     "Variable",
     "backward",
     "detect_anomaly",

@@ -167,6 +167,14 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
         return apply_recorded(cls, args, kwargs)
 
 
+class _SingleLevelFunction(Function):
+    """A `Function` that is recorded on tensors as they are, inside of transforms too: for rules of one level."""
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        return apply_recorded(cls, args, kwargs)
+
+
 # What `apply` does inside of a transform: `func`, which begins all transforms, puts it here.
 in_transform: list[Callable[[Any, tuple, dict], Any]] = []
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from tl_autograd import _C
 from tl_autograd.hooks import RemovableHandle
+from tl_autograd.saved_mutation import allow_mutation_on_saved_tensors
 from tl_core import Tensor
 
 __all__ = [
@@ -229,32 +230,3 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
         yield
     finally:
         _C.disable_saved_hooks(before)
-
-
-class _Copies:
-    """What `allow_mutation_on_saved_tensors` gives to its block."""
-
-    def clear(self) -> None:
-        """Does nothing: each copy lives as long as the graph that keeps it."""
-
-
-@contextlib.contextmanager
-def allow_mutation_on_saved_tensors() -> Iterator[_Copies]:
-    """Inside, tensors that were saved for the backward may be changed in place: the graph keeps copies.
-
-    The copies are made when a tensor is saved, whether or not it is changed later.
-
-    Example::
-
-        >>> import tl_autograd.graph
-        >>> with tl_autograd.graph.allow_mutation_on_saved_tensors():
-        ...     a = tl_core.ones(2, requires_grad=True)
-        ...     b = a.clone()
-        ...     c = (b**2).sum()
-        ...     _ = b.sin_()
-        ...     c.backward()
-        >>> a.grad
-        tensor([2., 2.])
-    """
-    with saved_tensors_hooks(lambda t: t.detach().clone(), lambda kept: kept):
-        yield _Copies()

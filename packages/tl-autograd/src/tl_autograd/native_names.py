@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tl_autograd._C import SavedTensor
 from tl_autograd.profiler import kineto_available, supported_activities
 from tl_autograd.profiler import profiler_type as _profiler_type
 from tl_autograd.profiler_kinds import DeviceType, ProfilerActivity
@@ -10,7 +11,8 @@ from tl_autograd.profiler_results import ProfilerResult as _ProfilerResult
 from tl_core.recording import EventRange
 from tl_core.recording import is_recording as _profiler_enabled
 
-__all__ = ["DeviceType", "ProfilerActivity", "_KinetoEvent", "_ProfilerResult", "_profiler_enabled", "_profiler_type",
+__all__ = ["DeviceType", "ProfilerActivity", "SavedTensor", "_KinetoEvent", "_ProfilerResult", "_profiler_enabled",
+           "_profiler_type",
            "_record_function_with_args_enter", "_record_function_with_args_exit",
            "_supported_activities", "kineto_available"]  # fmt: skip
 

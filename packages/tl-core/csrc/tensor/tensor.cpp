@@ -197,13 +197,29 @@ Tensor alias(const Tensor& src) {
   return t;
 }
 
+namespace {
+// Below the layer autograd gradients are off as well, but so are all layers above it.
+bool without_gradients() {
+  constexpr uint64_t kAutograd = uint64_t{1} << TL_LAYER_AUTOGRAD;
+  return (thread_locals().excluded & (2 * kAutograd - 1)) == kAutograd;
+}
+
+// How a view was taken stays with the views of it.
+uint16_t view_flags(const TensorImpl& src) {
+  constexpr uint16_t kMemory = TensorImpl::PrivateVersion | TensorImpl::Inference;
+  constexpr uint16_t kTaken = TensorImpl::MultiOutputView | TensorImpl::NoGradView;
+  const auto kept = static_cast<uint16_t>(src.flags & (src.base ? kMemory | kTaken : kMemory));
+  return without_gradients() ? kept | TensorImpl::NoGradView : kept;
+}
+}  // namespace
+
 Tensor view_of(const Tensor& src, IntSpan sizes, IntSpan strides, int64_t offset, DType dtype) {
   auto t = Tensor::adopt(new_impl(dtype, src.device()));
   t->storage = src->storage;
   if (t->storage) t->storage->refs.fetch_add(1, std::memory_order_relaxed);
   t->offset = offset;
   t->own_version = src->own_version;
-  t->flags = src->flags & (TensorImpl::PrivateVersion | TensorImpl::Inference);
+  t->flags = view_flags(*src.impl());
   init_geometry(*t.impl(), sizes, strides);
   t->base = src->base ? src->base : src.impl();
   t->base->retain();

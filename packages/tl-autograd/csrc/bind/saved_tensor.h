@@ -1,0 +1,14 @@
+// What a node saved, as an object of Python: hooks can be put on it.
+#pragma once
+
+#include "bind/python.h"
+#include "node.h"
+
+namespace tl::autograd {
+
+// A SavedTensor, or a tuple of them for a list. The place lies in the node and is read until the node is
+// released.
+Ref saved_tensor(Node& node, TlValue& place);
+void add_saved_tensor_type(PyObject* module);
+
+}  // namespace tl::autograd
