@@ -96,18 +96,18 @@ void Run::find_needed() {
   auto enter = [&](Node* node) {
     Progress& p = reach(node);
     if (p.has(Progress::Visited)) return;
-    p.marks |= Progress::Visited;
+    p.flags |= Progress::Visited;
     stack.push_back({node, 0});
   };
   auto judge = [&](Node* node) {
-    uint8_t marks = progress(node).has(Progress::IsInput) ? Progress::Needed : 0;
+    uint8_t found = progress(node).has(Progress::IsInput) ? Progress::Needed : 0;
     for (uint32_t i = 0; i < node->n_edges; ++i)
       if (Node* to = node->edges[i].node; to && needed(to))
-        marks |= Progress::Needed | Progress::LeadsToInput;
-    progress(node).marks |= marks;
+        found |= Progress::Needed | Progress::LeadsToInput;
+    progress(node).flags |= found;
     judged.push_back(node);
   };
-  for (Node* input : held_) reach(input).marks |= Progress::IsInput;
+  for (Node* input : held_) reach(input).flags |= Progress::IsInput;
   for (auto& [root, grad] : roots_) {
     enter(root.node);
     while (!stack.empty()) {
@@ -220,8 +220,8 @@ struct Frame {
 };
 }  // namespace
 
-// Runs the node and passes on what it makes; `hooked` are the same gradients where hooks may want them.
-void Run::evaluate(Node* node, TlTensor* const* grads, const Buffer* hooked) {
+// Runs the node and passes on what it makes; `for_hooks` are the same gradients where hooks may want them.
+void Run::evaluate(Node* node, TlTensor* const* grads, const Buffer* for_hooks) {
   Frame frame(node->n_edges);
   for (uint32_t i = 0; i < node->n_edges; ++i)
     frame.needs[i] = node->edges[i].node && needed(node->edges[i].node);
@@ -230,9 +230,9 @@ void Run::evaluate(Node* node, TlTensor* const* grads, const Buffer* hooked) {
     apply_node(*node, {grads, node->n_outputs, frame.needs, options_.create_graph, !options_.retain_graph},
                frame.out);
   }
-  if (hooked && node->extra) {
-    run_post_hooks(node, frame.out, *hooked);
+  if (for_hooks && node->extra) {
     if (node->is(Node::Leaf)) run_accumulated_hooks(node);
+    run_post_hooks(node, frame.out, *for_hooks);
   }
   for (uint32_t i = 0; i < node->n_edges; ++i) {
     Tensor grad(std::exchange(frame.out[i], nullptr));
@@ -250,8 +250,9 @@ void Run::capture(Node* node, const Buffer& grads) {
 void Run::process_slowly(Node* node) {
   Buffer grads = take_gradients(node);
   finish(node);
-  if (node->extra) run_pre_hooks(node, grads);
+  if (node->extra) run_tensor_hooks(node, grads);
   if (!options_.accumulate) capture(node, grads);
+  if (node->extra && (options_.accumulate || expands(node))) run_pre_hooks(node, grads);
   if (!(node->is(Node::Leaf) ? options_.accumulate : expands(node))) return;
   std::vector<TlTensor*> given;
   for (const Tensor& g : grads) given.push_back(g.get());
@@ -264,6 +265,7 @@ void Run::finish(Node* node) {
 }
 
 void Run::process(Node* node) {
+  current_ = node;
   const NodeEvent event(recorded_, TL_EVENT_EVALUATION, *node);
   if (node->extra || node->n_outputs != 1 || !owns(node) || is_input(node)) return process_slowly(node);
   Tensor grad(std::exchange(node->pending, nullptr));

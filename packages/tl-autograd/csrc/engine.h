@@ -34,7 +34,10 @@ class Run {
   int64_t number() const { return number_; }
   bool will_run(Node* node);
   bool fills_leaves() const { return options_.accumulate && !pruned_; }  // backward() without inputs
-  static Run* current();                                                 // of this thread
+  bool captures(const Node* node) const { return !options_.accumulate && inputs_.count(node); }
+  bool keeps_graph() const { return options_.retain_graph; }
+  Node* current_node() const { return current_; }
+  static Run* current();         // of this thread
   std::vector<void*> callbacks;  // what Python calls when it is done: references that the binding owns
 
  private:
@@ -64,7 +67,7 @@ class Run {
   Node* pop();
   Tensor sum(Tensor a, Tensor b) const;
   Buffer take_gradients(Node* node);
-  void evaluate(Node* node, TlTensor* const* grads, const Buffer* hooked);
+  void evaluate(Node* node, TlTensor* const* grads, const Buffer* for_hooks);
   void process(Node* node);
   void process_slowly(Node* node);
   void capture(Node* node, const Buffer& grads);
@@ -80,6 +83,7 @@ class Run {
   std::unordered_map<Node*, Progress> foreign_;  // of those that another run had claimed
   std::unordered_map<Node*, Buffer> buffers_;    // where a node has no room for its gradients
   std::vector<Tensor> captured_;
+  Node* current_ = nullptr;                   // that runs
   std::unordered_set<const Node*> will_run_;  // made when somebody asks
   bool pruned_ = false;
   bool recorded_ = false;  // the nodes are events of a recording
@@ -87,6 +91,7 @@ class Run {
 };
 
 // Python side of a node's extras: each returns with the gradients replaced. They take the GIL.
+void run_tensor_hooks(Node* node, std::vector<Tensor>& grads);  // and keeps what is retained
 void run_pre_hooks(Node* node, std::vector<Tensor>& grads);
 void run_post_hooks(Node* node, TlTensor** out, const std::vector<Tensor>& grads);
 void run_accumulated_hooks(Node* leaf);

@@ -34,11 +34,11 @@ struct GradientsIn {
 
 // What one backward notes of a node that it reaches.
 struct Progress {
-  enum Mark : uint8_t { Visited = 1, IsInput = 2, Needed = 4, LeadsToInput = 8 };
+  enum Flag : uint8_t { Visited = 1, IsInput = 2, Needed = 4, LeadsToInput = 8 };
 
   uint32_t waiting = 0;  // deliveries that have not come yet
-  uint8_t marks = 0;     // only where some inputs are asked for
-  bool has(Mark m) const { return marks & m; }
+  uint8_t flags = 0;     // only where some inputs are asked for
+  bool has(Flag f) const { return flags & f; }
 };
 
 class Node {

@@ -4,6 +4,7 @@ import pytest
 
 import tl_autograd
 import tl_core as tl
+from tl_autograd import forward_ad
 from tl_autograd.function import once_differentiable
 
 
@@ -269,3 +270,70 @@ def test_nested_arguments_results_and_saved_tensors():
     assert product.grad_fn.name() == "PairBackward"
     (product + 10 * rest["sum"]).backward()
     assert [x.grad.item() for x in (a, b, w)] == [15.0, 10.0, 2.0]
+
+
+# ---- tangents that do not follow their primals
+
+
+def pushed(forward, jvp, x=None):
+    made = type("Made", (tl_autograd.Function,), {"forward": staticmethod(forward), "jvp": staticmethod(jvp)})
+    x = tl.ones(3, dtype=tl.float64) if x is None else x
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, tl.ones_like(x))
+        return forward_ad.unpack_dual(made.apply(dual)).tangent
+
+
+def test_tangents_of_views_are_views():
+    def narrow(ctx, x):
+        return x.narrow(0, 0, 2)
+
+    assert pushed(narrow, lambda ctx, t: t.narrow(0, 0, 2)).tolist() == [1.0, 1.0]
+    with pytest.raises(RuntimeError, match="jvp is not returning a view"):
+        pushed(narrow, lambda ctx, t: t.narrow(0, 0, 2).clone())
+    with pytest.raises(RuntimeError, match="jvp is not returning a view of the given"):
+        pushed(narrow, lambda ctx, t: t.narrow(0, 0, 2).clone().view(2))
+    with pytest.raises(RuntimeError, match="returning a view \\(or an input as-is\\)"):
+        pushed(lambda ctx, x: x, lambda ctx, t: t * 2)
+
+
+def test_tangents_of_written_tensors_are_written():
+    def double(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    assert pushed(double, lambda ctx, t: t.mul_(2)).tolist() == [2.0, 2.0, 2.0]
+    with pytest.raises(RuntimeError, match="not modifying the forward mode gradients inplace"):
+        pushed(double, lambda ctx, t: t * 2)
+
+
+def test_constants_have_no_tangent():
+    def constant(ctx, x):
+        y = x.clone()
+        ctx.mark_non_differentiable(y)
+        return y
+
+    assert pushed(constant, lambda ctx, t: None) is None
+    with pytest.raises(RuntimeError, match="return None at that position instead"):
+        pushed(constant, lambda ctx, t: t)
+
+
+def test_defaults_of_forward_reach_setup_context():
+    class Power(tl_autograd.Function):
+        @staticmethod
+        def forward(x, n=3):
+            return x**n
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            x, ctx.n = inputs
+            ctx.save_for_backward(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            with pytest.warns(DeprecationWarning, match="saved_variables"):
+                (x,) = ctx.saved_variables
+            return g * ctx.n * x ** (ctx.n - 1), None
+
+    x = tl.tensor(2.0, requires_grad=True)
+    Power.apply(x).backward()
+    assert x.grad.item() == 12.0

@@ -6,6 +6,7 @@ import pytest
 
 import tl_autograd
 import tl_core as tl
+from tl_autograd import _C
 from tl_autograd.graph import GradientEdge, Node, get_gradient_edge, register_multi_grad_hook
 
 
@@ -285,3 +286,50 @@ def test_hooks_that_do_what_they_may_not():
     hooks = tl_autograd.graph.saved_tensors_hooks(lambda t: t.add_(1), lambda t: t)
     with hooks, pytest.raises(RuntimeError, match="modifying its input in place"):
         tl.exp(tl.ones(2, requires_grad=True))
+
+
+def test_grad_runs_hooks_of_nodes_only_where_they_run():
+    a = leaf(1.0)
+    b = a * 2
+    order = []
+    a.register_hook(lambda g: order.append("a"))
+    b.register_hook(lambda g: order.append("b"))
+    b.grad_fn.register_prehook(lambda g: order.append("before"))
+    b.grad_fn.register_hook(lambda g, h: order.append("after"))
+    accumulator = b.grad_fn.next_functions[0][0]
+    accumulator.register_prehook(lambda g: order.append("leaf before"))
+    tl_autograd.grad(b * 2, b, retain_graph=True)
+    assert order == ["b"]
+    order.clear()
+    tl_autograd.grad(b * 2, (a, b), retain_graph=True)
+    assert order == ["b", "before", "after", "a"]
+    order.clear()
+    (b * 2).backward()
+    assert order == ["b", "before", "after", "a", "leaf before"]
+
+
+def test_hooks_after_accumulation_run_before_those_of_the_node():
+    x = leaf(1.0)
+    accumulator = x.view_as(x).grad_fn.next_functions[0][0]
+    order = []
+    accumulator.register_hook(lambda g, h: order.append("node"))
+    x.register_post_accumulate_grad_hook(lambda p: order.append("tensor"))
+    (x * 1).backward()
+    assert order == ["tensor", "node"]
+
+
+def test_the_node_that_runs():
+    x = leaf(1.0)
+    y = x * 2
+    found = []
+    y.register_hook(lambda g: found.append((_C.current_node() is y.grad_fn, _C.keeps_graph())))
+    y.backward(retain_graph=True)
+    y.backward()
+    assert found == [(True, True), (True, False)] and _C.current_node() is None
+    with pytest.raises(RuntimeError, match="no backward is running"):
+        _C.keeps_graph()
+    x.register_hook(lambda g: _C.will_run(accumulator))
+    z = x * 3
+    accumulator = z.grad_fn.next_functions[0][0]
+    with pytest.raises(RuntimeError, match=r"currently running autograd\.grad"):
+        tl_autograd.grad(z, x)

@@ -197,6 +197,22 @@ PyObject* run_number(PyObject*, PyObject*) {
   return PyLong_FromLongLong(run ? run->number() : -1);
 }
 
+PyObject* current_node(PyObject*, PyObject*) {
+  return guarded([&] {
+    const Run* run = Run::current();
+    Node* node = run ? run->current_node() : nullptr;
+    return (node ? node_object(node) : Ref::share(Py_None)).take();
+  });
+}
+
+PyObject* keeps_graph(PyObject*, PyObject*) {
+  return guarded([&] {
+    const Run* run = Run::current();
+    if (!run) raise(PyExc_RuntimeError, "no backward is running on this thread");
+    return PyBool_FromLong(run->keeps_graph());
+  });
+}
+
 PyObject* fills_leaves(PyObject*, PyObject*) {
   const Run* run = Run::current();
   return PyBool_FromLong(run && run->fills_leaves());
@@ -216,7 +232,12 @@ PyObject* will_run(PyObject*, PyObject* node) {
   return guarded([&] {
     Run* run = Run::current();
     if (!run) raise(PyExc_RuntimeError, "no backward is running on this thread");
-    return PyBool_FromLong(run->will_run(node_of(node)));
+    Node* asked = node_of(node);
+    if (asked->is(Node::Leaf) && run->captures(asked))
+      raise(PyExc_RuntimeError,
+            "A leaf node was passed to _will_engine_execute_node but we are currently running "
+            "autograd.grad(): the leaf's gradient is returned, and its node is not run.");
+    return PyBool_FromLong(run->will_run(asked));
   });
 }
 

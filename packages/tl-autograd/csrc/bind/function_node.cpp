@@ -418,8 +418,14 @@ class Finishing {
 // Raises when its gradient is asked for.
 class ErrorNode final : public HeapNode<ErrorNode> {
  public:
-  ErrorNode(std::string message, uint32_t n) : HeapNode(n, 0), message_(std::move(message)) {
+  ErrorNode(std::string message, PyObject* given)
+      : HeapNode(static_cast<uint32_t>(PyTuple_GET_SIZE(given)),
+                 static_cast<uint32_t>(PyTuple_GET_SIZE(given))),
+        message_(std::move(message)) {
     sequence = next_sequence();
+    for (uint32_t i = 0; i < n_edges; ++i)
+      if (TlTensor* t = bridge->unwrap(PyTuple_GET_ITEM(given, i)); t && (edges[i] = gradient_edge(t)).node)
+        edges[i].node->retain();
   }
   void apply(const GradientsIn&, TlTensor**) override { fail(TL_ERROR_RUNTIME, message_); }
   std::string name() const override { return "Error"; }
@@ -446,7 +452,7 @@ PyObject* delayed_error(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
     const char* message = PyUnicode_AsUTF8(args[0]);
     if (!message) throw PythonError();
     const Py_ssize_t n = PyTuple_GET_SIZE(args[1]);
-    Node* node = new ErrorNode(message, static_cast<uint32_t>(n));
+    Node* node = new ErrorNode(message, args[1]);
     Ref results = checked(PyTuple_New(n));
     for (Py_ssize_t i = 0; i < n; ++i) {
       TlTensor* t = bridge->unwrap(PyTuple_GET_ITEM(args[1], i));

@@ -76,7 +76,7 @@ void replace(Tensor& grad, PyObject* by) {
   grad = std::move(t);
 }
 
-void run_tensor_hooks(PyObject* dict, Tensor& grad) {
+void run_hooks_of(PyObject* dict, Tensor& grad) {
   for (const Ref& hook : callables(dict)) {
     Ref argument = wrapped(grad);
     replace(grad, checked(PyObject_CallOneArg(hook.get(), argument.get())).get());
@@ -119,19 +119,22 @@ void retain(Extra& extra, const std::vector<Tensor>& grads) {
 }
 }  // namespace
 
-void run_pre_hooks(Node* node, std::vector<Tensor>& grads) {
+void run_tensor_hooks(Node* node, std::vector<Tensor>& grads) {
   Extra& extra = *node->extra;
   if (!extra.tensor_hooks.empty()) {
     Gil gil;
     calling_python([&] {
       const auto hooks = extra.tensor_hooks;
-      for (auto& [output, dict] : hooks) run_tensor_hooks(dict, grads[output]);
+      for (auto& [output, dict] : hooks) run_hooks_of(dict, grads[output]);
     });
   }
   retain(extra, grads);
-  if (!extra.pre_hooks) return;
+}
+
+void run_pre_hooks(Node* node, std::vector<Tensor>& grads) {
+  if (!node->extra->pre_hooks) return;
   Gil gil;
-  calling_python([&] { run_node_pre_hooks(extra.pre_hooks, grads); });
+  calling_python([&] { run_node_pre_hooks(node->extra->pre_hooks, grads); });
 }
 
 void run_post_hooks(Node* node, TlTensor** out, const std::vector<Tensor>& grads) {

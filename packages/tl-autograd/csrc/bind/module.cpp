@@ -78,6 +78,8 @@ PyMethodDef kFunctions[] = {
     {"delayed_error", fast(delayed_error), METH_FASTCALL, nullptr},
     {"run_number", run_number, METH_NOARGS, nullptr},
     {"fills_leaves", fills_leaves, METH_NOARGS, nullptr},
+    {"current_node", current_node, METH_NOARGS, nullptr},
+    {"keeps_graph", keeps_graph, METH_NOARGS, nullptr},
     {"will_run", will_run, METH_O, nullptr},
     {"queue_callback", queue_callback, METH_O, nullptr},
     {"needs_input_grad", needs_input_grad, METH_O, nullptr},

@@ -155,8 +155,8 @@ PyObject* call(PyObject* self, PyObject* args, PyObject*) {
   return guarded([&] {
     Node& node = self_node(self);
     if (PyTuple_GET_SIZE(args) != static_cast<Py_ssize_t>(node.n_outputs))
-      raise(PyExc_TypeError, node.name() + " takes " + std::to_string(node.n_outputs) + " gradients, got " +
-                                 std::to_string(PyTuple_GET_SIZE(args)));
+      raise(PyExc_TypeError, node.name() + " expected " + std::to_string(node.n_outputs) +
+                                 " arguments, got " + std::to_string(PyTuple_GET_SIZE(args)) + " instead");
     std::vector<TlTensor*> grads, out(node.n_edges);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i)
       grads.push_back(tensor_or_null(PyTuple_GET_ITEM(args, i)));

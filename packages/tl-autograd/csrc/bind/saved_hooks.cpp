@@ -108,9 +108,7 @@ PyObject* disable_saved_hooks(PyObject*, PyObject* message) {
     const std::string before = here.disabled;
     const char* text = message == Py_None ? "" : PyUnicode_AsUTF8(message);
     if (!text) throw PythonError();
-    if (*text && !here.stack.empty())
-      raise(PyExc_RuntimeError,
-            "saved tensor hooks cannot be disabled while some are in force on this thread");
+    if (*text && !here.stack.empty()) raise(PyExc_RuntimeError, text);
     here.disabled = text;
     return before.empty() ? Py_NewRef(Py_None) : checked(PyUnicode_FromString(before.c_str())).take();
   });

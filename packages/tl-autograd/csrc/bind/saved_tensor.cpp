@@ -8,7 +8,7 @@ namespace tl::autograd {
 namespace {
 struct SavedTensorObject {
   PyObject_HEAD Node* node;  // owned
-  TlValue* place;
+  TlValue* slot;
 };
 PyTypeObject* g_type = nullptr;
 
@@ -24,8 +24,8 @@ PyObject* refuse_new(PyTypeObject*, PyObject*, PyObject*) {
   return nullptr;
 }
 
-// The tensor in a place that has no hooks yet, or the error that says why there is none.
-Tensor unpacked(Node& node, const TlValue& place) {
+// The tensor in a slot that has no hooks yet, or the error that says why there is none.
+Tensor unpacked(Node& node, const TlValue& slot) {
   NodeLock lock(node);
   if (node.is(Node::Released))
     raise(PyExc_RuntimeError,
@@ -33,13 +33,13 @@ Tensor unpacked(Node& node, const TlValue& place) {
           "the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if "
           "you need to backward through the graph a second time or if you need to access saved variables "
           "after calling backward.");
-  if (place.tag == kPacked)
+  if (slot.tag == kPacked)
     raise(PyExc_RuntimeError,
           "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair "
           "of hooks is allowed at a time.");
-  if (place.tag != TL_TENSOR)
+  if (slot.tag != TL_TENSOR)
     raise(PyExc_RuntimeError, "Calling register_hooks on a saved tensor with value None is forbidden");
-  return Tensor::share(place.u.t);
+  return Tensor::share(slot.u.t);
 }
 
 // register_hooks(pack_hook, unpack_hook)
@@ -51,15 +51,15 @@ PyObject* register_hooks(PyObject* self, PyObject* const* args, Py_ssize_t n_arg
           "register_hooks(): incompatible function arguments: expected (pack_hook: Callable[[Tensor], Any], "
           "unpack_hook: Callable[[Any], Tensor])");
     auto& saved = *reinterpret_cast<SavedTensorObject*>(self);
-    const Tensor tensor = unpacked(*saved.node, *saved.place);
+    const Tensor tensor = unpacked(*saved.node, *saved.slot);
     TlValue packed = pack_with(args[0], args[1], tensor.get());
     try {
-      unpacked(*saved.node, *saved.place);  // the hook may have run a backward
+      unpacked(*saved.node, *saved.slot);  // the hook may have run a backward
     } catch (...) {
       forget(packed);
       throw;
     }
-    std::swap(*saved.place, packed);
+    std::swap(*saved.slot, packed);
     saved.node->set(Node::HoldsPacked);
     forget(packed);
     return Py_NewRef(Py_None);
@@ -75,9 +75,9 @@ PyMethodDef kMethods[] = {
 };
 }  // namespace
 
-Ref saved_tensor(Node& node, TlValue& place) {
-  if (place.tag == kList) {
-    List& list = *static_cast<List*>(const_cast<void*>(place.u.p));
+Ref saved_tensor(Node& node, TlValue& slot) {
+  if (slot.tag == kList) {
+    List& list = *static_cast<List*>(const_cast<void*>(slot.u.p));
     Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(list.size())));
     for (size_t i = 0; i < list.size(); ++i)
       PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), saved_tensor(node, list[i]).take());
@@ -87,7 +87,7 @@ Ref saved_tensor(Node& node, TlValue& place) {
   node.retain();
   auto& saved = *reinterpret_cast<SavedTensorObject*>(object.get());
   saved.node = &node;
-  saved.place = &place;
+  saved.slot = &slot;
   return object;
 }
 
@@ -103,8 +103,8 @@ void add_saved_tensor_type(PyObject* module) {
            "    >>> x = tl_core.tensor([3.0], requires_grad=True)\n"
            "    >>> y = x * x\n"
            "    >>> y.grad_fn._raw_saved_self.register_hooks(lambda t: t.tolist(), tl_core.tensor)\n"
-           "    >>> y.grad_fn._saved_self\n"
-           "    tensor([3.])")},
+           "    >>> y.grad_fn._saved_self.tolist()\n"
+           "    [3.0]")},
       {0, nullptr}};
   static PyType_Spec spec = {"tl_autograd.SavedTensor", sizeof(SavedTensorObject), 0, Py_TPFLAGS_DEFAULT,
                              slots};

@@ -15,6 +15,7 @@ from tl_core import Tensor
 __all__: list[str] = []
 
 _current_graph_task_id = _C.run_number
+_current_autograd_node = _C.current_node
 _will_engine_execute_node = _C.will_run
 _set_fwd_grad_enabled = forward_ad._set_fwd_grad_enabled
 _is_fwd_grad_enabled = forward_ad._is_fwd_grad_enabled
@@ -88,6 +89,8 @@ class _Functions(types.ModuleType):
 
 _functions = _Functions("_functions")
 _autograd = types.SimpleNamespace(
+    SavedTensor=_C.SavedTensor,
+    _get_current_graph_task_keep_graph=_C.keeps_graph,
     _saved_tensors_hooks_is_enabled=lambda: _hooks_allowed(),
     _saved_tensors_hooks_disable=_C.disable_saved_hooks,
     _saved_tensors_hooks_enable=lambda: _C.disable_saved_hooks(None),

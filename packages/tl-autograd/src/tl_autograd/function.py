@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -54,6 +56,14 @@ class BackwardCFunction(_C.ContextBase, FunctionCtx):
     """The context of one call of a `Function`; at the same time its node in the graph."""
 
     _forward_cls: type
+
+    @property
+    def saved_variables(self) -> Any:
+        """`saved_tensors`, under a name that is deprecated."""
+        warnings.warn(
+            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
+        )
+        return self.saved_tensors
 
     def apply(self, *grads: Any) -> Any:
         """Runs the function's `backward`."""
@@ -193,10 +203,20 @@ def apply_with_context(cls: Any, args: tuple, kwargs: dict) -> tuple[Any, Any]:
     with no_grad():
         if separate:
             output = cls.forward(*args, **kwargs)
-            cls.setup_context(ctx, args, output)
+            cls.setup_context(ctx, inputs_with_defaults(cls.forward, args), output)
         else:
             output = cls.forward(ctx, *args, **kwargs)
     return ctx, _record(ctx, args, output) if recording else _unrecorded(ctx, args, output)
+
+
+def inputs_with_defaults(forward: Callable, args: tuple) -> tuple:
+    """The arguments, and the defaults of those that were left out."""
+    defaults = getattr(forward, "__defaults__", None)
+    if not defaults:
+        return args
+    bound = inspect.signature(forward).bind(*args)
+    bound.apply_defaults()
+    return bound.args
 
 
 def backward_of(cls: Any) -> Any:
@@ -234,10 +254,15 @@ def _unrecorded(ctx: Any, args: tuple, output: Any) -> Any:
     dirty = {id(d) for d in ctx.dirty_tensors}
     given = {id(a) for a in args if isinstance(a, Tensor)} - dirty
     if isinstance(output, Tensor):
-        return output.detach() if id(output) in given else output
+        return _view(output) if id(output) in given else output
     if type(output) is tuple and any(id(o) in given for o in output):
-        return tuple(o.detach() if id(o) in given else o for o in output)
+        return tuple(_view(o) if id(o) in given else o for o in output)
     return output
+
+
+def _view(x: Tensor) -> Tensor:
+    with no_grad():
+        return x.view_as(x)
 
 
 def once_differentiable(fn: Callable) -> Callable:

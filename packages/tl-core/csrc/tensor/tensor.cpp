@@ -208,8 +208,8 @@ bool without_gradients() {
 uint16_t view_flags(const TensorImpl& src) {
   constexpr uint16_t kMemory = TensorImpl::PrivateVersion | TensorImpl::Inference;
   constexpr uint16_t kTaken = TensorImpl::MultiOutputView | TensorImpl::NoGradView;
-  const auto kept = static_cast<uint16_t>(src.flags & (src.base ? kMemory | kTaken : kMemory));
-  return without_gradients() ? kept | TensorImpl::NoGradView : kept;
+  const auto inherited = static_cast<uint16_t>(src.flags & (src.base ? kMemory | kTaken : kMemory));
+  return without_gradients() ? inherited | TensorImpl::NoGradView : inherited;
 }
 }  // namespace
 

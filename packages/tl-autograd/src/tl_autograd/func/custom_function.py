@@ -19,6 +19,7 @@ from tl_autograd.func.levels import (
     below,
     tensors_mapped,
 )
+from tl_autograd.func.pushed import check_pushed
 from tl_autograd.func.vmap import spread
 from tl_core import Tensor
 from tl_core.pytree import tree_flatten, tree_map, tree_unflatten
@@ -139,7 +140,7 @@ def _at_tangents(cls: Any, args: tuple, kwargs: dict, serial: int) -> Any:
         _C.break_tape(serial)
         if cls.jvp is functions.Function.jvp:
             raise NotImplementedError(
-                f"You tried to use forward mode AD with {cls.__name__}: you must implement the jvp static method of a "
+                f"You tried to use forward mode AD with {cls.__name__}: you must implement the jvp function of a "
                 "custom autograd.Function to use it with forward mode AD."
             )
         context: Any = _Context()
@@ -148,13 +149,14 @@ def _at_tangents(cls: Any, args: tuple, kwargs: dict, serial: int) -> Any:
             cls.setup_context(context, args, output)
         else:
             context.__dict__.update(made.__dict__)
-        context._given = tuple(context.saved_for_forward) or tuple(context.to_save)
+        context._given = tuple(context.saved_for_forward)
         if context.materialize_grads:
             tangents = tuple(
                 tl_core.zeros_like(a) if t is None and _varies(a) else t
                 for a, t in zip(args, tangents, strict=True)
             )
         pushed = cls.jvp(context, *tangents)
+    check_pushed(args, tangents, output, pushed, context)
     _attach(output, pushed, serial, context)
     return output
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import tl_core
 import tl_core.ops
+from tl_autograd.functorch.native import TransformType, peek_interpreter_stack
+from tl_autograd.functorch.pyfunctorch import retrieve_current_functorch_interpreter
 from tl_core import overrides
 from tl_core.dispatch_keys import DispatchKey, keys_of
 from tl_core.dispatch_modes import innermost_off, modes_in_force
@@ -22,10 +24,10 @@ _ABOVE_BACKENDS = ("CompositeExplicitAutograd", "CompositeImplicitAutograd")
 class HigherOrderOperator:
     """An operator some of whose arguments are functions. What a call does, functions say that `py_impl` registers.
 
-    A call asks, in this order: what overrides functions of Python; modes, of whose class a function is registered, the
-    innermost first; tensors among the arguments, likewise by their class; then the keys of the arguments: `Autograd`
-    where a gradient is recorded, the device, `CompositeExplicitAutograd`, `CompositeImplicitAutograd`. Subclasses may
-    say what a call does themselves.
+    A call asks, in this order: what overrides functions of Python; the innermost transform; modes, of whose class a
+    function is registered, the innermost first; tensors among the arguments, likewise by their class; then the keys of
+    the arguments: `Autograd` where a gradient is recorded, autograd of the device, the device,
+    `CompositeExplicitAutograd`, `CompositeImplicitAutograd`. Subclasses may say what a call does themselves.
 
     Args:
         name: its name, under which `torch.ops.higher_order` has it.
@@ -57,7 +59,8 @@ class HigherOrderOperator:
         """A decorator that registers a function for a key, or for a class of modes or of tensors.
 
         Args:
-            k: a `DispatchKey`, a class of `TorchDispatchMode`, whose object the function gets first, or one of tensors.
+            k: a `DispatchKey`, a class of `TorchDispatchMode`, whose object the function gets first, one of tensors, or
+                a transform, whose level it gets first.
 
         Returns:
             The decorator.
@@ -66,9 +69,9 @@ class HigherOrderOperator:
             AssertionError: it is none of these, or has a function already.
         """
         is_class = isinstance(k, type) and issubclass(k, (TorchDispatchMode, Tensor))
-        if not is_class and not isinstance(k, DispatchKey):
+        if not is_class and not isinstance(k, (DispatchKey, TransformType)):
             raise AssertionError(
-                f"py_impl(): expected a DispatchKey or a class of modes or tensors, got {k!r}"
+                f"py_impl(): expected a DispatchKey, a TransformType or a class of modes or tensors, got {k!r}"
             )
         table: dict[Any, Callable[..., Any]] = self.python_key_table if is_class else self.py_kernels
 
@@ -126,6 +129,9 @@ class HigherOrderOperator:
         Raises:
             NotImplementedError: no function is registered for them.
         """
+        level = peek_interpreter_stack()
+        if level is not None and level.key() in self.py_kernels:
+            return self.py_kernels[level.key()](retrieve_current_functorch_interpreter(), *args, **kwargs)
         modes = modes_in_force()
         function = self._of_class(type(modes[-1])) if modes else None
         if function is not None:
@@ -147,8 +153,9 @@ class HigherOrderOperator:
         devices = [
             k.name for t in tensors for k in keys_of(t) if k.name in ("CPU", "CUDA", "Meta", "PrivateUse1")
         ]
-        for name in (*names, *dict.fromkeys([*devices, "CPU"]), *_ABOVE_BACKENDS):
-            key = DispatchKey[name]
+        asked = dict.fromkeys([*devices, "CPU"])
+        for name in (*names, *(f"Autograd{device}" for device in asked), *asked, *_ABOVE_BACKENDS):
+            key = DispatchKey.__members__.get(name)
             if key in self.py_kernels and key not in self._fallthrough:
                 return self.py_kernels[key]
         raise NotImplementedError(

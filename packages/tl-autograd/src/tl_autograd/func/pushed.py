@@ -1,0 +1,78 @@
+"""Whether a `jvp` treats tangents as its `forward` treats their primals: writes, views, constants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tl_core import Tensor
+
+__all__ = ["check_pushed"]
+
+
+def check_pushed(args: tuple, tangents: tuple, output: Any, pushed: Any, context: Any) -> None:
+    """Compares what `jvp` returned with what `forward` did.
+
+    Args:
+        args: what the function was called with.
+        tangents: their tangents; None for those that have none.
+        output: what `forward` returned.
+        pushed: what `jvp` returned.
+        context: where `forward` said what it wrote, and which outputs are constants.
+
+    Raises:
+        RuntimeError: a constant has a tangent; the tangent of what was written in place was not; the tangent of a view
+            is no view of the input's tangent.
+    """
+    outputs = output if isinstance(output, tuple) else (output,)
+    found = pushed if isinstance(pushed, tuple) else (pushed,)
+    constants = {id(t) for t in context.non_differentiable}
+    written = {id(t) for t in context.dirty_tensors}
+    tangent_of = {
+        id(a): t for a, t in zip(args, tangents, strict=True) if isinstance(a, Tensor) and t is not None
+    }
+    for i, (y, t) in enumerate(zip(outputs, found, strict=True)):
+        if not isinstance(y, Tensor):
+            continue
+        if id(y) in constants or not (y.is_floating_point() or y.is_complex()):
+            _check_constant(i, t)
+        elif id(y) in written:
+            _check_written(t, tangent_of.get(id(y)))
+        elif t is not None:
+            _check_view(y, t, args, tangent_of)
+
+
+def _check_constant(i: int, tangent: Any) -> None:
+    if tangent is not None:
+        raise RuntimeError(
+            f"A custom Function's jvp returned a tangent for output {i}, which is not differentiable. You should "
+            "return None at that position instead."
+        )
+
+
+def _check_written(tangent: Any, given: Any) -> None:
+    if tangent is not given:
+        raise RuntimeError(
+            "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
+            "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
+        )
+
+
+def _check_view(y: Tensor, tangent: Tensor, args: tuple, tangent_of: dict[int, Tensor]) -> None:
+    """The tangent of a view of an input is a view of the input's tangent, or of the same base as it."""
+    viewed = next(
+        (a for a in args if isinstance(a, Tensor) and (y is a or (y._is_view() and _base(y) is _base(a)))),
+        None,
+    )
+    if viewed is None or id(viewed) not in tangent_of:
+        return
+    start = "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view"
+    given = tangent_of[id(viewed)]
+    if not tangent._is_view() or tangent is given:
+        raise RuntimeError(f"{start}.")
+    if _base(tangent) is not _base(given):
+        what = "of the same base as the given tangent" if given._is_view() else "of the given tangent"
+        raise RuntimeError(f"{start} {what}.")
+
+
+def _base(t: Tensor) -> Tensor:
+    return t._base if t._is_view() else t
