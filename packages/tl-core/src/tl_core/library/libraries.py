@@ -112,6 +112,7 @@ class Library:
             raise RuntimeError(f"two arguments have one name in the schema: {schema}")
         defaults = {a.name: a.real_default for a in parsed.arguments if a.has_default_value()}
         _C._register_operator(f"{self.ns}::{schema}", defaults)
+        registrations.refresh(full)
         self._state.operators.append(full)
         ops._forget(full)
 
@@ -136,6 +137,9 @@ class Library:
         Raises:
             TypeError: `fn` cannot be called.
             RuntimeError: Python has registered a function for this key and operator in a library already.
+
+        The operator may be defined later: a library's functions and its definitions come from different files, and a
+        file of compiled definitions may be missing.
         """
         self._register(op_name, fn, dispatch_key, with_keyset, allow_override=allow_override)
 
@@ -159,8 +163,6 @@ class Library:
                 f"{full.rpartition('::')[2]}'s behavior for {key} dispatch key and {self.ns} namespace."
             )
         native = native_name(full)
-        if native not in _C._operators():
-            raise RuntimeError(f"There is no operator {full}; it has to be defined before it gets a function")
         function = functools.partial(fn, EVERY_KEY) if with_keyset and fn is not fallthrough_kernel else fn
         made = registrations.put(Registration(native, key, function, refuses_aliasing))
         _registered.add(mark)

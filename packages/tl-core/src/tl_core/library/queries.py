@@ -23,7 +23,8 @@ def has_kernel(op: str, key: str) -> bool:
     if registrations.of(op, key):
         return True
     if "::" in op:  # it came at run time: from a library in C, if not from Python
-        return key in DEVICES and not _from_python(op) and _C._has_kernel(op, DEVICES[key])
+        may = key in DEVICES and not _from_python(op) and op in _C._operators()
+        return may and _C._has_kernel(op, DEVICES[key])
     _, is_composite, has_derivative = _C._operator_facts(op)[:3]
     if key == "CompositeImplicitAutograd":
         return is_composite

@@ -8,7 +8,7 @@ from typing import Any
 from tl_core import _C
 from tl_core.library.layers import DEVICES, NUMBER_OF_DEVICES, layer_of
 
-__all__ = ["Registration", "fallthrough_kernel", "of", "put", "withdraw"]
+__all__ = ["Registration", "fallthrough_kernel", "of", "put", "refresh", "withdraw"]
 
 
 def fallthrough_kernel() -> Any:
@@ -69,7 +69,7 @@ def put(registration: Registration) -> Registration:
             "composite keys, 'Autograd', 'Autocast', 'FuncTorchBatched', 'Functionalize' and 'Python' are met"
         )
     _by_operator.setdefault(registration.op, {}).setdefault(key, []).append(registration)
-    _refresh(registration.op)
+    refresh(registration.op)
     return registration
 
 
@@ -82,7 +82,7 @@ def withdraw(registration: Registration) -> None:
     found = _by_operator.get(registration.op, {}).get(registration.key, [])
     if registration in found:
         found.remove(registration)
-        _refresh(registration.op)
+        refresh(registration.op)
 
 
 def forget(op: str) -> None:
@@ -118,7 +118,14 @@ def _first(op: str, *keys: str) -> Registration | None:
     return next((r for key in keys if (r := of(op, key))), None)
 
 
-def _refresh(op: str) -> None:
+def refresh(op: str) -> None:
+    """Gives the core the functions that calls of an operator meet, once it is defined.
+
+    Args:
+        op: its native name.
+    """
+    if op not in _C._operators():
+        return
     explicit = _first(op, "BackendSelect", *_COMPOSITES[:2])
     implicit = of(op, "CompositeImplicitAutograd")
     for name, slot in _slots():
