@@ -69,3 +69,16 @@ def test_faults():
     with pytest.raises(TypeError, match="to be instance of TreeSpec"):
         pytree.tree_unflatten([1], [1])
     assert pytree.LeafSpec().is_leaf() and repr(pytree.LeafSpec()) == "*" and not spec.is_leaf()
+
+
+def test_functions_of_python_s_own_containers():
+    mapping = {"a": 1, "b": 2}
+    children, context = pytree._dict_flatten(mapping)
+    assert pytree._dict_unflatten(children, context) == mapping
+    keyed, context = pytree._dict_flatten_with_keys(mapping)
+    assert [(str(key), child) for key, child in keyed] == [("['a']", 1), ("['b']", 2)] and context == [
+        "a",
+        "b",
+    ]
+    assert pytree._list_flatten_with_keys([5])[0] == [(pytree.SequenceKey(0), 5)]
+    assert pytree._tuple_unflatten([1, 2], None) == (1, 2)

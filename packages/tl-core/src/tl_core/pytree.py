@@ -396,7 +396,7 @@ def __getattr__(name: str) -> Any:
     """Paths of leaves and files of structures, which few programs need."""
     from importlib import import_module
 
-    for module in ("tl_core.pytree_paths", "tl_core.pytree_files"):
+    for module in ("tl_core.pytree_paths", "tl_core.pytree_files", "tl_core.pytree_containers"):
         found = import_module(module)
         if name in found.__all__:
             return getattr(found, name)
