@@ -364,6 +364,7 @@ def test_a_progress_bar_for_everybody(site, tmp_path, monkeypatch, capsys):
     site.files["/a"] = bytes(1000)
     hub.download_url_to_file(f"{site.url}/a", str(tmp_path / "a"))
     monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.delitem(sys.modules, "tl_utils.hub.progress", raising=False)
     capsys.readouterr()
     hub.download_url_to_file(f"{site.url}/a", str(tmp_path / "b"))
     assert capsys.readouterr().err == ""

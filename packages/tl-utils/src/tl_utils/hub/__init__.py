@@ -29,13 +29,14 @@ from urllib.parse import unquote, urlparse
 
 import tl_checkpoint
 from tl_utils.hub import archives, entrypoints, github, trust
-from tl_utils.hub.directories import get_dir, set_dir, writable
+from tl_utils.hub.directories import _get_torch_home, get_dir, set_dir, writable
 from tl_utils.hub.downloads import download_url_to_file
 from tl_utils.hub.github import parse as _parse_repo_info
+from tl_utils.hub.progress import __getattr__ as __getattr__  # tqdm, for those who take it from here
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
-_HASH = re.compile(r"-([a-f0-9]*)\.")
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 _Trust = bool | str | None
 
 
@@ -202,7 +203,7 @@ def load_state_dict_from_url(url: str, model_dir: str | None = None, map_locatio
     path = folder / name
     if not path.exists():
         sys.stderr.write(f'Downloading: "{url}" to {path}\n')
-        found = _HASH.search(name) if check_hash else None
+        found = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, str(path), found[1] if found else None, progress)
     only = archives.single_file(path)
     if only is None:

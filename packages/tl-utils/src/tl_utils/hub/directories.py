@@ -10,7 +10,7 @@ __all__ = ["get_dir", "set_dir", "writable"]
 _chosen: str | None = None
 
 
-def _home() -> str:
+def _get_torch_home() -> str:
     cache = os.getenv("XDG_CACHE_HOME", "~/.cache")
     return os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch")))
 
@@ -27,7 +27,7 @@ def get_dir() -> str:
         >>> get_dir().endswith("hub")
         True
     """
-    return _chosen if _chosen is not None else os.path.join(_home(), "hub")
+    return _chosen if _chosen is not None else os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import errno
 import hashlib
 import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from email.message import Message
@@ -27,29 +26,9 @@ _SCHEMES = ("http", "https", "file")
 _AGENT = "tl.hub"
 
 
-class _PlainBar:
-    """A progress bar for those without tqdm: percentages on a terminal, nothing elsewhere."""
-
-    def __init__(self, total: int | None, shown: bool) -> None:
-        self._total, self._done, self._shown = total, 0, shown and sys.stderr.isatty()
-
-    def update(self, n: int) -> None:
-        self._done += n
-        if self._shown:
-            share = f"{100 * self._done / self._total:5.1f}%" if self._total else f"{self._done} bytes"
-            sys.stderr.write(f"\r{share}")
-            sys.stderr.flush()
-
-    def close(self) -> None:
-        if self._shown:
-            sys.stderr.write("\n")
-
-
 def _bar(total: int | None, progress: bool) -> Any:
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return _PlainBar(total, progress)
+    from tl_utils.hub.progress import tqdm  # tqdm is imported where something is downloaded
+
     return tqdm(total=total, disable=not progress, unit="B", unit_scale=True, unit_divisor=1024)
 
 
