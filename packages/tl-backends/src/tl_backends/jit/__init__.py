@@ -20,6 +20,7 @@ from tl_backends.jit.annotations import (
     script_method,
     unused,
 )
+from tl_backends.jit.internal import _overload, _overload_method
 from tl_backends.jit.scripts import (
     Error,
     ScriptFunction,
@@ -63,3 +64,5 @@ __all__ = [
     "trace_module",
     "unused",
 ]
+
+_script_if_tracing = script_if_tracing

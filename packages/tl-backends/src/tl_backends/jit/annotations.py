@@ -117,3 +117,19 @@ def _elements_are(obj: Any, origin: type, arguments: tuple) -> bool:
     if origin is tuple:
         return len(obj) == len(arguments) and all(map(isinstance, obj, arguments))
     return all(isinstance(each, arguments[0]) for each in obj)
+
+
+class BroadcastingListCls:
+    """What `BroadcastingList2[int]` asks: a list of a known length, for which a caller may give one element.
+
+    Example:
+        >>> BroadcastingList2[int]
+        list[int]
+    """
+
+    def __getitem__(self, types: Any) -> Any:
+        return list[types]
+
+
+BroadcastingList1, BroadcastingList2, BroadcastingList3 = (BroadcastingListCls() for _ in range(3))
+BroadcastingList4, BroadcastingList5, BroadcastingList6 = (BroadcastingListCls() for _ in range(3))

@@ -9,25 +9,25 @@ import typing
 from collections.abc import Callable
 from typing import Any, Final
 
-from tl_backends.jit.annotations import export, ignore, is_scripting, unused
+from tl_backends.jit.annotations import (  # noqa: F401
+    BroadcastingList1,
+    BroadcastingList2,
+    BroadcastingList3,
+    BroadcastingList4,
+    BroadcastingList5,
+    BroadcastingList6,
+    BroadcastingListCls,
+    export,
+    ignore,
+    is_scripting,
+    unused,
+)
 from tl_core.futures import Future
 
 __all__ = [
     "Final", "Future", "FunctionModifiers", "boolean_dispatch", "export", "ignore", "is_optional", "is_scripting",
     "is_tuple", "unused",
 ]  # fmt: skip
-
-
-class BroadcastingListCls:
-    """In an annotation, `BroadcastingList2[int]`: two numbers, or one that stands for both."""
-
-    def __getitem__(self, types: Any) -> None:
-        return None
-
-
-BroadcastingList1 = BroadcastingListCls()
-for _n in range(2, 7):
-    globals()[f"BroadcastingList{_n}"] = BroadcastingList1
 
 
 class FunctionModifiers:

@@ -1,12 +1,21 @@
 """The names by which programs write ONNX files, a format that tl doesn't write yet.
 
 Programs import them at their top and use few of them: a model asks whether it is being exported, and `export` is called
-at the end, when it is asked for. So the question is answered, and `export` refused.
+at the end, when it is asked for. So the question is answered, functions that write operators are kept, and `export` is
+refused.
 """
 
 from typing import Any, NoReturn
 
-__all__ = ["OnnxExporterError", "export", "is_in_onnx_export"]
+from tl_backends.onnx.symbolic_registry import register_custom_op_symbolic, unregister_custom_op_symbolic
+
+__all__ = [
+    "OnnxExporterError",
+    "export",
+    "is_in_onnx_export",
+    "register_custom_op_symbolic",
+    "unregister_custom_op_symbolic",
+]
 
 
 class OnnxExporterError(RuntimeError):
