@@ -1,0 +1,246 @@
+"""A tensor that lies on several processes, in pieces, as replicas or as terms of a sum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import tl_core
+from tl_autograd import Function
+from tl_core import Tensor
+
+from .. import collectives
+from ..device_mesh import DeviceMesh
+from . import dispatch
+from .dtensor_spec import DTensorSpec, TensorMeta, normalized
+from .layout import compute_global_tensor_info, compute_local_shape_and_global_offset, whole_stride
+from .placement_types import Partial, Placement, Replicate
+from .redistribute import redistribute_local_tensor
+
+__all__ = ["DTensor"]
+
+
+class DTensor(Tensor):
+    """A tensor on the processes of a mesh: each holds its piece, a replica, or a term of a sum.
+
+    Operators compute on what each process holds and communicate where they must. One that tl knows no way for to
+    compute in pieces gathers its operands first, so its result is right, and replicated.
+
+    `from_local`, `distribute_tensor` and the factories make them.
+
+    Args:
+        local_tensor: what this process holds.
+        spec: the layout, and the size and type of the whole.
+        requires_grad: whether operations on it are recorded.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> from tl_distributed.tensor import Shard, distribute_tensor
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> mesh = dist.device_mesh.init_device_mesh("cpu", (1,))
+        >>> x = distribute_tensor(tl_core.ones(4, 2), mesh, [Shard(0)])
+        >>> (x @ x.t()).full_tensor().sum()
+        tensor(32.)
+        >>> dist.destroy_process_group()
+    """
+
+    _local_tensor: Tensor
+    _spec: DTensorSpec
+
+    @staticmethod
+    def __new__(cls, local_tensor: Tensor, spec: DTensorSpec, *, requires_grad: bool) -> DTensor:
+        meta = spec.tensor_meta
+        make: Any = Tensor
+        self: DTensor = make._make_wrapper_subclass(
+            cls,
+            meta.shape,
+            strides=meta.stride,
+            dtype=local_tensor.dtype,
+            device=local_tensor.device,
+            requires_grad=requires_grad,
+        )
+        self._local_tensor, self._spec = local_tensor.detach(), spec
+        return self
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def __repr__(self) -> str:
+        held, mesh = self._local_tensor, self._spec.mesh
+        return f"DTensor(local_tensor={held}, device_mesh={mesh}, placements={self.placements})"
+
+    def __tensor_flatten__(self) -> tuple[list[str], Any]:
+        return ["_local_tensor"], (self._spec, self.requires_grad)
+
+    @staticmethod
+    def __tensor_unflatten__(inner: dict[str, Tensor], context: Any, size: Any, stride: Any) -> DTensor:
+        spec, requires_grad = context
+        return DTensor(inner["_local_tensor"], spec, requires_grad=requires_grad)
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return dispatch.call(func, args, kwargs or {}, DTensor)
+
+    @property
+    def device_mesh(self) -> DeviceMesh:
+        """The mesh."""
+        return self._spec.mesh
+
+    @property
+    def placements(self) -> tuple[Placement, ...]:
+        """How it lies on each dimension of the mesh."""
+        return self._spec.placements
+
+    @staticmethod
+    def from_local(
+        local_tensor: Tensor,
+        device_mesh: DeviceMesh,
+        placements: Sequence[Placement] | None = None,
+        *,
+        run_check: bool = False,
+        shape: Sequence[int] | None = None,
+        stride: Sequence[int] | None = None,
+    ) -> DTensor:
+        """The distributed tensor of what the processes hold; it has a gradient.
+
+        Args:
+            local_tensor: what this process holds.
+            device_mesh: the mesh.
+            placements: one for each dimension of the mesh; replicas by default.
+            run_check: whether replicas are those of the first process, at the price of a broadcast.
+            shape: the size of the whole; needed where pieces are of several sizes.
+            stride: the strides of the whole.
+
+        Raises:
+            RuntimeError: one of `shape` and `stride` is given and the other is not.
+
+        Example:
+            >>> import tl_distributed as dist
+            >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+            >>> mesh = dist.device_mesh.init_device_mesh("cpu", (1,))
+            >>> DTensor.from_local(tl_core.ones(2), mesh).placements
+            (Replicate(),)
+            >>> dist.destroy_process_group()
+        """
+        given = [Replicate()] * device_mesh.ndim if placements is None else placements
+        placed = normalized(given, device_mesh, local_tensor.dim())
+        if (shape is None) != (stride is None):
+            raise RuntimeError(
+                f"Found shape:{shape}, stride:{stride}. Please pass both shape and stride at the same time."
+            )
+        if shape is None or stride is None:
+            shape, stride = compute_global_tensor_info(local_tensor, device_mesh, placed)
+        if run_check:
+            for mesh_dim, placement in enumerate(placed):
+                if isinstance(placement, Replicate):
+                    group = device_mesh.get_group(mesh_dim)
+                    collectives.broadcast(local_tensor.detach(), group=group, group_src=0)
+        meta = TensorMeta(tl_core.Size(shape), tuple(stride), local_tensor.dtype)
+        result: DTensor = _FromLocal.apply(local_tensor, DTensorSpec(device_mesh, placed, meta))
+        return result
+
+    def to_local(self, *, grad_placements: Sequence[Placement] | None = None) -> Tensor:
+        """What this process holds; it has a gradient.
+
+        Args:
+            grad_placements: how the gradient of the result will lie; as this tensor by default.
+        """
+        if not tl_core.is_grad_enabled() or not self.requires_grad:
+            return self._local_tensor
+        spec = self._spec
+        placed = (
+            spec.placements if grad_placements is None else normalized(grad_placements, spec.mesh, self.dim())
+        )
+        result: Tensor = _ToLocal.apply(self, spec.placed(placed))
+        return result
+
+    def redistribute(
+        self,
+        device_mesh: DeviceMesh | None = None,
+        placements: Sequence[Placement] | None = None,
+        *,
+        async_op: bool = False,
+    ) -> DTensor:
+        """The tensor in another layout; it has a gradient.
+
+        Args:
+            device_mesh: the mesh, which is the one that it lies on.
+            placements: how it shall lie; replicas by default.
+            async_op: takes no effect: the result is waited for.
+
+        Raises:
+            NotImplementedError: the mesh is another.
+            RuntimeError: a placement is a `Partial` that the tensor doesn't have.
+        """
+        spec = self._spec
+        if device_mesh is not None and device_mesh != spec.mesh:
+            raise NotImplementedError("Cross device mesh comm not supported yet!")
+        given = [Replicate()] * spec.mesh.ndim if placements is None else placements
+        placed = normalized(given, spec.mesh, self.dim())
+        for old, new in zip(spec.placements, placed):
+            if isinstance(new, Partial) and old != new:
+                raise RuntimeError(
+                    "Can not redistribute to Partial, redistributing to Partial is for internal use only!"
+                )
+        result: DTensor = _Redistribute.apply(self, placed)
+        return result
+
+    def full_tensor(self, *, grad_placements: Sequence[Placement] | None = None) -> Tensor:
+        """The whole, on every process; it has a gradient.
+
+        Args:
+            grad_placements: how the gradient of the result will lie; replicas by default.
+        """
+        return self.redistribute().to_local(grad_placements=grad_placements)
+
+    def __create_chunk_list__(self) -> list[Any]:
+        """What this process holds of the whole, for checkpoints: a list of one chunk with its offsets and sizes."""
+        # Who asks is tl-checkpoint, on which this package doesn't depend.
+        metadata = import_module("tl_checkpoint.distributed.metadata")
+        sizes, offsets = compute_local_shape_and_global_offset(self.shape, self.device_mesh, self.placements)
+        return [metadata.ChunkStorageMetadata(offsets=tl_core.Size(offsets), sizes=tl_core.Size(sizes))]
+
+
+class _FromLocal(Function):
+    @staticmethod
+    def forward(ctx: Any, local: Tensor, spec: DTensorSpec) -> DTensor:
+        ctx.spec = spec
+        return DTensor(local, spec, requires_grad=False)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        # Terms all have the gradient of their sum.
+        placed = tuple(Replicate() if isinstance(p, Partial) else p for p in ctx.spec.placements)
+        return redistribute_local_tensor(grad._local_tensor, grad._spec, placed), None
+
+
+class _ToLocal(Function):
+    @staticmethod
+    def forward(ctx: Any, tensor: DTensor, grad_spec: DTensorSpec) -> Tensor:
+        ctx.grad_spec = grad_spec
+        return tensor._local_tensor.view_as(tensor._local_tensor)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        spec = ctx.grad_spec
+        meta = TensorMeta(spec.shape, whole_stride(spec.shape), grad.dtype)
+        return DTensor(grad, DTensorSpec(spec.mesh, spec.placements, meta), requires_grad=False), None
+
+
+class _Redistribute(Function):
+    @staticmethod
+    def forward(ctx: Any, tensor: DTensor, placements: tuple[Placement, ...]) -> DTensor:
+        ctx.before = tensor._spec.placements
+        return _moved(tensor, placements)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        # What were terms gets the gradient of the sum as it is.
+        placed = tuple(Replicate() if isinstance(p, Partial) else p for p in ctx.before)
+        return _moved(grad, placed), None
+
+
+def _moved(tensor: DTensor, placements: tuple[Placement, ...]) -> DTensor:
+    local = redistribute_local_tensor(tensor._local_tensor, tensor._spec, placements)
+    return DTensor(local, tensor._spec.placed(placements), requires_grad=False)

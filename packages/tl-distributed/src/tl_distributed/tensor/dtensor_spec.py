@@ -1,0 +1,104 @@
+"""The layout of a distributed tensor: its mesh, its placements, and the size and type of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import tl_core
+from tl_core import Tensor
+
+from ..device_mesh import DeviceMesh
+from .placement_types import Placement, Shard
+
+__all__ = ["DTensorSpec", "TensorMeta"]
+
+
+class TensorMeta(NamedTuple):
+    """Size, strides and type of the whole tensor."""
+
+    shape: tl_core.Size
+    stride: tuple[int, ...]
+    dtype: tl_core.dtype
+
+
+@dataclass(frozen=True)
+class DTensorSpec:
+    """The layout of a distributed tensor.
+
+    Args:
+        mesh: the mesh.
+        placements: one for each dimension of the mesh.
+        tensor_meta: size, strides and type of the whole.
+    """
+
+    mesh: DeviceMesh
+    placements: tuple[Placement, ...]
+    tensor_meta: TensorMeta
+
+    @property
+    def shape(self) -> tl_core.Size:
+        """The size of the whole."""
+        return self.tensor_meta.shape
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions the tensor has."""
+        return len(self.tensor_meta.shape)
+
+    @property
+    def device_mesh(self) -> DeviceMesh:
+        """The mesh."""
+        return self.mesh
+
+    def placed(self, placements: tuple[Placement, ...]) -> DTensorSpec:
+        """The layout with other placements.
+
+        Args:
+            placements: one for each dimension of the mesh.
+        """
+        return replace(self, placements=placements)
+
+
+def meta_of(tensor: Tensor) -> TensorMeta:
+    """Size, strides and type of a tensor.
+
+    Args:
+        tensor: the whole.
+    """
+    return TensorMeta(tensor.shape, tuple(tensor.stride()), tensor.dtype)
+
+
+def normalized(placements: Iterable[object], mesh: DeviceMesh, ndim: int) -> tuple[Placement, ...]:
+    """Placements with dimensions that count from the front.
+
+    Args:
+        placements: a sequence of them.
+        mesh: the mesh that they are for.
+        ndim: how many dimensions the tensor has.
+
+    Raises:
+        ValueError: there is not one for each dimension of the mesh.
+        RuntimeError: one of them is no placement.
+        IndexError: one of them cuts a dimension that the tensor doesn't have.
+    """
+    given = tuple(placements)
+    if len(given) != mesh.ndim:
+        raise ValueError(
+            f"`placements` must have the same length as `device_mesh.ndim`! Found placements length: {len(given)}, "
+            f"and device_mesh.ndim: {mesh.ndim}."
+        )
+    return tuple(_normalized(placement, ndim) for placement in given)
+
+
+def _normalized(placement: object, ndim: int) -> Placement:
+    if not isinstance(placement, Placement):
+        raise RuntimeError(f"placements: expected a Shard, Replicate or Partial, got {placement!r}")
+    if not isinstance(placement, Shard):
+        return placement
+    if not -ndim <= placement.dim < max(ndim, 1):
+        raise IndexError(
+            f"placements: {placement!r} cuts a dimension that a tensor of {ndim} dimensions doesn't have"
+        )
+    return replace(placement, dim=placement.dim % max(ndim, 1))
