@@ -55,7 +55,10 @@ TABLE = {
         "process groups, stores, collectives, data-parallel training",
         MODULES,
         3 * MB // 2,
-        {"tl_distributed.parallel": "nn", "tl_distributed.optim": "nn", "tl_distributed.nn": "nn"},
+        {
+            f"tl_distributed.{part}": "nn"
+            for part in ("parallel", "optim", "nn", "fsdp", "tensor", "functional_collectives")
+        },
     ),
     "tl-data": Design("datasets, samplers, the `DataLoader` and its workers", ("tl_core",), MB // 4),
     "tl-quantization": Design("quantized tensors and layers, observers, fake quantization", MODULES, MB // 2),

@@ -1,0 +1,236 @@
+"""Settings of sharded training: what is sharded, when pieces are gathered, in which types, what a state dict holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
+
+import tl_core
+
+__all__ = [
+    "BackwardPrefetch",
+    "CPUOffload",
+    "CPUOffloadPolicy",
+    "FullOptimStateDictConfig",
+    "FullStateDictConfig",
+    "LocalOptimStateDictConfig",
+    "LocalStateDictConfig",
+    "MixedPrecision",
+    "MixedPrecisionPolicy",
+    "OffloadPolicy",
+    "OptimStateDictConfig",
+    "OptimStateKeyType",
+    "ShardedOptimStateDictConfig",
+    "ShardedStateDictConfig",
+    "ShardingStrategy",
+    "StateDictConfig",
+    "StateDictSettings",
+    "StateDictType",
+]
+
+
+class ShardingStrategy(Enum):
+    """What is sharded: parameters, gradients and optimizer state; the last two; nothing; and hybrids by machine."""
+
+    FULL_SHARD = auto()
+    SHARD_GRAD_OP = auto()
+    NO_SHARD = auto()
+    HYBRID_SHARD = auto()
+    _HYBRID_SHARD_ZERO2 = auto()
+
+
+class BackwardPrefetch(Enum):
+    """When the backward pass gathers the next parameters: before or after the current gradients are computed."""
+
+    BACKWARD_PRE = auto()
+    BACKWARD_POST = auto()
+
+
+class StateDictType(Enum):
+    """What a state dict holds: whole tensors, this process's flat pieces, or distributed tensors."""
+
+    FULL_STATE_DICT = auto()
+    LOCAL_STATE_DICT = auto()
+    SHARDED_STATE_DICT = auto()
+
+
+class OptimStateKeyType(Enum):
+    """How an optimizer's state names parameters."""
+
+    PARAM_NAME = auto()
+    PARAM_ID = auto()
+
+
+def _batch_norms() -> tuple[type, ...]:
+    """The class that the batch norms of all dimensions are of."""
+    from tl_nn import BatchNorm1d
+
+    return BatchNorm1d.__bases__
+
+
+@dataclass
+class MixedPrecision:
+    """The types of a sharded module's parameters, reductions and buffers.
+
+    Args:
+        param_dtype: in which the forward and backward pass compute.
+        reduce_dtype: in which gradients are reduced; that of the parameters by default.
+        buffer_dtype: of buffers.
+        keep_low_precision_grads: whether gradients stay in the type in which they were reduced.
+        cast_forward_inputs: whether the inputs of each wrapped module are converted.
+        cast_root_forward_inputs: whether those of the outermost are.
+    """
+
+    param_dtype: tl_core.dtype | None = None
+    reduce_dtype: tl_core.dtype | None = None
+    buffer_dtype: tl_core.dtype | None = None
+    keep_low_precision_grads: bool = False
+    cast_forward_inputs: bool = False
+    cast_root_forward_inputs: bool = True
+    _module_classes_to_ignore: Sequence[type] = field(default_factory=_batch_norms)
+
+
+@dataclass
+class CPUOffload:
+    """Whether parameters wait in the memory of the CPU, where all of tl's are.
+
+    Args:
+        offload_params: whether they do.
+    """
+
+    offload_params: bool = False
+
+
+@dataclass
+class StateDictConfig:
+    """Settings of state dicts.
+
+    Args:
+        offload_to_cpu: whether their tensors are moved to the CPU.
+    """
+
+    offload_to_cpu: bool = False
+
+
+@dataclass
+class FullStateDictConfig(StateDictConfig):
+    """Settings of state dicts of whole tensors.
+
+    Args:
+        rank0_only: whether the first process alone has them.
+    """
+
+    rank0_only: bool = False
+
+
+@dataclass
+class LocalStateDictConfig(StateDictConfig):
+    """Settings of state dicts of flat pieces."""
+
+
+@dataclass
+class ShardedStateDictConfig(StateDictConfig):
+    """Settings of state dicts of distributed tensors."""
+
+    _use_dtensor: bool = False
+
+
+@dataclass
+class OptimStateDictConfig:
+    """Settings of an optimizer's state dicts.
+
+    Args:
+        offload_to_cpu: whether their tensors are moved to the CPU.
+    """
+
+    offload_to_cpu: bool = True
+
+
+@dataclass
+class FullOptimStateDictConfig(OptimStateDictConfig):
+    """Settings of an optimizer's state dicts of whole tensors.
+
+    Args:
+        rank0_only: whether the first process alone has them.
+    """
+
+    rank0_only: bool = False
+
+
+@dataclass
+class LocalOptimStateDictConfig(OptimStateDictConfig):
+    """Settings of an optimizer's state dicts of flat pieces."""
+
+    offload_to_cpu: bool = False
+
+
+@dataclass
+class ShardedOptimStateDictConfig(OptimStateDictConfig):
+    """Settings of an optimizer's state dicts of distributed tensors."""
+
+    _use_dtensor: bool = False
+
+
+@dataclass
+class StateDictSettings:
+    """What `state_dict_type` has chosen.
+
+    Args:
+        state_dict_type: what a state dict holds.
+        state_dict_config: its settings.
+        optim_state_dict_config: those of an optimizer's.
+    """
+
+    state_dict_type: StateDictType
+    state_dict_config: StateDictConfig
+    optim_state_dict_config: OptimStateDictConfig
+
+
+@dataclass(frozen=True)
+class MixedPrecisionPolicy:
+    """The types in which a module that `fully_shard` has sharded computes.
+
+    Args:
+        param_dtype: of the gathered parameters.
+        reduce_dtype: in which gradients are reduced.
+        output_dtype: to which the outputs are converted.
+        cast_forward_inputs: whether the inputs are converted to that of the parameters.
+    """
+
+    param_dtype: tl_core.dtype | None = None
+    reduce_dtype: tl_core.dtype | None = None
+    output_dtype: tl_core.dtype | None = None
+    cast_forward_inputs: bool = True
+
+
+@dataclass
+class OffloadPolicy:
+    """No pieces wait elsewhere."""
+
+
+@dataclass
+class CPUOffloadPolicy(OffloadPolicy):
+    """Pieces wait in the memory of the CPU.
+
+    Args:
+        pin_memory: whether it is pinned.
+    """
+
+    pin_memory: bool = True
+
+
+def missing(name: str) -> Any:
+    """Raises what the functions of this package raise until sharded training is there.
+
+    Args:
+        name: the function.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise NotImplementedError(
+        f"{name}: training with sharded parameters is not in tl yet; DistributedDataParallel keeps replicas, and "
+        "tensor.distribute_module distributes parameters"
+    )

@@ -1,0 +1,56 @@
+"""Sharded training module by module: not there yet; its names are, as programs ask whether a module is sharded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .api import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy, missing
+
+__all__ = [
+    "CPUOffloadPolicy",
+    "FSDPModule",
+    "MixedPrecisionPolicy",
+    "OffloadPolicy",
+    "UnshardHandle",
+    "fully_shard",
+    "register_fsdp_forward_method",
+]
+
+
+class FSDPModule:
+    """What a module is, too, once `fully_shard` has sharded it."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        missing("FSDPModule")
+
+
+class UnshardHandle:
+    """What `FSDPModule.unshard` returns where it doesn't wait."""
+
+    def wait(self) -> None:
+        """Waits until the parameters are there."""
+        missing("UnshardHandle.wait")
+
+
+def fully_shard(module: Any, **options: Any) -> Any:
+    """Would shard a module's parameters.
+
+    Args:
+        module: the module.
+        options: as in the reference.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    missing("fully_shard")
+
+
+def register_fsdp_forward_method(module: Any, method_name: str) -> None:
+    """Says that a method computes as `forward` does; nothing for a module that isn't sharded.
+
+    Args:
+        module: the module.
+        method_name: the method.
+    """
+    if isinstance(module, FSDPModule):
+        missing("register_fsdp_forward_method")

@@ -1,0 +1,74 @@
+"""Sharded training by a wrapper: not there yet; its name is, as programs ask whether a module is one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tl_nn import Module, Parameter
+
+from .api import (
+    BackwardPrefetch,
+    CPUOffload,
+    FullOptimStateDictConfig,
+    FullStateDictConfig,
+    LocalOptimStateDictConfig,
+    LocalStateDictConfig,
+    MixedPrecision,
+    OptimStateDictConfig,
+    OptimStateKeyType,
+    ShardedOptimStateDictConfig,
+    ShardedStateDictConfig,
+    ShardingStrategy,
+    StateDictConfig,
+    StateDictSettings,
+    StateDictType,
+    missing,
+)
+
+__all__ = [
+    "BackwardPrefetch",
+    "CPUOffload",
+    "FullOptimStateDictConfig",
+    "FullStateDictConfig",
+    "FullyShardedDataParallel",
+    "LocalOptimStateDictConfig",
+    "LocalStateDictConfig",
+    "MixedPrecision",
+    "OptimStateDictConfig",
+    "OptimStateKeyType",
+    "ShardedOptimStateDictConfig",
+    "ShardedStateDictConfig",
+    "ShardingStrategy",
+    "StateDictConfig",
+    "StateDictSettings",
+    "StateDictType",
+]
+
+
+class FlatParameter(Parameter):
+    """The parameters of a wrapped module as one; none is made yet."""
+
+
+class FullyShardedDataParallel(Module):
+    """Would train a module with sharded parameters.
+
+    Args:
+        module: the module.
+        options: as in the reference.
+
+    Raises:
+        NotImplementedError: always.
+    """
+
+    def __init__(self, module: Module, *args: Any, **options: Any) -> None:
+        missing("FullyShardedDataParallel")
+
+    @staticmethod
+    def fsdp_modules(module: Module, root_only: bool = False) -> list[FullyShardedDataParallel]:
+        """The wrapped modules of a model: none.
+
+        Args:
+            module: the model.
+            root_only: whether the outermost alone are asked for.
+        """
+        return [m for m in module.modules() if isinstance(m, FullyShardedDataParallel)]
