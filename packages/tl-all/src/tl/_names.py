@@ -28,6 +28,7 @@ MODULES = {
     "__config__": "tl_core.build_config",
     "__future__": "tl_core.conversion_switches",
     "_dynamo": "tl_compiler.dynamo",
+    "_dynamo._trace_wrapped_higher_order_op": "tl_compiler.dynamo.item_reading",
     "_C._functorch": "tl_autograd.functorch.native",
     "_functorch": "tl_autograd.functorch",
     "_functorch.functional_call": "tl_nn.func",
@@ -74,7 +75,10 @@ MODULES = {
     "cuda": "tl_backends.cuda",
     "cuda.amp": "tl_amp.cuda",
     "distributed": "tl_distributed",
+    "distributed._functional_collectives": "tl_distributed.functional_collectives",
     "distributed.checkpoint": "tl_checkpoint.distributed",
+    "distributed.tensor._dtensor_spec": "tl_distributed.tensor.dtensor_spec",
+    "distributed.tensor._utils": "tl_distributed.tensor.layout",
     "distributions": "tl_distributions",
     "export": "tl_compiler.export",
     "func": "tl_autograd.func",
@@ -148,6 +152,9 @@ ALIASES = {
     "_higher_order_ops.associative_scan": "_higher_order_ops.while_loop",
     "_higher_order_ops.map": "_higher_order_ops.while_loop",
     "_higher_order_ops.scan": "_higher_order_ops.while_loop",
+    "distributed._composable.fsdp": "distributed.fsdp",
+    "distributed._tensor": "distributed.tensor",
+    "distributed.tensor.device_mesh": "distributed.device_mesh",
     "quantization": "ao.quantization",
 }
 
