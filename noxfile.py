@@ -18,7 +18,8 @@ from nox.command import CommandFailed
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT))
 
-from tools.packages import Package, packages  # noqa: E402 - needs the path above
+from tools.clients.table import CLIENTS, requirements  # noqa: E402 - needs the path above
+from tools.packages import Package, packages  # noqa: E402
 from tools.wheels import build, build_environment, wheels  # noqa: E402
 
 nox.options.sessions = ["tests"]
@@ -367,6 +368,22 @@ def array_api(session: nox.Session) -> None:
     with session.chdir(suite):
         command = ["python", "-m", "pytest", "-q", "array_api_tests", f"--skips-file={skips}"]
         session.run(*command, "--max-examples=100", "--disable-deadline", *arguments, env=environment)
+
+
+@nox.session
+def clients(session: nox.Session) -> None:
+    """Programs of libraries that are written for PyTorch, on tl, where no torch is installed.
+
+    `-- NAME ...` runs some; `--page` writes the guide's table; `--peer-python PYTHON` measures against an interpreter
+    that has torch and the libraries; `--record --python PYTHON` writes what that one answers.
+    """
+    given = [name for name in session.posargs if name in CLIENTS]
+    others, alone = requirements(given or list(CLIENTS))
+    session.install(*others)
+    session.install("--no-deps", *alone)
+    install(session, ["tl-all"], {})
+    session.run("python", "-c", "import importlib.util as u; assert not u.find_spec('torch')")
+    session.run("python", "-m", "tools.clients", *session.posargs, env={"PYTHONPATH": str(ROOT)})
 
 
 @nox.session

@@ -1,0 +1,1 @@
+"""Programs of libraries that are written for PyTorch, run on tl where no torch is installed."""

@@ -1,0 +1,188 @@
+"""`python -m tools.clients [NAME ...]`: runs the programs on tl and holds their numbers against those of torch.
+
+`--record` runs them on torch instead, in an environment that has it, and writes what must come out to recorded.json.
+`--peer-python PYTHON` runs ten of them on both in turn, and prints ratios. `--page` writes the guide's table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import geometric_mean, median
+from typing import Any
+
+from tools.clients.table import CLIENTS, MEASURED, Client
+
+FOLDER = Path(__file__).parent
+PAGE = FOLDER.parent.parent / "docs" / "guide" / "libraries.md"
+FENCES = "<!-- written by `nox -s clients -- --page` -->\n", "<!-- end -->\n"
+RECORDED = FOLDER / "recorded.json"
+SECONDS = 600
+# No hub is asked, nothing is counted, and a thread does what is measured.
+SETTINGS = {
+    "HF_HUB_OFFLINE": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "OMP_NUM_THREADS": "1",
+    "KERAS_BACKEND": "torch",
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a program ended."""
+
+    name: str
+    answer: dict[str, Any]
+    error: str  # "" when its numbers are right
+
+
+def run(name: str, python: str, peer: bool) -> Outcome:
+    """Runs a program in a process and a folder of its own."""
+    command = [python, "-W", "ignore", str(FOLDER / "child.py"), str(FOLDER / "programs" / f"{name}.py")]
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            done = subprocess.run(
+                command + ["torch"] * peer,
+                cwd=folder,
+                env={**os.environ, **SETTINGS, "HF_HOME": folder},
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            return Outcome(name, {}, f"not done after {SECONDS} s")
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+        return Outcome(name, {}, lines[-1])
+    return Outcome(name, json.loads(done.stdout.splitlines()[-1]), "")
+
+
+def difference(expected: Any, got: Any, client: Client, where: str = "") -> str:
+    """The first place where two results differ, in words; "" where they agree."""
+    if isinstance(expected, dict) and isinstance(got, dict):
+        if expected.keys() != got.keys():
+            return f"{where}: {sorted(got)} instead of {sorted(expected)}"
+        pairs = [(f"{where}.{key}", expected[key], got[key]) for key in expected]
+    elif isinstance(expected, list) and isinstance(got, list):
+        if len(expected) != len(got):
+            return f"{where}: {len(got)} values instead of {len(expected)}"
+        pairs = [(f"{where}[{i}]", *both) for i, both in enumerate(zip(expected, got))]
+    elif isinstance(expected, float) and isinstance(got, float):
+        same = math.isclose(expected, got, rel_tol=client.rtol, abs_tol=client.atol)
+        same |= math.isnan(expected) and math.isnan(got)
+        return "" if same else f"{where}: {got:.6g} instead of {expected:.6g}"
+    else:
+        return "" if expected == got else f"{where}: {got!r} instead of {expected!r}"
+    return next((text for path, a, b in pairs if (text := difference(a, b, client, path))), "")
+
+
+def record(names: list[str], python: str) -> int:
+    """Writes what torch answers; says which programs it can't run."""
+    recorded = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
+    failed = 0
+    for name in names:
+        outcome = run(name, python, peer=True)
+        failed += bool(outcome.error)
+        print(f"{name:24} {outcome.error or 'recorded'}", flush=True)
+        if not outcome.error:
+            recorded[name] = outcome.answer["result"]
+    lines = (f" {json.dumps(name)}: {json.dumps(recorded[name])}" for name in sorted(recorded))
+    RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    return failed
+
+
+def judged(name: str, python: str) -> Outcome:
+    """Runs a program on tl and holds its numbers against those recorded."""
+    outcome = run(name, python, peer=False)
+    if outcome.error:
+        return outcome
+    expected = json.loads(RECORDED.read_text())[name]
+    return Outcome(name, outcome.answer, difference(expected, outcome.answer["result"], CLIENTS[name]))
+
+
+def check(names: list[str], python: str) -> list[Outcome]:
+    """Runs programs on tl and prints a table."""
+    outcomes = []
+    for name in names:
+        outcome = judged(name, python)
+        outcomes.append(outcome)
+        seconds, peak = outcome.answer.get("seconds", {}), outcome.answer.get("peak", 0)
+        figures = f"{sum(seconds.values()):6.1f} s {peak / 1e6:6.0f} MB" if seconds else " " * 18
+        print(f"{name:24} {figures}  {outcome.error[:160] or 'agrees'}", flush=True)
+    right = sum(not outcome.error for outcome in outcomes)
+    print(f"{right} of {len(names)} programs agree with torch ({100 * right / max(len(names), 1):.1f} %)")
+    return outcomes
+
+
+def measure(names: Iterable[str], python: str, peer: str, rounds: int = 3) -> None:
+    """Runs programs on both in turn, and prints tl's share of torch's: seconds, peak memory, seconds to import."""
+    columns: list[list[float]] = [[], [], []]
+    for name in names:
+        answers = [(run(name, python, False).answer, run(name, peer, True).answer) for _ in range(rounds)]
+        figures = [[_figures(answer) for answer in side] for side in zip(*answers)]
+        ratios = [median(f[i] for f in figures[0]) / median(f[i] for f in figures[1]) for i in range(3)]
+        for column, ratio in zip(columns, ratios):
+            column.append(ratio)
+        print(f"{name:24} time {ratios[0]:.2f}  memory {ratios[1]:.2f}  import {ratios[2]:.2f}", flush=True)
+    print("geometric means: time {:.2f}, memory {:.2f}, import {:.2f}".format(*map(geometric_mean, columns)))
+
+
+def _figures(answer: dict[str, Any]) -> tuple[float, float, float]:
+    seconds = answer["seconds"]
+    return sum(seconds.values()), answer["peak"], seconds["import"]
+
+
+def write_page(outcomes: list[Outcome], python: str) -> None:
+    """Writes the guide's table of libraries: version, what its program does, whether its numbers are torch's."""
+    rows = ["| library | version | its program | numbers |\n|---|---|---|---|\n"]
+    for outcome in outcomes:
+        names = (CLIENTS[outcome.name].alone or CLIENTS[outcome.name].others)[:1] or ("torch",)
+        text = (FOLDER / "programs" / f"{outcome.name}.py").read_text().split('"""')[1]
+        about = text.split(": ", 1)[-1].rstrip(".")
+        state = "agree" if not outcome.error else outcome.error.replace("|", "\\|")[:100]
+        rows.append(f"| {names[0]} | {_version(names[0], python)} | {about} | {state} |\n")
+    before, _, rest = PAGE.read_text().partition(FENCES[0])
+    PAGE.write_text(
+        before + FENCES[0] + "\n" + "".join(rows) + "\n" + FENCES[1] + rest.partition(FENCES[1])[2]
+    )
+
+
+def _version(name: str, python: str) -> str:
+    asked = f"from importlib.metadata import version; print(version({name!r}))"
+    return "-" if name == "torch" else subprocess.check_output([python, "-c", asked], text=True).strip()
+
+
+def main() -> None:
+    """Runs what the command line asks for."""
+    parser = argparse.ArgumentParser(prog="python -m tools.clients", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="programs (all)")
+    parser.add_argument("--python", default=sys.executable, help="the interpreter that has the libraries")
+    parser.add_argument("--record", action="store_true", help="write torch's numbers")
+    parser.add_argument("--peer-python", help="an interpreter that has torch and the libraries: measures")
+    parser.add_argument("--page", action="store_true", help="write the guide's table")
+    given = parser.parse_args()
+    unknown = [name for name in given.names if name not in CLIENTS]
+    if unknown:
+        parser.error(f"no program {', '.join(unknown)}; there are {', '.join(CLIENTS)}")
+    names = given.names or list(CLIENTS)
+    if given.record:
+        sys.exit(record(names, given.python) > 0)
+    if given.peer_python:
+        measure(given.names or MEASURED, given.python, given.peer_python)
+        return
+    outcomes = check(names, given.python)
+    if given.page:
+        write_page(outcomes, given.python)
+    sys.exit(any(outcome.error for outcome in outcomes))
+
+
+if __name__ == "__main__":
+    main()
