@@ -2,6 +2,7 @@
 
 import copy
 import enum
+import inspect
 import math
 import operator
 import pickle
@@ -10,11 +11,14 @@ import pytest
 
 import tl_core as tl
 import tl_nn as nn
+from tl_autograd.func import vmap
 from tl_compiler import fx
+from tl_compiler.dynamo.index_mode import TransformGetItemToIndex
 from tl_compiler.fx.graph_module import GraphModule
 from tl_compiler.fx.passes.shape_prop import ShapeProp
 from tl_compiler.fx.proxy import TraceError
 from tl_compiler.fx.subgraph_rewriter import replace_pattern_with_filters
+from tl_nn import functional
 
 
 class Block(nn.Module):
@@ -315,3 +319,29 @@ def test_module_stack_and_mutable_operations():
 
     with pytest.raises(RuntimeError, match=r"mutable operation aten::sigmoid\.out"):
         Strict().trace(lambda x: tl.sigmoid(x, out=x))
+
+
+def test_functions_of_layers_that_are_operators_have_nothing_to_trace():
+    for function in (functional.conv_tbc, functional.relu_, functional.linear):
+        with pytest.raises(AssertionError, match="nothing to trace"):
+            fx.symbolic_trace(function)
+    made = fx.symbolic_trace(lambda x: functional.conv_tbc(x, x, x))
+    assert made.graph.find_nodes(op="call_function", target=functional.conv_tbc)
+    assert inspect.signature(functional.relu).parameters["input"].annotation is tl.Tensor
+
+
+def test_what_a_function_of_layers_is_made_of(monkeypatch):
+    whole = fx.symbolic_trace(functional.relu6)
+    assert [node.target for node in whole.graph.nodes if node.op == "call_function"] == [functional.relu6]
+    monkeypatch.setattr(functional, "has_torch_function", lambda relevant_args: False)
+    with pytest.raises(TraceError, match="inplace"):
+        fx.symbolic_trace(functional.relu6)
+
+
+def test_indices_without_a_value():
+    table = tl.tensor([[1.0, 2.0], [3.0, 4.0]])
+    i = tl.tensor(1)
+    with TransformGetItemToIndex():
+        assert table[i, 0].item() == 3.0
+        assert vmap(lambda j: table[j, 1])(tl.tensor([1, 0])).tolist() == [4.0, 2.0]
+        assert table[0:1].tolist() == [[1.0, 2.0]]

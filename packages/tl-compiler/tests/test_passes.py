@@ -7,7 +7,7 @@ import pytest
 
 import tl_core as tl
 import tl_nn as nn
-from tl_compiler import fx
+from tl_compiler import export, fx
 from tl_compiler.fx.passes import (
     graph_manipulation,
     net_min_base,
@@ -434,3 +434,13 @@ def test_drawings():
     drawing = FxGraphDrawer(made, "net").get_dot_graph()
     assert isinstance(drawing, pydot.Dot)
     assert {"add", "linear", "linear.weight"} <= {node.get_name().strip('"') for node in drawing.get_nodes()}
+
+
+def test_parts_by_the_functions_that_they_were():
+    net = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 2))
+    made = export.export(net, (tl.ones(1, 3),)).module()
+    found = get_source_partitions(made.graph, ["linear", "relu"])
+    assert [len(found[name]) for name in ("linear", "relu")] == [2, 1]
+    first, second = found["linear"]
+    assert check_subgraphs_connected(first, found["relu"][0])
+    assert not check_subgraphs_connected(first, second)

@@ -14,6 +14,7 @@ import pytest
 import tl_core as tl
 from tl_core import library
 from tl_core.library import Library, custom_op
+from tl_core.library.functional_variant import register_functional_op
 from tl_core.library.schema_parser import parse_schema
 from tl_core.library.tags import Tag
 
@@ -428,3 +429,43 @@ def test_tags_of_rows() -> None:
     assert Tag.inplace_view in aten.squeeze_.default.tags
     assert Tag.dynamic_output_shape in aten.nonzero.default.tags
     assert Tag.view_copy in aten.view_copy.default.tags and Tag.view_copy not in aten._to_copy.default.tags
+
+
+def test_functional_variants() -> None:
+    with library._scoped_library(NS, "FRAGMENT") as lib:
+        lib.define("fill_two(Tensor x, Tensor(a!) y, Tensor(b!)? z, *, int by=2) -> Tensor")
+
+        def fill_two(x: Any, y: Any, z: Any, *, by: int = 2) -> Any:
+            y.add_(by)
+            if z is not None:
+                z.add_(by)
+            return x * by
+
+        lib.impl("fill_two", fill_two, "CPU")
+        writing = getattr(tl.ops, NS).fill_two.default
+        register_functional_op(lib, "filled_two", writing)
+        functional = getattr(tl.ops, NS).filled_two.default
+        assert str(functional._schema).partition("(")[2] == (
+            "Tensor x, Tensor y, Tensor? z, *, int by=2) -> (Tensor, Tensor y_out, Tensor? z_out)"
+        )
+        x, y, z = tl.tensor(1.0), tl.tensor(2.0), tl.tensor(3.0)
+        assert [t.item() for t in functional(x, y, z, by=5)] == [5.0, 7.0, 8.0]
+        assert (y.item(), z.item()) == (2.0, 3.0)
+        assert functional(x, y, None)[2] is None
+        for schema, error in [("(Tensor x) -> Tensor", "mutable"), ("(Tensor(a!)[] x) -> ()", "NYI")]:
+            name = "refused" + str(len(schema))
+            lib.define(name + schema)
+            with raises(RuntimeError, error):
+                register_functional_op(lib, "variant", getattr(getattr(tl.ops, NS), name).default)
+        with raises(TypeError, "OpOverload"):
+            register_functional_op(lib, "variant", tl.ops.aten.abs_)
+
+
+def test_keys_that_contradict_each_other() -> None:
+    with library._scoped_library(NS, "FRAGMENT") as lib:
+        lib.define("alike(Tensor x) -> Tensor")
+        with library._scoped_library(NS, "IMPL", "CPU") as kernels:
+            with raises(RuntimeError, "inconsistent"):
+                kernels.impl("alike", tl.clone, "Meta")
+            kernels.impl("alike", tl.clone)
+            assert getattr(tl.ops, NS).alike(tl.ones(2)).tolist() == [1.0, 1.0]

@@ -235,3 +235,14 @@ def test_a_forkserver_starts_processes_side_by_side(tmp_path):
     ran = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, env=environment, capture_output=True, text=True,
                          timeout=120)  # fmt: skip
     assert ran.returncode == 0, ran.stderr
+
+
+def test_storages_by_their_address():
+    from tl_core.multiprocessing.reductions import StorageWeakRef
+
+    x = tl.ones(4)
+    first, second = StorageWeakRef(x.untyped_storage()), StorageWeakRef(x[1:].untyped_storage())
+    assert first == second and hash(first) == hash(second)
+    assert first != StorageWeakRef(x.clone().untyped_storage())
+    with pytest.raises(NotImplementedError, match="don't tell"):
+        first.expired()

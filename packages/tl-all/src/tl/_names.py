@@ -28,7 +28,8 @@ MODULES = {
     "__config__": "tl_core.build_config",
     "__future__": "tl_core.conversion_switches",
     "_dynamo": "tl_compiler.dynamo",
-    "_dynamo._trace_wrapped_higher_order_op": "tl_compiler.dynamo.item_reading",
+    "_dynamo._trace_wrapped_higher_order_op": "tl_compiler.dynamo.index_mode",
+    "_custom_op.functional": "tl_core.library.functional_variant",
     "_C._functorch": "tl_autograd.functorch.native",
     "_functorch": "tl_autograd.functorch",
     "_functorch.functional_call": "tl_nn.func",
@@ -85,6 +86,7 @@ MODULES = {
     "fx": "tl_compiler.fx",
     "hub": "tl_utils.hub",
     "jit": "tl_backends.jit",
+    "jit.annotations": "tl_backends.jit.signature_types",
     "monitor": "tl_utils.monitor",
     "mps": "tl_backends.mps",
     "mtia": "tl_backends.mtia",
@@ -183,6 +185,10 @@ OBJECTS = {
     "_C.Future": "tl_core.futures:Future",
     "_C.ScriptFunction": "tl_backends.jit:ScriptFunction",
     "_C.ScriptModule": "tl_backends.jit:ScriptModule",
+    "ScriptModule": "tl_backends.jit:ScriptModule",
+    "ScriptFunction": "tl_backends.jit:ScriptFunction",
+    "jit._overload": "tl_backends.jit.internal:_overload",
+    "jit._overload_method": "tl_backends.jit.internal:_overload_method",
     "_C.Size": "tl_core:Size",
     "_C.StorageBase": "tl_core:UntypedStorage",
     "_C._FunctionBase": "tl_autograd:Function",
@@ -194,6 +200,7 @@ OBJECTS = {
     "DispatchKey": "tl_core.dispatch_keys:DispatchKey",
     "_C.DispatchKey": "tl_core.dispatch_keys:DispatchKey",
     "_C.DispatchKeySet": "tl_core.dispatch_keys:DispatchKeySet",
+    "_C._are_functorch_transforms_active": "tl_autograd.functorch.native:are_transforms_active",
     "_C._DisableFuncTorch": "tl_core.dispatch_modes:no_transforms",
     "_C._DisableTorchDispatch": "tl_core.dispatch_modes:no_dispatch",
     "_C._TorchDispatchModeKey": "tl_core.python_dispatch:TorchDispatchModeKey",
@@ -301,6 +308,7 @@ OBJECTS["qscheme"] = "tl_quantization:QScheme"
 _NATIVE = (
     "Block CompilationUnit FileCheck Graph Node ScriptObject Value "
     "_GLIBCXX_USE_CXX11_ABI _VariableFunctions _VariableFunctionsClass _add_docstr "
+    "_EnablePythonDispatcher _dispatch_call_boxed _dispatch_find_schema_or_throw "
     "_autograd_profiler_enabled _cuda_getDeviceCount _debug_set_autodiff_subgraph_inlining "
     "_disabled_torch_dispatch_impl _get_accelerator _get_cpu_capability _get_function_stack_at "
     "_get_graph_executor_optimize _get_privateuse1_backend_name _get_tracing_state _has_cuda _has_mkldnn "

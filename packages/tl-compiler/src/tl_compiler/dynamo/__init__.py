@@ -13,8 +13,10 @@ from . import eval_frame as eval_frame
 from . import exc as exc
 from . import source as source
 from . import utils as utils
+from .eval_frame import OptimizedModule
 
 __all__ = [
+    "OptimizedModule",
     "allow_in_graph",
     "assume_constant_result",
     "config",

@@ -6,7 +6,7 @@ from typing import Any
 
 import tl_nn
 
-__all__ = ["OptimizedModule", "is_dynamo_supported"]
+__all__ = ["OptimizedModule", "innermost_fn", "is_dynamo_supported"]
 
 
 class OptimizedModule(tl_nn.Module):
@@ -28,6 +28,17 @@ class OptimizedModule(tl_nn.Module):
             args, kwargs: what it is called with.
         """
         return self._orig_mod(*args, **kwargs)
+
+
+def innermost_fn(fn: Any) -> Any:
+    """The function that was given to `torch.compile`, below all that wraps it.
+
+    Args:
+        fn: the function, or what wraps it.
+    """
+    while hasattr(fn, "_torchdynamo_orig_callable"):
+        fn = fn._torchdynamo_orig_callable
+    return fn
 
 
 def is_dynamo_supported() -> bool:

@@ -22,7 +22,7 @@ from tl_core.overrides import made_of_others
 from tl_nn import functional
 
 from ._lazy_graph_module import _LazyGraphModule, _make_graph_module
-from .full_call import full_call
+from .full_call import full_call, is_operator
 from .graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from .graph_module import GraphModule
 from .node import Argument, Node, has_side_effect
@@ -398,8 +398,10 @@ class Tracer(TracerBase):
         """
         function = inspect.unwrap(root_fn)
         code = getattr(function, "__code__", None)
-        if code is None:
-            raise AssertionError(f"{root_fn!r} is not written in Python: there is nothing to trace")
+        if code is None or is_operator(root_fn):
+            raise AssertionError(
+                f"{root_fn!r} is one operator or not written in Python: there is nothing to trace"
+            )
         names = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
         total = len(names)
         if is_module and not names:

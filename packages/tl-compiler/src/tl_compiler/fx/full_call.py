@@ -7,21 +7,21 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["full_call"]
+__all__ = ["full_call", "is_operator"]
 
-# Functions that are native in the reference: their calls are recorded as they are written.
-_AS_WRITTEN = frozenset(
+# Functions that are one operator in the reference: their calls are recorded as they are written.
+_OPERATORS = frozenset(
     (
-        *("adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "channel_shuffle"),
         *(
+            "adaptive_avg_pool1d",
+            "avg_pool1d",
+            "avg_pool2d",
+            "avg_pool3d",
+            "bilinear",
+            "channel_shuffle",
             "conv1d",
-            "conv2d",
-            "conv3d",
-            "conv_tbc",
-            "conv_transpose1d",
-            "conv_transpose2d",
-            "conv_transpose3d",
         ),
+        *("conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
         *(
             "cosine_similarity",
             "gelu",
@@ -37,20 +37,34 @@ _AS_WRITTEN = frozenset(
             "pixel_shuffle",
             "pixel_unshuffle",
             "prelu",
-            "softplus",
-            "softshrink",
+            "scaled_dot_product_attention",
         ),
-        *("scaled_dot_product_attention",),
+        *("softplus", "softshrink"),
     )
 )
+
+
+def _of_layers(function: Any) -> bool:
+    module = getattr(function, "__module__", None) or ""
+    return module.startswith(
+        ("tl_nn.functional", "torch.nn.functional")
+    )  # the latter where programs import torch
+
+
+def is_operator(function: Any) -> bool:
+    """Whether a function of layers is one operator in the reference, and not made of others.
+
+    Args:
+        function: the function.
+    """
+    name = getattr(function, "__name__", "")
+    return _of_layers(function) and (name in _OPERATORS or name.endswith("_"))
 
 
 @functools.cache
 def _form(function: Callable[..., Any]) -> tuple[list[str], dict[str, Any], int] | None:
     """The names of a function's arguments, the defaults, and how many have none; None: calls stay as they are."""
-    module = getattr(function, "__module__", None) or ""
-    name = getattr(function, "__name__", "")
-    if not module.startswith("tl_nn.functional") or name in _AS_WRITTEN or name.endswith("_"):
+    if not _of_layers(function) or is_operator(function):
         return None
     try:
         parameters = inspect.signature(function).parameters

@@ -6,7 +6,11 @@ from typing import Any
 
 from . import config as config
 
-__all__ = ["compile", "config"]
+__all__ = ["compile", "config", "cudagraph_mark_step_begin"]
+
+
+def cudagraph_mark_step_begin() -> None:
+    """Nothing: it says where a step begins, for graphs of CUDA kernels, and there are none."""
 
 
 def compile(gm: Any, example_inputs: Any = (), options: Any = None) -> Any:

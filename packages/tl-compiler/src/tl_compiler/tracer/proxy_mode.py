@@ -152,6 +152,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self._fakes: dict[int, tuple[Any, Any]] = {}
         self._sources: dict[Symbol, Callable[[], Node]] = {}
         self._numbers: dict[Expr, Node] = {}
+        self._calls: dict[str, int] = {}
         self.symbol_from_outside: Callable[[Symbol], Node] | None = None  # of a subgraph
 
     # ---- what stands for what
@@ -408,6 +409,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             getattr(func, "overloadpacket", func).__name__,
         )
         self._describe(node)
+        self._note_call(node, getattr(func, "overloadpacket", func).__name__)
         out = self._execute(func, args, kwargs)
         self._track_result(out, node, func, args, kwargs)
         return out
@@ -515,6 +517,12 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                     self._describe(item)
                     self.track(value, item)
         return node
+
+    def _note_call(self, node: Node, name: str) -> None:
+        """Notes which call of the program a node is, where composite operators are whole."""
+        if self.pre_dispatch:
+            number = self._calls[name] = self._calls.get(name, 0) + 1
+            node.meta["torch_fn"] = f"{name}_{number}", f"builtin_function_or_method.{name}"
 
     def _describe(self, node: Node) -> None:
         """Notes where in the program a node comes from."""

@@ -154,6 +154,11 @@ class Library:
     ) -> Registration:
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
+        if dispatch_key and self.kind == "IMPL" and self.dispatch_key not in ("", dispatch_key):
+            raise RuntimeError(
+                f"Explicitly provided dispatch key ({dispatch_key}) is inconsistent with that of the library "
+                f"({self.dispatch_key})"
+            )
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
         full = self._full_name(op_name)
         mark = f"{self.ns}/{full.rpartition('::')[2]}/{key}"

@@ -15,13 +15,54 @@ from tl_core.named_tensor import check_serializing_named_tensor
 from tl_core.parameter import Parameter
 from tl_core.storage import UntypedStorage
 
-__all__ = ["get_all_sharing_strategies", "get_sharing_strategy", "init_reductions", "set_sharing_strategy"]
+__all__ = [
+    "StorageWeakRef",
+    "get_all_sharing_strategies",
+    "get_sharing_strategy",
+    "init_reductions",
+    "set_sharing_strategy",
+]
 
 _STRATEGIES = {"file_descriptor", "file_system"}
 _strategy = "file_descriptor"
 
 # What has arrived, by the number of its file: memory that comes twice is mapped once.
 _received: weakref.WeakValueDictionary[int, MappedMemory] = weakref.WeakValueDictionary()
+
+
+class StorageWeakRef:
+    """A storage by the address of what its tensors share, which keeps no memory: two are equal if they share it.
+
+    It says nothing once the storage is gone, and can't tell when that is.
+
+    Args:
+        storage: an untyped storage.
+
+    Example:
+        >>> import tl_core as tl
+        >>> x = tl.ones(4)
+        >>> StorageWeakRef(x.untyped_storage()) == StorageWeakRef(x[1:].untyped_storage())
+        True
+    """
+
+    __slots__ = ("cdata",)
+
+    def __init__(self, storage: UntypedStorage) -> None:
+        self.cdata = storage._identity()
+
+    def expired(self) -> bool:
+        """Whether the storage is gone.
+
+        Raises:
+            NotImplementedError: always: storages don't tell when they go.
+        """
+        raise NotImplementedError("StorageWeakRef.expired(): storages don't tell when they go")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StorageWeakRef) and self.cdata == other.cdata
+
+    def __hash__(self) -> int:
+        return self.cdata
 
 
 def get_all_sharing_strategies() -> set[str]:

@@ -8,6 +8,7 @@ import tl_core
 from tl_core import _C, autocast, overrides, recording
 from tl_core.build_config import compiled_with_cxx11_abi
 from tl_core.extension_devices import privateuse1_backend_name, rename_privateuse1_backend
+from tl_core.library.names import lookup_op
 
 __all__: list[str] = []
 
@@ -37,6 +38,20 @@ def _get_function_stack_at(index: int) -> Any:
 def _is_torch_function_all_disabled() -> bool:
     """Whether neither classes nor modes are asked for `__torch_function__`."""
     return overrides._all_disabled()
+
+
+def _dispatch_find_schema_or_throw(name: str, overload_name: str) -> Any:
+    """An operator by its name and its overload's, for `_dispatch_call_boxed`; RuntimeError without one."""
+    return lookup_op(f"{name}.{overload_name}" if overload_name else name)
+
+
+def _dispatch_call_boxed(handle: Any, *args: Any, **kwargs: Any) -> Any:
+    """Calls an operator that was found by its name."""
+    return handle(*args, **kwargs)
+
+
+class _EnablePythonDispatcher:
+    """While it lives, kernels in Python are met; here they always are, so that nothing changes."""
 
 
 def _get_accelerator(check: bool | None = None) -> Any:

@@ -70,7 +70,7 @@ def relu_(input: Tensor) -> Tensor:
 @overridable
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """`min(max(x, 0), 6)`."""
-    return hardtanh(input, 0.0, 6.0, inplace)
+    return hardtanh_(input, 0.0, 6.0) if inplace else hardtanh(input, 0.0, 6.0)
 
 
 @overridable

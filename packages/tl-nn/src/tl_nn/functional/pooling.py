@@ -326,7 +326,7 @@ def avg_pool3d(
 
 def _result_size(input: Tensor, output_size: Any, n: int) -> list[int]:
     """The size that is asked for: None stands for the input's."""
-    sizes = [output_size] * n if output_size is None or isinstance(output_size, int) else list(output_size)
+    sizes = (output_size,) * n if output_size is None or isinstance(output_size, int) else output_size
     if input.dim() <= len(sizes):
         raise ValueError(
             f"Input dimension should be at least {len(sizes) + 1}, got {input.dim()} for output_size={output_size}"

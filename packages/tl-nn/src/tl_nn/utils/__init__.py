@@ -1,6 +1,8 @@
 """Functions on modules and parameters."""
 
-from . import parametrizations, parametrize, prune, rnn, stateless
+from typing import TYPE_CHECKING, Any
+
+from . import parametrize, rnn
 from .clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -19,6 +21,9 @@ from .init import skip_init
 from .memory_format import convert_conv2d_weight_memory_format, convert_conv3d_weight_memory_format
 from .spectral_norm import remove_spectral_norm, spectral_norm
 from .weight_norm import remove_weight_norm, weight_norm
+
+if TYPE_CHECKING:
+    from . import parametrizations, prune, stateless
 
 __all__ = [
     "clip_grad_norm",
@@ -45,3 +50,14 @@ __all__ = [
     "vector_to_parameters",
     "weight_norm",
 ]
+
+# Modules that are imported when somebody asks for them.
+_LAZY = ("parametrizations", "prune", "stateless")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        from importlib import import_module
+
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

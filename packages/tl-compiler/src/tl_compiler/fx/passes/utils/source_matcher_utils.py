@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,20 +31,17 @@ class SourcePartition:
     params: list[Node] = field(default_factory=list)
 
 
-def _source_of(node: Node) -> tuple[str, Any] | None:
-    """The name of the call and its class or function."""
+def _sources_of(node: Node) -> Iterator[tuple[str, Any]]:
+    """The names of calls that a node may be of, each with the class or function; what a program said itself first."""
     stack = node.meta.get("source_fn_stack")
     if stack:
-        return stack[-1]
-    modules = node.meta.get("nn_module_stack")
-    if node.op in ("call_function", "call_method") and "torch_fn" in node.meta:
+        yield stack[-1]
+    elif node.op in ("call_function", "call_method") and "torch_fn" in node.meta:
         name, called = node.meta["torch_fn"]
+        yield name, called.partition(".")[2]
+        modules = node.meta.get("nn_module_stack")
         if modules:
-            path, kind = list(modules.values())[-1]
-            if str(getattr(kind, "__module__", kind)).startswith(("tl_nn.", "torch.nn")):
-                return path, kind
-        return name, called.partition(".")[2]
-    return None
+            yield list(modules.values())[-1]
 
 
 def get_source_partitions(
@@ -62,9 +59,10 @@ def get_source_partitions(
     """
     calls: dict[Any, dict[str, list[Node]]] = {}
     for node in graph.nodes:
-        found = _source_of(node)
-        if found is not None and found[1] in wanted_sources:
-            calls.setdefault(found[1], {}).setdefault(found[0], []).append(node)
+        for name, source in _sources_of(node):
+            if source in wanted_sources:
+                calls.setdefault(source, {}).setdefault(name, []).append(node)
+                break
     parts = {
         source: [_part(nodes, source) for nodes in by_call.values()] for source, by_call in calls.items()
     }
