@@ -73,3 +73,15 @@ def test_values_of_traced_tensors():
 def test_structure_that_depends_on_sizes_is_refused():
     with pytest.raises(RuntimeError, match="depend on the sizes"):
         make_fx(lambda x: x.sin() if x.shape[0] < 5 else x.cos(), tracing_mode="symbolic")(tl.ones(3))
+
+
+@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
+def test_a_constant_that_is_written_is_new_at_each_run(mode):
+    def counted(x):
+        y = tl.tensor(3.0)
+        y.add_(1)
+        return x + y
+
+    gm = make_fx(counted, tracing_mode=mode)(tl.zeros(2))
+    assert "aten.lift_fresh_copy.default" in targets(gm)
+    assert [gm(tl.zeros(2)).tolist() for _ in range(2)] == [[4.0, 4.0]] * 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tl_core
-from tl_core import Tensor, pytree
+from tl_core import Tensor, ops, pytree
 from tl_core.overrides import TorchFunctionMode
 
 __all__ = ["TransformGetItemToIndex"]
@@ -31,5 +31,5 @@ class TransformGetItemToIndex(TorchFunctionMode):
                 at = [
                     i if isinstance(i, Tensor) else tl_core.tensor(i, device=args[0].device) for i in indices
                 ]
-                return tl_core.ops.aten.index.Tensor(args[0], at)
+                return ops.aten.index.Tensor(args[0], at)
         return func(*args, **(kwargs or {}))

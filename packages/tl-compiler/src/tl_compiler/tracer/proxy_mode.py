@@ -401,15 +401,19 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             return self._scalar(func, args, kwargs)
         if name in _UNRECORDED:
             return self._execute(func, args, kwargs)
+        recorded = func
+        if name == "aten.lift_fresh.default":  # the program makes the tensor anew whenever it runs
+            recorded = tl_core.ops.aten.lift_fresh_copy.default
+            func = recorded if self.tracing_mode == "real" else func
         node = self.tracer.create_node(
             "call_function",
-            func,
+            recorded,
             tuple(self.node_of(a) for a in args),
             {k: self.node_of(v) for k, v in kwargs.items()},
-            getattr(func, "overloadpacket", func).__name__,
+            getattr(recorded, "overloadpacket", recorded).__name__,
         )
         self._describe(node)
-        self._note_call(node, getattr(func, "overloadpacket", func).__name__)
+        self._note_call(node, getattr(recorded, "overloadpacket", recorded).__name__)
         out = self._execute(func, args, kwargs)
         self._track_result(out, node, func, args, kwargs)
         return out
