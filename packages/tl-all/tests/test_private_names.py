@@ -93,10 +93,12 @@ def test_names_of_the_native_module_answer():
         assert (tl.ones(2) + 1).tolist() == [2, 2]
     assert tl.overrides._get_current_function_mode() is None
     with tl._C.DisableTorchFunctionSubclass():
-        assert tl._C._is_torch_function_all_disabled() and not tl._C._is_torch_function_enabled()
+        assert not tl._C._is_torch_function_all_disabled() and not tl._C._is_torch_function_enabled()
         with tl._C._EnableTorchFunction():
-            assert not tl._C._is_torch_function_all_disabled()
-        assert tl._C._is_torch_function_all_disabled()
+            assert tl._C._is_torch_function_enabled()
+        assert not tl._C._is_torch_function_enabled()
+    with tl._C.DisableTorchFunction():
+        assert tl._C._is_torch_function_all_disabled() and not tl._C._is_torch_function_enabled()
 
 
 def test_settings_of_torchscript_are_read_back():

@@ -105,14 +105,22 @@ class _enable_torch_function(DisableTorchFunction):
     _off = False
 
 
-class _EnableTorchFunction(_enable_torch_function):
-    """The same for as long as the object is there."""
+class _EnableTorchFunction:
+    """The same from when the object is made until it is left as a region, or goes."""
 
     def __init__(self) -> None:
-        self.__enter__()
+        self._region: _enable_torch_function | None = _enable_torch_function()
+        self._region.__enter__()
 
-    def __del__(self) -> None:
-        self.__exit__()
+    def __enter__(self) -> _EnableTorchFunction:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        region, self._region = self._region, None
+        if region is not None:
+            region.__exit__()
+
+    __del__ = __exit__
 
 
 class enable_reentrant_dispatch:
