@@ -371,7 +371,7 @@ class _Builder:
             local[node] = inner.placeholder(node.name)
         module = InterpreterModule(inner, self._type(body[0], full), signature)
         self._fill(inner, full, body, local, module)
-        results = [
+        results: list[Any] = [
             said.value if isinstance(said, ConstantArgument) else self.by_name[said.name]
             for said in signature.outputs
         ]
@@ -381,9 +381,11 @@ class _Builder:
         label = child if child.isidentifier() else f"_{child}"
         call = graph.create_node("call_module", name, tuple(args), dict(kwargs), label)
         flat = graph.create_node("call_function", tree_leaves, (call,), {}, f"{label}_leaves")
-        for i, node in enumerate(results):
-            if isinstance(node, Node) and node in set(body):
-                values[node] = graph.create_node("call_function", operator.getitem, (flat, i), {}, node.name)
+        for i, result in enumerate(results):
+            if isinstance(result, Node) and result in set(body):
+                values[result] = graph.create_node(
+                    "call_function", operator.getitem, (flat, i), {}, result.name
+                )
 
     @staticmethod
     def _type(node: Node, full: str) -> str | None:

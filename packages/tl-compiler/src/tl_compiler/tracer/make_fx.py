@@ -414,7 +414,7 @@ class _Aligned:
 
     def _sizes(self, row: tuple[Node, ...]) -> None:
         """The sizes of a node's value as expressions."""
-        values = [n.meta.get("val") for n in row]
+        values: list[Any] = [n.meta.get("val") for n in row]
         if not isinstance(values[0], FakeTensor):
             return
         found = []

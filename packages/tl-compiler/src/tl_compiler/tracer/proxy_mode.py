@@ -142,7 +142,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self.tracer, self.tracing_mode, self.pre_dispatch = tracer, tracing_mode, pre_dispatch
         self.decomposition_table = decomposition_table or {}
         self.fake_mode = fake_mode
-        self.shape_env = None if fake_mode is None else fake_mode.shape_env
+        self.shape_env: Any = None if fake_mode is None else fake_mode.shape_env
         self.record_stack_traces = record_stack_traces
         self._constant = constant or self._attribute
         self._module_stack = module_stack
