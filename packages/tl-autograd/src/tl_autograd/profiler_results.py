@@ -263,7 +263,8 @@ class ProfilerResult:
                "args": {"sort_index": 536870912}}  # fmt: skip
         mark = {"ph": "i", "s": "g", "pid": "Traces", "tid": "Trace PyTorch Profiler"}
         yield {**mark, "name": "Iteration Start: PyTorch Profiler", "ts": start / 1e3}
-        yield {**mark, "name": "Record Window End", "ts": end / 1e3}
+        # a nanosecond later: beginning and duration of an open event, added as floats, may pass the end
+        yield {**mark, "name": "Record Window End", "ts": (end + 1) / 1e3}
 
 
 # ---- events for tables

@@ -13,7 +13,7 @@ extern "C" {
 enum { TL_EVENT_NODE = 1, TL_EVENT_EVALUATION = 2, TL_EVENT_RANGE = 3 };
 
 typedef struct TlOpenEvent {
-  void* event; /* NULL: nothing is recorded */
+  void* event;    /* NULL: nothing is recorded */
   uint64_t block; /* where it lies: the core's */
 } TlOpenEvent;
 

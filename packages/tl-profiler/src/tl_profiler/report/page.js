@@ -422,9 +422,22 @@ function atPeak(d, curve) {
 }
 
 // ---- the page
+// A value that is computed when it is needed, or before, when the page has nothing to do.
+function early(compute) {
+  let value;
+  const get = () => value ??= compute();
+  (window.requestIdleCallback || setTimeout)(get);
+  return get;
+}
+function largest(d, curve) {
+  return curve.order.filter(i => d.bytes[i] > 0).sort((a, b) => d.bytes[b] - d.bytes[a]).slice(0, 1000)
+    .map(i => ({key: `${lineOf(d, i) || "?"} · ${ownerName(d, i)}`, bytes: d.bytes[i], at: d.start[i]}));
+}
 function show(d) {
   const main = document.querySelector("main"), nav = document.querySelector("nav"), tables = [];
   const hasMemory = d.kind.includes(KIND.MEMORY), curve = memoryCurve(d);
+  const operators = early(() => byOperator(d)), modules = early(() => byModule(d)), lines = early(() => byLine(d));
+  const held = early(() => atPeak(d, curve)), allocations = early(() => largest(d, curve));
   let line = null;
   const pages = {
     "Time line": page => {
@@ -440,9 +453,9 @@ function show(d) {
       button("whole", () => line.fit());
       element("span", "wheel: zoom · drag: move · click: details", tools);
     },
-    "Operators": page => tables.push(new Table(page, timeColumns("Operator", hasMemory), byOperator(d), "Nothing ran.")),
-    "Modules": page => tables.push(new Table(page, timeColumns("Module", hasMemory), byModule(d), "No modules were recorded: with_modules=True records them.")),
-    "Lines": page => tables.push(new Table(page, timeColumns("Line", hasMemory), byLine(d), "No stacks were recorded: with_stack=True records them.")),
+    "Operators": page => tables.push(new Table(page, timeColumns("Operator", hasMemory), operators(), "Nothing ran.")),
+    "Modules": page => tables.push(new Table(page, timeColumns("Module", hasMemory), modules(), "No modules were recorded: with_modules=True records them.")),
+    "Lines": page => tables.push(new Table(page, timeColumns("Line", hasMemory), lines(), "No stacks were recorded: with_stack=True records them.")),
     "Memory": page => {
       if (!hasMemory) { element("p", "No memory was recorded: profile_memory=True records it.", page).className = "none"; return; }
       const canvas = element("canvas", undefined, page);
@@ -454,16 +467,14 @@ function show(d) {
         {title: "Bytes", value: r => r.bytes, text: r => size(r.bytes)},
         {title: "Blocks", value: r => r.count, text: r => String(r.count)},
         {title: "Largest", value: r => r.most, text: r => size(r.most)},
-      ], atPeak(d, curve), "Nothing was held."));
+      ], held(), "Nothing was held."));
     },
     "Allocations": page => {
-      const rows = curve.order.filter(i => d.bytes[i] > 0).sort((a, b) => d.bytes[b] - d.bytes[a]).slice(0, 1000)
-        .map(i => ({key: `${lineOf(d, i) || "?"} · ${ownerName(d, i)}`, bytes: d.bytes[i], at: d.start[i]}));
       tables.push(new Table(page, [
         {title: "Where", value: r => r.key, text: r => r.key},
         {title: "Bytes", value: r => r.bytes, text: r => size(r.bytes)},
         {title: "When", value: r => r.at, text: r => time(r.at)},
-      ], rows, "No memory was recorded: profile_memory=True records it."));
+      ], allocations(), "No memory was recorded: profile_memory=True records it."));
     },
   };
   const sections = [];
