@@ -165,13 +165,18 @@ def docs(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Measures against torch, which lives in an environment of its own. `nox -s bench -- --only add --json FILE`."""
     install(session, ["tl-all"], {"tl-all": "numpy"})
+    session.run("python", "-m", "tools.bench", "--peer-python", str(peer_python(session)), *session.posargs)
+
+
+def peer_python(session: nox.Session) -> Path:
+    """The interpreter of the environment that holds torch, which is made if it isn't there."""
     peer = ROOT / ".nox" / "peer"
     python = peer / "bin" / "python"
     if not python.exists():
         session.run_install("python", "-m", "venv", "--clear", str(peer))
         pip = [str(python), "-m", "pip", "install", "--quiet", "--extra-index-url", PEER_INDEX, PEER, "numpy"]
         session.run_install(*pip, external=True)
-    session.run("python", "-m", "tools.bench", "--peer-python", str(python), *session.posargs)
+    return python
 
 
 @nox.session
@@ -264,6 +269,29 @@ def trouble_data(session: nox.Session) -> None:
     install(session, ["tl-data"], {"tl-data": "test"})
     session.env["TL_DATA_TROUBLE"] = "full"
     run_tests(session, packages()["tl-data"], "tests/test_trouble.py")
+
+
+@nox.session(name="trouble-distributed")
+def trouble_distributed(session: nox.Session) -> None:
+    """Workers, agents and stores of jobs killed, checkpoints of several ranks killed while they are written."""
+    install(session, ["tl-all"], {"tl-all": "test"})
+    session.env["TL_DISTRIBUTED_TROUBLE"] = "full"
+    run_tests(session, packages()["tl-distributed"], "-s", "tests/test_trouble.py")
+    run_tests(session, packages()["tl-all"], "-s", "tests/test_several_processes.py")
+
+
+@nox.session(name="peer-distributed")
+def peer_distributed(session: nox.Session) -> None:
+    """torch's own tests of groups, collectives and data-parallel training on several processes."""
+    install(session, ["tl-all"], {"tl-all": "numpy"})
+    python = peer_python(session)
+    where = "import torch.testing._internal.distributed as d; print(list(d.__path__)[0])"
+    folder = session.run(str(python), "-c", where, silent=True, external=True).strip()
+    file = f"{folder}/distributed_test.py"
+    baseline = str(Path(session.create_tmp()).resolve() / "baseline.json")
+    run = ["-m", "tools.peer_distributed", file]
+    session.run(str(python), *run, "--module", "torch", "--json", baseline, external=True)
+    session.run("python", *run, "--baseline", baseline, "--at-least", "95", *session.posargs)
 
 
 @nox.session

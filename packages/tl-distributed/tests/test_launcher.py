@@ -183,7 +183,9 @@ def test_command_lines(monkeypatch):
 
 
 def test_unknown_and_impossible_rendezvous():
-    with pytest.raises(ValueError, match="no rendezvous backend 'pigeon'; known: c10d, static"):
+    with pytest.raises(
+        ValueError, match="no rendezvous backend 'pigeon'; known: c10d, etcd, etcd-v2, static"
+    ):
         get_rendezvous_handler(RendezvousParameters("pigeon", "", "job", 1, 1))
     with pytest.raises(ValueError, match="min_nodes"):
         RendezvousParameters("static", "", "job", 2, 1)

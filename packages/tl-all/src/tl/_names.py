@@ -80,6 +80,7 @@ MODULES = {
     "distributed.checkpoint": "tl_checkpoint.distributed",
     "distributed.tensor._dtensor_spec": "tl_distributed.tensor.dtensor_spec",
     "distributed.tensor._utils": "tl_distributed.tensor.layout",
+    "distributed.elastic.utils.data": "tl_data.elastic",
     "distributions": "tl_distributions",
     "export": "tl_compiler.export",
     "func": "tl_autograd.func",

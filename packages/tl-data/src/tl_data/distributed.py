@@ -66,13 +66,16 @@ class DistributedSampler(DrawnSampler):
     def start(self) -> int:
         return self.epoch
 
-    def index_chunks(self, start: int, again: bool = False) -> Iterator[Tensor]:
+    def order(self, epoch: int) -> Tensor:
+        """The indices in the order of an epoch, the same in all processes."""
         count = len(self.dataset)
         if self.shuffle:
-            order = tl_core.randperm(count, generator=Generator().manual_seed(self.seed + start))
-        else:
-            order = tl_core.arange(count)
-        if self.total_size > count > 0:
+            return tl_core.randperm(count, generator=Generator().manual_seed(self.seed + epoch))
+        return tl_core.arange(count)
+
+    def index_chunks(self, start: int, again: bool = False) -> Iterator[Tensor]:
+        order = self.order(start)
+        if self.total_size > (count := len(order)) > 0:
             order = order.repeat(-(-self.total_size // count))
         yield order[self.rank : self.total_size : self.num_replicas]
 

@@ -352,18 +352,34 @@ PyObject* record_to(PyObject*, PyObject* descriptor) {
   });
 }
 
+Ref list_of(const RecordRing& ring) {
+  Ref list = checked(PyList_New(0));
+  for (const Record* r : records_of(ring)) {
+    Ref item = checked(Py_BuildValue(
+        "(sKssLLLs)", r->group, static_cast<unsigned long long>(r->call.sequence), name_of(r->call.kind),
+        text_of(r->call).c_str(), static_cast<long long>(r->call.bytes()),
+        static_cast<long long>(r->call.began), static_cast<long long>(r->ended), name_of(r->stage.load())));
+    checked(PyList_Append(list.get(), item.get()));
+  }
+  return list;
+}
+
 // records() -> [(group, sequence, operation, text, bytes, began, ended, stage)]
 PyObject* records(PyObject*, PyObject*) {
+  return for_python([&] { return list_of(Recorder::instance().ring()).take(); });
+}
+
+// read_ring(bytes) -> (rank, pid, epoch, records): those of a ring that another process wrote
+PyObject* read_ring(PyObject*, PyObject* data) {
   return for_python([&] {
-    Ref list = checked(PyList_New(0));
-    for (const Record* r : Recorder::instance().all()) {
-      Ref item = checked(Py_BuildValue(
-          "(sKssLLLs)", r->group, static_cast<unsigned long long>(r->call.sequence), name_of(r->call.kind),
-          text_of(r->call).c_str(), static_cast<long long>(r->call.bytes()),
-          static_cast<long long>(r->call.began), static_cast<long long>(r->ended), name_of(r->stage.load())));
-      checked(PyList_Append(list.get(), item.get()));
-    }
-    return list.take();
+    char* memory = nullptr;
+    Py_ssize_t size = 0;
+    if (PyBytes_AsStringAndSize(data, &memory, &size) != 0) throw PythonError();
+    const RecordRing& ring = ring_in(memory, static_cast<size_t>(size));
+    Ref list = list_of(ring);
+    return checked(
+               Py_BuildValue("(iiLO)", ring.rank, ring.pid, static_cast<long long>(ring.epoch), list.get()))
+        .take();
   });
 }
 
@@ -371,6 +387,7 @@ PyMethodDef kFunctions[] = {
     {"segment_bytes", segment_bytes, METH_O, nullptr},
     {"record_to", record_to, METH_O, nullptr},
     {"records", records, METH_NOARGS, nullptr},
+    {"read_ring", read_ring, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <string>
 
 #include "base/clock.h"
 #include "tl/tl.hpp"
@@ -13,7 +14,13 @@
 namespace tl::distributed {
 
 namespace {
-constexpr uint64_t kMagic = 0x3152464c54;  // "TLFR1"
+constexpr uint64_t kMagic = 0x3252464c54;  // "TLFR2"
+
+int64_t epoch() {
+  timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec - now_ns();
+}
 
 RecordRing* mapped(int descriptor) {
   const int flags = descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
@@ -23,6 +30,7 @@ RecordRing* mapped(int descriptor) {
   auto* ring = static_cast<RecordRing*>(memory);
   ring->magic = kMagic;
   ring->pid = getpid();
+  ring->epoch = epoch();
   return ring;
 }
 }  // namespace
@@ -56,12 +64,24 @@ void Recorder::end(Record* record, bool well) {
   record->stage.store(well ? Stage::kDone : Stage::kFailed, std::memory_order_release);
 }
 
-std::vector<const Record*> Recorder::all() const {
+std::vector<const Record*> records_of(const RecordRing& ring) {
   std::vector<const Record*> found;
-  const uint64_t next = ring_->next.load(std::memory_order_acquire);
+  const uint64_t next = ring.next.load(std::memory_order_acquire);
   for (uint64_t i = next > kRecords ? next - kRecords : 0; i < next; ++i)
-    found.push_back(&ring_->records[i % kRecords]);
+    found.push_back(&ring.records[i % kRecords]);
   return found;
+}
+
+const RecordRing& ring_in(const void* memory, size_t bytes) {
+  const auto* ring = static_cast<const RecordRing*>(memory);
+  if (bytes < sizeof(RecordRing) || ring->magic != kMagic)
+    throw Error(TL_ERROR_VALUE, "no flight recorder: " + std::to_string(bytes) + " bytes, of " +
+                                    std::to_string(sizeof(RecordRing)) + ", or of another kind");
+  for (const Record* r : records_of(*ring))
+    if (r->call.kind > Kind::kReceive || r->call.reduction > Reduction::kNone ||
+        r->stage.load() > Stage::kFailed || r->group[sizeof r->group - 1] != 0)
+      throw Error(TL_ERROR_VALUE, "a flight recorder that is damaged");
+  return *ring;
 }
 
 }  // namespace tl::distributed

@@ -21,13 +21,19 @@ struct Record {
   std::atomic<Stage> stage;
 };
 
-// As it lies in the memory: a reader looks for the magic number, then at `next` modulo kRecords.
+// As it lies in the memory: a reader looks for the magic number, then at `next` modulo kRecords. `epoch` is
+// what makes times of this machine times of day.
 struct RecordRing {
   uint64_t magic;
   int32_t rank, pid;
+  int64_t epoch;
   std::atomic<uint64_t> next;
   Record records[kRecords];
 };
+
+// The ring that lies in some memory, which may be that of another process, or a file.
+const RecordRing& ring_in(const void* memory, size_t bytes);
+std::vector<const Record*> records_of(const RecordRing& ring);  // the oldest first
 
 class Recorder {
  public:
@@ -35,7 +41,7 @@ class Recorder {
   void use(int descriptor);  // memory that somebody else holds too: the ring goes on there
   Record* begin(const Call& call, const std::string& group, int rank);
   static void end(Record* record, bool well);
-  std::vector<const Record*> all() const;  // the oldest first
+  const RecordRing& ring() const { return *ring_; }
 
  private:
   Recorder();

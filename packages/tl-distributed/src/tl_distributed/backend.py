@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from .communicator import Communicator
@@ -168,6 +169,18 @@ def make(name: str, context: GroupContext) -> Communicator:
     if name not in _makers:
         raise RuntimeError(f"the backend {name!r} is not there; available: {', '.join(_makers)}")
     return _makers[name](context)
+
+
+@contextmanager
+def all_backends_are(maker: Maker) -> Iterator[None]:
+    """Within the block, a function makes the communicators of every backend, also of those that aren't there."""
+    before = dict(_makers)
+    _makers.update(dict.fromkeys(Backend.backend_capability, maker))
+    try:
+        yield
+    finally:
+        _makers.clear()
+        _makers.update(before)
 
 
 def make_gloo(context: GroupContext) -> Communicator:

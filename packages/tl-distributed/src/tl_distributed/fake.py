@@ -36,14 +36,26 @@ class Traffic:
     messages: int = 0
     sent: int = 0
     peak: int = 0
+    _parts: dict[str, Traffic] = field(default_factory=dict)
 
     def count(self, operation: str, messages: int, sent: int, held: int) -> None:
         """Adds one call."""
         self.calls[operation] += 1
+        self._add(messages, sent, held)
+        self.of(operation)._add(messages, sent, held)
+
+    def _add(self, messages: int, sent: int, held: int) -> None:
         self.messages += messages
         self.sent += sent
         if held > self.peak:
             self.peak = held
+
+    def of(self, operation: str) -> Traffic:
+        """The part of one operation."""
+        found = self._parts.get(operation)
+        if found is None:
+            found = self._parts[operation] = Traffic()
+        return found
 
 
 class FakeGroup(Communicator):

@@ -9,6 +9,7 @@ from tl_core import Tensor
 
 from ._C import Group, Task
 from .communicator import Communicator
+from .flight_recorder import write_for_launcher
 from .group_context import GroupContext
 from .handover import meet
 from .reduction import RedOpType
@@ -37,6 +38,7 @@ class LocalGroup(Communicator):
 
     def __init__(self, context: GroupContext):
         super().__init__(context)
+        write_for_launcher()
         self.native = meet(context.store, self.rank, context.global_ranks, context.name, self.timeout)
         self._wait = False
         self._blocking = _Blocking(self)

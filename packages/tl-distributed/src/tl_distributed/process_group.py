@@ -53,21 +53,25 @@ class ProcessGroup:
         self._rank = rank
         self._size = len(self.ranks)
         self.options = options
+        self._background: Communicator | None = None
         self._communicators: dict[str, Communicator] = {}
         for device, backend_name in self.config.device_backend_map.items():
             if backend_name not in self._communicators:
-                context = GroupContext(
-                    rank,
-                    self._size,
-                    PrefixStore(backend_name, store),
-                    timeout,
-                    name,
-                    description,
-                    self.ranks,
-                    options,
-                    device,
-                )
-                self._communicators[backend_name] = make(backend_name, context)
+                self._communicators[backend_name] = self._connect(backend_name, device, store)
+
+    def _connect(self, backend: str, device: str, store: Store) -> Communicator:
+        context = GroupContext(
+            self._rank,
+            self._size,
+            PrefixStore(backend, store),
+            self.timeout,
+            self.group_name,
+            self.group_desc,
+            self.ranks,
+            self.options,
+            device,
+        )
+        return make(backend, context)
 
     def rank(self) -> int:
         """This process's rank in the group."""
@@ -106,6 +110,8 @@ class ProcessGroup:
         """Ends the group's connections."""
         for communicator in self._communicators.values():
             communicator.close()
+        if self._background is not None:
+            self._background.close()
 
     def set_timeout(self, timeout: timedelta) -> None:
         """Sets how long an operation may take."""
@@ -202,6 +208,16 @@ class ProcessGroup:
     def __checkpoint_channel__(self, coordinator_rank: int) -> CheckpointChannel:
         """What tl-checkpoint saves and loads with on several ranks."""
         return CheckpointChannel(self.communicator(), coordinator_rank)
+
+    def __checkpoint_background_channel__(self, coordinator_rank: int) -> CheckpointChannel:
+        """The same for a thread beside the program, whose operations have no place among the program's.
+
+        It has connections of its own, made when all members ask for the first time.
+        """
+        if self._background is None:
+            backend = self.config.device_backend_map["cpu"]
+            self._background = self._connect(backend, "cpu", PrefixStore("background", self.store))
+        return CheckpointChannel(self._background, coordinator_rank)
 
     def _one(self, tensors: Any, function: str) -> Tensor:
         found = [tensors] if isinstance(tensors, Tensor) else list(tensors)

@@ -10,8 +10,9 @@ from typing import Any
 
 from tl_core import ranks as process_ranks
 
-from . import world
+from . import cluster, world
 from .backend import Backend, BackendConfig
+from .c10d_logger import _exception_logger, _time_logger
 from .constants import default_pg_timeout
 from .file_store import FileStore
 from .process_group import GroupMember, ProcessGroup
@@ -34,6 +35,8 @@ def is_torchelastic_launched() -> bool:
     return os.environ.get("TORCHELASTIC_RUN_ID") is not None
 
 
+@_exception_logger
+@_time_logger
 def init_process_group(
     backend: str | None = None,
     init_method: str | None = None,
@@ -52,7 +55,8 @@ def init_process_group(
     Args:
         backend: "gloo", or a list such as "cpu:gloo"; None takes the default of each device.
         init_method: where to find the others: `env://` (the default: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT in
-            the environment), `file:///path`, `tcp://host:port`.
+            the environment, or what SLURM and MPI tell the processes that they start), `file:///path`,
+            `tcp://host:port`.
         timeout: how long an operation may take; half an hour by default.
         world_size: how many processes there are.
         rank: this process's number, from 0.
@@ -212,9 +216,11 @@ def get_world_size(group: ProcessGroup | None = None) -> int:
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """This process's number on its machine, from the environment variable LOCAL_RANK."""
+    """This process's number on its machine: the environment variable LOCAL_RANK, or what SLURM or MPI say."""
     if "LOCAL_RANK" in os.environ:
         return int(os.environ["LOCAL_RANK"])
+    if (placed := cluster.process()) is not None:
+        return placed.local_rank
     if fallback_rank is not None:
         return int(fallback_rank)
     raise RuntimeError("LOCAL_RANK is not in the environment; give get_node_local_rank a fallback_rank")
@@ -264,6 +270,8 @@ def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
     return ranks[group_rank]
 
 
+@_exception_logger
+@_time_logger
 def new_group(
     ranks: Sequence[int] | None = None,
     timeout: timedelta | None = None,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 from urllib.parse import ParseResult, parse_qsl, unquote, urlparse
 
+from . import cluster
 from .constants import default_store_timeout
 from .file_store import FileStore
 from .store import HashStore, PrefixStore, Store
@@ -51,6 +53,18 @@ def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) ->
     return _handlers[parts.scheme](_with_query(parts, rank, world_size), **kwargs)
 
 
+@contextmanager
+def all_meet_by(handler: Handler) -> Iterator[None]:
+    """Within the block, a function says where processes meet, whatever URL they give."""
+    before = dict(_handlers)
+    _handlers.update(dict.fromkeys(before, handler))
+    try:
+        yield
+    finally:
+        _handlers.clear()
+        _handlers.update(before)
+
+
 def _with_query(parts: ParseResult, rank: int, world_size: int) -> str:
     query = dict(parse_qsl(parts.query))
     given = {"rank": rank, "world_size": world_size}
@@ -64,18 +78,23 @@ def _with_query(parts: ParseResult, rank: int, world_size: int) -> str:
 
 def _env(url: str, **kwargs: Any) -> Iterator[Meeting]:
     query = dict(parse_qsl(urlparse(url).query))
-    rank = int(query["rank"] if "rank" in query else _variable("RANK"))
-    world_size = int(query["world_size"] if "world_size" in query else _variable("WORLD_SIZE"))
-    address, port = _variable("MASTER_ADDR"), int(_variable("MASTER_PORT"))
-    yield (
-        _store(address, port, rank, world_size, kwargs.get("timeout", default_store_timeout)),
-        rank,
-        world_size,
+    placed = None if "RANK" in os.environ else cluster.process()
+    rank = int(query["rank"] if "rank" in query else _variable("RANK", placed and placed.rank))
+    size = int(
+        query["world_size"]
+        if "world_size" in query
+        else _variable("WORLD_SIZE", placed and placed.world_size)
     )
+    address = _variable("MASTER_ADDR", placed and placed.address)
+    port = int(_variable("MASTER_PORT", placed and placed.port))
+    yield _store(address, port, rank, size, kwargs.get("timeout", default_store_timeout)), rank, size
 
 
-def _variable(name: str) -> str:
+def _variable(name: str, placed: int | str | None) -> str:
+    """A variable, or else what the scheduler that started this process says."""
     value = os.environ.get(name)
+    if value is None and placed is not None:
+        return str(placed)
     if value is None:
         raise _error("env", f"environment variable {name} expected, but not set")
     return value

@@ -15,34 +15,40 @@ import logging
 import os
 import sys
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
+from . import cluster
+from .argparse_util import check_env, env
 from .elastic.multiprocessing import ChildFailedError, DefaultLogsSpecs, SignalException, Std
 from .elastic.multiprocessing.errors import record
 from .elastic.rendezvous import RendezvousError
+from .elastic.rendezvous.utils import parse_config
+from .elastic.utils.log_level import get_log_level
 from .errors import DistError
 from .launcher.api import LaunchConfig, elastic_launch
 
 __all__ = ["config_from_args", "get_args_parser", "main", "parse_args", "run"]
 
 
-class _Option:
-    """Adds options whose default is a variable, and which may be spelled with dashes or underscores."""
+def _value(
+    parser: argparse.ArgumentParser,
+    name: str,
+    default: object,
+    text: str,
+    *short: str,
+    kind: Callable[[str], object] = str,
+) -> None:
+    """Adds an option that may be spelled with dashes or underscores, and whose default may be a variable."""
+    parser.add_argument(*short, *_spellings(name), action=env, type=kind, default=default, help=text)
 
-    def __init__(self, parser: argparse.ArgumentParser):
-        self._parser = parser
 
-    def value(self, name: str, default: object, text: str, *short: str, kind: type = str) -> None:
-        given = os.environ.get("PET_" + name.upper())
-        names = dict.fromkeys([f"--{name.replace('_', '-')}", f"--{name}"])
-        self._parser.add_argument(
-            *short, *names, type=kind, default=default if given is None else kind(given), help=text
-        )
+def _flag(parser: argparse.ArgumentParser, name: str, text: str, *short: str) -> None:
+    parser.add_argument(*short, *_spellings(name), action=check_env, help=text)
 
-    def flag(self, name: str, text: str, *short: str) -> None:
-        given = os.environ.get("PET_" + name.upper(), "0") not in ("", "0", "false", "False")
-        names = dict.fromkeys([f"--{name.replace('_', '-')}", f"--{name}"])
-        self._parser.add_argument(*short, *names, action="store_true", default=given, help=text)
+
+def _spellings(name: str) -> list[str]:
+    return list(dict.fromkeys([f"--{name.replace('_', '-')}", f"--{name}"]))
 
 
 def get_args_parser() -> argparse.ArgumentParser:
@@ -53,30 +59,28 @@ def get_args_parser() -> argparse.ArgumentParser:
         ['--lr', '1']
     """
     parser = argparse.ArgumentParser("tl.distributed.run", description="Starts a job of several processes.")
-    option = _Option(parser)
-    option.value("nnodes", "1:1", "how many machines: N, or MIN:MAX")
-    option.value("nproc_per_node", "1", "workers of each machine: a number, cpu, gpu or auto")
-    option.value("rdzv_backend", "static", "how agents agree: static or c10d")
-    option.value("rdzv_endpoint", "", "host:port of the agents' store")
-    option.value("rdzv_id", "none", "the job's name")
-    option.value("rdzv_conf", "", "further options of it: key=value,key=value")
-    option.flag("standalone", "one machine, with a store of its own on a free port")
-    option.value("max_restarts", 0, "how often the job may start again", kind=int)
-    option.value("monitor_interval", 0.1, "seconds between looks for other agents", kind=float)
-    option.value("start_method", "spawn", "spawn, fork or forkserver, for functions")
-    option.value("role", "default", "what workers are called")
-    option.flag("module", "the program is a module", "-m")
-    option.flag("no_python", "the program is no Python program")
-    option.value("log_dir", None, "the folder for files of output")
-    option.value(
-        "redirects", "0", "streams that go to files: 1 output, 2 errors, 3 both; 0:1,1:3 by rank", "-r"
-    )
-    option.value("tee", "0", "streams that go to files and the console", "-t")
-    option.value("local_ranks_filter", "", "the local ranks that the console shows: 0,1")
-    option.value("node_rank", 0, "this machine's number, for static", kind=int)
-    option.value("master_addr", "127.0.0.1", "the address of machine 0, for static")
-    option.value("master_port", 29500, "its port, for static", kind=int)
-    option.value("local_addr", None, "this machine's address")
+    value, flag = partial(_value, parser), partial(_flag, parser)
+    value("nnodes", "1:1", "how many machines: N, MIN:MAX, or auto: as many as SLURM says")
+    value("nproc_per_node", "1", "workers of each machine: a number, cpu, gpu or auto")
+    value("rdzv_backend", "static", "how agents agree: static, c10d or etcd")
+    value("rdzv_endpoint", "", "host:port of the agents' store")
+    value("rdzv_id", "none", "the job's name")
+    value("rdzv_conf", "", "further options of it: key=value,key=value")
+    flag("standalone", "one machine, with a store of its own on a free port")
+    value("max_restarts", 0, "how often the job may start again", kind=int)
+    value("monitor_interval", 0.1, "seconds between looks for other agents", kind=float)
+    value("start_method", "spawn", "spawn, fork or forkserver, for functions")
+    value("role", "default", "what workers are called")
+    flag("module", "the program is a module", "-m")
+    flag("no_python", "the program is no Python program")
+    value("log_dir", None, "the folder for files of output")
+    value("redirects", "0", "streams that go to files: 1 output, 2 errors, 3 both; 0:1,1:3 by rank", "-r")
+    value("tee", "0", "streams that go to files and the console", "-t")
+    value("local_ranks_filter", "", "the local ranks that the console shows: 0,1")
+    value("node_rank", None, "this machine's number, for static; that of SLURM or Kubernetes, or 0", kind=int)
+    value("master_addr", None, "the address of machine 0, for static; that of SLURM, or 127.0.0.1")
+    value("master_port", 29500, "its port, for static", kind=int)
+    value("local_addr", None, "this machine's address")
     parser.add_argument("training_script", help="the program")
     parser.add_argument("training_script_args", nargs=argparse.REMAINDER, help="its arguments")
     return parser
@@ -116,28 +120,22 @@ def determine_local_world_size(nproc_per_node: str) -> int:
     raise ValueError(f"--nproc-per-node must be a positive number, cpu or auto, got {nproc_per_node!r}")
 
 
-def _options(text: str) -> dict[str, str]:
-    pairs = [part.split("=", 1) for part in text.split(",") if part]
-    if any(len(pair) != 2 for pair in pairs):
-        raise ValueError(f"--rdzv-conf must look like key=value,key=value, got {text!r}")
-    return {key.strip(): value.strip() for key, value in pairs}
-
-
 def config_from_args(args: argparse.Namespace) -> tuple[LaunchConfig, str, list[str]]:
     """The job, the program and its arguments that a command line asks for."""
-    low, high = parse_min_max_nnodes(args.nnodes)
+    low, high = _nodes(args.nnodes)
     if not 0 < low <= high or args.max_restarts < 0:
         raise ValueError(
             f"--nnodes {args.nnodes} --max-restarts {args.max_restarts}: needs 0 < MIN <= MAX and no less than 0"
         )
-    options: dict[str, object] = dict(_options(args.rdzv_conf))
+    options: dict[str, object] = dict(parse_config(args.rdzv_conf))
     backend, endpoint, run_id = args.rdzv_backend, args.rdzv_endpoint, args.rdzv_id
     if args.standalone:
         backend, endpoint, run_id, low, high = "c10d", "localhost:0", uuid.uuid4().hex[:8], 1, 1
-        options |= {"is_host": True, "standalone": True}
+        options |= {"is_host": True}
     elif backend == "static":
-        endpoint = endpoint or f"{args.master_addr}:{args.master_port}"
-        options["rank"] = args.node_rank
+        rank, address = _static(args, high)
+        endpoint = endpoint or f"{address}:{args.master_port}"
+        options["rank"] = rank
     shown = {int(rank) for rank in args.local_ranks_filter.split(",") if rank} or None
     logs = DefaultLogsSpecs(args.log_dir, Std.from_str(args.redirects), Std.from_str(args.tee), shown)
     config = LaunchConfig(
@@ -156,6 +154,25 @@ def config_from_args(args: argparse.Namespace) -> tuple[LaunchConfig, str, list[
         local_addr=args.local_addr,
     )
     return config, *_command(args)
+
+
+def _nodes(text: str) -> tuple[int, int]:
+    """How few and how many machines."""
+    if text != "auto":
+        return parse_min_max_nnodes(text)
+    here = cluster.machine()
+    if here is None or here.count is None:
+        raise ValueError(
+            "--nnodes auto needs a scheduler that says how many machines there are, as SLURM's srun does"
+        )
+    return here.count, here.count
+
+
+def _static(args: argparse.Namespace, nodes: int) -> tuple[int, str]:
+    """This machine's number and the address of machine 0: as given, else as a scheduler of several machines says."""
+    here = cluster.machine() if nodes > 1 else None
+    rank = args.node_rank if args.node_rank is not None else 0 if here is None else here.rank
+    return rank, args.master_addr or (here and here.address) or "127.0.0.1"
 
 
 def _command(args: argparse.Namespace) -> tuple[str, list[str]]:
@@ -191,8 +208,14 @@ def main(args: Sequence[str] | None = None) -> None:
     run(parse_args(args))
 
 
-def _run_from_shell() -> int:
-    logging.basicConfig(format="tl.distributed.run: %(message)s", level=logging.WARNING)
+def exit_status(main: Callable[[], None]) -> int:
+    """Calls a launcher's main function; what failed goes to the console, without a stack.
+
+    Returns:
+        The exit status of this process: that of the worker that failed first, 128 and the number of a signal that ended
+        this process, 2 for options that make no sense, 0 if all went well.
+    """
+    logging.basicConfig(format="tl.distributed.run: %(message)s", level=get_log_level())
     try:
         main()
     except ChildFailedError as error:
@@ -202,7 +225,7 @@ def _run_from_shell() -> int:
     except SignalException as error:
         print(error, file=sys.stderr)
         return 128 + error.sigval
-    except (DistError, RendezvousError) as error:
+    except (DistError, RendezvousError, ModuleNotFoundError) as error:
         print(f"tl.distributed.run: {error}", file=sys.stderr)
         return 1
     except ValueError as error:
@@ -212,4 +235,4 @@ def _run_from_shell() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(_run_from_shell())
+    sys.exit(exit_status(main))

@@ -18,10 +18,11 @@ from tl.distributed.checkpoint.state_dict import (  # type: ignore[import-not-fo
     set_state_dict,
 )
 from tl.examples._program import positive
+from tl.examples._ranks import ALONE, Ranks
 
 __all__ = ["Batches", "Checkpoints", "add_options"]
 
-NOT_OF_THE_TRAINING = {"checkpoint", "resume", "every", "plot", "quiet", "quickstart"}
+NOT_OF_THE_TRAINING = {"checkpoint", "resume", "every", "plot", "quiet", "quickstart", "tensorboard"}
 
 
 class Batches:
@@ -29,11 +30,13 @@ class Batches:
 
     Args:
         count (int): The size of the data set.
-        size (int): The size of a batch; the last one of an epoch may be smaller.
+        size (int): The size of a batch of one process; the last one of an epoch may be smaller.
+        ranks (Ranks): The processes that learn from a batch together; each gets its part.
     """
 
-    def __init__(self, count: int, size: int) -> None:
-        self.size, self.position, self.order = size, 0, tl.zeros(count, dtype=tl.int64)
+    def __init__(self, count: int, size: int, ranks: Ranks = ALONE) -> None:
+        self.size, self.position, self.order = size * ranks.size, 0, tl.zeros(count, dtype=tl.int64)
+        self.ranks = ranks
 
     def __iter__(self) -> Iterator[tl.Tensor]:
         """What is left of the epoch, or a new one."""
@@ -41,7 +44,8 @@ class Batches:
             self.order.copy_(tl.randperm(len(self.order)))
         while self.position < len(self.order):
             start, self.position = self.position, self.position + self.size
-            yield self.order[start : self.position]
+            if len(part := self.ranks.share(self.order[start : self.position])):
+                yield part
         self.position = 0
 
     def state_dict(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import tl
 from tl import nn
 from tl.examples._program import MissingExtra, Reached, command_line, draw, finish, need, positive, progress
+from tl.examples._ranks import ALONE, Ranks
 from tl.examples._resume import Batches, Checkpoints, add_options
 
 __all__ = [
@@ -55,9 +56,16 @@ class Standing:
     """Where a training stands: batches, the record of losses and accuracies, and the checkpoints of both."""
 
     def __init__(
-        self, options: argparse.Namespace, model: nn.Module, optimizer: Any, count: int, **others: Any
+        self,
+        options: argparse.Namespace,
+        model: nn.Module,
+        optimizer: Any,
+        count: int,
+        ranks: Ranks = ALONE,
+        **others: Any,
     ) -> None:
-        self.batches = Batches(count, options.batch_size)
+        self.ranks = ranks
+        self.batches = Batches(count, options.batch_size, ranks)
         self.record: dict[str, Any] = {"losses": [], "accuracies": [], "total": 0.0}
         self.checkpoints = Checkpoints(options, model, optimizer, self.record, batches=self.batches, **others)
 
@@ -118,7 +126,7 @@ def learn_epoch(model: nn.Module, optimizer: Any, images: Images, standing: Stan
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        record["total"] += loss.item() * len(batch)
+        record["total"] += standing.ranks.mean(loss) * len(batch) * standing.ranks.size
         standing.checkpoints.step()
     record["losses"].append(record["total"] / len(images))
     record["total"] = 0.0

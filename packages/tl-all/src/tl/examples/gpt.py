@@ -1,6 +1,7 @@
 """Trains a character GPT on the text of Python's own standard library, and lets it write.
 
     python -m tl.examples.gpt --steps 2000 --plot curve.png
+    python -m tl.distributed.run --nproc-per-node 2 -m tl.examples.gpt --ddp
 
 Files chosen by a hash of their names are held out and only used to measure the loss, in nats a character. A table that
 counts which character follows three others is measured on the same text. The same seed gives the same model.
@@ -27,6 +28,7 @@ from tl.examples._program import (
     progress,
     writable,
 )
+from tl.examples._ranks import ALONE, Ranks, add_ddp, joined
 from tl.examples._resume import Checkpoints, add_options
 
 F = nn.functional
@@ -135,18 +137,22 @@ def rate(step: int, steps: int, top: float, warm: int = 100) -> float:
     return top * min(1.0, (step + 1) / warm) * (1 - step / steps)
 
 
-def batches(text: tl.Tensor, steps: int, size: int, length: int) -> Iterator[tuple[tl.Tensor, tl.Tensor]]:
+def batches(
+    text: tl.Tensor, steps: int, size: int, length: int, ranks: Ranks = ALONE
+) -> Iterator[tuple[tl.Tensor, tl.Tensor]]:
     """Stretches of the text from random positions, and the same a character further.
 
     Args:
         text: the characters, as indices.
         steps: how many there are, or of each epoch.
-        size: the samples of a batch.
+        size: the samples of a batch of one process.
         length: the characters of a stretch.
+        ranks: the processes that learn from a batch together.
     """
     window = tl.arange(length + 1)
     for _ in range(steps):
-        stretch = text[tl.randint(len(text) - length, (size,)).unsqueeze(1) + window]
+        starts = ranks.share(tl.randint(len(text) - length, (size * ranks.size,)))
+        stretch = text[starts.unsqueeze(1) + window]
         yield stretch[:, :-1], stretch[:, 1:]
 
 
@@ -213,7 +219,7 @@ class Training(NamedTuple):
 
 
 def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace, note: Note = nothing,
-          stepped: Callable[[], None] = nothing) -> Training:  # fmt: skip
+          stepped: Callable[[], None] = nothing, ranks: Ranks = ALONE) -> Training:  # fmt: skip
     """Trains the model, with a bar that shows how far it is; `note` gets the losses by name and step.
 
     Args:
@@ -222,20 +228,22 @@ def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace, note: N
         options: the program's options.
         note: called with name, value and step of each loss.
         stepped: called after each step.
+        ranks: the processes that learn together.
     """
     optimizer = tl.optim.AdamW(groups(model), lr=options.lr, betas=(0.9, 0.99))
     record: dict[str, Any] = {"learned": [], "held_out": [], "seconds": 0.0}
     checkpoints = Checkpoints(options, model, optimizer, record)
     learned, held_out, done = record["learned"], record["held_out"], checkpoints.steps
+    copies = ranks.copies(model)
     mixed = tl.autocast("cpu", enabled=options.precision == "mixed")
     bar = progress(options.steps, "step", options.quiet, done=done)
-    stretches = batches(texts.learned, options.steps - done, options.batch_size, model.context)
+    stretches = batches(texts.learned, options.steps - done, options.batch_size, model.context, ranks)
     for step, (text, follow) in zip(bar, stretches):
         start = time.perf_counter()
         for group in optimizer.param_groups:
             group["lr"] = rate(step, options.steps, options.lr)
         with mixed:
-            loss = F.cross_entropy(model(text).flatten(0, 1), follow.flatten())
+            loss = F.cross_entropy(copies(text).flatten(0, 1), follow.flatten())
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -243,16 +251,17 @@ def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace, note: N
         record["seconds"] += time.perf_counter() - start
         stepped()
         if step % 10 == 9:
-            learned.append((step + 1, loss.item()))
+            learned.append((step + 1, ranks.mean(loss)))
             note("loss/learned", learned[-1][1], step + 1)
-            speed = (step + 1) * text.numel() / record["seconds"]
+            speed = (step + 1) * text.numel() * ranks.size / record["seconds"]
             bar.set_postfix(loss=f"{learned[-1][1]:.3f}", tokens_per_s=f"{speed:.0f}")
         if step % 250 == 249:
             held_out.append((step + 1, loss_of(model, texts.held_out, 32)))
             note("loss/held_out", held_out[-1][1], step + 1)
         checkpoints.step()
     checkpoints.finish()
-    return Training(learned, held_out, options.steps * options.batch_size * model.context / record["seconds"])
+    read = options.steps * options.batch_size * ranks.size * model.context
+    return Training(learned, held_out, read / record["seconds"])
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -276,10 +285,11 @@ def arguments() -> argparse.ArgumentParser:
     traced = "write a trace of the second to the sixth step, for Perfetto; compressed if it ends with .gz"
     parser.add_argument("--profile", metavar="FILE.json", type=writable, help=traced)
     add_options(parser)
+    add_ddp(parser)
     return parser
 
 
-def run(options: argparse.Namespace) -> Reached:
+def run(options: argparse.Namespace, ranks: Ranks = ALONE) -> Reached:
     """Does what the command line says."""
     texts = corpus.read()
     print(f"{len(texts.learned):,} characters to learn from, {len(texts.held_out):,} held out")
@@ -289,7 +299,7 @@ def run(options: argparse.Namespace) -> Reached:
     model = GPT(len(corpus.SYMBOLS), options.width, options.heads, options.layers, options.context)
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters")
     with board(options.tensorboard) as note, profiled(options.profile) as stepped:
-        training = train(model, texts, options, note, stepped)
+        training = train(model, texts, options, note, stepped, ranks)
     if options.plot:
         draw(options.plot, "step", training.learned, training.held_out, "loss of held-out text")
     loss, table = loss_of(model, texts.held_out), corpus.table_loss(texts)
@@ -301,7 +311,9 @@ def run(options: argparse.Namespace) -> Reached:
 
 def main(argv: list[str] | None = None) -> int:
     """The program; returns its exit code."""
-    return finish(run, arguments().parse_args(argv))
+    options = arguments().parse_args(argv)
+    with joined(options) as ranks:
+        return finish(lambda options: run(options, ranks), options)
 
 
 if __name__ == "__main__":

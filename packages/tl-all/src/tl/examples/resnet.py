@@ -1,6 +1,7 @@
 """Trains a small residual network on scikit-learn's handwritten digits, enlarged to 16×16 pixels.
 
     python -m tl.examples.resnet --epochs 12
+    python -m tl.distributed.run --nproc-per-node 2 -m tl.examples.resnet --ddp
 
 He et al., Deep Residual Learning, 2016: blocks whose two convolutions are added to what comes in, with batch
 normalization; each stage halves the image and doubles the channels.
@@ -14,6 +15,7 @@ import tl
 from tl import nn
 from tl.examples import digits
 from tl.examples._program import Reached, command_line, draw, finish, positive, progress
+from tl.examples._ranks import ALONE, Ranks, add_ddp, joined
 from tl.examples._resume import add_options
 
 F = nn.functional
@@ -65,7 +67,11 @@ def enlarged(images: digits.Images) -> digits.Images:
 
 
 def train(
-    model: nn.Module, learned: digits.Images, held_out: digits.Images, options: argparse.Namespace
+    model: nn.Module,
+    learned: digits.Images,
+    held_out: digits.Images,
+    options: argparse.Namespace,
+    ranks: Ranks = ALONE,
 ) -> digits.Curve:
     """Trains a network, with a bar that shows how far it is.
 
@@ -74,16 +80,18 @@ def train(
         learned: what it learns from.
         held_out: what it is measured on.
         options: the program's options.
+        ranks: the processes that learn together.
     """
+    copies = ranks.copies(model)
     optimizer: Any = tl.optim.SGD(
         model.parameters(), lr=options.lr, momentum=0.9, weight_decay=5e-4, nesterov=True
     )
     schedule = tl.optim.lr_scheduler.CosineAnnealingLR(optimizer, options.epochs)
-    standing = digits.Standing(options, model, optimizer, len(learned), schedule=schedule)
+    standing = digits.Standing(options, model, optimizer, len(learned), ranks, schedule=schedule)
     losses, accuracies = standing.record["losses"], standing.record["accuracies"]
     bar = progress(options.epochs, "epoch", options.quiet, done=len(accuracies))
     for _ in bar:
-        digits.learn_epoch(model, optimizer, learned, standing)
+        digits.learn_epoch(copies, optimizer, learned, standing)
         accuracies.append(digits.accuracy(model, held_out))
         schedule.step()
         bar.set_postfix(loss=f"{losses[-1]:.4f}", accuracy=f"{accuracies[-1]:.4f}")
@@ -97,15 +105,16 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--batch-size", type=positive, default=32, help="images in a step (32)")
     parser.add_argument("--lr", type=float, default=0.05, help="rate of learning at the start (0.05)")
     add_options(parser)
+    add_ddp(parser)
     return parser
 
 
-def run(options: argparse.Namespace) -> Reached:
+def run(options: argparse.Namespace, ranks: Ranks = ALONE) -> Reached:
     """Does what the command line says."""
     images = enlarged(digits.load())
     tl.manual_seed(options.seed)
     learned, held_out = digits.split(images, 0.2)
-    curve = train(network(), learned, held_out, options)
+    curve = train(network(), learned, held_out, options, ranks)
     if options.plot:
         falling, rising = (list(enumerate(values, 1)) for values in curve)
         draw(options.plot, "epoch", falling, rising, "accuracy on held-out images")
@@ -115,7 +124,9 @@ def run(options: argparse.Namespace) -> Reached:
 
 def main(argv: list[str] | None = None) -> int:
     """The program; returns its exit code."""
-    return finish(run, arguments().parse_args(argv))
+    options = arguments().parse_args(argv)
+    with joined(options) as ranks:
+        return finish(lambda options: run(options, ranks), options)
 
 
 if __name__ == "__main__":

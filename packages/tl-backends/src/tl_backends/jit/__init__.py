@@ -20,7 +20,6 @@ from tl_backends.jit.annotations import (
     script_method,
     unused,
 )
-from tl_backends.jit.internal import _overload, _overload_method
 from tl_backends.jit.scripts import (
     Error,
     ScriptFunction,

@@ -148,13 +148,16 @@ def _that_travels(error: BaseException) -> BaseException:
     return error
 
 
-def ranks_of(process_group: Any, no_dist: bool = False, coordinator_rank: int = 0) -> Ranks:
+def ranks_of(
+    process_group: Any, no_dist: bool = False, coordinator_rank: int = 0, background: bool = False
+) -> Ranks:
     """The ranks of a process group, or this process alone.
 
     Args:
         process_group: the group, or None for all ranks.
         no_dist: whether this process is alone.
         coordinator_rank: the rank that coordinates.
+        background: whether they talk from a thread, while the program uses the group for something else.
 
     Raises:
         NotImplementedError: If several ranks are asked for, or are there, without a process group that brings
@@ -178,6 +181,8 @@ def ranks_of(process_group: Any, no_dist: bool = False, coordinator_rank: int = 
     if hasattr(process_group, "size") and process_group.size() == 1:
         return Ranks()
     channel = getattr(process_group, "__checkpoint_channel__", None)
+    if background:
+        channel = getattr(process_group, "__checkpoint_background_channel__", channel)
     if channel is not None:
         return GroupRanks(channel(coordinator_rank))
     raise NotImplementedError(

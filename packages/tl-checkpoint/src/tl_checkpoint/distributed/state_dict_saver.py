@@ -154,7 +154,7 @@ def async_save(
     """
     background.raise_failure()
     _need_collectives(use_collectives)
-    ranks = ranks_of(process_group, no_dist)
+    ranks = ranks_of(process_group, no_dist, background=True)
     writer = _writer(storage_writer, checkpoint_id)
     stager = async_stager or _own_stager(writer)
     if stager is None:

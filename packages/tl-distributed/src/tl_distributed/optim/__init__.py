@@ -9,15 +9,24 @@ from . import (
     functional_rmsprop,
     functional_rprop,
     functional_sgd,
+    named_optimizer,
+    optimizer,
     utils,
 )
 from .apply_optimizer_in_backward import apply_optimizer_in_backward
+from .named_optimizer import _NamedOptimizer
+from .optimizer import DistributedOptimizer
 from .post_localSGD_optimizer import PostLocalSGDOptimizer
 from .zero_redundancy_optimizer import ZeroRedundancyOptimizer
 
+_apply_optimizer_in_backward = apply_optimizer_in_backward  # what the reference calls it
+
 __all__ = [
+    "DistributedOptimizer",
     "PostLocalSGDOptimizer",
     "ZeroRedundancyOptimizer",
+    "_NamedOptimizer",
+    "_apply_optimizer_in_backward",
     "apply_optimizer_in_backward",
     "functional_adadelta",
     "functional_adagrad",
@@ -27,5 +36,7 @@ __all__ = [
     "functional_rmsprop",
     "functional_rprop",
     "functional_sgd",
+    "named_optimizer",
+    "optimizer",
     "utils",
 ]

@@ -50,6 +50,23 @@ class FunctionalOptimizer:
         finally:
             param.grad = before
 
+    def state_dict(self) -> dict[str, Any]:
+        """The state of the parameters by their numbers, as an optimizer gives it."""
+        found = {}
+        for number, parameter in enumerate(self._params):
+            if (stepper := self._steppers.get(id(parameter))) is not None:
+                found |= dict.fromkeys([number], stepper.state_dict()["state"].get(0))
+        group = self._class(self._params, **self._settings).state_dict()["param_groups"][0]
+        return {"state": found, "param_groups": [group]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes over what `state_dict` gave, settings too."""
+        (group,) = state_dict["param_groups"]
+        for number, parameter in enumerate(self._params):
+            state = state_dict["state"].get(number)
+            own = {"state": {} if state is None else {0: state}, "param_groups": [{**group, "params": [0]}]}
+            self._stepper(parameter).load_state_dict(own)
+
     def step(self, gradients: Sequence[Tensor | None]) -> None:
         """Makes a step with all parameters.
 

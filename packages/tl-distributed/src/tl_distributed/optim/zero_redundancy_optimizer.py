@@ -16,6 +16,8 @@ from ..algorithms.join import Join, Joinable, JoinHook
 from ..object_collectives import gather_object
 from ..process_group import ProcessGroup
 from ..process_groups import default_group
+from ..work import Work
+from .utils import functional_optim_map
 
 __all__ = ["ZeroRedundancyOptimizer"]
 
@@ -31,7 +33,9 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         optimizer_class: the optimizer of each share.
         process_group: the processes; the world by default.
         parameters_as_bucket_view: kept for callers; parameters travel together either way.
-        overlap_with_ddp: not supported.
+        overlap_with_ddp: whether each share steps within the backward pass of a `DistributedDataParallel`, as soon as
+            its gradients are there; for optimizers that have a form which is handed gradients. A hook of
+            `ddp_zero_hook` must be registered; `step` does nothing then.
         defaults: the optimizer's other arguments.
 
     Example:
@@ -57,7 +61,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         **defaults: Any,
     ):
         if overlap_with_ddp:
-            raise NotImplementedError("ZeroRedundancyOptimizer: overlap_with_ddp=True is not supported")
+            optimizer_class = _functional(optimizer_class)
+        self._overlaps = overlap_with_ddp
         self.process_group = default_group() if process_group is None else process_group
         self.rank, self.world_size = self.process_group.rank(), self.process_group.size()
         self.parameters_as_bucket_view = parameters_as_bucket_view
@@ -68,12 +73,19 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         Optimizer.__init__(self, params, defaults)
         Joinable.__init__(self)
         self._ready = True
-        self._divide()
+        self.optim: Any = None
+        self._shares: list[list[list[Tensor]]] = []
+        if overlap_with_ddp and len(self.param_groups) > 1:
+            raise RuntimeError(
+                "ZeroRedundancyOptimizer: overlap_with_ddp=True only supports a single parameter group"
+            )
+        if not overlap_with_ddp:
+            self._divide()
 
     def _divide(self) -> None:
         """Gives each parameter to a process, the largest first, each to the one that has least."""
         sizes = [0] * self.world_size
-        self._shares: list[list[list[Tensor]]] = []
+        self._shares = []
         for group in self.param_groups:
             shares: list[list[Tensor]] = [[] for _ in range(self.world_size)]
             for parameter in sorted(group["params"], key=lambda p: -p.numel()):
@@ -91,8 +103,71 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             for group, mine in zip(self.param_groups, self.optim.param_groups, strict=True):
                 group.update({name: value for name, value in _options(mine).items() if name not in group})
 
+    def share_buckets(self, buckets: list[list[Tensor]], whole: bool) -> None:
+        """Says which buckets of gradients there are, for a hook of `ddp_zero_hook`.
+
+        Args:
+            buckets: the parameters of each.
+            whole: whether each bucket belongs to one process, rather than each parameter.
+
+        Raises:
+            RuntimeError: this optimizer was not made with `overlap_with_ddp=True`, or has other parameters.
+        """
+        if not self._overlaps:
+            raise RuntimeError(
+                "ZeroRedundancyOptimizer: a hook of ddp_zero_hook needs one constructed with overlap_with_ddp=True"
+            )
+        (group,) = self.param_groups
+        if {id(p) for p in group["params"]} != {id(p) for bucket in buckets for p in bucket}:
+            raise RuntimeError(
+                "ZeroRedundancyOptimizer: the parameters are not those of the DistributedDataParallel"
+            )
+        units = (
+            [tuple(bucket) for bucket in buckets] if whole else [(p,) for bucket in buckets for p in bucket]
+        )
+        sizes = [0] * self.world_size
+        self._owner: dict[int, int] = {}
+        shares: list[list[Tensor]] = [[] for _ in range(self.world_size)]
+        for unit in sorted(units, key=lambda unit: -sum(p.numel() for p in unit)):
+            rank = sizes.index(min(sizes))
+            sizes[rank] += sum(p.numel() for p in unit)
+            self._owner |= dict.fromkeys(map(id, unit), rank)
+        for bucket in buckets:
+            for parameter in bucket:
+                shares[self._owner[id(parameter)]].append(parameter)
+        self._shares = [shares]
+        mine = shares[self.rank]
+        self.optim = self._optim_constructor(mine, **self._optim_defaults) if mine else None
+
+    def step_bucket(self, parameters: list[Tensor], gradients: list[Tensor]) -> list[Work]:
+        """Steps with those of a bucket's parameters that are this process's, and tells all; the works are under way.
+
+        Args:
+            parameters: the bucket's.
+            gradients: their averages.
+        """
+        with no_grad():
+            for parameter, gradient in zip(parameters, gradients, strict=True):
+                if self._owner[id(parameter)] == self.rank:
+                    self.optim.step_param(parameter, gradient)
+            if self.world_size == 1:
+                return []
+            link = self.process_group.communicator(parameters[0].device.type)
+            by_owner: dict[int, list[Tensor]] = {}
+            for parameter in parameters:
+                by_owner.setdefault(self._owner[id(parameter)], []).append(parameter.detach())
+            return [link.broadcast_coalesced(by_owner[rank], rank) for rank in sorted(by_owner)]
+
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Gives the optimizer more parameters; the state that is there is kept."""
+        """Gives the optimizer more parameters; the state that is there is kept.
+
+        Raises:
+            RuntimeError: this optimizer steps within the backward pass, for one group alone.
+        """
+        if self._overlaps and self._ready:
+            raise RuntimeError(
+                "ZeroRedundancyOptimizer: overlap_with_ddp=True only supports a single parameter group"
+            )
         super().add_param_group(param_group)
         if self._ready:
             before = {} if self.optim is None else dict(self.optim.state)
@@ -108,6 +183,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             closure: computes the loss again.
             kwargs: handed to the share's optimizer.
         """
+        if self._overlaps:  # the hook has stepped
+            return None
         Join.notify_join_context(self)
         loss = None
         if closure is not None:
@@ -136,12 +213,19 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             for work in works:
                 work.wait()
 
+    def _check_shared(self) -> None:
+        if self._overlaps and not self._shares:
+            raise RuntimeError(
+                "ZeroRedundancyOptimizer: with overlap_with_ddp=True a hook of ddp_zero_hook must be registered first"
+            )
+
     def consolidate_state_dict(self, to: int = 0) -> None:
         """Collects the state of all shares on one process, where `state_dict` can then be called.
 
         Args:
             to: the process's rank in the group.
         """
+        self._check_shared()
         found: list[Any] | None = [None] * self.world_size if self.rank == to else None
         local = {} if self.optim is None else self.optim.state_dict()
         gather_object(local, found, group=self.process_group, group_dst=to)
@@ -153,6 +237,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         Raises:
             RuntimeError: `consolidate_state_dict` has not collected it here.
         """
+        self._check_shared()
         if not self._all_state_dicts:
             raise RuntimeError(
                 "Optimizer state has not been consolidated on this rank. Please call "
@@ -179,6 +264,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         Args:
             state_dict: what `state_dict` gave, the same on all processes.
         """
+        self._check_shared()
         for group, loaded in zip(self.param_groups, state_dict["param_groups"], strict=True):
             group.update(_options(loaded))
         if self.optim is None:
@@ -207,6 +293,21 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
     def join_process_group(self) -> ProcessGroup:
         """The processes."""
         return self.process_group
+
+
+def _functional(optimizer_class: Any) -> Any:
+    """The form of an optimizer that is handed gradients.
+
+    Raises:
+        ValueError: it has none.
+    """
+    if hasattr(optimizer_class, "step_param"):
+        return optimizer_class
+    if optimizer_class not in functional_optim_map:
+        raise ValueError(
+            f"Optimizer {optimizer_class} does not have a functional counterpart, which overlap_with_ddp=True needs"
+        )
+    return functional_optim_map[optimizer_class]
 
 
 class _Steps(JoinHook):

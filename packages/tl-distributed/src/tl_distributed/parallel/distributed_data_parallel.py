@@ -23,6 +23,7 @@ from ..grad_bucket import GradBucket
 from ..process_group import ProcessGroup
 from ..process_groups import default_group, get_rank
 from ..reduction import ReduceOp
+from ..utils import _broadcast_tensors, _verify_param_shape_across_processes
 from ..work import Work
 from . import delayed
 from .mixed_precision import _MixedPrecision, call
@@ -121,7 +122,10 @@ class DistributedDataParallel(Module, Joinable):
         self.require_backward_grad_sync = True
         self._divide_by_initial = True
         self.require_forward_param_sync = True
-        if init_sync:
+        if init_sync and self.process_group.size() > 1:
+            _verify_param_shape_across_processes(
+                self.process_group, self._tracked(self.module.named_parameters())
+            )
             self._broadcast([*self._tracked(module.named_parameters()), *self._buffers_of_module()])
         self._make_reducers(param_to_hook_all_reduce)
 
@@ -163,13 +167,7 @@ class DistributedDataParallel(Module, Joinable):
         return self._tracked(self.module.named_buffers())
 
     def _broadcast(self, tensors: list[Tensor], root: int = 0) -> None:
-        alike: dict[tl_core.dtype, list[Tensor]] = {}
-        for tensor in tensors:
-            alike.setdefault(tensor.dtype, []).append(tensor.detach())
-        link = self.process_group.communicator(self.device_type).blocking
-        with no_grad():
-            for several in alike.values():
-                link.broadcast_coalesced(several, root).wait()
+        _broadcast_tensors(self.process_group, tensors, root)
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """What the module returns; with gradients on, the next backward pass will average them."""

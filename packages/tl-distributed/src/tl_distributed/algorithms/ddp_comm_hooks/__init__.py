@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from . import (
+    ddp_zero_hook,
     debugging_hooks,
     default_hooks,
     mixed_precision_hooks,
@@ -18,6 +19,7 @@ from . import (
 
 __all__ = [
     "DDPCommHookType",
+    "ddp_zero_hook",
     "debugging_hooks",
     "default_hooks",
     "mixed_precision_hooks",

@@ -14,11 +14,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from .errors import ProcessFailure, record
+from .flight_recorders import FlightRecorders
 from .logs import DefaultLogsSpecs, LogsDest, LogsSpecs, Std
+from .parent_death import end_with_parent
 from .redirects import redirect
 from .subprocess_handler import SubprocessHandler, get_subprocess_handler
 from .tail_log import TailLog
@@ -135,6 +138,9 @@ class PContext(ABC):
         self.envs = envs
         self.nprocs = len(args)
         self.logs = logs_specs.reify(envs)
+        self.recorders = FlightRecorders(
+            {rank: Path(file).parent for rank, file in self.logs.error_files.items()}
+        )
         self._tails = [
             TailLog(name, self.logs.tee_stdouts, sys.stdout, log_line_prefixes),
             TailLog(name, self.logs.tee_stderrs, sys.stderr, log_line_prefixes),
@@ -148,6 +154,11 @@ class PContext(ABC):
         for tail in self._tails:
             tail.start()
         self._start()
+
+    def _environment(self, rank: int) -> dict[str, str]:
+        """The variables of a worker: those that were given, and where it shall leave what it did and how it failed."""
+        own = {**self.recorders.open(rank), "TORCHELASTIC_ERROR_FILE": self.logs.error_files[rank]}
+        return {**self.envs[rank], **own}
 
     def _watch(self, rank: int, pid: int) -> None:
         """Watches a worker; called before anything could have taken its exit status, which frees its number."""
@@ -234,6 +245,7 @@ class PContext(ABC):
             self._collect(self._selector.select())
         for tail in self._tails:
             tail.stop()
+        self.recorders.close()
 
     def _signal(self, number: signal.Signals) -> None:
         for descriptor in self._watched.values():
@@ -283,7 +295,7 @@ class SubprocessContext(PContext):
 
     def _start(self) -> None:
         for rank, args in self.args.items():
-            env = {**self.envs[rank], "TORCHELASTIC_ERROR_FILE": self.logs.error_files[rank]}
+            env = self._environment(rank)
             out, err = self.logs.stdouts[rank], self.logs.stderrs[rank]
             handler = get_subprocess_handler(str(self.entrypoint), args, env, out, err, rank)
             self.subprocess_handlers[rank] = handler
@@ -346,7 +358,7 @@ class MultiprocessContext(PContext):
         context = multiprocessing.get_context(self.start_method)
         for rank, args in self.args.items():
             mine, its = context.Pipe(duplex=False)
-            env = {**self.envs[rank], "TORCHELASTIC_ERROR_FILE": self.logs.error_files[rank]}
+            env = self._environment(rank)
             streams = {"stdout": self.logs.stdouts[rank], "stderr": self.logs.stderrs[rank]}
             process = context.Process(  # type: ignore[attr-defined]
                 target=_work, args=(self.entrypoint, args, env, streams, its), name=f"{self.name}{rank}"
@@ -393,6 +405,10 @@ def _work(
     answer: Connection[Any, Any],
 ) -> None:
     """The main function of a worker that is a function."""
+    agent = multiprocessing.parent_process()
+    end_with_parent(os.getppid())  # a fork server's end is that of its agent
+    if agent is None or not agent.is_alive():
+        sys.exit(1)
     os.environ.update(env)
     with contextlib.ExitStack() as kept:
         for stream, path in streams.items():

@@ -8,7 +8,8 @@ import time
 from queue import Empty
 from typing import Any
 
-from .api import RequestQueue, TimerClient, TimerRequest, TimerServer
+from .api import RequestQueue, TimerClient, TimerRequest
+from .kept_timers import KeptTimerServer
 
 __all__ = ["LocalTimerClient", "LocalTimerServer", "MultiprocessingRequestQueue"]
 
@@ -54,7 +55,7 @@ class MultiprocessingRequestQueue(RequestQueue):
         return found
 
 
-class LocalTimerServer(TimerServer):
+class LocalTimerServer(KeptTimerServer):
     """An agent's side: SIGKILL ends a worker that is late.
 
     Args:
@@ -73,31 +74,17 @@ class LocalTimerServer(TimerServer):
 
     def __init__(self, mp_queue: Any, max_interval: float = 60, daemon: bool = True):
         super().__init__(MultiprocessingRequestQueue(mp_queue), max_interval, daemon)
-        self._timers: dict[tuple[Any, str], TimerRequest] = {}
-
-    def register_timers(self, timer_requests: list[TimerRequest]) -> None:
-        for request in timer_requests:
-            key = (request.worker_id, request.scope_id)
-            if request.expiration_time < 0:
-                self._timers.pop(key, None)
-            else:
-                self._timers[key] = request
-
-    def clear_timers(self, worker_ids: set[Any]) -> None:
-        self._timers = {key: each for key, each in self._timers.items() if key[0] not in worker_ids}
-
-    def get_expired_timers(self, deadline: float) -> dict[Any, list[TimerRequest]]:
-        found: dict[Any, list[TimerRequest]] = {}
-        for request in self._timers.values():
-            if request.expiration_time <= deadline:
-                found.setdefault(request.worker_id, []).append(request)
-        return found
 
     def _reap_worker(self, worker_id: int) -> bool:
-        try:
-            os.kill(worker_id, signal.SIGKILL)
-        except ProcessLookupError:
-            return True
-        except PermissionError:
-            return False
+        return send_signal(worker_id, signal.SIGKILL)
+
+
+def send_signal(pid: int, number: int) -> bool:
+    """Sends a process a signal; says whether it is gone, or will be by that signal."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
         return True
+    except PermissionError:
+        return False
+    return True

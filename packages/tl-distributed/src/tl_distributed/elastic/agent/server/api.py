@@ -9,15 +9,15 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any
 
-from ....errors import DistNetworkError, DistStoreError
+from ....errors import DistError
 from ....store import Store
 from ...multiprocessing.api import SignalException, signals_raise
 from ...multiprocessing.errors import ProcessFailure
-from ...rendezvous.api import RendezvousGracefulExitError, RendezvousHandler
-from ...rendezvous.store_rendezvous import ANOTHER_WAITS, StoreRendezvous
+from ...rendezvous.api import RendezvousConnectionError, RendezvousGracefulExitError, RendezvousHandler
+from ...rendezvous.dynamic_rendezvous import DynamicRendezvousHandler
+from ...rendezvous.state import ANOTHER_WAITS
 
 _log = logging.getLogger(__name__)
 DEFAULT_ROLE = "default"
@@ -220,7 +220,7 @@ class SimpleElasticAgent(ElasticAgent):
         """Agrees with the other agents, and numbers the workers."""
         spec = worker_group.spec
         found = spec.rdzv_handler.next_rendezvous()
-        if isinstance(spec.rdzv_handler, StoreRendezvous):
+        if isinstance(spec.rdzv_handler, DynamicRendezvousHandler):
             self._restarts = spec.rdzv_handler.failures  # of the job, whichever agent saw them
             self._attempt = spec.rdzv_handler.round
         where = found.bootstrap_store_info
@@ -263,99 +263,134 @@ class SimpleElasticAgent(ElasticAgent):
         self._initialize_workers(worker_group)
 
     def run(self, role: str = DEFAULT_ROLE) -> RunResult:
+        handler = self._worker_group.spec.rdzv_handler
         done = False
         try:
             with signals_raise():
                 result = self._run_until_end()
                 done = True
-                return result
         except RendezvousGracefulExitError:
-            return RunResult(WorkerState.SUCCEEDED)
+            result = RunResult(WorkerState.SUCCEEDED)
         except SignalException as error:
+            # The job isn't over: others go on without this agent, or another one takes its place.
             self._tell_others(f"an agent got {error.sigval.name}")
             self._shutdown(error.sigval, self._shutdown_timeout)
             raise
         finally:
             if not done:
                 self._shutdown(timeout=self._shutdown_timeout)
-            self._worker_group.spec.rdzv_handler.shutdown()
+                if self._rounds is not None:
+                    self._rounds.leave()
+        handler.shutdown()
+        return result
 
     def _run_until_end(self) -> RunResult:
         group = self._worker_group
-        spec = group.spec
         self._initialize_workers(group)
         while True:
             result = self._monitor_workers(group)
             group.state = result.state
-            if result.state == WorkerState.SUCCEEDED:
-                self._exit_barrier()
-                return result
             if result.state == WorkerState.FAILED:
-                for rank, failure in result.failures.items():
-                    _log.error("rank %d (pid %d) failed: %s", rank, failure.pid, _ending(failure))
-                self._tell_others("a worker failed")
-                if self._restarts >= spec.max_restarts:
-                    spec.rdzv_handler.set_closed()
-                    self._stop_workers(group)
-                    self._exit_barrier()
+                self._say_failed(result)
+            elif result.state == WorkerState.SUCCEEDED:
+                if self._exit_barrier():
                     return result
-                _log.warning("restart %d of %d", self._restarts + 1, spec.max_restarts)
-                self._begin_again(group)
-            elif self._others_ended():
-                if self._restarts >= spec.max_restarts and not self._only_joins():
+            elif not self._others_ended():
+                self._let_in()
+                continue
+            if not self._only_joins():
+                if self._restarts >= group.spec.max_restarts:
                     self._stop_workers(group)
                     self._exit_barrier()
-                    return RunResult(WorkerState.FAILED)
-                self._begin_again(group)
+                    return RunResult(WorkerState.FAILED, failures=result.failures)
+                _log.warning("restart %d of %d", self._restarts + 1, group.spec.max_restarts)
+            self._begin_again(group)
+
+    def _say_failed(self, result: RunResult) -> None:
+        for rank, failure in result.failures.items():
+            _log.error("rank %d (pid %d) failed: %s", rank, failure.pid, _ending(failure))
+        self._tell_others("a worker failed", self._restarts >= self._worker_group.spec.max_restarts)
 
     def _begin_again(self, group: WorkerGroup) -> None:
         self._restarts += 1
         self._attempt += 1
         self._restart_workers(group)
 
+    @property
+    def _rounds(self) -> DynamicRendezvousHandler | None:
+        """The handler, if other agents may end a round."""
+        handler = self._worker_group.spec.rdzv_handler
+        return handler if isinstance(handler, DynamicRendezvousHandler) else None
+
     def _only_joins(self) -> bool:
         """Whether the round was ended for an agent that waits, rather than by a failure."""
-        handler = self._worker_group.spec.rdzv_handler
-        return isinstance(handler, StoreRendezvous) and handler.why_over() == ANOTHER_WAITS
+        try:
+            return self._rounds is not None and self._rounds.why_over() == ANOTHER_WAITS
+        except RendezvousConnectionError as error:
+            _log.warning("the other agents can't be asked: %s", error)
+            return False
 
-    def _tell_others(self, why: str) -> None:
-        handler = self._worker_group.spec.rdzv_handler
-        if isinstance(handler, StoreRendezvous) and self._worker_group.store is not None:
+    def _tell_others(self, why: str, job_is_over: bool = False) -> None:
+        if self._rounds is not None and self._worker_group.store is not None:
             try:
-                handler.end_round(why)
-            except DistNetworkError as error:
+                self._rounds.end_round(why)
+                if job_is_over:
+                    self._rounds.set_closed()
+            except RendezvousConnectionError as error:
                 _log.warning("the other agents can't be told: %s", error)
 
     def _others_ended(self) -> bool:
-        """Whether another agent has ended the round; nobody is asked where this agent is alone."""
-        handler = self._worker_group.spec.rdzv_handler
-        if not isinstance(handler, StoreRendezvous):
+        """Whether another agent has ended the round; nobody is asked where no other agent can come."""
+        rounds = self._rounds
+        if rounds is None or rounds.settings.max_nodes == 1:
             return False
-        if self._worker_group.group_world_size == 1 and handler.get_backend() == "static":
-            return False
-        if handler.round_is_over():
-            return True
-        if handler.num_nodes_waiting() and self._worker_group.group_rank == 0:
-            handler.end_round(ANOTHER_WAITS)
+        why = rounds.why_over()
+        if why:
+            _log.warning("the agents begin again: %s", why)
             return True
         return False
 
-    def _exit_barrier(self) -> None:
-        """Waits for the other agents, so that the store is there until all have ended."""
+    def _let_in(self) -> None:
+        """Ends the round if another agent waits; the first agent does so for all."""
+        rounds = self._rounds
+        if rounds is None or rounds.settings.max_nodes == 1 or self._worker_group.group_rank != 0:
+            return
+        if rounds.num_nodes_waiting():
+            rounds.end_round(ANOTHER_WAITS)
+
+    def _agents_of_round(self) -> int:
+        """How many agents there are, without those that died."""
+        size = self._worker_group.group_world_size
+        assert size is not None
+        return size if self._rounds is None else self._rounds.num_nodes_left()
+
+    def _exit_barrier(self) -> bool:
+        """Waits for the other agents, so that the store is there until all have ended.
+
+        Returns:
+            False if another agent's workers failed meanwhile, and the job begins again.
+        """
         group = self._worker_group
         assert group.store is not None and group.group_world_size is not None
         if group.group_world_size == 1:
-            return
+            return True
+        succeeded = group.state == WorkerState.SUCCEEDED
         end = time.monotonic() + self._exit_barrier_timeout
         try:
-            if group.store.add("exited", 1) == group.group_world_size:
-                group.store.set("all exited", "1")
-            left = timedelta(seconds=max(0.001, end - time.monotonic()))
-            group.store.wait(["all exited"], left)
+            group.store.add("exited", 1)
+            # No wait in the store, which this agent's beats need too.
+            while group.store.add("exited", 0) < self._agents_of_round():
+                if time.monotonic() > end:
+                    _log.warning("not all agents came to the end within %g s", self._exit_barrier_timeout)
+                    return True
+                if succeeded and self._others_ended():
+                    return False
+                time.sleep(0.02)
             if group.group_rank == 0:  # it may hold the store, and goes last
                 time.sleep(0.2)
-        except (DistStoreError, DistNetworkError) as error:
+        except (DistError, RendezvousConnectionError) as error:
             _log.warning("not all agents came to the end: %s", error)
+        return True
 
 
 def _ending(failure: ProcessFailure) -> str:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import string
 import time
 from typing import Any
 
+from .... import report
 from ...multiprocessing import start_processes
 from ...multiprocessing.api import PContext
 from ...multiprocessing.logs import LogsSpecs
+from ...utils import macros
 from .api import DEFAULT_ROLE, RunResult, SimpleElasticAgent, Worker, WorkerGroup, WorkerSpec, WorkerState
 from .health_check_server import HealthCheckServer, create_healthcheck_server
+
+_log = logging.getLogger(__name__)
 
 
 class LocalElasticAgent(SimpleElasticAgent):
@@ -100,10 +105,7 @@ class LocalElasticAgent(SimpleElasticAgent):
             envs[rank] = env
             names = {"role_name": spec.role, "rank": env["RANK"], "local_rank": env["LOCAL_RANK"]}
             prefixes[rank] = string.Template(self._template).safe_substitute(names)
-            args[rank] = tuple(
-                string.Template(each).safe_substitute(local_rank=rank) if isinstance(each, str) else each
-                for each in spec.args
-            )
+            args[rank] = tuple(macros.substitute(list(spec.args), str(rank)))
         assert spec.entrypoint is not None
         self._context = start_processes(
             spec.role,
@@ -134,6 +136,8 @@ class LocalElasticAgent(SimpleElasticAgent):
             return RunResult(WorkerState.HEALTHY)
         ranks = {worker.local_rank: worker.global_rank for worker in worker_group.workers}
         if result.is_failed():
+            for line in report.of_files(self._context.recorders.files()):
+                _log.error("%s", line)
             failures = {ranks[rank]: failure for rank, failure in result.failures.items()}
             return RunResult(WorkerState.FAILED, failures=failures)
         values = {ranks[rank]: value for rank, value in result.return_values.items()}

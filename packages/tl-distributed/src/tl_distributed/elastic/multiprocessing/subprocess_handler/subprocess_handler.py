@@ -6,7 +6,10 @@ import contextlib
 import os
 import signal
 import subprocess
+from functools import partial
 from typing import Any
+
+from ..parent_death import end_with_parent
 
 __all__ = ["SubprocessHandler"]
 
@@ -50,7 +53,13 @@ class SubprocessHandler:
         command = [entrypoint, *(str(each) for each in args)]
         with contextlib.ExitStack() as files:
             out, err = (files.enter_context(open(path, "wb")) if path else None for path in (stdout, stderr))
-            self.proc = subprocess.Popen(command, env={**os.environ, **env}, stdout=out, stderr=err)
+            self.proc = subprocess.Popen(
+                command,
+                env={**os.environ, **env},
+                stdout=out,
+                stderr=err,
+                preexec_fn=partial(end_with_parent, os.getpid()),
+            )
 
     def close(self, death_sig: signal.Signals | None = None) -> None:
         """Sends the worker a signal, SIGTERM if none is given."""

@@ -1,0 +1,104 @@
+"""The agents' value in a store that one of the agents holds, or in a file."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from datetime import timedelta
+
+from ...errors import DistError, DistNetworkError
+from ...file_store import FileStore
+from ...store import Store
+from ...tcp_store import TCPStore
+from .api import RendezvousConnectionError, RendezvousParameters, RendezvousStateError
+from .dynamic_rendezvous import RendezvousBackend, Token
+from .utils import is_local, parse_endpoint
+
+__all__ = ["C10dRendezvousBackend", "create_backend"]
+
+DEFAULT_PORT = 29400
+
+
+class C10dRendezvousBackend(RendezvousBackend):
+    """The value under one key of a store.
+
+    Args:
+        store: the store.
+        run_id: the job's name.
+
+    Example:
+        >>> from tl_distributed import HashStore
+        >>> backend = C10dRendezvousBackend(HashStore(), "job")
+        >>> _, token, _ = backend.set_state(b"first")
+        >>> backend.set_state(b"second", token)[2], backend.set_state(b"third", token)[2]
+        (True, False)
+    """
+
+    def __init__(self, store: Store, run_id: str):
+        if not run_id:
+            raise ValueError("C10dRendezvousBackend: run_id must not be empty")
+        self._store = store
+        self._key = f"job/{run_id}/agents"
+
+    @property
+    def name(self) -> str:
+        """`c10d`."""
+        return "c10d"
+
+    def get_state(self) -> tuple[bytes, Token] | None:
+        return self._decoded(self._swap(b"", b""))
+
+    def set_state(self, state: bytes, token: Token | None = None) -> tuple[bytes, Token, bool] | None:
+        new = b64encode(state)
+        found = self._swap(b"" if token is None else token, new)
+        kept = self._decoded(found)
+        return None if kept is None else (*kept, found == new)
+
+    def _swap(self, expected: bytes, desired: bytes) -> bytes:
+        try:
+            return self._store.compare_set(self._key, expected, desired)
+        except DistError as error:
+            raise RendezvousConnectionError(f"the agents' store can't be reached: {error}") from error
+
+    def _decoded(self, found: bytes) -> tuple[bytes, Token] | None:
+        if not found:
+            return None
+        try:
+            return b64decode(found, validate=True), found
+        except ValueError as error:
+            raise RendezvousStateError(f"what the agents' store holds is no state: {found[:40]!r}") from error
+
+
+def create_backend(params: RendezvousParameters) -> tuple[C10dRendezvousBackend, Store]:
+    """The value, and the store that holds it, as parameters ask for it.
+
+    Args:
+        params: the job. `config` may have `store_type` (`tcp`, or `file` with a path as the endpoint), `is_host`
+            (whether this agent holds the store; one that can listen at the endpoint otherwise), `read_timeout` in
+            seconds, and `rank`: of agents that have one, the first holds the store.
+
+    Raises:
+        RendezvousConnectionError: nobody answers at the endpoint.
+        ValueError: for another `store_type` or endpoint.
+    """
+    kind = str(params.get("store_type", "tcp")).lower()
+    if kind not in ("tcp", "file"):
+        raise ValueError(f"rendezvous option store_type must be tcp or file, got {kind!r}")
+    store = FileStore(params.endpoint) if kind == "file" else _tcp_store(params)
+    return C10dRendezvousBackend(store, params.run_id), store
+
+
+def _tcp_store(params: RendezvousParameters) -> Store:
+    host, port = parse_endpoint(params.endpoint, DEFAULT_PORT)
+    timeout = timedelta(seconds=params.get_as_int("read_timeout", 60) or 60)
+    rank = params.get_as_int("rank")
+    is_host = params.get_as_bool("is_host", None if rank is None else rank == 0)
+    if is_host or (is_host is None and is_local(host)):
+        try:
+            return TCPStore(host, port, None, True, timeout, wait_for_workers=False)
+        except DistNetworkError:
+            if is_host:
+                raise
+    try:
+        return TCPStore(host, port, None, False, timeout, wait_for_workers=False)
+    except DistNetworkError as error:
+        raise RendezvousConnectionError(f"no agents' store at {host}:{port}: {error}") from error

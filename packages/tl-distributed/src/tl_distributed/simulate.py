@@ -1,0 +1,212 @@
+"""What one rank of a large job would send and hold, without a second process.
+
+    python -m tl.distributed.simulate --world 1024 train.py --epochs 1
+    python -m tl.distributed.simulate --world 4096 --rank 7 -m package.train
+
+The program runs as that rank, with the variables that the launcher would set. Its groups move nothing, whatever backend
+it asks for, and count messages and bytes as a ring or a pairwise exchange among the ranks would send them. All other
+ranks are taken to have what this one has: a sum is this rank's tensor times the size of the group, an all_gather gives
+it as often. What comes from one other rank alone (`recv`, `broadcast` from it) is left as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import runpy
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tl_core import Tensor
+
+from .backend import all_backends_are
+from .fake import FakeGroup
+from .group_context import GroupContext
+from .reduction import RedOpType, ReduceOp
+from .rendezvous import Meeting, all_meet_by
+from .store import HashStore
+from .work import Work
+
+__all__ = ["MirrorGroup", "Simulation", "main"]
+
+
+class MirrorGroup(FakeGroup):
+    """A group of which the other ranks have what this one has."""
+
+    def _reduce(self, tensor: Tensor, op: RedOpType) -> None:
+        """What comes of reducing as many equal tensors; the reductions that aren't here change nothing then."""
+        if op == ReduceOp.SUM:
+            tensor.mul_(self.size)
+        elif op == ReduceOp.PRODUCT:
+            tensor.pow_(self.size)
+        elif op == ReduceOp.BXOR and self.size % 2 == 0:
+            tensor.zero_()
+
+    def all_reduce(self, tensor: Tensor, op: RedOpType) -> Work:
+        self._reduce(tensor, op)
+        return super().all_reduce(tensor, op)
+
+    def reduce(self, tensor: Tensor, root: int, op: RedOpType) -> Work:
+        if root == self.rank:
+            self._reduce(tensor, op)
+        return super().reduce(tensor, root, op)
+
+    def all_gather(self, outputs: Sequence[Tensor], tensor: Tensor) -> Work:
+        for output in outputs:
+            output.copy_(tensor)
+        return super().all_gather(outputs, tensor)
+
+    def all_gather_single(self, output: Tensor, tensor: Tensor) -> Work:
+        output.view(self.size, tensor.numel()).copy_(tensor.reshape(1, -1))
+        return super().all_gather_single(output, tensor)
+
+    def gather(self, outputs: Sequence[Tensor], tensor: Tensor, root: int) -> Work:
+        for output in outputs:
+            output.copy_(tensor)
+        return super().gather(outputs, tensor, root)
+
+    def scatter(self, output: Tensor, tensors: Sequence[Tensor], root: int) -> Work:
+        if tensors:
+            output.copy_(tensors[self.rank])
+        return super().scatter(output, tensors, root)
+
+    def reduce_scatter(self, output: Tensor, tensors: Sequence[Tensor], op: RedOpType) -> Work:
+        output.copy_(tensors[self.rank])
+        self._reduce(output, op)
+        return super().reduce_scatter(output, tensors, op)
+
+    def reduce_scatter_single(self, output: Tensor, tensor: Tensor, op: RedOpType) -> Work:
+        output.copy_(tensor.view(self.size, *output.shape)[self.rank])
+        self._reduce(output, op)
+        return super().reduce_scatter_single(output, tensor, op)
+
+    def all_to_all(self, outputs: Sequence[Tensor], tensors: Sequence[Tensor]) -> Work:
+        sent = tensors[self.rank]
+        for output in outputs:
+            if output.shape == sent.shape:
+                output.copy_(sent)
+        return super().all_to_all(outputs, tensors)
+
+    def all_to_all_single(self, output: Tensor, tensor: Tensor) -> Work:
+        sent = tensor.chunk(self.size)[self.rank]
+        for part in output.chunk(self.size):
+            part.copy_(sent)
+        return super().all_to_all_single(output, tensor)
+
+
+class Simulation:
+    """One rank of a large job.
+
+    Args:
+        world: how many ranks there are.
+        rank: the one that is simulated.
+
+    Example:
+        >>> import tl_core, tl_distributed as dist
+        >>> simulation = Simulation(1024)
+        >>> def train():
+        ...     dist.init_process_group("gloo")
+        ...     dist.all_reduce(tl_core.ones(1024))
+        ...     dist.destroy_process_group()
+        >>> simulation.run(train)
+        >>> simulation.groups[0].traffic.messages
+        2046
+    """
+
+    def __init__(self, world: int, rank: int = 0):
+        if not 0 <= rank < world:
+            raise ValueError(f"Simulation: rank must be one of 0 .. {world - 1}, got {rank}")
+        self.world = world
+        self.rank = rank
+        self.groups: list[MirrorGroup] = []
+
+    def _make(self, context: GroupContext) -> MirrorGroup:
+        group = MirrorGroup(context)
+        self.groups.append(group)
+        return group
+
+    def _meet(self, url: str, **kwargs: Any) -> Iterator[Meeting]:
+        yield HashStore(), self.rank, self.world
+
+    def _variables(self) -> dict[str, str]:
+        numbers = {"RANK": self.rank, "WORLD_SIZE": self.world, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1}
+        return {name: str(each) for name, each in numbers.items()} | {
+            "MASTER_ADDR": "localhost",
+            "MASTER_PORT": "1",  # nobody is met there
+        }
+
+    def run(self, program: Any) -> None:
+        """Calls a function as that rank."""
+        before = dict(os.environ)
+        os.environ.update(self._variables())
+        try:
+            with all_backends_are(self._make), all_meet_by(self._meet):
+                program()
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+    def lines(self) -> list[str]:
+        """What it sent and held, as a table."""
+        rows = [("group", "ranks", "operation", "calls", "messages", "sent")]
+        for group in self.groups:
+            name = group.context.name or group.context.description
+            for operation, calls in sorted(group.traffic.calls.items()):
+                part = group.traffic.of(operation)
+                rows.append(
+                    (name, str(group.size), operation, str(calls), str(part.messages), _bytes(part.sent))
+                )
+        messages = sum(group.traffic.messages for group in self.groups)
+        sent = sum(group.traffic.sent for group in self.groups)
+        rows.append(("all", "", "", "", str(messages), _bytes(sent)))
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        table = [
+            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows
+        ]
+        peak = max((group.traffic.peak for group in self.groups), default=0)
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        return [
+            f"rank {self.rank} of {self.world}",
+            *table,
+            f"memory of this process: at most {_bytes(memory)}; tensors of the largest operation: {_bytes(peak)}",
+        ]
+
+
+def _bytes(count: int) -> str:
+    amount = float(count)
+    for unit in ("B", "KB", "MB", "GB"):
+        if amount < 1000:
+            return f"{amount:.4g} {unit}"
+        amount /= 1000
+    return f"{amount:.4g} TB"
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Reads a command line, runs the program and prints what it would send."""
+    parser = argparse.ArgumentParser("tl.distributed.simulate", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--world", type=int, required=True, help="how many ranks the job has")
+    parser.add_argument("--rank", type=int, default=0, help="the rank that the program runs as")
+    parser.add_argument("-m", "--module", action="store_true", help="the program is a module")
+    parser.add_argument("program", help="the program")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
+    given = parser.parse_args(args)
+    simulation = Simulation(given.world, given.rank)
+    sys.argv = [given.program, *given.arguments]
+
+    def program() -> None:
+        if given.module:
+            runpy.run_module(given.program, run_name="__main__", alter_sys=True)
+        else:
+            sys.path.insert(0, os.path.dirname(os.path.abspath(given.program)))
+            runpy.run_path(given.program, run_name="__main__")
+
+    try:
+        simulation.run(program)
+    finally:
+        print("\n".join(simulation.lines()))
+
+
+if __name__ == "__main__":
+    main()

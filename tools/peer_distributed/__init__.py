@@ -1,0 +1,1 @@
+"""torch's own tests of groups, collectives and data-parallel training, run on this package."""

@@ -1,0 +1,144 @@
+"""One of the processes that run the tests together: `rank.py RANK FILE MODULE`.
+
+It reads lines `TEST FOLDER` and answers each with a line of JSON: what became of the test in this process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib.util
+import json
+import os
+import re
+import sys
+import time
+import traceback
+import unittest
+from datetime import timedelta
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+
+def main() -> None:
+    rank, file, module = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what tests print is no answer
+    sys.path.insert(0, str(Path(__file__).parent))
+    if module == "tl":
+        import tl.torch
+
+        tl.torch.install()
+    import stand_in
+
+    stand_in.install()
+    tests = load(file)
+    case = type("Case", (tests.TestDistBackend, tests.DistributedTest._DistTestBase), {})
+    said: dict[str, Any] = {"tests": unittest.TestLoader().getTestCaseNames(case)}
+    while True:
+        print(json.dumps(said), file=answers, flush=True)
+        line = sys.stdin.readline()
+        if not line:
+            return
+        name, folder = line.split()
+        said = run(tests, case, name, Path(folder), rank)
+
+
+def load(file: str) -> ModuleType:
+    """torch's test file as a module; private names that it imports and that aren't there fail where they are used."""
+    spec = importlib.util.spec_from_file_location("distributed_test", file)
+    assert spec is not None and spec.loader is not None
+    while True:
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        try:
+            spec.loader.exec_module(module)
+        except ModuleNotFoundError:
+            raise
+        except ImportError as error:
+            found = re.match(r"cannot import name '(\w+)' from '([\w.]+)'", str(error))
+            if found is None:
+                raise
+            name, where = found.groups()
+            setattr(sys.modules[where], name, _missing(f"{where}.{name}"))
+        else:
+            return module
+
+
+def _missing(name: str) -> Any:
+    """What stands for a private name that isn't there."""
+
+    def fail(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(f"{name} isn't there")
+
+    return fail
+
+
+def run(tests: ModuleType, case: Any, name: str, folder: Path, rank: int) -> dict[str, Any]:
+    """Runs a test in a world of its own."""
+    import torch
+    import torch.distributed as dist
+
+    os.environ["TEMP_DIR"] = str(folder)
+    test = case(name)
+    test.rank, test.file_name = rank, str(folder / "world")
+    tests.Barrier.sync = staticmethod(_Barrier(dist.FileStore(str(folder / "barrier_file"), -1)))
+    torch.manual_seed(0)
+    began = time.monotonic()
+    method = getattr(test, name)
+    if getattr(method, "__unittest_skip__", False):
+        return {"outcome": "skipped", "why": method.__unittest_skip_why__}
+    try:
+        limit = tests.CUSTOM_PG_TIMEOUT.get(name.partition("_static_graph")[0], tests.default_pg_timeout)
+        dist.init_process_group(
+            "gloo",
+            f"file://{test.file_name}",
+            timeout=timedelta(seconds=limit),
+            world_size=int(test.world_size),
+            rank=rank,
+        )
+        method()
+        test._barrier()
+        said = {"outcome": "passed"}
+    except unittest.SkipTest as why:
+        said = {"outcome": "skipped", "why": str(why)}
+    except SystemExit as error:
+        said = {
+            "outcome": "skipped" if error.code not in (None, 0, 1) else "passed",
+            "why": f"exit {error.code}",
+        }
+    except BaseException as error:
+        said = {
+            "outcome": "failed",
+            "why": f"{type(error).__name__}: {error}",
+            "stack": traceback.format_exc(),
+        }
+    with contextlib.suppress(Exception):
+        if dist.is_initialized():
+            dist.destroy_process_group()
+    gc.collect()
+    return {**said, "seconds": time.monotonic() - began}
+
+
+class _Barrier:
+    """Waits for the processes through a file, as torch's does, but looks more often."""
+
+    def __init__(self, store: Any):
+        self._store = store
+        self._count = 0
+
+    def __call__(self, wait_for: int | None = None, timeout: float = 10) -> None:
+        self._count += 1
+        size = int(os.environ["WORLD_SIZE"]) if wait_for is None else wait_for
+        end = time.monotonic() + timeout
+        key = f"barrier {self._count}"
+        self._store.add(key, 1)
+        while self._store.add(key, 0) < size:
+            if time.monotonic() > end:
+                raise RuntimeError("barrier timeout")
+            time.sleep(0.01)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,292 @@
+"""What torch's test file imports beside torch: a test case of several processes, and decorators that skip.
+
+The bodies of the tests run as they are. What asks for GPUs, for another backend or for another number of ranks is
+passed by. Tensors are compared by `torch.testing.assert_close`, with the dtype and without the stride.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import io
+import itertools
+import os
+import sys
+import tempfile
+import types
+import unittest
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+Test = Callable[..., Any]
+
+
+class MultiProcessTestCase(unittest.TestCase):
+    """A test that one of several processes runs."""
+
+    rank = -1
+    file_name = ""
+
+    @property
+    def world_size(self) -> int:
+        """How many processes there are."""
+        return int(os.environ["WORLD_SIZE"])
+
+    def assertEqual(self, first: Any, second: Any, msg: Any = None, **options: Any) -> None:
+        """Compares values, with the tolerances of their dtype; containers element by element."""
+        import torch
+
+        options = {name: value for name, value in options.items() if name in ("atol", "rtol")}
+        if isinstance(first, torch.Tensor) or isinstance(second, torch.Tensor):
+            self._tensors(first, second, msg, options)
+        elif isinstance(first, Mapping) and isinstance(second, Mapping):
+            self.assertEqual(list(first), list(second), msg)
+            for key in first:
+                self.assertEqual(first[key], second[key], msg, **options)
+        elif _is_sequence(first) and _is_sequence(second):
+            super().assertEqual(len(first), len(second), msg)
+            for one, other in zip(first, second, strict=True):
+                self.assertEqual(one, other, msg, **options)
+        elif isinstance(first, float) or isinstance(second, float):
+            torch.testing.assert_close(first, second, check_dtype=False, equal_nan=True, **options)
+        else:
+            super().assertEqual(first, second, msg)
+
+    def _tensors(self, first: Any, second: Any, msg: Any, options: dict[str, Any]) -> None:
+        import torch
+
+        if not isinstance(first, torch.Tensor):
+            first = torch.as_tensor(first, dtype=second.dtype)
+        elif not isinstance(second, torch.Tensor):
+            second = torch.as_tensor(second, dtype=first.dtype)
+        text = msg if isinstance(msg, str) else None
+        torch.testing.assert_close(first, second, equal_nan=True, msg=text, **options)
+
+    def assertNotEqual(self, first: Any, second: Any, msg: Any = None) -> None:
+        """Raises unless values differ."""
+        try:
+            self.assertEqual(first, second)
+        except AssertionError:
+            return
+        raise self.failureException(msg or f"{first!r} == {second!r}")
+
+    def assertGreaterAlmostEqual(self, first: float, second: float, **digits: int) -> None:
+        """Raises unless a number is larger than another, or as large."""
+        if first < second:
+            self.assertAlmostEqual(first, second, **digits)
+
+
+def _is_sequence(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def skip(reason: str) -> Callable[[Test], Test]:
+    """Passes a test by."""
+    return unittest.skip(reason)
+
+
+def skip_if(condition: object, reason: str) -> Callable[[Test], Test]:
+    """Passes a test by if a condition holds."""
+    return unittest.skipIf(bool(condition), reason)
+
+
+def no_gpu(*_: Any, **__: Any) -> Callable[[Test], Test]:
+    """Passes a test by that asks for so many GPUs."""
+    return unittest.skip("needs GPUs")
+
+
+def unchanged(*_: Any, **__: Any) -> Callable[[Test], Test]:
+    """Leaves a test as it is."""
+    return lambda test: test
+
+
+def with_debug_levels(levels: Sequence[str]) -> Callable[[Test], Test]:
+    """Runs a test once for each level of TORCH_DISTRIBUTED_DEBUG."""
+
+    def decorate(test: Test) -> Test:
+        @functools.wraps(test)
+        def run(*args: Any, **kwargs: Any) -> None:
+            import torch.distributed as dist
+
+            before = os.environ.get("TORCH_DISTRIBUTED_DEBUG", "OFF")
+            try:
+                for level in levels:
+                    os.environ["TORCH_DISTRIBUTED_DEBUG"] = level
+                    dist.set_debug_level_from_env()
+                    test(*args, **kwargs)
+                    dist.barrier()
+            finally:
+                os.environ["TORCH_DISTRIBUTED_DEBUG"] = before
+                dist.set_debug_level_from_env()
+
+        return run
+
+    return decorate
+
+
+def parametrize(names: str, values: Sequence[Any]) -> Callable[[Test], Test]:
+    """Notes with which arguments a test shall run; `instantiate` makes a test of each."""
+
+    def decorate(test: Test) -> Test:
+        keys = names.split(",")
+        choices = [dict(zip(keys, v if len(keys) > 1 else (v,), strict=True)) for v in values]
+        test.__dict__["choices"] = [*test.__dict__.get("choices", []), choices]
+        return test
+
+    return decorate
+
+
+def instantiate(case: type) -> type:
+    """Replaces each test that has arguments by one for each choice of them."""
+    for name, test in list(vars(case).items()):
+        choices = getattr(test, "choices", None)
+        if not choices:
+            continue
+        delattr(case, name)
+        for combination in itertools.product(*choices):
+            arguments = {key: value for part in combination for key, value in part.items()}
+            ending = "_".join(f"{key}_{value}" for key, value in sorted(arguments.items()))
+            setattr(case, f"{name}_{ending}", _with(test, arguments))
+    return case
+
+
+def _with(test: Test, arguments: dict[str, Any]) -> Test:
+    @functools.wraps(test)
+    def run(self: Any) -> Any:
+        return test(self, **arguments)
+
+    run.__dict__.pop("choices", None)
+    return run
+
+
+@contextlib.contextmanager
+def captured_output() -> Iterator[tuple[io.StringIO, io.StringIO]]:
+    """Within the block, what is printed goes to two texts."""
+    before = sys.stdout, sys.stderr
+    out, err = io.StringIO(), io.StringIO()
+    sys.stdout, sys.stderr = out, err
+    try:
+        yield out, err
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+@contextlib.contextmanager
+def temporary_file_name(**options: Any) -> Iterator[str]:
+    """The name of a file that is removed afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield os.path.join(folder, "file" + str(options.get("suffix") or ""))
+
+
+def error_was_logged(model: Any, text: str) -> None:
+    """Raises unless the data that a model logs tells of an error."""
+    logged = model._get_ddp_logging_data()
+    if text.split("\nException raised from ")[0] not in logged.get("error", ""):
+        raise AssertionError(f"expected {text!r} in the logged error, got {logged.get('error')!r}")
+
+
+def sparse_sums(rank: int, world_size: int, num_inputs: int = 1) -> list[tuple[list[Any], list[Any]]]:
+    """Sparse tensors of a rank, and their sums over all ranks: 1 to 3 sparse dimensions, 0 to 3 dense ones."""
+    import torch
+
+    def made(number: int, count: int, sparse: int, dense: int) -> Any:
+        rows = torch.arange(number + 1).reshape(1, -1)
+        indices = torch.cat([rows, *[torch.zeros_like(rows)] * (sparse - 1)])
+        shape = [count] * sparse + [2] * dense
+        return torch.sparse_coo_tensor(indices, torch.ones([number + 1] + [2] * dense), shape)
+
+    found = []
+    count = num_inputs * world_size
+    for sparse, dense in [(1, 0), (2, 0), (3, 0), (1, 1), (1, 2), (1, 3)]:
+        mine = [made(num_inputs * rank + i, count, sparse, dense) for i in range(num_inputs)]
+        total = functools.reduce(lambda a, b: a + b, [made(i, count, sparse, dense) for i in range(count)])
+        found.append((mine, [total] * num_inputs))
+    return found
+
+
+class Cases:
+    """Which backend can do what, as far as the tests ask."""
+
+    skip_collective: ClassVar[dict[str, set[str]]] = {
+        "allgather_coalesced": {"nccl", "mpi"},
+        "reduce": set(),
+        "sendrecv anysource": {"nccl"},
+        "cpu barrier": {"nccl"},
+    }
+    backend_feature: ClassVar[dict[str, set[str]]] = {
+        "gpu": {"nccl"},
+        "cuda": {"nccl"},
+        "ddp": {"nccl", "gloo"},
+        "subgroup": {"nccl", "gloo"},
+        "plugin": set(),
+    }
+
+
+def small_world(test: Test) -> Test:
+    """Passes a test by that needs at least 3 ranks."""
+    return skip_if(os.environ["BACKEND"] != "mpi" and int(os.environ["WORLD_SIZE"]) <= 2, "needs 3 ranks")(
+        test
+    )
+
+
+def odd_world(test: Test) -> Test:
+    """Passes a test by that needs an even number of ranks."""
+    return skip_if(int(os.environ["WORLD_SIZE"]) % 2, "needs an even number of ranks")(test)
+
+
+def install() -> None:
+    """Makes the modules that the test file imports."""
+    import torch.distributed.optim
+    import torch.testing
+
+    if not hasattr(torch, "_utils_internal"):
+        _module("torch._utils_internal", TEST_MASTER_ADDR="127.0.0.1", TEST_MASTER_PORT="29500")
+    if importlib.util.find_spec("torch.testing._internal") is None:
+        _module("torch.testing._internal")
+    _module(
+        "torch.testing._internal.common_distributed",
+        captured_output=captured_output,
+        cleanup_temp_dir=lambda: None,
+        DistTestCases=Cases,
+        init_multigpu_helper=lambda world_size, backend: {rank: [] for rank in range(world_size)},
+        initialize_temp_directories=lambda: None,
+        MultiProcessTestCase=MultiProcessTestCase,
+        nccl_skip_if_lt_x_gpu=lambda backend, x: no_gpu() if backend == "nccl" else unchanged(),
+        require_n_gpus_for_nccl_backend=lambda n, backend: no_gpu() if backend == "nccl" else unchanged(),
+        requires_nccl_version=lambda version, msg: unchanged(),
+        simple_sparse_reduce_tests=sparse_sums,
+        skip_if_lt_x_gpu=no_gpu,
+        skip_if_no_gpu=skip("needs GPUs"),
+        skip_if_odd_worldsize=odd_world,
+        skip_if_rocm_multiprocess=unchanged(),
+        skip_if_small_worldsize=small_world,
+        TEST_SKIPS={},
+        verify_ddp_error_logged=error_was_logged,
+        with_dist_debug_levels=with_debug_levels,
+        with_nccl_blocking_wait=unchanged(),
+    )
+    _module(
+        "torch.testing._internal.common_utils",
+        FILE_SCHEMA="file://",
+        instantiate_parametrized_tests=instantiate,
+        IS_FBCODE=False,
+        IS_LINUX=True,
+        IS_MACOS=False,
+        IS_SANDCASTLE=False,
+        IS_WINDOWS=False,
+        parametrize=parametrize,
+        skip_but_pass_in_sandcastle=skip,
+        skip_but_pass_in_sandcastle_if=skip_if,
+        TemporaryFileName=temporary_file_name,
+        TEST_WITH_ROCM=False,
+    )
+
+
+def _module(name: str, **values: Any) -> None:
+    made = types.ModuleType(name)
+    made.__path__ = []
+    made.__dict__.update(values)
+    sys.modules[name] = made
+    parent, _, last = name.rpartition(".")
+    setattr(sys.modules[parent], last, made)
