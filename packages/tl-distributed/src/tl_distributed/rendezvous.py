@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -78,23 +78,25 @@ def _with_query(parts: ParseResult, rank: int, world_size: int) -> str:
 
 def _env(url: str, **kwargs: Any) -> Iterator[Meeting]:
     query = dict(parse_qsl(urlparse(url).query))
-    placed = None if "RANK" in os.environ else cluster.process()
-    rank = int(query["rank"] if "rank" in query else _variable("RANK", placed and placed.rank))
-    size = int(
-        query["world_size"]
-        if "world_size" in query
-        else _variable("WORLD_SIZE", placed and placed.world_size)
-    )
-    address = _variable("MASTER_ADDR", placed and placed.address)
-    port = int(_variable("MASTER_PORT", placed and placed.port))
+    told: dict[str, int | str | None] = {}
+    if "RANK" not in os.environ and (found := cluster.process()) is not None:
+        told = {
+            "RANK": found.rank,
+            "WORLD_SIZE": found.world_size,
+            "MASTER_ADDR": found.address,
+            "MASTER_PORT": found.port,
+        }
+    rank = int(query["rank"] if "rank" in query else _variable("RANK", told))
+    size = int(query["world_size"] if "world_size" in query else _variable("WORLD_SIZE", told))
+    address, port = _variable("MASTER_ADDR", told), int(_variable("MASTER_PORT", told))
     yield _store(address, port, rank, size, kwargs.get("timeout", default_store_timeout)), rank, size
 
 
-def _variable(name: str, placed: int | str | None) -> str:
-    """A variable, or else what the scheduler that started this process says."""
+def _variable(name: str, told: Mapping[str, int | str | None]) -> str:
+    """A variable, or else what the scheduler that started this process told it."""
     value = os.environ.get(name)
-    if value is None and placed is not None:
-        return str(placed)
+    if value is None and told.get(name) is not None:
+        return str(told[name])
     if value is None:
         raise _error("env", f"environment variable {name} expected, but not set")
     return value

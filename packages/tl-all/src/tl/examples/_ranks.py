@@ -11,8 +11,11 @@ from contextlib import contextmanager, redirect_stdout
 from typing import Any, NamedTuple
 
 import tl
-import tl.distributed as dist
+
+# Type checkers don't run the finder that serves these.
+import tl.distributed as dist  # type: ignore[import-not-found]
 from tl import nn
+from tl.nn.parallel import DistributedDataParallel  # type: ignore[import-not-found]
 
 __all__ = ["ALONE", "Ranks", "add_ddp", "joined"]
 
@@ -29,7 +32,7 @@ class Ranks(NamedTuple):
 
     def copies(self, model: nn.Module) -> Any:
         """The model, with gradients that are averaged over the processes."""
-        return model if self.size == 1 else nn.parallel.DistributedDataParallel(model)
+        return model if self.size == 1 else DistributedDataParallel(model)
 
     def mean(self, loss: tl.Tensor) -> float:
         """The mean of a number over the processes."""

@@ -52,10 +52,10 @@ class FunctionalOptimizer:
 
     def state_dict(self) -> dict[str, Any]:
         """The state of the parameters by their numbers, as an optimizer gives it."""
-        found = {}
+        found: dict[int, Any] = {}
         for number, parameter in enumerate(self._params):
             if (stepper := self._steppers.get(id(parameter))) is not None:
-                found |= dict.fromkeys([number], stepper.state_dict()["state"].get(0))
+                found[number] = stepper.state_dict()["state"].get(0, {})
         group = self._class(self._params, **self._settings).state_dict()["param_groups"][0]
         return {"state": found, "param_groups": [group]}
 

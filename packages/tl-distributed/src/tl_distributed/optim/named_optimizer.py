@@ -62,7 +62,7 @@ class _NamedOptimizer(Optimizer):
         return [names[id(parameter)] for parameter in every]
 
     @property
-    def state(self) -> Any:  # type: ignore[override]
+    def state(self) -> Any:
         """What the optimizer keeps, by parameter."""
         return self._optimizer.state
 
