@@ -22,7 +22,16 @@ from tl.examples._ranks import ALONE, Ranks
 
 __all__ = ["Batches", "Checkpoints", "add_options"]
 
-NOT_OF_THE_TRAINING = {"checkpoint", "resume", "every", "plot", "quiet", "quickstart", "tensorboard"}
+NOT_OF_THE_TRAINING = {
+    "checkpoint",
+    "resume",
+    "every",
+    "plot",
+    "quiet",
+    "quickstart",
+    "tensorboard",
+    "profile",
+}
 
 
 class Batches:
