@@ -77,7 +77,7 @@ class Ranks:
                 process.stdin.write(f"{name} {folder}\n")
                 process.stdin.flush()
             said = self._collect(limit)
-        if any(each.get("outcome") not in ("passed", "skipped") for each in said):
+        if any(each["outcome"] in ("hung", "died") for each in said):
             self.stop()
             self.start()
         return said
@@ -115,7 +115,6 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=60, help="seconds for a test")
     parser.add_argument("-k", default="", help="the tests whose names match")
     parser.add_argument("--baseline", help="what torch passes: a file that --json wrote")
-    parser.add_argument("--known", help="tests that are known to fail, with the reason, a line each")
     parser.add_argument("--json", help="where to write what became of each test")
     parser.add_argument("--stacks", action="store_true", help="show the stacks of what failed")
     parser.add_argument("--at-least", type=float, default=0, help="fail below so many per cent")

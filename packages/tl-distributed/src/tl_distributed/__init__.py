@@ -25,7 +25,7 @@ from .backend import (
     is_xccl_available,
 )
 from .coalescing import CoalescingManager as _CoalescingManager
-from .coalescing import all_reduce_coalesced
+from .coalescing import all_gather_coalesced, all_reduce_coalesced
 from .coalescing import coalescing_manager as _coalescing_manager
 from .collectives import (
     all_gather,
@@ -61,6 +61,7 @@ from .object_collectives import (
 from .point_to_point import P2POp, batch_isend_irecv, irecv, isend, recv, send
 from .process_group import GroupMember, ProcessGroup, group
 from .process_groups import (
+    _rank_not_in_group,
     destroy_process_group,
     get_backend,
     get_backend_config,
@@ -109,6 +110,7 @@ __all__ = [
     "Work",
     "algorithms",
     "all_gather",
+    "all_gather_coalesced",
     "all_gather_into_tensor",
     "all_gather_object",
     "all_reduce",

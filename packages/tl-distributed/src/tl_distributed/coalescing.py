@@ -42,7 +42,7 @@ def all_reduce_coalesced(
             raise TypeError(
                 f"all_reduce_coalesced: tensors[{i}] must be a Tensor, got {type(tensor).__name__}"
             )
-        reduction.check(op, tensor.dtype, "all_reduce_coalesced")
+        reduction.check(op, tensor.dtype, "all_reduce")
     found = resolve(group)
     if found is None:
         return None
@@ -51,6 +51,57 @@ def all_reduce_coalesced(
     link = found.communicator(tensors[0].device.type)
     with no_grad():
         work = (link if async_op else link.blocking).all_reduce_coalesced(tensors, op)
+    if async_op:
+        return work
+    work.wait()
+    return None
+
+
+def all_gather_coalesced(
+    output_tensor_lists: Sequence[Sequence[Tensor]],
+    input_tensor_list: Sequence[Tensor],
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Work | None:
+    """Collects several tensors of all members, everywhere.
+
+    Args:
+        output_tensor_lists: for each member, as many tensors as `input_tensor_list` has, of their sizes; written.
+        input_tensor_list: this process's.
+        group: the group; the world by default.
+        async_op: whether to return before it is done.
+
+    Example:
+        >>> init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
+        >>> found = [[tl_core.zeros(2), tl_core.zeros(1)]]
+        >>> all_gather_coalesced(found, [tl_core.ones(2), tl_core.ones(1)])
+        >>> found
+        [[tensor([1., 1.]), tensor([1.])]]
+        >>> destroy_process_group()
+    """
+    found = resolve(group)
+    if found is None:
+        return None
+    if not input_tensor_list:
+        raise ValueError("all_gather_coalesced: input_tensor_list is empty")
+    if len(output_tensor_lists) != found.size():
+        raise RuntimeError(
+            f"all_gather_coalesced: output_tensor_lists has {len(output_tensor_lists)} lists, the group "
+            f"{found.size()} members"
+        )
+    for rank, outputs in enumerate(output_tensor_lists):
+        if [t.shape for t in outputs] != [t.shape for t in input_tensor_list]:
+            raise RuntimeError(
+                f"all_gather_coalesced: output_tensor_lists[{rank}] must have the sizes of input_tensor_list"
+            )
+    link = found.communicator(input_tensor_list[0].device.type)
+    with no_grad():
+        work = all_of(
+            [
+                link.all_gather([outputs[number] for outputs in output_tensor_lists], tensor)
+                for number, tensor in enumerate(input_tensor_list)
+            ]
+        )
     if async_op:
         return work
     work.wait()

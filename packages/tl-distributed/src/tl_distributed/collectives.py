@@ -7,6 +7,7 @@ do nothing. Gradients aren't recorded through them.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
@@ -365,8 +366,15 @@ def monitored_barrier(
         wait_all_ranks: whether to name all that are missing, rather than the first.
     """
     found = resolve(group)
+    if isinstance(timeout, int | float):
+        warnings.warn(
+            f"monitored_barrier: timeout should be a timedelta; {timeout} is taken as seconds",
+            UserWarning,
+            stacklevel=2,
+        )
+        timeout = timedelta(seconds=timeout)
     if found is not None:
-        found.communicator().monitored_barrier(found.timeout if timeout is None else timeout, wait_all_ranks)
+        found.monitored_barrier(timeout, wait_all_ranks)
 
 
 def peer_rank(group: ProcessGroup, global_rank: int | None, group_rank: int | None, function: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -9,12 +10,14 @@ from tl_core import Tensor
 
 from ._C import Group, Task
 from .communicator import Communicator
+from .errors import DistBackendError
 from .flight_recorder import write_for_launcher
 from .group_context import GroupContext
 from .handover import meet
 from .reduction import RedOpType
 from .work import GroupWork, Work, all_of
 
+_WAITED_FOR = re.compile(r"rank (\d+) \(pid \d+\), whose last call")  # as the engine says it
 _REDUCTIONS = {
     RedOpType.SUM: 0,
     RedOpType.AVG: 1,
@@ -100,7 +103,27 @@ class LocalGroup(Communicator):
         return self._work(self.native.barrier(None, self._wait), [], "barrier")
 
     def monitored_barrier(self, timeout: timedelta, wait_all_ranks: bool) -> None:
-        self.native.barrier(int(timeout.total_seconds() * 1e9), True)
+        try:
+            self.native.barrier(int(timeout.total_seconds() * 1e9), True)
+        except DistBackendError as error:
+            said = self._monitored(str(error), int(timeout.total_seconds() * 1e3), wait_all_ranks)
+            raise DistBackendError(f"{said}: {error}") from error
+
+    def _monitored(self, error: str, milliseconds: int, wait_all_ranks: bool) -> str:
+        """What the reference says of a failed barrier: rank 0 names who didn't come, the others that they did."""
+        if self.rank:
+            return (
+                f"Rank {self.rank} successfully reached monitoredBarrier, but received errors while waiting for "
+                "send/recv from rank 0"
+            )
+        missing = sorted({int(rank) for rank in _WAITED_FOR.findall(error)})
+        if not missing or not milliseconds:
+            return f"Rank 0 timed out in monitoredBarrier after {milliseconds} ms"
+        if wait_all_ranks and len(missing) > 1:
+            return (
+                f"Ranks {', '.join(map(str, missing))} failed to pass monitoredBarrier in {milliseconds} ms"
+            )
+        return f"Rank {missing[0]} failed to pass monitoredBarrier in {milliseconds} ms"
 
     def send(self, tensor: Tensor, peer: int, tag: int) -> Work:
         return GroupWork(self.native.send(tensor, peer, tag, self._wait), [tensor], "send")

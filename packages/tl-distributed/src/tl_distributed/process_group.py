@@ -201,6 +201,16 @@ class ProcessGroup:
         """Ends when all members have begun it."""
         return self.communicator_for_barrier().barrier()
 
+    def monitored_barrier(self, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
+        """Waits until all members have come here, and names those that don't.
+
+        Args:
+            timeout: how long to wait; that of the group by default.
+            wait_all_ranks: whether to name all that are missing, rather than the first.
+        """
+        limit = self.timeout if timeout is None else timeout
+        self.communicator().monitored_barrier(limit, wait_all_ranks)
+
     def communicator_for_barrier(self) -> Communicator:
         """What is asked for an operation without tensors."""
         return next(iter(self._communicators.values()))

@@ -195,6 +195,11 @@ def resolve(group: ProcessGroup | None) -> ProcessGroup | None:
     return default_group() if group is None else _registered(group)
 
 
+def _rank_not_in_group(group: ProcessGroup | None) -> bool:
+    """Whether this process isn't in a group."""
+    return group is GroupMember.NON_GROUP_MEMBER
+
+
 def _registered(group: ProcessGroup) -> ProcessGroup:
     if group not in world.current().groups:
         raise ValueError(

@@ -54,6 +54,9 @@ class Work:
         """The tensors that the operation has written."""
         return self._result
 
+    def _source_rank(self) -> int:
+        return self.source_rank()
+
     def source_rank(self) -> int:
         """The rank that a received message came from."""
         if self._source is None:

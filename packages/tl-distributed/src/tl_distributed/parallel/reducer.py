@@ -89,6 +89,7 @@ class Reducer:
         self._expecting = False
         self._unused: set[int] | None = None
         self._ready: set[int] = set()
+        self._gathered: set[int] = set()  # whose gradients came while nothing was averaged
         self._next = 0
         self._on_gradient = partial(_on_gradient, weakref.ref(self))
         self._native = self._source = None if native is None else self._make_native(native)
@@ -157,6 +158,7 @@ class Reducer:
     def on_gradient(self, parameter: Tensor) -> None:
         """The backward pass has come by a parameter."""
         if not self._expecting:
+            self._gathered.add(id(parameter))
             return
         if id(parameter) in self._ready:
             self.refuse_second(self._name(parameter))
@@ -223,6 +225,7 @@ class Reducer:
             if bucket.future is not None:
                 self._give_back(bucket, _tensor_of(bucket.future.wait()), used)
         self._expecting = False
+        self._gathered.clear()
 
     def _give_back(self, bucket: Bucket, result: Tensor, used: set[int]) -> None:
         if result is not bucket.buffer:
@@ -236,7 +239,7 @@ class Reducer:
                 parameter.grad.copy_(part)
 
     def _used_here(self) -> set[int]:
-        return {id(p) for p in self.parameters if id(p) not in self._unused_ids()}
+        return {id(p) for p in self.parameters if id(p) not in self._unused_ids()} | self._gathered
 
     def _used_anywhere(self) -> set[int]:
         here = self._used_here() if self._expecting else set()
