@@ -12,7 +12,7 @@ from tools.packages import ROOT, Package, packages
 
 ROOMS = {
     "tl-core": ["base", "tensor", "iter", "dispatch", "kernels", "ops", "c_abi", "bind"],
-    "tl-distributed": ["base", "store", "local", "group", "ddp", "bind"],
+    "tl-distributed": ["base", "store", "ranks", "local", "network", "group", "ddp", "bind"],
 }
 KERNEL_ROOMS = [
     *("simd", "loops", "elementwise", "reduce", "index", "sort", "random", "linalg", "fft"),

@@ -18,6 +18,7 @@ from tools.bench import (
     all_operators,
     cases,
     checkpoints,
+    distributed,
     distributions,
     elementwise,
     factorizations,
@@ -46,7 +47,7 @@ WIDE = {"avx2": "AVX2", "avx512f": "AVX-512", "amx_tile": "AMX"}  # flags of Lin
 
 FAMILIES = (
     *(cases, elementwise, reductions, indexing, products, sparse, factorizations, training),
-    *(distributions, loading, checkpoints, sharded, spectra, transforms, graphs, profiles),
+    *(distributions, loading, checkpoints, sharded, spectra, transforms, graphs, profiles, distributed),
 )
 
 

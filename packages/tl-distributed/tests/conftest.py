@@ -85,6 +85,13 @@ def run_ranks(size, body, backend="gloo", timeout=10):
     return results
 
 
+@pytest.fixture(params=["memory", "network"])
+def transport(request, monkeypatch):
+    """Runs a test over shared memory and over a network; says which."""
+    monkeypatch.setenv("TL_DISTRIBUTED_TRANSPORT", "tcp" if request.param == "network" else "")
+    return request.param
+
+
 @pytest.fixture
 def ranks():
     """`ranks(size, body)` runs a body on threads that are the ranks of one world."""

@@ -67,7 +67,7 @@ def job(tmp_path):
 @pytest.mark.parametrize(
     ("size", "action"), [(2, "small"), (3, "large"), (2, "arena"), (3, "wait"), (2, "receive")]
 )
-def test_a_killed_rank_is_named_at_once(job, size, action):
+def test_a_killed_rank_is_named_at_once(job, size, action, transport):
     here = job(size, action)
     time.sleep(0.1)
     killed = time.time()
@@ -76,20 +76,21 @@ def test_a_killed_rank_is_named_at_once(job, size, action):
         said = here.outcome(rank)
         found = re.match(r"([\d.]+) [\d.]+ DistBackendError: (.*)", said)
         assert found, said
-        assert f"rank {size - 1} (pid {here.ranks[-1].pid}) died" in found[2]
-        assert float(found[1]) - killed < 0.2 * max(1, size - 1) + 0.3  # the machine may be busy
+        assert re.search(rf"rank {size - 1} \(pid {here.ranks[-1].pid}( on \S+)?\) died", found[2]), said
+        limit = 0.2 if transport == "memory" else 1.0
+        assert float(found[1]) - killed < limit * max(1, size - 1) + 0.3  # the machine may be busy
     assert not [name for name in os.listdir("/dev/shm") if name.startswith("tl-")]
 
 
-def test_a_stopped_rank_is_named_when_the_time_is_over(job):
+def test_a_stopped_rank_is_named_when_the_time_is_over(job, transport):
     here = job(2, "small", timeout=1)
     here.ranks[1].send_signal(signal.SIGSTOP)
     said = here.outcome(0)
-    assert re.search(rf"rank 1 \(pid {here.ranks[1].pid}\).*\(timeout\)", said), said
+    assert re.search(rf"rank 1 \(pid {here.ranks[1].pid}( on \S+)?\).*\(timeout\)", said), said
     assert "waited 1 s in all_reduce" in said
 
 
-def test_ctrl_c_ends_a_wait(job):
+def test_ctrl_c_ends_a_wait(job, transport):
     here = job(2, "wait")
     time.sleep(0.1)
     began = time.monotonic()
@@ -98,7 +99,7 @@ def test_ctrl_c_ends_a_wait(job):
     assert time.monotonic() - began < 1.5
 
 
-def test_a_forked_child_is_no_rank(job):
+def test_a_forked_child_is_no_rank(job, transport):
     here = job(2, "fork")
     said = here.outcome(0)
     assert "child: this process was forked after its group had been made" in said

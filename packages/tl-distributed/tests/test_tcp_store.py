@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -133,3 +134,119 @@ def test_processes_that_meet_by_the_environment(tmp_path):
         for rank in range(2)
     ]
     assert [job.communicate(timeout=60)[0] for job in jobs] == ["3.0\n", "3.0\n"]
+
+
+def test_queues(master):
+    store = client(master)
+    store.queue_push("q", "a")
+    store.queue_push("q", b"b")
+    assert master.queue_len("q") == 2 and master.queue_len("none") == 0
+    assert [master.queue_pop("q"), master.queue_pop("q", block=False)] == [b"a", b"b"]
+    with pytest.raises(dist.QueueEmptyError, match="queue is empty: q"):
+        master.queue_pop("q", block=False)
+    late = threading.Timer(0.05, store.queue_push, ("q", "late"))
+    late.start()
+    assert master.queue_pop("q") == b"late"
+    late.join()
+    store.set_timeout(timedelta(milliseconds=20))
+    with pytest.raises(dist.DistStoreError, match="no value for q"):
+        store.queue_pop("q")
+
+
+def test_keys_barriers_and_connections_of_ones_own(master):
+    store = client(master)
+    store.multi_set(["a", "b"], ["1", "2"])
+    assert sorted(store.list_keys()) == ["a", "b"]
+    other = store.clone()
+    thread = threading.Thread(target=other.barrier, args=("here", 2))
+    thread.start()
+    store.barrier("here", 2)
+    thread.join()
+    with pytest.raises(
+        dist.DistStoreError, match=r"barrier timeout after 0\.02 s: not all of 2 came to there"
+    ):
+        store.barrier("there", 2, timedelta(milliseconds=20))
+    assert store.get("a") == b"1"
+
+
+def framed(*parts):
+    return b"".join(len(part).to_bytes(8, "little") + part for part in parts)
+
+
+def test_answers_have_the_bytes_of_the_reference(master):
+    """What torch 2.13's client sends, and its server answers."""
+    number = lambda n: n.to_bytes(8, "little", signed=True)  # noqa: E731
+    spoken = [
+        (b"\x00\xce\xf7\x85<\r\xe4s\x00\x00", b"\xe4s\x00\x00"),
+        (b"\x01" + framed(b"/a", b"1"), b""),
+        (b"\x06" + number(1) + framed(b"/a"), b"\x00"),
+        (b"\x03" + framed(b"/a"), framed(b"1")),
+        (b"\x0e" + framed(b"/q", b"x"), b""),
+        (b"\x0e" + framed(b"/q", b"yy"), b""),
+        (b"\x10" + framed(b"/q"), number(2)),
+        (b"\x06" + number(1) + framed(b"/q"), b"\x00"),
+        (b"\x0f" + framed(b"/q"), number(2) + framed(b"x")),
+        (b"\x0f" + framed(b"/q"), number(1) + framed(b"yy")),
+        (b"\x0f" + framed(b"/q"), number(0)),
+        (b"\x10" + framed(b"/nope"), number(0)),
+        (b"\x11", number(1) + framed(b"/a")),
+        (b"\x05" + number(2) + framed(b"/a", b"/b"), b"\x01"),
+        (b"\x06" + number(1) + framed(b"/no") + b"\x0c", b"\x01"),
+        (b"\x08" + framed(b"/a"), number(1)),
+        (b"\x04" + framed(b"/n") + number(5), number(5)),
+        (b"\x07", number(1)),
+        (b"\x12" + framed(b"/bb") + number(1), b"\x00"),
+        (b"\x02" + framed(b"/zz", b"a", b"b"), framed(b"a")),
+        (b"\x02" + framed(b"/zz", b"", b"b"), framed(b"b")),
+        (b"\x09" + framed(b"/zz", b"q"), b""),
+        (b"\x0b" + number(2) + framed(b"/m", b"1", b"/k", b"2"), b""),
+        (b"\x0a" + number(3) + framed(b"/m", b"/k", b"/zz"), framed(b"1", b"2", b"bq")),
+    ]
+    with socket.create_connection(("localhost", master.port), timeout=5) as link:
+        for asked, answered in spoken:
+            for i in range(len(asked)):  # in the smallest pieces
+                link.sendall(asked[i : i + 1])
+            got = b""
+            while len(got) < len(answered):
+                got += link.recv(len(answered) - len(got))
+            assert got == answered, asked
+
+
+def test_no_input_ends_the_server(master):
+    told = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("store_fuzz.py")), "--count", "2000"],
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert "2000 inputs" in told.stdout
+
+
+def test_ctrl_c_ends_a_wait():
+    program = (
+        "import tl_distributed as dist, time\n"
+        "store = dist.TCPStore('localhost', 0, is_master=True)\n"
+        "try:\n    print('waits', flush=True)\n    store.get('never')\n"
+        "except KeyboardInterrupt:\n    store.set('a', '1')\n    print('interrupted', store.get('a'))\n"
+    )
+    job = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert job.stdout is not None and job.stdout.readline() == "waits\n"
+    time.sleep(0.1)
+    began = time.monotonic()
+    job.send_signal(signal.SIGINT)
+    assert job.communicate(timeout=20)[0] == "interrupted b'1'\n"
+    assert time.monotonic() - began < 1.5
+
+
+def test_a_forked_child_has_no_store(master):
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            master.set("a", "1")
+        except dist.DistStoreError as error:
+            status = 0 if "forked" in str(error) else 2
+        os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert master.add("n", 1) == 1

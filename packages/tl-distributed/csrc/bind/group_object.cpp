@@ -122,7 +122,7 @@ PyObject* broadcast(PyObject* self, Args args, Py_ssize_t n) {
     return started(wait, [&] {
       return self_of(self).run(
           [tensors = std::move(tensors), root](Collectives& c, const Patience& patience) {
-            const bool sends = c.segment().rank() == root;
+            const bool sends = c.members().rank() == root;
             const StagedList staged(tensors, sends ? Staged::Use::kRead : Staged::Use::kWrite);
             c.broadcast(staged.pieces(), tensors.empty() ? 0 : tensors[0].dtype(), root, patience);
             staged.give_back();
@@ -280,33 +280,63 @@ PyObject* close_group(PyObject* self, PyObject*) {
 // ---- the type
 // -------------------------------------------------------------------------------------------------------
 
+PyObject* object_of(std::shared_ptr<Group> group) {
+  Ref made = checked(g_type->tp_alloc(g_type, 0));
+  new (&reinterpret_cast<GroupObject*>(made.get())->group) std::shared_ptr<Group>(std::move(group));
+  return made.take();
+}
+
 std::vector<Member> members_of(PyObject* o) {
   std::vector<Member> members;
-  Ref items = checked(PySequence_Fast(o, "expected a list of (global rank, pid, pidfd)"));
+  Ref items = checked(PySequence_Fast(o, "expected a list of (global rank, pid, host)"));
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
-    Member member{};
     long long global;
-    if (!PyArg_ParseTuple(PySequence_Fast_GET_ITEM(items.get(), i), "Lii", &global, &member.pid,
-                          &member.pidfd))
+    int pid;
+    const char* host;
+    if (!PyArg_ParseTuple(PySequence_Fast_GET_ITEM(items.get(), i), "Lis", &global, &pid, &host))
       throw PythonError();
-    member.global_rank = global;
-    members.push_back(member);
+    members.push_back({global, pid, host});
   }
   return members;
 }
 
-PyObject* create(PyTypeObject* type, PyObject* args, PyObject*) {
+// Owned from now on.
+std::vector<Descriptor> descriptors_of(PyObject* o) {
+  std::vector<Descriptor> list;
+  Ref items = checked(PySequence_Fast(o, "expected a list of descriptors"));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
+    list.emplace_back(static_cast<int>(integer_of(PySequence_Fast_GET_ITEM(items.get(), i))));
+  return list;
+}
+
+// local_group(rank, members, name, nanoseconds, memory, pidfds)
+PyObject* local_group(PyObject*, PyObject* args) {
   return for_python([&] {
-    int descriptor, rank;
-    PyObject* members;
+    int rank, memory;
+    PyObject *members, *pidfds;
     const char* name;
     long long limit;
-    if (!PyArg_ParseTuple(args, "iiOsL", &descriptor, &rank, &members, &name, &limit)) throw PythonError();
-    auto segment = std::make_unique<Segment>(descriptor, rank, members_of(members), name);
-    auto group = std::make_shared<Group>(std::move(segment), limit);
-    Ref made = checked(type->tp_alloc(type, 0));
-    new (&reinterpret_cast<GroupObject*>(made.get())->group) std::shared_ptr<Group>(std::move(group));
-    return made.take();
+    if (!PyArg_ParseTuple(args, "iOsLiO", &rank, &members, &name, &limit, &memory, &pidfds))
+      throw PythonError();
+    auto segment = std::make_unique<Segment>(Descriptor(memory), rank, members_of(members),
+                                             descriptors_of(pidfds), name);
+    return object_of(std::make_shared<Group>(local_engine(std::move(segment)), limit));
+  });
+}
+
+// network_group(rank, members, name, nanoseconds, data, mail, watch, compares_all)
+PyObject* network_group(PyObject*, PyObject* args) {
+  return for_python([&] {
+    int rank, compares_all;
+    PyObject *members, *data, *mail, *watch;
+    const char* name;
+    long long limit;
+    if (!PyArg_ParseTuple(args, "iOsLOOOp", &rank, &members, &name, &limit, &data, &mail, &watch,
+                          &compares_all))
+      throw PythonError();
+    Links links{descriptors_of(data), descriptors_of(mail), descriptors_of(watch)};
+    auto mesh = std::make_unique<Mesh>(rank, members_of(members), std::move(links), name);
+    return object_of(std::make_shared<Group>(network_engine(std::move(mesh), compares_all != 0), limit));
   });
 }
 
@@ -327,11 +357,10 @@ PyMethodDef kMethods[] = {
     {"close", close_group, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
-PyType_Slot kSlots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-                        {Py_tp_new, reinterpret_cast<void*>(create)},
-                        {Py_tp_methods, kMethods},
-                        {0, nullptr}};
-PyType_Spec kSpec = {"tl_distributed._C.Group", sizeof(GroupObject), 0, Py_TPFLAGS_DEFAULT, kSlots};
+PyType_Slot kSlots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {Py_tp_methods, kMethods}, {0, nullptr}};
+PyType_Spec kSpec = {"tl_distributed._C.Group", sizeof(GroupObject), 0,
+                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, kSlots};
 
 // ---- the flight recorder
 // ------------------------------------------------------------------------------------
@@ -384,6 +413,8 @@ PyObject* read_ring(PyObject*, PyObject* data) {
 }
 
 PyMethodDef kFunctions[] = {
+    {"local_group", local_group, METH_VARARGS, nullptr},
+    {"network_group", network_group, METH_VARARGS, nullptr},
     {"segment_bytes", segment_bytes, METH_O, nullptr},
     {"record_to", record_to, METH_O, nullptr},
     {"records", records, METH_NOARGS, nullptr},

@@ -1,9 +1,10 @@
 // The extension module tl_distributed._C.
+#include "base/forks.h"
 #include "bind/group_object.h"
 #include "bind/python.h"
 #include "bind/reducer_object.h"
+#include "bind/store_object.h"
 #include "bind/task_object.h"
-#include "group/forks.h"
 
 namespace tl::distributed {
 
@@ -25,6 +26,7 @@ PyObject* make_module() {
     add_task_type(module.get());
     add_group_type(module.get());
     add_reducer_types(module.get());
+    add_store_types(module.get());
     return module.take();
   });
 }

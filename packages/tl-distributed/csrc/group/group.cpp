@@ -1,7 +1,7 @@
 #include "group/group.h"
 
 #include "base/failure.h"
-#include "group/forks.h"
+#include "base/forks.h"
 #include "group/staged.h"
 
 namespace tl::distributed {
@@ -9,15 +9,25 @@ namespace tl::distributed {
 namespace {
 constexpr int64_t kCloseAfter = 5'000'000'000;  // what is still under way then fails
 constexpr int64_t kTryAgain = 1'000'000'000;
+
+Tensor zeros(Span sizes, int64_t dtype) {
+  static const TlOperator* const op = check(api().op_find("zero_"));
+  Tensor made = Tensor::empty(sizes, dtype);
+  const TlValue arg = value(made);
+  TlValue ret = none();
+  check(api().op_call(op, &arg, 1, &ret, 1));
+  api().value_release(&ret);
+  return made;
+}
 }  // namespace
 
-Group::Group(std::unique_ptr<Segment> segment, int64_t limit_ns)
+Group::Group(Engine engine, int64_t limit_ns)
     : limit(limit_ns),
-      rank_(segment->rank()),
-      size_(segment->size()),
+      rank_(engine.members->rank()),
+      size_(engine.members->size()),
       forks_(fork_count()),
-      collectives_(std::move(segment)) {
-  messages_ = std::make_unique<Messages>(collectives_.segment());
+      engine_(std::move(engine)) {
+  messages_ = std::make_unique<Messages>(*engine_.mail);
 }
 
 Group::~Group() {
@@ -36,7 +46,7 @@ std::shared_ptr<Task> Group::run(Body body, bool wait, int64_t limit_ns) {
   check_usable();
   if (limit_ns < 0) limit_ns = limit;
   auto task = std::make_shared<Task>(
-      [this, body = std::move(body)](const Patience& patience) { body(collectives_, patience); });
+      [this, body = std::move(body)](const Patience& patience) { body(*engine_.collectives, patience); });
   if (wait && queue_.run_here(*task, limit_ns)) {
     task->rethrow();
     return task;
@@ -101,37 +111,41 @@ std::shared_ptr<Task> Group::message(Tensor tensor, int peer, int64_t tag, bool 
 
 Tensor Group::arena_empty(Span sizes, int64_t dtype) {
   check_usable();
-  std::lock_guard lock(arena_mutex_);
+  if (!engine_.memory) return zeros(sizes, dtype);
   int64_t count = 1;
   for (int64_t size : sizes) count *= size;
-  const int64_t bytes = (count * size_of_dtype(dtype) + 4095) / 4096 * 4096;
-  std::shared_ptr<Segment::Arena> arena = segment().arena();
-  if (bytes > arena->pitch - arena_used_)
-    throw Error(TL_ERROR_OUT_OF_MEMORY, "the arena of group " + segment().group_name() + " has no room for " +
+  const int64_t bytes = count * size_of_dtype(dtype);
+  struct Block {
+    std::shared_ptr<Arena> arena;
+    char* data;
+  };
+  std::shared_ptr<Arena> arena = engine_.memory->arena();
+  char* data = arena->take(bytes);
+  if (!data)
+    throw Error(TL_ERROR_OUT_OF_MEMORY, "the arena of group " + members().group_name() + " has no room for " +
                                             std::to_string(bytes) + " bytes");
   std::vector<int64_t> strides(static_cast<size_t>(sizes.size()), 1);
   for (int i = sizes.size() - 2; i >= 0; --i)
     strides[static_cast<size_t>(i)] = strides[static_cast<size_t>(i) + 1] * sizes[i + 1];
-  auto* keep = new std::shared_ptr<Segment::Arena>(arena);
-  TlTensor* made = api().tensor_from_memory(
-      arena->of(rank_) + arena_used_, sizes.size(), sizes.data(), strides.data(), dtype, kCpu,
-      [](void* ctx) { delete static_cast<std::shared_ptr<Segment::Arena>*>(ctx); }, keep);
-  arena_used_ += bytes;
-  return Tensor::adopt(check(made));
+  return Tensor::adopt(check(api().tensor_from_memory(
+      data, sizes.size(), sizes.data(), strides.data(), dtype, kCpu,
+      [](void* ctx) {
+        const std::unique_ptr<Block> block(static_cast<Block*>(ctx));
+        block->arena->give_back(block->data);
+      },
+      new Block{arena, data})));
 }
 
 void Group::abort(const std::string& why) {
-  segment().poison(segment().describe(rank_) + " aborted the group" + (why.empty() ? "" : ": " + why));
+  members().poison(members().describe(rank_) + " aborted the group" + (why.empty() ? "" : ": " + why));
 }
-
-bool Group::has_failed() const { return const_cast<Collectives&>(collectives_).segment().has_failed(); }
 
 void Group::close() {
   if (closed_) return;
   closed_ = true;
-  queue_.stop(kCloseAfter, [this] { segment().poison(segment().describe(rank_) + " destroyed the group"); });
+  queue_.stop(kCloseAfter, [this] { members().poison(members().describe(rank_) + " destroyed the group"); });
   messages_->stop();
-  segment().leave();
+  members().leave();
 }
 
 }  // namespace tl::distributed

@@ -1,9 +1,9 @@
-// A group of ranks on one machine: its collectives and messages, with tensors.
+// A group of ranks: its collectives and messages, with tensors.
 #pragma once
 
 #include <memory>
 
-#include "group/collectives.h"
+#include "group/engine.h"
 #include "group/messages.h"
 #include "group/queue.h"
 
@@ -11,7 +11,7 @@ namespace tl::distributed {
 
 class Group : public std::enable_shared_from_this<Group> {
  public:
-  Group(std::unique_ptr<Segment> segment, int64_t limit);
+  Group(Engine engine, int64_t limit);
   ~Group();
 
   int rank() const { return rank_; }
@@ -29,13 +29,14 @@ class Group : public std::enable_shared_from_this<Group> {
   std::shared_ptr<Task> send(Tensor tensor, int peer, int64_t tag, bool wait);
   std::shared_ptr<Task> receive(Tensor tensor, int peer, int64_t tag, bool wait);
 
-  // Zeros in this rank's arena, at the same offset on every rank if all ask in the same order.
+  // Zeros; in this rank's arena where ranks share memory, at the same offset on every rank if all ask in the
+  // same order.
   Tensor arena_empty(Span sizes, int64_t dtype);
 
   void abort(const std::string& why);
   void close();
-  bool has_failed() const;
-  Segment& segment() { return collectives_.segment(); }
+  bool has_failed() const { return engine_.members->has_failed(); }
+  Membership& members() { return *engine_.members; }
 
  private:
   void check_usable() const;
@@ -43,11 +44,9 @@ class Group : public std::enable_shared_from_this<Group> {
 
   int rank_, size_, forks_;
   bool closed_ = false;
-  Collectives collectives_;
+  Engine engine_;
   Queue queue_;
   std::unique_ptr<Messages> messages_;
-  std::mutex arena_mutex_;
-  int64_t arena_used_ = 0;
 };
 
 }  // namespace tl::distributed

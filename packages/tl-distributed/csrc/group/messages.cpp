@@ -15,11 +15,12 @@ constexpr int64_t kHeader = 32;
 constexpr int64_t kStopAfter = 1'000'000'000;  // what is still under way then is given up
 }  // namespace
 
-Messages::Messages(Segment& segment)
-    : segment_(segment),
-      outgoing_(static_cast<size_t>(segment.size())),
-      incoming_(static_cast<size_t>(segment.size())),
-      stored_(static_cast<size_t>(segment.size())) {
+Messages::Messages(Mail& mail)
+    : mail_(mail),
+      members_(mail.members()),
+      outgoing_(static_cast<size_t>(members_.size())),
+      incoming_(static_cast<size_t>(members_.size())),
+      stored_(static_cast<size_t>(members_.size())) {
   static_assert(sizeof(Header) == kHeader);
 }
 
@@ -30,13 +31,13 @@ Call Messages::call_of(const Message& message, Kind kind) const {
   call.kind = kind;
   call.dtype = message.dtype;
   call.count = message.data.bytes / size_of_dtype(message.dtype);
-  call.root = message.peer < 0 ? -1 : static_cast<int32_t>(segment_.global_rank(message.peer));
+  call.root = message.peer < 0 ? -1 : static_cast<int32_t>(members_.global_rank(message.peer));
   return call;
 }
 
 void Messages::send(std::shared_ptr<Message> message) {
   std::lock_guard lock(mutex_);
-  segment_.check_failed(text_of(call_of(*message, Kind::kSend)));
+  members_.check_failed(text_of(call_of(*message, Kind::kSend)));
   message->deadline = now_ns() + message->limit;
   outgoing_[static_cast<size_t>(message->peer)].push_back(message);
   sends_.push_back(std::move(message));
@@ -45,40 +46,11 @@ void Messages::send(std::shared_ptr<Message> message) {
 
 void Messages::receive(std::shared_ptr<Message> message) {
   std::lock_guard lock(mutex_);
-  segment_.check_failed(text_of(call_of(*message, Kind::kReceive)));
+  members_.check_failed(text_of(call_of(*message, Kind::kReceive)));
   message->deadline = now_ns() + message->limit;
   if (take_stored(*message)) return;
   receives_.push_back(std::move(message));
   changed_.notify_all();
-}
-
-// ---- rings
-// --------------------------------------------------------------------------------------------------------
-
-int64_t Messages::write_ring(int to, const char* from, int64_t most) {
-  MailRing& ring = segment_.ring(segment_.rank(), to);
-  char* data = segment_.ring_data(segment_.rank(), to);
-  const uint64_t at = ring.written.load(std::memory_order_relaxed);
-  const int64_t room = kMailBytes - static_cast<int64_t>(at - ring.read.load(std::memory_order_acquire));
-  const int64_t inside = static_cast<int64_t>(at % kMailBytes);
-  const int64_t bytes = std::min({most, room, kMailBytes - inside, kStep});
-  if (bytes <= 0) return 0;
-  std::memcpy(data + inside, from, static_cast<size_t>(bytes));
-  ring.written.store(at + static_cast<uint64_t>(bytes), std::memory_order_release);
-  return bytes;
-}
-
-int64_t Messages::read_ring(int from, char* to, int64_t most) {
-  MailRing& ring = segment_.ring(from, segment_.rank());
-  const char* data = segment_.ring_data(from, segment_.rank());
-  const uint64_t at = ring.read.load(std::memory_order_relaxed);
-  const int64_t there = static_cast<int64_t>(ring.written.load(std::memory_order_acquire) - at);
-  const int64_t inside = static_cast<int64_t>(at % kMailBytes);
-  const int64_t bytes = std::min({most, there, kMailBytes - inside, kStep});
-  if (bytes <= 0) return 0;
-  std::memcpy(to, data + inside, static_cast<size_t>(bytes));
-  ring.read.store(at + static_cast<uint64_t>(bytes), std::memory_order_release);
-  return bytes;
 }
 
 // ---- moving
@@ -91,9 +63,9 @@ bool Messages::push(Message& message) {
   while (message.moved < kHeader + message.data.bytes) {
     const int64_t inside = message.moved - kHeader;
     const int64_t done =
-        inside < 0 ? write_ring(message.peer, reinterpret_cast<const char*>(&header) + message.moved,
-                                kHeader - message.moved)
-                   : write_ring(message.peer, message.data.data + inside, message.data.bytes - inside);
+        inside < 0 ? mail_.write(message.peer, reinterpret_cast<const char*>(&header) + message.moved,
+                                 kHeader - message.moved)
+                   : mail_.write(message.peer, message.data.data + inside, message.data.bytes - inside);
     if (done == 0) return moved;
     message.moved += done;
     moved = true;
@@ -113,7 +85,7 @@ bool Messages::read_header(int from) {
   const int64_t before = in.header_bytes;
   while (in.header_bytes < kHeader) {
     const int64_t got =
-        read_ring(from, reinterpret_cast<char*>(&in.header) + in.header_bytes, kHeader - in.header_bytes);
+        mail_.read(from, reinterpret_cast<char*>(&in.header) + in.header_bytes, kHeader - in.header_bytes);
     if (got == 0) break;
     in.header_bytes += got;
   }
@@ -143,8 +115,8 @@ void Messages::deliver(Message& message, const Header& header, int from) {
   sent.kind = Kind::kSend;
   sent.dtype = header.dtype;
   sent.count = header.bytes / size_of_dtype(header.dtype);
-  segment_.fail("a message of group " + segment_.group_name() + ": " + segment_.describe(from) + " called " +
-                text_of(sent) + ", " + segment_.describe(segment_.rank()) + " called " +
+  members_.fail("a message of group " + members_.group_name() + ": " + members_.describe(from) + " called " +
+                text_of(sent) + ", " + members_.describe(members_.rank()) + " called " +
                 text_of(call_of(message, Kind::kReceive)));
 }
 
@@ -162,7 +134,7 @@ bool Messages::pull(int from) {
   }
   char* to = in.target ? in.target->data.data : in.aside.data();
   while (in.got < in.header.bytes) {
-    const int64_t got = read_ring(from, to + in.got, in.header.bytes - in.got);
+    const int64_t got = mail_.read(from, to + in.got, in.header.bytes - in.got);
     if (got == 0) return moved;
     in.got += got;
     moved = true;
@@ -181,7 +153,7 @@ bool Messages::finish_incoming(int from) {
 }
 
 bool Messages::take_stored(Message& message) {
-  for (int from = 0; from < segment_.size(); ++from) {
+  for (int from = 0; from < members_.size(); ++from) {
     if (message.peer >= 0 && message.peer != from) continue;
     auto& stored = stored_[static_cast<size_t>(from)];
     for (auto it = stored.begin(); it != stored.end(); ++it) {
@@ -208,8 +180,8 @@ bool Messages::progress() {
     sends_.remove(message);
     message->task->finish(nullptr);
   }
-  for (int from = 0; from < segment_.size(); ++from)
-    if (from != segment_.rank()) moved |= pull(from);
+  for (int from = 0; from < members_.size(); ++from)
+    if (from != members_.rank()) moved |= pull(from);
   return moved;
 }
 
@@ -220,26 +192,21 @@ void Messages::look_around() {
   const int64_t now = now_ns();
   if (now < next_look_) return;
   next_look_ = now + kLookEvery;
-  const auto look = [&](const Message& message, Kind kind, bool receiving) {
+  const auto look = [&](const Message& message, Kind kind) {
     const Call call = call_of(message, kind);
-    segment_.check_failed(text_of(call));
-    if (message.peer >= 0) {
-      const MailRing& ring = segment_.ring(message.peer, segment_.rank());
-      if (!receiving || ring.written.load() == ring.read.load()) segment_.check_peer(message.peer, call);
-    } else {
-      for (int i = 0; i < segment_.size(); ++i)
-        if (segment_.is_dead(i)) segment_.check_peer(i, call);
-    }
+    members_.check_failed(text_of(call));
+    if (message.peer >= 0) mail_.check_peer(message.peer, call);
+    for (int i = 0; message.peer < 0 && i < members_.size(); ++i)
+      if (mail_.is_dead(i)) mail_.check_peer(i, call);
     if (now < message.deadline) return;
-    const std::string whom = message.peer < 0 ? "any rank" : segment_.describe(message.peer);
-    segment_.fail(segment_.describe(segment_.rank()) + " waited " +
-                  std::to_string(static_cast<double>(message.limit) * 1e-9) + " s in " + text_of(call) +
-                  " of group " + segment_.group_name() + " for " + whom + " (timeout)");
+    const std::string whom = message.peer < 0 ? "any rank" : members_.describe(message.peer);
+    members_.fail(members_.describe(members_.rank()) + " waited " + seconds_text(message.limit) + " s in " +
+                  text_of(call) + " of group " + members_.group_name() + " for " + whom + " (timeout)");
   };
-  for (const auto& message : sends_) look(*message, Kind::kSend, false);
-  for (const auto& message : receives_) look(*message, Kind::kReceive, true);
+  for (const auto& message : sends_) look(*message, Kind::kSend);
+  for (const auto& message : receives_) look(*message, Kind::kReceive);
   for (const Incoming& in : incoming_)
-    if (in.target) look(*in.target, Kind::kReceive, true);
+    if (in.target) look(*in.target, Kind::kReceive);
 }
 
 void Messages::give_up(const std::exception_ptr& error) {
@@ -257,7 +224,7 @@ void Messages::give_up(const std::exception_ptr& error) {
 void Messages::wait_here(const std::shared_ptr<Message>& message) {
   int idle = 0;
   while (!message->task->is_done()) {
-    const uint32_t seen = segment_.mail_count();
+    const uint32_t seen = mail_.seen();
     bool moved = false;
     {
       std::lock_guard lock(mutex_);
@@ -269,7 +236,7 @@ void Messages::wait_here(const std::shared_ptr<Message>& message) {
       }
     }
     if (moved) {
-      segment_.tell_mail();
+      mail_.tell();
       idle = 0;
       continue;
     }
@@ -280,12 +247,22 @@ void Messages::wait_here(const std::shared_ptr<Message>& message) {
     else if (idle < 150)
       sched_yield();
     else
-      segment_.await_mail(seen, kSlice);
-    if (idle > 150 && api().interrupted()) {
-      segment_.poison("interrupted on " + segment_.describe(segment_.rank()) + " during a message");
-      throw Pending();
+      await(seen);
+    if (idle > 150 && api().interrupted()) members_.interrupted("a message");
+  }
+}
+
+void Messages::await(uint32_t seen) {
+  std::vector<int> readable, writable;
+  {
+    std::lock_guard lock(mutex_);
+    for (int i = 0; i < members_.size(); ++i) {
+      if (i != members_.rank() && (incoming_[static_cast<size_t>(i)].target || wants(i)))
+        readable.push_back(i);
+      if (!outgoing_[static_cast<size_t>(i)].empty()) writable.push_back(i);
     }
   }
+  mail_.await(seen, readable, writable, kSlice);
 }
 
 void Messages::start_thread() {
@@ -309,7 +286,7 @@ void Messages::work() {
           Failure(FailureKind::kBackend, "the group was destroyed during a message")));
       return;
     }
-    const uint32_t seen = segment_.mail_count();
+    const uint32_t seen = mail_.seen();
     bool moved = false;
     try {
       moved = progress();
@@ -319,12 +296,12 @@ void Messages::work() {
     }
     lock.unlock();
     if (moved) {
-      segment_.tell_mail();
+      mail_.tell();
       idle = 0;
     } else if (++idle < 50) {
       sched_yield();
     } else {
-      segment_.await_mail(seen, kSlice);
+      await(seen);
     }
     lock.lock();
   }

@@ -8,7 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "group/pieces.h"
+#include "base/pieces.h"
+#include "group/mail.h"
 #include "group/task.h"
 
 namespace tl::distributed {
@@ -26,7 +27,7 @@ struct Message {
 
 class Messages {
  public:
-  explicit Messages(Segment& segment);
+  explicit Messages(Mail& mail);
   ~Messages();
 
   void send(std::shared_ptr<Message> message);
@@ -62,12 +63,12 @@ class Messages {
   void give_up(const std::exception_ptr& error);
   bool wants(int from) const;
   bool is_empty() const { return sends_.empty() && receives_.empty(); }
-  int64_t read_ring(int from, char* to, int64_t most);
-  int64_t write_ring(int to, const char* from, int64_t most);
+  void await(uint32_t seen);
   Call call_of(const Message& message, Kind kind) const;
   void work();
 
-  Segment& segment_;
+  Mail& mail_;
+  Membership& members_;
   std::mutex mutex_;
   std::vector<std::list<std::shared_ptr<Message>>> outgoing_;  // by receiver, in order
   std::list<std::shared_ptr<Message>> receives_;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "local/call.h"
 #include "local/futex.h"
+#include "ranks/call.h"
 
 namespace tl::distributed {
 

@@ -1,7 +1,7 @@
 // How the numbers of several ranks become one: by tl-core's operators, in the order of the ranks.
 #pragma once
 
-#include "local/call.h"
+#include "ranks/call.h"
 #include "tl/tl.hpp"
 
 namespace tl::distributed {

@@ -1,8 +1,8 @@
 // One collective while it runs: its fingerprint, its steps, its record.
 #pragma once
 
-#include "group/pieces.h"
-#include "group/recorder.h"
+#include "base/pieces.h"
+#include "group/recorded.h"
 #include "local/segment.h"
 
 namespace tl::distributed {
@@ -11,7 +11,6 @@ class Running {
  public:
   // Posts the fingerprint; the ranks' are compared after the first step.
   Running(Segment& segment, const Call& call, const Patience& patience);
-  ~Running();
 
   // All ranks arrive; what they wrote before can be read afterwards.
   void step();
@@ -32,8 +31,7 @@ class Running {
   Segment& segment_;
   Call call_;
   const Patience& patience_;
-  Record* record_;
-  int unwinding_;
+  Recorded recorded_;
   bool compared_ = false;
 };
 

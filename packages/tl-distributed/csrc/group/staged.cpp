@@ -1,6 +1,6 @@
 #include "group/staged.h"
 
-#include "local/call.h"
+#include "ranks/call.h"
 
 namespace tl::distributed {
 

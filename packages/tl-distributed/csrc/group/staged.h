@@ -1,7 +1,7 @@
 // Tensors as dense bytes: where one isn't, a dense copy stands for it.
 #pragma once
 
-#include "group/pieces.h"
+#include "base/pieces.h"
 #include "tl/tl.hpp"
 
 namespace tl::distributed {

@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -33,19 +32,17 @@ struct Layout {
   int64_t blocks, rings, mail, data, arena, end;
 };
 
-std::string seconds(int64_t ns) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", static_cast<double>(ns) * 1e-9);
-  return text;
-}
 }  // namespace
 
 int64_t Segment::bytes(int size) { return Layout(size).end; }
 
-Segment::Segment(int descriptor, int rank, std::vector<Member> members, std::string group_name)
-    : descriptor_(descriptor), rank_(rank), members_(std::move(members)), name_(std::move(group_name)) {
+Segment::Segment(Descriptor memory, int rank, std::vector<Member> members, std::vector<Descriptor> pidfds,
+                 std::string group_name)
+    : Membership(rank, std::move(members), std::move(group_name)),
+      descriptor_(std::move(memory)),
+      pidfds_(std::move(pidfds)) {
   const Layout at(size());
-  memory_ = Mapping(descriptor, 0, at.arena, "group " + name_);
+  memory_ = Mapping(descriptor_.get(), 0, at.arena, "group " + this->group_name());
   char* base = memory_.data();
   header_ = reinterpret_cast<SegmentHeader*>(base);
   blocks_ = reinterpret_cast<RankBlock*>(base + at.blocks);
@@ -54,20 +51,9 @@ Segment::Segment(int descriptor, int rank, std::vector<Member> members, std::str
   data_ = base + at.data;
 }
 
-Segment::~Segment() {
-  for (const Member& member : members_)
-    if (member.pidfd >= 0) close(member.pidfd);
-  if (descriptor_ >= 0) close(descriptor_);
-}
-
-std::string Segment::describe(int rank) const {
-  const Member& member = members_[static_cast<size_t>(rank)];
-  return "rank " + std::to_string(member.global_rank) + " (pid " + std::to_string(member.pid) + ")";
-}
-
 void Segment::post(const Call& call) {
   ++posts_;
-  block(rank_).calls[posts_ & 1] = call;
+  block(rank()).calls[posts_ & 1] = call;
 }
 
 Call Segment::last_call(int rank) const {
@@ -77,14 +63,14 @@ Call Segment::last_call(int rank) const {
 }
 
 void Segment::arrive() {
-  RankBlock& mine = block(rank_);
+  RankBlock& mine = block(rank());
   mine.arrived.store(++step_, std::memory_order_seq_cst);
   if (mine.sleepers.load(std::memory_order_seq_cst)) futex_wake(mine.arrived);
 }
 
 void Segment::await_all(const Call& call, const Patience& patience) {
   for (int i = 1; i < size(); ++i) {
-    const int rank = (rank_ + i) % size();
+    const int rank = (this->rank() + i) % size();
     const Word& word = block(rank).arrived;
     for (int k = 0; k < kPauses; ++k) {
       if (static_cast<int32_t>(word.load(std::memory_order_acquire) - step_) >= 0) break;
@@ -109,26 +95,22 @@ void Segment::await(int rank, const Call& call, const Patience& patience) {
     if (static_cast<int32_t>(seen - step_) < 0) futex_wait(theirs.arrived, seen, kSlice);
     theirs.sleepers.fetch_sub(1, std::memory_order_seq_cst);
     if (is_there()) return;
-    look_around(rank, call, patience);
+    look_around(call, patience);
   }
 }
 
 // What a wait that takes long looks at: failures of others, deaths, Ctrl-C, the clock.
-void Segment::look_around(int rank, const Call& call, const Patience& patience) {
+void Segment::look_around(const Call& call, const Patience& patience) {
   check_failed(text_of(call));
   for (int i = 0; i < size(); ++i)
     if (static_cast<int32_t>(block(i).arrived.load(std::memory_order_acquire) - step_) < 0)
       check_peer(i, call);
-  static_cast<void>(rank);
-  if (patience.interruptible && api().interrupted()) {
-    poison("interrupted on " + describe(rank_) + " during " + text_of(call));
-    throw Pending();
-  }
+  if (patience.interruptible && api().interrupted()) interrupted(text_of(call));
   if (now_ns() >= patience.deadline) time_out(call, patience);
 }
 
 void Segment::check_peer(int rank, const Call& call) {
-  if (rank == rank_) return;
+  if (rank == this->rank()) return;
   RankBlock& theirs = block(rank);
   const bool gone = is_dead(rank), left = theirs.has_left.load(std::memory_order_acquire);
   if (!gone && !left) return;
@@ -137,7 +119,7 @@ void Segment::check_peer(int rank, const Call& call) {
       call.kind != Kind::kReceive && call.kind != Kind::kSend)
     return;
   fail(describe(rank) + (left ? " has left the group" : " died") + " during " + text_of(call) + " of group " +
-       name_ + "; its last call was " + text_of(last_call(rank)));
+       group_name() + "; its last call was " + text_of(last_call(rank)));
 }
 
 std::vector<int> Segment::missing() const {
@@ -149,10 +131,10 @@ std::vector<int> Segment::missing() const {
 }
 
 void Segment::time_out(const Call& call, const Patience& patience) {
-  std::string text = describe(rank_) + " waited " + seconds(patience.limit) + " s in " + text_of(call) +
-                     " of group " + name_ + " for";
-  for (int rank : missing())
-    text += " " + describe(rank) + ", whose last call was " + text_of(last_call(rank)) + ";";
+  std::string text = describe(rank()) + " waited " + seconds_text(patience.limit) + " s in " + text_of(call) +
+                     " of group " + group_name() + " for";
+  for (int other : missing())
+    text += " " + describe(other) + ", whose last call was " + text_of(last_call(other)) + ";";
   text.pop_back();
   fail(text + " (timeout)");
 }
@@ -168,11 +150,10 @@ void Segment::await_mail(uint32_t seen, int64_t ns) {
   header_->mail_sleepers.fetch_sub(1, std::memory_order_seq_cst);
 }
 
-void Segment::check_failed(const std::string& doing) const {
-  if (!has_failed()) return;
+std::string Segment::failure() const {
   for (int k = 0; k < 1000 && header_->failed.load(std::memory_order_acquire) != 2; ++k) usleep(10);
   header_->text[sizeof header_->text - 1] = 0;
-  throw Failure(FailureKind::kBackend, doing + ": the group " + name_ + " has failed: " + header_->text);
+  return header_->text;
 }
 
 void Segment::poison(const std::string& text) {
@@ -187,35 +168,30 @@ void Segment::poison(const std::string& text) {
     if (block(i).sleepers.load()) futex_wake(block(i).arrived);
 }
 
-void Segment::fail(const std::string& text) {
-  poison(text);
-  throw Failure(FailureKind::kBackend, text);
-}
-
 bool Segment::is_dead(int rank) const {
-  pollfd watched = {members_[static_cast<size_t>(rank)].pidfd, POLLIN, 0};
+  pollfd watched = {pidfds_[static_cast<size_t>(rank)].get(), POLLIN, 0};
   return watched.fd >= 0 && poll(&watched, 1, 0) > 0;
 }
 
 void Segment::leave() {
-  block(rank_).has_left.store(1, std::memory_order_release);
-  futex_wake(block(rank_).arrived);
+  block(rank()).has_left.store(1, std::memory_order_release);
+  futex_wake(block(rank()).arrived);
   tell_mail();
 }
 
-std::shared_ptr<Segment::Arena> Segment::arena() {
+std::shared_ptr<Arena> Segment::arena() {
+  std::lock_guard lock(arena_mutex_);
   if (!arena_) {
     const Layout at(size());
-    Mapping memory(descriptor_, at.arena, size() * kArenaBytes, "the arena of group " + name_);
-    arena_ = std::make_shared<Arena>(Arena{std::move(memory), kArenaBytes});
+    Mapping memory(descriptor_.get(), at.arena, size() * kArenaBytes, "the arena of group " + group_name());
+    arena_ = std::make_shared<Arena>(std::move(memory), kArenaBytes, rank());
+    has_arena_.store(true, std::memory_order_release);
   }
   return arena_;
 }
 
 int64_t Segment::arena_offset(const void* data, int64_t bytes) const {
-  if (!arena_) return -1;
-  const int64_t offset = static_cast<const char*>(data) - arena_->of(rank_);
-  return offset >= 0 && offset + bytes <= kArenaBytes ? offset : -1;
+  return has_arena_.load(std::memory_order_acquire) ? arena_->offset_of(data, bytes) : -1;
 }
 
 }  // namespace tl::distributed

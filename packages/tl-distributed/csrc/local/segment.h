@@ -7,13 +7,17 @@
 // arrived at the step after it.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/mapping.h"
-#include "local/call.h"
+#include "base/socket.h"
+#include "local/arena.h"
 #include "local/futex.h"
+#include "ranks/membership.h"
 
 namespace tl::distributed {
 
@@ -42,33 +46,14 @@ struct alignas(64) SegmentHeader {
   char text[1024];
 };
 
-// A rank of the group, as errors name it.
-struct Member {
-  int64_t global_rank;
-  int pid;
-  int pidfd;  // owned; -1: unknown
-};
-
-// How long a wait may take, and whether it looks for Ctrl-C.
-struct Patience {
-  int64_t deadline;  // as now_ns()
-  int64_t limit;     // nanoseconds, for the message
-  bool interruptible;
-};
-
-class Segment {
+class Segment final : public Membership {
  public:
-  Segment(int descriptor, int rank, std::vector<Member> members, std::string group_name);
-  ~Segment();
+  // `pidfds` tell who has died; -1: unknown. They and the memory's descriptor are owned.
+  Segment(Descriptor memory, int rank, std::vector<Member> members, std::vector<Descriptor> pidfds,
+          std::string group_name);
   Segment(const Segment&) = delete;
 
   static int64_t bytes(int size);  // of the whole file for a group of `size`
-
-  int rank() const { return rank_; }
-  int size() const { return static_cast<int>(members_.size()); }
-  const std::string& group_name() const { return name_; }
-  int64_t global_rank(int rank) const { return members_[static_cast<size_t>(rank)].global_rank; }
-  std::string describe(int rank) const;  // "rank 3 (pid 71)"
 
   char* slot(int rank, uint32_t step) const { return data_ + (int64_t{rank} * 2 + (step & 1)) * kSlotBytes; }
   static constexpr int64_t slot_pitch() { return 2 * kSlotBytes; }
@@ -90,33 +75,24 @@ class Segment {
   void tell_mail();
   void await_mail(uint32_t seen, int64_t ns);
 
-  // Failures. The first one is what every rank raises from then on.
-  bool has_failed() const { return header_->failed.load(std::memory_order_acquire) != 0; }
-  void check_failed(const std::string& doing) const;
-  [[noreturn]] void fail(const std::string& text);
-  void poison(const std::string& text);
-  bool is_dead(int rank) const;  // by its pidfd
-  void leave();
+  bool has_failed() const override { return header_->failed.load(std::memory_order_acquire) != 0; }
+  void poison(const std::string& text) override;
+  void leave() override;
+  bool is_dead(int rank) const;                 // by its pidfd
   void check_peer(int rank, const Call& call);  // fails if it is dead or has left
 
-  // The arena: for each rank the same offsets, mapped when first asked for.
-  struct Arena {
-    Mapping memory;
-    int64_t pitch;
-    char* of(int rank) const { return memory.data() + rank * pitch; }
-  };
+  // Mapped when first asked for.
   std::shared_ptr<Arena> arena();
   int64_t arena_offset(const void* data, int64_t bytes) const;  // -1: it doesn't lie there
 
  private:
+  std::string failure() const override;
   void await(int rank, const Call& call, const Patience& patience);
-  void look_around(int rank, const Call& call, const Patience& patience);
+  void look_around(const Call& call, const Patience& patience);
   [[noreturn]] void time_out(const Call& call, const Patience& patience);
 
-  int descriptor_;
-  int rank_;
-  std::vector<Member> members_;
-  std::string name_;
+  Descriptor descriptor_;
+  std::vector<Descriptor> pidfds_;
   Mapping memory_;
   SegmentHeader* header_;
   RankBlock* blocks_;
@@ -125,6 +101,8 @@ class Segment {
   char* data_;
   uint32_t step_ = 0;
   uint32_t posts_ = 0;
+  std::mutex arena_mutex_;
+  std::atomic<bool> has_arena_{false};
   std::shared_ptr<Arena> arena_;
 };
 

@@ -44,9 +44,9 @@ from .collectives import (
 )
 from .communicator import Communicator
 from .constants import default_pg_timeout
-from .debugging import DebugLevel, get_debug_level, set_debug_level, set_debug_level_from_env
+from .debug_level import DebugLevel, get_debug_level, set_debug_level, set_debug_level_from_env
 from .debugging import breakpoint as breakpoint  # noqa: A004 - the documented name
-from .errors import DistBackendError, DistError, DistNetworkError, DistStoreError
+from .errors import DistBackendError, DistError, DistNetworkError, DistStoreError, QueueEmptyError
 from .file_store import FileStore
 from .grad_bucket import GradBucket
 from .group_context import GroupContext
@@ -104,6 +104,7 @@ __all__ = [
     "P2POp",
     "PrefixStore",
     "ProcessGroup",
+    "QueueEmptyError",
     "ReduceOp",
     "Store",
     "TCPStore",

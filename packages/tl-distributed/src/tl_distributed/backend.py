@@ -187,9 +187,9 @@ def make_gloo(context: GroupContext) -> Communicator:
     """The backend for CPU tensors."""
     if context.size == 1:
         return SingleProcess(context)
-    from .local_group import LocalGroup
+    from .gloo_group import GlooGroup
 
-    return LocalGroup(context)
+    return GlooGroup(context)
 
 
 def make_fake(context: GroupContext) -> Communicator:

@@ -15,3 +15,7 @@ class DistNetworkError(DistError):
 
 class DistStoreError(DistError):
     """An error of a store, such as a key that didn't come in time."""
+
+
+class QueueEmptyError(DistStoreError):
+    """A queue of a store has no value."""

@@ -17,7 +17,7 @@ import time
 from collections.abc import Sequence
 from datetime import timedelta
 
-from ._C import Group, segment_bytes
+from ._C import Group, local_group, segment_bytes
 from .errors import DistBackendError
 from .store import Store
 
@@ -26,8 +26,10 @@ _HELLO = struct.Struct("<ii32s")  # rank, pid, token
 _CHUNK = 200  # descriptors that one message may carry
 
 
-def meet(store: Store, rank: int, global_ranks: Sequence[int], name: str, timeout: timedelta) -> Group:
-    """The group of processes on this machine that meet in a store.
+def share_memory(
+    store: Store, rank: int, global_ranks: Sequence[int], name: str, timeout: timedelta
+) -> Group:
+    """The group of processes on this machine that share memory.
 
     Args:
         store: where they meet; of this group alone.
@@ -37,7 +39,7 @@ def meet(store: Store, rank: int, global_ranks: Sequence[int], name: str, timeou
         timeout: how long to wait for the others, and how long an operation may take.
 
     Raises:
-        DistBackendError: not all came in time, or one is on another machine.
+        DistBackendError: not all came in time.
     """
     seconds = timeout.total_seconds()
     deadline = time.monotonic() + seconds
@@ -46,17 +48,8 @@ def meet(store: Store, rank: int, global_ranks: Sequence[int], name: str, timeou
         memory, pids, pidfds = _lead(store, global_ranks, who, deadline, seconds)
     else:
         memory, pids, pidfds = _follow(store, rank, len(global_ranks), who, deadline)
-    members = list(zip(global_ranks, pids, pidfds, strict=True))
-    return Group(memory, rank, members, name, int(seconds * 1e9))
-
-
-def boot() -> str:
-    """What two processes on one machine have in common."""
-    try:
-        with open("/proc/sys/kernel/random/boot_id") as file:
-            return file.read().strip()
-    except OSError:
-        return socket.gethostname()
+    members = [(number, pid, "") for number, pid in zip(global_ranks, pids, strict=True)]
+    return local_group(rank, members, name, int(seconds * 1e9), memory, pidfds)
 
 
 def _lead(
@@ -68,9 +61,7 @@ def _lead(
         address = f"tl-{secrets.token_hex(8)}"
         server.bind("\0" + address)
         server.listen(size)
-        store.set(
-            "local", json.dumps({"boot": boot(), "address": address, "token": token, "pid": os.getpid()})
-        )
+        store.set("local", json.dumps({"address": address, "token": token, "pid": os.getpid()}))
         memory = os.memfd_create(f"tl-{who}", os.MFD_CLOEXEC)
         os.ftruncate(memory, segment_bytes(size))
         links: dict[int, socket.socket] = {}
@@ -78,7 +69,7 @@ def _lead(
         pids, pidfds = [os.getpid()] + [0] * (size - 1), [os.pidfd_open(os.getpid())] + [-1] * (size - 1)
         try:
             while len(links) < size - 1:
-                _accept(server, store, token, links, pids, pidfds, deadline)
+                _accept(server, token, links, pids, pidfds, deadline)
                 if time.monotonic() > deadline:
                     missing = [g for r, g in enumerate(global_ranks) if r and r not in links]
                     raise DistBackendError(
@@ -98,7 +89,6 @@ def _lead(
 
 def _accept(
     server: socket.socket,
-    store: Store,
     token: str,
     links: dict[int, socket.socket],
     pids: list[int],
@@ -110,8 +100,6 @@ def _accept(
     try:
         link, _ = server.accept()
     except TimeoutError:
-        if store.check(["elsewhere"]):
-            raise DistBackendError(store.get("elsewhere").decode()) from None
         return
     link.settimeout(5)
     _, uid, _ = _PEER.unpack(link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
@@ -149,12 +137,12 @@ def _follow(
     link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     with link:
         link.settimeout(max(0.001, deadline - time.monotonic()))
-        if leader["boot"] != boot():
-            _say_elsewhere(store, rank, who, "runs on another machine than rank 0")
         try:
             link.connect("\0" + leader["address"])
         except OSError as error:
-            _say_elsewhere(store, rank, who, f"cannot reach rank 0 on this machine ({error})")
+            raise DistBackendError(
+                f"{who}: rank {rank} cannot reach rank 0 on this machine ({error})"
+            ) from error
         own = os.pidfd_open(os.getpid())
         try:
             hello = _HELLO.pack(rank, os.getpid(), leader["token"].encode())
@@ -162,15 +150,6 @@ def _follow(
         finally:
             os.close(own)
         return _take(link, size, who, leader["pid"])
-
-
-def _say_elsewhere(store: Store, rank: int, who: str, what: str) -> None:
-    text = (
-        f"{who}: rank {rank} {what}; between machines the backend needs Gloo, with which this package was not built: "
-        "set TL_GLOO_SOURCE to its source and build again"
-    )
-    store.set("elsewhere", text)
-    raise DistBackendError(text)
 
 
 def _take(link: socket.socket, size: int, who: str, leader: int) -> tuple[int, list[int], list[int]]:

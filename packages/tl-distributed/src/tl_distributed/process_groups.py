@@ -50,7 +50,7 @@ def init_process_group(
 ) -> None:
     """Makes the group of all processes of this job.
 
-    Processes of one machine share memory; so far the package itself connects no machines.
+    Processes of one machine share memory, those of several are connected over TCP.
 
     Args:
         backend: "gloo", or a list such as "cpu:gloo"; None takes the default of each device.
@@ -67,7 +67,8 @@ def init_process_group(
 
     Raises:
         ValueError: there is a world already, or something that the method needs is missing.
-        DistBackendError: not all came in time, or one is on another machine.
+        DistStoreError: not all came in time.
+        DistBackendError: two have the same number, or one cannot be reached.
 
     Example:
         >>> init_process_group("gloo", store=HashStore(), rank=0, world_size=1)

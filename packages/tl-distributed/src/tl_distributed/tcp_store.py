@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 import time
-import weakref
 from collections.abc import Sequence
 from datetime import timedelta
 
-from . import tcp_wire as wire
+from ._C import StoreClient, StoreServer
 from .constants import default_store_timeout
-from .errors import DistNetworkError, DistStoreError
+from .errors import DistStoreError, QueueEmptyError
 from .store import Store, as_bytes, check_lengths
-from .tcp_server import Server
-from .tcp_wire import Request
 
-_PREFIX = "/"
 _JOINED = "init/"
 
 
@@ -58,17 +52,13 @@ class TCPStore(Store):
     ):
         super().__init__()
         self._timeout = timeout
-        self._host = host_name
         self._libuv = use_libuv
-        self._lock = threading.Lock()
-        self._server = Server(port, master_listen_fd) if is_master else None
-        self._port = port if self._server is None else self._server.port
-        if self._server is not None:
-            weakref.finalize(self, self._server.close)
-        self._link = self._connect()
-        weakref.finalize(self, self._link.close)
-        self._send(wire.byte(Request.VALIDATE) + wire.short(wire.MAGIC))
-        self._ping()
+        self._server = None
+        if is_master:
+            self._server = StoreServer(port, -1 if master_listen_fd is None else master_listen_fd)
+            port = self._server.port
+        self._host, self._port = host_name, port
+        self._client = self._connect()
         if wait_for_workers and world_size is not None and world_size > 0:
             self._meet(world_size)
 
@@ -87,29 +77,9 @@ class TCPStore(Store):
         """What `use_libuv` said."""
         return self._libuv
 
-    def _connect(self) -> socket.socket:
-        end = time.monotonic() + self.timeout.total_seconds()
-        address = ("localhost" if self._server is not None else self._host, self._port)
-        while True:
-            try:
-                link = socket.create_connection(address, timeout=max(0.001, end - time.monotonic()))
-            except OSError as error:
-                if time.monotonic() > end:
-                    raise DistNetworkError(
-                        f"TCPStore: no server at {self._host}:{self._port} after "
-                        f"{self.timeout.total_seconds():g} s: {error}"
-                    ) from error
-                time.sleep(0.02)
-                continue
-            link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            return link
-
-    def _ping(self) -> None:
-        nonce = id(self) & 0x7FFFFFFF
-        self._send(wire.byte(Request.PING) + wire.short(nonce))
-        self._link.settimeout(max(0.001, self.timeout.total_seconds()))
-        if int.from_bytes(self._receive(4), "little") != nonce:
-            raise DistNetworkError(f"TCPStore: what answers at {self._host}:{self._port} is no store")
+    def _connect(self) -> StoreClient:
+        host = self._host if self._server is None else self._server.host
+        return StoreClient(host, self._port, f"the store at {self._host}:{self._port}", _ns(self._timeout))
 
     def _meet(self, world_size: int) -> None:
         joined = self.add(_JOINED, 1)
@@ -124,111 +94,97 @@ class TCPStore(Store):
             time.sleep(0.01)
             joined = self.add(_JOINED, 0)
 
-    def _send(self, data: bytes) -> None:
-        try:
-            self._link.settimeout(None)
-            self._link.sendall(data)
-        except OSError as error:
-            raise self._lost(error) from error
+    def _limit(self, timeout: timedelta | None) -> int:
+        return _ns(self.timeout if timeout is None else timeout)
 
-    def _lost(self, error: object) -> DistNetworkError:
-        return DistNetworkError(
-            f"TCPStore: the connection to the store at {self._host}:{self._port} is lost: {error}"
-        )
+    def clone(self) -> TCPStore:
+        """The same store over a connection of its own, for another thread."""
+        copy = TCPStore.__new__(TCPStore)
+        Store.__init__(copy)
+        copy._timeout, copy._libuv, copy._server = self._timeout, self._libuv, self._server
+        copy._host, copy._port = self._host, self._port
+        copy._client = copy._connect()
+        return copy
 
-    def _receive(self, size: int) -> bytes:
-        data = bytearray()
-        while len(data) < size:
-            try:
-                more = self._link.recv(min(size - len(data), 1 << 20))
-            except TimeoutError:
-                raise
-            except OSError as error:
-                raise self._lost(error) from error
-            if not more:
-                raise self._lost("closed by the server, whose process may have ended")
-            data += more
-        return bytes(data)
-
-    def _number(self) -> int:
-        return int.from_bytes(self._receive(8), "little", signed=True)
-
-    def _value(self) -> bytes:
-        return self._receive(self._number())
-
-    @staticmethod
-    def _key(key: str) -> bytes:
-        return wire.value((_PREFIX + key).encode())
-
-    def _keys(self, keys: Sequence[str]) -> bytes:
-        return wire.values([(_PREFIX + key).encode() for key in keys])
+    def set_timeout(self, timeout: timedelta) -> None:
+        super().set_timeout(timeout)
+        self._client.set_limit(_ns(timeout))
 
     def set(self, key: str, value: str | bytes) -> None:
-        with self._lock:
-            self._send(wire.byte(Request.SET) + self._key(key) + wire.value(as_bytes(value)))
+        self._client.set(key, as_bytes(value))
 
     def get(self, key: str) -> bytes:
-        self.wait([key])
-        with self._lock:
-            self._send(wire.byte(Request.GET) + self._key(key))
-            return self._value()
+        return self._client.get(key, self._limit(None))
 
     def add(self, key: str, amount: int) -> int:
-        with self._lock:
-            self._send(wire.byte(Request.ADD) + self._key(key) + wire.number(amount))
-            return self._number()
+        return self._client.add(key, amount)
 
     def append(self, key: str, value: str | bytes) -> None:
-        with self._lock:
-            self._send(wire.byte(Request.APPEND) + self._key(key) + wire.value(as_bytes(value)))
+        self._client.append(key, as_bytes(value))
 
     def check(self, keys: Sequence[str]) -> bool:
-        with self._lock:
-            self._send(wire.byte(Request.CHECK) + self._keys(keys))
-            return self._receive(1)[0] == wire.READY
+        return self._client.check(keys)
 
     def compare_set(self, key: str, expected_value: str | bytes, desired_value: str | bytes) -> bytes:
-        with self._lock:
-            both = wire.value(as_bytes(expected_value)) + wire.value(as_bytes(desired_value))
-            self._send(wire.byte(Request.COMPARE_SET) + self._key(key) + both)
-            return self._value()
+        return self._client.compare_set(key, as_bytes(expected_value), as_bytes(desired_value))
 
     def delete_key(self, key: str) -> bool:
-        with self._lock:
-            self._send(wire.byte(Request.DELETE) + self._key(key))
-            return self._number() > 0
+        return self._client.delete_key(key)
 
     def num_keys(self) -> int:
-        with self._lock:
-            self._send(wire.byte(Request.COUNT_KEYS))
-            return self._number()
+        return self._client.num_keys()
+
+    def list_keys(self) -> list[str]:
+        """All keys that have a value, in no order."""
+        return self._client.list_keys()
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
-        self.wait(keys)
-        with self._lock:
-            self._send(wire.byte(Request.MULTI_GET) + self._keys(keys))
-            return [self._value() for _ in keys]
+        return self._client.multi_get(keys, self._limit(None))
 
     def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
         check_lengths(keys, values)
-        pairs = b"".join(
-            self._key(key) + wire.value(as_bytes(each)) for key, each in zip(keys, values, strict=True)
-        )
-        with self._lock:
-            self._send(wire.byte(Request.MULTI_SET) + wire.number(len(keys)) + pairs)
+        self._client.multi_set(keys, [as_bytes(value) for value in values])
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        seconds = (self.timeout if timeout is None else timeout).total_seconds()
-        with self._lock:
-            self._send(wire.byte(Request.WAIT) + self._keys(keys))
-            self._link.settimeout(max(seconds, 0.001))
-            try:
-                self._receive(1)
-                return
-            except TimeoutError:
-                self._send(wire.byte(Request.CANCEL_WAIT))
-                if self._receive(1)[0] == wire.ARRIVED:
-                    self._receive(1)  # the key came meanwhile; the answer to the cancelling follows
-                    return
-        missing = [key for key in keys if not self.check([key])]
-        raise DistStoreError(f"wait timeout after {seconds} s: no value for {', '.join(missing)}")
+        self._client.wait(keys, self._limit(timeout))
+
+    def barrier(self, key: str, world_size: int, timeout: timedelta | None = None) -> None:
+        """Returns when `world_size` clients have called this with the same key.
+
+        Raises:
+            DistStoreError: not all came in time.
+        """
+        self._client.barrier(key, world_size, self._limit(timeout))
+
+    def queue_push(self, key: str, value: str | bytes) -> None:
+        """Puts a value behind a queue."""
+        self._client.queue_push(key, as_bytes(value))
+
+    def queue_pop(self, key: str, block: bool = True) -> bytes:
+        """Takes the first value of a queue.
+
+        Args:
+            key: the queue.
+            block: whether to wait until it has one.
+
+        Raises:
+            DistStoreError: it had none when the time was over.
+            QueueEmptyError: it has none, and `block` is False.
+        """
+        end = time.monotonic_ns() + self._limit(None)
+        while True:
+            if block:
+                self._client.wait([key], max(0, end - time.monotonic_ns()))
+            value = self._client.queue_pop(key)
+            if value is not None:
+                return value
+            if not block:
+                raise QueueEmptyError(f"queue is empty: {key}")
+
+    def queue_len(self, key: str) -> int:
+        """How many values a queue has."""
+        return self._client.queue_len(key)
+
+
+def _ns(time_: timedelta) -> int:
+    return int(time_ / timedelta(microseconds=1)) * 1000

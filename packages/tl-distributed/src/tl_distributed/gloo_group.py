@@ -1,4 +1,4 @@
-"""The backend `gloo` between processes of one machine: the package's own engine over memory that they share."""
+"""The backend `gloo`: the package's own engine, over shared memory or a network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .communicator import Communicator
 from .errors import DistBackendError
 from .flight_recorder import write_for_launcher
 from .group_context import GroupContext
-from .handover import meet
+from .meeting import meet
 from .reduction import RedOpType
 from .work import GroupWork, Work, all_of
 
@@ -30,8 +30,8 @@ _REDUCTIONS = {
 }
 
 
-class LocalGroup(Communicator):
-    """Processes of one machine.
+class GlooGroup(Communicator):
+    """Processes of one machine, which share memory, or of several, which a network connects.
 
     Args:
         context: the group.
@@ -142,10 +142,10 @@ class LocalGroup(Communicator):
         self.native.close()
 
 
-class _Blocking(LocalGroup):
+class _Blocking(GlooGroup):
     """The same group; its operations are over when they return."""
 
-    def __init__(self, group: LocalGroup):
+    def __init__(self, group: GlooGroup):
         Communicator.__init__(self, group.context)
         self.native: Group = group.native
         self._wait = True

@@ -1,4 +1,4 @@
-#include "local/call.h"
+#include "ranks/call.h"
 
 #include "tl/c_api.h"
 

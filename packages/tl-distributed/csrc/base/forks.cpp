@@ -1,4 +1,4 @@
-#include "group/forks.h"
+#include "base/forks.h"
 
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-// Bytes somebody else owns.
+// Bytes somebody else owns, one piece or several.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +21,11 @@ using Pieces = std::vector<Piece>;
 
 inline void copy(char* to, const Piece& from) {
   if (from.bytes > 0 && to != from.data) std::memcpy(to, from.data, static_cast<size_t>(from.bytes));
+}
+inline int64_t total(const Pieces& pieces) {
+  int64_t bytes = 0;
+  for (const Piece& piece : pieces) bytes += piece.bytes;
+  return bytes;
 }
 inline int64_t longest(const Pieces& pieces) {
   int64_t most = 0;

@@ -1,0 +1,220 @@
+#include "group/network_collectives.h"
+
+#include "group/recorded.h"
+#include "group/reduction.h"
+
+namespace tl::distributed {
+
+namespace {
+constexpr int64_t kSmall = 32 << 10;   // up to here every rank reduces everything itself
+constexpr int64_t kShare = 512 << 10;  // of a rank in a block of a larger tensor
+constexpr int64_t kLine = 64;
+
+int64_t whole_lines(int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
+
+// What lies in some pieces from `offset` on.
+Pieces range(const Pieces& pieces, int64_t offset, int64_t bytes) {
+  Pieces found;
+  for (const Piece& piece : pieces) {
+    const Piece part = piece.part(offset, bytes);
+    offset = std::max<int64_t>(offset - piece.bytes, 0);
+    bytes -= part.bytes;
+    if (part.bytes > 0) found.push_back(part);
+  }
+  return found;
+}
+
+// The part of `whole` that one of n ranks cares for: whole cache lines.
+std::pair<int64_t, int64_t> share_of(int64_t whole, int rank, int n) {
+  const int64_t each = whole_lines((whole + n - 1) / n), begin = std::min(each * rank, whole);
+  return {begin, std::min(each, whole - begin)};
+}
+Piece share_of(Piece whole, int rank, int n) {
+  const auto [begin, bytes] = share_of(whole.bytes, rank, n);
+  return whole.part(begin, bytes);
+}
+}  // namespace
+
+// One collective while it runs.
+class NetworkCollectives::Running {
+ public:
+  Running(NetworkCollectives& owner, const Call& call, const Patience& patience)
+      : owner_(owner), call_(call), patience_(patience), recorded_(owner.mesh_, call_) {
+    if (owner.compares_all_) barrier();
+  }
+
+  int rank() const { return owner_.mesh_.rank(); }
+  int size() const { return owner_.mesh_.size(); }
+  void exchange(const Frames& going, const Frames& coming) {
+    owner_.mesh_.exchange(going, coming, call_, patience_);
+  }
+  void barrier() {
+    const auto nothing = [](int) { return Pieces(); };
+    exchange(frames(nothing), frames(nothing));
+  }
+
+  // A frame for, or from, each other rank.
+  template <class F>
+  Frames frames(F&& pieces_of) const {
+    Frames every;
+    for (int k = 1; k < size(); ++k) {  // each rank begins with its neighbour
+      const int peer = (rank() + k) % size();
+      every.push_back({peer, pieces_of(peer)});
+    }
+    return every;
+  }
+
+  // What comes of `own` and the same of all others, received by `receive(peer)`'s rows, is reduced into
+  // `out`.
+  char* row(int rank, int64_t pitch) {
+    if (static_cast<int64_t>(owner_.table_.size()) < pitch * size())
+      owner_.table_.resize(static_cast<size_t>(pitch * size()));
+    return owner_.table_.data() + pitch * rank;
+  }
+  void reduce_rows(const Combiner& combiner, Piece own, Piece out, int64_t pitch) {
+    const int64_t count = out.bytes / size_of_dtype(call_.dtype);
+    if (size() == 2) {
+      char* other = row(1 - rank(), pitch);
+      return rank() == 0 ? combiner.pair(out.data, own.data, other, count)
+                         : combiner.pair(out.data, other, own.data, count);
+    }
+    copy(row(rank(), pitch), own);
+    combiner.runs(out.data, row(0, pitch), pitch, size(), count);
+  }
+
+ private:
+  NetworkCollectives& owner_;
+  Call call_;
+  const Patience& patience_;
+  Recorded recorded_;
+};
+
+// ---- reductions
+// ----------------------------------------------------------------------------------------------------
+
+void NetworkCollectives::all_reduce(Piece data, int64_t dtype, Reduction reduction, int root,
+                                    const Patience& patience) {
+  Call call = next_call(root < 0 ? Kind::kAllReduce : Kind::kReduce, dtype, data.bytes);
+  call.reduction = reduction;
+  call.root = root;
+  Running run(*this, call, patience);
+  const Combiner combiner(reduction, dtype);
+  const int n = run.size();
+  const bool gets = root < 0 || root == run.rank();
+  if (data.bytes <= kSmall) {  // all to everybody who wants the result
+    const int64_t pitch = whole_lines(data.bytes);
+    Frames going, coming;
+    for (int k = 1; k < n; ++k) {
+      const int peer = (run.rank() + k) % n;
+      if (root < 0 || peer == root) going.push_back({peer, {data}});
+      if (gets) coming.push_back({peer, {{run.row(peer, pitch), data.bytes}}});
+    }
+    run.exchange(going, coming);
+    if (gets) run.reduce_rows(combiner, data, data, pitch);
+    return;
+  }
+  // Block by block, each rank gets all numbers of its share, and tells the result while the next block comes.
+  const int64_t block = kShare * n;
+  std::vector<char> result(
+      static_cast<size_t>(gets ? 0 : kShare));  // a result that is not for this rank's tensor
+  Piece told;
+  for (int64_t at = 0; at - block < data.bytes; at += block) {
+    const Piece before = at == 0 ? Piece() : data.part(at - block, block), now = data.part(at, block);
+    const Piece mine = share_of(now, run.rank(), n);
+    const Frames going = run.frames([&](int peer) -> Pieces {
+      return {root < 0 || peer == root ? told : Piece(), share_of(now, peer, n)};
+    });
+    const Frames coming = run.frames([&](int peer) -> Pieces {
+      return {gets ? share_of(before, peer, n) : Piece(), {run.row(peer, kShare), mine.bytes}};
+    });
+    run.exchange(going, coming);
+    told = gets ? mine : Piece{result.data(), mine.bytes};
+    run.reduce_rows(combiner, mine, told, kShare);
+  }
+}
+
+void NetworkCollectives::reduce_scatter(Piece output, const Pieces& inputs, int64_t dtype,
+                                        Reduction reduction, const Patience& patience) {
+  Call call = next_call(Kind::kReduceScatter, dtype, total(inputs), inputs);
+  call.reduction = reduction;
+  Running run(*this, call, patience);
+  const Combiner combiner(reduction, dtype);
+  const Piece own = inputs[static_cast<size_t>(run.rank())];
+  const int64_t most = longest(inputs);
+  for (int64_t at = 0; at == 0 || at < most; at += kShare) {
+    const Piece out = output.part(at, kShare);
+    run.exchange(
+        run.frames([&](int peer) -> Pieces { return {inputs[static_cast<size_t>(peer)].part(at, kShare)}; }),
+        run.frames([&](int peer) -> Pieces { return {{run.row(peer, kShare), out.bytes}}; }));
+    run.reduce_rows(combiner, own.part(at, kShare), out, kShare);
+  }
+}
+
+// ---- copies
+// --------------------------------------------------------------------------------------------------------
+
+void NetworkCollectives::broadcast(const Pieces& data, int64_t dtype, int root, const Patience& patience) {
+  Call call = next_call(Kind::kBroadcast, dtype, total(data), data);
+  call.root = root;
+  Running run(*this, call, patience);
+  const int n = run.size();
+  const int64_t bytes = total(data);
+  const bool sends = run.rank() == root;
+  const bool direct = n == 2 || bytes <= kSmall;
+  // Root gives each rank its share, and the ranks give each other theirs: no connection carries more than
+  // two.
+  const auto share = [&](int rank) {
+    const auto [begin, count] = share_of(bytes, rank, n);
+    return range(data, begin, count);
+  };
+  if (sends)
+    run.exchange(run.frames([&](int peer) { return direct ? data : share(peer); }), {});
+  else
+    run.exchange({}, {{root, direct ? data : share(run.rank())}});
+  if (direct) return;
+  const Pieces mine = share(run.rank());
+  run.exchange(run.frames([&](int peer) { return peer == root ? Pieces() : mine; }),
+               run.frames([&](int peer) { return sends ? Pieces() : share(peer); }));
+}
+
+void NetworkCollectives::all_gather(const Pieces& outputs, Piece input, int64_t dtype, int root,
+                                    const Patience& patience) {
+  Call call = root < 0 ? next_call(Kind::kAllGather, dtype, total(outputs), outputs)
+                       : next_call(Kind::kGather, dtype, input.bytes);
+  call.root = root;
+  Running run(*this, call, patience);
+  if (!outputs.empty()) copy(outputs[static_cast<size_t>(run.rank())].data, input);
+  const auto from = [&](int peer) -> Pieces { return {outputs[static_cast<size_t>(peer)]}; };
+  if (root < 0)
+    run.exchange(run.frames([&](int) -> Pieces { return {input}; }), run.frames(from));
+  else if (root == run.rank())
+    run.exchange({}, run.frames(from));
+  else
+    run.exchange({{root, {input}}}, {});
+}
+
+void NetworkCollectives::scatter(Piece output, const Pieces& inputs, int64_t dtype, int root,
+                                 const Patience& patience) {
+  Call call = next_call(Kind::kScatter, dtype, output.bytes);
+  call.root = root;
+  Running run(*this, call, patience);
+  if (root != run.rank()) return run.exchange({}, {{root, {output}}});
+  copy(output.data, inputs[static_cast<size_t>(root)]);
+  run.exchange(run.frames([&](int peer) -> Pieces { return {inputs[static_cast<size_t>(peer)]}; }), {});
+}
+
+void NetworkCollectives::all_to_all(const Pieces& outputs, const Pieces& inputs, int64_t dtype,
+                                    const Patience& patience) {
+  Running run(*this, next_call(Kind::kAllToAll, dtype, 0), patience);
+  const auto self = static_cast<size_t>(run.rank());
+  copy(outputs[self].data, inputs[self]);
+  run.exchange(run.frames([&](int peer) -> Pieces { return {inputs[static_cast<size_t>(peer)]}; }),
+               run.frames([&](int peer) -> Pieces { return {outputs[static_cast<size_t>(peer)]}; }));
+}
+
+void NetworkCollectives::barrier(const Patience& patience) {
+  Running run(*this, next_call(Kind::kBarrier, 0, 0), patience);
+  run.barrier();
+}
+
+}  // namespace tl::distributed

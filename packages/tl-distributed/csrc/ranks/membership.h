@@ -1,0 +1,57 @@
+// The ranks of a group as errors name them, and the first failure among them: what every rank raises from
+// then on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ranks/call.h"
+
+namespace tl::distributed {
+
+struct Member {
+  int64_t global_rank;
+  int pid;
+  std::string host;  // empty: this machine
+};
+
+// How long a wait may take, and whether it looks for Ctrl-C.
+struct Patience {
+  int64_t deadline;  // as now_ns()
+  int64_t limit;     // nanoseconds, for the message
+  bool interruptible;
+};
+
+class Membership {
+ public:
+  Membership(int rank, std::vector<Member> members, std::string group_name);
+  virtual ~Membership() = default;
+
+  int rank() const { return rank_; }
+  int size() const { return static_cast<int>(members_.size()); }
+  const std::string& group_name() const { return name_; }
+  int64_t global_rank(int rank) const { return members_[static_cast<size_t>(rank)].global_rank; }
+  std::string describe(int rank) const;  // "rank 3 (pid 71 on node2)"
+
+  virtual bool has_failed() const = 0;
+  virtual void poison(const std::string& text) = 0;
+  virtual void leave() = 0;
+  void check_failed(const std::string& doing) const;
+  [[noreturn]] void fail(const std::string& text);
+
+  // What goes wrong in a wait.
+  [[noreturn]] void interrupted(const std::string& doing);
+  [[noreturn]] void disagree(int a, const Call& call_a, int b, const Call& call_b);
+  [[noreturn]] void refuse_sizes(const Call& call, int from, int to, int64_t sent, int64_t expected);
+
+ protected:
+  virtual std::string failure() const = 0;  // after has_failed()
+
+ private:
+  int rank_;
+  std::vector<Member> members_;
+  std::string name_;
+};
+
+}  // namespace tl::distributed

@@ -1,0 +1,44 @@
+"""How much is checked and told."""
+
+from __future__ import annotations
+
+import enum
+import os
+
+
+class DebugLevel(enum.Enum):
+    """How much is checked and told.
+
+    With DETAIL, all ranks of a group over a network compare what they call before each collective, also those that
+    exchange nothing in it.
+    """
+
+    OFF = 0
+    INFO = 1
+    DETAIL = 2
+
+
+def _from_environment() -> DebugLevel:
+    text = os.environ.get("TORCH_DISTRIBUTED_DEBUG", "OFF").upper()
+    if text not in DebugLevel.__members__:
+        raise RuntimeError(f"TORCH_DISTRIBUTED_DEBUG must be OFF, INFO or DETAIL, got {text!r}")
+    return DebugLevel[text]
+
+
+_level = _from_environment()
+
+
+def get_debug_level() -> DebugLevel:
+    """How much is checked and told: at first what the environment variable TORCH_DISTRIBUTED_DEBUG says."""
+    return _level
+
+
+def set_debug_level(level: DebugLevel) -> None:
+    """Sets how much is checked and told; groups made from now on follow it."""
+    global _level
+    _level = DebugLevel(level)
+
+
+def set_debug_level_from_env() -> None:
+    """Sets it from the environment variable TORCH_DISTRIBUTED_DEBUG: OFF, INFO or DETAIL."""
+    set_debug_level(_from_environment())
