@@ -239,11 +239,12 @@ def judge(session: nox.Session, reports: Path, failed: list[str]) -> None:
 
 def run_sanitized(session: nox.Session, kind: str, options: dict[str, str], *arguments: str) -> None:
     """The native packages' tests with sanitizers; a report of theirs fails the session, whatever the tests say."""
-    install(session, ["tl-autograd"], {"tl-core": "test", "tl-autograd": "test"}, sanitize=kind)
+    native = ("tl-core", "tl-autograd", "tl-distributed")
+    install(session, ["tl-distributed"], dict.fromkeys(native, "test"), sanitize=kind)
     session.install("pytest-xdist>=3.2")
     environment, reports = sanitizers(session, kind, options)
     failed = []
-    for dist in ("tl-core", "tl-autograd"):
+    for dist in native:
         with session.chdir(packages()[dist].folder):
             command = [*SANITIZED, "-m", "pytest", "-p", "no:faulthandler", *arguments, *session.posargs]
             if not succeeds(session, command, env=environment):
@@ -300,6 +301,16 @@ def tsan(session: nox.Session) -> None:
     # It ends a forked child that starts threads, as the child of the test that forks does.
     chosen = "thread and not fork"
     run_sanitized(session, "thread", {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1"}, "-k", chosen)
+
+
+@nox.session(name="fuzz-store")
+def fuzz_store(session: nox.Session) -> None:
+    """200,000 inputs of garbage for a store's server, under AddressSanitizer and UBSan; `-- --count 1000000 --seed 2`."""
+    install(session, ["tl-distributed"], {}, sanitize="address")
+    environment, reports = sanitizers(session, "address", ADDRESS)
+    script = packages()["tl-distributed"].folder / "tests" / "store_fuzz.py"
+    command = [*SANITIZED, str(script), *session.posargs]
+    judge(session, reports, [] if succeeds(session, command, env=environment) else ["store_fuzz.py"])
 
 
 @nox.session

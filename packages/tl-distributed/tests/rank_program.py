@@ -38,7 +38,15 @@ def child_of_a_fork() -> None:
     os._exit(0)
 
 
+def once() -> None:
+    began = time.monotonic()
+    dist.all_reduce(tl.ones(1_000_000))
+    say(f"took {time.monotonic() - began:.3f} s")
+    dist.barrier()
+
+
 ACTIONS = {
+    "once": once,
     "small": lambda: again_and_again(tl.ones(10)),
     "large": lambda: again_and_again(tl.ones(4_000_000)),
     "arena": lambda: again_and_again(

@@ -11,7 +11,7 @@ import tl_core as tl
 import tl_distributed as dist
 from tl_distributed.world import world_of_thread
 
-pytestmark = pytest.mark.usefixtures("transport")
+pytestmark = [pytest.mark.usefixtures("transport"), pytest.mark.threads]
 R = dist.ReduceOp
 SIZES = [0, 1, 1000, 20_000, 700_000]
 NUMBERS = [tl.float32, tl.float64, tl.float16, tl.bfloat16, tl.int8, tl.uint8, tl.int32, tl.int64]
