@@ -305,7 +305,7 @@ def tsan(session: nox.Session) -> None:
 
 @nox.session(name="fuzz-store")
 def fuzz_store(session: nox.Session) -> None:
-    """200,000 inputs of garbage for a store's server, under AddressSanitizer and UBSan; `-- --count 1000000 --seed 2`."""
+    """200,000 inputs for a store's server, under AddressSanitizer and UBSan. `-- --count 1000000 --seed 2`."""
     install(session, ["tl-distributed"], {}, sanitize="address")
     environment, reports = sanitizers(session, "address", ADDRESS)
     script = packages()["tl-distributed"].folder / "tests" / "store_fuzz.py"

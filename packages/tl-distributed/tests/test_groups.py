@@ -85,7 +85,7 @@ def test_urls_that_lack_something(url, numbers, error, message):
         ({"world_size": 2, "rank": 1, "timeout": timedelta(seconds=0.1)}, dist.DistStoreError, "timeout"),
         (
             {"world_size": 2, "rank": 0, "timeout": timedelta(seconds=0.1)},
-            dist.DistBackendError,
+            dist.DistStoreError,
             r"ranks \[1\]",
         ),
         ({"world_size": 1, "rank": 0, "timeout": 3}, TypeError, "of type datetime.timedelta, got 3"),
