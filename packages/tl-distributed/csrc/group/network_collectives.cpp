@@ -6,8 +6,8 @@
 namespace tl::distributed {
 
 namespace {
-constexpr int64_t kSmall = 32 << 10;   // up to here every rank reduces everything itself
-constexpr int64_t kShare = 512 << 10;  // of a rank in a block of a larger tensor
+constexpr int64_t kSmall = 32 << 10;  // up to here every rank reduces everything itself
+constexpr int64_t kShare = 4 << 20;   // of a rank in a block of a larger tensor, at most
 constexpr int64_t kLine = 64;
 
 int64_t whole_lines(int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
@@ -114,9 +114,9 @@ void NetworkCollectives::all_reduce(Piece data, int64_t dtype, Reduction reducti
     return;
   }
   // Block by block, each rank gets all numbers of its share, and tells the result while the next block comes.
-  const int64_t block = kShare * n;
+  const int64_t each = std::min(kShare, whole_lines((data.bytes + n - 1) / n)), block = each * n;
   std::vector<char> result(
-      static_cast<size_t>(gets ? 0 : kShare));  // a result that is not for this rank's tensor
+      static_cast<size_t>(gets ? 0 : each));  // a result that is not for this rank's tensor
   Piece told;
   for (int64_t at = 0; at - block < data.bytes; at += block) {
     const Piece before = at == 0 ? Piece() : data.part(at - block, block), now = data.part(at, block);
@@ -125,11 +125,11 @@ void NetworkCollectives::all_reduce(Piece data, int64_t dtype, Reduction reducti
       return {root < 0 || peer == root ? told : Piece(), share_of(now, peer, n)};
     });
     const Frames coming = run.frames([&](int peer) -> Pieces {
-      return {gets ? share_of(before, peer, n) : Piece(), {run.row(peer, kShare), mine.bytes}};
+      return {gets ? share_of(before, peer, n) : Piece(), {run.row(peer, each), mine.bytes}};
     });
     run.exchange(going, coming);
     told = gets ? mine : Piece{result.data(), mine.bytes};
-    run.reduce_rows(combiner, mine, told, kShare);
+    run.reduce_rows(combiner, mine, told, each);
   }
 }
 
@@ -141,12 +141,13 @@ void NetworkCollectives::reduce_scatter(Piece output, const Pieces& inputs, int6
   const Combiner combiner(reduction, dtype);
   const Piece own = inputs[static_cast<size_t>(run.rank())];
   const int64_t most = longest(inputs);
-  for (int64_t at = 0; at == 0 || at < most; at += kShare) {
-    const Piece out = output.part(at, kShare);
+  const int64_t each = std::clamp(whole_lines(most), kLine, kShare);
+  for (int64_t at = 0; at == 0 || at < most; at += each) {
+    const Piece out = output.part(at, each);
     run.exchange(
-        run.frames([&](int peer) -> Pieces { return {inputs[static_cast<size_t>(peer)].part(at, kShare)}; }),
-        run.frames([&](int peer) -> Pieces { return {{run.row(peer, kShare), out.bytes}}; }));
-    run.reduce_rows(combiner, own.part(at, kShare), out, kShare);
+        run.frames([&](int peer) -> Pieces { return {inputs[static_cast<size_t>(peer)].part(at, each)}; }),
+        run.frames([&](int peer) -> Pieces { return {{run.row(peer, each), out.bytes}}; }));
+    run.reduce_rows(combiner, own.part(at, each), out, each);
   }
 }
 
