@@ -27,15 +27,16 @@ def again_and_again(tensor: tl.Tensor) -> None:
 def child_of_a_fork() -> None:
     pid = os.fork()
     if pid:
-        os.waitpid(pid, 0)
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         dist.barrier()
-        say("parent went on")
+        say("parent went on after", status)
         return
     try:
         dist.barrier()
     except dist.DistBackendError as error:
         say("child:", error)
-    os._exit(0)
+    dist.destroy_process_group()
+    sys.exit(7)
 
 
 def once() -> None:

@@ -320,7 +320,7 @@ PyObject* local_group(PyObject*, PyObject* args) {
       throw PythonError();
     auto segment = std::make_unique<Segment>(Descriptor(memory), rank, members_of(members),
                                              descriptors_of(pidfds), name);
-    return object_of(std::make_shared<Group>(local_engine(std::move(segment)), limit));
+    return object_of(Group::make(local_engine(std::move(segment)), limit));
   });
 }
 
@@ -336,7 +336,7 @@ PyObject* network_group(PyObject*, PyObject* args) {
       throw PythonError();
     Links links{descriptors_of(data), descriptors_of(mail), descriptors_of(watch)};
     auto mesh = std::make_unique<Mesh>(rank, members_of(members), std::move(links), name);
-    return object_of(std::make_shared<Group>(network_engine(std::move(mesh), compares_all != 0), limit));
+    return object_of(Group::make(network_engine(std::move(mesh), compares_all != 0), limit));
   });
 }
 

@@ -30,8 +30,12 @@ Group::Group(Engine engine, int64_t limit_ns)
   messages_ = std::make_unique<Messages>(*engine_.mail);
 }
 
-Group::~Group() {
-  if (fork_count() == forks_) close();
+Group::~Group() { close(); }
+
+std::shared_ptr<Group> Group::make(Engine engine, int64_t limit) {
+  return {new Group(std::move(engine), limit), [](Group* group) {
+            if (fork_count() == group->forks_) delete group;
+          }};
 }
 
 void Group::check_usable() const {
@@ -137,11 +141,12 @@ Tensor Group::arena_empty(Span sizes, int64_t dtype) {
 }
 
 void Group::abort(const std::string& why) {
+  if (fork_count() != forks_) return;
   members().poison(members().describe(rank_) + " aborted the group" + (why.empty() ? "" : ": " + why));
 }
 
 void Group::close() {
-  if (closed_) return;
+  if (closed_ || fork_count() != forks_) return;
   closed_ = true;
   queue_.stop(kCloseAfter, [this] { members().poison(members().describe(rank_) + " destroyed the group"); });
   messages_->stop();

@@ -13,6 +13,8 @@ class Group : public std::enable_shared_from_this<Group> {
  public:
   Group(Engine engine, int64_t limit);
   ~Group();
+  // A forked child leaves it alone: its threads, locks and connections are the parent's.
+  static std::shared_ptr<Group> make(Engine engine, int64_t limit);
 
   int rank() const { return rank_; }
   int size() const { return size_; }
