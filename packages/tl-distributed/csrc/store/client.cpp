@@ -17,13 +17,18 @@ namespace tl::distributed {
 namespace {
 constexpr char kPrefix = '/';  // the reference puts it before every key
 constexpr size_t kAtOnce = 1 << 16;
+constexpr int64_t kAnswerWithin =
+    30'000'000'000;  // at least: a short limit is for keys, not for a busy server
 }  // namespace
 
 // One request with its answer. Whatever ends it early ends the connection, which would be out of step.
 class StoreClient::Exchange {
  public:
   Exchange(StoreClient& client, Request kind)
-      : client_(client), lock_(client.mutex_), deadline_(deadline_after(client.limit_)) {
+      : client_(client),
+        lock_(client.mutex_),
+        answer_within_(std::max(client.limit_, kAnswerWithin)),
+        deadline_(deadline_after(answer_within_)) {
     if (fork_count() != client.forks_)
       throw Failure(FailureKind::kStore,
                     "this process was forked after its store had been connected; connect one in the child");
@@ -92,7 +97,7 @@ class StoreClient::Exchange {
     is_over_ = true;
     throw Failure(FailureKind::kNetwork, "TCPStore: the connection to " + client_.name_ + " is lost: " + why);
   }
-  [[noreturn]] void too_late() { lose("no answer within " + seconds_text(client_.limit_) + " s"); }
+  [[noreturn]] void too_late() { lose("no answer within " + seconds_text(answer_within_) + " s"); }
 
   template <class F>
   int64_t guarded_call(F&& body) {
@@ -121,7 +126,7 @@ class StoreClient::Exchange {
 
   StoreClient& client_;
   std::lock_guard<std::mutex> lock_;
-  int64_t deadline_;
+  int64_t answer_within_, deadline_;
   bool is_over_ = false;
 };
 
