@@ -12,16 +12,16 @@ std::atomic<bool> g_anomaly{false}, g_anomaly_nan{true};
 namespace {
 constexpr const char* kStack = "traceback_";
 
-Ref stack_of(Node& node) {
+PyRef stack_of(Node& node) {
   PyObject* metadata = node.extra ? node.extra->metadata : nullptr;
-  return metadata ? Ref::share(PyDict_GetItemString(metadata, kStack)) : Ref();
+  return metadata ? PyRef::share(PyDict_GetItemString(metadata, kStack)) : PyRef();
 }
 
 void warn(Node& node) {
-  Ref stack = stack_of(node);
+  PyRef stack = stack_of(node);
   std::string text = "Error detected in " + node.name() + ".";
   if (stack) {
-    Ref joined = checked(PyUnicode_Join(checked(PyUnicode_FromString("")).get(), stack.get()));
+    PyRef joined = checked(PyUnicode_Join(checked(PyUnicode_FromString("")).get(), stack.get()));
     text +=
         " Traceback of forward call that caused the error:\n" + std::string(PyUnicode_AsUTF8(joined.get()));
   } else {
@@ -36,8 +36,8 @@ void warn(Node& node) {
 void remember_origin(Node& node) {
   Gil gil;
   calling_python([&] {
-    Ref traceback = checked(PyImport_ImportModule("traceback"));
-    Ref stack = checked(PyObject_CallMethod(traceback.get(), "format_stack", nullptr));
+    PyRef traceback = checked(PyImport_ImportModule("traceback"));
+    PyRef stack = checked(PyObject_CallMethod(traceback.get(), "format_stack", nullptr));
     checked(PyDict_SetItemString(metadata(node).get(), kStack, stack.get()));
   });
 }

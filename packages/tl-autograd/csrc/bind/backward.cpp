@@ -16,8 +16,8 @@ namespace {
 // A tensor, or a pair (node, output number).
 Edge edge_from(PyObject* o) {
   if (TlTensor* t = bridge->unwrap(o)) return gradient_edge(t);
-  Ref node = checked(PyObject_GetAttrString(o, "node")),
-      output = checked(PyObject_GetAttrString(o, "output_nr"));
+  PyRef node = checked(PyObject_GetAttrString(o, "node")),
+        output = checked(PyObject_GetAttrString(o, "output_nr"));
   const long nr = PyLong_AsLong(output.get());
   if (nr == -1 && PyErr_Occurred()) throw PythonError();
   return {node_of(node.get()), static_cast<uint32_t>(nr)};
@@ -68,10 +68,10 @@ void add_root(Run& run, PyObject* root, PyObject* grad, Py_ssize_t i) {
   run.add_root(e, grad == Py_None ? implied_gradient(root) : given_gradient(root, tensor_of(grad), i));
 }
 
-Ref input_tuple(PyObject* inputs) {
-  Ref tuple = bridge->unwrap(inputs) || PyObject_HasAttrString(inputs, "output_nr")
-                  ? checked(PyTuple_Pack(1, inputs))
-                  : checked(PySequence_Tuple(inputs));
+PyRef input_tuple(PyObject* inputs) {
+  PyRef tuple = bridge->unwrap(inputs) || PyObject_HasAttrString(inputs, "output_nr")
+                    ? checked(PyTuple_Pack(1, inputs))
+                    : checked(PySequence_Tuple(inputs));
   if (PyTuple_GET_SIZE(tuple.get()) == 0)
     raise(PyExc_RuntimeError, "`inputs` argument to `backward()` cannot be empty.");
   return tuple;
@@ -101,7 +101,7 @@ void call_back(Run& run) {
     ~Inside() { thread_data().run = outer; }
   } inside(run);
   while (!run.callbacks.empty()) {
-    const Ref callback(static_cast<PyObject*>(run.callbacks.front()));
+    const PyRef callback(static_cast<PyObject*>(run.callbacks.front()));
     run.callbacks.erase(run.callbacks.begin());
     checked(PyObject_CallNoArgs(callback.get()));
   }
@@ -124,16 +124,16 @@ void execute(Run& run) {
 
 PyObject* captured(const Run& run, bool allow_unused) {
   const auto& grads = run.captured();
-  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(grads.size())));
+  PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(grads.size())));
   for (size_t i = 0; i < grads.size(); ++i) {
     if (!grads[i] && !allow_unused)
       raise(PyExc_RuntimeError,
             "One of the differentiated Tensors appears to not have been used in the graph. Set "
             "allow_unused=True if "
             "this is the desired behavior.");
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(grads[i]).take());
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(grads[i]).release());
   }
-  return tuple.take();
+  return tuple.release();
 }
 
 }  // namespace
@@ -201,7 +201,7 @@ PyObject* current_node(PyObject*, PyObject*) {
   return guarded([&] {
     const Run* run = Run::current();
     Node* node = run ? run->current_node() : nullptr;
-    return (node ? node_object(node) : Ref::share(Py_None)).take();
+    return (node ? node_object(node) : PyRef::share(Py_None)).release();
   });
 }
 

@@ -75,17 +75,17 @@ void FunctionNode::apply(const GradientsIn& in, TlTensor** out) {
 
 void FunctionNode::apply_python(const GradientsIn& in, TlTensor** out) {
   if (!context_) raise(PyExc_RuntimeError, name_ + ": the context of this function was collected");
-  Ref args = checked(PyTuple_New(in.count));
+  PyRef args = checked(PyTuple_New(in.count));
   for (uint32_t i = 0; i < in.count; ++i) {
     Tensor g = Tensor::share(in.grads[i]);
     if (!g && materialize && outputs[i].dtype) g = zeros(outputs[i]);
-    PyTuple_SET_ITEM(args.get(), i, wrapped(std::move(g)).take());
+    PyTuple_SET_ITEM(args.get(), i, wrapped(std::move(g)).release());
   }
-  Ref context = Ref::share(context_);
-  Ref method = checked(PyObject_GetAttrString(context.get(), "_apply_backward"));
-  Ref result = checked(PyObject_Call(method.get(), args.get(), nullptr));
+  PyRef context = PyRef::share(context_);
+  PyRef method = checked(PyObject_GetAttrString(context.get(), "_apply_backward"));
+  PyRef result = checked(PyObject_Call(method.get(), args.get(), nullptr));
   if (!PyTuple_Check(result.get())) {
-    Ref single = checked(PyTuple_Pack(1, result.get()));
+    PyRef single = checked(PyTuple_Pack(1, result.get()));
     return take_results(single.get(), in, out);
   }
   take_results(result.get(), in, out);
@@ -163,19 +163,19 @@ Tensor FunctionNode::linked(const Kept& k) {
   return alias;
 }
 
-Ref FunctionNode::saved_tensors() {
+PyRef FunctionNode::saved_tensors() {
   if (is(Released)) fail_released();
-  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(kept.size())));
+  PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(kept.size())));
   for (size_t i = 0; i < kept.size(); ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(linked(kept[i])).take());
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(linked(kept[i])).release());
   return tuple;
 }
 
-Ref FunctionNode::raw_saved_tensors() {
+PyRef FunctionNode::raw_saved_tensors() {
   if (is(Released)) fail_released();
-  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(kept.size())));
+  PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(kept.size())));
   for (size_t i = 0; i < kept.size(); ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), saved_tensor(*this, kept[i].value).take());
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), saved_tensor(*this, kept[i].value).release());
   return tuple;
 }
 
@@ -212,27 +212,27 @@ FunctionNode& live_node(PyObject* self) {
 
 PyObject* get_saved_tensors(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
-    if (FunctionNode* node = context_of(self)->node) return node->saved_tensors().take();
-    Ref waiting(PyObject_GetAttrString(self, "to_save"));
-    if (waiting && waiting.get() != Py_None) return waiting.take();
+    if (FunctionNode* node = context_of(self)->node) return node->saved_tensors().release();
+    PyRef waiting(PyObject_GetAttrString(self, "to_save"));
+    if (waiting && waiting.get() != Py_None) return waiting.release();
     PyErr_Clear();
-    return checked(PyTuple_New(0)).take();
+    return checked(PyTuple_New(0)).release();
   });
 }
 PyObject* get_raw_saved_tensors(PyObject* self, void*) {
-  return guarded([&] { return live_node(self).raw_saved_tensors().take(); });
+  return guarded([&] { return live_node(self).raw_saved_tensors().release(); });
 }
 PyObject* get_next_functions(PyObject* self, void*) {
-  return guarded([&] { return next_functions(live_node(self)).take(); });
+  return guarded([&] { return next_functions(live_node(self)).release(); });
 }
 PyObject* get_metadata(PyObject* self, void*) {
-  return guarded([&] { return metadata(live_node(self)).take(); });
+  return guarded([&] { return metadata(live_node(self)).release(); });
 }
 PyObject* register_hook(PyObject* self, PyObject* hook) {
-  return guarded([&] { return add_hook(live_node(self), HookKind::Post, hook).take(); });
+  return guarded([&] { return add_hook(live_node(self), HookKind::Post, hook).release(); });
 }
 PyObject* register_prehook(PyObject* self, PyObject* hook) {
-  return guarded([&] { return add_hook(live_node(self), HookKind::Pre, hook).take(); });
+  return guarded([&] { return add_hook(live_node(self), HookKind::Pre, hook).release(); });
 }
 PyObject* name(PyObject* self, PyObject*) {
   const std::string full = Py_TYPE(self)->tp_name;
@@ -272,18 +272,18 @@ Node* function_node(PyObject* context) {
 }
 
 void add_function_type(PyObject* module) {
-  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-                                {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                                {Py_tp_clear, reinterpret_cast<void*>(clear)},
+  static PyType_Slot slots[] = {{Py_tp_dealloc, slot(dealloc)},
+                                {Py_tp_traverse, slot(traverse)},
+                                {Py_tp_clear, slot(clear)},
                                 {Py_tp_methods, kMethods},
                                 {Py_tp_getset, kGetSet},
                                 {Py_tp_members, kMembers},
                                 {Py_tp_doc, const_cast<char*>("The base of function contexts.")},
-                                {Py_tp_new, reinterpret_cast<void*>(PyType_GenericNew)},
+                                {Py_tp_new, slot(PyType_GenericNew)},
                                 {0, nullptr}};
   static PyType_Spec spec = {"tl_autograd.ContextBase", sizeof(ContextObject), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
-  g_context_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)).take());
+  g_context_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)).release());
   checked(PyModule_AddObjectRef(module, "ContextBase", reinterpret_cast<PyObject*>(g_context_type)));
 }
 
@@ -306,12 +306,12 @@ class Finishing {
   }
   ~Finishing() { drop(node_); }
 
-  Ref run() {
+  PyRef run() {
     const Py_ssize_t n = PyTuple_GET_SIZE(outputs_);
-    Ref results = checked(PyTuple_New(n));
+    PyRef results = checked(PyTuple_New(n));
     for (Py_ssize_t i = 0; i < n; ++i)
       PyTuple_SET_ITEM(results.get(), i,
-                       output(PyTuple_GET_ITEM(outputs_, i), static_cast<uint32_t>(i)).take());
+                       output(PyTuple_GET_ITEM(outputs_, i), static_cast<uint32_t>(i)).release());
     save(results.get());
     return results;
   }
@@ -349,13 +349,13 @@ class Finishing {
     return -1;
   }
 
-  Ref output(PyObject* item, uint32_t i) {
+  PyRef output(PyObject* item, uint32_t i) {
     TlTensor* t = bridge->unwrap(item);
     node_->outputs.push_back(t ? meta_of(t) : TensorMeta{{}, 0, 0});
-    if (!t) return Ref::share(item);
+    if (!t) return PyRef::share(item);
     const bool constant = within(constant_, item) || !is_differentiable(api->tensor_dtype(t));
     if (within(dirty_, item)) return written(item, t, i);
-    Ref result = within(inputs_, item) ? wrapped(aliased(t)) : Ref::share(item);
+    PyRef result = within(inputs_, item) ? wrapped(aliased(t)) : PyRef::share(item);
     t = bridge->unwrap(result.get());
     if (constant) {
       if (gradient_edge(t).node) clear_slot(t);
@@ -367,11 +367,11 @@ class Finishing {
     return result;
   }
 
-  Ref written(PyObject* item, TlTensor* t, uint32_t i) {
+  PyRef written(PyObject* item, TlTensor* t, uint32_t i) {
     check_writable(t);
     rebase(t, node_, i, edge_of(item));
     track(t);
-    return Ref::share(item);
+    return PyRef::share(item);
   }
 
   // An input handed out unchanged: a tensor of its own on the same memory.
@@ -441,7 +441,7 @@ PyObject* finish_function(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
     for (int i = 1; i < 6; ++i)
       if (!PyTuple_Check(args[i])) raise(PyExc_TypeError, "finish_function takes tuples");
     Finishing finishing(args[0], args[1], args[2], args[3], args[4], args[5], args[6] == Py_True);
-    return finishing.run().take();
+    return finishing.run().release();
   });
 }
 
@@ -453,7 +453,7 @@ PyObject* delayed_error(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
     if (!message) throw PythonError();
     const Py_ssize_t n = PyTuple_GET_SIZE(args[1]);
     Node* node = new ErrorNode(message, args[1]);
-    Ref results = checked(PyTuple_New(n));
+    PyRef results = checked(PyTuple_New(n));
     for (Py_ssize_t i = 0; i < n; ++i) {
       TlTensor* t = bridge->unwrap(PyTuple_GET_ITEM(args[1], i));
       Tensor alias = t ? alias_in_levels(t) : Tensor();
@@ -461,10 +461,10 @@ PyObject* delayed_error(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
         node->retain();
         set_slot(alias.get(), node, static_cast<uint32_t>(i));
       }
-      PyTuple_SET_ITEM(results.get(), i, wrapped(std::move(alias)).take());
+      PyTuple_SET_ITEM(results.get(), i, wrapped(std::move(alias)).release());
     }
     drop(node);
-    return results.take();
+    return results.release();
   });
 }
 

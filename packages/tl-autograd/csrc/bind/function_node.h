@@ -33,8 +33,8 @@ class FunctionNode final : public HeapNode<FunctionNode> {
   void* python() const override { return context_; }
   void drop_python() override;
 
-  Ref saved_tensors();
-  Ref raw_saved_tensors();
+  PyRef saved_tensors();
+  PyRef raw_saved_tensors();
 
  private:
   void apply_python(const GradientsIn& in, TlTensor** out);

@@ -12,15 +12,15 @@ namespace tl::autograd {
 namespace {
 PyObject* g_factory = nullptr;
 
-Ref new_dict() {
+PyRef new_dict() {
   static PyObject* type = nullptr;
   if (!type)
     type = checked(PyObject_GetAttrString(checked(PyImport_ImportModule("collections")).get(), "OrderedDict"))
-               .take();
+               .release();
   return checked(PyObject_CallNoArgs(type));
 }
 
-Ref add_to(PyObject* dict, PyObject* hook) {
+PyRef add_to(PyObject* dict, PyObject* hook) {
   return checked(PyObject_CallFunctionObjArgs(g_factory, dict, hook, nullptr));
 }
 
@@ -35,15 +35,15 @@ void set_handle_factory(PyObject* factory) {
   Py_XSETREF(g_factory, factory);
 }
 
-Ref add_hook(Node& node, HookKind kind, PyObject* hook) {
+PyRef add_hook(Node& node, HookKind kind, PyObject* hook) {
   PyObject*& dict = dict_of(extra_of(node), kind);
-  if (!dict) dict = new_dict().take();
+  if (!dict) dict = new_dict().release();
   return add_to(dict, hook);
 }
 
-Ref add_tensor_hook(Node& node, uint32_t output, PyObject* hook) {
+PyRef add_tensor_hook(Node& node, uint32_t output, PyObject* hook) {
   Extra& extra = extra_of(node);
-  if (!extra.tensor_hooks_of(output)) extra.tensor_hooks.push_back({output, new_dict().take()});
+  if (!extra.tensor_hooks_of(output)) extra.tensor_hooks.push_back({output, new_dict().release()});
   return add_to(extra.tensor_hooks_of(output), hook);
 }
 
@@ -51,11 +51,11 @@ Ref add_tensor_hook(Node& node, uint32_t output, PyObject* hook) {
 // -------------------------------------------------------------------------------------------------------
 
 namespace {
-std::vector<Ref> callables(PyObject* dict) {
-  std::vector<Ref> hooks;
-  Ref values = checked(PyMapping_Values(dict));
+std::vector<PyRef> callables(PyObject* dict) {
+  std::vector<PyRef> hooks;
+  PyRef values = checked(PyMapping_Values(dict));
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values.get()); ++i)
-    hooks.push_back(Ref::share(PyList_GET_ITEM(values.get(), i)));
+    hooks.push_back(PyRef::share(PyList_GET_ITEM(values.get(), i)));
   return hooks;
 }
 
@@ -77,17 +77,17 @@ void replace(Tensor& grad, PyObject* by) {
 }
 
 void run_hooks_of(PyObject* dict, Tensor& grad) {
-  for (const Ref& hook : callables(dict)) {
-    Ref argument = wrapped(grad);
+  for (const PyRef& hook : callables(dict)) {
+    PyRef argument = wrapped(grad);
     replace(grad, checked(PyObject_CallOneArg(hook.get(), argument.get())).get());
   }
 }
 
 template <class Get>
-Ref tuple_of(size_t n, Get get) {
-  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(n)));
+PyRef tuple_of(size_t n, Get get) {
+  PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(n)));
   for (size_t i = 0; i < n; ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(get(i)).take());
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(get(i)).release());
   return tuple;
 }
 
@@ -104,9 +104,9 @@ void spread(PyObject* answer, size_t n, Set set) {
 }
 
 void run_node_pre_hooks(PyObject* dict, std::vector<Tensor>& grads) {
-  for (const Ref& hook : callables(dict)) {
-    Ref argument = tuple_of(grads.size(), [&](size_t i) { return grads[i]; });
-    Ref answer = checked(PyObject_CallOneArg(hook.get(), argument.get()));
+  for (const PyRef& hook : callables(dict)) {
+    PyRef argument = tuple_of(grads.size(), [&](size_t i) { return grads[i]; });
+    PyRef answer = checked(PyObject_CallOneArg(hook.get(), argument.get()));
     spread(answer.get(), grads.size(), [&](size_t i, Tensor t) { grads[i] = std::move(t); });
   }
 }
@@ -141,10 +141,10 @@ void run_post_hooks(Node* node, TlTensor** out, const std::vector<Tensor>& grads
   if (!node->extra->post_hooks) return;
   Gil gil;
   calling_python([&] {
-    for (const Ref& hook : callables(node->extra->post_hooks)) {
-      Ref inputs = tuple_of(node->n_edges, [&](size_t i) { return Tensor::share(out[i]); });
-      Ref outputs = tuple_of(grads.size(), [&](size_t i) { return grads[i]; });
-      Ref answer = checked(PyObject_CallFunctionObjArgs(hook.get(), inputs.get(), outputs.get(), nullptr));
+    for (const PyRef& hook : callables(node->extra->post_hooks)) {
+      PyRef inputs = tuple_of(node->n_edges, [&](size_t i) { return Tensor::share(out[i]); });
+      PyRef outputs = tuple_of(grads.size(), [&](size_t i) { return grads[i]; });
+      PyRef answer = checked(PyObject_CallFunctionObjArgs(hook.get(), inputs.get(), outputs.get(), nullptr));
       spread(answer.get(), node->n_edges, [&](size_t i, Tensor t) {
         Tensor old(out[i]);
         out[i] = t.take();
@@ -157,10 +157,10 @@ void run_accumulated_hooks(Node* node) {
   if (!node->extra->accumulated_hooks) return;
   Gil gil;
   calling_python([&] {
-    Ref variable = wrapped(static_cast<Leaf*>(node)->variable());
+    PyRef variable = wrapped(static_cast<Leaf*>(node)->variable());
     if (variable.get() == Py_None) return;
-    for (const Ref& hook : callables(node->extra->accumulated_hooks)) {
-      const Ref result = checked(PyObject_CallOneArg(hook.get(), variable.get()));
+    for (const PyRef& hook : callables(node->extra->accumulated_hooks)) {
+      const PyRef result = checked(PyObject_CallOneArg(hook.get(), variable.get()));
       if (result.get() != Py_None)
         raise(PyExc_RuntimeError, "Tensor post accumulate grad hooks should return None.");
     }

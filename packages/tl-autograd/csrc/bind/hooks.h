@@ -9,8 +9,8 @@ namespace tl::autograd {
 enum class HookKind { Pre, Post, Accumulated };
 
 void set_handle_factory(PyObject* factory);  // factory(dict, hook) -> handle
-Ref add_hook(Node& node, HookKind kind, PyObject* hook);
-Ref add_tensor_hook(Node& node, uint32_t output, PyObject* hook);
+PyRef add_hook(Node& node, HookKind kind, PyObject* hook);
+PyRef add_tensor_hook(Node& node, uint32_t output, PyObject* hook);
 
 // What the collector may see of the Python objects that only this slot keeps alive.
 int traverse_slot(void* slot, TlVisit visit, void* arg);

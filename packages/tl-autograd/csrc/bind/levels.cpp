@@ -59,7 +59,7 @@ PyObject* step_below(PyObject*, PyObject* serial) {
     if (level->kind == LevelKind::Grad) api->set_grad_enabled(level->grad_mode);
     return checked(Py_BuildValue("(Ki)", static_cast<unsigned long long>(before ? before->serial : 0),
                                  static_cast<int>(recorded)))
-        .take();
+        .release();
   });
 }
 PyObject* step_back(PyObject*, PyObject* state) {
@@ -73,7 +73,7 @@ PyObject* step_back(PyObject*, PyObject* state) {
   });
 }
 
-Ref described(const Level& level) {
+PyRef described(const Level& level) {
   return checked(Py_BuildValue("(KiiLi)", static_cast<unsigned long long>(level.serial),
                                static_cast<int>(level.kind), level.number,
                                static_cast<long long>(level.batch_size), static_cast<int>(level.randomness)));
@@ -83,7 +83,7 @@ Ref described(const Level& level) {
 PyObject* top_level(PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
     const Level* top = levels().top;
-    return top ? described(*top).take() : Py_NewRef(Py_None);
+    return top ? described(*top).release() : Py_NewRef(Py_None);
   });
 }
 
@@ -91,7 +91,7 @@ PyObject* top_level(PyObject*, PyObject*) {
 PyObject* level_numbered_function(PyObject*, PyObject* number) {
   return guarded([&]() -> PyObject* {
     const Level* level = level_numbered(static_cast<int>(integer(number)));
-    return level ? described(*level).take() : Py_NewRef(Py_None);
+    return level ? described(*level).release() : Py_NewRef(Py_None);
   });
 }
 
@@ -103,7 +103,7 @@ PyObject* follow(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
     if (n_args != 2) raise(PyExc_TypeError, "follow(tensor, level)");
     Tensor t = wrap_for_gradients(tensor_of(args[0]), *level_from(args[1]));
     set_requires_grad(t.get(), true);
-    return wrapped(std::move(t)).take();
+    return wrapped(std::move(t)).release();
   });
 }
 
@@ -119,7 +119,7 @@ PyObject* without_tangents(PyObject*, PyObject* tensor) {
 PyObject* wrap_for_gradients_function(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   return guarded([&] {
     if (n_args != 2) raise(PyExc_TypeError, "wrap_for_gradients(tensor, level)");
-    return wrapped(wrap_for_gradients(tensor_of(args[0]), *level_from(args[1]))).take();
+    return wrapped(wrap_for_gradients(tensor_of(args[0]), *level_from(args[1]))).release();
   });
 }
 
@@ -130,7 +130,7 @@ PyObject* wrap_batch_function(PyObject*, PyObject* const* args, Py_ssize_t n_arg
     TlTensor* t = tensor_of(args[0]);
     const int64_t dim = integer(args[1]), n = api->tensor_ndim(t);
     if (dim < 0 || dim >= n) raise(PyExc_IndexError, "wrap_batch: no such dimension");
-    return wrapped(wrap_batch(t, dim, *level_from(args[2]))).take();
+    return wrapped(wrap_batch(t, dim, *level_from(args[2]))).release();
   });
 }
 
@@ -142,7 +142,7 @@ PyObject* unwrap_function(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
     const Entry* e = entry_of(t);
     if (!e || !e->level || e->level != PyLong_AsUnsignedLongLong(args[1])) return Py_NewRef(Py_None);
     PyObject* dim = e->kind == LevelKind::Batch ? PyLong_FromLongLong(e->dim) : Py_NewRef(Py_None);
-    return checked(Py_BuildValue("(NN)", wrapped(e->value).take(), dim)).take();
+    return checked(Py_BuildValue("(NN)", wrapped(e->value).release(), dim)).release();
   });
 }
 
@@ -153,9 +153,9 @@ PyObject* wrapping(PyObject*, PyObject* tensor) {
     const Entry* e = entry_of(tensor_of(tensor));
     if (!e || !e->level) return Py_NewRef(Py_None);
     return checked(Py_BuildValue("(KiiNLO)", static_cast<unsigned long long>(e->level),
-                                 static_cast<int>(e->kind), e->number, wrapped(e->value).take(),
+                                 static_cast<int>(e->kind), e->number, wrapped(e->value).release(),
                                  static_cast<long long>(e->dim), level_of(e->level) ? Py_False : Py_True))
-        .take();
+        .release();
   });
 }
 
@@ -170,20 +170,20 @@ PyObject* set_tangent_function(PyObject*, PyObject* const* args, Py_ssize_t n_ar
 PyObject* tangent_function(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   return guarded([&] {
     if (n_args != 2) raise(PyExc_TypeError, "tangent(tensor, level)");
-    return wrapped(Tensor::share(tangent_of(tensor_of(args[0]), *level_from(args[1])))).take();
+    return wrapped(Tensor::share(tangent_of(tensor_of(args[0]), *level_from(args[1])))).release();
   });
 }
 
 // A tensor of its own in the same levels, without tangents or a place in the graph of this level.
 PyObject* alias_in_levels_function(PyObject*, PyObject* tensor) {
-  return guarded([&] { return wrapped(alias_in_levels(tensor_of(tensor))).take(); });
+  return guarded([&] { return wrapped(alias_in_levels(tensor_of(tensor))).release(); });
 }
 
 // wrap_functional(tensor, serial)
 PyObject* wrap_functional_function(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   return guarded([&] {
     if (n_args != 2) raise(PyExc_TypeError, "wrap_functional(tensor, level)");
-    return wrapped(wrap_alone(tensor_of(args[0]), *level_from(args[1]))).take();
+    return wrapped(wrap_alone(tensor_of(args[0]), *level_from(args[1]))).release();
   });
 }
 
@@ -197,8 +197,8 @@ PyObject* functional_value(PyObject*, PyObject* tensor) {
   return guarded([&]() -> PyObject* {
     TlTensor* t = tensor_of(tensor);
     if (!is_functional(t)) return Py_NewRef(Py_None);
-    Ref value = wrapped(current_value(t));
-    return checked(Py_BuildValue("(NO)", value.take(), was_written(t) ? Py_True : Py_False)).take();
+    PyRef value = wrapped(current_value(t));
+    return checked(Py_BuildValue("(NO)", value.release(), was_written(t) ? Py_True : Py_False)).release();
   });
 }
 
@@ -220,9 +220,9 @@ PyObject* begin_tape(PyObject*, PyObject* serial) {
   return guarded([&] {
     Level* level = level_from(serial);
     auto tape = std::make_unique<Tape>();
-    Ref capsule = checked(PyCapsule_New(tape.get(), kTape, drop_tape));
+    PyRef capsule = checked(PyCapsule_New(tape.get(), kTape, drop_tape));
     level->tape = tape.release();
-    return capsule.take();
+    return capsule.release();
   });
 }
 
@@ -278,7 +278,7 @@ PyObject* g_warner = nullptr;
 
 void warn(const char* op) {
   const PyGILState_STATE state = PyGILState_Ensure();
-  Ref done(g_warner ? PyObject_CallFunction(g_warner, "s", op) : nullptr);
+  PyRef done(g_warner ? PyObject_CallFunction(g_warner, "s", op) : nullptr);
   const bool failed = g_warner && !done;
   if (failed) bridge->pending_from_python();
   PyGILState_Release(state);
@@ -293,35 +293,30 @@ PyObject* set_loop_warner(PyObject*, PyObject* function) {
   return old ? old : Py_NewRef(Py_None);
 }
 
-template <class F>
-PyCFunction fast(F* f) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f));
-}
-
 PyMethodDef kFunctions[] = {
-    {"begin_level", fast(begin_level_function), METH_FASTCALL, nullptr},
+    {"begin_level", method(begin_level_function), METH_FASTCALL, nullptr},
     {"end_level", end_level_function, METH_O, nullptr},
     {"step_below", step_below, METH_O, nullptr},
     {"step_back", step_back, METH_O, nullptr},
     {"top_level", top_level, METH_NOARGS, nullptr},
     {"level_numbered", level_numbered_function, METH_O, nullptr},
-    {"wrap_functional", fast(wrap_functional_function), METH_FASTCALL, nullptr},
+    {"wrap_functional", method(wrap_functional_function), METH_FASTCALL, nullptr},
     {"functional_value", functional_value, METH_O, nullptr},
     {"begin_tape", begin_tape, METH_O, nullptr},
     {"end_tape", end_tape, METH_O, nullptr},
     {"break_tape", break_tape, METH_O, nullptr},
     {"tape_is_whole", tape_is_whole, METH_O, nullptr},
-    {"replay_tape", fast(replay_tape), METH_FASTCALL, nullptr},
+    {"replay_tape", method(replay_tape), METH_FASTCALL, nullptr},
     {"clean_tape", clean_tape, METH_O, nullptr},
     {"transforms_active", transforms_active, METH_NOARGS, nullptr},
-    {"follow", fast(follow), METH_FASTCALL, nullptr},
+    {"follow", method(follow), METH_FASTCALL, nullptr},
     {"without_tangents", without_tangents, METH_O, nullptr},
-    {"wrap_for_gradients", fast(wrap_for_gradients_function), METH_FASTCALL, nullptr},
-    {"wrap_batch", fast(wrap_batch_function), METH_FASTCALL, nullptr},
-    {"unwrap", fast(unwrap_function), METH_FASTCALL, nullptr},
+    {"wrap_for_gradients", method(wrap_for_gradients_function), METH_FASTCALL, nullptr},
+    {"wrap_batch", method(wrap_batch_function), METH_FASTCALL, nullptr},
+    {"unwrap", method(unwrap_function), METH_FASTCALL, nullptr},
     {"wrapping", wrapping, METH_O, nullptr},
-    {"set_tangent", fast(set_tangent_function), METH_FASTCALL, nullptr},
-    {"tangent", fast(tangent_function), METH_FASTCALL, nullptr},
+    {"set_tangent", method(set_tangent_function), METH_FASTCALL, nullptr},
+    {"tangent", method(tangent_function), METH_FASTCALL, nullptr},
     {"alias_in_levels", alias_in_levels_function, METH_O, nullptr},
     {"switch_tangents", switch_tangents, METH_O, nullptr},
     {"set_loop_warner", set_loop_warner, METH_O, nullptr},

@@ -25,12 +25,12 @@ namespace {
 
 PyObject* needs_input_grad(PyObject*, PyObject* inputs) {
   return guarded([&] {
-    Ref tuple = checked(PyTuple_New(PyTuple_GET_SIZE(inputs)));
+    PyRef tuple = checked(PyTuple_New(PyTuple_GET_SIZE(inputs)));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
       TlTensor* t = bridge->unwrap(PyTuple_GET_ITEM(inputs, i));
       PyTuple_SET_ITEM(tuple.get(), i, PyBool_FromLong(t && gradient_edge(t).node));
     }
-    return tuple.take();
+    return tuple.release();
   });
 }
 
@@ -40,7 +40,8 @@ PyObject* gradient_edge_of(PyObject*, PyObject* tensor) {
     if (!e.node)
       raise(PyExc_RuntimeError,
             "It is not possible to get the gradient edge for a Tensor that does not require gradients");
-    return checked(Py_BuildValue("(Ni)", node_object(e.node).take(), static_cast<int>(e.output))).take();
+    return checked(Py_BuildValue("(Ni)", node_object(e.node).release(), static_cast<int>(e.output)))
+        .release();
   });
 }
 
@@ -58,7 +59,7 @@ PyObject* set_anomaly(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
     const int mode = PyObject_IsTrue(args[0]), nan = PyObject_IsTrue(args[1]);
     if (mode < 0 || nan < 0) throw PythonError();
     const bool old_mode = g_anomaly.exchange(mode), old_nan = g_anomaly_nan.exchange(nan);
-    return checked(Py_BuildValue("(NN)", PyBool_FromLong(old_mode), PyBool_FromLong(old_nan))).take();
+    return checked(Py_BuildValue("(NN)", PyBool_FromLong(old_mode), PyBool_FromLong(old_nan))).release();
   });
 }
 
@@ -67,15 +68,10 @@ PyObject* set_handle_factory_function(PyObject*, PyObject* factory) {
   return Py_NewRef(Py_None);
 }
 
-template <class F>
-PyCFunction fast(F* f) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f));
-}
-
 PyMethodDef kFunctions[] = {
-    {"run_backward", fast(run_backward), METH_FASTCALL, nullptr},
-    {"finish_function", fast(finish_function), METH_FASTCALL, nullptr},
-    {"delayed_error", fast(delayed_error), METH_FASTCALL, nullptr},
+    {"run_backward", method(run_backward), METH_FASTCALL, nullptr},
+    {"finish_function", method(finish_function), METH_FASTCALL, nullptr},
+    {"delayed_error", method(delayed_error), METH_FASTCALL, nullptr},
     {"run_number", run_number, METH_NOARGS, nullptr},
     {"fills_leaves", fills_leaves, METH_NOARGS, nullptr},
     {"current_node", current_node, METH_NOARGS, nullptr},
@@ -85,8 +81,8 @@ PyMethodDef kFunctions[] = {
     {"needs_input_grad", needs_input_grad, METH_O, nullptr},
     {"gradient_edge", gradient_edge_of, METH_O, nullptr},
     {"bump_version", bump_version, METH_O, nullptr},
-    {"set_anomaly", fast(set_anomaly), METH_FASTCALL, nullptr},
-    {"push_saved_hooks", fast(push_saved_hooks), METH_FASTCALL, nullptr},
+    {"set_anomaly", method(set_anomaly), METH_FASTCALL, nullptr},
+    {"push_saved_hooks", method(push_saved_hooks), METH_FASTCALL, nullptr},
     {"pop_saved_hooks", pop_saved_hooks, METH_NOARGS, nullptr},
     {"disable_saved_hooks", disable_saved_hooks, METH_O, nullptr},
     {"set_handle_factory", set_handle_factory_function, METH_O, nullptr},
@@ -116,7 +112,7 @@ void connect() {
 PyObject* make_module() {
   return guarded([] {
     connect();
-    Ref module = checked(PyModule_Create(&kModule));
+    PyRef module = checked(PyModule_Create(&kModule));
     add_node_type(module.get());
     add_function_type(module.get());
     add_saved_tensor_type(module.get());
@@ -127,7 +123,7 @@ PyObject* make_module() {
     add_level_functions(module.get());
     add_plain_calls(module.get());
     extend_tensor_type();
-    return module.take();
+    return module.release();
   });
 }
 

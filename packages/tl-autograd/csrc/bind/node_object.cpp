@@ -47,15 +47,15 @@ std::string saved_name(const TlOperatorInfo& info, const TlSaved& what) {
 }
 
 PyObject* from_kept(TlValue v) {
-  if (v.tag == TL_TENSOR) return wrapped(Tensor(v.u.t)).take();
+  if (v.tag == TL_TENSOR) return wrapped(Tensor(v.u.t)).release();
   if (v.tag == TL_NONE) return Py_NewRef(Py_None);
-  if (v.tag != kList) return checked(bridge->from_value(&v)).take();
+  if (v.tag != kList) return checked(bridge->from_value(&v)).release();
   const List& list = list_of(v);
-  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(list.size())));
+  PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(list.size())));
   for (size_t i = 0; i < list.size(); ++i)
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), from_kept(keep(list[i])));
   forget(v);
-  return tuple.take();
+  return tuple.release();
 }
 
 constexpr std::string_view kSaved = "_saved_", kRawSaved = "_raw_saved_";
@@ -71,7 +71,7 @@ PyObject* saved_attribute(Node& node, std::string_view attribute) {
     const TlSaved& what = r.derivative->program.saved[i];
     if (saved_name(*r.info, what) != name) continue;
     if (!raw) return from_kept(program_node->read_saved(i));
-    if (r.saves_tensor(what)) return saved_tensor(node, program_node->saved[i]).take();
+    if (r.saves_tensor(what)) return saved_tensor(node, program_node->saved[i]).release();
   }
   return nullptr;
 }
@@ -98,11 +98,11 @@ PyObject* getattro(PyObject* self, PyObject* name) {
 // ----------------------------------------------------------------------------------------------------
 
 PyObject* name(PyObject* self, PyObject*) {
-  return guarded([&] { return checked(PyUnicode_FromString(self_node(self).name().c_str())).take(); });
+  return guarded([&] { return checked(PyUnicode_FromString(self_node(self).name().c_str())).release(); });
 }
 PyObject* repr(PyObject* self) {
   return guarded([&] {
-    return checked(PyUnicode_FromFormat("<%s object at %p>", self_node(self).name().c_str(), self)).take();
+    return checked(PyUnicode_FromFormat("<%s object at %p>", self_node(self).name().c_str(), self)).release();
   });
 }
 
@@ -114,8 +114,8 @@ void append(PyObject* names, std::string_view prefix, const std::string& name) {
 // The class's names and those of what was saved.
 PyObject* dir(PyObject* self, PyObject*) {
   return guarded([&] {
-    Ref base = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__dir__"));
-    Ref names = checked(PyObject_CallOneArg(base.get(), self));
+    PyRef base = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__dir__"));
+    PyRef names = checked(PyObject_CallOneArg(base.get(), self));
     auto* node = dynamic_cast<ProgramNode*>(&self_node(self));
     for (int i = 0; node && i < node->recorder.derivative->program.n_saved; ++i) {
       const TlSaved& what = node->recorder.derivative->program.saved[i];
@@ -124,28 +124,28 @@ PyObject* dir(PyObject* self, PyObject*) {
       append(names.get(), kSaved, saved);
       if (node->recorder.saves_tensor(what)) append(names.get(), kRawSaved, saved);
     }
-    return names.take();
+    return names.release();
   });
 }
 
 PyObject* get_next_functions(PyObject* self, void*) {
-  return guarded([&] { return next_functions(self_node(self)).take(); });
+  return guarded([&] { return next_functions(self_node(self)).release(); });
 }
 PyObject* get_metadata(PyObject* self, void*) {
-  return guarded([&] { return metadata(self_node(self)).take(); });
+  return guarded([&] { return metadata(self_node(self)).release(); });
 }
 PyObject* get_variable(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     Leaf* leaf = as_leaf(&self_node(self));
     if (!leaf) raise(PyExc_AttributeError, "only AccumulateGrad nodes have a variable");
-    return wrapped(leaf->variable()).take();
+    return wrapped(leaf->variable()).release();
   });
 }
 PyObject* register_hook(PyObject* self, PyObject* hook) {
-  return guarded([&] { return add_hook(self_node(self), HookKind::Post, hook).take(); });
+  return guarded([&] { return add_hook(self_node(self), HookKind::Post, hook).release(); });
 }
 PyObject* register_prehook(PyObject* self, PyObject* hook) {
-  return guarded([&] { return add_hook(self_node(self), HookKind::Pre, hook).take(); });
+  return guarded([&] { return add_hook(self_node(self), HookKind::Pre, hook).release(); });
 }
 PyObject* sequence_nr(PyObject* self, PyObject*) {
   return PyLong_FromUnsignedLongLong(self_node(self).sequence);
@@ -163,10 +163,10 @@ PyObject* call(PyObject* self, PyObject* args, PyObject*) {
     std::vector<uint8_t> needs;
     for (uint32_t i = 0; i < node.n_edges; ++i) needs.push_back(node.edges[i].node != nullptr);
     node.apply({grads.data(), node.n_outputs, needs.data(), api->grad_enabled() != 0, false}, out.data());
-    Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(out.size())));
+    PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(out.size())));
     for (size_t i = 0; i < out.size(); ++i)
-      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(Tensor(out[i])).take());
-    return out.size() == 1 ? Py_NewRef(PyTuple_GET_ITEM(tuple.get(), 0)) : tuple.take();
+      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(Tensor(out[i])).release());
+    return out.size() == 1 ? Py_NewRef(PyTuple_GET_ITEM(tuple.get(), 0)) : tuple.release();
   });
 }
 
@@ -198,10 +198,10 @@ PyMemberDef kMembers[] = {
 PyTypeObject* make_type(const std::string& qualified, PyTypeObject* base) {
   std::vector<PyType_Slot> slots;
   if (!base) {
-    slots = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-             {Py_tp_getattro, reinterpret_cast<void*>(getattro)},
-             {Py_tp_call, reinterpret_cast<void*>(call)},
-             {Py_tp_repr, reinterpret_cast<void*>(repr)},
+    slots = {{Py_tp_dealloc, slot(dealloc)},
+             {Py_tp_getattro, slot(getattro)},
+             {Py_tp_call, slot(call)},
+             {Py_tp_repr, slot(repr)},
              {Py_tp_methods, kMethods},
              {Py_tp_getset, kGetSet},
              {Py_tp_members, kMembers},
@@ -212,7 +212,7 @@ PyTypeObject* make_type(const std::string& qualified, PyTypeObject* base) {
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                       slots.data()};
   return reinterpret_cast<PyTypeObject*>(
-      checked(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(base))).take());
+      checked(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(base))).release());
 }
 
 PyTypeObject* type_named(const std::string& name) {
@@ -225,12 +225,12 @@ PyTypeObject* type_named(const std::string& name) {
 }
 }  // namespace
 
-Ref node_object(Node* node) {
-  if (auto* own = static_cast<PyObject*>(node->python())) return Ref::share(own);
+PyRef node_object(Node* node) {
+  if (auto* own = static_cast<PyObject*>(node->python())) return PyRef::share(own);
   Extra& extra = extra_of(*node);
-  if (extra.object) return Ref::share(extra.object);
+  if (extra.object) return PyRef::share(extra.object);
   PyTypeObject* type = type_named(node->name());
-  Ref object = checked(type->tp_alloc(type, 0));
+  PyRef object = checked(type->tp_alloc(type, 0));
   node->retain();
   reinterpret_cast<NodeObject*>(object.get())->node = node;
   extra.object = object.get();
@@ -243,20 +243,20 @@ Node* node_of(PyObject* object) {
   raise(PyExc_TypeError, std::string("expected a node of the graph, got ") + Py_TYPE(object)->tp_name);
 }
 
-Ref next_functions(Node& node) {
-  Ref tuple = checked(PyTuple_New(node.n_edges));
+PyRef next_functions(Node& node) {
+  PyRef tuple = checked(PyTuple_New(node.n_edges));
   for (uint32_t i = 0; i < node.n_edges; ++i) {
     const Edge& e = node.edges[i];
-    Ref object = e.node ? node_object(e.node) : Ref::share(Py_None);
-    PyTuple_SET_ITEM(tuple.get(), i, checked(Py_BuildValue("(OI)", object.get(), e.output)).take());
+    PyRef object = e.node ? node_object(e.node) : PyRef::share(Py_None);
+    PyTuple_SET_ITEM(tuple.get(), i, checked(Py_BuildValue("(OI)", object.get(), e.output)).release());
   }
   return tuple;
 }
 
-Ref metadata(Node& node) {
+PyRef metadata(Node& node) {
   Extra& extra = extra_of(node);
-  if (!extra.metadata) extra.metadata = checked(PyDict_New()).take();
-  return Ref::share(extra.metadata);
+  if (!extra.metadata) extra.metadata = checked(PyDict_New()).release();
+  return PyRef::share(extra.metadata);
 }
 
 void add_node_type(PyObject* module) {

@@ -6,10 +6,10 @@
 
 namespace tl::autograd {
 
-Ref node_object(Node* node);      // the node's one object
+PyRef node_object(Node* node);    // the node's one object
 Node* node_of(PyObject* object);  // borrowed; raises TypeError
-Ref next_functions(Node& node);
-Ref metadata(Node& node);
+PyRef next_functions(Node& node);
+PyRef metadata(Node& node);
 void add_node_type(PyObject* module);
 
 }  // namespace tl::autograd

@@ -62,7 +62,7 @@ PyObject* enter_batch(PyObject*, PyObject* const* given, Py_ssize_t n_given) {
     const long randomness = PyLong_AsLong(given[2]);
     if (randomness == -1 && PyErr_Occurred()) throw PythonError();
     const Py_ssize_t n = PyTuple_GET_SIZE(args);
-    Ref inside = checked(PyTuple_New(n));
+    PyRef inside = checked(PyTuple_New(n));
     Level* level = begin_level(LevelKind::Batch);
     level->batch_size = dims.size;
     level->randomness = static_cast<Randomness>(randomness);
@@ -70,11 +70,12 @@ PyObject* enter_batch(PyObject*, PyObject* const* given, Py_ssize_t n_given) {
     try {
       for (Py_ssize_t i = 0; i < n; ++i) {
         PyObject* o = PyTuple_GET_ITEM(args, i);
-        Ref made =
-            dims.dim[i] < 0 ? Ref::share(o) : wrapped(wrap_batch(bridge->unwrap(o), dims.dim[i], *level));
-        PyTuple_SET_ITEM(inside.get(), i, made.take());
+        PyRef made =
+            dims.dim[i] < 0 ? PyRef::share(o) : wrapped(wrap_batch(bridge->unwrap(o), dims.dim[i], *level));
+        PyTuple_SET_ITEM(inside.get(), i, made.release());
       }
-      return checked(Py_BuildValue("(KN)", static_cast<unsigned long long>(serial), inside.take())).take();
+      return checked(Py_BuildValue("(KN)", static_cast<unsigned long long>(serial), inside.release()))
+          .release();
     } catch (...) {
       end_level(level);
       throw;
@@ -91,7 +92,7 @@ PyObject* leave_batch(PyObject*, PyObject* const* given, Py_ssize_t n_given) {
     const Entry* e = t ? entry_of(t) : nullptr;
     if (!e || e->level != PyLong_AsUnsignedLongLong(given[0])) return Py_NewRef(Py_None);
     if (dimension(given[2], e->value.get()) != e->dim) return Py_NewRef(Py_None);
-    return wrapped(e->value).take();
+    return wrapped(e->value).release();
   });
 }
 
@@ -106,8 +107,8 @@ PyObject* enter_gradient(PyObject*, PyObject* tensor) {
       Tensor followed = wrap_for_gradients(t, *level);
       set_requires_grad(followed.get(), true);
       return checked(Py_BuildValue("(KN)", static_cast<unsigned long long>(level->serial),
-                                   wrapped(std::move(followed)).take()))
-          .take();
+                                   wrapped(std::move(followed)).release()))
+          .release();
     } catch (...) {
       api->set_grad_enabled(level->grad_mode);
       end_level(level);
@@ -136,9 +137,9 @@ PyObject* gradient_at(PyObject*, PyObject* const* given, Py_ssize_t n_given) {
     if (!y || !x || api->tensor_ndim(y) != 0) return Py_NewRef(Py_None);
     Tensor gradient = gradient_of(given[1], x);
     Tensor result = gradient ? outside(gradient.get(), *level) : zeros_below(x, *level);
-    return checked(
-               Py_BuildValue("(NN)", wrapped(std::move(result)).take(), wrapped(outside(y, *level)).take()))
-        .take();
+    return checked(Py_BuildValue("(NN)", wrapped(std::move(result)).release(),
+                                 wrapped(outside(y, *level)).release()))
+        .release();
   });
 }
 
@@ -155,24 +156,19 @@ PyObject* leave_gradient(PyObject*, PyObject* serial) {
   });
 }
 
-template <class F>
-PyCFunction fast(F* f) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f));
-}
-
 PyMethodDef kFunctions[] = {
-    {"enter_batch", fast(enter_batch), METH_FASTCALL, nullptr},
-    {"leave_batch", fast(leave_batch), METH_FASTCALL, nullptr},
+    {"enter_batch", method(enter_batch), METH_FASTCALL, nullptr},
+    {"leave_batch", method(leave_batch), METH_FASTCALL, nullptr},
     {"enter_gradient", enter_gradient, METH_O, nullptr},
-    {"gradient_at", fast(gradient_at), METH_FASTCALL, nullptr},
+    {"gradient_at", method(gradient_at), METH_FASTCALL, nullptr},
     {"leave_gradient", leave_gradient, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 }  // namespace
 
 void add_plain_calls(PyObject* module) {
-  Ref core = checked(PyImport_ImportModule("tl_core._C"));
-  g_tensor_type = checked(PyObject_GetAttrString(core.get(), "Tensor")).take();
+  PyRef core = checked(PyImport_ImportModule("tl_core._C"));
+  g_tensor_type = checked(PyObject_GetAttrString(core.get(), "Tensor")).release();
   checked(PyModule_AddFunctions(module, kFunctions));
 }
 

@@ -15,8 +15,8 @@ TlTensor* tensor_of(PyObject* o) {
   return t;
 }
 
-Ref wrapped(Tensor t) {
-  if (!t) return Ref::share(Py_None);
+PyRef wrapped(Tensor t) {
+  if (!t) return PyRef::share(Py_None);
   return checked(bridge->wrap(t.take()));
 }
 

@@ -10,7 +10,7 @@ std::atomic<int> g_packing{0};
 
 namespace {
 struct Hooks {
-  Ref pack, unpack;
+  PyRef pack, unpack;
 };
 struct ThreadHooks {
   std::vector<Hooks> stack;
@@ -25,7 +25,7 @@ ThreadHooks& hooks_here() {
 }
 
 struct Packed {
-  Ref data, unpack;
+  PyRef data, unpack;
 };
 Packed* packed_of(const TlValue& v) { return static_cast<Packed*>(const_cast<void*>(v.u.p)); }
 }  // namespace
@@ -34,14 +34,14 @@ bool packs_here() { return t_hooks && !t_hooks->stack.empty(); }
 
 TlValue pack_with(PyObject* pack_hook, PyObject* unpack_hook, TlTensor* t) {
   GradMode off(false);
-  Ref argument = wrapped(Tensor::share(t));
+  PyRef argument = wrapped(Tensor::share(t));
   const uint32_t version = api->tensor_version(t);
-  Ref data = checked(PyObject_CallOneArg(pack_hook, argument.get()));
+  PyRef data = checked(PyObject_CallOneArg(pack_hook, argument.get()));
   if (api->tensor_version(t) != version)
     raise(PyExc_RuntimeError,
           "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
           "can not be modified by in-place operations as this can lead to unexpected side-effects.");
-  return {kPacked, 0, {.p = new Packed{std::move(data), Ref::share(unpack_hook)}}};
+  return {kPacked, 0, {.p = new Packed{std::move(data), PyRef::share(unpack_hook)}}};
 }
 
 TlValue pack(TlTensor* t) {
@@ -59,7 +59,7 @@ Tensor unpack(const TlValue& packed) {
   Tensor out;
   calling_python([&] {
     const Packed& p = *packed_of(packed);
-    Ref result = checked(PyObject_CallOneArg(p.unpack.get(), p.data.get()));
+    PyRef result = checked(PyObject_CallOneArg(p.unpack.get(), p.data.get()));
     TlTensor* t = bridge->unwrap(result.get());
     if (!t)
       raise(
@@ -86,7 +86,7 @@ PyObject* push_saved_hooks(PyObject*, PyObject* const* args, Py_ssize_t n_args) 
       raise(PyExc_TypeError, "saved tensor hooks must be two callables");
     ThreadHooks& here = hooks_here();
     if (!here.disabled.empty()) raise(PyExc_RuntimeError, here.disabled);
-    here.stack.push_back({Ref::share(args[0]), Ref::share(args[1])});
+    here.stack.push_back({PyRef::share(args[0]), PyRef::share(args[1])});
     g_packing.fetch_add(1, std::memory_order_relaxed);
     return Py_NewRef(Py_None);
   });
@@ -110,7 +110,7 @@ PyObject* disable_saved_hooks(PyObject*, PyObject* message) {
     if (!text) throw PythonError();
     if (*text && !here.stack.empty()) raise(PyExc_RuntimeError, text);
     here.disabled = text;
-    return before.empty() ? Py_NewRef(Py_None) : checked(PyUnicode_FromString(before.c_str())).take();
+    return before.empty() ? Py_NewRef(Py_None) : checked(PyUnicode_FromString(before.c_str())).release();
   });
 }
 

@@ -75,15 +75,15 @@ PyMethodDef kMethods[] = {
 };
 }  // namespace
 
-Ref saved_tensor(Node& node, TlValue& slot) {
+PyRef saved_tensor(Node& node, TlValue& slot) {
   if (slot.tag == kList) {
     List& list = *static_cast<List*>(const_cast<void*>(slot.u.p));
-    Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(list.size())));
+    PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(list.size())));
     for (size_t i = 0; i < list.size(); ++i)
-      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), saved_tensor(node, list[i]).take());
+      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), saved_tensor(node, list[i]).release());
     return tuple;
   }
-  Ref object = checked(g_type->tp_alloc(g_type, 0));
+  PyRef object = checked(g_type->tp_alloc(g_type, 0));
   node.retain();
   auto& saved = *reinterpret_cast<SavedTensorObject*>(object.get());
   saved.node = &node;
@@ -108,7 +108,7 @@ void add_saved_tensor_type(PyObject* module) {
       {0, nullptr}};
   static PyType_Spec spec = {"tl_autograd.SavedTensor", sizeof(SavedTensorObject), 0, Py_TPFLAGS_DEFAULT,
                              slots};
-  g_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)).take());
+  g_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)).release());
   checked(PyModule_AddObjectRef(module, "SavedTensor", reinterpret_cast<PyObject*>(g_type)));
 }
 

@@ -8,7 +8,7 @@ namespace tl::autograd {
 
 // A SavedTensor, or a tuple of them for a list. The slot lies in the node and is read until the node is
 // released.
-Ref saved_tensor(Node& node, TlValue& slot);
+PyRef saved_tensor(Node& node, TlValue& slot);
 void add_saved_tensor_type(PyObject* module);
 
 }  // namespace tl::autograd

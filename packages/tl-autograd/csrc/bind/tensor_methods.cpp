@@ -34,15 +34,15 @@ void warn_not_leaf() {
 PyObject* get_grad(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     const Edge e = place_of(tensor_of(self));
-    if (const Leaf* leaf = as_leaf(e.node)) return wrapped(leaf->grad).take();
-    if (const auto* r = retained(e)) return wrapped(r->grad).take();
+    if (const Leaf* leaf = as_leaf(e.node)) return wrapped(leaf->grad).release();
+    if (const auto* r = retained(e)) return wrapped(r->grad).release();
     if (e.node) warn_not_leaf();
     return Py_NewRef(Py_None);
   });
 }
 
 std::string text_of(PyObject* o) {
-  Ref text = checked(PyObject_Str(o));
+  PyRef text = checked(PyObject_Str(o));
   return PyUnicode_AsUTF8(text.get());
 }
 
@@ -145,7 +145,7 @@ PyObject* get_is_leaf(PyObject* self, void*) {
 PyObject* get_grad_fn(PyObject* self, void*) {
   return guarded([&] {
     Node* node = place_of(tensor_of(self)).node;
-    return node && !as_leaf(node) ? node_object(node).take() : Py_NewRef(Py_None);
+    return node && !as_leaf(node) ? node_object(node).release() : Py_NewRef(Py_None);
   });
 }
 
@@ -191,9 +191,9 @@ PyObject* register_hook(PyObject* self, PyObject* hook) {
     const Edge e = gradient_edge(t);
     if (!e.node)
       raise(PyExc_RuntimeError, "cannot register a hook on a tensor that doesn't require gradient");
-    Ref handle = add_tensor_hook(*e.node, e.output, hook);
+    PyRef handle = add_tensor_hook(*e.node, e.output, hook);
     track(t);
-    return handle.take();
+    return handle.release();
   });
 }
 
@@ -205,9 +205,9 @@ PyObject* register_accumulated_hook(PyObject* self, PyObject* hook) {
       raise(PyExc_RuntimeError, "cannot register a hook on a tensor that doesn't require gradient");
     if (!as_leaf(e.node))
       raise(PyExc_RuntimeError, "post accumulate grad hooks cannot be registered on non-leaf tensors");
-    Ref handle = add_hook(*e.node, HookKind::Accumulated, hook);
+    PyRef handle = add_hook(*e.node, HookKind::Accumulated, hook);
     track(t);
-    return handle.take();
+    return handle.release();
   });
 }
 
@@ -220,14 +220,12 @@ PyObject* get_backward_hooks(PyObject* self, void*) {
 }
 
 PyMethodDef kMethods[] = {
-    {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(tensor_backward)),
-     METH_FASTCALL | METH_KEYWORDS,
+    {"backward", method(tensor_backward), METH_FASTCALL | METH_KEYWORDS,
      "backward($self, gradient=None, retain_graph=None, create_graph=False, inputs=None)\n--\n\nAdds the "
      "gradients of "
      "this tensor with respect to the "
      "leaves of its graph to their .grad; `gradient` is needed unless the tensor has one element."},
-    {"requires_grad_", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(requires_grad_)),
-     METH_VARARGS | METH_KEYWORDS,
+    {"requires_grad_", method(requires_grad_), METH_VARARGS | METH_KEYWORDS,
      "requires_grad_($self, requires_grad=True)\n--\n\nSwitches the recording of operations on this leaf, in "
      "place."},
     {"detach_", detach_, METH_NOARGS,

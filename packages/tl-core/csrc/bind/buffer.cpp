@@ -30,14 +30,6 @@ constexpr Format kFormats[] = {
     {"f", DType::Float32}, {"d", DType::Float64}, {"Zf", DType::Complex64}, {"Zd", DType::Complex128},
 };
 
-std::optional<DType> dtype_of_format(const char* format) {
-  if (!format) return DType::UInt8;
-  if (*format == '@' || *format == '=' || *format == '<') ++format;
-  for (const auto& f : kFormats)
-    if (std::strcmp(f.text, format) == 0) return f.dtype;
-  return std::nullopt;
-}
-
 const char* format_of(DType d) {
   for (const auto& f : kFormats)
     if (f.dtype == d) return f.text;
@@ -117,6 +109,14 @@ std::optional<Tensor> shared(PyObject* o, bool explain) {
   return share(view, *dtype);
 }
 }  // namespace
+
+std::optional<DType> dtype_of_format(const char* format) {
+  if (!format) return DType::UInt8;
+  if (*format == '@' || *format == '=' || *format == '<') ++format;
+  for (const auto& f : kFormats)
+    if (std::strcmp(f.text, format) == 0) return f.dtype;
+  return std::nullopt;
+}
 
 std::optional<Tensor> tensor_from_array(PyObject* o) { return is_array(o) ? shared(o, false) : std::nullopt; }
 

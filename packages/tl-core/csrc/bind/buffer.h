@@ -9,6 +9,9 @@
 
 namespace tl::bind {
 
+// The element type of a buffer's format, in this machine's byte order; nothing if tl has none such. Without a
+// format they are bytes.
+std::optional<DType> dtype_of_format(const char* format);
 // The memory of an object with a buffer, as uint8; read-only where the object says so.
 Tensor tensor_from_buffer(PyObject* o);
 // The object whose buffer a storage lies on; None if it has memory of its own.

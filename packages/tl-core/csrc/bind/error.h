@@ -4,11 +4,9 @@
 #include <Python.h>
 
 #include "base/error.h"
+#include "tl/python.hpp"
 
 namespace tl::bind {
-
-// Thrown when a Python exception is already set.
-struct PythonError {};
 
 void raise_pending();  // the thread's pending error becomes a Python exception
 void raise(const Error& error);
@@ -32,37 +30,6 @@ R translated(F&& body, R failed) noexcept {
     PyErr_SetString(PyExc_RuntimeError, e.what());
   }
   return failed;
-}
-
-// An owned reference that lets go when the scope ends.
-class PyRef {
- public:
-  explicit PyRef(PyObject* p = nullptr) : p_(p) {}
-  PyRef(PyRef&& o) noexcept : p_(o.release()) {}
-  PyRef& operator=(PyRef&& o) noexcept {
-    std::swap(p_, o.p_);
-    return *this;
-  }
-  ~PyRef() { Py_XDECREF(p_); }
-  PyObject* get() const { return p_; }
-  PyObject* release() {
-    PyObject* p = p_;
-    p_ = nullptr;
-    return p;
-  }
-  explicit operator bool() const { return p_; }
-
- private:
-  PyObject* p_;
-};
-
-// The result of a C-API call that returns a new reference; throws if it failed.
-inline PyRef checked(PyObject* p) {
-  if (!p) throw PythonError();
-  return PyRef(p);
-}
-inline void checked(int status) {
-  if (status < 0) throw PythonError();
 }
 
 }  // namespace tl::bind

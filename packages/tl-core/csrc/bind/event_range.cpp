@@ -81,7 +81,7 @@ PyObject* leave(PyObject* self, PyObject* const*, Py_ssize_t) {
 
 PyMethodDef kMethods[] = {
     {"__enter__", enter, METH_NOARGS, nullptr},
-    {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(leave)), METH_FASTCALL, nullptr},
+    {"__exit__", method(leave), METH_FASTCALL, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 PyMemberDef kMembers[] = {
@@ -89,8 +89,8 @@ PyMemberDef kMembers[] = {
     {nullptr, 0, 0, 0, nullptr},
 };
 PyType_Slot kSlots[] = {
-    {Py_tp_init, reinterpret_cast<void*>(init)},
-    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {Py_tp_init, slot(init)},
+    {Py_tp_dealloc, slot(dealloc)},
     {Py_tp_methods, kMethods},
     {Py_tp_members, kMembers},
     {Py_tp_doc,

@@ -298,7 +298,7 @@ PyMethodDef* definitions(bool methods) {
   auto* table = new PyMethodDef[kNumFunctions];
   for (int i = 0; i < kNumFunctions; ++i) {
     const FunctionDef& f = kFunctions[i];
-    table[i] = {f.name, method_entry(methods ? f.as_method : f.as_function), METH_FASTCALL | METH_KEYWORDS,
+    table[i] = {f.name, method(methods ? f.as_method : f.as_function), METH_FASTCALL | METH_KEYWORDS,
                 methods ? f.method_doc : f.function_doc};
   }
   return table;

@@ -12,10 +12,6 @@ namespace tl::bind {
 // How Python calls what takes positional and keyword arguments without a tuple.
 using FastEntry = PyObject* (*)(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 
-inline PyCFunction method_entry(FastEntry f) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
-}
-
 struct FunctionDef {
   const char* name;
   const char* space;          // "" is the flat namespace

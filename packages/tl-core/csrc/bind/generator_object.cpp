@@ -240,8 +240,8 @@ constexpr const char* kDoc =
 
 PyTypeObject* make_type() {
   PyType_Slot slots[] = {
-      {Py_tp_new, reinterpret_cast<void*>(generator_new)},
-      {Py_tp_dealloc, reinterpret_cast<void*>(generator_dealloc)},
+      {Py_tp_new, slot(generator_new)},
+      {Py_tp_dealloc, slot(generator_dealloc)},
       {Py_tp_methods, kMethods},
       {Py_tp_getset, kGetset},
       {Py_tp_members, kMembers},

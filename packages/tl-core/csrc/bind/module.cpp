@@ -358,6 +358,10 @@ void add_tensors(py::module_& m) {
     return take(to_dlpack(tensor_argument(o), versioned, copied));
   });
   m.def("_from_dlpack", [](py::object capsule) { return take(wrap(from_dlpack(capsule.ptr()))); });
+  m.def("_dtype_of_format", [](const char* format) {
+    const auto dtype = dtype_of_format(format);
+    return dtype ? py::reinterpret_borrow<py::object>(dtype_object(*dtype)) : py::none();
+  });
   m.def("_from_buffer", [](py::object o) { return take(wrap(tensor_from_buffer(o.ptr()))); });
   m.def("_is_alias_of", [](py::object a, py::object b) {
     return tensor_argument(a).storage() == tensor_argument(b).storage();
@@ -382,18 +386,16 @@ PyObject* any_autocast_is_on(PyObject*, PyObject*) { return PyBool_FromLong(auto
 
 PyMethodDef g_fast[] = {
     {"_any_autocast_is_on", any_autocast_is_on, METH_NOARGS, "_any_autocast_is_on()\n--\n\nFor any device."},
-    {"tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_tensor)),
-     METH_FASTCALL | METH_KEYWORDS,
+    {"tensor", method(py_tensor), METH_FASTCALL | METH_KEYWORDS,
      "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False)\n--\n\n"
      "A tensor with a copy of the data: a number, nested sequences of numbers, an array or a tensor."},
     {"from_numpy", from_numpy, METH_O,
      "from_numpy(ndarray)\n--\n\nA tensor on the array's own memory: a change of one is a change of the "
      "other."},
-    {"_call_operator", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_operator)),
-     METH_FASTCALL | METH_KEYWORDS,
+    {"_call_operator", method(call_operator), METH_FASTCALL | METH_KEYWORDS,
      "_call_operator(names, *args, **kwargs)\n--\n\nCalls the first of the named operators that takes the "
      "arguments."},
-    {"_why_not", method_entry(why_not), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"_why_not", method(why_not), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -96,11 +96,6 @@ PyMemberDef g_members[] = {
     {nullptr, 0, 0, 0, nullptr},
 };
 
-template <class F>
-void* slot(F* f) {
-  return reinterpret_cast<void*>(f);
-}
-
 PyTypeObject* make_type() {
   static PyType_Slot slots[] = {
       {Py_tp_new, slot(make)},

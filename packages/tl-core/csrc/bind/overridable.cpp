@@ -152,11 +152,6 @@ PyMethodDef g_methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-template <class F>
-void* slot(F* f) {
-  return reinterpret_cast<void*>(f);
-}
-
 PyTypeObject* make_type() {
   static PyType_Slot slots[] = {
       {Py_tp_new, slot(make)},

@@ -455,19 +455,14 @@ PyObject* has_torch_dispatch(PyObject*, PyObject* type) {
                          class_has_torch_dispatch(reinterpret_cast<PyTypeObject*>(type)));
 }
 
-PyCFunction fast(PyObject* (*f)(PyObject*, PyObject* const*, Py_ssize_t)) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
-}
-
 PyMethodDef kFunctions[] = {
-    {"_push_mode", fast(push), METH_FASTCALL,
+    {"_push_mode", method(push), METH_FASTCALL,
      "_push_mode(layer, mode, rank=255)\n--\n\nFrom now on the mode's `__torch_dispatch__` handles this "
      "thread's calls at the layer; those of a lower rank stand below."},
-    {"_pop_mode", fast(pop), METH_FASTCALL,
+    {"_pop_mode", method(pop), METH_FASTCALL,
      "_pop_mode(layer, rank=None)\n--\n\nTakes the innermost mode, or that of the rank, off and returns it."},
     {"_mode_stack", stack, METH_O, "_mode_stack(layer)\n--\n\nThe modes that are on, the outermost first."},
-    {"_disabled_torch_dispatch_impl", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(disabled)),
-     METH_VARARGS | METH_KEYWORDS,
+    {"_disabled_torch_dispatch_impl", method(disabled), METH_VARARGS | METH_KEYWORDS,
      "_disabled_torch_dispatch_impl(func, types, args=(), kwargs=None)\n--\n\nA `__torch_dispatch__` that "
      "leaves calls as they are."},
     {"_reenter", reenter, METH_NOARGS,
@@ -480,7 +475,7 @@ PyMethodDef kFunctions[] = {
      "what it calls meets them. None: no call does."},
     {"_has_torch_dispatch", has_torch_dispatch, METH_O,
      "_has_torch_dispatch(cls)\n--\n\nWhether objects of the class handle operators themselves."},
-    {"_set_symbolic_types", fast(set_types), METH_FASTCALL,
+    {"_set_symbolic_types", method(set_types), METH_FASTCALL,
      "_set_symbolic_types(ints, floats, bools)\n--\n\nThe classes of symbolic numbers."},
     {nullptr, nullptr, 0, nullptr},
 };

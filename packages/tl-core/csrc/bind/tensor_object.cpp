@@ -173,10 +173,10 @@ void swap_contents(PyObject* a, PyObject* b) {
 void add_tensor_type(PyObject* module) {
   set_python_release(drop_owned_object);
   std::vector<PyType_Slot> slots = {
-      {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-      {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-      {Py_tp_clear, reinterpret_cast<void*>(clear)},
-      {Py_tp_setattro, reinterpret_cast<void*>(set_attribute)},
+      {Py_tp_dealloc, slot(dealloc)},
+      {Py_tp_traverse, slot(traverse)},
+      {Py_tp_clear, slot(clear)},
+      {Py_tp_setattro, slot(set_attribute)},
       {Py_tp_members, kMembers},
       {Py_tp_doc,
        const_cast<char*>(

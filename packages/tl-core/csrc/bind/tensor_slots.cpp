@@ -585,15 +585,10 @@ PyObject* is_set_to(PyObject* o, PyObject* other) {
                          std::ranges::equal(a.strides(), b.strides()));
 }
 
-template <PyObject* (*f)(PyObject*, PyObject*, PyObject*)>
-constexpr PyCFunction with_keywords() {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
-}
-
 PyMethodDef kMethods[] = {
-    {"size", with_keywords<size>(), METH_VARARGS | METH_KEYWORDS,
+    {"size", method(size), METH_VARARGS | METH_KEYWORDS,
      "size($self, dim=None)\n--\n\nThe sizes, or one of them."},
-    {"stride", with_keywords<stride>(), METH_VARARGS | METH_KEYWORDS,
+    {"stride", method(stride), METH_VARARGS | METH_KEYWORDS,
      "stride($self, dim=None)\n--\n\nThe strides in elements, or one of them."},
     {"dim", dim, METH_NOARGS, "dim($self)\n--\n\nThe number of dimensions."},
     {"ndimension", dim, METH_NOARGS, "ndimension($self)\n--\n\nThe number of dimensions."},
@@ -603,7 +598,7 @@ PyMethodDef kMethods[] = {
     {"storage_offset", storage_offset, METH_NOARGS,
      "storage_offset($self)\n--\n\nElements in the storage before the first one."},
     {"data_ptr", data_ptr, METH_NOARGS, "data_ptr($self)\n--\n\nThe address of the first element."},
-    {"is_contiguous", with_keywords<is_contiguous_>(), METH_VARARGS | METH_KEYWORDS,
+    {"is_contiguous", method(is_contiguous_), METH_VARARGS | METH_KEYWORDS,
      "is_contiguous($self, memory_format=None)\n--\n\nWhether the elements lie in that "
      "order without gaps."},
     {"is_complex", is_complex_, METH_NOARGS, "is_complex($self)\n--\n\nWhether the elements are complex."},
@@ -745,7 +740,7 @@ struct OverridableMethod {
   static PyMethodDef definition() {
     PyMethodDef d = kMethods[row];
     if (!d.ml_name) return d;
-    d.ml_meth = d.ml_flags & METH_KEYWORDS ? with_keywords<keywords>() : plain;
+    d.ml_meth = d.ml_flags & METH_KEYWORDS ? method(keywords) : plain;
     return d;
   }
 };
@@ -759,7 +754,6 @@ auto& overridable_methods() {
   return table;
 }
 
-void* slot(auto f) { return reinterpret_cast<void*>(f); }
 }  // namespace
 
 void set_python_helper(const char* name, PyObject* function) {

@@ -80,7 +80,7 @@ PyGetSetDef kDtypeGetset[] = {
 PyTypeObject* enum_type(PyObject* module, const char* full_name, const char* doc, PyMethodDef* methods,
                         PyGetSetDef* getset) {
   PyType_Slot slots[] = {
-      {Py_tp_repr, reinterpret_cast<void*>(enum_repr)},
+      {Py_tp_repr, slot(enum_repr)},
       {Py_tp_methods, methods},
       {Py_tp_doc, const_cast<char*>(doc)},
       {getset ? Py_tp_getset : 0, getset},
@@ -195,11 +195,11 @@ PyGetSetDef kDeviceGetset[] = {
 
 void add_device_type(PyObject* module) {
   PyType_Slot slots[] = {
-      {Py_tp_new, reinterpret_cast<void*>(device_new)},
-      {Py_tp_repr, reinterpret_cast<void*>(device_repr)},
-      {Py_tp_str, reinterpret_cast<void*>(device_str)},
-      {Py_tp_hash, reinterpret_cast<void*>(device_hash)},
-      {Py_tp_richcompare, reinterpret_cast<void*>(device_compare)},
+      {Py_tp_new, slot(device_new)},
+      {Py_tp_repr, slot(device_repr)},
+      {Py_tp_str, slot(device_str)},
+      {Py_tp_hash, slot(device_hash)},
+      {Py_tp_richcompare, slot(device_compare)},
       {Py_tp_methods, kDeviceMethods},
       {Py_tp_getset, kDeviceGetset},
       {Py_tp_doc, const_cast<char*>("device(type, index=None)\n--\n\nWhere a tensor lives; also a context in "

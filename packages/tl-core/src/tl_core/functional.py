@@ -138,12 +138,7 @@ def _shared_with(obj: Any, dtype: Any) -> Tensor | None:
         memory = memoryview(obj)
     except TypeError:
         return None
-    return frombuffer(memory, dtype=dtype or _FORMATS.get(memory.format) or _C.get_default_dtype())
-
-
-_FORMATS = {"?": _C.bool, "e": _C.float16, "f": _C.float32, "d": _C.float64, "Zf": _C.complex64, "Zd": _C.complex128,
-            "b": _C.int8, "h": _C.int16, "i": _C.int32, "l": _C.int64, "q": _C.int64,
-            "B": _C.uint8, "H": _C.uint16, "I": _C.uint32, "L": _C.uint64, "Q": _C.uint64}  # fmt: skip
+    return frombuffer(memory, dtype=dtype or _C._dtype_of_format(memory.format) or _C.get_default_dtype())
 
 
 def _check_can_share(obj: Any, shared: Tensor | None, dtype: Any, device: Any) -> None:
@@ -198,11 +193,7 @@ def _bytes_of(buffer: Any) -> memoryview:
         raise ValueError(
             f"frombuffer(): object does not implement Python buffer protocol, got {type(buffer).__name__}"
         ) from None
-    # cast() knows the formats of the struct module only; the memory of others is read as bytes.
-    return memory.cast("B") if memory.format in _CASTABLE else memoryview(_C._from_buffer(memory))
-
-
-_CASTABLE = frozenset("?bBhHiIlLqQfd")
+    return memoryview(_C._from_buffer(memory))  # cast() knows only some formats of the struct module
 
 
 def frombuffer(

@@ -36,7 +36,7 @@ Tensor shared_tensor(PyObject* o) { return Tensor::share(tensor_of(o)); }
 std::vector<Tensor> tensors_of(PyObject* o) {
   std::vector<Tensor> list;
   if (o == Py_None) return list;
-  Ref items = checked(PySequence_Fast(o, "expected a list of Tensor"));
+  PyRef items = checked(PySequence_Fast(o, "expected a list of Tensor"));
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
     list.push_back(shared_tensor(PySequence_Fast_GET_ITEM(items.get(), i)));
   return list;
@@ -86,7 +86,7 @@ PyObject* started(bool wait, F&& start) {
     WithoutGil others_run;
     task = start();
   }
-  return wait ? Py_NewRef(Py_None) : task_object(std::move(task)).take();
+  return wait ? Py_NewRef(Py_None) : task_object(std::move(task)).release();
 }
 
 bool truth(PyObject* o) {
@@ -236,7 +236,7 @@ PyObject* message(PyObject* self, Args args, Py_ssize_t n, bool sends) {
       task = sends ? group.send(std::move(tensor), peer, tag, wait)
                    : group.receive(std::move(tensor), peer, tag, wait);
     }
-    return task_object(std::move(task)).take();
+    return task_object(std::move(task)).release();
   });
 }
 PyObject* send(PyObject* self, Args args, Py_ssize_t n) { return message(self, args, n, true); }
@@ -247,7 +247,7 @@ PyObject* arena_empty(PyObject* self, Args args, Py_ssize_t n) {
     check_count("arena_empty(count, like)", n, 2);
     const int64_t count = integer_of(args[0]);
     Tensor made = self_of(self).arena_empty(Span(&count, 1), shared_tensor(args[1]).dtype());
-    return checked(python().wrap(made.release())).take();
+    return checked(python().wrap(made.release())).release();
   });
 }
 
@@ -281,14 +281,14 @@ PyObject* close_group(PyObject* self, PyObject*) {
 // -------------------------------------------------------------------------------------------------------
 
 PyObject* object_of(std::shared_ptr<Group> group) {
-  Ref made = checked(g_type->tp_alloc(g_type, 0));
+  PyRef made = checked(g_type->tp_alloc(g_type, 0));
   new (&reinterpret_cast<GroupObject*>(made.get())->group) std::shared_ptr<Group>(std::move(group));
-  return made.take();
+  return made.release();
 }
 
 std::vector<Member> members_of(PyObject* o) {
   std::vector<Member> members;
-  Ref items = checked(PySequence_Fast(o, "expected a list of (global rank, pid, host)"));
+  PyRef items = checked(PySequence_Fast(o, "expected a list of (global rank, pid, host)"));
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
     long long global;
     int pid;
@@ -303,7 +303,7 @@ std::vector<Member> members_of(PyObject* o) {
 // Owned from now on.
 std::vector<Descriptor> descriptors_of(PyObject* o) {
   std::vector<Descriptor> list;
-  Ref items = checked(PySequence_Fast(o, "expected a list of descriptors"));
+  PyRef items = checked(PySequence_Fast(o, "expected a list of descriptors"));
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
     list.emplace_back(static_cast<int>(integer_of(PySequence_Fast_GET_ITEM(items.get(), i))));
   return list;
@@ -341,16 +341,16 @@ PyObject* network_group(PyObject*, PyObject* args) {
 }
 
 PyMethodDef kMethods[] = {
-    {"all_reduce", fast(all_reduce), METH_FASTCALL, nullptr},
-    {"broadcast", fast(broadcast), METH_FASTCALL, nullptr},
-    {"all_gather", fast(all_gather), METH_FASTCALL, nullptr},
-    {"scatter", fast(scatter), METH_FASTCALL, nullptr},
-    {"reduce_scatter", fast(reduce_scatter), METH_FASTCALL, nullptr},
-    {"all_to_all", fast(all_to_all), METH_FASTCALL, nullptr},
-    {"barrier", fast(barrier), METH_FASTCALL, nullptr},
-    {"send", fast(send), METH_FASTCALL, nullptr},
-    {"receive", fast(receive), METH_FASTCALL, nullptr},
-    {"arena_empty", fast(arena_empty), METH_FASTCALL, nullptr},
+    {"all_reduce", method(all_reduce), METH_FASTCALL, nullptr},
+    {"broadcast", method(broadcast), METH_FASTCALL, nullptr},
+    {"all_gather", method(all_gather), METH_FASTCALL, nullptr},
+    {"scatter", method(scatter), METH_FASTCALL, nullptr},
+    {"reduce_scatter", method(reduce_scatter), METH_FASTCALL, nullptr},
+    {"all_to_all", method(all_to_all), METH_FASTCALL, nullptr},
+    {"barrier", method(barrier), METH_FASTCALL, nullptr},
+    {"send", method(send), METH_FASTCALL, nullptr},
+    {"receive", method(receive), METH_FASTCALL, nullptr},
+    {"arena_empty", method(arena_empty), METH_FASTCALL, nullptr},
     {"set_limit", set_limit, METH_O, nullptr},
     {"abort", abort_group, METH_O, nullptr},
     {"has_failed", has_failed, METH_NOARGS, nullptr},
@@ -381,10 +381,10 @@ PyObject* record_to(PyObject*, PyObject* descriptor) {
   });
 }
 
-Ref list_of(const RecordRing& ring) {
-  Ref list = checked(PyList_New(0));
+PyRef list_of(const RecordRing& ring) {
+  PyRef list = checked(PyList_New(0));
   for (const Record* r : records_of(ring)) {
-    Ref item = checked(Py_BuildValue(
+    PyRef item = checked(Py_BuildValue(
         "(sKssLLLs)", r->group, static_cast<unsigned long long>(r->call.sequence), name_of(r->call.kind),
         text_of(r->call).c_str(), static_cast<long long>(r->call.bytes()),
         static_cast<long long>(r->call.began), static_cast<long long>(r->ended), name_of(r->stage.load())));
@@ -395,7 +395,7 @@ Ref list_of(const RecordRing& ring) {
 
 // records() -> [(group, sequence, operation, text, bytes, began, ended, stage)]
 PyObject* records(PyObject*, PyObject*) {
-  return for_python([&] { return list_of(Recorder::instance().ring()).take(); });
+  return for_python([&] { return list_of(Recorder::instance().ring()).release(); });
 }
 
 // read_ring(bytes) -> (rank, pid, epoch, records): those of a ring that another process wrote
@@ -405,10 +405,10 @@ PyObject* read_ring(PyObject*, PyObject* data) {
     Py_ssize_t size = 0;
     if (PyBytes_AsStringAndSize(data, &memory, &size) != 0) throw PythonError();
     const RecordRing& ring = ring_in(memory, static_cast<size_t>(size));
-    Ref list = list_of(ring);
+    PyRef list = list_of(ring);
     return checked(
                Py_BuildValue("(iiLO)", ring.rank, ring.pid, static_cast<long long>(ring.epoch), list.get()))
-        .take();
+        .release();
   });
 }
 
@@ -424,7 +424,7 @@ PyMethodDef kFunctions[] = {
 }  // namespace
 
 void add_group_type(PyObject* module) {
-  g_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&kSpec)).take());
+  g_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&kSpec)).release());
   checked(PyModule_AddObjectRef(module, "Group", reinterpret_cast<PyObject*>(g_type)));
   checked(PyModule_AddFunctions(module, kFunctions));
 }

@@ -22,12 +22,12 @@ PyObject* make_module() {
   if (!load(0)) return nullptr;
   return for_python([] {
     watch_forks();
-    Ref module = checked(PyModule_Create(&kModule));
+    PyRef module = checked(PyModule_Create(&kModule));
     add_task_type(module.get());
     add_group_type(module.get());
     add_reducer_types(module.get());
     add_store_types(module.get());
-    return module.take();
+    return module.release();
   });
 }
 }  // namespace

@@ -17,9 +17,9 @@ const char* class_of(FailureKind kind) {
 }
 
 void raise_failure(const Failure& failure) noexcept {
-  Ref module(PyImport_ImportModule("tl_distributed.errors"));
+  PyRef module(PyImport_ImportModule("tl_distributed.errors"));
   if (!module) return;
-  Ref type(PyObject_GetAttrString(module.get(), class_of(failure.kind())));
+  PyRef type(PyObject_GetAttrString(module.get(), class_of(failure.kind())));
   if (type) PyErr_SetString(type.get(), failure.what());
 }
 }  // namespace

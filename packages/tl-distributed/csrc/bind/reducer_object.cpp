@@ -9,17 +9,17 @@ namespace {
 // A reducer with the Python objects of its parameters.
 class Owner final : public Gradients {
  public:
-  Owner(std::shared_ptr<Group> group, std::vector<Ref> parameters, std::vector<Tensor> tensors,
+  Owner(std::shared_ptr<Group> group, std::vector<PyRef> parameters, std::vector<Tensor> tensors,
         std::vector<std::vector<size_t>> buckets, int64_t divisor, bool grads_are_views)
       : reducer(std::move(group), std::move(tensors), std::move(buckets), divisor, grads_are_views),
         parameters_(std::move(parameters)) {}
 
   Tensor get(size_t parameter) override {
-    Ref found = checked(PyObject_GetAttr(parameters_[parameter].get(), name()));
+    PyRef found = checked(PyObject_GetAttr(parameters_[parameter].get(), name()));
     return Tensor::share(python().unwrap(found.get()));
   }
   void set(size_t parameter, Tensor gradient) override {
-    Ref object = checked(python().wrap(gradient.release()));
+    PyRef object = checked(python().wrap(gradient.release()));
     checked(PyObject_SetAttr(parameters_[parameter].get(), name(), object.get()));
   }
   void while_waiting(const std::function<void()>& body) override {
@@ -46,8 +46,8 @@ class Owner final : public Gradients {
     api().set_grad_enabled(recorded);
     if (!first) checked(PyObject_CallFunction(twice_.get(), "n", static_cast<Py_ssize_t>(parameter)));
   }
-  void forward_to(Ref function) { forward_ = std::move(function); }
-  void raise_by(Ref twice) { twice_ = std::move(twice); }
+  void forward_to(PyRef function) { forward_ = std::move(function); }
+  void raise_by(PyRef twice) { twice_ = std::move(twice); }
 
   Reducer reducer;
 
@@ -56,8 +56,8 @@ class Owner final : public Gradients {
     static PyObject* const text = PyUnicode_InternFromString("grad");
     return text;
   }
-  std::vector<Ref> parameters_;
-  Ref forward_, twice_;
+  std::vector<PyRef> parameters_;
+  PyRef forward_, twice_;
 };
 
 struct ReducerObject {
@@ -95,38 +95,39 @@ PyObject* create(PyTypeObject* type, PyObject* args, PyObject*) {
     int views;
     if (!PyArg_ParseTuple(args, "OOOLpO", &group, &parameters, &buckets, &divisor, &views, &twice))
       throw PythonError();
-    std::vector<Ref> objects;
+    std::vector<PyRef> objects;
     std::vector<Tensor> tensors;
-    Ref items = checked(PySequence_Fast(parameters, "expected a list of Tensor"));
+    PyRef items = checked(PySequence_Fast(parameters, "expected a list of Tensor"));
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
-      objects.push_back(Ref::share(PySequence_Fast_GET_ITEM(items.get(), i)));
+      objects.push_back(PyRef::share(PySequence_Fast_GET_ITEM(items.get(), i)));
       tensors.push_back(Tensor::share(tensor_of(objects.back().get())));
     }
     std::vector<std::vector<size_t>> numbers;
-    Ref lists = checked(PySequence_Fast(buckets, "expected a list of lists"));
+    PyRef lists = checked(PySequence_Fast(buckets, "expected a list of lists"));
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(lists.get()); ++i) {
-      Ref list = checked(PySequence_Fast(PySequence_Fast_GET_ITEM(lists.get(), i), "expected a list of int"));
+      PyRef list =
+          checked(PySequence_Fast(PySequence_Fast_GET_ITEM(lists.get(), i), "expected a list of int"));
       numbers.emplace_back();
       for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(list.get()); ++k)
         numbers.back().push_back(static_cast<size_t>(integer_of(PySequence_Fast_GET_ITEM(list.get(), k))));
     }
     auto owner = std::make_shared<Owner>(group_of(group), std::move(objects), std::move(tensors),
                                          std::move(numbers), divisor, views != 0);
-    owner->raise_by(Ref::share(twice));
-    Ref made = checked(type->tp_alloc(type, 0));
+    owner->raise_by(PyRef::share(twice));
+    PyRef made = checked(type->tp_alloc(type, 0));
     new (&reinterpret_cast<ReducerObject*>(made.get())->owner) std::shared_ptr<Owner>(std::move(owner));
-    return made.take();
+    return made.release();
   });
 }
 
 PyObject* hook_of(PyObject* self, PyObject* parameter) {
   return for_python([&] {
     const auto number = static_cast<size_t>(integer_of(parameter));
-    Ref made = checked(g_hook_type->tp_alloc(g_hook_type, 0));
+    PyRef made = checked(g_hook_type->tp_alloc(g_hook_type, 0));
     auto* hook = reinterpret_cast<HookObject*>(made.get());
     new (&hook->owner) std::weak_ptr<Owner>(reinterpret_cast<ReducerObject*>(self)->owner);
     hook->parameter = number;
-    return made.take();
+    return made.release();
   });
 }
 
@@ -142,12 +143,12 @@ PyObject* pause_reducer(PyObject* self, PyObject*) {
 }
 PyObject* missing(PyObject* self, PyObject*) {
   return for_python([&] {
-    Ref list = checked(PyList_New(0));
+    PyRef list = checked(PyList_New(0));
     for (size_t p : owner_of(self).reducer.missing()) {
-      Ref number = checked(PyLong_FromSize_t(p));
+      PyRef number = checked(PyLong_FromSize_t(p));
       checked(PyList_Append(list.get(), number.get()));
     }
-    return list.take();
+    return list.release();
   });
 }
 PyObject* set_divisor(PyObject* self, PyObject* divisor) {
@@ -158,7 +159,7 @@ PyObject* set_divisor(PyObject* self, PyObject* divisor) {
 }
 // forward_to(function): from now on hooks call it with the parameter, and this reducer does nothing
 PyObject* forward_to(PyObject* self, PyObject* function) {
-  owner_of(self).forward_to(Ref::share(function));
+  owner_of(self).forward_to(PyRef::share(function));
   return Py_NewRef(Py_None);
 }
 
@@ -171,23 +172,22 @@ PyMethodDef kMethods[] = {
     {"forward_to", forward_to, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
-PyType_Slot kSlots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc<ReducerObject, &ReducerObject::owner>)},
-    {Py_tp_new, reinterpret_cast<void*>(create)},
-    {Py_tp_methods, kMethods},
-    {0, nullptr}};
+PyType_Slot kSlots[] = {{Py_tp_dealloc, slot(dealloc<ReducerObject, &ReducerObject::owner>)},
+                        {Py_tp_new, slot(create)},
+                        {Py_tp_methods, kMethods},
+                        {0, nullptr}};
 PyType_Spec kSpec = {"tl_distributed._C.Reducer", sizeof(ReducerObject), 0, Py_TPFLAGS_DEFAULT, kSlots};
-PyType_Slot kHookSlots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc<HookObject, &HookObject::owner>)},
-                            {Py_tp_call, reinterpret_cast<void*>(call_hook)},
+PyType_Slot kHookSlots[] = {{Py_tp_dealloc, slot(dealloc<HookObject, &HookObject::owner>)},
+                            {Py_tp_call, slot(call_hook)},
                             {0, nullptr}};
 PyType_Spec kHookSpec = {"tl_distributed._C.GradientHook", sizeof(HookObject), 0,
                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, kHookSlots};
 }  // namespace
 
 void add_reducer_types(PyObject* module) {
-  Ref type = checked(PyType_FromSpec(&kSpec));
+  PyRef type = checked(PyType_FromSpec(&kSpec));
   checked(PyModule_AddObjectRef(module, "Reducer", type.get()));
-  g_hook_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&kHookSpec)).take());
+  g_hook_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&kHookSpec)).release());
 }
 
 }  // namespace tl::distributed

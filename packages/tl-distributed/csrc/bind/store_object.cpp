@@ -34,9 +34,9 @@ void dealloc(PyObject* self) {
 
 template <class T>
 PyObject* hold(PyTypeObject* type, std::unique_ptr<T> made) {
-  Ref object = checked(type->tp_alloc(type, 0));
+  PyRef object = checked(type->tp_alloc(type, 0));
   new (&reinterpret_cast<Holder<T>*>(object.get())->held) std::unique_ptr<T>(std::move(made));
-  return object.take();
+  return object.release();
 }
 
 template <class F>
@@ -79,7 +79,7 @@ std::string bytes_of(PyObject* o) {
 template <auto read>
 StoreClient::Texts list_of(PyObject* o) {
   StoreClient::Texts list;
-  Ref items = checked(PySequence_Fast(o, "expected a list"));
+  PyRef items = checked(PySequence_Fast(o, "expected a list"));
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
     list.push_back(read(PySequence_Fast_GET_ITEM(items.get(), i)));
   return list;
@@ -92,10 +92,10 @@ PyObject* to_text(const std::string& value) {
 }
 template <auto make>
 PyObject* to_list(const StoreClient::Texts& values) {
-  Ref list = checked(PyList_New(static_cast<Py_ssize_t>(values.size())));
+  PyRef list = checked(PyList_New(static_cast<Py_ssize_t>(values.size())));
   for (size_t i = 0; i < values.size(); ++i)
-    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), checked(make(values[i])).take());
-  return list.take();
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), checked(make(values[i])).release());
+  return list.release();
 }
 
 using Args = PyObject* const*;
@@ -264,7 +264,7 @@ PyType_Spec kClientSpec = {"tl_distributed._C.StoreClient", sizeof(Holder<StoreC
 }  // namespace
 
 void add_store_types(PyObject* module) {
-  Ref server = checked(PyType_FromSpec(&kServerSpec)), client = checked(PyType_FromSpec(&kClientSpec));
+  PyRef server = checked(PyType_FromSpec(&kServerSpec)), client = checked(PyType_FromSpec(&kClientSpec));
   checked(PyModule_AddObjectRef(module, "StoreServer", server.get()));
   checked(PyModule_AddObjectRef(module, "StoreClient", client.get()));
 }

@@ -35,7 +35,7 @@ PyObject* wait(PyObject* self, PyObject* ns) {
 }
 
 PyObject* exception(PyObject* self, PyObject*) {
-  return for_python([&] { return exception_object(task_of(self).error()).take(); });
+  return for_python([&] { return exception_object(task_of(self).error()).release(); });
 }
 
 PyObject* source(PyObject* self, PyObject*) { return PyLong_FromLong(task_of(self).source); }
@@ -46,7 +46,7 @@ PyObject* on_done(PyObject* self, PyObject* function) {
     PyObject* function_ref = Py_NewRef(function);
     task_of(self).on_done([function_ref] {
       WithGil python_runs;
-      Ref called(PyObject_CallNoArgs(function_ref));
+      PyRef called(PyObject_CallNoArgs(function_ref));
       if (!called) PyErr_WriteUnraisable(function_ref);
       Py_DECREF(function_ref);
     });
@@ -62,25 +62,24 @@ PyMethodDef kMethods[] = {
     {"on_done", on_done, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
-PyType_Slot kSlots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {Py_tp_methods, kMethods}, {0, nullptr}};
+PyType_Slot kSlots[] = {{Py_tp_dealloc, slot(dealloc)}, {Py_tp_methods, kMethods}, {0, nullptr}};
 PyType_Spec kSpec = {"tl_distributed._C.Task", sizeof(TaskObject), 0,
                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, kSlots};
 }  // namespace
 
 void add_task_type(PyObject* module) {
-  g_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&kSpec)).take());
+  g_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&kSpec)).release());
   checked(PyModule_AddObjectRef(module, "Task", reinterpret_cast<PyObject*>(g_type)));
 }
 
-Ref task_object(std::shared_ptr<Task> task) {
-  Ref made = checked(g_type->tp_alloc(g_type, 0));
+PyRef task_object(std::shared_ptr<Task> task) {
+  PyRef made = checked(g_type->tp_alloc(g_type, 0));
   new (&reinterpret_cast<TaskObject*>(made.get())->task) std::shared_ptr<Task>(std::move(task));
   return made;
 }
 
-Ref exception_object(const std::exception_ptr& error) {
-  if (!error) return Ref::share(Py_None);
+PyRef exception_object(const std::exception_ptr& error) {
+  if (!error) return PyRef::share(Py_None);
   try {
     try {
       std::rethrow_exception(error);
@@ -95,7 +94,7 @@ Ref exception_object(const std::exception_ptr& error) {
   PyErr_NormalizeException(&type, &value, &traceback);
   Py_XDECREF(type);
   Py_XDECREF(traceback);
-  return Ref(value);
+  return PyRef(value);
 }
 
 }  // namespace tl::distributed

@@ -9,8 +9,8 @@
 namespace tl::distributed {
 
 void add_task_type(PyObject* module);
-Ref task_object(std::shared_ptr<Task> task);
+PyRef task_object(std::shared_ptr<Task> task);
 // The Python exception for a C++ one; needs the GIL.
-Ref exception_object(const std::exception_ptr& error);
+PyRef exception_object(const std::exception_ptr& error);
 
 }  // namespace tl::distributed

@@ -1,0 +1,62 @@
+// Python from C++: owned references, checked calls, functions as the tables of Python's C API want them. The
+// errors' way in the other direction is each library's own: it knows its exceptions.
+// Header-only; C++17; needs no table.
+#ifndef TL_PYTHON_HPP
+#define TL_PYTHON_HPP
+
+#include <Python.h>
+
+#include <utility>
+
+namespace tl {
+
+// Thrown while a Python exception is set.
+struct PythonError {};
+
+// A share in a Python object, or none. Whoever copies or drops it holds the GIL.
+class PyRef {
+ public:
+  explicit PyRef(PyObject* owned = nullptr) : object_(owned) {}
+  static PyRef share(PyObject* borrowed) {
+    Py_XINCREF(borrowed);
+    return PyRef(borrowed);
+  }
+  PyRef(const PyRef& o) : object_(o.object_) { Py_XINCREF(object_); }
+  PyRef(PyRef&& o) noexcept : object_(o.release()) {}
+  PyRef& operator=(PyRef o) noexcept {
+    std::swap(object_, o.object_);
+    return *this;
+  }
+  ~PyRef() { Py_XDECREF(object_); }
+
+  PyObject* get() const { return object_; }
+  PyObject* release() { return std::exchange(object_, nullptr); }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  PyObject* object_;
+};
+
+// The result of a call that returns a new reference; throws if the call failed.
+inline PyRef checked(PyObject* owned) {
+  if (!owned) throw PythonError();
+  return PyRef(owned);
+}
+inline void checked(int status) {
+  if (status < 0) throw PythonError();
+}
+
+// A function for a PyType_Slot.
+template <class F>
+void* slot(F* f) {
+  return reinterpret_cast<void*>(f);
+}
+// A function for a PyMethodDef whose flags say what it takes.
+template <class F>
+PyCFunction method(F* f) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f));
+}
+
+}  // namespace tl
+
+#endif  // TL_PYTHON_HPP
