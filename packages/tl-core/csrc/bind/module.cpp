@@ -54,6 +54,7 @@
 #include "ops/uninitialized_fill.h"
 #include "ops/warn.h"
 #include "tensor/geometry.h"
+#include "tensor/weak_storages.h"
 
 namespace py = pybind11;
 
@@ -349,6 +350,15 @@ void add_tensors(py::module_& m) {
     set_geometry(t, DimVector(source.sizes()), DimVector(source.strides()), source.offset());
     t.set_dtype(source.dtype());
   });
+  m.def("_storage_use_count", [](py::object o) { return stored(o).storage()->refs.load(); });
+  m.def("_weak_storage", [](py::object o) { return weak_storage(*stored(o).storage()); });
+  m.def("_lock_weak_storage", [](int64_t number) -> py::object {
+    StoragePtr s = lock_weak_storage(number);
+    if (!s) return py::none();
+    const auto n = static_cast<int64_t>(s->bytes);
+    return take(wrap(on_storage(std::move(s), DType::UInt8, DimVector{n}, DimVector{1}, 0)));
+  });
+  m.def("_drop_weak_storage", drop_weak_storage);
   m.def("_resize_storage", [](py::object o, size_t bytes) { resize_storage(*stored(o).storage(), bytes); });
   m.def("_storage_owner", [](py::object o) { return take(Py_NewRef(buffer_owner(*stored(o).storage()))); });
   m.def("_move_storage",

@@ -8,6 +8,7 @@
 #include "base/memory_history.h"
 #include "base/size_class.h"
 #include "tensor/device_registry.h"
+#include "tensor/weak_storages.h"
 
 namespace tl {
 
@@ -71,6 +72,8 @@ void free_data(Storage& s) {
 }  // namespace
 
 void Storage::destroy() {
+  if (has_weak_number.load(std::memory_order_relaxed) && !forget_weak_storage(*this)) [[unlikely]]
+    return;
   if (memory_is_watched()) [[unlikely]]
     note_end(*this);
   free_data(*this);

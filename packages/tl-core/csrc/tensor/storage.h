@@ -21,6 +21,7 @@ struct Storage {
   Device device;
   bool read_only = false;
   bool resizable = true;
+  std::atomic<bool> has_weak_number{false};  // weak_storages.h
   uint32_t block_bytes = 0;  // of the block the storage lies in; data of few bytes follow there
 
   void destroy();

@@ -280,6 +280,15 @@ class TypedStorage:
 
     # ---- identity
 
+    @property
+    def _cdata(self) -> int:
+        """As that of the untyped storage."""
+        return self._untyped_storage._cdata
+
+    def _weak_ref(self) -> int:
+        """As that of the untyped storage."""
+        return self._untyped_storage._weak_ref()
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TypedStorage):
             return NotImplemented
@@ -304,6 +313,25 @@ class TypedStorage:
         what = f"torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {self.size()}"
         return listing(self, what)
 
+    def _write_file(self, *args: Any) -> None:
+        """As that of the untyped storage."""
+        self._untyped_storage._write_file(*args)
+
+
+# What programs call to be spared PyTorch's warning that typed storages are deprecated; tl gives none.
+_UNWARNED = (
+    "data_ptr",
+    "element_size",
+    "is_shared",
+    "nbytes",
+    "pickle_storage_type",
+    "resize_",
+    "share_memory_",
+)
+for _name in (*_UNWARNED, "size"):
+    setattr(TypedStorage, f"_{_name}", getattr(TypedStorage, _name))
+for _name in ("deepcopy", "getitem", "setitem"):
+    setattr(TypedStorage, f"_{_name}", getattr(TypedStorage, f"__{_name}__"))
 
 add_conversions(TypedStorage)
 UntypedStorage._typed = TypedStorage

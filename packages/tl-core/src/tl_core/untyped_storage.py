@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NoReturn
 
@@ -42,13 +43,19 @@ class UntypedStorage:
             self._tensor = _C.empty(_checked_size(size), dtype=_C.uint8, device=device)
         else:
             self._tensor = _bytes_of(size, device)
+        _live[self._identity()] = self
 
     @classmethod
     def _of(cls, tensor: Tensor) -> UntypedStorage:
+        number = _C._memory_of(tensor)[0]
+        known = _live.get(number)
+        if known is not None and type(known) is cls:
+            return known
         made = cls.__new__(cls)
         nbytes = _C._storage_facts(tensor)[1]
         made._tensor = _C._with_storage(tensor, _C.uint8, (nbytes,), (1,), 0)
         made._has_no_memory = _C._is_hollow(tensor)
+        _live[number] = made
         return made
 
     # ---- where they come from
@@ -308,6 +315,28 @@ class UntypedStorage:
         owner = _C._storage_owner(self._tensor)
         return os.dup(owner.descriptor), self.nbytes()
 
+    def _write_file(self, f: Any, is_real_file: bool, save_size: bool, element_size: int) -> None:
+        """Writes the bytes to an open file, as PyTorch's oldest files hold storages.
+
+        Parameters:
+            f : file
+                Open for writing bytes.
+            is_real_file : bool
+                Whether it has a descriptor, which needs no other treatment here.
+            save_size : bool
+                Whether the number of elements comes first, as eight bytes, the lowest first.
+            element_size : int
+                Bytes of an element.
+
+        Raises:
+            NotImplementedError
+                If the storage is on the device meta.
+        """
+        data = memoryview(self._bytes().cpu())
+        if save_size:
+            f.write((self.nbytes() // element_size).to_bytes(8, "little"))
+        f.write(data)
+
     def _share_filename_cpu_(self) -> NoReturn:
         check_on_cpu(self, "_share_filename_cpu_")
         raise NotImplementedError("_share_filename_cpu_: shared memory has no name in tl: use _share_fd_cpu_")
@@ -341,6 +370,35 @@ class UntypedStorage:
     def _identity(self) -> int:
         return _C._memory_of(self._tensor)[0]
 
+    @property
+    def _cdata(self) -> int:
+        """A number that no other storage has while this one lives."""
+        return self._identity()
+
+    def _use_count(self) -> int:
+        """How many tensors and other objects share the storage, this one left out."""
+        return _C._storage_use_count(self._tensor) - 1
+
+    def _weak_ref(self) -> int:
+        """A number that stands for the storage and does not keep it; the caller gives it back to `_free_weak_ref`."""
+        return _C._weak_storage(self._tensor)
+
+    @staticmethod
+    def _expired(number: int) -> bool:
+        """Whether the storage of a number of `_weak_ref` is gone."""
+        return _C._lock_weak_storage(number) is None
+
+    @staticmethod
+    def _new_with_weak_ptr(number: int) -> UntypedStorage | None:
+        """The storage of a number of `_weak_ref`; None once it is gone."""
+        memory = _C._lock_weak_storage(number)
+        return None if memory is None else UntypedStorage._of(memory)
+
+    @staticmethod
+    def _free_weak_ref(number: int) -> None:
+        """Gives a number of `_weak_ref` back."""
+        _C._drop_weak_storage(number)
+
     def __copy__(self) -> UntypedStorage:
         return self.clone()
 
@@ -362,6 +420,10 @@ class UntypedStorage:
     def __repr__(self) -> str:
         what = f"torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}"
         return listing(self, what)
+
+
+# The object of each storage that has one: it keeps its storage, so that a number means one while it is here.
+_live: weakref.WeakValueDictionary[int, UntypedStorage] = weakref.WeakValueDictionary()
 
 
 def tensor_on(storage: UntypedStorage, dtype: Any, size: Any, stride: Any, offset: int = 0) -> Tensor:

@@ -31,38 +31,47 @@ _received: weakref.WeakValueDictionary[int, MappedMemory] = weakref.WeakValueDic
 
 
 class StorageWeakRef:
-    """A storage by the address of what its tensors share, which keeps no memory: two are equal if they share it.
-
-    It says nothing once the storage is gone, and can't tell when that is.
+    """A reference to a storage that does not keep it. Two are equal if they are to the same storage.
 
     Args:
-        storage: an untyped storage.
+        storage: the storage.
 
     Example:
-        >>> import tl_core as tl
-        >>> x = tl.ones(4)
-        >>> StorageWeakRef(x.untyped_storage()) == StorageWeakRef(x[1:].untyped_storage())
+        >>> import tl_core
+        >>> x, y = tl_core.ones(4), tl_core.ones(4)
+        >>> reference = StorageWeakRef(x.untyped_storage())
+        >>> reference == StorageWeakRef(x[1:].untyped_storage()), reference == StorageWeakRef(y.untyped_storage())
+        (True, False)
+        >>> del x
+        >>> reference.expired()
         True
     """
 
-    __slots__ = ("cdata",)
+    __slots__ = ("__weakref__", "cdata")
 
-    def __init__(self, storage: UntypedStorage) -> None:
-        self.cdata = storage._identity()
+    def __init__(self, storage: Any) -> None:
+        self.cdata: int = storage._weak_ref()
+
+    @classmethod
+    def from_weakref(cls, cdata: int) -> StorageWeakRef:
+        """The reference that a number of `storage._weak_ref()` is; it gives the number back."""
+        made = cls.__new__(cls)
+        made.cdata = cdata
+        return made
 
     def expired(self) -> bool:
-        """Whether the storage is gone.
+        """Whether the storage is gone."""
+        return UntypedStorage._expired(self.cdata)
 
-        Raises:
-            NotImplementedError: always: storages don't tell when they go.
-        """
-        raise NotImplementedError("StorageWeakRef.expired(): storages don't tell when they go")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, StorageWeakRef) and self.cdata == other.cdata
+    def __del__(self) -> None:
+        if hasattr(self, "cdata"):  # else its making failed
+            UntypedStorage._free_weak_ref(self.cdata)
 
     def __hash__(self) -> int:
         return self.cdata
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StorageWeakRef) and self.cdata == other.cdata
 
 
 def get_all_sharing_strategies() -> set[str]:
