@@ -98,6 +98,7 @@ TERMS = (
     "quarter turns",
     "convertible to",
     "tensor marks",
+    "call for per sample grads",
 )
 
 SUFFIXES = {".h", ".hpp", ".c", ".cpp", ".py", ".pyi", ".md"}

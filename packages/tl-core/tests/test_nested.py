@@ -634,3 +634,18 @@ def test_segments_of_every_layout_and_type(dtype):
 def test_wrong_segments(call, message):
     with pytest.raises(RuntimeError, match=message):
         call()
+
+
+def test_ragged_sizes_as_symbolic_numbers():
+    from tl_core.nested._internal.nested_int import NestedIntNode
+    from tl_core.symbolic_numbers import SymInt
+
+    j, k = SymInt(NestedIntNode(1, 1)), SymInt(NestedIntNode(2, 1))
+    assert j == SymInt(NestedIntNode(1, 1)) and j != k and j != 3
+    assert j >= 2 and j > 1 and not j < j and j <= 2 * j == j * 2
+    for indefinite in (lambda: j >= k, lambda: k < j, lambda: j >= 3, lambda: j > 2):
+        with pytest.raises(ValueError, match="relation is indeterminate"):
+            indefinite()
+    assert str(3 * j) == "3*j1" and j.node.nested_int() == 1 and (3 * j).node.nested_int_coeff() == 3
+    with pytest.raises(ValueError, match="no single number"):
+        int(j)

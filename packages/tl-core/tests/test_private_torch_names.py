@@ -44,11 +44,13 @@ def test_attention_of_nested_tensors_is_that_of_each():
         nested, nested, nested, *common, need_weights=False
     )
     assert weights is None
-    for one, part in zip(output.unbind(), parts, strict=True):
-        alone, _ = attention._native_multi_head_attention(part[None], part[None], part[None], *common)
+    _, padded = attention._native_multi_head_attention(nested, nested, nested, *common)
+    assert padded.shape == (2, 5, 5)
+    for i, (one, part) in enumerate(zip(output.unbind(), parts, strict=True)):
+        n = len(part)
+        alone, own = attention._native_multi_head_attention(part[None], part[None], part[None], *common)
         assert tl.allclose(one, alone[0], atol=1e-6)
-    with pytest.raises(RuntimeError, match="need_weights"):
-        attention._native_multi_head_attention(nested, nested, nested, *common)
+        assert tl.allclose(padded[i, :n, :n], own[0], atol=1e-6) and not padded[i, :, n:].any()
     with pytest.raises(RuntimeError, match="mask_type"):
         attention._native_multi_head_attention(*[part[None]] * 3, *common, mask=tl.ones(1, 5))
 
@@ -82,3 +84,26 @@ def test_metadata_is_compared():
 def test_removed_functions_name_what_to_call(name):
     with pytest.raises(RuntimeError, match=r"now removed. Call torch.linalg"):
         getattr(removed, name)(tl.eye(2))
+
+
+def test_a_softmax_of_what_a_mask_leaves():
+    x = tl.arange(2 * 1 * 2 * 3.0).view(2, 1, 2, 3)
+    keys = tl.tensor([[False, True, False], [True, False, False]])
+    got = functions._masked_softmax(x, keys, None, 1)
+    kept = np.where(keys.numpy()[:, None, None, :], 0.0, np.exp(x.numpy()))
+    np.testing.assert_allclose(got.numpy(), kept / kept.sum(-1, keepdims=True), rtol=1e-5)
+    whole = keys[:, None, None, :].expand(2, 1, 2, 3)
+    assert functions._masked_softmax(x, whole, -1, 2).equal(got)
+    queries = tl.tensor([[False, True, True], [False, False, True]])
+    assert functions._masked_softmax(x, queries, 3, 0)[:, :, 0].tolist() == [[[1, 0, 0]], [[1, 0, 0]]]
+    with pytest.raises(RuntimeError, match="should be a boolean tensor"):
+        functions._masked_softmax(x, x, -1, 2)
+    with pytest.raises(RuntimeError, match="Mask Type should be"):
+        functions._masked_softmax(x, whole, -1)
+
+
+@pytest.mark.parametrize("use_gelu", [False, True])
+def test_products_with_an_activation_go_where_out_says(use_gelu):
+    a, out = tl.tensor([[1.0, -2.0], [0.5, 3.0]]), tl.empty(2, 2)
+    got = functions._addmm_activation(tl.ones(2), a, a, use_gelu=use_gelu)
+    assert functions._addmm_activation(tl.ones(2), a, a, use_gelu=use_gelu, out=out) is out and out.equal(got)

@@ -348,7 +348,10 @@ def _make_subclass(
     if dispatch_sizes_strides_policy or dispatch_device or dispatch_layout:
         wrappers = _wrapper_subclasses()
         wrappers.ask_handler(made, dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
-    return made.requires_grad_() if require_grad else made
+    if not require_grad:
+        return made
+    with overrides.DisableTorchFunctionSubclass():  # the class isn't asked before its tensor is complete
+        return made.requires_grad_()
 
 
 def _make_wrapper_subclass(*args: Any, **kwargs: Any) -> Any:
@@ -374,6 +377,10 @@ def _set_(
     if source is None:
         source = _C.empty(0, dtype=self.dtype)
     if isinstance(source, Tensor):
+        if source.dtype != self.dtype:
+            raise RuntimeError(
+                f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}: set_() keeps the type"
+            )
         view = (
             source
             if size is None
@@ -460,8 +467,12 @@ def _new(cls: Any, *args: Any, **kwargs: Any) -> Any:
     return made if cls is Tensor else _C._make_subclass(cls, made)
 
 
-def _new_like(self: Tensor, *args: Any, device: Any = None) -> Tensor:
+def _new_like(self: Tensor, *args: Any, size: Any = None, device: Any = None) -> Tensor:
     """`tensor.new(2, 3)`, `tensor.new([1, 2])`: the older constructor, in this tensor's type and on its device."""
+    if size is not None:
+        if args:
+            raise TypeError(f"new(): argument 'size' is given beside {len(args)} positional arguments")
+        args = (Size(size),)
     if self.layout is not _C.strided:
         return _new_sparse(self, args, device)
     return construct(self.dtype, args).to(self.device if device is None else device)
@@ -529,10 +540,21 @@ def _apply_(self: Tensor, callable: Any) -> Tensor:
 
 def _map_(self: Tensor, tensor: Tensor, callable: Any) -> Tensor:
     """Puts what a Python function makes of each element and another tensor's in its place; slow."""
-    if self.requires_grad:
-        raise RuntimeError("a Python function has no gradient: use detach() first")
-    pairs = zip(self.flatten().tolist(), tensor.expand_as(self).flatten().tolist(), strict=True)
-    made = [callable(one, other) for one, other in pairs]
+    return _mapped(self, (tensor,), callable)
+
+
+def _map2_(self: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
+    """Puts what a Python function makes of each element and two other tensors' in its place; slow."""
+    return _mapped(self, (x, y), callable)
+
+
+def _mapped(self: Tensor, others: tuple[Tensor, ...], callable: Any) -> Tensor:
+    if any(each.requires_grad for each in (self, *others)):
+        raise RuntimeError(
+            "a Python function has no gradient, and a tensor requires grad: use detach() first"
+        )
+    columns = [self.flatten().tolist(), *(other.expand_as(self).flatten().tolist() for other in others)]
+    made = [callable(*elements) for elements in zip(*columns, strict=True)]
     return self.copy_(_C.tensor(made, dtype=self.dtype).view(self.shape))
 
 
@@ -723,9 +745,11 @@ _METHODS: dict[str, Any] = {
     "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,
     "type": _type, "type_as": _type_as, "cpu": _cpu, "cuda": _cuda, "xpu": _xpu, "numpy": _numpy, "__array__": _array,
     "__array_wrap__": _array_wrap, "__reduce_ex__": _reduce_ex, "__deepcopy__": _deepcopy, "as_subclass": _as_subclass,
-    "untyped_storage": _untyped_storage, "storage": _storage, "set_": _set_, "__contains__": _contains,
+    "untyped_storage": _untyped_storage, "storage": _storage, "_typed_storage": _storage, "set_": _set_,
+    "__contains__": _contains,
     "__reversed__": _reversed, "__format__": _format, "__dir__": _dir, "is_same_size": _is_same_size,
     "where": _where, "__rdiv__": _rdiv, "is_nonzero": Tensor.__bool__, "apply_": _apply_, "map_": _map_,
+    "map2_": _map2_,
     "polygamma": _polygamma, "polygamma_": _polygamma_,
     "nonzero": _nonzero,
     "share_memory_": _share_memory_, "is_shared": _is_shared, "new": _new_like, "new_tensor": _new_tensor,

@@ -75,12 +75,8 @@ def _native_multi_head_attention(
     if mask is not None and mask_type not in (0, 1, 2):
         raise RuntimeError(f"mask_type should be 0, 1 or 2 where a mask is given, got {mask_type}")
     if query.is_nested:
-        if need_weights:
-            raise RuntimeError(
-                "_native_multi_head_attention: of nested tensors there are no weights: need_weights=False"
-            )
         parameters = (qkv_weight, qkv_bias, proj_weight, proj_bias)
-        return _of_nested((query, key, value), num_head, parameters), None
+        return _of_nested((query, key, value), num_head, parameters, need_weights, average_attn_weights)
     batch, length = query.shape[:2]
     weights, biases = qkv_weight.chunk(3), qkv_bias.chunk(3)
     inputs = zip((query, key, value), weights, biases, strict=True)
@@ -98,17 +94,21 @@ def _native_multi_head_attention(
 
 
 def _of_nested(
-    inputs: tuple[Tensor, Tensor, Tensor], heads: int, parameters: tuple[Tensor, Tensor, Tensor, Tensor]
-) -> Tensor:
-    """Attention of sequences of different lengths, padded for the while."""
+    inputs: tuple[Tensor, Tensor, Tensor],
+    heads: int,
+    parameters: tuple[Tensor, Tensor, Tensor, Tensor],
+    need_weights: bool,
+    average: bool,
+) -> tuple[Tensor, Tensor | None]:
+    """Attention of sequences of different lengths, padded for the while; the weights stay padded."""
     query, key, value = (nested.to_padded_tensor(x, 0.0) for x in inputs)
     lengths, key_lengths = ([part.shape[0] for part in x.unbind()] for x in inputs[:2])
     blind = tl_core.arange(key.shape[1]) >= tl_core.tensor(key_lengths).unsqueeze(1)
-    dense, _ = _native_multi_head_attention(
-        query, key, value, query.shape[-1], heads, *parameters, blind, False, mask_type=1
+    dense, attention = _native_multi_head_attention(
+        query, key, value, query.shape[-1], heads, *parameters, blind, need_weights, average, mask_type=1
     )
     rows = [one[:length] for one, length in zip(dense, lengths, strict=True)]
-    return nested.nested_tensor(rows)
+    return nested.nested_tensor(rows), attention
 
 
 def _fused_sdp_choice(

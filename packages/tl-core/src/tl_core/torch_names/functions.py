@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import tl_core
@@ -60,11 +61,46 @@ def _reshape_from_tensor(self: Tensor, shape: Tensor) -> Tensor:
 
 
 def _addmm_activation(
-    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1, use_gelu: bool = False
+    input: Tensor,
+    mat1: Tensor,
+    mat2: Tensor,
+    *,
+    beta: float = 1,
+    alpha: float = 1,
+    use_gelu: bool = False,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`addmm`, and of what it gives the positive part, or gelu in its form with tanh."""
     sum = tl_core.addmm(input, mat1, mat2, beta=beta, alpha=alpha)
-    return tl_core._C._nn.gelu(sum, approximate="tanh") if use_gelu else sum.relu()
+    if use_gelu:
+        return tl_core._C._nn.gelu(sum, approximate="tanh", out=out)
+    return tl_core.clamp_min(sum, 0, out=out)
+
+
+def _masked_softmax(
+    input: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None
+) -> Tensor:
+    """The softmax of the elements that a mask leaves.
+
+    Args:
+        input: numbers; of masks of the types 0 and 1 (batch, heads, queries, keys), or as the mask.
+        mask: True where an element is left out; its probability is 0, or NaN where all of them are.
+        dim: the dimension of the softmax, by default the last.
+        mask_type: 0 for a mask of (queries, keys), 1 for one of (batch, keys), 2 for one of the input's shape.
+
+    Raises:
+        RuntimeError: the mask isn't of bools, has no type, or does not fit.
+    """
+    if mask.dtype is not tl_core.bool:
+        raise RuntimeError(f"Mask should be a boolean tensor, got {mask.dtype}")
+    if mask_type not in (0, 1, 2):
+        raise RuntimeError(
+            f"Mask Type should be 0 (src_mask), 1 (src_key_padding_mask), or 2 (default_mask), got {mask_type}"
+        )
+    if mask_type == 1 and mask.dim() == 2 and input.dim() == 4:
+        mask = mask[:, None, None, :]
+    scores = input.masked_fill(mask.expand(input.shape), -math.inf)
+    return scores.softmax(input.dim() - 1 if dim is None else dim)
 
 
 def _compute_linear_combination(input: Tensor, coefficients: Tensor, *, out: Tensor | None = None) -> Tensor:
