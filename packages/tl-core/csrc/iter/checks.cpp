@@ -29,14 +29,22 @@ bool share_elements(const Tensor& a, const Tensor& b) {
   return first < second + b.numel() * b.itemsize() && second < first + a.numel() * a.itemsize();
 }
 
+namespace {
+void check_shared(bool shared) {
+  TL_CHECK(!shared, Runtime,
+           "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+           "single memory "
+           "location. Please clone() the tensor before performing the operation.");
+}
+}  // namespace
+
+void check_apart(const Tensor& out, const Tensor& in) { check_shared(share_elements(out, in)); }
+
 void check_no_partial_overlap(const Tensor& out, const Tensor& in) {
   const bool identical = out.same(in) || (out.storage() == in.storage() && out.data() == in.data() &&
                                           std::ranges::equal(out.sizes(), in.sizes()) &&
                                           std::ranges::equal(out.strides(), in.strides()));
-  TL_CHECK(identical || !share_elements(out, in), Runtime,
-           "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
-           "single memory "
-           "location. Please clone() the tensor before performing the operation.");
+  check_shared(!identical && share_elements(out, in));
 }
 
 }  // namespace tl

@@ -11,6 +11,8 @@ void check_no_internal_overlap(const Tensor& t);
 bool share_elements(const Tensor& a, const Tensor& b);
 // An output may be one of the inputs, or apart from it, but not overlap it in part.
 void check_no_partial_overlap(const Tensor& out, const Tensor& in);
+// An output that is written in another order than it is read must be apart from the input.
+void check_apart(const Tensor& out, const Tensor& in);
 // out= must be able to hold the dtype: "result type Float can't be cast to the desired output type Long".
 void check_castable(DType from, const Tensor& out);
 

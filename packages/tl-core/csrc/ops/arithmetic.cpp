@@ -9,6 +9,7 @@
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
+#include "ops/expanded.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -88,10 +89,14 @@ Tensor atan2_derivative(const Tensor& part, const Tensor& self, const Tensor& ot
 
 // ---- masks
 // -----------------------------------------------------------------------------------------------------------
-Tensor masked_fill_operand(const Tensor& self, const Tensor& mask, const Operand& number, Out out) {
+Tensor masked_fill_operand(const Tensor& self, const Tensor& mask, const Tensor& number, Out out) {
   TL_CHECK(mask.dtype() == DType::Bool, Runtime,
            "masked_fill only supports boolean masks, but got mask with dtype ", dtype_name(mask.dtype()));
-  const TlValue args[] = {value(mask), number.value(), value(self)};
+  if (out && out.tensor->same(self) && is_expanded(self)) {
+    warn_expanded("masked_fill_", "tensor[mask] = scalar");
+    return fill_expanded(self, mask, number);
+  }
+  const TlValue args[] = {value(mask), value(number), value(self)};
   return run_elementwise(kElementwise_where_where, args, out);
 }
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& number, Out out) {

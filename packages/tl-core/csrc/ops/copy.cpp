@@ -128,6 +128,7 @@ Tensor copy_(const Tensor& self, const Tensor& src, bool) {
   TL_CHECK(std::ranges::equal(shape, self.sizes()), Runtime, "output with shape ", self.sizes(),
            " doesn't match the broadcast shape ", shape);
   check_no_internal_overlap(self);
+  check_no_partial_overlap(self, src);
   if (self.same(src) || self.is_meta() || self.numel() == 0) return self;
   if (is_complex(src.dtype()) && !is_complex(self.dtype()))
     warn("Casting complex values to real discards the imaginary part");

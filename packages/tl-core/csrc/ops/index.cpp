@@ -1,11 +1,13 @@
 // Reading and writing through tensors of positions.
 #include <algorithm>
 
+#include "iter/checks.h"
 #include "iter/dtypes.h"
 #include "iter/loop_nest.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
+#include "ops/expanded.h"
 #include "ops/index_loops.h"
 #include "ops/known_values.h"
 #include "tensor/geometry.h"
@@ -213,7 +215,13 @@ Tensor index_put_(const Tensor& self, TensorList indices, const Tensor& values, 
   TL_CHECK(values.dtype() == self.dtype() || values.dim() == 0, Index,
            "Index put requires the source and destination dtypes match, got ", scalar_type_name(self.dtype()),
            " for the destination and ", scalar_type_name(values.dtype()), " for the source.");
-  check_no_internal_overlap(self);
+  if (is_expanded(self))
+    warn_expanded("index_put_", "tensor[indices] = tensor");
+  else
+    check_no_internal_overlap(self);
+  check_apart(self, values);
+  for (const Tensor& index : indices)
+    if (index) check_apart(self, index);
   if (!add && values.dim() == 0 && is_whole_mask(self, indices))
     return ops::masked_fill_(self, indices[0], values);
   const Route p = Planner(self, indices, &self).plan();

@@ -3,10 +3,12 @@
 #include <limits>
 
 #include "base/checked.h"
+#include "iter/checks.h"
 #include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
+#include "ops/expanded.h"
 #include "ops/index_loops.h"
 #include "tensor/geometry.h"
 
@@ -153,10 +155,7 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<i
 // The copy a scatter writes into.
 Tensor scattered_copy(const Tensor& self, Out out) {
   if (!out) return ops::clone(self);
-  if (out.tensor->same(self)) {
-    check_no_internal_overlap(self);
-    return self;
-  }
+  if (out.tensor->same(self)) return self;
   check_out_dtype(out, self.dtype());
   Tensor result = prepare_out(out, self.sizes(), {self.dtype(), self.device()});
   return ops::copy_(result, self);
@@ -170,6 +169,14 @@ void check_scatter(const char* name, const Tensor& self, int64_t dim, const Tens
   if (index.numel() == 0) return;
   check_index_shape("self", self, index, own.dim, true);
   check_index_shape("src", src, index, own.dim, false);
+}
+
+// What a scatter writes may be neither its places nor its values.
+void check_written(Out out, const Tensor& index, const Tensor& src) {
+  if (!out) return;
+  check_no_internal_overlap(*out);
+  check_apart(*out, index);
+  check_apart(*out, src);
 }
 
 // Combines into `result` itself. A fresh one nobody sees if a place turns out to be bad; else all are known
@@ -195,9 +202,9 @@ void scatter_onto(const Tensor& result, Combine combine, int64_t dim, const Tens
 Tensor scatter_into(const char* name, Combine combine, const Tensor& self, int64_t dim, const Tensor& index,
                     const Tensor& src, Out out) {
   check_scatter(name, self, dim, index, src);
-  const Tensor places = out ? unaliased(*out, index) : index, values = out ? unaliased(*out, src) : src;
+  check_written(out, index, src);
   const Tensor result = scattered_copy(self, out);
-  scatter_onto(result, combine, dim, places, values, !out);
+  scatter_onto(result, combine, dim, index, src, !out);
   return result;
 }
 
@@ -297,13 +304,12 @@ Scalar neutral(Fold fold, DType dtype) {
   }
 }
 
-Tensor scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index_in, const Tensor& src_in,
+Tensor scatter_reduce_two(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
                           std::string_view reduce, bool include_self, Out out) {
-  const Tensor index = out ? unaliased(*out, index_in) : index_in,
-               src = out ? unaliased(*out, src_in) : src_in;
   const Fold fold = fold_named(reduce);
   const bool ordered = fold == Fold::Amax || fold == Fold::Amin;
   check_scatter("scatter_reduce", self, dim, index, src);
+  check_written(out, index, src);
   TL_CHECK(!ordered || !is_complex(self.dtype()), NotImplemented, "\"scatter_reduce\" with reduce=\"", reduce,
            "\" not implemented for '", scalar_type_name(self.dtype()), "'");
   const Tensor result = scattered_copy(self, out);
@@ -399,8 +405,9 @@ void check_slices(const char* name, const Tensor& self, int64_t d, const Tensor&
            "dimensionality (",
            source.dim(), "), destination dimensionality (", self.dim(), ")");
   const int64_t n = source.dim() ? source.size(std::min(d, source.dim() - 1)) : 1;
-  TL_CHECK(index.numel() == n, Index, name, "(): Number of indices (", index.numel(),
-           ") should be equal to source.size(dim) (", n, ")");
+  if (index.numel() != n)
+    fail(std::string_view(name) == "index_copy" ? ErrorKind::Index : ErrorKind::Runtime, name,
+         "(): Number of indices (", index.numel(), ") should be equal to source.size(dim) (", n, ")");
   const auto others = [&](const Tensor& t) {
     DimVector sizes(t.sizes());
     if (d < t.dim()) sizes.erase(static_cast<size_t>(d));
@@ -434,6 +441,7 @@ Tensor in_form(const Tensor& self, Out out, Written written, Fresh fresh, Given 
 
 Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                  const Scalar& alpha, Out out) {
+  check_written(out, index, source);
   const Slices s("index_add", self, dim, index, source);
   const bool one = alpha.is_int() && alpha.to_int() == 1;
   const Tensor values = one ? s.source : ops::to_dtype(ops::mul(s.source, alpha), self.dtype());
@@ -443,7 +451,9 @@ Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Ten
       [&](const Tensor& o) { return ops::scatter_add_out(self, s.dim, s.index, values, o); });
 }
 Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, Out out) {
+  check_written(out, index, source);
   const Slices s("index_copy", self, dim, index, source);
+  if (!self.is_meta()) checked_positions(index, along(self, s.dim), ErrorKind::Index);
   return in_form(
       self, out, [&] { return ops::scatter__src(self, s.dim, s.index, s.source); },
       [&] { return ops::scatter_src(self, s.dim, s.index, s.source); },
@@ -475,7 +485,13 @@ Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Sc
   TL_CHECK(!value.is_complex() || is_complex(self.dtype()), Runtime,
            "index_fill_(): Converting complex Scalar to non-complex type is not supported");
   const int64_t d = wrap_dim(dim, self.dim());
+  if (out) check_apart(*out, index);
   const Tensor places = fill_index(self, d, index);
+  if (out && out.tensor->same(self) && is_expanded(self)) {
+    warn_expanded("index_fill_", "tensor[indices] = scalar");
+    const Tensor mask = ops::scatter_value(ops::zeros_like(self, DType::Bool), d, places, Scalar(true));
+    return fill_expanded(self, mask, ops::scalar_tensor(value, self.dtype(), std::nullopt, self.device()));
+  }
   return in_form(
       self, out, [&] { return ops::scatter__value(self, d, places, value); },
       [&] { return ops::scatter_value(self, d, places, value); },
