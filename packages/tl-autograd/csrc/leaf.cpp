@@ -67,7 +67,7 @@ Leaf* leaf_of(TlTensor* t, bool requires_grad_if_made) {
 
 void set_requires_grad(TlTensor* t, bool on) {
   if (on && !is_differentiable(api->tensor_dtype(t)))
-    fail(TL_ERROR_RUNTIME, "only Tensors of floating point and complex dtype can require gradients");
+    fail(TL_ERROR_RUNTIME, "Only Tensors of floating point and complex dtype can require gradients");
   if (on && api->tensor_is_inference(t) && !api->inference_mode())
     fail(TL_ERROR_RUNTIME,
          "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");

@@ -151,7 +151,7 @@ def test_errors_name_what_is_wrong():
     with pytest.raises(RuntimeError, match="One of the differentiated Tensors does not require grad"):
         tl_autograd.grad(x.sum(), tl.ones(1))
     with pytest.raises(
-        RuntimeError, match="only Tensors of floating point and complex dtype can require gradients"
+        RuntimeError, match="Only Tensors of floating point and complex dtype can require gradients"
     ):
         tl.tensor([1, 2], requires_grad=True)
     with pytest.raises(RuntimeError, match="cannot be empty"):

@@ -357,3 +357,24 @@ def test_taps_further_apart_than_their_weights():
     g, w = tl.rand(1, 2, 2), tl.rand(2, 3, 3)
     x = ops.aten._convolve_input(g, w, None, [1, 3, 4], [2**40], [0], [1], 1)
     assert tl.allclose(x[0, :, :3], tl.einsum("o,oit->it", g[0, :, 0], w)) and not x[..., 3].any()
+
+
+def test_a_kernel_beyond_the_input_is_said_by_its_sizes():
+    said = r"input size per channel: \(3 x 4\)\. Kernel size: \(5 x 3\)\. Kernel size can't be greater"
+    with pytest.raises(RuntimeError, match=said):
+        tl.conv2d(tl.ones(1, 1, 3, 4), tl.ones(1, 1, 5, 2), dilation=(1, 2))
+
+
+def test_the_kinds_of_convolution_have_names():
+    from tl_core.torch_names.convolution_backends import _ConvBackend, _select_conv_backend
+
+    def kind(shape, dilation=1, transposed=False):
+        n = len(shape) - 2
+        weight = tl.ones(2, 2, *[1] * n)
+        x = tl.ones(shape)
+        return _select_conv_backend(x, weight, None, [1] * n, [0] * n, [dilation] * n, transposed, [0] * n, 1)
+
+    assert kind((1, 2, 3)) is _ConvBackend.Slow2d and kind((1, 2, 3, 3, 3)) is _ConvBackend.Slow3d
+    assert kind((1, 2, 3, 3), dilation=2) is _ConvBackend.SlowDilated2d
+    assert kind((1, 2, 3, 3, 3), transposed=True) is _ConvBackend.SlowTranspose3d
+    assert kind((0, 2, 3)) is _ConvBackend.Empty

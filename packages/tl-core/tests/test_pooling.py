@@ -316,3 +316,31 @@ def test_out_and_meta():
     np.testing.assert_array_equal(out.numpy(), nn.avg_pool2d(x, 2).numpy())
     assert tl.max_pool2d(tl.empty(2, 3, 9, 9, device="meta"), 3, 2, 1).shape == (2, 3, 5, 5)
     assert nn.adaptive_avg_pool2d(tl.empty(2, 3, 9, 9, device="meta"), (2, 3)).shape == (2, 3, 2, 3)
+
+
+def test_results_without_elements():
+    x = tl.ones(2, 3, 6, 6)
+    samples = tl.full((2, 3, 2), 0.5)
+    values, indices = nn.fractional_max_pool2d(x, (2, 2), (0, 1), samples)
+    assert values.shape == indices.shape == (2, 3, 0, 1)
+    with pytest.raises(RuntimeError, match="pool height 2 too large relative to input height 6"):
+        nn.fractional_max_pool2d(x, (2, 2), (6, 3), samples)
+    with pytest.raises(RuntimeError, match="pool width 2 too large relative to input width 6"):
+        nn.fractional_max_pool2d(x, (2, 2), (3, 6), samples)
+
+
+@pytest.mark.parametrize("name", ["adaptive_max_pool2d", "adaptive_max_pool3d", "adaptive_avg_pool2d"])
+@pytest.mark.parametrize("dtype", [tl.uint8, tl.int32, tl.int64])
+def test_adaptive_windows_of_integers_are_refused(name, dtype):
+    n = int(name[-2])
+    with pytest.raises(NotImplementedError, match=f'"{name}" not implemented'):
+        getattr(nn, name)(tl.ones(3, *[4] * n, dtype=dtype), [2] * n)
+
+
+def test_maxima_of_one_sample_keep_channels_last():
+    x = tl.arange(2 * 4 * 5 * 6 * 7.0).view(2, 4, 5, 6, 7).contiguous(memory_format=tl.channels_last_3d)
+    alone, at = nn.max_pool3d_with_indices(x[0], (2, 3, 2))
+    both, both_at = nn.max_pool3d_with_indices(x, (2, 3, 2))
+    assert alone.equal(both[0]) and at.equal(both_at[0])
+    for one in (alone, at):
+        assert one.unsqueeze(0).is_contiguous(memory_format=tl.channels_last_3d)

@@ -10,12 +10,7 @@ from tl_core import ops
 aten = ops.aten
 
 
-def test_an_index_may_share_memory_with_what_is_written():
-    x = tl.tensor([1, 0, 2])
-    x[x] = tl.tensor([10**12, 5, 7])
-    assert x.tolist() == [5, 10**12, 7]
-    x = tl.tensor([1, 0, 2])
-    assert x.scatter_(0, x, tl.tensor([10**12, 5, 7])).tolist() == [5, 10**12, 7]
+def test_what_is_read_at_an_index_may_be_written_over_it():
     x = tl.tensor([2, 1, 0])
     assert tl.take(tl.tensor([7, 8, 9]), x, out=x).tolist() == [9, 8, 7]
     x = tl.tensor([2, 1, 0])
@@ -113,9 +108,11 @@ def test_a_refused_scatter_has_written_nothing() -> None:
         assert x.sum() == 0
 
 
-def test_a_gradient_without_elements_gives_zeros() -> None:
-    adjoint = tl._C._call_operator(("_adaptive_avg_pool_adjoint",), tl.ones(1, 0, 1, 1), [1, 2, 3, 4], 3)
-    assert adjoint.tolist() == tl.zeros(1, 2, 3, 4).tolist()
+def test_a_gradient_without_elements_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="grad_output to have non-zero size for non-batch dimensions"):
+        tl._C._call_operator(("_adaptive_avg_pool_adjoint",), tl.ones(1, 0, 1, 1), [1, 2, 3, 4], 3)
+    batch = tl._C._call_operator(("_adaptive_avg_pool_adjoint",), tl.ones(0, 2, 1, 1), [0, 2, 3, 4], 2)
+    assert batch.shape == (0, 2, 3, 4)
 
 
 def test_a_step_as_large_as_there_is() -> None:

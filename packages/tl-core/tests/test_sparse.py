@@ -309,3 +309,13 @@ def test_data_is_another_tensor_of_the_same_parts():
 def test_gradients_that_are_none_of_a_lookup(gradient, rows):
     with pytest.raises((RuntimeError, TypeError), match="_embedding_sparse_backward"):
         tl._C._call_operator(("_embedding_sparse_backward",), gradient, tl.tensor([1]), rows, -1, False)
+
+
+@pytest.mark.parametrize("layout", [tl.jagged, tl._C._mkldnn])
+def test_a_layout_that_operators_do_not_make(layout):
+    with pytest.raises(NotImplementedError, match="isn't made by this operator"):
+        tl.zeros(2, 3, layout=layout)
+    with pytest.raises(RuntimeError, match="layout of out"):
+        tl.zeros(2, out=tl.ones(2), layout=layout)
+    with pytest.raises(RuntimeError, match="no tensor is converted to the layout"):
+        tl.ones(2, 3).to_sparse(layout=layout)

@@ -96,9 +96,10 @@ template <class Set>
 void spread(PyObject* answer, size_t n, Set set) {
   if (answer == Py_None) return;
   if (n == 1 && bridge->unwrap(answer)) return set(0, tensor_result(answer, "a hook"));
-  if (!PyTuple_Check(answer) || static_cast<size_t>(PyTuple_GET_SIZE(answer)) != n)
-    raise(PyExc_RuntimeError,
-          "hook has returned an incorrect number of values: expected a tuple of " + std::to_string(n));
+  const size_t got = PyTuple_Check(answer) ? static_cast<size_t>(PyTuple_GET_SIZE(answer)) : 1;
+  if (!PyTuple_Check(answer) || got != n)
+    raise(PyExc_RuntimeError, "hook has returned an incorrect number of values (got " + std::to_string(got) +
+                                  ", but expected " + std::to_string(n) + "): it needs a tuple of them");
   for (size_t i = 0; i < n; ++i)
     set(i, tensor_result(PyTuple_GET_ITEM(answer, static_cast<Py_ssize_t>(i)), "a hook"));
 }

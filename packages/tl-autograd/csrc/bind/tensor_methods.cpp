@@ -130,6 +130,10 @@ PyObject* requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:requires_grad_", const_cast<char**>(names), &on))
       throw PythonError();
     if (on) refuse_inside_transform();
+    if (on && !is_differentiable(api->tensor_dtype(tensor_of(self))))
+      raise(PyExc_RuntimeError,
+            "only Tensors of floating point dtype can require gradients, or of complex dtype: "
+            "requires_grad_()");
     set_requires_grad(tensor_of(self), on);
     return Py_NewRef(self);
   });

@@ -107,6 +107,12 @@ int64_t reach(const Windows& w, IntSpan weight, size_t axis) {
   return checked_mul(w.dilation[axis], weight[axis + 2] - 1);
 }
 
+std::string product(IntSpan sizes) {
+  std::string text;
+  for (int64_t n : sizes) text += cat(text.empty() ? "" : " x ", n);
+  return text;
+}
+
 DimVector forward_size(IntSpan input, IntSpan weight, const Windows& w) {
   DimVector size{input[0], weight[0]}, padded, kernel;
   for (size_t i = 0; i < w.stride.size(); ++i) {
@@ -114,8 +120,8 @@ DimVector forward_size(IntSpan input, IntSpan weight, const Windows& w) {
     kernel.push_back(checked_add(reach(w, weight, i), 1));
   }
   for (size_t d = 0; d < padded.size(); ++d) {
-    TL_CHECK(padded[d] >= kernel[d], Runtime, "Calculated padded input size per channel: ", padded,
-             ". Kernel size: ", kernel, ". Kernel size can't be greater than actual input size");
+    TL_CHECK(padded[d] >= kernel[d], Runtime, "Calculated padded input size per channel: (", product(padded),
+             "). Kernel size: (", product(kernel), "). Kernel size can't be greater than actual input size");
     size.push_back((padded[d] - kernel[d]) / w.stride[d] + 1);
   }
   return size;

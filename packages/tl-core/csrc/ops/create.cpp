@@ -231,6 +231,11 @@ Tensor arange_start_step(const Scalar& start, const Scalar& end, const Scalar& s
         return arange_start_step(start, end, step, dtype.value_or(d), layout, device, std::nullopt, {});
       }))
     return *t;
+  const bool typed = out && dtype.value_or(out.tensor->dtype()) == out.tensor->dtype();
+  if (typed && out.tensor->numel() != n && out.tensor->numel() != 0) {
+    warn_resized_range(out.tensor->sizes(), out.tensor->numel(), n);
+    resize(*out, DimVector{n});
+  }
   Tensor t = fresh(DimVector{n}, dtype, layout, device, wanted, out);
   TL_CHECK(!is_complex(t.dtype()), NotImplemented, "\"arange_cpu\" not implemented for '",
            scalar_type_name(t.dtype()), "'");

@@ -86,7 +86,8 @@ struct Window {
       out.push_back(outputs(static_cast<int64_t>(a), grid[a]));
       fits &= out.back() >= 1;
     }
-    if (kernel.size() == 1) TL_CHECK(fits, Runtime, op, "(): Invalid computed output size: ", out[0]);
+    if (kernel.size() == 1)
+      TL_CHECK(fits, Runtime, op, "(): Invalid computed output size: ", out[0], ": it is too small");
     TL_CHECK(fits, Runtime, op, ": Given input size: ", grid, ". Calculated output size: ", IntSpan(out),
              ". Output size is too small");
     return out;
@@ -123,8 +124,22 @@ Pair maxima(const Tensor& self, IntSpan grid, bool indexed, F maps) {
   return {to_dtype(values, self.dtype()), indices};
 }
 
+// A sample of three axes as a batch of one, if its channels come last.
+std::optional<Tensor> batch_with_channels_last(const Tensor& self, int64_t spatial) {
+  if (spatial != 3 || self.dim() != 4 || self.is_contiguous()) return std::nullopt;
+  DimVector sizes(self.sizes()), strides(self.strides());
+  sizes.insert(0, 1);
+  strides.insert(0, self.numel());
+  if (!is_channels_last(sizes, strides)) return std::nullopt;
+  return view_of(self, sizes, strides, self.offset());
+}
+
 Pair max_pool_of(const Tensor& self, const Window& window, bool indexed) {
   const auto spatial = static_cast<int64_t>(window.kernel.size());
+  if (const auto batch = batch_with_channels_last(self, spatial)) {
+    const auto [values, indices] = max_pool_of(*batch, window, indexed);
+    return {ops::squeeze_dim(values, 0), indices ? ops::squeeze_dim(indices, 0) : indices};
+  }
   check_grid(window.op, self, spatial);
   check_max_dtype(window.op, self);
   const DimVector grid(grid_of(window.op, self.sizes(), spatial));
@@ -185,7 +200,8 @@ Pair adaptive_max(const Tensor& self, IntSpan output_size) {
   const IntSpan grid = grid_of("adaptive_max_pool", self.sizes(), n);
   const char* op = kAdaptiveMaxNames[n];
   check_adaptive(op, self, output_size, n);
-  check_max_dtype(op, self);
+  TL_CHECK(is_floating(self.dtype()), NotImplemented, "\"", op, "\" not implemented for '",
+           scalar_type_name(self.dtype()), "'");
   return maxima(self, output_size, true, [&] { return adaptive_maps(grid, output_size, false); });
 }
 
@@ -228,7 +244,16 @@ Tensor put(const Tensor& source, const Tensor& indices, IntSpan grid, bool add, 
   return to_dtype(out, source.dtype());
 }
 
+void check_gradient(const char* op, const Tensor& g) {
+  for (int64_t d = 1; d < g.dim(); ++d)
+    TL_CHECK(
+        g.size(d) > 0, Runtime, op,
+        "(): Expected grad_output to have non-zero size for non-batch dimensions, but grad_output has sizes ",
+        g.sizes(), " with dimension ", d, " being empty");
+}
+
 Tensor put_by_index(const Tensor& source, const Tensor& indices, IntSpan sizes, int64_t spatial) {
+  check_gradient("max_pool_backward", source);
   return put(source, indices, grid_of("max_pool_backward", sizes, spatial), true, "max_pool_backward");
 }
 Tensor unpool(const Tensor& source, const Tensor& indices, IntSpan grid) {
@@ -312,10 +337,13 @@ void check_fractional(const char* op, const Tensor& self, IntSpan kernel, IntSpa
       samples.sizes());
   for (int64_t a = 0; a < n; ++a) {
     const int64_t size = self.size(self.dim() - n + a);
-    TL_CHECK(kernel[a] > 0 && output_size[a] > 0, Runtime, op,
-             ": kernel_size and output_size should be greater than zero, got ", kernel, " and ", output_size);
-    TL_CHECK(checked_add(output_size[a], kernel[a] - 1) <= size, Runtime, op, ": pool size ", kernel[a],
-             " is too large relative to the input size ", size, " and the output size ", output_size[a]);
+    TL_CHECK(kernel[a] > 0 && output_size[a] >= 0, Runtime, op,
+             ": kernel_size should be greater than zero and output_size at least zero, got ", kernel, " and ",
+             output_size);
+    const char* axis = n - a == 1 ? "width" : n - a == 2 ? "height" : "time";
+    TL_CHECK(checked_add(output_size[a], kernel[a] - 1) <= size, Runtime, op, "(): pool ", axis, " ",
+             kernel[a], " too large relative to input ", axis, " ", size, " for an output of ",
+             output_size[a]);
   }
 }
 
@@ -468,6 +496,7 @@ Tensor adaptive_avg(const Tensor& self, IntSpan output_size) {
 }
 Tensor adaptive_avg_adjoint(const Tensor& g, IntSpan sizes, int64_t n) {
   constexpr const char* op = "adaptive_avg_pool_backward";
+  check_gradient(op, g);
   const IntSpan grid = grid_of(op, sizes, n), own = grid_of(op, g.sizes(), n);
   const auto maps = [&] { return adaptive_maps(grid, own, true); };
   return to_dtype(adjoint_resampled(SpatialView(g, n), grid, maps), g.dtype());

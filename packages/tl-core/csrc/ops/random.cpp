@@ -80,6 +80,10 @@ void check_implemented(const char* what, bool implemented, const Tensor& t) {
   TL_CHECK(implemented, NotImplemented, "\"", what, "\" not implemented for '", scalar_type_name(t.dtype()),
            "'");
 }
+// Of elements that are filled: without any, no kernel is asked.
+void check_filled(const char* what, bool implemented, const Tensor& t) {
+  check_implemented(what, implemented || t.numel() == 0, t);
+}
 bool is_inexact(DType d) { return is_floating(d) || is_complex(d); }
 bool is_wide_unsigned(DType d) { return d == DType::UInt16 || d == DType::UInt32 || d == DType::UInt64; }
 bool is_common_real(DType d) { return !is_complex(d) && !is_wide_unsigned(d); }
@@ -143,7 +147,7 @@ Tensor uniform_(const Tensor& self, double from, double to, Generator* generator
 
 Tensor normal_(const Tensor& self, double mean, double std, Generator* generator) {
   check_std(std);
-  check_implemented("normal_kernel_cpu", is_inexact(self.dtype()), self);
+  check_filled("normal_kernel_cpu", is_inexact(self.dtype()), self);
   if (is_complex(self.dtype())) std /= std::sqrt(2.0);  // the variance is shared by both parts
   const auto fill = self.is_contiguous() ? cpu::fill_normal : cpu::fill_normal_in_turn;
   return overwrite(self, generator,
@@ -167,7 +171,7 @@ Tensor cauchy_(const Tensor& self, double median, double sigma, Generator* gener
 
 Tensor log_normal_(const Tensor& self, double mean, double std, Generator* generator) {
   TL_CHECK(std > 0, Runtime, "log_normal_ expects std > 0.0, but found std=", std);
-  check_implemented("log_normal_cpu", is_floating(self.dtype()), self);
+  check_filled("log_normal_cpu", is_floating(self.dtype()), self);
   return overwrite(self, generator, [=](Elements e, Generator& g) {
     cpu::fill_log_normal(e.dtype, e.data, e.n, mean, std, g);
   });
@@ -175,7 +179,7 @@ Tensor log_normal_(const Tensor& self, double mean, double std, Generator* gener
 
 Tensor geometric_(const Tensor& self, double p, Generator* generator) {
   TL_CHECK(p > 0 && p < 1, Runtime, "geometric_ expects p to be in (0, 1), but got p=", p);
-  check_implemented("geometric_cpu", is_common_real(self.dtype()) && self.dtype() != DType::Bool, self);
+  check_filled("geometric_cpu", is_common_real(self.dtype()) && self.dtype() != DType::Bool, self);
   return overwrite(self, generator,
                    [=](Elements e, Generator& g) { cpu::fill_geometric(e.dtype, e.data, e.n, p, g); });
 }
@@ -310,7 +314,7 @@ Tensor random__to(const Tensor& self, int64_t to, Generator* generator) {
 }
 
 Tensor random_(const Tensor& self, Generator* generator) {
-  check_implemented("random_kernel_cpu", is_common_real(self.dtype()), self);
+  check_filled("random_kernel_cpu", is_common_real(self.dtype()), self);
   return overwrite(self, generator,
                    [](Elements e, Generator& g) { cpu::fill_all_integers(e.dtype, e.data, e.n, g); });
 }

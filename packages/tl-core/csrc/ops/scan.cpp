@@ -86,25 +86,30 @@ Tensor cumprod_backward(const Tensor& g, const Tensor& self, int64_t dim, const 
 
 using Pair = std::tuple<Tensor, Tensor>;
 
+// These write no other type than they read.
+void check_out_like(const Tensor& self, Out out) {
+  TL_CHECK(!out || out.tensor->dtype() == self.dtype(), Runtime, "expected scalar_type ",
+           scalar_type_name(self.dtype()), " but found ",
+           scalar_type_name(out ? out.tensor->dtype() : self.dtype()),
+           ": out has another type than the input");
+}
+
 template <bool largest>
 Pair cummaxmin(const Tensor& self, int64_t dim, Out out, Out out_index) {
   const char* name = largest ? "cummax" : "cummin";
   TL_CHECK(!is_complex(self.dtype()), NotImplemented, "\"", name, "_cpu\" not implemented for '",
            scalar_type_name(self.dtype()), "'");
   const int64_t d = wrap_dim(dim, self.dim());
-  if (out) check_castable(self.dtype(), *out);
+  check_out_like(self, out);
   if (out_index)
     TL_CHECK(out_index.tensor->dtype() == DType::Int64, Runtime, name,
              "(): Expected indices to have dtype int64, but got ", dtype_name(out_index.tensor->dtype()));
-  const Tensor values =
-      prepare_out(out, self.sizes(), {out ? out.tensor->dtype() : self.dtype(), self.device()});
+  const Tensor values = prepare_out(out, self.sizes(), {self.dtype(), self.device()});
   const Tensor indices = prepare_out(out_index, self.sizes(), {DType::Int64, self.device()});
   if (values.is_meta() || values.numel() == 0) return {values, indices};
-  const Tensor target = values.dtype() == self.dtype() ? values : empty(self.sizes(), {self.dtype(), {}});
-  const AlongGeometry geometry(d, self.dim() ? self.size(d) : 1, {&target, &indices, &self});
-  cpu::cummaxmin(largest, self.dtype(), geometry.shape(), target.ptr<char>(), indices.ptr<char>(),
+  const AlongGeometry geometry(d, self.dim() ? self.size(d) : 1, {&values, &indices, &self});
+  cpu::cummaxmin(largest, self.dtype(), geometry.shape(), values.ptr<char>(), indices.ptr<char>(),
                  self.ptr<char>());
-  if (!target.same(values)) copy_elements(values, target);
   return {values, indices};
 }
 Tensor cummaxmin_backward(const Tensor& g, const Tensor& self, const Tensor& indices, int64_t dim) {
@@ -118,14 +123,11 @@ Tensor logcumsumexp(const Tensor& self, int64_t dim, Out out) {
   TL_CHECK(self.dtype() != DType::Complex32, NotImplemented,
            "a running logsumexp needs floating or complex numbers");
   const int64_t d = wrap_dim(dim, self.dim());
-  if (out) check_castable(self.dtype(), *out);
-  const Tensor result =
-      prepare_out(out, self.sizes(), {out ? out.tensor->dtype() : self.dtype(), self.device()});
+  check_out_like(self, out);
+  const Tensor result = prepare_out(out, self.sizes(), {self.dtype(), self.device()});
   if (result.is_meta() || result.numel() == 0) return result;
-  const Tensor target = result.dtype() == self.dtype() ? result : empty(self.sizes(), {self.dtype(), {}});
-  const AlongGeometry geometry(d, self.dim() ? self.size(d) : 1, {&target, &self});
-  cpu::logcumsumexp(self.dtype(), geometry.shape(), target.ptr<char>(), self.ptr<char>());
-  if (!target.same(result)) copy_elements(result, target);
+  const AlongGeometry geometry(d, self.dim() ? self.size(d) : 1, {&result, &self});
+  cpu::logcumsumexp(self.dtype(), geometry.shape(), result.ptr<char>(), self.ptr<char>());
   return result;
 }
 

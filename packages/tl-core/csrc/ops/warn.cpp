@@ -17,7 +17,17 @@ void warn(const std::string& message) {
 void warn_resized_out(IntSpan from, IntSpan to) {
   warn(cat("An output with one or more elements was resized since it had shape ", from,
            ", which does not match the required output shape ", to,
-           ". Give it the right shape, or empty it first with out.resize_(0)."));
+           ". This behavior is deprecated, and in a future PyTorch release outputs will not be resized "
+           "unless they "
+           "have zero elements. Give it the right shape, or empty it first with out.resize_(0)."));
+}
+
+void warn_resized_range(IntSpan from, int64_t has, int64_t n) {
+  warn(cat(
+      "The number of elements in the out tensor of shape ", from, " is ", has,
+      " which does not match the computed number of elements ", n,
+      ": it may come from the rounding of the step. The out tensor will be resized to a tensor of shape (", n,
+      ",)."));
 }
 
 }  // namespace tl

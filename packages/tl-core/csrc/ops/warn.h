@@ -11,5 +11,6 @@ using WarnHandler = void (*)(const std::string& message);
 void set_warn_handler(WarnHandler handler);
 void warn(const std::string& message);
 void warn_resized_out(IntSpan from, IntSpan to);
+void warn_resized_range(IntSpan from, int64_t has, int64_t n);
 
 }  // namespace tl

@@ -13,7 +13,8 @@ constexpr TlSlotType kSlotType{destroy_parts, nullptr, nullptr};
 }  // namespace
 
 const char* layout_name(Layout layout) {
-  constexpr const char* kNames[] = {"Strided", "Sparse", "SparseCsr", "SparseCsc", "SparseBsr", "SparseBsc"};
+  constexpr const char* kNames[] = {"Strided",   "Sparse",    "SparseCsr", "SparseCsc",
+                                    "SparseBsr", "SparseBsc", "Jagged",    "Mkldnn"};
   return kNames[static_cast<int>(layout)];
 }
 

@@ -58,6 +58,8 @@ def to_sparse(
         return _to_coo(self, None if dense_dim is None else self.dim() - dense_dim)
     if layout is _C.strided:
         return self.to_dense()
+    if layout not in COMPRESSED:
+        raise RuntimeError(f"to_sparse: no tensor is converted to the layout {layout}")
     return _to_compressed(self, layout, blocksize, dense_dim)
 
 

@@ -531,6 +531,9 @@ def _fractional(
                 f"{n} dimensions, got {output_ratio}"
             )
         output_size = [int(size * ratio) for size, ratio in zip(input.shape[-n:], ratios)]
+    for argument, given in (("kernel_size", kernel_size), ("output_size", output_size)):
+        if not isinstance(given, int) and len(given) != n:
+            raise RuntimeError(f"{name}: {argument} must either be a single int or {n} ints, got {given}")
     if samples is None:
         batch = 1 if input.dim() == n + 1 else input.shape[0]
         samples = tl_core.rand(batch, input.shape[-n - 1], n, dtype=input.dtype, device=input.device)

@@ -45,6 +45,8 @@ def empty_of(
         return coo(
             _C.empty(n, 0, dtype=_C.int64, device=device), _C.empty(0, *size[n:], **options), size, True
         )
+    if layout not in COMPRESSED:
+        raise NotImplementedError(f"torch.empty: the layout {layout} isn't made by this operator")
     n = len(size) - dense - 2
     if n < 0:
         raise RuntimeError(
