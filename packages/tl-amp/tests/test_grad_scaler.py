@@ -227,3 +227,49 @@ def test_settings():
         0.1,
         7,
     )
+
+
+class _Dividing(nn.optim.SGD):
+    """Divides by the factor itself, as the attributes tell it."""
+
+    _step_supports_amp_scaling = True
+
+    def step(self, closure=None):
+        self.told = self.grad_scale, self.found_inf.item()
+
+
+def test_an_optimizer_that_divides_itself_is_told_the_factor(weight):
+    scaler, optimizer = GradScaler("cpu", init_scale=4.0), _Dividing([weight], lr=0.5)
+    scaler.scale(weight.sum()).backward()
+    scaler.step(optimizer)
+    assert optimizer.told[0].item() == 4.0 and optimizer.told[1] == 0.0
+    assert weight.grad.tolist() == [4.0, 4.0]
+    assert not hasattr(optimizer, "grad_scale") and not hasattr(optimizer, "found_inf")
+    scaler.update()
+    weight.grad.fill_(float("inf"))
+    scaler.unscale_(optimizer)
+    scaler.step(optimizer)
+    assert optimizer.told == (None, 1.0)
+    scaler.update()
+    assert scaler.get_scale() == 2.0
+
+
+def test_an_optimizer_that_takes_the_scaler_is_given_it(weight):
+    class Taking(_Dividing):
+        def step(self, closure=None, *, grad_scaler=None):
+            self.told = grad_scaler
+
+    scaler, optimizer = GradScaler("cpu"), Taking([weight], lr=0.5)
+    scaler.scale(weight.sum()).backward()
+    with pytest.warns(FutureWarning, match="stop passing itself"):
+        scaler.step(optimizer)
+    assert optimizer.told is scaler
+
+
+def test_the_factor_is_a_tensor_once_a_loss_is_scaled(weight):
+    scaler = GradScaler("cpu", init_scale=4.0)
+    assert scaler._scale is None
+    scaler.scale(weight.sum())
+    assert scaler._scale.item() == 4.0 and scaler._scale.dtype == tl.float32
+    scaler._init_growth_tracker = 3
+    assert scaler.state_dict()["_growth_tracker"] == 3 == scaler._init_growth_tracker

@@ -100,7 +100,8 @@ def recorded():
 def answers(tmp_path_factory):
     """Today's answers, of a fresh interpreter: other tests select streams and devices."""
     file = tmp_path_factory.mktemp("answers") / "answers.json"
-    subprocess.run([sys.executable, __file__, str(file)], check=True, cwd=file.parent)  # calls may write files
+    command = [sys.executable, __file__, str(file)]
+    subprocess.run(command, check=True, cwd=file.parent)  # calls may write files
     return json.loads(file.read_text(encoding="utf-8"))
 
 

@@ -31,7 +31,9 @@ def text(overloads: list[Form], signatures: list[str], spelled: dict[str, str]) 
         parts.append("Overloads::\n\n" + "\n".join(f"    {s}" for s in signatures))
     example = next((o.row.example for o in overloads if o.row.example), "")
     if example and first.variant == "functional":
-        parts.append("Examples:\n" + "\n".join(f"    {line}".rstrip() for line in example.splitlines()))
+        lines = [">>> import tl_core as tl"] if "tl." in example else []  # to run where it is read
+        lines += example.splitlines()
+        parts.append("Examples:\n" + "\n".join(f"    {line}".rstrip() for line in lines))
     return "\n\n".join(parts)
 
 

@@ -116,3 +116,18 @@ def test_warnings_each_time_are_only_remembered() -> None:
     tl.set_warn_always(False)
     with pytest.raises(TypeError, match="takes bool, got int"):
         tl.set_warn_always(1)
+
+
+def test_warn_only_is_remembered_while_there_is_no_demand():
+    try:
+        for mode in (True, False):
+            for warn_only in (True, False):
+                tl.use_deterministic_algorithms(mode, warn_only=warn_only)
+                assert tl.are_deterministic_algorithms_enabled() is mode
+                assert tl.is_deterministic_algorithms_warn_only_enabled() is warn_only
+        with pytest.raises(TypeError, match=r"argument 'mode' \(position 1\) must be bool, not int"):
+            tl.use_deterministic_algorithms(1)
+        with pytest.raises(TypeError, match="argument 'warn_only' must be bool, not int"):
+            tl.use_deterministic_algorithms(False, warn_only=1)
+    finally:
+        tl.use_deterministic_algorithms(False)

@@ -99,3 +99,18 @@ def test_the_older_name_of_a_keyword():
     assert x.type(tl.float64, **{"async": True}).dtype is tl.float64
     with pytest.raises(TypeError, match="unexpected keyword argument 'nonblocking'"):
         x.type(tl.float64, nonblocking=True)
+
+
+@pytest.mark.parametrize(
+    "function", [tl.norm, tl.linalg.norm, tl.linalg.matrix_norm, tl.linalg.vector_norm, tl.sum, tl.unique]
+)
+def test_numpys_names_of_keywords_mean_the_same(function):
+    x = tl.tensor([[[4.0, 2.0], [2.0, 3.0]]])
+    dim = (-2, -1) if function is tl.linalg.matrix_norm else 1
+    assert function(x, axis=dim).equal(function(x, dim=dim))
+    if function is not tl.unique:
+        assert function(x, axis=dim, keepdims=True).equal(function(x, dim=dim, keepdim=True))
+    with pytest.raises(TypeError):
+        function(x, axis=dim, dim=dim)
+    with pytest.raises(TypeError):
+        function(x, axes=dim)

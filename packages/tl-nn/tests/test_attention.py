@@ -127,3 +127,8 @@ def test_programs_name_it_by_the_reference_path():
     from tl_nn.modules import activation
 
     assert activation.MultiheadAttention is tl_nn.MultiheadAttention
+
+
+def test_a_way_is_no_number_but_stands_for_one():
+    assert int(SDPBackend.MATH) == 0 and [10, 20][SDPBackend.FLASH_ATTENTION] == 20
+    assert not isinstance(SDPBackend.MATH, int) and SDPBackend.MATH.value == 0

@@ -154,12 +154,40 @@ class GradScaler:
         stage = self._stages.get(id(optimizer), OptState.READY)
         if stage is OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
+        if getattr(optimizer, "_step_supports_amp_scaling", False):
+            return self._step_scaled(optimizer, args, kwargs)
         if stage is OptState.READY:
             self.unscale_(optimizer)
         if id(optimizer) not in self._infinite:
             raise AssertionError("GradScaler.step: no parameter of this optimizer has a gradient")
         self._stages[id(optimizer)] = OptState.STEPPED
         return None if self._infinite[id(optimizer)] else optimizer.step(*args, **kwargs)
+
+    def _step_scaled(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
+        """The step of an optimizer that divides by the factor itself, and leaves the step out where that is due."""
+        import inspect  # slow to load, and wanted here only
+
+        self._stages[id(optimizer)] = OptState.STEPPED
+        if "grad_scaler" in inspect.signature(optimizer.step).parameters:
+            warnings.warn(
+                "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer: it "
+                "registers `grad_scale: Tensor` and `found_inf: Tensor` to it.",
+                FutureWarning,
+                stacklevel=3,
+            )
+            self._infinite.setdefault(id(optimizer), False)
+            return optimizer.step(*args, **kwargs, grad_scaler=self)
+        if id(optimizer) not in self._infinite:
+            infinite = any(not bool(gradient.isfinite().all()) for gradient in _gradients(optimizer))
+            self._infinite[id(optimizer)] = infinite
+            optimizer.grad_scale = tl_core.tensor(self._factor)
+        else:  # unscale_ has been called
+            optimizer.grad_scale = None
+        optimizer.found_inf = tl_core.tensor(float(self._infinite[id(optimizer)]))
+        try:
+            return optimizer.step(*args, **kwargs)
+        finally:
+            del optimizer.grad_scale, optimizer.found_inf
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
         """Grows or shrinks the factor, once after the steps of all optimizers.
@@ -196,6 +224,20 @@ class GradScaler:
     def _need_scale(self, function: str) -> None:
         if not self._scaled:
             raise AssertionError(f"GradScaler.{function}: call scale() on a loss first")
+
+    @property
+    def _scale(self) -> Tensor | None:
+        """The factor as a tensor; None before the first loss has been scaled."""
+        return tl_core.tensor(self._factor) if self._scaled else None
+
+    @property
+    def _init_growth_tracker(self) -> int:
+        """How many finite steps there have been in a row."""
+        return self._finite_steps
+
+    @_init_growth_tracker.setter
+    def _init_growth_tracker(self, steps: int) -> None:
+        self._finite_steps = steps
 
     def get_scale(self) -> float:
         """The factor; 1 with the scaler switched off."""

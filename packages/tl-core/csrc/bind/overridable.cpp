@@ -15,6 +15,7 @@ struct Overridable {
   PyObject* function;
   PyObject* dict;
   PyObject* weak;
+  PyObject* spellings;  // numpy's names of the function's keywords, to its own; null if it has none of them
 };
 
 Overridable& overridable_of(PyObject* o) { return *reinterpret_cast<Overridable*>(o); }
@@ -47,6 +48,68 @@ bool argument_overrides(PyObject* o) {
                     static_cast<PyObject*>(nullptr));
 }
 
+// ---- numpy's names of keywords ---------------------------------------------------------------------------
+struct Spelling {
+  const char *numpy, *own;
+};
+constexpr Spelling kSpellings[] = {{"axis", "dim"}, {"keepdims", "keepdim"}};
+
+PyRef parameters_of(PyObject* function) {
+  PyObject* code = PyFunction_GetCode(function);
+  const auto& counts = *reinterpret_cast<PyCodeObject*>(code);
+  const PyRef locals = checked(PyObject_GetAttrString(code, "co_varnames"));
+  return checked(PyTuple_GetSlice(locals.get(), 0, counts.co_argcount + counts.co_kwonlyargcount));
+}
+
+bool contains(const PyRef& names, const char* name) {
+  const PyRef text = checked(PyUnicode_FromString(name));
+  const int found = PySequence_Contains(names.get(), text.get());
+  checked(found);
+  return found;
+}
+
+PyRef spellings_of(PyObject* function) {
+  PyRef spellings;
+  if (!PyFunction_Check(function)) return spellings;
+  const PyRef parameters = parameters_of(function);
+  for (const auto& [numpy, own] : kSpellings) {
+    if (!contains(parameters, own) || contains(parameters, numpy)) continue;
+    if (!spellings) spellings = checked(PyDict_New());
+    const PyRef text = checked(PyUnicode_FromString(own));
+    checked(PyDict_SetItemString(spellings.get(), numpy, text.get()));
+  }
+  return spellings;
+}
+
+// The keywords as the function calls them.
+PyRef respelled(PyObject* spellings, PyObject* kwnames) {
+  PyRef changed;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kwnames); ++i) {
+    PyObject* own = PyDict_GetItemWithError(spellings, PyTuple_GET_ITEM(kwnames, i));
+    if (!own) {
+      if (PyErr_Occurred()) throw PythonError();
+      continue;
+    }
+    if (!changed) {
+      changed = checked(PyTuple_New(PyTuple_GET_SIZE(kwnames)));
+      for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); ++k)
+        PyTuple_SET_ITEM(changed.get(), k, Py_NewRef(PyTuple_GET_ITEM(kwnames, k)));
+    }
+    checked(PyTuple_SetItem(changed.get(), i, Py_NewRef(own)));
+  }
+  return changed ? changed : PyRef::share(kwnames);
+}
+
+PyObject* call_respelled(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  return translated(
+      [&] {
+        const Overridable& o = overridable_of(self);
+        const PyRef names = respelled(o.spellings, kwnames);
+        return PyObject_Vectorcall(o.function, args, nargsf, names.get());
+      },
+      static_cast<PyObject*>(nullptr));
+}
+
 PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
   const Py_ssize_t n = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
@@ -54,6 +117,7 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
   for (Py_ssize_t i = 0; !taken && i < n; ++i) taken = argument_overrides(args[i]);
   if (taken) [[unlikely]]
     return call_handler(self, args, nargs, kwnames);
+  if (kwnames && overridable_of(self).spellings) return call_respelled(self, args, nargsf, kwnames);
   return PyObject_Vectorcall(overridable_of(self).function, args, nargsf, kwnames);
 }
 
@@ -66,15 +130,18 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   if (!PyCallable_Check(function))
     return PyErr_Format(PyExc_TypeError, "overridable() expects a function, got %s",
                         Py_TYPE(function)->tp_name);
-  PyObject* self = type->tp_alloc(type, 0);
-  if (!self) return nullptr;
-  Overridable& o = overridable_of(self);
-  o.vectorcall = call;
-  o.function = Py_NewRef(function);
-  o.dict = PyDict_New();
-  if (o.dict && PyDict_SetItemString(o.dict, "__wrapped__", function) == 0) return self;
-  Py_DECREF(self);
-  return nullptr;
+  return translated(
+      [&] {
+        PyRef self = checked(type->tp_alloc(type, 0));
+        Overridable& o = overridable_of(self.get());
+        o.vectorcall = call;
+        o.function = Py_NewRef(function);
+        o.dict = checked(PyDict_New()).release();
+        checked(PyDict_SetItemString(o.dict, "__wrapped__", function));
+        o.spellings = spellings_of(function).release();
+        return self.release();
+      },
+      static_cast<PyObject*>(nullptr));
 }
 
 PyObject* bound(PyObject* self, PyObject* object, PyObject*) {
@@ -123,12 +190,14 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(overridable_of(self).function);
   Py_VISIT(overridable_of(self).dict);
+  Py_VISIT(overridable_of(self).spellings);
   return 0;
 }
 
 int clear(PyObject* self) {
   Py_CLEAR(overridable_of(self).function);
   Py_CLEAR(overridable_of(self).dict);
+  Py_CLEAR(overridable_of(self).spellings);
   return 0;
 }
 

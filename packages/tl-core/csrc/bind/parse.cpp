@@ -57,6 +57,11 @@ bool whole_value(PyObject* o, TlValue& out) {
 
 bool is_scalar_tensor(PyObject* o) { return is_tensor(o) && impl_of(o)->numel == 1 && impl_of(o)->ndim == 0; }
 
+// A tensor that requires a gradient is no plain number.
+bool is_recorded(PyObject* o) {
+  return is_tensor(o) && impl_of(o)->bits.load(std::memory_order_relaxed) >> TL_LAYER_AUTOGRAD & 1;
+}
+
 TlValue item_value(PyObject* o, Scratch& scratch) {
   static const Operator& op = operator_named("_local_scalar_dense");
   const Scalar s = call_typed<Scalar>(op, tensor_of(o));
@@ -140,6 +145,15 @@ bool scalar_value(PyObject* o, TlValue& out, Scratch& scratch) {
   return true;
 }
 
+// numpy's arrays have an index where they hold one integer and no dimension.
+bool index_of_array(PyObject* o, TlValue& out) {
+  const PyRef index(PyNumber_Index(o));
+  if (index) return long_value(index.get(), out);
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError();
+  PyErr_Clear();
+  return false;
+}
+
 bool int_argument(PyObject* o, TlValue& out, Scratch& scratch) {
   if (PyLong_CheckExact(o)) return whole_value(o, out);
   if (PyBool_Check(o) || PyFloat_Check(o)) return false;
@@ -149,6 +163,7 @@ bool int_argument(PyObject* o, TlValue& out, Scratch& scratch) {
     return true;
   }
   if (!PyIndex_Check(o) && !is_symbolic_int(o)) return false;
+  if (PySequence_Check(o) && PyObject_HasAttrString(o, "__array_interface__")) return index_of_array(o, out);
   return foreign_number(o, out, scratch) && out.tag == TL_INT && !out.len;
 }
 
@@ -344,7 +359,7 @@ bool detail::parse_any_value(PyObject* o, const TlArgInfo& arg, TlValue& out, Sc
     case TL_ARG_INT:
       return int_argument(o, out, scratch);
     case TL_ARG_FLOAT:
-      return scalar_value(o, out, scratch) && out.tag != TL_COMPLEX;
+      return !is_recorded(o) && scalar_value(o, out, scratch) && out.tag != TL_COMPLEX;
     case TL_ARG_STRING:
       return string_argument(o, out);
     case TL_ARG_DTYPE:

@@ -541,7 +541,8 @@ PyObject* hides_batch_(PyObject* o, PyObject*) { return PyBool_FromLong(hides_ba
 PyObject* data_ptr(PyObject* o, PyObject*) {
   return get([&] {
     check_has_memory(tensor_of(o));
-    return PyLong_FromVoidPtr(tensor_of(o).data());
+    const Tensor& t = tensor_of(o);
+    return PyLong_FromVoidPtr(t.numel() ? t.data() : nullptr);  // no element, no address
   });
 }
 PyObject* is_contiguous_(PyObject* o, PyObject* args, PyObject* kwargs) {

@@ -14,11 +14,12 @@ PyObject* g_size_type = nullptr;
 
 namespace {
 PyObject* g_dtypes[kNumStorableDTypes];
-PyObject* g_layouts[7];
+PyObject* g_layouts[8];
 PyObject* g_memory_formats[4];
-// The last one is that of nested tensors, which are made in Python: no TensorImpl has it.
+// No TensorImpl has the last two: nested tensors are made in Python, and oneDNN's order of blocks is not
+// there.
 constexpr const char* kLayoutNames[] = {"strided",    "sparse_coo", "sparse_csr", "sparse_csc",
-                                        "sparse_bsr", "sparse_bsc", "jagged"};
+                                        "sparse_bsr", "sparse_bsc", "jagged",     "_mkldnn"};
 constexpr const char* kFormatNames[] = {"contiguous_format", "preserve_format", "channels_last",
                                         "channels_last_3d"};
 
@@ -297,7 +298,7 @@ void add_types(PyObject* module) {
     const char* name = dtype_name(static_cast<DType>(i));
     g_dtypes[i] = add_enum(module, g_dtype_type, i, name);
   }
-  for (int i = 0; i < 7; ++i) g_layouts[i] = add_enum(module, g_layout_type, i, kLayoutNames[i]);
+  for (int i = 0; i < 8; ++i) g_layouts[i] = add_enum(module, g_layout_type, i, kLayoutNames[i]);
   for (int i = 0; i < 4; ++i)
     g_memory_formats[i] = add_enum(module, g_memory_format_type, i, kFormatNames[i]);
 }

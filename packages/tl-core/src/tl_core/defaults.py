@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from tl_core import _C
@@ -20,6 +21,12 @@ def set_default_tensor_type(t: Any, /) -> None:
     """The older spelling of set_default_dtype: takes types such as DoubleTensor, or their names."""
     from tl_core.tensor_types import dtype_of
 
+    warnings.warn(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+        "torch.set_default_device() as alternatives.",
+        UserWarning,
+        stacklevel=2,
+    )
     set_default_dtype(dtype_of(t))
 
 

@@ -14,6 +14,7 @@ from tl_core import _C, switches
 _MODES = ("default", "warn", "error")
 
 switches.declare("deterministic.mode", 0, int)
+switches.declare("deterministic.warn_only", False, bool)  # remembered while there is no demand
 switches.declare("deterministic.fill_uninitialized_memory", True, bool)
 
 
@@ -29,7 +30,13 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     tensor([nan, nan])
     >>> use_deterministic_algorithms(False)
     """
-    _set_mode((1 if warn_only else 2) if mode else 0)
+    for name, value in (("mode", mode), ("warn_only", warn_only)):
+        if not isinstance(value, bool):
+            position = " (position 1)" if name == "mode" else ""
+            raise TypeError(
+                f"_set_deterministic_algorithms(): argument '{name}'{position} must be bool, not {type(value).__name__}"
+            )
+    _set_mode((1 if warn_only else 2) if mode else 0, warn_only)
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -39,7 +46,8 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether an operator that is not deterministic would warn rather than raise."""
-    return get_deterministic_debug_mode() == 1
+    warn_only: bool = switches.get("deterministic.warn_only")
+    return warn_only
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
@@ -58,7 +66,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
         debug_mode = _MODES.index(debug_mode)
     if debug_mode not in range(len(_MODES)):
         raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
-    _set_mode(int(debug_mode))
+    _set_mode(int(debug_mode), debug_mode == 1)
 
 
 def get_deterministic_debug_mode() -> int:
@@ -79,8 +87,9 @@ def set_fills_uninitialized_memory(fill: bool) -> None:
     _tell()
 
 
-def _set_mode(mode: int) -> None:
+def _set_mode(mode: int, warn_only: bool) -> None:
     switches.set("deterministic.mode", mode)
+    switches.set("deterministic.warn_only", warn_only)
     _tell()
 
 

@@ -12,8 +12,9 @@ from tl_core.overrides import overridable
 
 __all__ = [
     "as_tensor", "asarray", "broadcast_shapes", "broadcast_tensors", "from_file", "frombuffer", "get_device",
-    "is_complex", "is_conj", "is_floating_point", "is_neg", "is_nonzero", "is_storage", "is_tensor", "nonzero", "numel",
-    "typename", "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "cartesian_prod", "meshgrid",
+    "is_complex", "is_conj", "is_floating_point", "is_neg", "is_nonzero", "is_signed", "is_storage", "is_tensor",
+    "nonzero", "numel", "typename", "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "cartesian_prod",
+    "meshgrid",
 ]  # fmt: skip
 
 
@@ -33,6 +34,12 @@ def is_storage(obj: Any, /) -> bool:
 def is_floating_point(input: Tensor) -> bool:
     """Whether the elements are floating-point numbers."""
     return input.is_floating_point()
+
+
+@overridable
+def is_signed(input: Tensor) -> bool:
+    """Whether the elements can be negative."""
+    return input.is_signed()
 
 
 @overridable

@@ -46,7 +46,10 @@ class TensorType(type):
         mcs, name: str, dtype: Any = None, device_type: str = "cpu", module: str = __name__
     ) -> TensorType:
         if not isinstance(dtype, _C.dtype):
-            raise TypeError(f"{name}: a type of tensors can't be derived from; derive from Tensor")
+            bases = ", ".join(f"'torch.{base.__name__}'" for base in dtype or ())
+            raise TypeError(
+                f"type {bases} is not an acceptable base type for {name}: derive from torch.Tensor"
+            )
         text = f"Tensors of {dtype}, made the older way."
         made = super().__new__(mcs, name, (), {"__doc__": text, "__module__": module, "__slots__": ()})
         made.dtype, made.device_type = dtype, device_type
@@ -117,6 +120,8 @@ def dtype_of(kind: Any) -> Any:
     Raises:
         ValueError: a text that names none.
     """
+    if kind is Tensor:
+        return _C.get_default_dtype()
     if isinstance(kind, TensorType):
         if kind.device_type != "cpu":
             _refuse(kind)

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import unittest.mock  # test files of PyTorch programs use it without importing it
+
 from .comparison import assert_allclose, assert_close
 from .creation import make_tensor
 from .file_check import FileCheck

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import IntEnum
+from enum import Enum
 from typing import Any
 
 from tl_core import switches
@@ -12,7 +12,7 @@ from tl_core import switches
 __all__ = ["SDPBackend", "sdpa_kernel"]
 
 
-class SDPBackend(IntEnum):
+class SDPBackend(Enum):
     """Ways of computing scaled dot product attention.
 
     On the CPU there is one, which counts as both FLASH_ATTENTION and MATH: it never holds the matrix of all scores, and
@@ -30,6 +30,11 @@ class SDPBackend(IntEnum):
     def name(self) -> str:
         """The name of the way."""
         return self._name_
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+    __index__ = __int__  # no int itself, yet a number where one is asked for
 
 
 _SWITCHES = {
