@@ -38,7 +38,7 @@ def test_order_and_kinds_are_kept():
 
 def test_mapping():
     assert pytree.tree_map(lambda a, b: a - b, Point(3, [4]), Point(1, [1])) == Point(2, [3])
-    with pytest.raises(ValueError, match="structures differ"):
+    with pytest.raises(ValueError, match="Node type mismatch"):
         pytree.tree_map(max, [1], (1,))
     assert pytree.tree_map_only(int, str, [1, "a", 2.0]) == ["1", "a", 2.0]
     assert pytree.tree_map_only(lambda leaf: leaf == 2.0, str, [1, 2.0]) == [1, "2.0"]
@@ -82,3 +82,12 @@ def test_functions_of_python_s_own_containers():
     ]
     assert pytree._list_flatten_with_keys([5])[0] == [(pytree.SequenceKey(0), 5)]
     assert pytree._tuple_unflatten([1, 2], None) == (1, 2)
+
+
+def test_trees_that_go_on_where_the_first_has_leaves():
+    first, second = {"a": 1, "b": [2]}, {"b": [(3, 4)], "a": [5]}
+    assert pytree.tree_map(lambda x, y: (x, y), first, second) == {"a": (1, [5]), "b": [(2, (3, 4))]}
+    spec = pytree.tree_structure(first)
+    for wrong, why in (([1], "type"), ({"a": 1}, "keys"), ({"a": 1, "b": [1, 2]}, "arity")):
+        with pytest.raises(ValueError, match=f"Node {why} mismatch"):
+            spec.flatten_up_to(wrong)

@@ -66,6 +66,7 @@ def install() -> None:
     finder.roots.add("torch")
     finder.distributions["torch"] = distribution
     sys.modules["torch"] = tl
+    tl.Tensor.__module__ = "torch"
     tl.__version__ = tl.version.__version__ = API_VERSION
     tl.__name__ = "torch"
     _name_functions(sys.modules["tl_core"])
@@ -82,6 +83,17 @@ _OF_PYTHON = (
     *("tl_core.sparse_layouts.functions", "tl_core.symbolic", "tl_core.torch_names.functions"),
     *("tl_quantization.fake_quantization", "tl_quantization.functions"),
 )
+
+
+def __getattr__(name: str) -> "Any":
+    """`torch.torch` is torch, so this module answers as tl does."""
+    import tl
+
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(tl, name)
+
+
 _FUNCTIONAL = (
     "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist chain_matmul "
     "einsum lu meshgrid norm split stft tensordot unique unique_consecutive unravel_index"

@@ -194,6 +194,40 @@ class TreeSpec:
             )
         return self._build(iter(given))
 
+    def flatten_up_to(self, tree: PyTree) -> list[Any]:
+        """What a tree has in the places of this structure's leaves.
+
+        Raises:
+            ValueError
+                If it lacks one of the containers.
+        """
+        found: list[Any] = []
+        self._collect(tree, found)
+        return found
+
+    def _collect(self, tree: PyTree, found: list[Any]) -> None:
+        kind = node_type(tree)
+        if kind != self.type:
+            raise ValueError(f"Node type mismatch; expected {self.type!r}, but got {kind!r}.")
+        children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
+        if kind in (dict, OrderedDict, defaultdict):
+            children = self._in_order(tree)
+        elif context != self.context:
+            raise ValueError(
+                f"Node context mismatch for {kind!r}; expected {self.context!r}, but got {context!r}."
+            )
+        if len(children) != self.num_children:
+            raise ValueError(f"Node arity mismatch; expected {self.num_children}, but got {len(children)}.")
+        for spec, child in zip(self.children_specs, children, strict=True):
+            spec._collect(child, found)
+
+    def _in_order(self, mapping: Any) -> list[Any]:
+        """The values of a dictionary in the order of this structure's keys."""
+        keys = self.context[1] if self.type is defaultdict else self.context
+        if set(keys) != set(mapping):
+            raise ValueError(f"Node keys mismatch; expected {list(keys)}, but got {list(mapping)}.")
+        return [mapping[key] for key in keys]
+
     def _build(self, leaves: Iterator[Any]) -> Any:
         children = [child._build(leaves) for child in self.children_specs]
         return SUPPORTED_NODES[self.type].unflatten_fn(children, self.context)
@@ -209,6 +243,9 @@ class LeafSpec(TreeSpec):
     def num_leaves(self) -> int:
         """One."""
         return 1
+
+    def _collect(self, tree: PyTree, found: list[Any]) -> None:
+        found.append(tree)
 
     def _build(self, leaves: Iterator[Any]) -> Any:
         return next(leaves)
@@ -296,7 +333,7 @@ def tree_map(
         func : callable
             Takes a leaf of each tree.
         tree, *rests
-            Trees of the same structure.
+            Trees; the others have the containers of the first, and may have more in the place of its leaves.
         is_leaf : callable, optional
             Tells of which containers not to go into.
 
@@ -310,12 +347,7 @@ def tree_map(
         [11, (22,)]
     """
     leaves, spec = tree_flatten(tree, is_leaf)
-    columns = [leaves]
-    for rest in rests:
-        others, other = tree_flatten(rest, is_leaf)
-        if other != spec:
-            raise ValueError(f"tree_map: structures differ, {spec} and {other}")
-        columns.append(others)
+    columns = [leaves, *map(spec.flatten_up_to, rests)]
     return spec.unflatten(func(*each) for each in zip(*columns, strict=True))
 
 
