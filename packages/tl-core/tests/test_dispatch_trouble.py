@@ -11,7 +11,7 @@ import warnings
 import pytest
 
 import tl_core as tl
-from tl_core import _C
+from tl_core import _C, lapack
 from tl_core.python_dispatch import TorchDispatchMode, no_dispatch, return_and_correct_aliasing
 from tl_core.pytree import tree_map
 from tl_core.subclasses import FakeTensorMode
@@ -185,6 +185,8 @@ CHANGES = {
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("call, part, in_results", MADE_OF_OTHERS)
 def test_wrong_results_of_parts_are_refused(call, part, in_results, change):
+    if "ldl" in part and lapack.library() is None:
+        pytest.skip("needs a LAPACK library")
     liar = Liar(part, in_results(CHANGES[change]))
     with liar, pytest.raises(RuntimeError, match="a handler in Python returned it"):
         call()

@@ -289,8 +289,6 @@ def test_misuse_of_libraries(lib: Library) -> None:
         lib.impl("f", 3)  # type: ignore[arg-type]
     with raises(RuntimeError, "either a name or an OpOverload"):
         lib.impl(lambda: None, lambda: None)
-    with raises(RuntimeError, "There is no operator"):
-        lib.impl("absent", lambda: None)
     with raises(RuntimeError, "is not an operator of the namespace"):
         lib.impl("aten::sin", lambda x: x)
     with raises(RuntimeError, "global namespace"):
@@ -469,3 +467,17 @@ def test_keys_that_contradict_each_other() -> None:
                 kernels.impl("alike", tl.clone, "Meta")
             kernels.impl("alike", tl.clone)
             assert getattr(tl.ops, NS).alike(tl.ones(2)).tolist() == [1.0, 1.0]
+
+
+def test_functions_of_operators_that_are_defined_later():
+    early = Library("later", "IMPL")
+    early.impl("twice", lambda x: 2 * x, "CPU")
+    tl.library.register_fake("later::twice", lambda x: x.new_empty(x.shape), lib=early)
+    with pytest.raises(AttributeError, match="twice"):
+        tl.ops.later.twice  # noqa: B018
+    defined = Library("later", "FRAGMENT")
+    defined.define("twice(Tensor x) -> Tensor")
+    assert tl.ops.later.twice(tl.ones(2)).tolist() == [2.0, 2.0]
+    assert tl.ops.later.twice(tl.empty(3, device="meta")).shape == (3,)
+    early._destroy()
+    defined._destroy()
