@@ -86,16 +86,15 @@ def difference(expected: Any, got: Any, client: Client, where: str = "") -> str:
 
 def record(names: list[str], python: str) -> int:
     """Writes what torch answers; says which programs it can't run."""
-    recorded = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
     failed = 0
     for name in names:
         outcome = run(name, python, peer=True)
         failed += bool(outcome.error)
         print(f"{name:24} {outcome.error or 'recorded'}", flush=True)
         if not outcome.error:
-            recorded[name] = outcome.answer["result"]
-    lines = (f" {json.dumps(name)}: {json.dumps(recorded[name])}" for name in sorted(recorded))
-    RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+            recorded = json.loads(RECORDED.read_text()) | {name: outcome.answer["result"]}
+            lines = (f" {json.dumps(key)}: {json.dumps(recorded[key])}" for key in sorted(recorded))
+            RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
     return failed
 
 

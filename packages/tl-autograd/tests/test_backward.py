@@ -150,9 +150,7 @@ def test_errors_name_what_is_wrong():
         (x * 2).backward(tl.ones(3, dtype=tl.float64))
     with pytest.raises(RuntimeError, match="One of the differentiated Tensors does not require grad"):
         tl_autograd.grad(x.sum(), tl.ones(1))
-    with pytest.raises(
-        RuntimeError, match="Only Tensors of floating point and complex dtype can require gradients"
-    ):
+    with pytest.raises(RuntimeError, match="only Tensors of floating point dtype can require gradients"):
         tl.tensor([1, 2], requires_grad=True)
     with pytest.raises(RuntimeError, match="cannot be empty"):
         tl_autograd.backward(x.sum(), inputs=[])

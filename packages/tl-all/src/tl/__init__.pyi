@@ -38,10 +38,14 @@ from tl_amp import GradScaler as GradScaler
 from tl_amp import autocast as autocast
 from tl_backends.compiler import compile as compile  # noqa: A004
 from tl_backends.devices import get_device_module as get_device_module
+from tl_backends.jit import ScriptFunction as ScriptFunction
+from tl_backends.jit import ScriptModule as ScriptModule
 from tl_backends.streams import Event as Event
 from tl_backends.streams import Stream as Stream
 from tl_checkpoint import load as load
 from tl_checkpoint import save as save
+from tl_checkpoint.archive_files import PyTorchFileReader as PyTorchFileReader
+from tl_checkpoint.archive_files import PyTorchFileWriter as PyTorchFileWriter
 from tl_compiler.higher_order.cond import cond as cond
 from tl_core import *  # noqa: F403
 from tl_core.autocast import autocast_decrement_nesting as autocast_decrement_nesting
@@ -62,6 +66,7 @@ from tl_core.autocast import set_autocast_enabled as set_autocast_enabled
 from tl_core.autocast import set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from tl_core.build_config import compiled_with_cxx11_abi as compiled_with_cxx11_abi
 from tl_core.dispatch_keys import DispatchKey as DispatchKey
+from tl_core.futures import Future as Future
 from tl_core.library.tags import Tag as Tag
 from tl_core.lobpcg import lobpcg as lobpcg
 from tl_core.named_tensor import align_tensors as align_tensors

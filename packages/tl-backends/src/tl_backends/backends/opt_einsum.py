@@ -8,6 +8,8 @@ from typing import Any
 
 from tl_backends.switch import Switch, assign, attach, overridden
 
+_STRATEGIES = ("auto", "greedy", "optimal")
+
 __all__ = ["enabled", "flags", "get_opt_einsum", "is_available", "set_flags", "strategy"]
 
 enabled: bool
@@ -26,7 +28,15 @@ def get_opt_einsum() -> Any:
 
 
 def set_flags(_enabled: bool | None = None, _strategy: str | None = None) -> tuple:
-    """Sets the switches that are given; returns what both were, in this order."""
+    """Sets the switches that are given; returns what both were, in this order.
+
+    Raises:
+        ValueError: the strategy is none of those that einsum knows; the attribute takes any of opt_einsum's own.
+    """
+    if _strategy not in (None, *_STRATEGIES):
+        raise ValueError(
+            f"`strategy` must be one of the following: [{', '.join(_STRATEGIES)}] but is {_strategy}"
+        )
     return assign(__name__, {"enabled": _enabled, "strategy": _strategy})
 
 
@@ -38,5 +48,5 @@ def flags(enabled: bool | None = None, strategy: str | None = None) -> AbstractC
 attach(
     __name__,
     enabled=Switch("backends.opt_einsum.enabled", True),
-    strategy=Switch("backends.opt_einsum.strategy", "auto", choices=("auto", "greedy", "optimal")),
+    strategy=Switch("backends.opt_einsum.strategy", "auto"),
 )
