@@ -257,3 +257,10 @@ def test_names_of_one_operator_agree():
         arguments = (x,) if name in ("neg", "abs") else (x, 2.0)
         assert r.same(getattr(tl, alias)(*arguments), getattr(tl, name)(*arguments))
         assert r.same(getattr(x, alias)(*arguments[1:]), getattr(x, name)(*arguments[1:]))
+
+
+def test_an_overload_returns_what_its_function_does():
+    from tl_core import ops
+
+    x = tl.tensor([8.0])
+    assert type(ops.aten.frexp.Tensor(x)) is type(tl.frexp(x)) is tl.return_types.frexp

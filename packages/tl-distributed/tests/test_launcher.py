@@ -190,7 +190,7 @@ def test_unknown_and_impossible_rendezvous():
     with pytest.raises(ValueError, match="min_nodes"):
         RendezvousParameters("static", "", "job", 2, 1)
     with pytest.raises(ValueError, match="host:port"):
-        get_rendezvous_handler(RendezvousParameters("static", "host:port", "job", 1, 1))
+        get_rendezvous_handler(RendezvousParameters("static", "host:port", "job", 1, 1, rank=0))
 
 
 def free_port():

@@ -49,14 +49,16 @@ PyTypeObject* make_named_tuple_type(const Operator& op, const char* name) {
   return type;
 }
 
-// The named tuple that operators of one name share; made when first needed and kept.
+// The named tuple that operators of one name share; made when first needed and kept. `ops.aten.frexp.Tensor`
+// calls by the overload's name, and returns what `frexp` does.
 PyTypeObject* named_tuple_type(const Operator& op, const char* name) {
   static auto* by_operator = new std::unordered_map<const Operator*, PyTypeObject*>;
   static auto* by_name = new std::unordered_map<std::string, PyTypeObject*>;
   PyTypeObject*& type = (*by_operator)[&op];
   if (type) return type;
-  PyTypeObject*& shared = (*by_name)[name];
-  if (!shared) shared = make_named_tuple_type(op, name);
+  const std::string base(name, std::strcspn(name, "."));
+  PyTypeObject*& shared = (*by_name)[base];
+  if (!shared) shared = make_named_tuple_type(op, base.c_str());
   return type = shared;
 }
 
