@@ -33,7 +33,7 @@ def main() -> None:
     import stand_in
 
     stand_in.install()
-    tests = load(file)
+    tests: Any = load(file)
     # Profiles here name a collective `c10d::all_reduce`, not `gloo:all_reduce`, and have no events that end in another
     # thread; these lists say for which backends the tests ask for those.
     tests.PROFILING_SUPPORTED_BACKENDS = []

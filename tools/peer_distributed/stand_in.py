@@ -71,7 +71,7 @@ class MultiProcessTestCase(unittest.TestCase):
             return
         raise self.failureException(msg or f"{first!r} == {second!r}")
 
-    def assertGreaterAlmostEqual(self, first: float, second: float, **digits: int) -> None:
+    def assertGreaterAlmostEqual(self, first: float, second: float, **digits: Any) -> None:
         """Raises unless a number is larger than another, or as large."""
         if first < second:
             self.assertAlmostEqual(first, second, **digits)

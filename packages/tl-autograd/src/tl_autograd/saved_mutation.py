@@ -43,7 +43,7 @@ class SavedCopies:
     def clear(self) -> None:
         """Forgets everything: graphs made in the block cannot be run back any more."""
         for kept in (self.original, self.cloned, self.tid_to_weakhandle, self._in_memory):
-            kept.clear()  # type: ignore[attr-defined]
+            kept.clear()
 
     def pack(self, t: Tensor) -> _Handle:
         """The handle of a tensor that is being saved."""

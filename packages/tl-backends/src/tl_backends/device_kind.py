@@ -107,7 +107,8 @@ class DeviceKind:
             if decorator not in _DECORATORS:
                 decorator, plain = "", signature
             member = plain.partition("(")[0]
-            made = _function((plain, text, *answer), f"{shown}.{member}", scope, name)
+            described: Any = (plain, text, *answer)
+            made = _function(described, f"{shown}.{member}", scope, name)
             body[member] = _DECORATORS[decorator](made) if decorator else made
         return type(name, (base,), body)
 

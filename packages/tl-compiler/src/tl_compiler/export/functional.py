@@ -186,7 +186,7 @@ class _Functional:
     def _scattered(self, view: Node, base: Node, value: Node) -> Node:
         """The value of a base where a view of it has a new value."""
         of_list = view.target is operator.getitem
-        viewing: Node = view.args[0] if of_list else view  # type: ignore[assignment]
+        viewing: Node = view.args[0] if of_list else view
         target: Any = viewing.target
         write_back = (_OF_LISTS if of_list else _WRITTEN_BACK).get(target.overloadpacket.__name__)
         if write_back is None:
@@ -255,8 +255,8 @@ def _one_of_slices(f: _Functional, view: Node, base: Node, value: Node, dim: int
 
 
 def _one_of_pieces(f: _Functional, view: Node, base: Node, value: Node, size: Any, dim: int = 0) -> Any:
-    pieces, at = view.args[0].meta["val"], view.args[1]  # type: ignore[union-attr]
-    sizes = [p.shape[dim] for p in pieces[: at + 1]]  # type: ignore[operator]
+    pieces, at = view.args[0].meta["val"], view.args[1]
+    sizes = [p.shape[dim] for p in pieces[: at + 1]]
     if any(not isinstance(n, int) for n in sizes):
         raise NotImplementedError("a write to a piece of a tensor whose pieces have symbolic sizes")
     return "slice_scatter", (f.now[base], value, dim, sum(sizes[:-1]), sum(sizes), 1), {}

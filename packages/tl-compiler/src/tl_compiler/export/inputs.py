@@ -64,7 +64,7 @@ class Inputs:
     @property
     def env(self) -> ShapeEnv:
         """The environment of the symbols."""
-        return self.mode.shape_env  # type: ignore[no-any-return]
+        return self.mode.shape_env
 
     def fake(self, leaf: Any, shape: Any, path: str) -> Any:
         """What stands for an input.

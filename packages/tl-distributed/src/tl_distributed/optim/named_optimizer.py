@@ -61,12 +61,12 @@ class _NamedOptimizer(Optimizer):
             raise ValueError(f"_NamedOptimizer: a group has parameters without a name, of shapes {unknown}")
         return [names[id(parameter)] for parameter in every]
 
-    @property
+    @property  # type: ignore[override]
     def state(self) -> Any:
         """What the optimizer keeps, by parameter."""
         return self._optimizer.state
 
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:
         """Makes a step.
 
         Args:
