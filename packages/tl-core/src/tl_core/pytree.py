@@ -195,7 +195,7 @@ class TreeSpec:
         return self._build(iter(given))
 
     def flatten_up_to(self, tree: PyTree) -> list[Any]:
-        """What a tree has in the places of this structure's leaves.
+        """What a tree has where this structure has leaves.
 
         Raises:
             ValueError
