@@ -287,7 +287,7 @@ def peer_distributed(session: nox.Session) -> None:
     install(session, ["tl-all"], {"tl-all": "numpy"})
     python = peer_python(session)
     where = "import torch.testing._internal.distributed as d; print(list(d.__path__)[0])"
-    folder = session.run(str(python), "-c", where, silent=True, external=True).strip()
+    folder = (session.run(str(python), "-c", where, silent=True, external=True) or "").strip()
     file = f"{folder}/distributed_test.py"
     baseline = str(Path(session.create_tmp()).resolve() / "baseline.json")
     run = ["-m", "tools.peer_distributed", file]

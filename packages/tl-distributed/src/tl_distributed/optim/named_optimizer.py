@@ -61,8 +61,8 @@ class _NamedOptimizer(Optimizer):
             raise ValueError(f"_NamedOptimizer: a group has parameters without a name, of shapes {unknown}")
         return [names[id(parameter)] for parameter in every]
 
-    @property  # type: ignore[override]
-    def state(self) -> Any:
+    @property
+    def state(self) -> Any:  # type: ignore[override]
         """What the optimizer keeps, by parameter."""
         return self._optimizer.state
 
