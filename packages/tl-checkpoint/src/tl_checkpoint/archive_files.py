@@ -34,6 +34,7 @@ class PyTorchFileReader:
         >>> import io, tl_checkpoint
         >>> file = io.BytesIO()
         >>> tl_checkpoint.save({"a": tl_core.ones(2)}, file)
+        >>> _ = file.seek(0)
         >>> reader = PyTorchFileReader(file)
         >>> reader.get_storage_from_record("data/0", 2, tl_core.float32)
         tensor([1., 1.])
@@ -129,6 +130,7 @@ class PyTorchFileWriter:
         >>> writer = PyTorchFileWriter(file)
         >>> writer.write_record("numbers", b"\\x01\\x02", 2)
         >>> writer.write_end_of_file()
+        >>> _ = file.seek(0)
         >>> PyTorchFileReader(file).get_record("numbers")
         b'\\x01\\x02'
     """
