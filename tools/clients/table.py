@@ -20,7 +20,8 @@ COMMON = (
         "filelock",
         "regex",
     ),
-    *("psutil", "pillow", "fsspec", "jinja2", "typing_extensions", "matplotlib", "rich"),
+    *("psutil", "pillow", "matplotlib", "rich"),
+    *("fsspec", "jinja2", "networkx", "sympy", "typing_extensions"),  # what torch itself asks for
 )
 
 
@@ -104,7 +105,8 @@ CLIENTS = {
         "jaxtyping pyro-api opt_einsum threadpoolctl multipledispatch pyre_extensions typing_inspect mypy_extensions",
     ),
     "fastai": client(
-        "fastai", "fastcore fastdownload fastprogress fasttransform python-fasthtml plum-dispatch beartype cloudpickle"
+        "fastai",
+        "fastcore fastdownload fastprogress fasttransform python-fasthtml plum-dispatch beartype cloudpickle",
     ),
     "tabnet": client("pytorch-tabnet"),
     "higher": client("higher"),
