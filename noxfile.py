@@ -117,7 +117,9 @@ def format_(session: nox.Session) -> None:
 @nox.session
 def check(session: nox.Session) -> None:
     """Format, lint, types, layers, the C interface, sizes."""
-    session.install(RUFF, CLANG_FORMAT, MYPY, "numpy")
+    session.install(
+        RUFF, CLANG_FORMAT, MYPY, "numpy", "tensorboard>=2.16"
+    )  # docstrings are read of all modules
     install(session, ["tl-all"], {})
     steps = [
         ["ruff", "check", "."],

@@ -167,7 +167,8 @@ Pair max_pool_with_indices(const Tensor& self, IntSpan kernel, IntSpan stride, I
 // Positions are looked for only where something will ask for them.
 bool is_plain(const Tensor& t) {
   const ThreadLocals& thread = thread_locals();
-  return !((t->all_bits() | included_layers(thread)) & ~thread.excluded) && (t.device().is_cpu() || t.is_meta());
+  return !((t->all_bits() | included_layers(thread)) & ~thread.excluded) &&
+         (t.device().is_cpu() || t.is_meta());
 }
 
 template <int n>
