@@ -129,6 +129,7 @@ def check(session: nox.Session) -> None:
         ["python", "-m", "tools.kernel_rules"],
         ["python", "-m", "tools.format_rows", "--check"],
         ["python", "-m", "tools.package_tables"],
+        ["python", "-m", "tools.device_stubs"],
         ["python", "-m", "tools.vocabulary"],
         ["python", "-m", "tools.docstrings"],
         ["python", "-m", "tools.abi", "diff"],

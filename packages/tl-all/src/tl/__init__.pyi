@@ -21,6 +21,7 @@ import tl_compiler.export as _export
 import tl_compiler.fx as _fx
 import tl_compiler.package as _package
 import tl_core.symbolic as _symbolic
+import tl_core.testing as _testing
 import tl_core.torch_names.functions as _functions
 import tl_distributed as _distributed
 import tl_distributions as _distributions
@@ -131,6 +132,7 @@ profiler = _profiler
 qscheme = _quantization.QScheme
 quantization = _quantization
 serialization = _serialization
+testing = _testing
 xpu = _xpu
 ao: ModuleType
 func: ModuleType

@@ -1,0 +1,52 @@
+# Written by `python -m tools.device_stubs --write` from device_names.py.
+
+from typing import Any
+
+from tl_backends.backends.cpu import get_cpu_capability
+from tl_backends.cpu.streams import Event, Stream, StreamContext, current_stream, stream
+from tl_core.memory import (
+    empty_cache,
+    get_memory_limit,
+    max_memory_allocated,
+    memory_allocated,
+    memory_reserved,
+    memory_snapshot,
+    memory_stats,
+    memory_summary,
+    record_memory,
+    reset_peak_memory_stats,
+    set_memory_limit,
+)
+
+__all__ = [
+    "Event",
+    "Stream",
+    "StreamContext",
+    "current_device",
+    "current_stream",
+    "device_count",
+    "empty_cache",
+    "get_cpu_capability",
+    "get_memory_limit",
+    "is_available",
+    "is_initialized",
+    "max_memory_allocated",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_snapshot",
+    "memory_stats",
+    "memory_summary",
+    "record_memory",
+    "reset_peak_memory_stats",
+    "set_device",
+    "set_memory_limit",
+    "stream",
+    "synchronize",
+]
+
+def is_available() -> bool: ...
+def is_initialized() -> bool: ...
+def device_count() -> int: ...
+def current_device() -> str: ...
+def set_device(device: Any) -> None: ...
+def synchronize(device: Any = None) -> None: ...

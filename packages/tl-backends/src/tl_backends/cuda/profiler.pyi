@@ -1,0 +1,9 @@
+# Written by `python -m tools.device_stubs --write` from device_names.py.
+
+from collections.abc import Iterator
+
+__all__ = ["profile", "start", "stop"]
+
+def start() -> None: ...
+def stop() -> None: ...
+def profile() -> Iterator[None]: ...
