@@ -1,12 +1,14 @@
 """The bench measures ratios that are known beforehand, and reports what does not work."""
 
 import sys
+from types import ModuleType
 
 import pytest
 
 from tools.bench import all_operators, programs, report
 from tools.bench.cases import CASES, Case, Group, Program
 from tools.bench.pair import Measured, Pair, Side
+from tools.bench.worker import Bench
 
 FAKE = """
 __version__ = "1"
@@ -59,20 +61,33 @@ def test_before_runs_before_every_sample_and_is_not_timed(pair):
     assert pair.measure(case).ours < 1e-3
 
 
-def test_what_a_statement_adds_is_what_is_left(pair):
-    work = "sum(range(20_000))"
-    case = Case(
-        GROUP,
-        "twice",
-        "y = []",
-        f"{work}; {work}",
-        before="y.append(1)",
-        after="y.pop()",
-        less=work,
-        rounds=3,
-    )
-    alone = pair.measure(Case(GROUP, "once", "", work))
-    assert pair.measure(case).ours == pytest.approx(alone.ours, rel=0.5)
+class Clock(ModuleType):
+    """A module whose statements take the time that they say."""
+
+    def __init__(self) -> None:
+        super().__init__("clock")
+        self.now = 0
+
+    def read(self) -> int:
+        """Nanoseconds since it was made."""
+        return self.now
+
+    def wait(self, milliseconds: int) -> None:
+        """Lets time pass."""
+        self.now += milliseconds * 1_000_000
+
+
+def test_what_a_statement_adds_is_what_is_left():
+    clock = Clock()
+    case = {
+        "setup": "y = []",
+        "run": "torch.wait(7)",
+        "before": "torch.wait(100); y.append(1)",
+        "after": "torch.wait(50); y.pop()",
+        "less": "torch.wait(4)",
+    }
+    assert Bench(clock, clock.read, case).sample() == pytest.approx(0.003)
+    assert Bench(clock, clock.read, {**case, "less": ""}).sample() == pytest.approx(0.007)
 
 
 def test_every_operator_has_a_case_of_each_size():
