@@ -376,6 +376,7 @@ void add_tensors(py::module_& m) {
   m.def("_is_alias_of", [](py::object a, py::object b) {
     return tensor_argument(a).storage() == tensor_argument(b).storage();
   });
+  m.def("_is_operator", [](const std::string& name) { return find_operator(name) != nullptr; });
   m.def("_operators", [] {
     py::dict schemas;
     for (size_t i = 0; i < num_operators(); ++i)

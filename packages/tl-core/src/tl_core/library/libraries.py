@@ -103,7 +103,7 @@ class Library:
         return name
 
     def _add(self, full: str, schema: str, parsed: Any) -> None:
-        if full in _C._operators() or native_name(full) in _C._operators():
+        if _C._is_operator(full) or _C._is_operator(native_name(full)):
             raise RuntimeError(
                 f"Tried to register an operator ({self.ns}::{parsed.full_name}) with the same name and overload name "
                 "multiple times. Each overload's schema should only be registered with a single call to def()."

@@ -45,7 +45,7 @@ def native_name(qualname: str) -> str:
     """
     name = qualname.removesuffix(".default")
     bare = name.removeprefix("aten::")
-    return bare if bare != name and bare in _C._operators() else name
+    return bare if bare != name and _C._is_operator(bare) else name
 
 
 def qualified(op: Any, caller: str) -> str:

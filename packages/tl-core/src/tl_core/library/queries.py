@@ -23,7 +23,7 @@ def has_kernel(op: str, key: str) -> bool:
     if registrations.of(op, key):
         return True
     if "::" in op:  # it came at run time: from a library in C, if not from Python
-        may = key in DEVICES and not _from_python(op) and op in _C._operators()
+        may = key in DEVICES and not _from_python(op) and _C._is_operator(op)
         return may and _C._has_kernel(op, DEVICES[key])
     _, is_composite, has_derivative = _C._operator_facts(op)[:3]
     if key == "CompositeImplicitAutograd":

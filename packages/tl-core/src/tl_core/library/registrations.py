@@ -124,7 +124,7 @@ def refresh(op: str) -> None:
     Args:
         op: its native name.
     """
-    if op not in _C._operators():
+    if not _C._is_operator(op):
         return
     explicit = _first(op, "BackendSelect", *_COMPOSITES[:2])
     implicit = of(op, "CompositeImplicitAutograd")

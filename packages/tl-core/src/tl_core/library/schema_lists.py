@@ -57,7 +57,7 @@ def _dispatch_has_kernel_for_dispatch_key(qualname: str, key: Any) -> bool:
 
 def _dispatch_has_kernel(qualname: str) -> bool:
     """Whether there is such an operator."""
-    return qualname.removeprefix("aten::") in _C._operators()
+    return _C._is_operator(qualname.removeprefix("aten::"))
 
 
 def _dispatch_get_all_op_names() -> list[str]:
