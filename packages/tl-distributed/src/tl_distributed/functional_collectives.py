@@ -15,7 +15,7 @@ from . import collectives, nn
 from .device_mesh import DeviceMesh
 from .process_group import ProcessGroup
 from .process_groups import default_group, get_rank, get_world_size, new_group
-from .reduction import ReduceOp
+from .reduction import operation_named
 
 __all__ = [
     "AsyncCollectiveTensor",
@@ -30,17 +30,6 @@ __all__ = [
     "reduce_scatter_tensor_autograd",
     "wait_tensor",
 ]
-
-_OPERATIONS = {
-    "sum": ReduceOp.SUM,
-    "avg": ReduceOp.AVG,
-    "product": ReduceOp.PRODUCT,
-    "max": ReduceOp.MAX,
-    "min": ReduceOp.MIN,
-    "band": ReduceOp.BAND,
-    "bor": ReduceOp.BOR,
-    "bxor": ReduceOp.BXOR,
-}
 
 
 class AsyncCollectiveTensor(Tensor):
@@ -69,12 +58,6 @@ def group_of(group: Any) -> ProcessGroup:
     raise ValueError(
         f"group: expected a group, a mesh, a mesh with a dimension, or a list of ranks, got {group!r}"
     )
-
-
-def _operation(reduceOp: str) -> Any:
-    if (found := _OPERATIONS.get(reduceOp.lower())) is None:
-        raise ValueError(f"reduceOp: expected one of {', '.join(_OPERATIONS)}, got {reduceOp!r}")
-    return found
 
 
 def wait_tensor(tensor: Tensor) -> Tensor:
@@ -117,7 +100,7 @@ def all_reduce(self: Tensor, reduceOp: str, group: Any, tag: str = "") -> Tensor
         >>> dist.destroy_process_group()
     """
     result = self.contiguous().clone()
-    collectives.all_reduce(result, _operation(reduceOp), group_of(group))
+    collectives.all_reduce(result, operation_named(reduceOp), group_of(group))
     return result
 
 
@@ -173,7 +156,7 @@ def reduce_scatter_tensor(self: Tensor, reduceOp: str, scatter_dim: int, group: 
     found = group_of(group)
     pieces = _pieces(self, scatter_dim, found)
     result = tl_core.empty_like(pieces[0])
-    collectives.reduce_scatter(result, pieces, _operation(reduceOp), found)
+    collectives.reduce_scatter(result, pieces, operation_named(reduceOp), found)
     return result
 
 
@@ -191,7 +174,9 @@ def reduce_scatter_tensor_autograd(
     """
     found = group_of(group)
     pieces = _pieces(self, scatter_dim, found)
-    return nn.functional.reduce_scatter(tl_core.empty_like(pieces[0]), pieces, _operation(reduceOp), found)
+    return nn.functional.reduce_scatter(
+        tl_core.empty_like(pieces[0]), pieces, operation_named(reduceOp), found
+    )
 
 
 def _received(self: Tensor, output_split_sizes: Sequence[int] | None) -> Tensor:

@@ -46,6 +46,21 @@ class ReduceOp:
         return RedOpType(op)
 
 
+def operation_named(name: str) -> RedOpType:
+    """The operation of a lower-case name, as functional collectives and `Partial` say it.
+
+    Args:
+        name: "sum", "avg", "product", "max", "min", "band", "bor" or "bxor", in any case.
+
+    Raises:
+        ValueError: it is none of them.
+    """
+    named = {op.name.lower(): op for op in RedOpType if op is not RedOpType.PREMUL_SUM}
+    if (found := named.get(name.lower())) is None:
+        raise ValueError(f"reduceOp: expected one of {', '.join(named)}, got {name!r}")
+    return found
+
+
 class _DeprecatedNames(type):
     def __getattribute__(cls, name: str) -> Any:
         if name in RedOpType.__members__:

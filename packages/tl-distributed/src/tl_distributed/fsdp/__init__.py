@@ -1,50 +1,16 @@
 """Sharded training: its settings and wrapping policies. What shards parameters is not there yet, and says so."""
 
-from .api import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
+from . import api
+from .api import *
 from .fully_shard import FSDPModule, UnshardHandle, fully_shard, register_fsdp_forward_method
-from .fully_sharded_data_parallel import (
-    BackwardPrefetch,
-    CPUOffload,
-    FlatParameter,
-    FullOptimStateDictConfig,
-    FullStateDictConfig,
-    FullyShardedDataParallel,
-    LocalOptimStateDictConfig,
-    LocalStateDictConfig,
-    MixedPrecision,
-    OptimStateDictConfig,
-    OptimStateKeyType,
-    ShardedOptimStateDictConfig,
-    ShardedStateDictConfig,
-    ShardingStrategy,
-    StateDictConfig,
-    StateDictSettings,
-    StateDictType,
-)
+from .fully_sharded_data_parallel import FlatParameter, FullyShardedDataParallel
 
 __all__ = [
-    "BackwardPrefetch",
-    "CPUOffload",
-    "CPUOffloadPolicy",
     "FSDPModule",
     "FlatParameter",
-    "FullOptimStateDictConfig",
-    "FullStateDictConfig",
     "FullyShardedDataParallel",
-    "LocalOptimStateDictConfig",
-    "LocalStateDictConfig",
-    "MixedPrecision",
-    "MixedPrecisionPolicy",
-    "OffloadPolicy",
-    "OptimStateDictConfig",
-    "OptimStateKeyType",
-    "ShardedOptimStateDictConfig",
-    "ShardedStateDictConfig",
-    "ShardingStrategy",
-    "StateDictConfig",
-    "StateDictSettings",
-    "StateDictType",
     "UnshardHandle",
     "fully_shard",
     "register_fsdp_forward_method",
+    *api.__all__,
 ]

@@ -12,20 +12,12 @@ from tl_core import Tensor
 
 from .. import collectives
 from ..device_mesh import DeviceMesh
-from ..reduction import ReduceOp
+from ..reduction import operation_named
 from .dtensor_spec import DTensorSpec
 from .layout import compute_local_shape
 from .placement_types import Partial, Placement, Replicate, Shard
 
 __all__ = ["redistribute_local_tensor"]
-
-_OPERATIONS = {
-    "sum": ReduceOp.SUM,
-    "avg": ReduceOp.AVG,
-    "product": ReduceOp.PRODUCT,
-    "max": ReduceOp.MAX,
-    "min": ReduceOp.MIN,
-}
 
 
 def redistribute_local_tensor(local: Tensor, current: DTensorSpec, target: tuple[Placement, ...]) -> Tensor:
@@ -80,7 +72,7 @@ def _to_replicas(local: Tensor, current: DTensorSpec, now: list[Placement], mesh
     placement, mesh = now[mesh_dim], current.mesh
     if isinstance(placement, Partial):
         total = local.contiguous().clone()
-        collectives.all_reduce(total, _OPERATIONS[placement.reduce_op], mesh.get_group(mesh_dim))
+        collectives.all_reduce(total, operation_named(placement.reduce_op), mesh.get_group(mesh_dim))
         return total
     if not isinstance(placement, Shard):
         return local
