@@ -48,7 +48,8 @@ def _joined_rows(name: str) -> str:
 def _added(matrix: str, rank: int) -> str:
     """beta · self + alpha · matrix, with self's dimensions behind the batch."""
     own = f"self.reshape([batch_size] + [1] * ({rank + 1} - self.ndim) + self.shape[1:])"
-    return f"(m if beta == 0 else {own} * beta + m) if defined(m := {matrix} * alpha) else None"
+    alone = f"m.expand([batch_size] + m.shape) if m.ndim == {rank} else m"  # the batch may be self's only
+    return f"(({alone}) if beta == 0 else {own} * beta + m) if defined(m := {matrix} * alpha) else None"
 
 
 def _strided(name: str) -> str:

@@ -300,6 +300,7 @@ void BatchCall::front(const TlOperator* op, Results& out) {
 
 void BatchCall::fold(const TlOperator* op, Results& out) {
   int64_t samples = 1;
+  size_t shared_mask = 0;  // dimensions of a mask that all samples share
   each_tensor(args, n_args, [&](TlTensor* t, int) {
     if (ndim(t) > 0) samples = std::max(samples, api->tensor_sizes(t)[0]);
   });
@@ -309,6 +310,7 @@ void BatchCall::fold(const TlOperator* op, Results& out) {
     if (ndim(t) == 0) return v;
     std::vector<int64_t> sizes = sizes_of(v.get());
     if (sizes[1] == 1 && samples > 1 && !std::strcmp(rule.info->args[i].name, "mask")) {
+      shared_mask = sizes.size();
       sizes[1] = samples;
       v = expand_to(v, sizes);
     }
@@ -331,6 +333,10 @@ void BatchCall::fold(const TlOperator* op, Results& out) {
     sizes[0] = size ? sizes[0] / size : 0;
     sizes.insert(sizes.begin(), size);
     Tensor apart = reshaped(Tensor(out[i].u.t), sizes);
+    if (i == out.n - 1 && sizes.size() == shared_mask) {  // its gradient, which a backward gives last
+      sizes[1] = 1;
+      apart = sum_to_size(apart.get(), sizes.size(), sizes.data());
+    }
     out[i].u.t = apart.take();
   }
 }
