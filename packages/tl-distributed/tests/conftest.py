@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from datetime import timedelta
 
@@ -96,3 +97,10 @@ def transport(request, monkeypatch):
 def ranks():
     """`ranks(size, body)` runs a body on threads that are the ranks of one world."""
     return run_ranks
+
+
+@pytest.fixture(scope="session")
+def times():
+    """`times(full, short)`: how often a trouble is made. `TL_DISTRIBUTED_TROUBLE=full` makes the long run."""
+    is_full = os.environ.get("TL_DISTRIBUTED_TROUBLE") == "full"
+    return lambda full, short: full if is_full else short

@@ -1,7 +1,8 @@
 """A rank of a world that meets in a file: `rank_program.py FILE RANK SIZE ACTION TIMEOUT`.
 
-It prints "ready" after a first barrier, then does what the action says, and prints when, how long that took, and what
-came of it.
+An action is one of `ACTIONS`, or an operation of `OPERATIONS` and a moment, such as `broadcast:inside`: "before" has
+the last rank stay away, "inside" repeats the operation on a large tensor, "between" on a small one. It prints "ready"
+after a first barrier, then does what the action says, and prints when, how long that took, and what came of it.
 """
 
 from __future__ import annotations
@@ -46,6 +47,56 @@ def once() -> None:
     dist.barrier()
 
 
+def blocks(tensor: tl.Tensor) -> list[tl.Tensor]:
+    """A tensor like it for each rank."""
+    return [tl.empty_like(tensor) for _ in range(dist.get_world_size())]
+
+
+def scatter(tensor: tl.Tensor) -> None:
+    dist.scatter(tensor, blocks(tensor) if dist.get_rank() == 0 else None)
+
+
+def gather(tensor: tl.Tensor) -> None:
+    dist.gather(tensor, blocks(tensor) if dist.get_rank() == 0 else None)
+
+
+def pass_on(tensor: tl.Tensor) -> None:
+    """Each rank sends to the next and receives from the one before."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    sent = dist.isend(tensor, (rank + 1) % size)
+    dist.recv(tl.empty_like(tensor), (rank - 1) % size)
+    sent.wait()
+
+
+def wait_for_all(tensor: tl.Tensor) -> None:
+    dist.barrier()
+
+
+OPERATIONS = {
+    "all_reduce": dist.all_reduce,
+    "broadcast": lambda x: dist.broadcast(x, 0),
+    "reduce": lambda x: dist.reduce(x, 0),
+    "all_gather": lambda x: dist.all_gather(blocks(x), x),
+    "reduce_scatter": lambda x: dist.reduce_scatter(tl.empty_like(x), blocks(x)),
+    "all_to_all": lambda x: dist.all_to_all(blocks(x), blocks(x)),
+    "gather": gather,
+    "scatter": scatter,
+    "send": pass_on,
+    "barrier": wait_for_all,
+    "all_gather_object": lambda x: dist.all_gather_object([None] * dist.get_world_size(), x),
+    "broadcast_object_list": lambda x: dist.broadcast_object_list([x if dist.get_rank() == 0 else None]),
+}
+
+
+def at_a_moment(operation: str, moment: str) -> None:
+    """Repeats an operation until it fails."""
+    if moment == "before" and dist.get_rank() == dist.get_world_size() - 1:
+        time.sleep(60)
+    tensor = tl.ones(2_000_000 if moment == "inside" else 10)
+    while True:
+        OPERATIONS[operation](tensor)
+
+
 ACTIONS = {
     "once": once,
     "small": lambda: again_and_again(tl.ones(10)),
@@ -74,7 +125,7 @@ def main() -> None:
     if action != "fork" and int(rank) == int(size) - 1 and action in ("wait", "receive"):
         time.sleep(60)
     try:
-        ACTIONS[action]()
+        ACTIONS[action]() if action in ACTIONS else at_a_moment(*action.split(":"))
     except KeyboardInterrupt:
         say("interrupted")
     except Exception as error:

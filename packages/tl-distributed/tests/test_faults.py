@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import random
 import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 PROGRAM = Path(__file__).with_name("rank_program.py")
+OPERATIONS = [
+    "all_reduce",
+    "broadcast",
+    "reduce",
+    "all_gather",
+    "reduce_scatter",
+    "all_to_all",
+    "gather",
+    "scatter",
+    "send",
+    "barrier",
+    "all_gather_object",
+    "broadcast_object_list",
+]
 
 
 class Job:
-    """Processes that run `rank_program.py`."""
+    """Processes that run `rank_program.py`: a context that ends them."""
 
     def __init__(self, folder: Path, size: int, action: str, timeout: float = 20):
         command = [sys.executable, str(PROGRAM), str(folder / "store")]
@@ -45,7 +62,10 @@ class Job:
         timer.cancel()
         return said
 
-    def end(self) -> None:
+    def __enter__(self) -> Job:
+        return self
+
+    def __exit__(self, *error: object) -> None:
         for process in self.ranks:
             process.kill()
             process.communicate()
@@ -53,15 +73,8 @@ class Job:
 
 @pytest.fixture
 def job(tmp_path):
-    made = []
-
-    def start(*arguments, **more):
-        made.append(Job(tmp_path, *arguments, **more))
-        return made[-1]
-
-    yield start
-    for each in made:
-        each.end()
+    with ExitStack() as jobs:
+        yield lambda *arguments, **more: jobs.enter_context(Job(tmp_path, *arguments, **more))
 
 
 @pytest.mark.parametrize(
@@ -80,6 +93,45 @@ def test_a_killed_rank_is_named_at_once(job, size, action, transport):
         limit = 0.2 if transport == "memory" else 1.0
         assert float(found[1]) - killed < limit * max(1, size - 1) + 0.3  # the machine may be busy
     assert not [name for name in os.listdir("/dev/shm") if name.startswith("tl-")]
+
+
+def drawn(draw, cases, count):
+    """As many of the cases, each as often as the others."""
+    rounds = [draw.sample(cases, len(cases)) for _ in range(-(-count // len(cases)))]
+    return list(itertools.chain(*rounds))[:count]
+
+
+def test_kills_during_every_operation(tmp_path, transport, times):
+    """540 for each transport in the long run: no survivor may hang, and each names the dead rank."""
+    draw = random.Random(transport)
+    cases = list(itertools.product(OPERATIONS, (2, 3, 4), ("before", "inside", "between")))
+    slowest = 0.0
+    for number, (operation, size, moment) in enumerate(drawn(draw, cases, times(540, 6))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with Job(folder, size, f"{operation}:{moment}") as here:
+            time.sleep(draw.uniform(0, 0.1))
+            killed, dead = time.time(), here.ranks[-1]
+            dead.kill()
+            for rank in range(size - 1):
+                said = here.outcome(rank)
+                found = re.search(
+                    rf"([\d.]+) [\d.]+ DistBackendError: .*rank {size - 1} \(pid {dead.pid}\b", said
+                )
+                assert found, (operation, size, moment, said)
+                slowest = max(slowest, float(found[1]) - killed)
+    print(f"{transport}: {number + 1} killed, all named, the slowest after {slowest:.2f} s")
+
+
+def test_interrupts_during_every_operation(tmp_path, transport, times):
+    draw = random.Random(transport)
+    for number, operation in enumerate(drawn(draw, OPERATIONS, times(50, 2))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with Job(folder, 2, f"{operation}:before") as here:
+            time.sleep(draw.uniform(0, 0.1))
+            here.ranks[0].send_signal(signal.SIGINT)
+            assert here.outcome(0) == "interrupted\n", operation
 
 
 def test_a_stopped_rank_is_named_when_the_time_is_over(job, transport):

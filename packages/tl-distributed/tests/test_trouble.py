@@ -19,14 +19,8 @@ from tl_distributed.elastic.rendezvous.api import free_port
 
 pytest.importorskip("tl_nn")
 
-FULL = os.environ.get("TL_DISTRIBUTED_TROUBLE") == "full"
 PROGRAM = Path(__file__).with_name("training_program.py")
 RUN = [sys.executable, "-m", "tl_distributed.run"]
-
-
-def times(full, short):
-    """How often something is done."""
-    return full if FULL else short
 
 
 def train(folder, steps, options, kills=(), **variables):
@@ -78,7 +72,7 @@ def unbroken(tmp_path_factory):
     return run
 
 
-def test_killed_workers(tmp_path, unbroken):
+def test_killed_workers(tmp_path, unbroken, times):
     count = times(200, 3)
     draw = random.Random(0)
     kills, done = [], 0
@@ -129,7 +123,7 @@ def steps_done(folder):
     return path.read_text().count("0x") if path.exists() else 0
 
 
-def test_killed_agents(tmp_path, unbroken):
+def test_killed_agents(tmp_path, unbroken, times):
     """Agents that don't hold the store are killed, with SIGKILL; others take their place."""
     count, steps = times(20, 1), times(400, 30)
     folder, port = tmp_path / "job", free_port()
