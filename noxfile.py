@@ -18,6 +18,8 @@ from nox.command import CommandFailed
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT))
 
+from tools.clients.suites.table import SUITES  # noqa: E402 - needs the path above
+from tools.clients.suites.table import requirements as suite_requirements  # noqa: E402 - needs the path above
 from tools.clients.table import CLIENTS, requirements  # noqa: E402 - needs the path above
 from tools.packages import Package, packages  # noqa: E402
 from tools.wheels import build, build_environment, wheels  # noqa: E402
@@ -426,6 +428,23 @@ def clients(session: nox.Session) -> None:
     install(session, ["tl-all"], {})
     session.run("python", "-c", "import importlib.util as u; assert not u.find_spec('torch')")
     session.run("python", "-m", "tools.clients", *session.posargs, env={"PYTHONPATH": str(ROOT)})
+
+
+@nox.session(name="client-suites")
+def client_suites(session: nox.Session) -> None:
+    """The libraries' own tests, fetched from their repositories, on tl, where no torch is installed.
+
+    `-- NAME ...` runs some; `--page` writes the guide's table; `--peer-python PYTHON` runs them first on an
+    interpreter that has torch and the libraries, and `--record` writes what that one passes; `--source FOLDER` takes
+    checkouts instead.
+    """
+    given = [name for name in session.posargs if name in SUITES]
+    others, alone = suite_requirements(given or list(SUITES))
+    session.install(*others)
+    session.install("--no-deps", *alone)
+    install(session, ["tl-all"], {})
+    session.run("python", "-c", "import importlib.util as u; assert not u.find_spec('torch')")
+    session.run("python", "-m", "tools.clients.suites", *session.posargs, env={"PYTHONPATH": str(ROOT)})
 
 
 @nox.session

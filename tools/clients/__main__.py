@@ -148,10 +148,13 @@ def write_page(outcomes: list[Outcome], python: str) -> None:
         about = text.split(": ", 1)[-1].rstrip(".")
         state = "agree" if not outcome.error else outcome.error.replace("|", "\\|")[:100]
         rows.append(f"| {names[0]} | {_version(names[0], python)} | {about} | {state} |\n")
-    before, _, rest = PAGE.read_text().partition(FENCES[0])
-    PAGE.write_text(
-        before + FENCES[0] + "\n" + "".join(rows) + "\n" + FENCES[1] + rest.partition(FENCES[1])[2]
-    )
+    replace_table(FENCES, "".join(rows))
+
+
+def replace_table(fences: tuple[str, str], rows: str) -> None:
+    """Writes a table of the guide, between its fences."""
+    before, _, rest = PAGE.read_text().partition(fences[0])
+    PAGE.write_text(f"{before}{fences[0]}\n{rows}\n{fences[1]}{rest.partition(fences[1])[2]}")
 
 
 def _version(name: str, python: str) -> str:

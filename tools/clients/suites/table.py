@@ -1,0 +1,141 @@
+"""The suites: where a library's tests come from, which of them run, and what is installed for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tools.clients.table import COMMON
+
+# pytest and what several suites import.
+TOOLS = ("pytest>=8", "flaky", "parameterized")
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A library's tests."""
+
+    repository: str  # on GitHub
+    ref: str  # a tag, or a commit where there is none
+    kept: tuple[str, ...]  # the folders that are unpacked
+    files: tuple[str, ...]  # patterns of the files with tests, in their order
+    alone: tuple[str, ...]  # distributions installed without what they ask for: the first is the library
+    others: tuple[str, ...] = ()
+    at: str = "."  # the folder that pytest is started in
+    left_out: Mapping[str, str] = field(default_factory=dict)  # files and tests that aren't run, and why
+    arguments: tuple[str, ...] = ()  # of pytest
+    settings: tuple[tuple[str, str], ...] = ()  # of the environment
+
+
+NUMERIC = ("jaxtyping", "pyro-api", "opt_einsum", "networkx")
+HUB = ("huggingface_hub", "tokenizers", "safetensors", "datasets", "evaluate", "tensorboard")
+LARGE = "takes long, as it trains on large sets"
+
+SUITES = {
+    "einops": Suite(
+        "arogozhnikov/einops",
+        "v0.8.2",
+        ("einops",),
+        ("einops/tests/test_*.py",),
+        ("einops==0.8.2",),
+        settings=(("EINOPS_TEST_BACKENDS", "numpy,torch"),),
+    ),
+    "torchdiffeq": Suite(
+        "rtqichen/torchdiffeq",
+        "a88aac53cae738addee44251288ce5be9a018af3",
+        ("tests",),
+        ("tests/*_tests.py",),
+        ("torchdiffeq==0.2.5",),
+    ),
+    "zuko": Suite("probabilists/zuko", "1.6.0", ("tests",), ("tests/test_*.py",), ("zuko==1.6.0",)),
+    "array-api-compat": Suite(
+        "data-apis/array-api-compat",
+        "1.15",
+        ("tests",),
+        ("tests/test_*.py",),
+        ("array-api-compat==1.15",),
+        ("array-api-strict", "array-api-extra"),
+    ),
+    "safetensors": Suite(
+        "huggingface/safetensors",
+        "24b0b2857fef49be734b9ab72ce97c09bb25f5b9",
+        ("bindings/python/tests",),
+        tuple(f"bindings/python/tests/test_{name}.py" for name in ("simple", "pt_*", "handle", "pread*")),
+        ("safetensors==0.8.0",),
+        at="bindings/python",
+    ),
+    "gpytorch": Suite(
+        "cornellius-gp/gpytorch",
+        "v1.15.2",
+        ("test",),
+        ("test/*/*_test.py", "test/kernels/keops/*_test.py"),
+        ("gpytorch==1.15.2", "linear_operator", "pyro-ppl"),
+        NUMERIC,
+        left_out={"test/examples": LARGE},
+    ),
+    "torchmetrics": Suite(
+        "Lightning-AI/torchmetrics",
+        "v1.9.0",
+        ("tests",),
+        ("tests/unittests/regression/test_*.py",),
+        ("torchmetrics==1.9.0", "lightning-utilities"),
+        ("cachier", "scikit-image", "pytest-rerunfailures"),
+        at="tests",
+        arguments=("-k", "functional"),
+    ),
+    "pyro": Suite(
+        "pyro-ppl/pyro",
+        "1.9.1",
+        ("tests",),
+        (
+            "tests/test_*.py",
+            *(
+                f"tests/{folder}/test_*.py"
+                for folder in ("ops", "ops/einsum", "params", "poutine", "nn", "optim")
+            ),
+        ),
+        ("pyro-ppl==1.9.1",),
+        NUMERIC,
+        left_out={"tests/test_examples.py": LARGE},
+    ),
+    "skorch": Suite(
+        "skorch-dev/skorch",
+        "v1.4.0",
+        ("skorch",),
+        ("skorch/tests/test_*.py", "skorch/tests/callbacks/test_*.py"),
+        ("skorch==1.4.0",),
+        ("tabulate",),
+    ),
+    "accelerate": Suite(
+        "huggingface/accelerate",
+        "v1.14.0",
+        ("tests",),
+        ("tests/test_*.py",),
+        ("accelerate==1.14.0",),
+        HUB,
+    ),
+    "peft": Suite(
+        "huggingface/peft",
+        "v0.20.0",
+        ("tests",),
+        ("tests/test_custom_models.py",),
+        ("peft==0.20.0", "transformers", "accelerate"),
+        HUB,
+    ),
+    "lightning": Suite(
+        "Lightning-AI/pytorch-lightning",
+        "2.6.5",
+        ("tests/tests_pytorch",),
+        ("tests/tests_pytorch/core/test_*.py",),
+        ("lightning==2.6.5", "pytorch-lightning==2.6.5", "torchmetrics", "lightning-utilities"),
+        ("cloudpickle", "tensorboard", "pytest-rerunfailures"),
+        at="tests",
+    ),
+}
+
+
+def requirements(names: list[str]) -> tuple[list[str], list[str]]:
+    """What is installed for the named suites: with what it asks for, and without."""
+    chosen = [SUITES[name] for name in names]
+    others = {*COMMON, *TOOLS, *(other for suite in chosen for other in suite.others)}
+    return sorted(others), sorted({one for suite in chosen for one in suite.alone})
