@@ -1,14 +1,17 @@
 """`torch.jit.annotations`: what signatures of scripted functions are written with."""
 
-from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: UP035 - these names are asked for here
+import typing
 
 from tl_backends.jit import internal
 from tl_backends.jit.internal import is_dict, is_list, is_optional, is_tuple, is_union
-from tl_core.futures import Future
+from tl_core.futures import Future as Future
 
 BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = internal.BroadcastingList1
+Any, Optional, Union = typing.Any, typing.Optional, typing.Union
+Dict, List, Tuple = typing.Dict, typing.List, typing.Tuple  # noqa: UP006 - these names are asked for here
 
+# Those of `typing` are documented there.
 __all__ = [
-    "Any", "BroadcastingList1", "BroadcastingList2", "BroadcastingList3", "Dict", "Future", "List", "Optional", "Tuple",
-    "Union", "is_dict", "is_list", "is_optional", "is_tuple", "is_union",
+    "BroadcastingList1", "BroadcastingList2", "BroadcastingList3",
+    "is_dict", "is_list", "is_optional", "is_tuple", "is_union",
 ]  # fmt: skip

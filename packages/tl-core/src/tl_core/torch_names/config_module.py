@@ -137,8 +137,8 @@ def install_config_module(module: ModuleType) -> None:
     """Makes the variables of a module settings.
 
     Args:
-        module: one whose variables are numbers, texts, containers, `Config`s, and classes of such. Names that begin
-            with two underscores, functions and modules stay as they are.
+        module: one whose variables are numbers, texts, containers, `Config` objects, and classes of such. Names that
+            begin with two underscores, functions and modules stay as they are.
     """
     table: dict[str, _ConfigEntry] = {}
     _collect(table, module, module, "")
