@@ -40,6 +40,8 @@ def test_bad_arguments():
         tl.device(1.5)
     with pytest.raises(RuntimeError, match="no installed plug-in provides the device 'cuda'"):
         tl.ones(1, device="cuda")
+    with pytest.raises(RuntimeError, match="without CUDA"):
+        tl.empty(0, device="cuda:3")
 
 
 def test_a_context_decides_where_new_tensors_go():

@@ -111,9 +111,14 @@ def test_slices_and_items():
     assert storage[7:9].tolist() == []
     part = storage[1:]
     part.fill_(0)
-    assert (part.tolist(), storage.tolist()) == ([0, 0], [1, 2, 44])
+    assert (part.tolist(), storage.tolist()) == ([0, 0], [1, 0, 0])
+    assert part.data_ptr() == storage.data_ptr() + 1
+    assert (part.nbytes(), part.resizable(), storage.resizable()) == (2, False, True)
+    assert part != storage
     storage[0:2] = -7
-    assert storage.tolist() == [249, 249, 44]
+    assert storage.tolist() == [249, 249, 0]
+    del storage
+    assert part.tolist() == [249, 0]
     typed = tl.FloatStorage([1, 2, 3])
     typed[0:2] = 7
     assert typed.tolist() == [7.0, 7.0, 3.0]

@@ -82,6 +82,26 @@ def test_the_older_name_warns():
         assert stateless.functional_call(nn.Identity(), {}, tl.ones(1)).tolist() == [1.0]
 
 
+def test_another_set_of_tensors_within_a_context():
+    shared = nn.Linear(1, 1, bias=False)
+    net = nn.Sequential(shared, shared, nn.BatchNorm1d(1))
+    own = dict(net.named_parameters())
+    state = {"0.weight": tl.tensor([[2.0]]), "2.running_mean": tl.zeros(1)}
+    with stateless._reparametrize_module(net, state, tie_weights=True):
+        assert net[1].weight is state["0.weight"]
+        with stateless._reparametrize_module(net, {"0.weight": tl.tensor([[5.0]])}, stack_weights=True):
+            assert shared.weight.item() == 5.0
+        assert shared.weight.item() == 2.0
+        net[2].running_mean = tl.ones(1)
+    assert dict(net.named_parameters()) == own
+    assert state["2.running_mean"].tolist() == [1.0]
+    with (
+        pytest.raises(RuntimeError, match="Missing key"),
+        stateless._reparametrize_module(net, state, strict=True),
+    ):
+        pass
+
+
 def test_several_dictionaries():
     layer = nn.Linear(1, 1)
     weight, bias = {"weight": tl.tensor([[2.0]])}, {"bias": tl.tensor([1.0])}

@@ -52,7 +52,10 @@ Storage* new_block(size_t bytes, Device device) {
 
 StoragePtr storage_with_own_data(size_t bytes, Device device) {
   auto storage = StoragePtr::adopt(new_block(sizeof(Storage), device));
-  if (bytes && !device.is_meta()) storage->data = allocate_on(device, bytes, *storage);
+  if (bytes && !device.is_meta())
+    storage->data = allocate_on(device, bytes, *storage);
+  else if (!device.is_cpu() && !device.is_meta())
+    device_entry(device.type);  // there must be one, even if nothing is allocated
   storage->bytes = bytes;
   return storage;
 }

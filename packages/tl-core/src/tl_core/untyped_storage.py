@@ -207,7 +207,7 @@ class UntypedStorage:
                 raise RuntimeError(
                     f"Trying to slice with a step of {index.step}, but only a step of 1 is supported"
                 )
-            return UntypedStorage._of(self._bytes()[index].clone())
+            return UntypedStorage._of(_shared_part(self._bytes()[index]))
         return self._bytes()[checked_index(self, index, self.nbytes())].item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -424,6 +424,13 @@ class UntypedStorage:
 
 # The object of each storage that has one: it keeps its storage, so that a number means one while it is here.
 _live: weakref.WeakValueDictionary[int, UntypedStorage] = weakref.WeakValueDictionary()
+
+
+def _shared_part(part: Tensor) -> Tensor:
+    """A tensor whose storage is these bytes alone, on the same memory; a copy where another device has it."""
+    if not part.is_cpu or not part.numel():
+        return part.clone()
+    return _C._from_buffer(memoryview(part))
 
 
 def tensor_on(storage: UntypedStorage, dtype: Any, size: Any, stride: Any, offset: int = 0) -> Tensor:

@@ -58,7 +58,7 @@ def functional_call(
             )
         tensors = _joined(tensors)
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _exchanged(module, tensors, tie_weights, strict):
+    with exchanged(module, tensors, tie_weights, strict):
         return module(*arguments, **(kwargs or {}))
 
 
@@ -73,10 +73,17 @@ def _joined(several: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
 
 
 @contextmanager
-def _exchanged(
-    module: Module, tensors: Mapping[str, Tensor], tie_weights: bool, strict: bool
+def exchanged(
+    module: Module, tensors: Mapping[str, Tensor], tie_weights: bool = False, strict: bool = False
 ) -> Iterator[None]:
-    """A module with other tensors, within a context; what code in it assigned is handed on to `tensors`."""
+    """A module with other tensors, within a context; what code in it assigned is handed on to `tensors`.
+
+    Args:
+        module: the module, which is as before afterwards.
+        tensors: the tensors to take, by name.
+        tie_weights: whether a tensor that the module has under several names is exchanged under all of them.
+        strict: whether it must be all parameters and buffers, and nothing else.
+    """
     given = dict(tensors)
     if tie_weights:
         _tie(module, given)

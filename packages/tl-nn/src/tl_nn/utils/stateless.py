@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 from tl_core import Tensor
@@ -12,6 +13,20 @@ from .. import func
 from ..modules.module import Module
 
 __all__ = ["functional_call"]
+
+
+def _reparametrize_module(
+    module: Module,
+    parameters_and_buffers: Mapping[str, Tensor],
+    tie_weights: bool = False,
+    strict: bool = False,
+    stack_weights: bool = False,
+) -> AbstractContextManager[None]:
+    """The module with other tensors, within a context, as programs know it that work on modules themselves.
+
+    `stack_weights` asks that nested contexts end in order, which they do here in any case.
+    """
+    return func.exchanged(module, parameters_and_buffers, tie_weights, strict)
 
 
 def functional_call(
