@@ -1,5 +1,7 @@
 #include "extra.h"
 
+#include <algorithm>
+
 #include "node.h"
 
 namespace tl::autograd {
@@ -32,6 +34,18 @@ PyObject* Extra::tensor_hooks_of(uint32_t output) const {
   for (auto& [o, dict] : tensor_hooks)
     if (o == output) return dict;
   return nullptr;
+}
+
+void Extra::set_tensor_hooks(uint32_t output, PyObject* hooks) {
+  auto at =
+      std::find_if(tensor_hooks.begin(), tensor_hooks.end(), [&](auto& h) { return h.first == output; });
+  PyObject* before = nullptr;
+  if (at != tensor_hooks.end()) {
+    before = at->second;
+    tensor_hooks.erase(at);
+  }
+  if (hooks) tensor_hooks.push_back({output, Py_NewRef(hooks)});
+  Py_XDECREF(before);
 }
 
 Extra& extra_of(Node& node) {

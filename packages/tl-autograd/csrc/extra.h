@@ -29,6 +29,7 @@ struct Extra {
 
   Retained* retains(uint32_t output);
   PyObject* tensor_hooks_of(uint32_t output) const;
+  void set_tensor_hooks(uint32_t output, PyObject* hooks);  // borrowed; NULL takes them away; needs the GIL
   template <class F>
   void each_object(F f) const {
     for (PyObject* o : {metadata, pre_hooks, post_hooks, accumulated_hooks})

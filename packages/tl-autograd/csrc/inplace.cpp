@@ -4,10 +4,10 @@
 
 #include "anomaly.h"
 #include "copy_slices.h"
-#include "extra.h"
 #include "leaf.h"
 #include "ops.h"
 #include "view.h"
+#include "view_origin.h"
 
 namespace tl::autograd {
 
@@ -28,60 +28,9 @@ class ConstantNode final : public HeapNode<ConstantNode> {
   const Recorder& recorder_;
 };
 
-bool is_multi_view(const Node* node) {
-  if (!node || !node->op()) return false;
-  const TlOperatorInfo* info = api->op_info(node->op());
-  return info->is_view && info->n_rets && info->rets[0].kind == TL_ARG_TENSOR_LIST;
-}
-
-// Whether a view, or a view that it is a view of, is the result of a function written in Python.
-bool is_view_of_function(Edge e, TlTensor* base) {
-  while (e.node && e.node->op() && api->op_info(e.node->op())->is_view) e = e.node->edges[0];
-  return e.node && e.node->python() && e.node != place_of(base).node;
-}
-
-// How a view was taken: all but the first forbid to write through it while gradients are recorded.
-enum class ViewOrigin { Plain, NoGrad, SeveralViews, OfFunction };
-
-ViewOrigin origin_of(TlTensor* view, TlTensor* base, Edge e) {
-  const int flags = api->tensor_view_flags ? api->tensor_view_flags(view) : 0;
-  if (is_view_of_function(e, base))
-    return e.node->n_outputs > 1 ? ViewOrigin::SeveralViews : ViewOrigin::OfFunction;
-  if (flags & TL_VIEW_NO_GRAD) return ViewOrigin::NoGrad;
-  if ((flags & TL_VIEW_MULTI_OUTPUT) || is_multi_view(e.node)) return ViewOrigin::SeveralViews;
-  return ViewOrigin::Plain;
-}
-
-std::string output_name(Edge e) {
-  return "Output " + std::to_string(e.output) + " of " +
-         (e.node ? e.node->name() : std::string("a function"));
-}
-
-[[noreturn]] void refuse_view(ViewOrigin origin, Edge e) {
-  if (origin == ViewOrigin::NoGrad)
-    fail(
-        TL_ERROR_RUNTIME,
-        (e.node ? output_name(e) + " is a view of a view which was" : std::string("A view was")) +
-            " created in no_grad mode and is being modified inplace with grad mode enabled. Given that this "
-            "use case is ambiguous and "
-            "error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
-            "either both inside the no_grad block (if you don't want the inplace to be tracked) or both "
-            "outside (if you want the inplace to be tracked).");
-  const std::string start = output_name(e) + " is a view and is being modified inplace. This view ";
-  if (origin == ViewOrigin::SeveralViews)
-    fail(TL_ERROR_RUNTIME, start +
-                               "is the output of a function that returns multiple views. Such functions do "
-                               "not allow the output views to be modified inplace. You should replace the "
-                               "inplace operation by an out-of-place one.");
-  fail(TL_ERROR_RUNTIME, start +
-                             "was created inside a custom Function (or because an input was returned as-is): "
-                             "a write through it would pass the Function's own backward by, and gradients "
-                             "would be wrong. Clone the output of the Function first.");
-}
-
 void check_view(TlTensor* t, TlTensor* base, Edge e) {
-  const ViewOrigin origin = origin_of(t, base, e);
-  if (origin != ViewOrigin::Plain) refuse_view(origin, e);
+  const ViewOrigin origin = view_origin(t, base, e);
+  if (origin != ViewOrigin::Plain) refuse_view(origin, e, ViewWrite::Direct);
   const Leaf* leaf = as_leaf(place_of(base).node);
   if (leaf && leaf->requires_grad)
     fail(TL_ERROR_RUNTIME,
@@ -91,19 +40,9 @@ void check_view(TlTensor* t, TlTensor* base, Edge e) {
 // Whether gradients go through a tensor; a view that was taken without recording stands for its base.
 bool in_graph(TlTensor* t) {
   if (gradient_edge(t).node) return true;
-  TlTensor* base = api->tensor_view_base(t);
-  return base && api->tensor_view_flags && (api->tensor_view_flags(t) & TL_VIEW_NO_GRAD) &&
-         gradient_edge(base).node;
+  return stands_for_base(t);
 }
 
-void move_retained(Edge from, Node* to, uint32_t output) {
-  if (!from.node || !from.node->extra) return;
-  auto& old = from.node->extra->retained;
-  auto it = std::find_if(old.begin(), old.end(), [&](auto& r) { return r.output == from.output; });
-  if (it == old.end()) return;
-  extra_of(*to).retained.push_back({output, std::move(it->grad)});
-  old.erase(it);
-}
 }  // namespace
 
 void check_writable(TlTensor* t) {
@@ -114,22 +53,14 @@ void check_writable(TlTensor* t) {
 }
 
 void rebase(TlTensor* t, Node* node, uint32_t output, int self_edge) {
-  const Edge old = gradient_edge(t);
-  Node* now = node;
   if (TlTensor* base = api->tensor_view_base(t)) {
     Node* copy = new CopySlices(base, t, node, self_edge);
     set_slot(base, copy, 0);
     api->storage_bits_set(base, kAutogradBit, 1);
     regenerate(t, base);
-    now = gradient_edge(t).node;
-    output = gradient_edge(t).output;
   } else {
-    if (old.node) old.node->retain();  // alive until its retained gradient has moved
-    node->retain();
-    set_slot(t, node, output);
+    move_to(t, {node, output});
     api->storage_bits_set(t, kAutogradBit, 1);
-    move_retained(old, now, output);
-    if (old.node) drop(old.node);
   }
 }
 

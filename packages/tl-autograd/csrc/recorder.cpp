@@ -227,9 +227,16 @@ int below(const Recorder& r, const TlValue* args, int n_args, TlValue* rets, int
   return api->op_call_below(r.op, TL_LAYER_AUTOGRAD, args, n_args, rets, n_rets);
 }
 
-void release_all(TlValue* rets, int n_rets) {
-  for (int i = 0; i < n_rets; ++i) api->value_release(&rets[i]);
-}
+// The results of a call, which are released if recording it fails. Before the call they may be borrowed.
+struct Results {
+  TlValue* values;
+  int n;
+  bool owned = false;
+
+  void release() {
+    for (int i = 0; owned && i < n; ++i) api->value_release(&values[i]);
+  }
+};
 
 struct Outputs {
   static constexpr uint32_t kInline = 8;
@@ -274,33 +281,38 @@ void record_results(const Recorder& r, const TlValue* args, const CallEdges& edg
                     int n_rets) {
   const Outputs outputs(rets, n_rets);
   if (!outputs.any_differentiable()) return;
+  if (r.info->is_view && args[0].tag == TL_TENSOR && api->tensor_is_inference(args[0].u.t)) return;
   Node* node = make_node(r, args, edges, outputs.tensors, outputs.n, nullptr);
   attach(node, outputs, r.info->is_view);
 }
 
 int record(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
   const Recorder& r = *static_cast<const Recorder*>(ctx);
+  Results results{rets, n_rets};
   try {
     CallEdges edges;
     gather_edges(r, args, edges);
     if (below(r, args, n_args, rets, n_rets) != 0) return -1;
+    results.owned = true;
     if (edges.any()) record_results(r, args, edges, rets, n_rets);
     return 0;
   } catch (...) {
-    release_all(rets, n_rets);
+    results.release();
     return pending_from_exception();
   }
 }
 
 int record_writing(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
   const Recorder& r = *static_cast<const Recorder*>(ctx);
+  Results results{rets, n_rets};
   try {
     Writing writing(r, args);
     if (below(r, args, n_args, rets, n_rets) != 0) return -1;
+    results.owned = true;
     writing.finish(args);
     return 0;
   } catch (...) {
-    release_all(rets, n_rets);
+    results.release();
     return pending_from_exception();
   }
 }
@@ -352,16 +364,18 @@ class MissingNode final : public HeapNode<MissingNode> {
 
 int record_missing(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
   const Recorder& r = *static_cast<const Recorder*>(ctx);
+  Results results{rets, n_rets};
   try {
     const bool needed = any_requires_grad(args, n_args);
     if (below(r, args, n_args, rets, n_rets) != 0) return -1;
+    results.owned = true;
     const Outputs outputs(rets, n_rets);
     if (!needed || !outputs.any_differentiable()) return 0;
     Node* node = new MissingNode(r, outputs.n);
     attach(node, outputs, r.info->is_view);
     return 0;
   } catch (...) {
-    release_all(rets, n_rets);
+    results.release();
     return pending_from_exception();
   }
 }

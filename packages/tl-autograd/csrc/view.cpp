@@ -1,7 +1,12 @@
 #include "view.h"
 
+#include <algorithm>
+
+#include "extra.h"
 #include "leaf.h"
 #include "ops.h"
+#include "tl/view_flags.h"
+#include "view_origin.h"
 
 namespace tl::autograd {
 
@@ -19,6 +24,10 @@ Edge refreshed(TlTensor* t, Edge current) {
   const void* base_slot = api->slot_get(base, TL_LAYER_AUTOGRAD);
   if (!base_slot || (current.node && current.node->base_slot == base_slot)) return current;
   if (as_leaf(read_slot(base_slot).node)) return current;
+  const ViewOrigin origin = view_origin(t, base, current);
+  const bool recorded = origin != ViewOrigin::NoGrad && origin != ViewOrigin::Inference;
+  if (!recorded && !(api->tensor_view_flags(t) & TL_VIEW_WRITTEN)) return current;
+  if (origin != ViewOrigin::Plain) refuse_view(origin, current, ViewWrite::Indirect);
   regenerate(t, base);
   return slot_edge(t);
 }
@@ -89,13 +98,32 @@ Tensor view_by_geometry(TlTensor* whole, int64_t base_offset, const Geometry& vi
   return out;
 }
 
+namespace {
+void move_retained(Edge from, Edge to) {
+  if (!from.node || !from.node->extra) return;
+  auto& old = from.node->extra->retained;
+  auto it = std::find_if(old.begin(), old.end(), [&](auto& r) { return r.output == from.output; });
+  if (it == old.end()) return;
+  extra_of(*to.node).retained.push_back({to.output, std::move(it->grad)});
+  old.erase(it);
+}
+}  // namespace
+
+void move_to(TlTensor* t, Edge position) {
+  const Edge old = slot_edge(t);
+  if (old.node) old.node->retain();  // alive until its retained gradient has moved
+  position.node->retain();
+  set_slot(t, position.node, position.output);
+  move_retained(old, position);
+  if (old.node) drop(old.node);
+}
+
 void regenerate(TlTensor* view, TlTensor* base) {
   GradMode recording(true);
   Tensor again = view_by_geometry(base, api->tensor_offset(base), Geometry(view), api->tensor_dtype(view));
   const Edge e = slot_edge(again.get());
   if (!e.node) fail(TL_ERROR_RUNTIME, "autograd found no derivative of as_strided");
-  e.node->retain();
-  set_slot(view, e.node, e.output);
+  move_to(view, e);
 }
 
 }  // namespace tl::autograd

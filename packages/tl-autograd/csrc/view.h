@@ -28,6 +28,8 @@ Edge gradient_edge(TlTensor* t);
 Edge place_of(TlTensor* t);
 // The slot of the base of a view, as a mark to compare.
 const void* base_slot_of(TlTensor* view);
+// `t` stands at `position` from now on; what retain_grad() keeps goes with it.
+void move_to(TlTensor* t, Edge position);
 // Derives the view's node from its base's, by geometry.
 void regenerate(TlTensor* view, TlTensor* base);
 

@@ -6,6 +6,7 @@ import weakref
 
 import pytest
 
+import tl_autograd
 import tl_core as tl
 from tl_autograd import checkpoint as cp
 from tl_autograd import graph
@@ -253,3 +254,31 @@ def test_operators_with_several_results_and_policies_of_both_kinds():
         assert tl.allclose(_grad(_selective(f, x, lambda *args, said=policy, **kwargs: said), x)[0], expected)
     with pytest.raises(TypeError, match="returns a CheckpointPolicy"):
         _selective(f, x, lambda *args, **kwargs: 1)
+
+
+def test_gradients_inside_of_a_checkpoint_without_early_stop():
+    def inner(x):
+        (found,) = tl_autograd.grad(x.sin().exp().sin(), x)
+        return x.sin() + found.detach()
+
+    def call(x):
+        y = cp.checkpoint(inner, x, use_reentrant=False)
+        return tl_autograd.grad(y, x)[0]
+
+    x = tl.tensor(0.3, dtype=tl.float64, requires_grad=True)
+    with cp.set_checkpoint_early_stop(False):
+        assert tl.allclose(call(x), x.cos())
+
+
+def test_a_second_run_that_saves_more():
+    runs = []
+
+    def grows(x):
+        runs.append(1)
+        y = x.sin().exp()
+        return y.sin() if len(runs) > 1 else y
+
+    with cp.set_checkpoint_early_stop(False):
+        y = cp.checkpoint(grows, tl.ones(1, requires_grad=True), use_reentrant=False)
+        with pytest.raises(RuntimeError, match="trying to save more tensors during recomputation"):
+            y.backward()

@@ -95,3 +95,47 @@ def test_what_has_no_derivative_has_no_tangent():
         pytest.raises(NotImplementedError, match=r"forward AD with igamma .*not implemented"),
     ):
         tl.igamma(fw.make_dual(x, x), x)
+
+
+def test_a_tangent_in_another_layout_is_copied():
+    x = tl.arange(6.0).reshape(2, 3)
+    tangents = {
+        "strides": tl.ones(3, 2).t(),
+        "offset": tl.ones(7)[1:].view(2, 3),
+        "memory": tl.ones(7)[:6].view(2, 3),
+    }
+    with fw.dual_level():
+        same = tl.ones(2, 3)
+        assert fw.unpack_dual(fw.make_dual(x, same)).tangent is same
+        for name, t in tangents.items():
+            kept = fw.unpack_dual(fw.make_dual(x, t)).tangent
+            assert kept is not t and kept.stride() == x.stride() and tl.equal(kept, t), name
+            kept.mul_(2)
+            assert tl.equal(t, tl.ones(2, 3)), name
+
+
+@pytest.mark.parametrize("bit", [tl.Tensor.conj, tl.Tensor._neg_view])
+def test_a_tangent_takes_the_lazy_bits_of_its_tensor(bit):
+    x, t = tl.rand(3, dtype=tl.complex128), tl.rand(3, dtype=tl.complex128)
+    with fw.dual_level():
+        kept = fw.unpack_dual(fw.make_dual(bit(x), t)).tangent
+        assert (kept.is_conj(), kept.is_neg()) == (bit(x).is_conj(), bit(x).is_neg())
+        assert tl.equal(kept.resolve_conj().resolve_neg(), t)
+        assert tl.equal(fw.unpack_dual(tl.real(fw.make_dual(bit(x), t))).tangent, tl.real(t))
+
+
+def test_tangents_are_shown():
+    x = tl.ones(2)
+    with fw.dual_level():
+        dual = fw.make_dual(x, tl.tensor([3.0, 4.0]))
+        assert str(dual) == "tensor([1., 1.], tangent=tensor([3., 4.]))"
+        assert "tangent" not in str(x)
+    assert "tangent" not in str(dual)
+
+
+def test_detaching_in_place_drops_the_tangent():
+    x = tl.ones(2, requires_grad=True)
+    with fw.dual_level():
+        dual = fw.make_dual(x, tl.ones(2)).clone()
+        dual.detach_()
+        assert fw.unpack_dual(dual * 2).tangent is None

@@ -223,8 +223,10 @@ def test_exceptions_keep_their_type():
 
 
 def test_misuse():
-    with pytest.raises(RuntimeError, match="should not be instantiated"):
-        Square()
+    with pytest.warns(DeprecationWarning, match="should not be instantiated"):
+        instance = Square()
+    with pytest.raises(RuntimeError, match="Legacy autograd function"):
+        instance(leaf(1.0))
     with pytest.raises(NotImplementedError, match="forward function"):
         tl_autograd.Function.apply(leaf(1.0))
 
@@ -337,3 +339,24 @@ def test_defaults_of_forward_reach_setup_context():
     x = tl.tensor(2.0, requires_grad=True)
     Power.apply(x).backward()
     assert x.grad.item() == 12.0
+
+
+@pytest.mark.parametrize("filled", [True, False])
+def test_outputs_without_a_gradient_may_stay_none(filled):
+    seen = []
+
+    class Twice(tl_autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            first, second = x.clone(), x.clone()
+            ctx.mark_non_differentiable(second)
+            ctx._materialize_non_diff_grads = filled
+            return first, second
+
+        @staticmethod
+        def backward(ctx, g, of_constant):
+            seen.append(of_constant)
+            return g
+
+    Twice.apply(leaf(1.0))[0].backward()
+    assert (seen[0] is not None) == filled

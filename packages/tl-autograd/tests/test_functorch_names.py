@@ -94,3 +94,60 @@ def test_loops_warn_and_can_be_refused():
     finally:
         native._set_vmap_fallback_enabled(True)
         native._set_vmap_fallback_warning_enabled(True)
+
+
+def test_a_context_with_other_saved_tensors():
+    from tl_autograd.functorch.autograd_function import CtxWithSavedTensors
+
+    class Context:
+        saved_tensors = (1,)
+        needs_input_grad = (True,)
+
+    ctx = Context()
+    inner = CtxWithSavedTensors(ctx, (2,))
+    outer = CtxWithSavedTensors(inner, (3,))
+    outer.noted = 4
+    assert (inner.saved_tensors, outer.saved_tensors, outer.needs_input_grad) == ((2,), (3,), (True,))
+    assert ctx.noted == inner.noted == 4
+    ctx._pt_inner_ctx = 1
+    with pytest.raises(RuntimeError, match="name collision"):
+        CtxWithSavedTensors(ctx, ())
+
+
+def test_gradients_with_the_batch_of_their_input():
+    from tl_autograd.functorch.autograd_function import reductify_leaf
+
+    g = tl.arange(24.0).reshape(2, 3, 4)
+    assert reductify_leaf(None, None, 0, 2) is None
+    assert tl.equal(reductify_leaf(g, 1, None, 3), g.sum(1))
+    assert tl.equal(reductify_leaf(g, 0, 1, 2), g.movedim(0, 1))
+    assert tl.equal(reductify_leaf(g[0], None, 1, 2), g[0].unsqueeze(1).expand(3, 2, 4))
+    assert tl.equal(reductify_leaf(g, 0, 1, 2, (4,)), g.sum(1).movedim(0, 1))
+
+
+def test_what_only_recording_heeds_is_refused_in_transforms():
+    x = tl.rand(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"backward\(\) called inside a functorch transform"):
+        func.vmap(lambda y: x.sum().backward())(tl.rand(3))
+    with pytest.raises(RuntimeError, match=r"Tensor.retain_grad\(\)"):
+        func.grad(lambda y: (y := y.sin(), y.retain_grad(), y.sum())[2])(tl.rand(3))
+
+
+def test_the_older_vmap_checks_more_narrowly():
+    from tl_autograd.func import older_vmap
+
+    x = tl.arange(6.0).reshape(2, 3)
+    first, second = older_vmap.vmap(lambda r: (r, r * 2), out_dims=(0, 1))(x)
+    assert tl.equal(first, x) and tl.equal(second, (x * 2).t())
+    assert older_vmap._vmap(lambda r: (None, r), allow_none_pass_through=True)(x)[0] is None
+    wrong = {
+        "got type <class 'float'> as the return": {"func": lambda r: 3.14},
+        "got type <class 'int'> for return 1": {"func": lambda r: (r, 3)},
+        "must only return Tensors, got type <class 'list'>": {"func": lambda r: [r, r]},
+        "must have one dim per output": {"func": lambda r: (r, r), "out_dims": (0,)},
+        "must be an int or a tuple of int": {"func": lambda r: r, "out_dims": "front"},
+        "Got in_dim=-1 for some input": {"func": lambda r: r, "in_dims": -1},
+    }
+    for text, arguments in wrong.items():
+        with pytest.raises(ValueError, match=text):
+            older_vmap.vmap(**arguments)(x)

@@ -1,6 +1,8 @@
 """Hooks on tensors and nodes, and what nodes show."""
 
+import gc
 import threading
+import weakref
 
 import pytest
 
@@ -333,3 +335,58 @@ def test_the_node_that_runs():
     accumulator = z.grad_fn.next_functions[0][0]
     with pytest.raises(RuntimeError, match=r"currently running autograd\.grad"):
         tl_autograd.grad(z, x)
+
+
+@pytest.mark.parametrize("on_tensor", [False, True])
+def test_a_hook_that_holds_its_node_is_collected(on_tensor):
+    class Sentinel:
+        pass
+
+    def build():
+        y = leaf(1.0).clone()
+        node, sentinel = y.grad_fn, Sentinel()
+        (y if on_tensor else node).register_hook(lambda *_: [node, sentinel].clear())
+        return y.clone(), weakref.ref(sentinel)
+
+    out, alive = build()
+    out.backward(tl.ones_like(out), retain_graph=True)
+    gc.collect()
+    out.backward(tl.ones_like(out), retain_graph=True)
+    assert alive() is not None
+    del out
+    gc.collect()
+    assert alive() is None
+
+
+def test_saved_sizes_are_python_numbers():
+    """What Python is given is its own memory, not that of the node."""
+    x = tl.ones(2, 3, requires_grad=True)
+    node = x.mean().grad_fn
+    for _ in range(200):
+        sizes = node._saved_self_sym_sizes
+        assert tuple(sizes) == (2, 3) and type(sizes[0]) is int
+    assert "_saved_self_sym_sizes" in dir(node)
+
+
+def test_hooks_given_as_a_mapping():
+    x = leaf(2.0)
+    x._backward_hooks = {"a": lambda g: g * 3}
+    (x * 1).sum().backward()
+    assert x.grad.tolist() == [3.0]
+    x._backward_hooks = None
+    assert x._backward_hooks is None
+    with pytest.raises(RuntimeError, match="can't be deleted"):
+        del x._backward_hooks
+    with pytest.raises(TypeError, match="mapping"):
+        x._backward_hooks = 3
+    with pytest.raises(RuntimeError, match="None only"):
+        x._grad_fn = 3
+    tl.ones(2)._backward_hooks = None
+
+
+def test_which_nodes_run_is_asked_of_nodes_during_a_backward():
+    x = leaf(1.0)
+    with pytest.raises(RuntimeError, match="during the backward pass"):
+        _C.will_run((x * 2).grad_fn)
+    with pytest.raises(RuntimeError, match="expects an grad_fn"):
+        _C.will_run(x)

@@ -231,3 +231,98 @@ def test_writes_through_complex_views_of_real_tensors():
     tl.view_as_complex(y)[1:].mul_(1j)
     y.sum().backward()
     assert values(x.grad) == [[1.0, 1.0], [1.0, -1.0], [1.0, -1.0]]
+
+
+UNRECORDED = [
+    (tl.no_grad, "no_grad mode", "no_grad block"),
+    (tl.inference_mode, "inference mode", "inference_mode block"),
+]
+
+
+@pytest.mark.parametrize(("context", "mode", "block"), UNRECORDED)
+def test_views_taken_without_recording(context, mode, block):
+    base = leaf(1.0, 2.0).clone()
+    with context():
+        view = base.view(2, 1)
+        assert view.requires_grad and view.is_leaf and view._is_view() and not view.is_inference()
+    with pytest.raises(
+        RuntimeError, match=f"created in {mode} and is being modified inplace .* inside the {block}"
+    ):
+        view.add_(1)
+    with context():
+        first, _ = base.unbind()
+    with pytest.raises(RuntimeError, match=f"A view was created in {mode}"):
+        first.add_(1)
+    base.add_(1)
+    for use in (lambda: view.grad_fn, lambda: view.is_leaf, lambda: view * 2):
+        with pytest.raises(RuntimeError, match=f"created in {mode} and its base or another view"):
+            use()
+
+
+@pytest.mark.parametrize(("context", "mode", "block"), UNRECORDED)
+def test_views_of_views_taken_without_recording(context, mode, block):
+    memory = tl.zeros(2)
+    with context():
+        view = memory.view(2)
+    view.requires_grad_()
+    with pytest.raises(
+        RuntimeError, match=f"a view of a view which was created in {mode} .* inside the {block}"
+    ):
+        view.view(2).div_(2)
+
+
+def test_a_view_written_where_nothing_is_recorded():
+    base = leaf(1.0, 2.0)
+    with tl.no_grad():
+        view = base[:]
+        view *= 2
+    assert repr(view) == "tensor([2., 4.], dtype=torch.float64, grad_fn=<Invalid>)"
+    with pytest.raises(RuntimeError, match="created in no_grad mode"):
+        view.grad_fn  # noqa: B018
+    base = base.detach()
+    assert base[:].grad_fn is None
+
+
+def test_detached_views_are_none():
+    base = leaf(1.0, 2.0).clone()
+    with tl.no_grad():
+        alone = base[:].detach()
+    alone.add_(1)
+    assert not alone.requires_grad and alone.grad_fn is None and values(base) == [2.0, 3.0]
+
+
+def test_views_of_inference_tensors_are_no_views():
+    with tl.inference_mode():
+        x = tl.ones(2, requires_grad=True)
+    view = x.view(2, 1)
+    assert view.is_inference() and not view._is_view() and not view.requires_grad and view.is_leaf
+
+
+def test_views_of_a_call_after_their_base_was_written():
+    base = leaf(1.0, 2.0).clone()
+    first, _ = base.unbind()
+    base.mul_(2)
+    with pytest.raises(
+        RuntimeError, match=r"its base or another view of its base has been modified inplace\. This view"
+    ):
+        first * 2
+
+
+def test_retained_gradients_of_written_views():
+    base = leaf(1.0).clone()
+    views = [base[:], base[:]]
+    for view in views:
+        view.retain_grad()
+    views[0].mul_(2)
+    (views[0] + views[1]).sum().backward()
+    assert [values(v.grad) for v in views] == [[1.0], [1.0]]
+
+
+def test_errors_of_recording_leave_the_arguments_alive():
+    """What comes in is borrowed until the call has run."""
+    base = leaf(1.0, 2.0).clone()
+    first, second = base.unbind()
+    for _ in range(50):
+        with pytest.raises(RuntimeError, match="multiple views"):
+            first.add_(second)
+    assert values(first) == 1.0 and values(base) == [1.0, 2.0]

@@ -191,3 +191,26 @@ def test_hooks_that_may_not_be_registered():
         saved.register_hooks(lambda t: t, lambda t: t)
     with pytest.raises(RuntimeError, match="forbidden"):
         tl_autograd.SavedTensor()
+
+
+def test_what_an_unpack_hook_enters_or_leaves_ends_with_it():
+    outer = saved_tensors_hooks(lambda t: t, lambda t: t)
+
+    def leaves(t):
+        outer.__exit__()
+        return t
+
+    def enters(t):
+        saved_tensors_hooks(lambda t: 1 / 0, lambda t: t).__enter__()
+        return t
+
+    x = leaf(1.0)
+    for unpack in (leaves, enters):
+        with outer, saved_tensors_hooks(lambda t: t, unpack):
+            y = x.sin()
+        with outer:
+            y.sum().backward()
+            packed = x.exp()
+        packed.sum().backward()
+    outer.__exit__()  # nothing is in force: nothing happens
+    x.exp().grad_fn._raw_saved_result.register_hooks(lambda t: t, lambda t: t)

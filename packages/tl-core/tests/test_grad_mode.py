@@ -75,3 +75,15 @@ def test_inference_tensors_count_no_versions():
 def test_set_grad_enabled_shows_its_mode():
     switch = tl.set_grad_enabled(True)
     assert repr(switch).endswith("grad_mode.set_grad_enabled(mode=True)")
+
+
+def test_decorated_classes():
+    with pytest.warns(FutureWarning, match="Decorating classes is deprecated"):
+
+        @tl.no_grad()
+        class Made:
+            def __init__(self):
+                self.inside = tl.is_grad_enabled()
+
+    made = Made()
+    assert not made.inside and tl.is_grad_enabled()

@@ -61,7 +61,7 @@ MODULES = {
     "_tensor_str": "tl_core.printing",
     "_utils_internal": "tl_core.torch_names.utils_internal",
     "_utils": "tl_core.torch_names.utils",
-    "_vmap_internals": "tl_autograd.func.vmap",
+    "_vmap_internals": "tl_autograd.func.older_vmap",
     "accelerator": "tl_backends.accelerator",
     "amp": "tl_amp",
     "ao.nn": "tl_quantization.nn",

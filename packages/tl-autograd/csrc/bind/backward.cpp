@@ -6,6 +6,7 @@
 #include "bind/tensor_methods.h"
 #include "engine.h"
 #include "leaf.h"
+#include "levels/level.h"
 #include "ops.h"
 #include "thread.h"
 #include "view.h"
@@ -88,6 +89,15 @@ void add_inputs(Run& run, PyObject* inputs, bool accumulate) {
   }
 }
 
+// Levels of tangents let it be.
+void refuse_inside_transform() {
+  const Level* top = in_transform() ? levels().top : nullptr;
+  if (!top || top->kind == LevelKind::Jvp) return;
+  raise(PyExc_RuntimeError,
+        "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+        "functorch.vjp instead or call backward() outside of functorch transforms.");
+}
+
 struct WithoutGil {
   PyThreadState* state = PyEval_SaveThread();
   ~WithoutGil() { PyEval_RestoreThread(state); }
@@ -145,6 +155,7 @@ PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
       raise(PyExc_TypeError,
             "run_backward(roots, grads, retain_graph, create_graph, inputs, allow_unused, accumulate)");
     const bool accumulate = args[6] == Py_True;
+    if (accumulate) refuse_inside_transform();
     Run run({args[2] == Py_True, args[3] == Py_True, accumulate});
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); ++i)
       add_root(run, PyTuple_GET_ITEM(args[0], i), PyTuple_GET_ITEM(args[1], i), i);
@@ -184,6 +195,7 @@ PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t n_ar
     const int create = PyObject_IsTrue(given[2]),
               retain = given[1] == Py_None ? create : PyObject_IsTrue(given[1]);
     if (create < 0 || retain < 0) throw PythonError();
+    refuse_inside_transform();
     Run run({retain != 0, create != 0, true});
     add_root(run, self, given[0], 0);
     if (given[3] != Py_None) add_inputs(run, input_tuple(given[3]).get(), true);
@@ -230,8 +242,14 @@ PyObject* queue_callback(PyObject*, PyObject* callback) {
 
 PyObject* will_run(PyObject*, PyObject* node) {
   return guarded([&] {
+    if (!is_node(node))
+      raise(PyExc_RuntimeError,
+            std::string("_will_engine_execute_node expects an grad_fn, but got ") + Py_TYPE(node)->tp_name);
     Run* run = Run::current();
-    if (!run) raise(PyExc_RuntimeError, "no backward is running on this thread");
+    if (!run)
+      raise(PyExc_RuntimeError,
+            "_will_engine_execute_node can be asked during the backward pass only: none is running on this "
+            "thread");
     Node* asked = node_of(node);
     if (asked->is(Node::Leaf) && run->captures(asked))
       raise(PyExc_RuntimeError,

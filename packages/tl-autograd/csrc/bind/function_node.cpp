@@ -78,7 +78,8 @@ void FunctionNode::apply_python(const GradientsIn& in, TlTensor** out) {
   PyRef args = checked(PyTuple_New(in.count));
   for (uint32_t i = 0; i < in.count; ++i) {
     Tensor g = Tensor::share(in.grads[i]);
-    if (!g && materialize && outputs[i].dtype) g = zeros(outputs[i]);
+    const bool fill = materialize && (materialize_constant || !constant[i]);
+    if (!g && fill && outputs[i].dtype) g = zeros(outputs[i]);
     PyTuple_SET_ITEM(args.get(), i, wrapped(std::move(g)).release());
   }
   PyRef context = PyRef::share(context_);
@@ -291,16 +292,18 @@ void add_function_type(PyObject* module) {
 // -------------------------------------------------------------------------------------------------
 
 namespace {
-// finish_function(context, inputs, outputs, to_save, dirty, non_differentiable, materialize)
+// finish_function(context, inputs, outputs, to_save, dirty, non_differentiable, materialize,
+// materialize_constant)
 class Finishing {
  public:
   Finishing(PyObject* context, PyObject* inputs, PyObject* outputs, PyObject* to_save, PyObject* dirty,
-            PyObject* constant, bool materialize)
+            PyObject* constant, bool materialize, bool materialize_constant)
       : inputs_(inputs), outputs_(outputs), to_save_(to_save), dirty_(dirty), constant_(constant) {
     gather();
     node_ = new FunctionNode(context, static_cast<uint32_t>(PyTuple_GET_SIZE(outputs)),
                              static_cast<uint32_t>(edges_.size()));
     node_->materialize = materialize;
+    node_->materialize_constant = materialize_constant;
     link_edges();
     note_origin(*node_);
   }
@@ -352,8 +355,9 @@ class Finishing {
   PyRef output(PyObject* item, uint32_t i) {
     TlTensor* t = bridge->unwrap(item);
     node_->outputs.push_back(t ? meta_of(t) : TensorMeta{{}, 0, 0});
+    const bool constant = t && (within(constant_, item) || !is_differentiable(api->tensor_dtype(t)));
+    node_->constant.push_back(constant);
     if (!t) return PyRef::share(item);
-    const bool constant = within(constant_, item) || !is_differentiable(api->tensor_dtype(t));
     if (within(dirty_, item)) return written(item, t, i);
     PyRef result = within(inputs_, item) ? wrapped(aliased(t)) : PyRef::share(item);
     t = bridge->unwrap(result.get());
@@ -437,10 +441,11 @@ class ErrorNode final : public HeapNode<ErrorNode> {
 
 PyObject* finish_function(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   return guarded([&] {
-    if (n_args != 7) raise(PyExc_TypeError, "finish_function takes 7 arguments");
+    if (n_args != 8) raise(PyExc_TypeError, "finish_function takes 8 arguments");
     for (int i = 1; i < 6; ++i)
       if (!PyTuple_Check(args[i])) raise(PyExc_TypeError, "finish_function takes tuples");
-    Finishing finishing(args[0], args[1], args[2], args[3], args[4], args[5], args[6] == Py_True);
+    Finishing finishing(args[0], args[1], args[2], args[3], args[4], args[5], args[6] == Py_True,
+                        args[7] == Py_True);
     return finishing.run().release();
   });
 }

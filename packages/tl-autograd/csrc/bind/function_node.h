@@ -25,7 +25,9 @@ class FunctionNode final : public HeapNode<FunctionNode> {
   std::vector<TensorMeta> inputs;     // by edge
   std::vector<TensorMeta> outputs;
   std::vector<Kept> kept;
+  std::vector<bool> constant;  // by output: whether it has no gradient
   bool materialize = true;
+  bool materialize_constant = true;  // of the outputs that have no gradient
 
   void apply(const GradientsIn& in, TlTensor** out) override;
   void release() override;

@@ -24,7 +24,23 @@ PyTypeObject* g_node_type = nullptr;
 
 Node& self_node(PyObject* self) { return *reinterpret_cast<NodeObject*>(self)->node; }
 
+// Hooks may hold this object. They belong to the node, which is seen only if nothing else keeps it.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  const Node* node = reinterpret_cast<NodeObject*>(self)->node;
+  if (!node || !node->extra || node->refs.load(std::memory_order_relaxed) != 1) return 0;
+  int status = 0;
+  node->extra->each_object([&](PyObject* object) { status = status ? status : visit(object, arg); });
+  return status;
+}
+int clear(PyObject* self) {
+  Node* node = reinterpret_cast<NodeObject*>(self)->node;
+  if (node && node->extra && node->refs.load(std::memory_order_relaxed) == 1) node->extra->clear();
+  return 0;
+}
+
 void dealloc(PyObject* self) {
+  PyObject_GC_UnTrack(self);
   auto* o = reinterpret_cast<NodeObject*>(self);
   if (o->weak) PyObject_ClearWeakRefs(self);
   if (o->node) {
@@ -40,6 +56,8 @@ void dealloc(PyObject* self) {
 // ------------------------------------------------------------------------------------------------
 
 std::string saved_name(const TlOperatorInfo& info, const TlSaved& what) {
+  if (what.meta == TL_META_SHAPE && what.source == TL_SOURCE_ARG)
+    return std::string(info.args[what.index].name) + "_sym_sizes";
   if (what.meta != TL_META_VALUE) return {};
   if (what.source == TL_SOURCE_ARG) return info.args[what.index].name;
   const char* ret = info.n_rets > what.index ? info.rets[what.index].name : nullptr;
@@ -49,7 +67,13 @@ std::string saved_name(const TlOperatorInfo& info, const TlSaved& what) {
 PyObject* from_kept(TlValue v) {
   if (v.tag == TL_TENSOR) return wrapped(Tensor(v.u.t)).release();
   if (v.tag == TL_NONE) return Py_NewRef(Py_None);
-  if (v.tag != kList) return checked(bridge->from_value(&v)).release();
+  if (v.tag != kList) {  // Python frees what it takes over, and this is memory of nodes
+    TlValue own = none();
+    const int status = api->value_own(&v, &own);
+    forget(v);
+    check(status);
+    return checked(bridge->from_value(&own)).release();
+  }
   const List& list = list_of(v);
   PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(list.size())));
   for (size_t i = 0; i < list.size(); ++i)
@@ -199,6 +223,8 @@ PyTypeObject* make_type(const std::string& qualified, PyTypeObject* base) {
   std::vector<PyType_Slot> slots;
   if (!base) {
     slots = {{Py_tp_dealloc, slot(dealloc)},
+             {Py_tp_traverse, slot(traverse)},
+             {Py_tp_clear, slot(clear)},
              {Py_tp_getattro, slot(getattro)},
              {Py_tp_call, slot(call)},
              {Py_tp_repr, slot(repr)},
@@ -208,9 +234,10 @@ PyTypeObject* make_type(const std::string& qualified, PyTypeObject* base) {
              {Py_tp_doc, const_cast<char*>("A recorded call in the graph of derivatives.")}};
   }
   slots.push_back({0, nullptr});
-  PyType_Spec spec = {qualified.c_str(), sizeof(NodeObject), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                      slots.data()};
+  const unsigned collected = base ? 0 : Py_TPFLAGS_HAVE_GC;  // a derived class inherits it with the functions
+  PyType_Spec spec = {
+      qualified.c_str(), sizeof(NodeObject), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION | collected, slots.data()};
   return reinterpret_cast<PyTypeObject*>(
       checked(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(base))).release());
 }
@@ -242,6 +269,8 @@ Node* node_of(PyObject* object) {
   if (Node* node = function_node(object)) return node;
   raise(PyExc_TypeError, std::string("expected a node of the graph, got ") + Py_TYPE(object)->tp_name);
 }
+
+bool is_node(PyObject* object) { return PyObject_TypeCheck(object, g_node_type) || function_node(object); }
 
 PyRef next_functions(Node& node) {
   PyRef tuple = checked(PyTuple_New(node.n_edges));

@@ -8,6 +8,7 @@ namespace tl::autograd {
 
 PyRef node_object(Node* node);    // the node's one object
 Node* node_of(PyObject* object);  // borrowed; raises TypeError
+bool is_node(PyObject* object);
 PyRef next_functions(Node& node);
 PyRef metadata(Node& node);
 void add_node_type(PyObject* module);

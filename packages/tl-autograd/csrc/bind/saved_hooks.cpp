@@ -54,10 +54,29 @@ TlValue pack(TlTensor* t) {
   return out;
 }
 
+namespace {
+// What an unpack hook enters or leaves ends with it.
+class StackRestored {
+ public:
+  StackRestored() : before_(hooks_here().stack) {}
+  ~StackRestored() {
+    std::vector<Hooks> inside = std::exchange(hooks_here().stack, std::move(before_));
+    g_packing.fetch_add(static_cast<int>(hooks_here().stack.size()) - static_cast<int>(inside.size()),
+                        std::memory_order_relaxed);
+  }
+  StackRestored(const StackRestored&) = delete;
+  StackRestored& operator=(const StackRestored&) = delete;
+
+ private:
+  std::vector<Hooks> before_;
+};
+}  // namespace
+
 Tensor unpack(const TlValue& packed) {
   Gil gil;
   Tensor out;
   calling_python([&] {
+    const StackRestored restored;
     const Packed& p = *packed_of(packed);
     PyRef result = checked(PyObject_CallOneArg(p.unpack.get(), p.data.get()));
     TlTensor* t = bridge->unwrap(result.get());
@@ -94,7 +113,7 @@ PyObject* push_saved_hooks(PyObject*, PyObject* const* args, Py_ssize_t n_args) 
 
 PyObject* pop_saved_hooks(PyObject*, PyObject*) {
   return guarded([&] {
-    if (!packs_here()) raise(PyExc_RuntimeError, "no saved tensor hooks are in force on this thread");
+    if (!packs_here()) return Py_NewRef(Py_None);
     g_packing.fetch_sub(1, std::memory_order_relaxed);
     const Hooks last = std::move(t_hooks->stack.back());
     t_hooks->stack.pop_back();

@@ -5,9 +5,11 @@
 #include "bind/node_object.h"
 #include "extra.h"
 #include "leaf.h"
+#include "levels/entry.h"
 #include "levels/level.h"
 #include "ops.h"
 #include "view.h"
+#include "view_origin.h"
 
 namespace tl::autograd {
 
@@ -97,7 +99,10 @@ int set_grad(PyObject* self, PyObject* value, void*) {
 // ----------------------------------------------------------------------------------------
 
 PyObject* get_requires_grad(PyObject* self, void*) {
-  return guarded([&] { return PyBool_FromLong(gradient_edge(tensor_of(self)).node != nullptr); });
+  return guarded([&] {
+    TlTensor* t = tensor_of(self);
+    return PyBool_FromLong(gradient_edge(t).node || stands_for_base(t));
+  });
 }
 
 int set_requires_grad_property(PyObject* self, PyObject* value, void*) {
@@ -110,17 +115,17 @@ int set_requires_grad_property(PyObject* self, PyObject* value, void*) {
   });
 }
 
-void refuse_inside_transform() {
+// Of methods that only recording outside of transforms heeds.
+void refuse_inside_transform(const std::string& method, const std::string& hint = "") {
   const Level* top = in_transform() ? levels().top : nullptr;
   if (!top || top->kind == LevelKind::Jvp) return;
   raise(PyExc_RuntimeError,
-        "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* "
-        "APIs) inside "
-        "of a function being transformed by a functorch transform (level " +
+        "You are attempting to call Tensor." + method + "()" + hint +
+            " inside of a function being transformed by a functorch transform (level " +
             std::to_string(top->number) +
-            "). This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, "
-            "jacfwd, "
-            "hessian) or call requires_grad_() outside of a function being transformed instead.");
+            "). This is unsupported, please attempt to use the functorch transforms (e.g. "
+            "grad, vjp, jacrev, jacfwd, hessian) or call " +
+            method + "() outside of a function being transformed instead.");
 }
 
 PyObject* requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
@@ -129,7 +134,7 @@ PyObject* requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
     int on = 1;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:requires_grad_", const_cast<char**>(names), &on))
       throw PythonError();
-    if (on) refuse_inside_transform();
+    if (on) refuse_inside_transform("requires_grad_", " (or perhaps using torch.autograd.functional.* APIs)");
     if (on && !is_differentiable(api->tensor_dtype(tensor_of(self))))
       raise(PyExc_RuntimeError,
             "only Tensors of floating point dtype can require gradients, or of complex dtype: "
@@ -141,14 +146,18 @@ PyObject* requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 PyObject* get_is_leaf(PyObject* self, void*) {
   return guarded([&] {
-    Node* node = place_of(tensor_of(self)).node;
+    TlTensor* t = tensor_of(self);
+    check_unchanged(t);
+    Node* node = place_of(t).node;
     return PyBool_FromLong(!node || as_leaf(node));
   });
 }
 
 PyObject* get_grad_fn(PyObject* self, void*) {
   return guarded([&] {
-    Node* node = place_of(tensor_of(self)).node;
+    TlTensor* t = tensor_of(self);
+    check_unchanged(t);
+    Node* node = place_of(t).node;
     return node && !as_leaf(node) ? node_object(node).release() : Py_NewRef(Py_None);
   });
 }
@@ -171,6 +180,7 @@ PyObject* detach_(PyObject* self, PyObject*) {
       set_requires_grad(t, false);
     else if (e.node)
       clear_slot(t);
+    if (in_transform() && levels().top->kind == LevelKind::Jvp) drop_tangent(t, *levels().top);
     return Py_NewRef(self);
   });
 }
@@ -184,6 +194,7 @@ PyObject* get_retains_grad(PyObject* self, void*) {
 
 PyObject* retain_grad_method(PyObject* self, PyObject*) {
   return guarded([&] {
+    refuse_inside_transform("retain_grad");
     retain_grad(tensor_of(self));
     return Py_NewRef(Py_None);
   });
@@ -212,6 +223,30 @@ PyObject* register_accumulated_hook(PyObject* self, PyObject* hook) {
     PyRef handle = add_hook(*e.node, HookKind::Accumulated, hook);
     track(t);
     return handle.release();
+  });
+}
+
+// A mapping of hooks, or None: what unpickling and older programs give.
+int set_backward_hooks(PyObject* self, PyObject* hooks, void*) {
+  return guarded([&] {
+    if (!hooks) raise(PyExc_RuntimeError, "_backward_hooks of a tensor can't be deleted");
+    if (hooks != Py_None && !PyMapping_Check(hooks))
+      raise(PyExc_TypeError,
+            std::string("_backward_hooks must be a mapping or None, got ") + Py_TYPE(hooks)->tp_name);
+    TlTensor* t = tensor_of(self);
+    Edge e = place_of(t);
+    if (!e.node && hooks == Py_None) return 0;
+    if (!e.node) e = {leaf_of(t, false), 0};
+    extra_of(*e.node).set_tensor_hooks(e.output, hooks == Py_None ? nullptr : hooks);
+    track(t);
+    return 0;
+  });
+}
+
+int refuse_grad_fn(PyObject*, PyObject* value, void*) {
+  return guarded([&] {
+    if (value != Py_None) raise(PyExc_RuntimeError, "_grad_fn can be set to None only");
+    return 0;
   });
 }
 
@@ -251,11 +286,11 @@ PyGetSetDef kGetSet[] = {
     {"is_leaf", get_is_leaf, nullptr, "Whether the tensor was made by the user, not by a recorded operation.",
      nullptr},
     {"grad_fn", get_grad_fn, nullptr, "The node of the operation that made the tensor, or None.", nullptr},
-    {"_grad_fn", get_grad_fn, nullptr, nullptr, nullptr},
+    {"_grad_fn", get_grad_fn, refuse_grad_fn, nullptr, nullptr},
     {"output_nr", get_output_nr, nullptr, "Which output of grad_fn the tensor is.", nullptr},
     {"retains_grad", get_retains_grad, nullptr,
      "Whether retain_grad() was called on this tensor that is no leaf.", nullptr},
-    {"_backward_hooks", get_backward_hooks, nullptr, nullptr, nullptr},
+    {"_backward_hooks", get_backward_hooks, set_backward_hooks, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 }  // namespace

@@ -43,6 +43,7 @@ def finish_function(
     dirty: tuple[Any, ...],
     non_differentiable: tuple[Any, ...],
     materialize: bool,
+    materialize_constant: bool,
     /,
 ) -> tuple[Any, ...]: ...
 def delayed_error(message: str, tensors: tuple[Any, ...], /) -> tuple[Any, ...]: ...

@@ -237,6 +237,8 @@ class _Region:
 
     def __init__(self, again: Callable[[], Any], check: bool, early_stop: bool):
         self.again, self.check, self.early_stop = again, check, early_stop
+        self.complete = False  # whether the first run has ended
+        self.unequal = False  # whether a second run inside of it went on beyond what was saved by then
         self.holders: list[weakref.ref[_Holder]] = []
         self.saved: list[tuple] = []
         self.values: dict[int, dict[int, Tensor]] = {}  # by the backward's number, then by position
@@ -265,6 +267,8 @@ class _Region:
         def pack(t: Tensor) -> Tensor:
             index, plain = len(seen), t.detach()
             seen.append(_metadata(t))
+            if index >= len(self.holders):
+                self.meet_more()
             if index < len(self.holders) and self.holders[index]() is not None:
                 values[index] = plain
             if self.early_stop and len(seen) == len(self.saved):
@@ -276,7 +280,17 @@ class _Region:
         self.compare(seen)
         return values
 
+    def meet_more(self) -> None:
+        if self.complete:
+            raise CheckpointError(
+                "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original "
+                f"forward pass, which saved {len(self.saved)}."
+            )
+        self.unequal = True
+
     def compare(self, seen: list[tuple]) -> None:
+        if self.unequal:
+            return
         if len(seen) != len(self.saved):
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
@@ -314,7 +328,9 @@ def _checked_twice(function: Callable, args: tuple, kwargs: dict, context_fn: Ca
 
     region = _Region(again, determinism_check == "default", early_stop and _settings.early_stop)
     with saved_tensors_hooks(region.pack, _Region.unpack), first:
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+    region.complete = True
+    return result
 
 
 def checkpoint(

@@ -28,6 +28,7 @@ class FunctionCtx:
     dirty_tensors: tuple = ()
     non_differentiable: tuple = ()
     materialize_grads: bool = True
+    _materialize_non_diff_grads: bool = True  # of outputs that are marked as not differentiable
     needs_input_grad: tuple[bool, ...] = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
@@ -127,11 +128,17 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
     _backward_cls: type
 
     def __init__(self, *args: Any, **kwargs: Any):
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
+            "invoke them on the class itself. Instantiating an autograd function is deprecated.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
-            f"{type(self)} should not be instantiated. Methods on autograd "
-            "functions are all static, so you should "
-            "invoke them on the class itself. Instantiating an autograd function "
-            "is not supported."
+            "Legacy autograd function with non-static forward method is deprecated. Write `forward` as a static "
+            "method and call the class's `apply`."
         )
 
     @staticmethod
@@ -242,6 +249,7 @@ def _record(ctx: Any, args: tuple, output: Any) -> Any:
         tuple(ctx.dirty_tensors),
         tuple(ctx.non_differentiable),
         bool(ctx.materialize_grads),
+        bool(ctx._materialize_non_diff_grads),
     )
     ctx.to_save = ()
     if not isinstance(output, tuple):

@@ -385,10 +385,14 @@ PyObject* get_data(PyObject* o, void*) {
 int set_data(PyObject* o, PyObject* to, void*) {
   return translated(
       [&] {
-        TL_CHECK(to && is_tensor(to), Type, "Variable data has to be a tensor, but got ",
-                 to ? Py_TYPE(to)->tp_name : "nothing");
+        TL_CHECK(to, Runtime, "data of a tensor can't be deleted");
+        TL_CHECK(is_tensor(to), Type, "Variable data has to be a tensor, but got ", Py_TYPE(to)->tp_name);
         TensorImpl& t = *impl_of(o);
         const Tensor& source = tensor_of(to);
+        const bool records = t.bits.load(std::memory_order_relaxed) >> TL_LAYER_AUTOGRAD & 1;
+        TL_CHECK(!records || is_floating(source.dtype()) || is_complex(source.dtype()), Runtime,
+                 "data set to a tensor that requires gradients must be floating point or complex dtype, got ",
+                 dtype_name(source.dtype()));
         TL_CHECK(
             t.layout == source.layout(), Runtime,
             "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible "

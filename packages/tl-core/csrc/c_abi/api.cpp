@@ -9,7 +9,9 @@
 #include "dispatch/thread_state.h"
 #include "tensor/device_registry.h"
 #include "tensor/slots.h"
+#include "tensor/view_origin.h"
 #include "tensor/weak.h"
+#include "tl/view_flags.h"
 
 namespace tl::c_abi {
 
@@ -123,7 +125,11 @@ int tensor_assume(TlTensor* t, TlTensor* source, int ndim, const int64_t* sizes,
 }
 TlTensor* tensor_view_base(TlTensor* t) { return reinterpret_cast<TlTensor*>(impl(t)->base); }
 int tensor_set_view_base(TlTensor* t, TlTensor* base) {
-  if (base) impl(base)->retain();
+  if (!base) {
+    drop_base(*impl(t));
+    return 0;
+  }
+  impl(base)->retain();
   TensorImpl* old = std::exchange(impl(t)->base, impl(base));
   if (old) old->release();
   return 0;
@@ -140,7 +146,9 @@ int64_t tensor_storage_refcount(const TlTensor* t) {
 }
 int tensor_view_flags(const TlTensor* t) {
   return (impl(t)->has(TensorImpl::MultiOutputView) ? TL_VIEW_MULTI_OUTPUT : 0) |
-         (impl(t)->has(TensorImpl::NoGradView) ? TL_VIEW_NO_GRAD : 0);
+         (impl(t)->has(TensorImpl::NoGradView) ? TL_VIEW_NO_GRAD : 0) |
+         (impl(t)->flags & kInferenceView ? TL_VIEW_INFERENCE : 0) |
+         (written_since_taken(*impl(t)) ? TL_VIEW_WRITTEN : 0);
 }
 int tensor_marks(const TlTensor* t) {
   return (impl(t)->has(TensorImpl::Conjugated) ? TL_MARK_CONJUGATED : 0) |

@@ -7,6 +7,7 @@
 #include "ops/elements.h"
 #include "ops/elementwise.h"
 #include "tensor/geometry.h"
+#include "tensor/view_origin.h"
 
 namespace tl {
 
@@ -265,10 +266,7 @@ std::vector<Tensor> split_at(const Tensor& self, IntSpan indices) {
 
 // The pieces share memory, but autograd does not know it: writing one leaves the others' history alone.
 std::vector<Tensor> unrelated(std::vector<Tensor> pieces) {
-  for (Tensor& t : pieces) {
-    t->set(TensorImpl::MultiOutputView, false);
-    if (t->base) std::exchange(t->base, nullptr)->release();
-  }
+  for (Tensor& t : pieces) drop_base(*t.impl());
   return pieces;
 }
 std::vector<Tensor> unsafe_split(const Tensor& self, int64_t split_size, int64_t dim) {

@@ -5,6 +5,7 @@
 #include "iter/dtypes.h"
 #include "ops.h"
 #include "tensor/geometry.h"
+#include "tensor/view_origin.h"
 
 namespace tl {
 
@@ -294,14 +295,15 @@ Tensor alias_of(const Tensor& self) { return view_of(self, self.sizes(), self.st
 // No view to autograd: what is written through it leaves no trace in the graph of `self`.
 Tensor detach(const Tensor& self) {
   Tensor t = view_of(self, self.sizes(), self.strides(), self.offset());
-  std::exchange(t->base, nullptr)->release();
+  drop_base(*t.impl());
   return t;
 }
 
 // ---- several views
 // ---------------------------------------------------------------------------------------------------
 Tensor mark_multi(Tensor t) {
-  t->set(TensorImpl::MultiOutputView, true);
+  const bool recorded = !(t->flags & (TensorImpl::NoGradView | kInferenceView));
+  t->set(TensorImpl::MultiOutputView, recorded);
   return t;
 }
 

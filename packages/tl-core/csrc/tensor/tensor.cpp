@@ -12,6 +12,7 @@
 #include "tensor/python_hook.h"
 #include "tensor/slots.h"
 #include "tensor/sparse.h"
+#include "tensor/view_origin.h"
 #include "tensor/weak.h"
 
 namespace tl {
@@ -204,14 +205,38 @@ bool without_gradients() {
   return (thread_locals().excluded & (2 * kAutograd - 1)) == kAutograd;
 }
 
-// How a view was taken stays with the views of it.
+constexpr uint16_t kUnrecorded = TensorImpl::NoGradView | kInferenceView;
+constexpr uint16_t kTaken = TensorImpl::MultiOutputView | kUnrecorded;
+constexpr uint64_t kAutogradBit = uint64_t{1} << TL_LAYER_AUTOGRAD;
+
+// How a view was taken stays with the views of it, unless they are taken in another way themselves.
 uint16_t view_flags(const TensorImpl& src) {
-  constexpr uint16_t kMemory = TensorImpl::PrivateVersion | TensorImpl::Inference;
-  constexpr uint16_t kTaken = TensorImpl::MultiOutputView | TensorImpl::NoGradView;
-  const auto inherited = static_cast<uint16_t>(src.flags & (src.base ? kMemory | kTaken : kMemory));
-  return without_gradients() ? inherited | TensorImpl::NoGradView : inherited;
+  const auto memory = static_cast<uint16_t>(src.flags & (TensorImpl::PrivateVersion | TensorImpl::Inference));
+  if (without_gradients())
+    return memory |
+           (thread_locals().inference ? kInferenceView : static_cast<uint16_t>(TensorImpl::NoGradView));
+  return static_cast<uint16_t>(memory | (src.base ? src.flags & kTaken : 0));
+}
+
+// A view that was taken without recording: autograd has to see writes to it.
+void note_unrecorded(TensorImpl& view) {
+  if (!view.has(TensorImpl::PrivateVersion)) view.own_version = version(view);
+  const uint64_t of_base = view.base->bits.load(std::memory_order_relaxed) & kAutogradBit;
+  view.bits.fetch_or(of_base, std::memory_order_relaxed);
 }
 }  // namespace
+
+void drop_base(TensorImpl& t) {
+  if (!t.base) return;
+  std::exchange(t.base, nullptr)->release();
+  t.flags &= static_cast<uint16_t>(~kTaken);
+  if (!t.autograd) t.bits.fetch_and(~kAutogradBit, std::memory_order_relaxed);
+}
+
+bool written_since_taken(const TensorImpl& view) {
+  return view.base && (view.flags & kUnrecorded) && !view.has(TensorImpl::PrivateVersion) &&
+         view.own_version != version(view);
+}
 
 Tensor view_of(const Tensor& src, IntSpan sizes, IntSpan strides, int64_t offset, DType dtype) {
   auto t = Tensor::adopt(new_impl(dtype, src.device()));
@@ -221,8 +246,11 @@ Tensor view_of(const Tensor& src, IntSpan sizes, IntSpan strides, int64_t offset
   t->own_version = src->own_version;
   t->flags = view_flags(*src.impl());
   init_geometry(*t.impl(), sizes, strides);
+  if (src->has(TensorImpl::Inference)) return t;  // nobody records what is done to it
   t->base = src->base ? src->base : src.impl();
   t->base->retain();
+  if (t->flags & kUnrecorded) [[unlikely]]
+    note_unrecorded(*t.impl());
   return t;
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -19,13 +20,19 @@ class _ContextDecorator:
     def __call__(self, function: F) -> F:
         if getattr(getattr(function, "__code__", None), "co_flags", 0) & _GENERATOR:
             return _stepwise(self, function)  # type: ignore[return-value]
+        if isinstance(function, type):
+            _warn_of_class()
+            return lambda *args, **kwargs: self._within(function, args, kwargs)  # type: ignore[return-value]
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            with self.clone():
-                return function(*args, **kwargs)
+            return self._within(function, args, kwargs)
 
         return wrapped  # type: ignore[return-value]  # wraps keeps the signature
+
+    def _within(self, function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
+        with self.clone():
+            return function(*args, **kwargs)
 
     def clone(self) -> Any:
         """A fresh context of the same kind."""
@@ -36,6 +43,15 @@ class _ContextDecorator:
 
     def __exit__(self, *error: object) -> None:
         raise NotImplementedError
+
+
+def _warn_of_class() -> None:
+    warnings.warn(
+        "Decorating classes is deprecated: only functions and methods should be decorated. What it does, making the "
+        "instances inside of the context, is said by a decorated `__init__`.",
+        FutureWarning,
+        stacklevel=3,
+    )
 
 
 def _stepwise(context: Any, function: Callable[..., Any]) -> Callable[..., Any]:

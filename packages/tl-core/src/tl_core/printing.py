@@ -196,8 +196,12 @@ def _suffixes(self: Tensor, default_dtype: bool) -> list[str]:
 
 
 def _gradient_suffix(self: Tensor) -> list[str]:
-    if self.grad_fn is not None:
-        return [f"grad_fn=<{self.grad_fn.name().rsplit('::', 1)[-1]}>"]
+    try:
+        node = self.grad_fn
+    except RuntimeError:  # a view that was taken without recording, of memory that was written since
+        return ["grad_fn=<Invalid>"]
+    if node is not None:
+        return [f"grad_fn=<{node.name().rsplit('::', 1)[-1]}>"]
     return ["requires_grad=True"] if self.requires_grad else []
 
 
@@ -225,6 +229,9 @@ def _repr(self: Tensor) -> str:
             return _whole(self)
 
 
+# Further suffixes, by those who hang something on tensors.
+suffix_makers: list[Callable[[Tensor], list[str]]] = []
+
 # What writes out tensors inside of transforms; None for any other tensor.
 wrapper_text: list[Callable[[Tensor], str | None]] = []
 
@@ -248,6 +255,7 @@ def _whole(self: Tensor) -> str:
     body = _tensor_str(plain.cpu() if self.device.type not in ("cpu", "meta") else plain, len(prefix))
     obvious = self.dtype is default if self.numel() == 0 else self.dtype in natural
     suffixes = _suffixes(self, obvious) + _gradient_suffix(self) + _names_suffix(self)
+    suffixes += [text for make in suffix_makers for text in make(self)]
     return _joined(prefix + body, suffixes, len(prefix))
 
 

@@ -73,7 +73,7 @@ def _at_gradients(cls: Any, args: tuple, kwargs: dict, serial: int) -> Any:
         return tree_map(lambda y: same.get(id(y)) if id(y) in same else _wrapped(y, serial), output)
 
     single = type(
-        cls.__name__,
+        f"{cls.__name__}Generated",
         (functions.Function,),
         {
             "forward": staticmethod(forward),

@@ -120,31 +120,6 @@ def chunk_vmap(
     return batched
 
 
-def _vmap(
-    func: Callable[..., Any], in_dims: Dims = 0, out_dims: Dims = 0, allow_none_pass_through: bool = False
-) -> Callable[..., Any]:
-    """`vmap` under its older private name; results that are None pass, if that is allowed."""
-    if not allow_none_pass_through:
-        return vmap(func, in_dims, out_dims)
-
-    @functools.wraps(func)
-    def passing(*args: Any) -> Any:
-        missing: list[tuple[int, int]] = []
-
-        def of_tensors(*inside: Any) -> tuple:
-            outputs = func(*inside)
-            outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-            missing[:] = [(i, len(outputs)) for i, y in enumerate(outputs) if y is None]
-            return tuple(y for y in outputs if y is not None)
-
-        found = iter(vmap(of_tensors, in_dims, out_dims)(*args))
-        n = missing[0][1] if missing else None
-        gone = {i for i, _ in missing}
-        return tuple(found) if n is None else tuple(None if i in gone else next(found) for i in range(n))
-
-    return passing
-
-
 def _name(func: Callable) -> str:
     return getattr(func, "__name__", repr(func))
 
