@@ -13,6 +13,9 @@ from tl_core.autocast import (
     autocast_decrement_nesting,
     autocast_increment_nesting,
     clear_autocast_cache,
+    get_autocast_dtype,
+    is_autocast_available,
+    is_autocast_enabled,
     set_autocast_cache_enabled,
     set_autocast_dtype,
     set_autocast_enabled,
@@ -141,3 +144,19 @@ def test_a_snapshot():
     with inside.entered():
         assert (a @ a).dtype == tl.float16
     assert (a @ a).dtype == tl.float32
+
+
+def test_devices_of_other_builds_know_autocast():
+    for name, lower in (("mps", tl.float16), ("hpu", tl.bfloat16)):
+        assert is_autocast_available(name) and not is_autocast_enabled(name)
+        assert get_autocast_dtype(name) == lower
+        before = AutocastSnapshot(name)
+        set_autocast_enabled(name, True)
+        set_autocast_dtype(name, tl.float64)
+        assert is_autocast_enabled(name) and get_autocast_dtype(name) == tl.float64
+        assert tl.mm(tl.ones(1, 1), tl.ones(1, 1)).dtype == tl.float32
+        before.restore()
+        assert not is_autocast_enabled(name) and get_autocast_dtype(name) == lower
+    assert not is_autocast_available("vulkan")
+    with pytest.raises(RuntimeError, match="does not know the device type 'vulkan'"):
+        is_autocast_enabled("vulkan")

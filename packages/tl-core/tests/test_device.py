@@ -44,6 +44,47 @@ def test_bad_arguments():
         tl.empty(0, device="cuda:3")
 
 
+# What programs written for the reference name, though nothing lives there.
+UNPROVIDED = (
+    "ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps hpu mtia privateuseone".split()
+)
+
+
+@pytest.mark.parametrize("name", UNPROVIDED)
+def test_devices_of_other_builds_have_a_name(name):
+    device = tl.device(f"{name}:1")
+    assert (device.type, device.index, str(device)) == (name, 1, f"{name}:1")
+    assert tl.device(name) == tl.device(tl.device(name)) != device
+    assert pickle.loads(pickle.dumps(device)) == device and hash(device) != hash(tl.device("cpu"))
+    assert len({tl.device(other) for other in (*UNPROVIDED, "cpu", "cuda", "meta")}) == len(UNPROVIDED) + 3
+
+
+@pytest.mark.parametrize("name", UNPROVIDED)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda device: tl.ones(2, device=device),
+        lambda device: tl.empty(0, device=device),
+        lambda device: tl.tensor([1.0], device=device),
+        lambda device: tl.zeros(2).to(device),
+        lambda device: tl.zeros(2).to(device, tl.float64),
+        lambda device: tl.zeros(2, device="meta").to(device),
+        lambda device: tl.zeros(2).new_ones(2, device=device),
+        lambda device: tl.rand_like(tl.zeros(2), device=device),
+    ],
+)
+def test_nothing_lives_on_devices_of_other_builds(name, make):
+    with pytest.raises(RuntimeError, match=f"no installed plug-in provides the device '{name}'"):
+        make(name)
+    with tl.device(name), pytest.raises(RuntimeError, match=f"provides the device '{name}'"):
+        tl.ones(2)
+
+
+def test_a_wrong_name_is_answered_with_all():
+    with pytest.raises(RuntimeError, match=r"Expected one of cpu, cuda, ipu, .*, vulkan, mps, meta, hpu, mtia, "):
+        tl.device("tpu")
+
+
 def test_a_context_decides_where_new_tensors_go():
     with tl.device("meta"):
         assert tl.ones(2).is_meta

@@ -53,6 +53,7 @@
 #include "ops.h"
 #include "ops/uninitialized_fill.h"
 #include "ops/warn.h"
+#include "tensor/device_registry.h"
 #include "tensor/geometry.h"
 #include "tensor/weak_storages.h"
 
@@ -122,6 +123,11 @@ void add_modes(py::module_& m) {
 
 void add_autocast(py::module_& m) {
   const auto type_of = [](const std::string& device) { return parse_device(device).type; };
+  const auto row_of = [=](const std::string& device) {
+    const DeviceType type = type_of(device);
+    TL_CHECK(has_row(type), Runtime, "nothing lives on the device '", device, "': it has no lower type");
+    return static_cast<size_t>(type);
+  };
   const auto change = [](auto edit) {
     AutocastState state = autocast_state();
     edit(state);
@@ -134,12 +140,12 @@ void add_autocast(py::module_& m) {
     change([&](AutocastState& s) { s.on = on ? s.on | bit : s.on & ~bit; });
   });
   m.def("_autocast_dtype", [=](const std::string& device) {
-    const DType type = autocast_state().types[static_cast<size_t>(type_of(device))];
+    const DType type = autocast_state().types[row_of(device)];
     return py::reinterpret_borrow<py::object>(dtype_object(type));
   });
   m.def("_set_autocast_dtype", [=](const std::string& device, py::object dtype) {
-    const auto place = static_cast<size_t>(type_of(device));
-    change([&, type = dtype_argument(dtype)](AutocastState& s) { s.types[place] = type; });
+    const auto row = row_of(device);
+    change([&, type = dtype_argument(dtype)](AutocastState& s) { s.types[row] = type; });
   });
   m.def("_autocast_caches", [] { return autocast_state().caches; });
   m.def("_set_autocast_caches", [=](bool on) { change([=](AutocastState& s) { s.caches = on; }); });

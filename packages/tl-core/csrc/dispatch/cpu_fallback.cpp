@@ -104,7 +104,9 @@ int run_without_kernel(const Operator& op, DeviceType device, const TlValue* arg
   return guarded([&] {
     TL_CHECK(device != DeviceType::Meta, NotImplemented, "'", op.info.name,
              "' needs the values of its tensors, which the device 'meta' does not have");
-    const bool extension = device >= DeviceType::Extension0 && device_registered(device);
+    TL_CHECK(device_registered(device), NotImplemented, "Could not run '", op.info.name,
+             "': no installed plug-in provides the device '", device_name(device), "'");
+    const bool extension = device >= DeviceType::Extension0;
     if (extension && device_entry(device).def.cpu_fallback)
       return run_on_host(op, args, n_args, rets, n_rets);
     TL_CHECK(!op.added, NotImplemented, "Could not run '", op.info.name, "' with arguments from the '",

@@ -48,7 +48,9 @@ inline Key scan(const TlValue* args, int n_args) {
 
 // Two accelerators, or memory and none, have no common kernel; the plan says so with the argument's name.
 const KernelEntry& kernel_for(const Operator& op, int device) {
-  return op.kernels[device < 0 ? static_cast<int>(default_device().type) : device];
+  static constexpr KernelEntry nothing{};
+  if (device < 0) device = static_cast<int>(default_device().type);
+  return device < kNumDeviceTypes ? op.kernels[device] : nothing;
 }
 
 template <class F>
@@ -119,7 +121,8 @@ int run_writing(const Operator& op, const KernelEntry& k, const TlValue* args, i
     if (guarded([&] { check_one_device(op, args, n_args); }) != 0) return -1;
   if (k.call) return call_kernel(op, k, args, n_args, rets, n_rets);
   if (guarded([&] { each_written(op, args, check_writable); }) != 0) return -1;
-  return run_without_kernel(op, static_cast<DeviceType>(key.device()), args, n_args, rets, n_rets);
+  const DeviceType device = key.device() < 0 ? default_device().type : static_cast<DeviceType>(key.device());
+  return run_without_kernel(op, device, args, n_args, rets, n_rets);
 }
 
 inline int run_backend(const Operator& op, const Key& key, const TlValue* args, int n_args, TlValue* rets,

@@ -10,6 +10,7 @@
 #include "base/fork.h"
 #include "base/interrupt.h"
 #include "dispatch/schema.h"
+#include "tensor/device_registry.h"
 
 namespace tl {
 
@@ -69,6 +70,12 @@ void add_kernels(Operator& op, Devices devices, KernelEntry k) {
                         (type == DeviceType::Meta && devices != Devices::CpuOnly);
     if (covers) op.kernels[d] = k;
   }
+}
+
+int row_of(DeviceType device) {
+  TL_CHECK(has_row(device), Runtime, "no plug-in has registered the device '", device_name(device),
+           "', so that it has no kernels");
+  return static_cast<int>(device);
 }
 
 const Operator* form(int16_t index) { return index < 0 ? nullptr : &g_operators[index]; }
@@ -140,7 +147,7 @@ const Operator* register_operator(std::unique_ptr<ParsedSchema> schema, const Tl
   if (def.call) {
     const KernelEntry k{def.call, def.ctx};
     if (def.device_type)
-      op->kernels[static_cast<int>(device_from_abi(TL_DEVICE_OF(def.device_type, -1)).type)] = k;
+      op->kernels[row_of(device_from_abi(TL_DEVICE_OF(def.device_type, -1)).type)] = k;
     else
       add_kernels(*op, Devices::Any, k);
   }
@@ -203,7 +210,7 @@ void register_kernel(std::string_view name, DeviceType device, TlCall call, void
   std::lock_guard lock(r.mutex);
   auto it = r.by_name.find(name);
   TL_CHECK(it != r.by_name.end(), Attribute, "there is no operator named '", name, "' to add a kernel to");
-  it->second->kernels[static_cast<int>(device)] = {call, ctx};
+  it->second->kernels[row_of(device)] = {call, ctx};
 }
 
 void install_layer(int layer, TlLayerBind bind, void* user) {

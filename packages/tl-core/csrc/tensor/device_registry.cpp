@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -15,6 +16,28 @@ namespace tl {
 
 namespace {
 constexpr int kFirst = static_cast<int>(DeviceType::Extension0);
+
+// Types that have a name and no row in the dispatch tables: nothing lives there.
+constexpr DeviceType without_row(int i) { return static_cast<DeviceType>(kNumDeviceTypes + i); }
+
+struct NamedType {
+  const char* name;
+  DeviceType type;
+};
+// Every name that programs written for the reference may give a device, in its order.
+constexpr NamedType kNamed[] = {
+    {"cpu", DeviceType::CPU},     {"cuda", DeviceType::CUDA},   {"ipu", without_row(0)},
+    {"xpu", without_row(1)},      {"mkldnn", without_row(2)},   {"opengl", without_row(3)},
+    {"opencl", without_row(4)},   {"ideep", without_row(5)},    {"hip", without_row(6)},
+    {"ve", without_row(7)},       {"fpga", without_row(8)},     {"maia", without_row(9)},
+    {"xla", without_row(10)},     {"lazy", without_row(11)},    {"vulkan", without_row(12)},
+    {"mps", without_row(13)},     {"meta", DeviceType::Meta},   {"hpu", without_row(14)},
+    {"mtia", without_row(15)},    {"privateuseone", without_row(16)},
+};
+constexpr int kNumWithoutRow = static_cast<int>(std::size(kNamed)) - kFirst;
+static_assert(kNumDeviceTypes + kNumWithoutRow <= 32, "a call keeps a bit for each type");
+constexpr int kCodeWithoutRow = 0x40;  // in the C interface, below TL_DEVICE_META
+
 std::unique_ptr<DeviceEntry> g_entries[kNumDeviceTypes];
 std::atomic<int> g_count{0};
 
@@ -89,10 +112,8 @@ bool device_registered(DeviceType type) {
 }
 
 const DeviceEntry& device_entry(DeviceType type) {
-  TL_CHECK(type != DeviceType::CUDA, Runtime,
-           "tl was built without CUDA: no installed plug-in provides the device 'cuda'");
   TL_CHECK(device_registered(type) && g_entries[static_cast<int>(type)], Runtime,
-           "no library has registered the device '", device_name(type), "'");
+           "no installed plug-in provides the device '", device_name(type), "'");
   return *g_entries[static_cast<int>(type)];
 }
 
@@ -126,19 +147,13 @@ DeviceType register_device(const TlDeviceDef& def) {
   return static_cast<DeviceType>(slot);
 }
 
+bool has_row(DeviceType type) { return static_cast<int>(type) < kNumDeviceTypes; }
+
 std::string device_name(DeviceType type) {
-  switch (type) {
-    case DeviceType::CPU:
-      return "cpu";
-    case DeviceType::Meta:
-      return "meta";
-    case DeviceType::CUDA:
-      return "cuda";
-    default: {
-      const auto& entry = g_entries[static_cast<int>(type)];
-      return entry ? entry->name : cat("extension", static_cast<int>(type) - kFirst);
-    }
-  }
+  for (const auto& named : kNamed)
+    if (named.type == type) return named.name;
+  const auto& entry = g_entries[static_cast<int>(type)];
+  return entry ? entry->name : cat("extension", static_cast<int>(type) - kFirst);
 }
 
 std::string device_name(Device d) {
@@ -147,11 +162,17 @@ std::string device_name(Device d) {
 }
 
 namespace {
+// A plug-in's device comes before a type of that name which has nothing.
 DeviceType type_named(const std::string& name, const std::string& text) {
-  for (int i = 0; i < kFirst + g_count.load(); ++i)
-    if (device_name(static_cast<DeviceType>(i)) == name) return static_cast<DeviceType>(i);
-  std::string known = "cpu, cuda, meta";
-  for (int i = kFirst; i < kFirst + g_count.load(); ++i) known += ", " + g_entries[i]->name;
+  const int end = kFirst + g_count.load(std::memory_order_acquire);
+  for (int i = kFirst; i < end; ++i)
+    if (g_entries[i]->name == name) return g_entries[i]->type;
+  std::string known;
+  for (const auto& named : kNamed) {
+    if (named.name == name) return named.type;
+    known += cat(known.empty() ? "" : ", ", named.name);
+  }
+  for (int i = kFirst; i < end; ++i) known += ", " + g_entries[i]->name;
   fail(ErrorKind::Runtime, "Expected one of ", known, " device type at start of device string: ", text);
 }
 }  // namespace
@@ -174,12 +195,15 @@ Device parse_device(const std::string& text) {
 int64_t device_to_abi(Device d) {
   static constexpr int kCodes[] = {TL_DEVICE_CPU, TL_DEVICE_META, TL_DEVICE_CUDA};
   const int i = static_cast<int>(d.type);
+  if (!has_row(d.type)) return TL_DEVICE_OF(kCodeWithoutRow + (i - kNumDeviceTypes), d.index);
   return TL_DEVICE_OF(i < kFirst ? kCodes[i] : TL_DEVICE_EXTENSION + (i - kFirst), d.index);
 }
 
 int device_row(int64_t code) noexcept {
   const int type = TL_DEVICE_TYPE(code);
   if (type >= TL_DEVICE_EXTENSION && type < TL_DEVICE_LIMIT) return kFirst + (type - TL_DEVICE_EXTENSION);
+  if (type >= kCodeWithoutRow && type < kCodeWithoutRow + kNumWithoutRow)
+    return kNumDeviceTypes + (type - kCodeWithoutRow);
   switch (type) {
     case TL_DEVICE_CPU:
       return static_cast<int>(DeviceType::CPU);

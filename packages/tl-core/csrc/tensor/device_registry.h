@@ -23,6 +23,7 @@ struct DeviceEntry {
 
 const DeviceEntry& device_entry(DeviceType type);  // raises if no library registered it
 bool device_registered(DeviceType type);
+bool has_row(DeviceType type);  // whether it has kernels; the reference's other types have a name alone
 DeviceType register_device(const TlDeviceDef& def);
 
 }  // namespace tl

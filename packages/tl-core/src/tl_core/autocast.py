@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import warnings
 from collections.abc import Iterator
 
@@ -29,6 +30,11 @@ __all__ = [
 
 # The kinds of devices that know autocast, and the lower types they take.
 LOWER_TYPES = {"cpu": (_C.bfloat16, _C.float16), "cuda": (_C.float16, _C.bfloat16)}
+# Those of other builds, and the types that they take unless told otherwise: there is nothing to compute on.
+_ELSEWHERE = dict.fromkeys(("ipu", "xpu", "mps", "mtia", "privateuseone"), _C.float16) | dict.fromkeys(
+    ("maia", "xla", "hpu"), _C.bfloat16
+)
+_told = threading.local()  # of those: the types that this thread was told
 
 
 def is_autocast_available(device_type: str) -> bool:
@@ -37,7 +43,8 @@ def is_autocast_available(device_type: str) -> bool:
     Args:
         device_type: such as "cuda".
     """
-    return _C.device(device_type).type in LOWER_TYPES
+    kind = _C.device(device_type).type
+    return kind in LOWER_TYPES or kind in _ELSEWHERE
 
 
 def check_known(name: str, device_type: str) -> None:
@@ -77,6 +84,8 @@ def get_autocast_dtype(device_type: str) -> _C.dtype:
         device_type: the kind of device.
     """
     check_known("get_autocast_dtype", device_type)
+    if device_type in _ELSEWHERE:
+        return vars(_told).get(device_type, _ELSEWHERE[device_type])
     return _C._autocast_dtype(device_type)
 
 
@@ -88,7 +97,10 @@ def set_autocast_dtype(device_type: str, dtype: _C.dtype) -> None:
         dtype: such as bfloat16.
     """
     check_known("set_autocast_dtype", device_type)
-    _C._set_autocast_dtype(device_type, dtype)
+    if device_type in _ELSEWHERE:
+        setattr(_told, device_type, dtype)
+    else:
+        _C._set_autocast_dtype(device_type, dtype)
 
 
 def is_autocast_cache_enabled() -> bool:
@@ -135,7 +147,7 @@ class AutocastSnapshot:
 
     def __init__(self, device_type: str | None = None) -> None:
         devices = LOWER_TYPES if device_type is None else (device_type,)
-        self._types = {device: (_C._autocast_is_on(device), _C._autocast_dtype(device)) for device in devices}
+        self._types = {device: (_C._autocast_is_on(device), get_autocast_dtype(device)) for device in devices}
         self._caches = _C._autocast_caches()
 
     @contextlib.contextmanager
@@ -152,7 +164,7 @@ class AutocastSnapshot:
         """Makes it the thread's state."""
         for device, (on, lower) in self._types.items():
             _C._set_autocast_on(device, on)
-            _C._set_autocast_dtype(device, lower)
+            set_autocast_dtype(device, lower)
         _C._set_autocast_caches(self._caches)
 
 
