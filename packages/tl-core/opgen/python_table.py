@@ -45,7 +45,7 @@ def functions(rows: list[Row]) -> list[Function]:
         for name in _public_names(form):
             f = found.setdefault((form.row.namespace, name), Function(name, form.row.namespace))
             f.overloads.append(form)
-            f.function |= form.row.function and _is_function(form)
+            f.function |= (form.row.function and _is_function(form)) or name in _FUNCTIONS
             f.method |= _is_method(form)
     return list(found.values())
 
@@ -57,6 +57,10 @@ def _is_method(form: Form) -> bool:
 def _public_names(form: Form) -> list[str]:
     tail = "_" if form.variant == "inplace" and not form.row.writes_self else ""
     return [form.schema.base, *(alias + tail for alias in form.row.aliases)]
+
+
+# In-place forms of functions of several tensors that the reference has as functions.
+_FUNCTIONS = frozenset({"addmv_", "as_strided_", "clamp_max_", "clamp_min_", "gcd_", "lcm_", "ldexp_", "xlogy_"})
 
 
 def _is_function(form: Form) -> bool:

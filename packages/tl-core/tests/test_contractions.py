@@ -309,3 +309,19 @@ def test_chains():
     vectors = [matrices[0][0], *matrices[1:3], matrices[3][:, 0]]
     close(ops.aten.linalg_multi_dot(vectors), np.linalg.multi_dot(arrays(*vectors)), "float64")
     close(tl.chain_matmul(matrices[0]), arrays(matrices[0])[0], "float64")
+
+def test_einsum_hands_the_operands_of_a_list_to_a_handler_one_by_one():
+    seen = []
+
+    class Seen(tl.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append((func, len(args)))
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x = tl.ones(2, 2).as_subclass(Seen)
+    for operands in ((x, x), ([x, x],), ((x, x),)):
+        assert tl.einsum("ij,jk->ik", *operands).tolist() == [[2.0, 2.0]] * 2
+    assert [(func, n) for func, n in seen if func is tl.einsum] == [(tl.einsum, 3)] * 3
+    with pytest.raises(ValueError, match="at least one operand"):
+        tl.einsum("ij", [])

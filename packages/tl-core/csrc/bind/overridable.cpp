@@ -2,6 +2,8 @@
 
 #include <structmember.h>
 
+#include <vector>
+
 #include "bind/error.h"
 #include "bind/override.h"
 #include "bind/parse.h"
@@ -16,6 +18,7 @@ struct Overridable {
   PyObject* dict;
   PyObject* weak;
   PyObject* spellings;  // numpy's names of the function's keywords, to its own; null if it has none of them
+  int spreads;          // whether one sequence behind the first argument stands for several arguments
 };
 
 Overridable& overridable_of(PyObject* o) { return *reinterpret_cast<Overridable*>(o); }
@@ -110,8 +113,29 @@ PyObject* call_respelled(PyObject* self, PyObject* const* args, size_t nargsf, P
       static_cast<PyObject*>(nullptr));
 }
 
+// Handlers and tracers see the elements as arguments.
+bool is_spread(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
+  return overridable_of(self).spreads && nargs == 2 && PyUnicode_Check(args[0]) &&
+         (PyList_Check(args[1]) || PyTuple_Check(args[1]));
+}
+
+PyObject* call_spread(PyObject* self, PyObject* const* args, PyObject* kwnames) {
+  return translated(
+      [&] {
+        TL_CHECK(!kwnames, Type, "a sequence of operands takes no keywords beside it");
+        const PyRef rest = checked(PySequence_Tuple(args[1]));
+        std::vector<PyObject*> all{args[0]};
+        all.insert(all.end(), &PyTuple_GET_ITEM(rest.get(), 0),
+                   &PyTuple_GET_ITEM(rest.get(), 0) + PyTuple_GET_SIZE(rest.get()));
+        return PyObject_Vectorcall(self, all.data(), all.size(), nullptr);
+      },
+      static_cast<PyObject*>(nullptr));
+}
+
 PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+  if (is_spread(self, args, nargs)) [[unlikely]]
+    return call_spread(self, args, kwnames);
   const Py_ssize_t n = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
   bool taken = override_mode_active();
   for (Py_ssize_t i = 0; !taken && i < n; ++i) taken = argument_overrides(args[i]);
@@ -123,9 +147,10 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
 
 // ---- what makes it a function ----------------------------------------------------------------------------
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  static const char* keywords[] = {"function", nullptr};
+  static const char* keywords[] = {"function", "spreads", nullptr};
   PyObject* function;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O", const_cast<char**>(keywords), &function))
+  int spreads = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|p", const_cast<char**>(keywords), &function, &spreads))
     return nullptr;
   if (!PyCallable_Check(function))
     return PyErr_Format(PyExc_TypeError, "overridable() expects a function, got %s",
@@ -139,6 +164,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
         o.dict = checked(PyDict_New()).release();
         checked(PyDict_SetItemString(o.dict, "__wrapped__", function));
         o.spellings = spellings_of(function).release();
+        o.spreads = spreads;
         return self.release();
       },
       static_cast<PyObject*>(nullptr));

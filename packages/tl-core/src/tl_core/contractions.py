@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,7 +31,7 @@ def _from_lists(args: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
     return (f"{equation}->{_subscripts(args[-1])}" if len(args) % 2 else equation), list(tensors)
 
 
-@overridable
+@functools.partial(overridable, spreads=True)
 def einsum(*args: Any) -> Tensor:
     """Sums of products of elements, whose dimensions are named by subscripts.
 
@@ -66,8 +67,6 @@ def einsum(*args: Any) -> Tensor:
         equation, operands = _from_lists(args)
     else:
         equation, operands = args[0], list(args[1:])
-    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
-        return einsum(equation, *operands[0])
     return _C.einsum(equation, operands)
 
 

@@ -178,11 +178,12 @@ def wrap_torch_function(dispatcher: Any) -> Any:
     return decorate
 
 
-def overridable(function: _F) -> _F:
+def overridable(function: _F, *, spreads: bool = False) -> _F:
     """A function of tensors whose arguments and modes may take a call over before it runs.
 
     Args:
         function: the function; what it takes is looked at, and what lists and tuples hold.
+        spreads: whether one list or tuple behind a text stands for several arguments.
 
     Example:
         >>> @overridable
@@ -191,7 +192,7 @@ def overridable(function: _F) -> _F:
         >>> halved(3)
         1.5
     """
-    return _C.overridable(function)
+    return _C.overridable(function, spreads)
 
 
 def made_of_others(function: Any) -> Any:

@@ -19,6 +19,12 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 
 @overridable
+def detach_(input: Tensor) -> Tensor:
+    """`Tensor.detach_`: takes the tensor itself out of the graph that made it."""
+    return input.detach_()
+
+
+@overridable
 def is_inference(input: Tensor) -> bool:
     """Whether the tensor was made under inference mode."""
     return input.is_inference()
