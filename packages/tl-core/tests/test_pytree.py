@@ -1,9 +1,11 @@
 """Nested containers and their leaves."""
 
+import dataclasses
 from collections import OrderedDict, defaultdict, deque, namedtuple
 
 import pytest
 
+import tl_core as tl
 from tl_core import pytree
 
 Point = namedtuple("Point", ["x", "y"])
@@ -91,3 +93,90 @@ def test_trees_that_go_on_where_the_first_has_leaves():
     for wrong, why in (([1], "type"), ({"a": 1}, "keys"), ({"a": 1, "b": [1, 2]}, "arity")):
         with pytest.raises(ValueError, match=f"Node {why} mismatch"):
             spec.flatten_up_to(wrong)
+
+
+def test_kinds_of_tuples():
+    import time
+
+    result = tl.ones(2, 2).max(0)
+
+    class Further(Point):
+        pass
+
+    assert [pytree.is_namedtuple(t) for t in (Point, Point(1, 2), Further, result, (1,))] == [True] * 3 + [
+        False
+    ] * 2
+    assert pytree.is_namedtuple_class(Point) and not pytree.is_namedtuple_class(Point(1, 2))
+    assert pytree.is_namedtuple_instance(Further(1, 2)) and not pytree.is_namedtuple_instance(Point)
+    assert [pytree.is_structseq(t) for t in (result, type(result), time.gmtime(), Point, (1,))] == [
+        True
+    ] * 3 + [False] * 2
+    assert pytree.is_structseq_instance(result) and pytree.is_structseq_class(type(result))
+    assert len(pytree.tree_leaves(result)) == 2 and len(pytree.tree_leaves(time.gmtime())) == 1
+
+
+def test_dataclasses_are_containers_of_their_fields():
+    @dataclasses.dataclass
+    class Pair:
+        a: object
+        b: object = None
+        c: object = 0
+
+    pytree.register_dataclass(Pair, drop_field_names=["c"])
+    leaves, spec = pytree.tree_flatten(Pair([1, 2], None, 7))
+    assert leaves == [1, 2] and pytree.tree_unflatten([3, 4], spec) == Pair([3, 4], None, 0)
+    paths = pytree.tree_leaves_with_path(Pair(1, 2))
+    assert [(pytree.keystr(path), leaf) for path, leaf in paths] == [(".a", 1), (".b", 2)]
+    with pytest.raises(ValueError, match="field_names"):
+        pytree.register_dataclass(int)
+    pytree._deregister_pytree_node(Pair)
+    assert pytree.tree_is_leaf(Pair(1)) and not pytree.tree_is_leaf([1]) and pytree.tree_is_leaf([1], bool)
+    with pytest.raises(ValueError, match="the fields"):
+        pytree.register_dataclass(Pair, field_names=["a"])
+
+
+def test_constants_belong_to_structures():
+    @dataclasses.dataclass(frozen=True)
+    class Scale:
+        by: int
+
+    class Plain:
+        pass
+
+    with pytest.raises(TypeError, match="non-default `__eq__`"):
+        pytree.register_constant(Plain)
+    pytree.register_constant(Scale)
+    leaves, spec = pytree.tree_flatten([Scale(2), 3])
+    assert leaves == [3] and spec.unflatten([4]) == [Scale(2), 4] and pytree.is_constant_class(Scale)
+    assert spec == pytree.tree_structure([Scale(2), 5]) != pytree.tree_structure([Scale(3), 5])
+    assert [leaf for _, leaf in pytree.tree_leaves_with_path([Scale(2), 3])] == [3]
+    with pytest.raises(ValueError, match="already registered"):
+        pytree.register_constant(Scale)
+    pytree._deregister_pytree_node(Scale)
+    assert not pytree.is_constant_class(Scale)
+
+
+def test_structures_made_by_hand():
+    leaf = pytree.treespec_leaf()
+    spec = pytree.treespec_tuple([leaf, pytree.treespec_dict({"a": leaf}, b=leaf)])
+    assert spec == pytree.tree_structure((1, {"a": 2, "b": 3}))
+    assert pytree.treespec_pprint(spec) == "(*, {'a': *, 'b': *})"
+    with pytest.raises(ValueError, match="Expected a tuple of TreeSpec values"):
+        pytree.treespec_tuple([1])
+    with pytest.raises(ValueError, match="Expected a dictionary of TreeSpec values"):
+        pytree.treespec_dict({"a": 1})
+
+
+def test_functions_of_some_leaves():
+    assert pytree.map_only(int)(str)(3) == "3" and pytree.map_only((int, list))(str)([3]) == "[3]"
+    assert pytree.map_only(lambda leaf: leaf == 1)(str)(2) == 2
+    tree, seen = [1, "a", (2,)], []
+    assert pytree.tree_map_only_(int, seen.append, tree) is tree and seen == [1, 2]
+
+
+def test_leaves_stand_for_containers():
+    spec = pytree.tree_structure([[0, 0], (1,)])
+    assert pytree._broadcast_to_and_flatten([1, (2,)], spec) == [1, 1, 2]
+    assert pytree._broadcast_to_and_flatten(0, spec) == [0, 0, 0]
+    for other in ([1], (1, (2,)), [1, [2]], [1, (2, 3)], [1, (([2],),)]):
+        assert pytree._broadcast_to_and_flatten(other, spec) is None

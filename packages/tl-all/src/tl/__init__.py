@@ -20,6 +20,7 @@ from tl_core import *
 _finder.install_finder()
 _core.backend_registry.register("autograd", lambda: _import_module("tl_autograd"))
 _core.backend_registry.register("functional", lambda: _import_module("tl_nn.functional"))
+_core.backend_registry.register("functional operators", lambda: _import_module("tl_nn.composite_operators"))
 _core.backend_registry.register("tracer", lambda: _import_module("tl_compiler"))
 
 # a namespace of native functions, which no import finds

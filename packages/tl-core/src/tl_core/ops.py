@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from tl_core import _C
+from tl_core import _C, backend_registry
 
 
 def _split(full: str) -> tuple[str, str, str]:
@@ -277,9 +277,9 @@ class _OpNamespace:
             if base == name and space == self.__name__:
                 found[overload] = (full, schema)
         if not found and self.__name__ in ("aten", "prim"):
-            of_metadata = import_module("tl_core.size_operators").PACKETS.get(f"{self.__name__}::{name}")
-            if of_metadata is not None:
-                return of_metadata
+            of_python = _python_packet(f"{self.__name__}::{name}")
+            if of_python is not None:
+                return of_python
         if not found:
             raise AttributeError(f"'_OpNamespace' '{self.__name__}' object has no attribute '{name}'")
         packet = OpOverloadPacket(self.__name__, name, found)
@@ -296,6 +296,16 @@ class _OpNamespace:
 
     def __repr__(self) -> str:
         return f"<torch.ops.{self.__name__}>"
+
+
+def _python_packet(name: str) -> OpOverloadPacket | None:
+    """An operator that is a function of Python: of the core, or of a package above it."""
+    packets: dict[str, OpOverloadPacket] = import_module("tl_core.size_operators").PACKETS
+    if name not in packets:
+        import_module("tl_core.composite_operators")
+    if name not in packets:
+        backend_registry.load("functional operators")
+    return packets.get(name)
 
 
 def _packet(namespace: str, name: str) -> OpOverloadPacket:

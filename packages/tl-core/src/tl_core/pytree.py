@@ -127,7 +127,7 @@ def _get_node_type(tree: Any) -> Any:
     # What operators with several results return: tuples of a class of its own.
     if (
         isinstance(tree, tuple)
-        and hasattr(type(tree), "n_sequence_fields")
+        and type(tree).__module__.endswith("return_types")
         and type(tree) not in SUPPORTED_NODES
     ):
         kind = type(tree)
@@ -388,6 +388,38 @@ def tree_map_only(
     return tree_map(lambda leaf: func(leaf) if type_or_types_or_pred(leaf) else leaf, tree, is_leaf=is_leaf)
 
 
+def broadcast_leaves(
+    tree: PyTree, treespec: TreeSpec, is_leaf: Callable[[Any], bool] | None = None
+) -> list[Any] | None:
+    """A leaf for each of a structure's, where a leaf of the tree may stand for a container; None if they don't fit.
+
+    Args:
+        tree: nested containers.
+        treespec: the structure.
+        is_leaf: takes a node, says whether it counts as a leaf; None for the registered containers.
+
+    Example:
+        >>> broadcast_leaves([1, (2,)], tree_structure([[0, 0], (0,)]))
+        [1, 1, 2]
+    """
+    kind = node_type(tree)
+    if kind not in SUPPORTED_NODES or (is_leaf is not None and is_leaf(tree)):
+        return [tree] * treespec.num_leaves
+    children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
+    if (kind, context, len(children)) != (treespec.type, treespec.context, treespec.num_children):
+        return None
+    leaves: list[Any] = []
+    for child, spec in zip(children, treespec.children_specs, strict=True):
+        found = broadcast_leaves(child, spec, is_leaf)
+        if found is None:
+            return None
+        leaves += found
+    return leaves
+
+
+_broadcast_to_and_flatten = broadcast_leaves
+
+
 def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> bool:
     """Whether a predicate says yes to all leaves.
 
@@ -425,10 +457,10 @@ def tree_any_only(
 
 
 def __getattr__(name: str) -> Any:
-    """Paths of leaves and files of structures, which few programs need."""
+    """Paths of leaves, files of structures and further kinds of nodes, which few programs need."""
     from importlib import import_module
 
-    for module in ("tl_core.pytree_paths", "tl_core.pytree_files", "tl_core.pytree_containers"):
+    for module in (f"tl_core.pytree_{part}" for part in ("paths", "files", "containers", "kinds")):
         found = import_module(module)
         if name in found.__all__:
             return getattr(found, name)

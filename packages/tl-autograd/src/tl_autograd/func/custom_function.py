@@ -20,9 +20,8 @@ from tl_autograd.func.levels import (
     tensors_mapped,
 )
 from tl_autograd.func.pushed import check_pushed
-from tl_autograd.func.vmap import spread
 from tl_core import Tensor
-from tl_core.pytree import tree_flatten, tree_map, tree_unflatten
+from tl_core.pytree import broadcast_leaves, tree_flatten, tree_map, tree_unflatten
 
 __all__ = ["VmapInfo", "apply_in_transform"]
 
@@ -210,7 +209,7 @@ def _at_batch(cls: Any, args: tuple, kwargs: dict, serial: int, info: VmapInfo) 
 
 def _batched_again(output: Any, out_dims: Any, serial: int) -> Any:
     outputs, spec = tree_flatten(output)
-    dims = spread(out_dims, spec)
+    dims = broadcast_leaves(out_dims, spec)
     if dims is None:
         raise RuntimeError(
             f"the vmap staticmethod of a Function returned an incompatible (output, out_dims): out_dims {out_dims!r} "

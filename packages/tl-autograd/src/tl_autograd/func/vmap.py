@@ -11,7 +11,7 @@ import tl_core
 from tl_autograd import _C
 from tl_autograd.func.levels import BATCH, RANDOMNESS, Level
 from tl_core import Tensor
-from tl_core.pytree import TreeSpec, tree_flatten, tree_unflatten
+from tl_core.pytree import TreeSpec, broadcast_leaves, tree_flatten, tree_unflatten
 
 __all__ = ["vmap"]
 
@@ -139,7 +139,7 @@ def _flat_inputs(in_dims: Dims, args: tuple, func: Callable) -> tuple[int, list,
             "function with no inputs. The latter is unsupported."
         )
     flat, spec = tree_flatten(args)
-    dims = spread(in_dims, spec)
+    dims = broadcast_leaves(in_dims, spec)
     if dims is None:
         shown = tree_flatten(list(args))[1]
         raise ValueError(
@@ -186,23 +186,6 @@ def _batch_size(dims: list, flat: list, start: str) -> int:
             "mapped dimension"
         )
     return sizes[0]
-
-
-def spread(dims: Any, spec: TreeSpec) -> list | None:
-    """One entry of `dims` for each leaf of the structure; None if they do not fit."""
-    if not isinstance(dims, (tuple, list, dict)) or spec.is_leaf():
-        is_container = isinstance(dims, (tuple, list, dict))
-        return None if is_container else [dims] * spec.num_leaves
-    parts, own = tree_flatten(dims, is_leaf=lambda x: x is not dims)
-    if own.type != spec.type or own.context != spec.context or len(parts) != len(spec.children_specs):
-        return None
-    flat: list = []
-    for part, child in zip(parts, spec.children_specs, strict=True):
-        inner = spread(part, child)
-        if inner is None:
-            return None
-        flat += inner
-    return flat
 
 
 def _run(
@@ -258,9 +241,9 @@ def _flat_out_dims(out_dims: Dims, outputs: list, spec: TreeSpec, name: str) -> 
         )
     if spec.is_leaf() and isinstance(out_dims, tuple) and len(out_dims) == 1:
         out_dims = out_dims[0]
-    flat = spread(out_dims, spec)
+    flat = broadcast_leaves(out_dims, spec)
     if flat is None and isinstance(out_dims, tuple) and not spec.is_leaf():
-        flat = spread(list(out_dims), spec)
+        flat = broadcast_leaves(list(out_dims), spec)
     if flat is not None and not all(d is None or isinstance(d, int) for d in flat):
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints "
@@ -321,9 +304,9 @@ def _run_in_chunks(
         outputs, out_spec = tree_flatten(result)
         parts.append(outputs)
     assert out_spec is not None
-    where = spread(out_dims, out_spec)
+    where = broadcast_leaves(out_dims, out_spec)
     if where is None and isinstance(out_dims, tuple):
-        where = spread(out_dims[0] if len(out_dims) == 1 else list(out_dims), out_spec)
+        where = broadcast_leaves(out_dims[0] if len(out_dims) == 1 else list(out_dims), out_spec)
     assert where is not None
     joined = [
         pieces[0] if d is None else tl_core.cat(pieces, d)

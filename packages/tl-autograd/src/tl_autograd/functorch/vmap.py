@@ -7,14 +7,16 @@ from typing import Any
 
 from tl_autograd import _C
 from tl_autograd.func.levels import BATCH, Level
-from tl_autograd.func.vmap import _flat_inputs, spread, vmap
+from tl_autograd.func.vmap import _flat_inputs, vmap
+from tl_autograd.func.vmap import _name as _get_name  # noqa: F401 - a name for others
 from tl_core import Tensor
-from tl_core.pytree import TreeSpec, tree_flatten, tree_unflatten
+from tl_core.pytree import broadcast_leaves, tree_flatten, tree_unflatten
 
 __all__ = ["in_dims_t", "out_dims_t", "restore_vmap", "vmap", "vmap_impl"]
 
 in_dims_t = int | tuple
 out_dims_t = int | tuple[int, ...]
+_broadcast_to_and_flatten = broadcast_leaves
 
 
 def restore_vmap(
@@ -31,7 +33,7 @@ def restore_vmap(
 
     def batched(*args: Any, **kwargs: Any) -> Any:
         flat, spec = tree_flatten(args)
-        dims = _broadcast_to_and_flatten(in_dims, spec)
+        dims = broadcast_leaves(in_dims, spec)
         with Level(BATCH, batch_size, randomness) as level:
             inside = [
                 x if d is None or not isinstance(x, Tensor) else _C.wrap_batch(x, d % x.dim(), level.serial)
@@ -69,11 +71,6 @@ def vmap_impl(
     return vmap(func, in_dims, out_dims, randomness, chunk_size=chunk_size)(*args, **kwargs)
 
 
-def _broadcast_to_and_flatten(tree: Any, spec: TreeSpec, is_leaf: Any = None) -> list | None:
-    """One entry of `tree` for each leaf of the structure; None if they do not fit."""
-    return spread(tree, spec)
-
-
 def _process_batched_inputs(in_dims: Any, args: tuple, func: Callable[..., Any]) -> tuple:
     """(size of the batch, dimension of each leaf, leaves, structure)."""
     return _flat_inputs(in_dims, args, func)
@@ -89,3 +86,22 @@ def _remove_batch_dim(x: Tensor, level: int, batch_size: int, out_dim: int) -> T
     from tl_autograd.functorch import native
 
     return native._remove_batch_dim(x, level, batch_size, out_dim)
+
+
+def _maybe_remove_batch_dim(
+    name: str, batched_output: Any, vmap_level: int, batch_size: int, out_dim: int | None
+) -> Any:
+    """What a function of one example has returned, as a batch; as it is where it shall have none."""
+    from tl_autograd.functorch import native
+
+    is_tensor = isinstance(batched_output, Tensor)
+    if out_dim is None:
+        if is_tensor and native.is_batchedtensor(batched_output):
+            raise ValueError(f"vmap({name}, ...): `{name}` returns a batch where `out_dims` is None")
+        return batched_output
+    if not is_tensor:
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(batched_output)}. Did you mean to "
+            f"set `out_dims=` to None for output?"
+        )
+    return _remove_batch_dim(batched_output, vmap_level, batch_size, out_dim)

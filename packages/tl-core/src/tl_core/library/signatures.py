@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 from typing import Any
 
 from tl_core.library.function_schema import FunctionSchema, base_type, is_list
@@ -20,7 +21,8 @@ def signature_of(schema: FunctionSchema) -> inspect.Signature:
     for a in schema.arguments:
         kind = inspect.Parameter.KEYWORD_ONLY if a.kwarg_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
         default = a.real_default if a.has_default_value() else inspect.Parameter.empty
-        name = a.name if a.name.isidentifier() else f"{a.name}_"
+        valid = a.name.isidentifier() and not keyword.iskeyword(a.name)
+        name = a.name if valid else f"{a.name}_"
         parameters.append(inspect.Parameter(name, kind, default=default))
     try:
         return inspect.Signature(parameters)
