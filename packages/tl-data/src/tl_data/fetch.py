@@ -9,7 +9,7 @@ from typing import Any
 from tl_core import Tensor
 
 from . import collate as collation
-from .dataset import IterableDataset, batched
+from .dataset import batched
 
 __all__ = ["IterableFetcher", "MapFetcher", "fetcher"]
 
@@ -19,6 +19,7 @@ def fetcher(
     batching: bool,
     collate_fn: Callable[[Any], Any],
     drop_last: bool,
+    iterable: bool,
     state: dict[str, Any] | None = None,
 ) -> Any:
     """The fetcher for a dataset of either style; `state` is where an iterable-style one goes on.
@@ -28,9 +29,10 @@ def fetcher(
         batching: whether keys come in batches.
         collate_fn: makes a batch of a list of samples.
         drop_last: whether a last smaller batch is dropped.
+        iterable: whether the dataset is iterable-style.
         state: where an iterable-style dataset goes on; None at the beginning.
     """
-    if isinstance(dataset, IterableDataset):
+    if iterable:
         return IterableFetcher(dataset, batching, collate_fn, drop_last, state)
     return MapFetcher(dataset, batching, collate_fn)
 

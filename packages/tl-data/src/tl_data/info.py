@@ -32,8 +32,8 @@ _process: WorkerInfo | None = None
 _thread = threading.local()
 
 
-def set_process_info(info: WorkerInfo) -> None:
-    """Makes this process a worker, in all its threads."""
+def set_process_info(info: WorkerInfo | None) -> None:
+    """Makes this process a worker in all its threads, or with None no worker."""
     global _process
     _process = info
 

@@ -16,6 +16,7 @@ from tl_core import recording
 from . import pin, randomness
 from .failure import Failure
 from .fetch import fetcher
+from .loader_like import completed
 from .order import Order
 from .processes import ProcessPool, WorkerDied
 from .state import Progress
@@ -32,7 +33,7 @@ class _BaseDataLoaderIter:
     """One epoch of a loader."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
-        self._loader = loader
+        loader = self._loader = completed(loader)
         self._dataset = loader.dataset
         self._num_workers = loader.num_workers
         self._collate_fn = loader.collate_fn
@@ -123,9 +124,10 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
+        loader = self._loader
         stream = self._progress.streams.get(0)
         self._fetcher = fetcher(
-            self._dataset, loader._auto_collation, self._collate_fn, loader.drop_last, stream
+            self._dataset, loader._auto_collation, self._collate_fn, loader.drop_last, self._iterable, stream
         )
         if self._iterable:
             self._progress.live = self._fetcher
@@ -147,6 +149,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
+        loader = self._loader
         self._epoch_id = 0
         self._use(_pool(loader, self._base_seed, loader.multiprocessing_context))
         self._start_epoch()
@@ -171,7 +174,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._exhausted = False
         self._progress.workers = self._num_workers
         self._begin_workers()
-        for _ in range(self._loader.prefetch_factor * self._num_workers):  # type: ignore[operator]
+        for _ in range(self._loader.prefetch_factor * self._num_workers):
             self._request_next()
 
     def _begin_workers(self) -> None:
@@ -286,7 +289,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 n for n, (w, _) in self._requested.items() if w == worker and n not in self._responses
             ]:
                 self._skip(number)
-        for _ in range(self._loader.prefetch_factor):  # type: ignore[arg-type]
+        for _ in range(self._loader.prefetch_factor):
             self._request_next()
 
     def _work_of(self, worker: int) -> str:

@@ -8,7 +8,7 @@ import threading
 
 import tl_core
 
-__all__ = ["epoch", "seed_worker", "set_epoch"]
+__all__ = ["epoch", "generate_state", "seed_worker", "set_epoch"]
 
 _here = threading.local()  # a loader's threads, and two loaders in turn, are in epochs of their own
 
@@ -31,6 +31,49 @@ def seed_worker(base_seed: int, worker_id: int) -> int:
     random.seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
-        entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
-        numpy.random.seed(numpy.random.SeedSequence(entropy).generate_state(4))
+        numpy.random.seed(generate_state(base_seed, worker_id))
     return seed
+
+
+_MASK = 0xFFFFFFFF
+
+
+class _Hash:
+    """Mixes a word with a constant that is another one for each word."""
+
+    def __init__(self, start: int, factor: int) -> None:
+        self._constant, self._factor = start, factor
+
+    def __call__(self, word: int) -> int:
+        word ^= self._constant
+        self._constant = self._constant * self._factor & _MASK
+        word = word * self._constant & _MASK
+        return word ^ word >> 16
+
+
+def _mixed(x: int, y: int) -> int:
+    word = 0xCA01F9DD * x - 0x4973F715 * y & _MASK
+    return word ^ word >> 16
+
+
+def generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """Four words of 32 bits for the generator of a worker, which differ in many bits from those of its neighbours.
+
+    They are those of NumPy's `SeedSequence([worker_id, low half of base_seed, high half, 0])`, whose method is
+    O'Neill's `seed_seq_fe` (2015).
+
+    Args:
+        base_seed: the seed that all workers share.
+        worker_id: the number of the worker.
+
+    Example:
+        >>> generate_state(123, 4)
+        [3133042655, 609701789, 3156826794, 1639029168]
+    """
+    scramble = _Hash(0x43B0D7E5, 0x931E8875)
+    pool = [scramble(word) for word in (worker_id, base_seed & _MASK, base_seed >> 32 & _MASK, 0)]
+    for i in range(4):
+        for j in range(4):
+            if i != j:
+                pool[j] = _mixed(pool[j], scramble(pool[i]))
+    return list(map(_Hash(0x8B51F9DD, 0x58F38DED), pool))

@@ -103,7 +103,7 @@ class Server:
         config = self._config
         try:
             self._fetcher = fetcher(
-                config.dataset, config.batching, config.collate_fn, config.drop_last, stream
+                config.dataset, config.batching, config.collate_fn, config.drop_last, config.iterable, stream
             )
             if self.collate is not None and config.collate_fn is collation.default_collate:
                 self._fetcher.collate = self.collate

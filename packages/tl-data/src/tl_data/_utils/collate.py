@@ -1,5 +1,7 @@
 """`tl_data.collate` by the reference's name."""
 
+import re
+
 from tl_data.collate import collate as collate
 from tl_data.collate import collate_float_fn as collate_float_fn
 from tl_data.collate import collate_int_fn as collate_int_fn
@@ -10,3 +12,6 @@ from tl_data.collate import collate_tensor_fn as collate_tensor_fn
 from tl_data.collate import default_collate as default_collate
 from tl_data.collate import default_collate_fn_map as default_collate_fn_map
 from tl_data.collate import default_convert as default_convert
+
+np_str_obj_array_pattern = re.compile("[SaUO]")
+"""What the element types of NumPy have in their codes whose arrays don't become tensors: texts and objects."""
