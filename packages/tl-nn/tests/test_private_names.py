@@ -1,10 +1,12 @@
 """Names without documentation that client libraries import or override: they have to exist."""
 
 import inspect
+import typing
 
 import pytest
 
 import tl_nn as nn
+from tl_core import Tensor
 from tl_nn.modules.module import Module
 
 STATE = [
@@ -72,10 +74,24 @@ def test_signatures(name):
 
 def test_module_level_names():
     from tl_nn.modules.loss import _Loss, _WeightedLoss
-    from tl_nn.modules.module import _EXTRA_STATE_KEY_SUFFIX, _global_forward_hooks, _IncompatibleKeys
+    from tl_nn.modules.module import (
+        _EXTRA_STATE_KEY_SUFFIX,
+        _global_buffer_registration_hooks,
+        _global_forward_hooks,
+        _global_module_registration_hooks,
+        _global_parameter_registration_hooks,
+        _IncompatibleKeys,
+    )
     from tl_nn.modules.utils import _ntuple, _pair, _quadruple, _reverse_repeat_tuple, _single, _triple
     from tl_nn.optim.lr_scheduler import LRScheduler, _LRScheduler
 
+    for hooks, register in (
+        (_global_buffer_registration_hooks, nn.modules.module.register_module_buffer_registration_hook),
+        (_global_module_registration_hooks, nn.modules.module.register_module_module_registration_hook),
+        (_global_parameter_registration_hooks, nn.modules.module.register_module_parameter_registration_hook),
+    ):
+        with register(print):
+            assert list(hooks.values()) == [print]
     assert issubclass(_WeightedLoss, _Loss) and issubclass(_LRScheduler, LRScheduler)
     assert _IncompatibleKeys([], [])._fields == ("missing_keys", "unexpected_keys")
     assert _EXTRA_STATE_KEY_SUFFIX == "_extra_state" and not _global_forward_hooks
@@ -96,3 +112,12 @@ def test_classes_name_their_package():
         value = getattr(nn, name)
         if inspect.isclass(value) and issubclass(value, nn.Module):
             assert value.__module__.startswith(("tl_nn.modules.", "tl_nn.parallel.")), name
+
+
+def test_types_of_a_layer_can_be_read_elsewhere():
+    names = {"Tensor": Tensor, **vars(typing)}  # what a library that asks has imported
+    layers = [getattr(nn, name) for name in nn.__all__]
+    for layer in (c for c in layers if inspect.isclass(c) and issubclass(c, nn.Module)):
+        # An instance has no module of its own in which its types would be looked up.
+        hints = typing.get_type_hints(layer.__new__(layer), globalns=names, localns={})
+        assert "__constants__" not in hints, layer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar
+from typing import Any
 
 import tl_core
 from tl_core import Tensor
@@ -53,7 +53,7 @@ class _MaybeInPlace(Module):
         inplace (bool): Whether the input itself is changed.
     """
 
-    __constants__: ClassVar[list[str]] = ["inplace"]
+    __constants__ = ["inplace"]
     inplace: bool
 
     def __init__(self, inplace: bool = False) -> None:
@@ -135,7 +135,7 @@ class Hardtanh(Module):
         tensor([-2.,  1.])
     """
 
-    __constants__: ClassVar[list[str]] = ["min_val", "max_val", "inplace"]
+    __constants__ = ["min_val", "max_val", "inplace"]
     min_val: float
     max_val: float
     inplace: bool
@@ -200,7 +200,7 @@ class Threshold(Module):
         tensor([20.,  1.])
     """
 
-    __constants__: ClassVar[list[str]] = ["threshold", "value", "inplace"]
+    __constants__ = ["threshold", "value", "inplace"]
     threshold: float
     value: float
     inplace: bool
@@ -232,7 +232,7 @@ class LeakyReLU(Module):
         tensor([-2.,  1.])
     """
 
-    __constants__: ClassVar[list[str]] = ["inplace", "negative_slope"]
+    __constants__ = ["inplace", "negative_slope"]
     negative_slope: float
     inplace: bool
 
@@ -257,7 +257,7 @@ class _Exponential(Module):
         inplace (bool): Whether the input itself is changed.
     """
 
-    __constants__: ClassVar[list[str]] = ["alpha", "inplace"]
+    __constants__ = ["alpha", "inplace"]
     alpha: float
     inplace: bool
 
@@ -301,7 +301,7 @@ class RReLU(Module):
         tensor([-1.,  3.])
     """
 
-    __constants__: ClassVar[list[str]] = ["lower", "upper", "inplace"]
+    __constants__ = ["lower", "upper", "inplace"]
     lower: float
     upper: float
     inplace: bool
@@ -325,7 +325,7 @@ class GELU(Module):
         approximate (str): "none" for the exact function, "tanh" for an approximation by the hyperbolic tangent.
     """
 
-    __constants__: ClassVar[list[str]] = ["approximate"]
+    __constants__ = ["approximate"]
     approximate: str
 
     def __init__(self, approximate: str = "none") -> None:
@@ -348,7 +348,7 @@ class Softplus(Module):
         threshold (float): From where on the function is taken as straight.
     """
 
-    __constants__: ClassVar[list[str]] = ["beta", "threshold"]
+    __constants__ = ["beta", "threshold"]
     beta: float
     threshold: float
 
@@ -382,7 +382,7 @@ class PReLU(Module):
         [-1.0, 1.0]
     """
 
-    __constants__: ClassVar[list[str]] = ["num_parameters"]
+    __constants__ = ["num_parameters"]
     num_parameters: int
     weight: Tensor
 
@@ -454,7 +454,7 @@ class _Shrink(Module):
         lambd (float): How far from 0.
     """
 
-    __constants__: ClassVar[list[str]] = ["lambd"]
+    __constants__ = ["lambd"]
     lambd: float
 
     def __init__(self, lambd: float = 0.5) -> None:
@@ -488,7 +488,7 @@ class _AlongDim(Module):
         dim (int): The dimension.
     """
 
-    __constants__: ClassVar[list[str]] = ["dim"]
+    __constants__ = ["dim"]
     dim: int | None
 
     def __init__(self, dim: int | None = None) -> None:
@@ -566,7 +566,7 @@ class GLU(Module):
         torch.Size([4, 1])
     """
 
-    __constants__: ClassVar[list[str]] = ["dim"]
+    __constants__ = ["dim"]
     dim: int
 
     def __init__(self, dim: int = -1) -> None:

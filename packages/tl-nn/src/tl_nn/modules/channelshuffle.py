@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from tl_core import Tensor
 
 from .. import functional as F
@@ -27,7 +25,7 @@ class ChannelShuffle(Module):
         tensor([0., 2., 1., 3.])
     """
 
-    __constants__: ClassVar[list[str]] = ["groups"]
+    __constants__ = ["groups"]
 
     def __init__(self, groups: int) -> None:
         super().__init__()

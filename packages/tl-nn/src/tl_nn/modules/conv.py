@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, ClassVar
+from typing import Any
 
 import tl_core
 from tl_core import Tensor
@@ -36,7 +36,7 @@ _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 class _ConvNd(Module):
     """What all convolutions share: sizes, parameters, their initialisation."""
 
-    __constants__: ClassVar[list[str]] = [
+    __constants__ = [
         "stride",
         "padding",
         "dilation",
@@ -168,8 +168,8 @@ def _padding_of_pad(padding: Any, dilation: Any, kernel_size: Any) -> list[int]:
 class _Convolution(_ConvNd):
     """A convolution over a number of spatial dimensions, which each subclass states."""
 
-    _dims: ClassVar[int]
-    _function: ClassVar[str]  # of `functional`, looked up when called
+    _dims: int
+    _function: str  # of `functional`, looked up when called
 
     def __init__(
         self,
@@ -303,8 +303,8 @@ class Conv3d(_Convolution):
 class _ConvTransposeNd(_ConvNd):
     """A transposed convolution over a number of spatial dimensions, which each subclass states."""
 
-    _dims: ClassVar[int]
-    _function: ClassVar[str]  # of `functional`, looked up when called
+    _dims: int
+    _function: str  # of `functional`, looked up when called
 
     def __init__(
         self,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from tl_core import Tensor
 
 from .. import functional as F
@@ -26,7 +24,7 @@ class PairwiseDistance(Module):
         tensor([5.])
     """
 
-    __constants__: ClassVar[list[str]] = ["norm", "eps", "keepdim"]
+    __constants__ = ["norm", "eps", "keepdim"]
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()
@@ -52,7 +50,7 @@ class CosineSimilarity(Module):
         tensor([0.9600])
     """
 
-    __constants__: ClassVar[list[str]] = ["dim", "eps"]
+    __constants__ = ["dim", "eps"]
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from tl_core import Tensor
 
 from .. import functional as F
@@ -23,7 +21,7 @@ class _DropoutNd(Module):
         ValueError: If `p` isn't between 0 and 1.
     """
 
-    __constants__: ClassVar[list[str]] = ["p", "inplace"]
+    __constants__ = ["p", "inplace"]
     p: float
     inplace: bool
 

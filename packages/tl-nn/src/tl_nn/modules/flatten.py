@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from tl_core import Tensor
 
@@ -23,7 +23,7 @@ class Flatten(Module):
         torch.Size([32, 25])
     """
 
-    __constants__: ClassVar[list[str]] = ["start_dim", "end_dim"]
+    __constants__ = ["start_dim", "end_dim"]
     start_dim: int
     end_dim: int
 
@@ -59,7 +59,7 @@ class Unflatten(Module):
 
     NamedShape = tuple[tuple[str, int]]
 
-    __constants__: ClassVar[list[str]] = ["dim", "unflattened_size"]
+    __constants__ = ["dim", "unflattened_size"]
     dim: int | str
     unflattened_size: Any
 

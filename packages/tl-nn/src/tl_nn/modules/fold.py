@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from tl_core import Tensor
 
@@ -25,7 +25,7 @@ class Unfold(Module):
         torch.Size([2, 30, 4])
     """
 
-    __constants__: ClassVar[list[str]] = ["kernel_size", "dilation", "padding", "stride"]
+    __constants__ = ["kernel_size", "dilation", "padding", "stride"]
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Fold(Unfold):
         torch.Size([1, 3, 4, 5])
     """
 
-    __constants__: ClassVar[list[str]] = ["output_size", *Unfold.__constants__]
+    __constants__ = ["output_size", *Unfold.__constants__]
 
     def __init__(
         self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..parameter import is_lazy
 
@@ -16,7 +16,7 @@ class LazyModuleMixin:
     class `cls_to_become`.
     """
 
-    cls_to_become: ClassVar[Any] = None
+    cls_to_become: Any = None
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, ClassVar
+from typing import Any
 
 import tl_core
 from tl_core import Tensor
@@ -54,7 +54,7 @@ class Linear(Module):
         torch.Size([128, 30])
     """
 
-    __constants__: ClassVar[list[str]] = ["in_features", "out_features"]
+    __constants__ = ["in_features", "out_features"]
     in_features: int
     out_features: int
     weight: Tensor
@@ -168,7 +168,7 @@ class Bilinear(Module):
         torch.Size([128, 40])
     """
 
-    __constants__: ClassVar[list[str]] = ["in1_features", "in2_features", "out_features"]
+    __constants__ = ["in1_features", "in2_features", "out_features"]
     in1_features: int
     in2_features: int
     out_features: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, ClassVar
+from typing import Any
 
 from tl_core import Tensor
 
@@ -37,7 +37,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         tensor(1.0986, grad_fn=<CrossEntropyBackward0>)
     """
 
-    __constants__: ClassVar[list[str]] = ["ignore_index", "reduction", "label_smoothing"]
+    __constants__ = ["ignore_index", "reduction", "label_smoothing"]
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 from tl_core import Tensor
 
@@ -45,7 +45,7 @@ class _Loss(Module):
         reduction (str): "none", "mean" or "sum".
     """
 
-    __constants__: ClassVar[list[str]] = ["reduction"]
+    __constants__ = ["reduction"]
     reduction: str
 
     def __init__(
@@ -148,7 +148,7 @@ class HuberLoss(_Loss):
         delta (float): Where the parabola ends.
     """
 
-    __constants__: ClassVar[list[str]] = ["reduction", "delta"]
+    __constants__ = ["reduction", "delta"]
     delta: float
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
@@ -168,7 +168,7 @@ class KLDivLoss(_Loss):
         size_average, reduce, reduction: See `L1Loss`; the reduction may also be "batchmean".
     """
 
-    __constants__: ClassVar[list[str]] = ["reduction"]
+    __constants__ = ["reduction"]
     log_target: bool
 
     def __init__(
@@ -246,7 +246,7 @@ class NLLLoss(_WeightedLoss):
         tensor(1.2500)
     """
 
-    __constants__: ClassVar[list[str]] = ["ignore_index", "reduction"]
+    __constants__ = ["ignore_index", "reduction"]
     ignore_index: int
 
     def __init__(
@@ -282,7 +282,7 @@ class CrossEntropyLoss(_WeightedLoss):
         tensor(0.6931)
     """
 
-    __constants__: ClassVar[list[str]] = ["ignore_index", "reduction", "label_smoothing"]
+    __constants__ = ["ignore_index", "reduction", "label_smoothing"]
     ignore_index: int
     label_smoothing: float
 
@@ -321,7 +321,7 @@ class PoissonNLLLoss(_Loss):
         size_average, reduce, reduction: See `L1Loss`.
     """
 
-    __constants__: ClassVar[list[str]] = ["log_input", "full", "eps", "reduction"]
+    __constants__ = ["log_input", "full", "eps", "reduction"]
 
     def __init__(
         self,
@@ -353,7 +353,7 @@ class GaussianNLLLoss(_Loss):
         reduction (str): "none", "mean" or "sum".
     """
 
-    __constants__: ClassVar[list[str]] = ["full", "eps", "reduction"]
+    __constants__ = ["full", "eps", "reduction"]
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
@@ -420,7 +420,7 @@ class MultiMarginLoss(_WeightedLoss):
         AssertionError: If `weight` isn't a vector.
     """
 
-    __constants__: ClassVar[list[str]] = ["p", "margin", "reduction"]
+    __constants__ = ["p", "margin", "reduction"]
 
     def __init__(
         self,
@@ -456,7 +456,7 @@ class _MarginLoss(_Loss):
         size_average, reduce, reduction: See `L1Loss`.
     """
 
-    __constants__: ClassVar[list[str]] = ["margin", "reduction"]
+    __constants__ = ["margin", "reduction"]
     margin: float
 
     def __init__(
@@ -532,7 +532,7 @@ class TripletMarginLoss(_Loss):
         ValueError: If `margin` isn't positive.
     """
 
-    __constants__: ClassVar[list[str]] = ["margin", "p", "eps", "swap", "reduction"]
+    __constants__ = ["margin", "p", "eps", "swap", "reduction"]
 
     def __init__(
         self,
@@ -579,7 +579,7 @@ class TripletMarginWithDistanceLoss(_Loss):
         ValueError: If `margin` isn't positive.
     """
 
-    __constants__: ClassVar[list[str]] = ["margin", "swap", "reduction"]
+    __constants__ = ["margin", "swap", "reduction"]
 
     def __init__(
         self,
@@ -622,7 +622,7 @@ class CTCLoss(_Loss):
         zero_infinity (bool): Whether losses that are infinite, as the target is too long, count for nothing.
     """
 
-    __constants__: ClassVar[list[str]] = ["blank", "reduction"]
+    __constants__ = ["blank", "reduction"]
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction=reduction)

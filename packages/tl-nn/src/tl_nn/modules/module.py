@@ -16,6 +16,9 @@ from tl_core import Tensor
 
 from .backward_hook import BackwardHook
 from .error_notes import NOTED_ERRORS, add_error_notes
+from .registration import _global_buffer_registration_hooks as _global_buffer_registration_hooks
+from .registration import _global_module_registration_hooks as _global_module_registration_hooks
+from .registration import _global_parameter_registration_hooks as _global_parameter_registration_hooks
 from .registration import (
     _RegistrationMixin,
     register_module_buffer_registration_hook,

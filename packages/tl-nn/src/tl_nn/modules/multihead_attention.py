@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import tl_core
 from tl_core import Tensor
@@ -51,7 +51,7 @@ class MultiheadAttention(Module):
         (torch.Size([5, 2, 8]), torch.Size([2, 5, 5]))
     """
 
-    __constants__: ClassVar[list[str]] = ["batch_first"]
+    __constants__ = ["batch_first"]
     in_proj_weight: Any
     in_proj_bias: Any
     q_proj_weight: Any

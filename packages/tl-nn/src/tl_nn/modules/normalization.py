@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import tl_core
 from tl_core import Tensor
@@ -28,7 +28,7 @@ class LocalResponseNorm(Module):
         torch.Size([32, 5, 24, 24])
     """
 
-    __constants__: ClassVar[list[str]] = ["size", "alpha", "beta", "k"]
+    __constants__ = ["size", "alpha", "beta", "k"]
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class _OverLastDims(Module):
         elementwise_affine (bool): Whether a factor of each position is learned.
     """
 
-    __constants__: ClassVar[list[str]] = ["normalized_shape", "eps", "elementwise_affine"]
+    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
     normalized_shape: tuple[int, ...]
     eps: Any
     elementwise_affine: bool
@@ -205,7 +205,7 @@ class GroupNorm(Module):
         torch.Size([20, 6, 10, 10])
     """
 
-    __constants__: ClassVar[list[str]] = ["num_groups", "num_channels", "eps", "affine"]
+    __constants__ = ["num_groups", "num_channels", "eps", "affine"]
     weight: Tensor | None
     bias: Tensor | None
 

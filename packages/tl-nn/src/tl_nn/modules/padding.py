@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from tl_core import Tensor
 
@@ -37,9 +37,9 @@ class _Pad(Module):
             front, back)`; negative numbers take off.
     """
 
-    __constants__: ClassVar[list[str]] = ["padding"]
-    _dims: ClassVar[int]
-    _mode: ClassVar[str]
+    __constants__ = ["padding"]
+    _dims: int
+    _mode: str
     padding: tuple[int, ...]
 
     def __init__(self, padding: Any) -> None:
@@ -57,7 +57,7 @@ class _Pad(Module):
 class _ConstantPadNd(_Pad):
     """Pads with one value."""
 
-    __constants__: ClassVar[list[str]] = ["padding", "value"]
+    __constants__ = ["padding", "value"]
     _mode = "constant"
     value: float
 

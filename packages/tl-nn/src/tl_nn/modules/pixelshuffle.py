@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from tl_core import Tensor
 
 from .. import functional as F
@@ -24,7 +22,7 @@ class PixelShuffle(Module):
         torch.Size([1, 1, 12, 12])
     """
 
-    __constants__: ClassVar[list[str]] = ["upscale_factor"]
+    __constants__ = ["upscale_factor"]
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -50,7 +48,7 @@ class PixelUnshuffle(Module):
         torch.Size([1, 9, 4, 4])
     """
 
-    __constants__: ClassVar[list[str]] = ["downscale_factor"]
+    __constants__ = ["downscale_factor"]
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()

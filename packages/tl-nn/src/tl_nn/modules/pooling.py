@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from tl_core import Tensor
 
@@ -37,7 +37,7 @@ __all__ = [
 class _Pool(Module):
     """What all pooling layers share: the function of `functional` they call, looked up when called."""
 
-    _function: ClassVar[str]
+    _function: str
 
     def _pool(self, *args: Any, **kwargs: Any) -> Any:
         return getattr(F, self._function)(*args, **kwargs)
@@ -46,7 +46,7 @@ class _Pool(Module):
 class _MaxPoolNd(_Pool):
     """The largest element of each window."""
 
-    __constants__: ClassVar[list[str]] = [
+    __constants__ = [
         "kernel_size",
         "stride",
         "padding",
@@ -148,7 +148,7 @@ class MaxPool3d(_MaxPoolNd):
 class _MaxUnpoolNd(_Pool):
     """Puts the largest elements back to their indices."""
 
-    _dims: ClassVar[int]
+    _dims: int
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
@@ -214,7 +214,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
 class _AvgPoolNd(_Pool):
     """The mean of each window."""
 
-    __constants__: ClassVar[list[str]] = [
+    __constants__ = [
         "kernel_size",
         "stride",
         "padding",
@@ -270,7 +270,7 @@ class AvgPool1d(_AvgPoolNd):
 class _DividedAvgPoolNd(_AvgPoolNd):
     """The mean of each window, or its sum divided by another number."""
 
-    __constants__: ClassVar[list[str]] = [*_AvgPoolNd.__constants__, "divisor_override"]
+    __constants__ = [*_AvgPoolNd.__constants__, "divisor_override"]
 
     def __init__(
         self,
@@ -340,8 +340,8 @@ class AvgPool3d(_DividedAvgPoolNd):
 class _FractionalMaxPoolNd(_Pool):
     """The largest element of windows at random positions."""
 
-    __constants__: ClassVar[list[str]] = ["kernel_size", "return_indices", "output_size", "output_ratio"]
-    _dims: ClassVar[int]
+    __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
+    _dims: int
 
     def __init__(
         self,
@@ -417,7 +417,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
 class _LPPoolNd(_Pool):
     """The norm of each window."""
 
-    __constants__: ClassVar[list[str]] = ["norm_type", "kernel_size", "stride", "ceil_mode"]
+    __constants__ = ["norm_type", "kernel_size", "stride", "ceil_mode"]
 
     def __init__(
         self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
@@ -486,7 +486,7 @@ class LPPool3d(_LPPoolNd):
 class _AdaptivePoolNd(_Pool):
     """Pooling whose windows divide the input into a given number of parts."""
 
-    __constants__: ClassVar[list[str]] = ["output_size"]
+    __constants__ = ["output_size"]
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()
@@ -534,7 +534,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
 class _AdaptiveMaxPoolNd(_AdaptivePoolNd):
     """The largest element of each part."""
 
-    __constants__: ClassVar[list[str]] = ["output_size", "return_indices"]
+    __constants__ = ["output_size", "return_indices"]
     return_indices: bool
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:

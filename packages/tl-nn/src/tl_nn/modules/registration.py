@@ -11,9 +11,9 @@ from tl_core import Tensor
 
 from ..parameter import Buffer, Parameter
 
-_buffer_hooks: OrderedDict[int, Any] = OrderedDict()
-_module_hooks: OrderedDict[int, Any] = OrderedDict()
-_parameter_hooks: OrderedDict[int, Any] = OrderedDict()
+_global_buffer_registration_hooks: OrderedDict[int, Any] = OrderedDict()
+_global_module_registration_hooks: OrderedDict[int, Any] = OrderedDict()
+_global_parameter_registration_hooks: OrderedDict[int, Any] = OrderedDict()
 
 
 def register_module_buffer_registration_hook(hook: Any) -> RemovableHandle:
@@ -21,7 +21,7 @@ def register_module_buffer_registration_hook(hook: Any) -> RemovableHandle:
 
     The hook returns None, or the buffer to register in its place.
     """
-    return _register(_buffer_hooks, hook)
+    return _register(_global_buffer_registration_hooks, hook)
 
 
 def register_module_module_registration_hook(hook: Any) -> RemovableHandle:
@@ -29,7 +29,7 @@ def register_module_module_registration_hook(hook: Any) -> RemovableHandle:
 
     The hook returns None, or the submodule to register in its place.
     """
-    return _register(_module_hooks, hook)
+    return _register(_global_module_registration_hooks, hook)
 
 
 def register_module_parameter_registration_hook(hook: Any) -> RemovableHandle:
@@ -37,7 +37,7 @@ def register_module_parameter_registration_hook(hook: Any) -> RemovableHandle:
 
     The hook returns None, or the parameter to register in its place.
     """
-    return _register(_parameter_hooks, hook)
+    return _register(_global_parameter_registration_hooks, hook)
 
 
 def _register(hooks: OrderedDict[int, Any], hook: Any) -> RemovableHandle:
@@ -151,7 +151,7 @@ class _RegistrationMixin:
         _check_registration(self, "parameter", name, "_parameters")
         if param is not None:
             _check_parameter(name, param)
-            param = _ask_hooks(self, _parameter_hooks, name, param)
+            param = _ask_hooks(self, _global_parameter_registration_hooks, name, param)
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -175,7 +175,7 @@ class _RegistrationMixin:
             raise TypeError(
                 f"cannot assign '{_kind_of(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
-        self._buffers[name] = _ask_hooks(self, _buffer_hooks, name, tensor)
+        self._buffers[name] = _ask_hooks(self, _global_buffer_registration_hooks, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -191,7 +191,7 @@ class _RegistrationMixin:
         if module is not None and not isinstance(module, _RegistrationMixin):
             raise TypeError(f"{_kind_of(module)} is not a Module subclass")
         _check_registration(self, "module", name, "_modules")
-        self._modules[name] = _ask_hooks(self, _module_hooks, name, module)
+        self._modules[name] = _ask_hooks(self, _global_module_registration_hooks, name, module)
 
     def register_module(self, name: str, module: Any) -> None:
         """Alias of `add_module`."""
@@ -270,13 +270,13 @@ def _replace_parameter(module: _RegistrationMixin, name: str, value: Any) -> Non
 
 def _assign_module(module: _RegistrationMixin, name: str, value: _RegistrationMixin) -> None:
     _forget(module, name, module._parameters, module._buffers)
-    module._modules[name] = _ask_hooks(module, _module_hooks, name, value)
+    module._modules[name] = _ask_hooks(module, _global_module_registration_hooks, name, value)
 
 
 def _replace_module(module: _RegistrationMixin, name: str, value: Any) -> None:
     if value is not None:
         _refuse_value("child module", name, value, "torch.nn.Module or None expected")
-    module._modules[name] = _ask_hooks(module, _module_hooks, name, None)
+    module._modules[name] = _ask_hooks(module, _global_module_registration_hooks, name, None)
 
 
 def _assign_buffer(module: _RegistrationMixin, name: str, value: Any) -> None:
@@ -287,7 +287,7 @@ def _assign_buffer(module: _RegistrationMixin, name: str, value: Any) -> None:
         options = () if getattr(value, "persistent", True) else (False,)
         module.register_buffer(name, value, *options)
     else:
-        module._buffers[name] = _ask_hooks(module, _buffer_hooks, name, value)
+        module._buffers[name] = _ask_hooks(module, _global_buffer_registration_hooks, name, value)
 
 
 def _refuse_value(kind: str, name: str, value: Any, expected: str) -> NoReturn:

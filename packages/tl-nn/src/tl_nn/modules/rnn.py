@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from math import sqrt
-from typing import Any, ClassVar
+from typing import Any
 
 import tl_core
 from tl_core import Tensor
@@ -45,7 +45,7 @@ class RNNBase(Module):
         ValueError: If a size isn't positive, `dropout` isn't a probability, or `mode` has another name.
     """
 
-    __constants__: ClassVar[list[str]] = [
+    __constants__ = [
         "mode",
         "input_size",
         "hidden_size",
@@ -477,7 +477,7 @@ class RNNCellBase(Module):
         device, dtype (optional): Of the parameters.
     """
 
-    __constants__: ClassVar[list[str]] = ["input_size", "hidden_size", "bias"]
+    __constants__ = ["input_size", "hidden_size", "bias"]
     weight_ih: Tensor
     weight_hh: Tensor
     bias_ih: Tensor | None
@@ -562,7 +562,7 @@ class RNNCell(RNNCellBase):
         torch.Size([3, 20])
     """
 
-    __constants__: ClassVar[list[str]] = [*RNNCellBase.__constants__, "nonlinearity"]
+    __constants__ = [*RNNCellBase.__constants__, "nonlinearity"]
     nonlinearity: str
 
     def __init__(

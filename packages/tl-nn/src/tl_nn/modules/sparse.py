@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import tl_core
 from tl_core import Tensor, no_grad
@@ -22,7 +22,7 @@ class _Table(Module):
         AssertionError: If `padding_idx` isn't a row, or a given table has another shape.
     """
 
-    __constants__: ClassVar[list[str]] = [
+    __constants__ = [
         "num_embeddings",
         "embedding_dim",
         "padding_idx",
@@ -73,7 +73,7 @@ class _Table(Module):
             with no_grad():
                 self.weight[self.padding_idx].fill_(0)
 
-    _shown: ClassVar[tuple[str, ...]] = (
+    _shown: tuple[str, ...] = (
         "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse",
     )  # fmt: skip
 
@@ -224,8 +224,8 @@ class EmbeddingBag(_Table):
         torch.Size([2, 3])
     """
 
-    __constants__: ClassVar[list[str]] = [*_Table.__constants__, "mode", "include_last_offset"]
-    _shown: ClassVar[tuple[str, ...]] = (
+    __constants__ = [*_Table.__constants__, "mode", "include_last_offset"]
+    _shown: tuple[str, ...] = (
         "max_norm", "norm_type", "scale_grad_by_freq", "mode", "padding_idx",
     )  # fmt: skip
     mode: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from typing import Any, ClassVar
+from typing import Any
 
 import tl_core
 from tl_core import Tensor
@@ -34,7 +34,7 @@ _Activation = str | Callable[[Tensor], Tensor]
 class _Layer(Module):
     """What the layers of encoder and decoder share: attention, a network of two layers, normalization."""
 
-    __constants__: ClassVar[list[str]] = ["norm_first"]
+    __constants__ = ["norm_first"]
     self_attn: Any
     linear1: Any
     linear2: Any
@@ -247,7 +247,7 @@ class TransformerDecoderLayer(_Layer):
 class _Stack(Module):
     """Copies of a layer, one after the other, and an optional normalization at the end."""
 
-    __constants__: ClassVar[list[str]] = ["norm"]
+    __constants__ = ["norm"]
 
     def __init__(self, layer: Module, num_layers: int, norm: Module | None) -> None:
         super().__init__()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from tl_core import Tensor
 
@@ -31,7 +31,7 @@ class Upsample(Module):
         tensor([[[1., 1., 2., 2.]]])
     """
 
-    __constants__: ClassVar[list[str]] = ["size", "scale_factor", "mode", "align_corners", "name"]
+    __constants__ = ["size", "scale_factor", "mode", "align_corners", "name"]
     size: Any
     scale_factor: Any
 
