@@ -214,3 +214,20 @@ def test_a_missing_package_is_named_for_torch_too(python):
     code = "from tl import _names; _names.MODULES['nowhere'] = 'tl_nowhere'; _names.TOPS |= {'nowhere'}"
     said = python("-m", "tl.torch", "-c", f"{code}; import torch.nowhere", code=1)
     assert "tl.nowhere is part of the package tl-nowhere" in said
+
+
+def test_functorch_comes_with_torch(execute):
+    program = """
+import tl.torch
+tl.torch.install()
+import functorch, torch
+from functorch import FunctionalModule, make_functional, make_fx, vmap
+assert vmap is torch.func.vmap and functorch.grad is torch.func.grad
+function, parameters = make_functional(torch.nn.Linear(1, 1))
+assert isinstance(function, FunctionalModule) and len(parameters) == 2
+try:
+    from functorch import dim
+except ImportError:
+    print("none")
+"""
+    assert execute(program) == "none\n"

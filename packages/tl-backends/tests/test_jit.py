@@ -1,11 +1,13 @@
 """The names of TorchScript: marks and eager functions work, compiled programs are refused."""
 
+import gc
 import typing
 import warnings
 
 import pytest
 
 from tl_backends import eagerly, jit
+from tl_backends.jit import scripts
 
 
 @pytest.fixture(autouse=True)
@@ -75,6 +77,24 @@ def test_nothing_is_compiled():
     for kind in (jit.ScriptModule, jit.ScriptFunction, jit.TracedModule, jit.TopLevelTracedModule):
         with pytest.raises(RuntimeError, match="tl has no TorchScript"):
             kind()
+
+
+def test_what_was_to_be_compiled_is_known():
+    model, other = Model(), Model()
+
+    def function(x):
+        return x
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert jit.script(model) is model and jit.trace(function, (1,)) is function and jit.script(Model) is Model
+    assert isinstance(model, jit.ScriptModule) and not isinstance(model, (jit.ScriptFunction, jit.TracedModule))
+    assert isinstance(function, jit.ScriptFunction) and not isinstance(function, jit.ScriptModule)
+    assert not isinstance(other, jit.ScriptModule) and not isinstance(Model, jit.ScriptModule)
+    key = id(model)
+    del model
+    gc.collect()
+    assert key not in scripts._given
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,7 @@ class Finder:
 
     def __init__(self) -> None:
         self.roots = {"tl"}
+        self.aliases: dict[str, str] = {}  # names of whole modules that stand for others
         self.distributions: dict[str, Callable[[], Distribution]] = {}
 
     def find_spec(
@@ -87,6 +88,8 @@ class Finder:
         root, _, dotted = fullname.partition(".")
         if root in self.roots:
             return self._alias(fullname, root, dotted)
+        if fullname in self.aliases:
+            return alias_spec(fullname, self.aliases[fullname])
         watcher = _watch.watcher_of(fullname)
         if watcher is None:
             return None

@@ -64,6 +64,7 @@ def install() -> None:
         )
     install_finder()
     finder.roots.add("torch")
+    finder.aliases["functorch"] = "tl.functorch"
     finder.distributions["torch"] = distribution
     sys.modules["torch"] = tl
     tl.Tensor.__module__ = "torch"

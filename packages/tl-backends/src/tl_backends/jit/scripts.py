@@ -1,6 +1,9 @@
 """What would compile to TorchScript, and what would hold it."""
 
+import contextlib
+import weakref
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, NoReturn
 
 from tl_backends import eagerly
@@ -30,8 +33,32 @@ class TracerWarning(Warning):
     """A trace may not hold for other inputs."""
 
 
-class ScriptModule:
-    """A compiled module. There is none in tl, so nothing is an instance of this class.
+_given: dict[int, weakref.ref[Any]] = {}  # what was to be compiled, by its id: not all of it can be hashed
+
+
+def _give(obj: Any) -> Any:
+    """Remembers an object as long as it lives."""
+    key = id(obj)
+    if not isinstance(obj, type):
+        with contextlib.suppress(TypeError):  # what has no weak references isn't remembered
+            _given[key] = weakref.ref(obj, lambda _: _given.pop(key, None))
+    return obj
+
+
+class _Modules(type):
+    """Programs ask of what they gave to `script` whether it is a ScriptModule."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return cls is ScriptModule and id(instance) in _given and not isinstance(instance, FunctionType)
+
+
+class _Functions(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return id(instance) in _given and isinstance(instance, FunctionType)
+
+
+class ScriptModule(metaclass=_Modules):
+    """A module that `script` or `trace` was given: it stays what it is, and runs eagerly. It can't be made otherwise.
 
     Raises:
         RuntimeError: always; write a subclass of `nn.Module`.
@@ -49,8 +76,8 @@ class TopLevelTracedModule(TracedModule):
     """The outermost module compiled by tracing. There is none in tl."""
 
 
-class ScriptFunction:
-    """A compiled function. There is none in tl, so nothing is an instance of this class.
+class ScriptFunction(metaclass=_Functions):
+    """A function that `script` or `trace` was given: it stays what it is, and runs eagerly. It can't be made otherwise.
 
     Raises:
         RuntimeError: always.
@@ -75,7 +102,7 @@ def script(
         example_inputs: without effect.
     """
     eagerly.say("tl.jit.script")
-    return obj
+    return _give(obj)
 
 
 def trace(
@@ -112,7 +139,7 @@ def trace(
     if not callable(func):
         raise TypeError(f"func must be a function or module, got {type(func)}")
     eagerly.say("tl.jit.trace")
-    return func
+    return _give(func)
 
 
 def trace_module(
@@ -149,7 +176,7 @@ def trace_module(
     for name in inputs:
         getattr(mod, name)
     eagerly.say("tl.jit.trace_module")
-    return mod
+    return _give(mod)
 
 
 def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True) -> Any:
