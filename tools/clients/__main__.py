@@ -10,6 +10,7 @@ import argparse
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -61,7 +62,9 @@ def run(name: str, python: str, peer: bool) -> Outcome:
             return Outcome(name, {}, f"not done after {SECONDS} s")
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-        return Outcome(name, {}, lines[-1])
+        # A message may have more lines; those of a traceback are indented.
+        errors = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Interrupt)\b", line)]
+        return Outcome(name, {}, (errors or lines)[-1])
     return Outcome(name, json.loads(done.stdout.splitlines()[-1]), "")
 
 
@@ -146,8 +149,7 @@ def write_page(outcomes: list[Outcome], python: str) -> None:
         names = (CLIENTS[outcome.name].alone or CLIENTS[outcome.name].others)[:1] or ("torch",)
         text = (FOLDER / "programs" / f"{outcome.name}.py").read_text().split('"""')[1]
         about = text.split(": ", 1)[-1].rstrip(".")
-        state = "agree" if not outcome.error else outcome.error.replace("|", "\\|")[:100]
-        rows.append(f"| {names[0]} | {_version(names[0], python)} | {about} | {state} |\n")
+        rows.append(f"| {names[0]} | {_version(names[0], python)} | {about} | {state(outcome.error)} |\n")
     replace_table(FENCES, "".join(rows))
 
 
@@ -155,6 +157,12 @@ def replace_table(fences: tuple[str, str], rows: str) -> None:
     """Writes a table of the guide, between its fences."""
     before, _, rest = PAGE.read_text().partition(fences[0])
     PAGE.write_text(f"{before}{fences[0]}\n{rows}\n{fences[1]}{rest.partition(fences[1])[2]}")
+
+
+def state(error: str) -> str:
+    """What the table says of an error, or of none: on one line, and without paths of this machine."""
+    text = re.sub(r" ?\(/[^)]*\)", "", error)
+    return re.sub(r"(?<![\w:/])/\S+/", "", text).replace("|", "\\|")[:100].rstrip() or "agree"
 
 
 def _version(name: str, python: str) -> str:

@@ -89,7 +89,7 @@ CLIENTS = {
     "array_api_compat": client("", "array-api-compat"),
     "scikit_learn": client(""),
     "onnx": client("", "onnx"),
-    "x_transformers": client("x-transformers", "einops einx loguru frozendict torch_einops_utils"),
+    "x_transformers": client("x-transformers torch-einops-utils", "einops einx loguru frozendict"),
     "schedulefree": client("schedulefree lion-pytorch"),
     "nflows": client("nflows"),
     "entmax": client("entmax"),

@@ -290,7 +290,7 @@ def stats(counts):
 def test_stats_compare_builds():
     one = stats(
         {
-            "/home/a/work/Objects/dictobject.c:lookdict_unicode [/usr/bin/python]": 5,
+            "/usr/src/python/Objects/dictobject.c:lookdict_unicode [/usr/bin/python]": 5,
             "x/Python/ceval.c:run [p]": 10,
         }
     )

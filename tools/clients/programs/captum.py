@@ -1,5 +1,6 @@
 """captum: attributions of a small net by gradients, integration, ablation and hooks."""
 
+import numpy as np
 import torch
 from captum.attr import (
     DeepLift,
@@ -17,6 +18,7 @@ def main():
     model = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3)).eval()
     x = torch.randn(4, 6)
     torch.manual_seed(1)
+    np.random.seed(1)  # GradientShap draws its points from NumPy
     return {
         "integrated": IntegratedGradients(model).attribute(x, target=1, n_steps=20),
         "saliency": Saliency(model).attribute(x, target=1),
