@@ -87,8 +87,14 @@ def test_what_was_to_be_compiled_is_known():
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert jit.script(model) is model and jit.trace(function, (1,)) is function and jit.script(Model) is Model
-    assert isinstance(model, jit.ScriptModule) and not isinstance(model, (jit.ScriptFunction, jit.TracedModule))
+        assert (
+            jit.script(model) is model
+            and jit.trace(function, (1,)) is function
+            and jit.script(Model) is Model
+        )
+    assert isinstance(model, jit.ScriptModule) and not isinstance(
+        model, (jit.ScriptFunction, jit.TracedModule)
+    )
     assert isinstance(function, jit.ScriptFunction) and not isinstance(function, jit.ScriptModule)
     assert not isinstance(other, jit.ScriptModule) and not isinstance(Model, jit.ScriptModule)
     key = id(model)

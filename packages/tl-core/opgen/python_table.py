@@ -60,7 +60,9 @@ def _public_names(form: Form) -> list[str]:
 
 
 # In-place forms of functions of several tensors that the reference has as functions.
-_FUNCTIONS = frozenset({"addmv_", "as_strided_", "clamp_max_", "clamp_min_", "gcd_", "lcm_", "ldexp_", "xlogy_"})
+_FUNCTIONS = frozenset(
+    {"addmv_", "as_strided_", "clamp_max_", "clamp_min_", "gcd_", "lcm_", "ldexp_", "xlogy_"}
+)
 
 
 def _is_function(form: Form) -> bool:

@@ -310,6 +310,7 @@ def test_chains():
     close(ops.aten.linalg_multi_dot(vectors), np.linalg.multi_dot(arrays(*vectors)), "float64")
     close(tl.chain_matmul(matrices[0]), arrays(matrices[0])[0], "float64")
 
+
 def test_einsum_hands_the_operands_of_a_list_to_a_handler_one_by_one():
     seen = []
 

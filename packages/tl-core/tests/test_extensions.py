@@ -259,7 +259,7 @@ def test_what_the_device_cannot_do_is_said(x):
         x.__dlpack__()
     with pytest.raises(TypeError, match="can't convert toy:0 device type tensor to numpy"):
         memoryview(x)
-    with pytest.raises(RuntimeError, match="Expected one of cpu, cuda, .*, meta, .*, toy device type"):
+    with pytest.raises(RuntimeError, match=r"Expected one of cpu, cuda, .*, meta, .*, toy device type"):
         tl.device("toyy")
 
 

@@ -15,7 +15,9 @@ WEIGHT = tl.tensor([1.0, 2.0, 3.0])
 TARGET = tl.tensor([[0, 1, -1]] * 4)
 
 
-@pytest.mark.parametrize("name", ["binary_cross_entropy_with_logits", "kl_div", "ctc_loss", "feature_dropout_"])
+@pytest.mark.parametrize(
+    "name", ["binary_cross_entropy_with_logits", "kl_div", "ctc_loss", "feature_dropout_"]
+)
 def test_they_can_be_had_by_name(name):
     assert getattr(composite_operators, name) is getattr(aten, name)
 
@@ -29,8 +31,18 @@ def test_they_can_be_had_by_name(name):
         ("l1_loss", (A, B), (), lambda r: F.l1_loss(A, B, reduction=r)),
         ("smooth_l1_loss", (A, B), (0.3,), lambda r: F.smooth_l1_loss(A, B, reduction=r, beta=0.3)),
         ("huber_loss", (A, B), (0.3,), lambda r: F.huber_loss(A, B, reduction=r, delta=0.3)),
-        ("soft_margin_loss", (A[0], SIGNS[:3]), (), lambda r: F.soft_margin_loss(A[0], SIGNS[:3], reduction=r)),
-        ("multilabel_margin_loss", (A, TARGET), (), lambda r: F.multilabel_margin_loss(A, TARGET, reduction=r)),
+        (
+            "soft_margin_loss",
+            (A[0], SIGNS[:3]),
+            (),
+            lambda r: F.soft_margin_loss(A[0], SIGNS[:3], reduction=r),
+        ),
+        (
+            "multilabel_margin_loss",
+            (A, TARGET),
+            (),
+            lambda r: F.multilabel_margin_loss(A, TARGET, reduction=r),
+        ),
         ("binary_cross_entropy", (A, B, C), (), lambda r: F.binary_cross_entropy(A, B, C, reduction=r)),
         (
             "binary_cross_entropy_with_logits",
@@ -39,7 +51,12 @@ def test_they_can_be_had_by_name(name):
             lambda r: F.binary_cross_entropy_with_logits(A, B, pos_weight=WEIGHT, reduction=r),
         ),
         ("kl_div", (A, B), (), lambda r: F.kl_div(A, B, reduction=r)),
-        ("nll_loss", (A, CLASSES, WEIGHT), (1,), lambda r: F.nll_loss(A, CLASSES, WEIGHT, None, 1, reduction=r)),
+        (
+            "nll_loss",
+            (A, CLASSES, WEIGHT),
+            (1,),
+            lambda r: F.nll_loss(A, CLASSES, WEIGHT, None, 1, reduction=r),
+        ),
         (
             "cross_entropy_loss",
             (A, CLASSES, WEIGHT),

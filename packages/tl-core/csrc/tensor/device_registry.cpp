@@ -26,13 +26,13 @@ struct NamedType {
 };
 // Every name that programs written for the reference may give a device, in its order.
 constexpr NamedType kNamed[] = {
-    {"cpu", DeviceType::CPU},     {"cuda", DeviceType::CUDA},   {"ipu", without_row(0)},
-    {"xpu", without_row(1)},      {"mkldnn", without_row(2)},   {"opengl", without_row(3)},
-    {"opencl", without_row(4)},   {"ideep", without_row(5)},    {"hip", without_row(6)},
-    {"ve", without_row(7)},       {"fpga", without_row(8)},     {"maia", without_row(9)},
-    {"xla", without_row(10)},     {"lazy", without_row(11)},    {"vulkan", without_row(12)},
-    {"mps", without_row(13)},     {"meta", DeviceType::Meta},   {"hpu", without_row(14)},
-    {"mtia", without_row(15)},    {"privateuseone", without_row(16)},
+    {"cpu", DeviceType::CPU},   {"cuda", DeviceType::CUDA},         {"ipu", without_row(0)},
+    {"xpu", without_row(1)},    {"mkldnn", without_row(2)},         {"opengl", without_row(3)},
+    {"opencl", without_row(4)}, {"ideep", without_row(5)},          {"hip", without_row(6)},
+    {"ve", without_row(7)},     {"fpga", without_row(8)},           {"maia", without_row(9)},
+    {"xla", without_row(10)},   {"lazy", without_row(11)},          {"vulkan", without_row(12)},
+    {"mps", without_row(13)},   {"meta", DeviceType::Meta},         {"hpu", without_row(14)},
+    {"mtia", without_row(15)},  {"privateuseone", without_row(16)},
 };
 constexpr int kNumWithoutRow = static_cast<int>(std::size(kNamed)) - kFirst;
 static_assert(kNumDeviceTypes + kNumWithoutRow <= 32, "a call keeps a bit for each type");
