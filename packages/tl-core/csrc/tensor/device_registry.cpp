@@ -113,6 +113,7 @@ bool device_registered(DeviceType type) {
 
 const DeviceEntry& device_entry(DeviceType type) {
   TL_CHECK(device_registered(type) && g_entries[static_cast<int>(type)], Runtime,
+           type == DeviceType::CUDA ? "tl was built without CUDA: " : "",
            "no installed plug-in provides the device '", device_name(type), "'");
   return *g_entries[static_cast<int>(type)];
 }
