@@ -1,5 +1,6 @@
 """The loader in one process."""
 
+import copy
 import pickle
 import warnings
 
@@ -179,6 +180,16 @@ def test_iterators_by_name():
 def test_a_loader_can_be_pickled():
     loader = pickle.loads(pickle.dumps(tl_data.DataLoader(Numbers(3), batch_size=2)))
     assert plain(list(loader)) == [[0, 1], [2]]
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda loader: pickle.loads(pickle.dumps(loader))])
+def test_a_copy_of_a_loader_begins_anew(duplicate):
+    loader = tl_data.DataLoader(Numbers(3), batch_size=2)
+    iterator = iter(loader)
+    next(iterator)
+    for other in (duplicate(loader), list(iterator) and duplicate(loader)):
+        assert other.state_dict()["begun"] is None
+        assert plain(list(other)) == [[0, 1], [2]]
 
 
 def test_a_batch_is_no_view_of_the_dataset():

@@ -249,6 +249,10 @@ class DataLoader(Generic[T_co]):
             return length
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy has: all but how far this one's epoch has come, as a copy begins its own."""
+        return {**self.__dict__, "_progress": None}
+
     def check_worker_number_rationality(self) -> None:
         """Does nothing: how many workers are useful, the program knows best."""
 
