@@ -84,8 +84,12 @@ def test_what_requires_grad():
     assert made.is_leaf
     assert roundtrip(tl.Parameter(tl.ones(1), requires_grad=False)).requires_grad is False
     assert type(roundtrip(tl.Parameter(tl.ones(1)))) is tl.Parameter
-    with pytest.raises(RuntimeError, match="detach"):
-        pickle.dumps(x * 2)
+    made = roundtrip(x * 2)
+    assert (made.tolist(), made.requires_grad, made.is_leaf) == ([2.0, 2.0], True, True)
+    made = roundtrip((x * 2).to_sparse())
+    assert (made.to_dense().tolist(), made.is_leaf) == ([2.0, 2.0], True)
+    with pytest.raises(RuntimeError, match="graph leaves"):
+        copy.deepcopy(x * 2)
 
 
 def test_generators_continue_their_stream():

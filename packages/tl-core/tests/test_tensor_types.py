@@ -48,6 +48,34 @@ def test_whose_a_tensor_is():
     assert tl.FloatTensor.add_ is tl.Tensor.add_
 
 
+SPARSE = {name: dtype for name, dtype in TYPES.items() if name != "Bool"}
+
+
+@pytest.mark.parametrize(("name", "dtype"), SPARSE.items())
+def test_types_of_sparse_tensors(name, dtype):
+    kind = getattr(tl.sparse, f"{name}Tensor")
+    assert (kind.dtype, kind.is_cuda, kind.is_sparse, kind.layout) == (dtype, False, True, tl.sparse_coo)
+    for made, shape in ((kind(), (0,)), (kind(2, 3), (2, 3)), (kind(tl.Size([4])), (4,))):
+        assert (made.shape, made.dtype, made.layout, made._nnz()) == (shape, dtype, tl.sparse_coo, 0)
+        assert isinstance(made, kind) and not isinstance(made, getattr(tl, f"{name}Tensor"))
+        assert made.type() == f"torch.sparse.{name}Tensor"
+    assert not isinstance(tl.ones(1, dtype=dtype), kind)
+    assert tl.ones(2).type(kind).dtype == dtype
+    assert pickle.loads(pickle.dumps(kind)) is kind
+
+
+def test_sparse_tensors_of_coordinates_and_values():
+    indices, values = tl.tensor([[0, 2]]), tl.tensor([1.0, 2.0])
+    assert tl.sparse.FloatTensor(indices, values).to_dense().tolist() == [1, 0, 2]
+    assert tl.sparse.FloatTensor(indices, values, tl.Size([4])).to_dense().tolist() == [1, 0, 2, 0]
+    assert tl.sparse.FloatTensor(indices, values.double()).dtype == tl.float64
+    for data in (([1, 2],), (values,), (indices, values, (4,), 1), (indices, [1.0, 2.0])):
+        with pytest.raises(TypeError, match="a sparse tensor is made of"):
+            tl.sparse.FloatTensor(*data)
+    with pytest.raises(RuntimeError, match="device type cpu"):
+        tl.sparse.FloatTensor(2, device="meta")
+
+
 @pytest.mark.parametrize(
     "data",
     [[1.5, 2], (1.5, 2), np.array([1.5, 2]), np.array([1.5, 2], np.float32), [np.float64(1.5), tl.tensor(2)]],

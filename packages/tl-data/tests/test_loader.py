@@ -182,7 +182,9 @@ def test_a_loader_can_be_pickled():
     assert plain(list(loader)) == [[0, 1], [2]]
 
 
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda loader: pickle.loads(pickle.dumps(loader))])
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda loader: pickle.loads(pickle.dumps(loader))]
+)
 def test_a_copy_of_a_loader_begins_anew(duplicate):
     loader = tl_data.DataLoader(Numbers(3), batch_size=2)
     iterator = iter(loader)

@@ -29,6 +29,34 @@ class Suite:
 
 NUMERIC = ("jaxtyping", "pyro-api", "opt_einsum", "networkx")
 HUB = ("huggingface_hub", "tokenizers", "safetensors", "datasets", "evaluate", "tensorboard")
+# The files without a hub, further processes or other libraries.
+ACCELERATE = (
+    *(
+        "accelerator",
+        "big_modeling",
+        "cpu",
+        "data_loader",
+        "dataclasses",
+        "grad_sync",
+        "hooks",
+        "kwargs_handlers",
+    ),
+    *(
+        "logging",
+        "memory_utils",
+        "modeling_utils",
+        "offload",
+        "optimizer",
+        "scheduler",
+        "state_checkpointing",
+        "utils",
+    ),
+)
+PEFT = (
+    *("adamss_asa", "bdlora", "bufferdict", "deft", "incremental_pca", "lorafa", "loraplus", "low_level_api"),
+    *("lora_variants", "mapping", "mixed", "osf", "trainable_tokens", "tuners_utils", "velora"),
+)
+NETWORK = "needs a network"
 LARGE = "takes long, as it trains on large sets"
 
 SUITES = {
@@ -68,7 +96,7 @@ SUITES = {
         "cornellius-gp/gpytorch",
         "v1.15.2",
         ("test",),
-        ("test/*/*_test.py", "test/kernels/keops/*_test.py"),
+        ("test/*/test_*.py",),
         ("gpytorch==1.15.2", "linear_operator", "pyro-ppl"),
         NUMERIC,
         left_out={"test/examples": LARGE},
@@ -104,13 +132,19 @@ SUITES = {
         ("skorch",),
         ("skorch/tests/test_*.py", "skorch/tests/callbacks/test_*.py"),
         ("skorch==1.4.0",),
-        ("tabulate",),
+        ("tabulate", "numpydoc"),
+        left_out={
+            "skorch/tests/test_hf.py::TestHuggingfacePretrainedTokenizer": NETWORK,
+            "skorch/tests/test_hf.py::TestHuggingfacePretrainedTokenizerWithFit": NETWORK,
+            "skorch/tests/test_dataset.py::TestGetLen::test_get_len_transformers_tokenizer": NETWORK,
+            "skorch/tests/test_dataset.py::TestNetWithTokenizers": NETWORK,
+        },
     ),
     "accelerate": Suite(
         "huggingface/accelerate",
         "v1.14.0",
         ("tests",),
-        ("tests/test_*.py",),
+        tuple(f"tests/test_{name}.py" for name in ACCELERATE),
         ("accelerate==1.14.0",),
         HUB,
     ),
@@ -118,7 +152,7 @@ SUITES = {
         "huggingface/peft",
         "v0.20.0",
         ("tests",),
-        ("tests/test_custom_models.py",),
+        tuple(f"tests/test_{name}.py" for name in PEFT),
         ("peft==0.20.0", "transformers", "accelerate"),
         HUB,
     ),

@@ -92,6 +92,7 @@ _PREFIXES = {
 # What stands in another module than the reference's, from which it can be imported as well.
 _MOVED = {
     "tl_core.grad_mode.": "torch.autograd.grad_mode.",
+    "tl_core.sparse_layouts.tensor_types.": "torch.sparse.",
     "tl_core.tensor_types.": "torch.",
     "tl_nn.modules.multihead_attention.": "torch.nn.modules.activation.",
     "tl_nn.optim.adafactor.": "torch.optim.",

@@ -242,10 +242,6 @@ def _rebuild_from_type(func: Any, type: Any, args: Any, state: Any) -> Any:
 
 def _reduce_ex(self: Tensor, protocol: Any) -> Any:
     state = dict(self.__dict__) if hasattr(self, "__dict__") else {}
-    if not self.is_leaf:
-        raise RuntimeError(
-            "only tensors that no operator made can be pickled with their gradient: detach() first"
-        )
     if _C._has_names(self):
         _named_tensor().check_serializing_named_tensor(self)
     if self.layout is not _C.strided:
@@ -793,6 +789,7 @@ Tensor.grad_fn = property(lambda self: None)
 Tensor.output_nr = property(lambda self: 0)  # type: ignore[assignment]  # a number to those who read it
 Tensor.retains_grad = property(lambda self: False)  # type: ignore[assignment]  # a bool to those who read it
 Tensor._backward_hooks = property(lambda self: None)
+Tensor._cdata = property(id, doc="A number that no other tensor has while this one lives.")  # type: ignore[attr-defined]
 Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
 Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)  # type: ignore[attr-defined]
 _C._set_python_helper("new", _new)

@@ -27,8 +27,28 @@ if TYPE_CHECKING:
     from tl_core.sparse_layouts.gradcheck import as_sparse_gradcheck
     from tl_core.sparse_layouts.invariants import check_sparse_tensor_invariants
     from tl_core.sparse_layouts.semi_structured import SparseSemiStructuredTensor, to_sparse_semi_structured
+    from tl_core.sparse_layouts.tensor_types import (
+        BFloat16Tensor,
+        ByteTensor,
+        CharTensor,
+        DoubleTensor,
+        FloatTensor,
+        HalfTensor,
+        IntTensor,
+        LongTensor,
+        ShortTensor,
+    )
 
 __all__ = [
+    "BFloat16Tensor",
+    "ByteTensor",
+    "CharTensor",
+    "DoubleTensor",
+    "FloatTensor",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
+    "ShortTensor",
     "SparseSemiStructuredTensor",
     "addmm",
     "as_sparse_gradcheck",
@@ -52,8 +72,10 @@ _CONSTRUCTORS = (
     "sparse_bsr_tensor",
     "sparse_bsc_tensor",
 )
+_TYPES = ("BFloat16", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
 _HOMES = {
     **dict.fromkeys(_CONSTRUCTORS, "construction"),
+    **{f"{name}Tensor": "tensor_types" for name in _TYPES},
     "as_sparse_gradcheck": "gradcheck",
     "check_sparse_tensor_invariants": "invariants",
     "SparseSemiStructuredTensor": "semi_structured",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from tl_core import _C
+from tl_core import _C, sparse
 from tl_core._C import Tensor
 from tl_core._size import Size
 from tl_core.storage import TypedStorage, UntypedStorage
@@ -37,13 +37,20 @@ class TensorType(type):
         dtype: the type of the elements.
         device_type: the kind of device.
         module: the module that has the class.
+        layout: how the elements lie: `strided` or `sparse_coo`.
     """
 
     dtype: Any
     device_type: str
+    layout: Any
 
     def __new__(
-        mcs, name: str, dtype: Any = None, device_type: str = "cpu", module: str = __name__
+        mcs,
+        name: str,
+        dtype: Any = None,
+        device_type: str = "cpu",
+        module: str = __name__,
+        layout: Any = _C.strided,
     ) -> TensorType:
         if not isinstance(dtype, _C.dtype):
             bases = ", ".join(f"'torch.{base.__name__}'" for base in dtype or ())
@@ -52,16 +59,16 @@ class TensorType(type):
             )
         text = f"Tensors of {dtype}, made the older way."
         made = super().__new__(mcs, name, (), {"__doc__": text, "__module__": module, "__slots__": ()})
-        made.dtype, made.device_type = dtype, device_type
+        made.dtype, made.device_type, made.layout = dtype, device_type, layout
         return made
 
     def __init__(cls, name: str, *_: Any) -> None:
         super().__init__(name, (), {})
 
     @property
-    def layout(cls) -> Any:
-        """How the elements lie."""
-        return _C.strided
+    def is_sparse(cls) -> bool:
+        """Whether these are tensors of which only some elements are stored."""
+        return cls.layout is _C.sparse_coo
 
     @property
     def is_cuda(cls) -> bool:
@@ -73,6 +80,7 @@ class TensorType(type):
             isinstance(instance, Tensor)
             and instance.dtype == cls.dtype
             and instance.device.type == cls.device_type
+            and instance.layout is cls.layout
         )
 
     def __call__(cls, *args: Any, device: Any = None) -> Tensor:
@@ -82,7 +90,7 @@ class TensorType(type):
             )
         if cls.device_type != "cpu":
             _refuse(cls)
-        return construct(cls.dtype, args)
+        return construct_sparse(cls.dtype, args) if cls.is_sparse else construct(cls.dtype, args)
 
     def __getattr__(cls, name: str) -> Any:
         return getattr(Tensor, name)
@@ -156,6 +164,27 @@ def construct(dtype: Any, args: tuple[Any, ...]) -> Tensor:
         return _C.tensor(data, dtype=dtype)
     raise TypeError(
         f"new(): data must be a sequence, sizes or a tensor, got {', '.join(type(a).__name__ for a in args)}"
+    )
+
+
+def construct_sparse(dtype: Any, args: tuple[Any, ...]) -> Tensor:
+    """A tensor by coordinates, as the older constructors make it.
+
+    Args:
+        dtype: its element type, unless there are values.
+        args: nothing, the sizes, or coordinates and values, and then perhaps the sizes.
+
+    Raises:
+        TypeError: it is none of these.
+    """
+    size = args[0] if len(args) == 1 and isinstance(args[0], Size) else args or (0,)
+    if all(isinstance(length, int) for length in size):
+        return _C.empty(size, dtype=dtype, layout=_C.sparse_coo)
+    if len(args) in (2, 3) and isinstance(args[0], Tensor) and isinstance(args[1], Tensor):
+        return sparse.sparse_coo_tensor(*args)
+    raise TypeError(
+        "new(): a sparse tensor is made of sizes, or of coordinates, values and perhaps sizes, got "
+        f"{', '.join(type(a).__name__ for a in args)}; sparse_coo_tensor() takes other things"
     )
 
 

@@ -679,9 +679,6 @@ def rebuild_strided(buffer: Tensor, sizes: Tensor, strides: Tensor, offsets: Ten
 
 
 def _reduce(self: StridedNestedTensor, protocol: Any) -> Any:
-    from tl_core.nested.pickling import check_leaf
-
-    check_leaf(self)
     parts = (
         self.detach().values().requires_grad_(False),
         self._nested_tensor_size(),

@@ -278,10 +278,6 @@ class MaskedTensor(Tensor):
         raise RuntimeError("numpy() is not supported for MaskedTensor; get_data() and get_mask() have it")
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        if not self.is_leaf:
-            raise RuntimeError(
-                "only tensors that no operator made can be pickled with their gradient: detach() first"
-            )
         return (_rebuild, (plain(self.detach()), self._masked_mask, self.requires_grad))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
