@@ -1,5 +1,7 @@
 """Derivatives through conjugates and negatives that are views."""
 
+import warnings
+
 import pytest
 
 import tl_core as tl
@@ -91,3 +93,22 @@ def test_a_write_through_a_marked_base():
     assert base.is_conj() and base.tolist() == [x[1].item(), 0]
     base.backward(tl.tensor([1j, 1], dtype=tl.complex128))
     assert x.grad.tolist() == [0, 1j]
+
+
+def test_complex_powers_of_negative_numbers():
+    exponent = tl.tensor([0.5 - 0.25j, -1.5 + 1j], requires_grad=True)
+    exponent = exponent.detach().to(tl.complex128).requires_grad_()
+    base = tl.tensor([-1.0, -2.0], dtype=tl.float64)
+    assert gradcheck(lambda e: tl.pow(base, e), exponent)
+    assert gradcheck(lambda e: tl.pow(-1, e), exponent)
+
+
+def test_gradients_of_real_numbers_that_became_complex():
+    """The real part is taken on purpose: no warning."""
+    x = tl.tensor([1.0, -2.0], dtype=tl.float64, requires_grad=True)
+    assert gradcheck(lambda x: x.to(tl.complex128) * (1 + 2j), x)
+    assert gradcheck(lambda x: tl.zeros(3, 2, dtype=tl.complex128).copy_(x) * 1j, x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tl.zeros(2, dtype=tl.complex64).copy_(x).abs().sum().backward()
+    assert x.grad.dtype == tl.float64 and x.grad.tolist() == [1.0, -1.0]

@@ -6,7 +6,7 @@ ROWS = [
     Op(
         "copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
         function=False, devices="Any", sparse="sparse_copy_",
-        grad={"self": "zeros_like(g)", "src": "_to_copy(g, dtype=src.dtype, device=src.device)"},
+        grad={"self": "zeros_like(g)", "src": "g"},
         jvp="linear", batch="elementwise",
         doc="The elements of `src`, broadcast and converted, written here.",
     ),
@@ -30,7 +30,7 @@ ROWS = [
             "bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor"
         ),
         method=False, devices="Any", sparse="sparse_to_copy",
-        grad={"self": "_to_copy(g, dtype=self.dtype, device=self.device)"},
+        grad={"self": "g"},
         jvp="linear", batch="elementwise",
         doc="A copy in another type or on another device.",
     ),

@@ -200,7 +200,7 @@ ROWS = [
     ),
     Unary(
         "isnan",
-        to="bool", dtypes=ALL + " float8",
+        to="bool", dtypes=WITH_HALVES + " float8",
         inplace=False, out=False,
         grad=NO_SIGN,
         jvp=NO_SIGN,

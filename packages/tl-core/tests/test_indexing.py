@@ -265,3 +265,15 @@ def test_combined_bfloat16_round_to_even_and_keep_nan(reduce):
     want = combine(x.float(), y.float()).to(tl.bfloat16)
     assert tl.equal(got.isnan(), want.isnan())
     assert tl.equal(got.nan_to_num(), want.nan_to_num())
+
+
+def test_positions_in_tensors_without_elements():
+    empty = tl.empty(0, 3)
+    assert empty.index_select(1, tl.tensor([0, 2])).shape == (0, 2)
+    assert empty.index_select(0, tl.tensor([], dtype=tl.int64)).shape == (0, 3)
+    with pytest.raises(RuntimeError, match="self indexing axis dim should be positive"):
+        empty.index_select(0, tl.tensor([0]))
+    with pytest.raises(RuntimeError, match="INDICES element is out of DATA bounds, id=5 axis_dim=3"):
+        empty.index_select(1, tl.tensor([0, 5]))
+    with pytest.raises(RuntimeError, match="Index to scalar can have only 1 value"):
+        tl.ones(()).index_select(0, tl.tensor([0, 0]))

@@ -65,3 +65,13 @@ def test_pixel_shuffle():
 def test_rrelu_of_a_scalar():
     x = tl.tensor(-2.0)
     assert -2 / 3 <= tl.rrelu(x, 0.125, 1 / 3, True).item() <= -0.25
+
+
+@pytest.mark.parametrize("order", [(0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])
+def test_out_that_is_resized_has_the_order_of_the_operands(order):
+    x = tl.arange(24.0).reshape(2, 3, 4).permute(order)
+    for name, make in {"exp": tl.exp, "add": lambda x, out: tl.add(x, x, out=out)}.items():
+        out = make(x, out=tl.empty(0))
+        assert out.stride() == x.stride() and tl.equal(out, x.exp() if name == "exp" else x * 2), name
+    kept = tl.empty(x.shape)
+    assert tl.exp(x, out=kept).stride() == kept.stride()

@@ -312,3 +312,10 @@ def test_index_add_checks_the_shape_of_scalars_too():
     with pytest.raises(RuntimeError, match="source tensor shape must match self tensor shape"):
         tl.tensor(0.0).index_add(0, tl.tensor([0]), tl.ones(1, 1, 1))
     assert tl.tensor(1.0).index_add(0, tl.tensor([0]), tl.ones(1)).item() == 2
+
+
+def test_a_storage_of_a_storage_is_a_copy():
+    source = tl.UntypedStorage([1, 2, 255])
+    made = tl.UntypedStorage(source)
+    made[0] = 7
+    assert made.tolist() == [7, 2, 255] and source.tolist() == [1, 2, 255]

@@ -116,3 +116,11 @@ def test_convolutions_pad_in_other_ways(mode):
     padded = np.pad(values, [(0, 0), (0, 0), (1, 1), (1, 1)], mode=names[mode])
     plain = nn.functional.conv2d(tl.tensor(padded.tolist()), layer.weight)
     np.testing.assert_allclose(array(layer(x)), array(plain), rtol=1e-5)
+
+
+@pytest.mark.parametrize("size", [(1, 1, 2, 1), (1, 1, 3, 2, 1)])
+def test_grids_along_one_point(size):
+    theta = tl.zeros(1, len(size) - 2, len(size) - 1)
+    with pytest.warns(UserWarning, match="See the documentation of affine_grid for details"):
+        nn.functional.affine_grid(theta, size, align_corners=True)
+    nn.functional.affine_grid(theta, size, align_corners=False)

@@ -1,6 +1,7 @@
 // Derivatives that are more than a formula's line.
 #include "iter/dtypes.h"
 #include "ops.h"
+#include "ops/copy.h"
 
 namespace tl {
 
@@ -35,6 +36,12 @@ Tensor pow_backward(const Tensor& g, const Tensor& self, const Operand& exponent
   return ops::where_self(ops::eq(e, Scalar(0)), Scalar(0.0), ops::mul(g, conj(derivative)));
 }
 
+// That of a negative number is complex where the power is.
+Tensor logarithm(const Tensor& base, const Tensor& power) {
+  const bool widens = is_complex(power.dtype()) && !is_complex(base.dtype());
+  return ops::log(widens ? to_dtype(base, power.dtype()) : base);
+}
+
 // d/dy x**y = x**y log x, and zero at x = 0 for y >= 0.
 Tensor pow_backward_exponent(const Tensor& g, const Operand& self, const Tensor& exponent,
                              const Tensor& result) {
@@ -43,11 +50,11 @@ Tensor pow_backward_exponent(const Tensor& g, const Operand& self, const Tensor&
   if (!self.is_tensor()) {
     const Tensor base =
         ops::scalar_tensor(self.scalar(), promote(scalar_dtype(self.scalar()), result.dtype()));
-    const Tensor derivative = ops::mul(g, conj(ops::mul(result, ops::log(base))));
+    const Tensor derivative = ops::mul(g, conj(ops::mul(result, logarithm(base, result))));
     return is_number_equal(self, 0) ? ops::where_self(still, Scalar(0.0), derivative) : derivative;
   }
   const Tensor& base = self.tensor();
-  const Tensor derivative = ops::mul(g, conj(ops::mul(result, ops::log(base))));
+  const Tensor derivative = ops::mul(g, conj(ops::mul(result, logarithm(base, result))));
   return ops::where_self(ops::logical_and(ops::eq(base, Scalar(0)), still), Scalar(0.0), derivative);
 }
 }  // namespace

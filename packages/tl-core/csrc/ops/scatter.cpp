@@ -115,14 +115,27 @@ DimVector with_size(IntSpan sizes, int64_t d, int64_t n) {
   return out;
 }
 
+// Nothing is read of a tensor without elements; positions must lie within it all the same.
+void check_index_of_empty(const Tensor& index, const Along& a) {
+  TL_CHECK(a.size > 0, Runtime, "index_select(): self indexing axis dim should be positive");
+  if (index.is_meta()) return;
+  const Tensor positions = to_contiguous(to_dtype(index, DType::Int64));
+  const int64_t bad = cpu::find_out_of_bounds(positions.ptr<int64_t>(), positions.numel(), 0, a.size);
+  TL_CHECK(bad == positions.numel(), Runtime,
+           "index_select(): INDICES element is out of DATA bounds, id=", positions.ptr<int64_t>()[bad],
+           " axis_dim=", a.size);
+}
+
 Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index, Out out) {
   TL_CHECK(index.dim() <= 1, Index, "index_select(): Index is supposed to be a vector, but got ", index.dim(),
            " dimensions");
   check_index_dtype("index_select", index);
   const Along a = along(self, dim);
   if (self.dim() == 0)
-    TL_CHECK(index.numel() == 1, Index, "index_select(): Index to scalar can have only 1 value, got ",
+    TL_CHECK(index.numel() == 1, Runtime, "index_select(): Index to scalar can have only 1 value, got ",
              index.numel(), " value(s)");
+  else if (self.numel() == 0 && index.numel() != 0)
+    check_index_of_empty(index, a);
   if (out)
     TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime,
              "index_select(): self and result must have the same scalar type");

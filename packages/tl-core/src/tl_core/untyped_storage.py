@@ -514,6 +514,8 @@ def _checked_size(size: int) -> int:
 
 
 def _bytes_of(values: Any, device: Any) -> Tensor:
+    if isinstance(values, UntypedStorage):
+        values = values.tolist()
     if not isinstance(values, Sequence):
         raise RuntimeError(
             f"torch.UntypedStorage(): Expected a sequence type, but got {type(values).__name__}"

@@ -40,7 +40,7 @@ def _assert_async(
     """
     if input.numel() != 1:
         raise RuntimeError(
-            f"Boolean value of Tensor with {'no' if input.numel() == 0 else 'more than one'} value is ambiguous"
+            f"Boolean value of Tensor with {'no values' if input.numel() == 0 else 'more than one value'} is ambiguous"
         )
     if not input.item():
         raise RuntimeError(assert_msg)

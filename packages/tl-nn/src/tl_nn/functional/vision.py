@@ -299,7 +299,14 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         )
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
-    return tl_core.affine_grid_generator(theta, size, _aligned("affine_grid", align_corners))
+    aligned = _aligned("affine_grid", align_corners)
+    if aligned and min(size[2:]) == 1:
+        warnings.warn(
+            "affine_grid: along a dimension of size 1, align_corners=True gives the center, not both ends. See the "
+            "documentation of affine_grid for details.",
+            stacklevel=2,
+        )
+    return tl_core.affine_grid_generator(theta, size, aligned)
 
 
 def _aligned(name: str, align_corners: bool | None) -> bool:
