@@ -17,6 +17,7 @@ from tl_core.library import Library, custom_op
 from tl_core.library.functional_variant import register_functional_op
 from tl_core.library.schema_parser import parse_schema
 from tl_core.library.tags import Tag
+from tl_core.python_dispatch import TorchDispatchMode
 
 NS = "_test_library"
 
@@ -481,3 +482,19 @@ def test_functions_of_operators_that_are_defined_later():
     assert tl.ops.later.twice(tl.empty(3, device="meta")).shape == (3,)
     early._destroy()
     defined._destroy()
+
+
+class _Passing(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+def test_results_of_an_operator_that_writes_first_are_its_own(lib: Library) -> None:
+    lib.define("written(Tensor(a!) x, Tensor(b!) y) -> (Tensor, Tensor, Tensor)")
+    lib.impl("written", lambda x, y: (x.add_(1).clone(), y.add_(1).clone(), x + y), "CPU")
+    lib.define("one(Tensor(a!) x) -> Tensor")
+    lib.impl("one", lambda x: x.add_(1) * 2, "CPU")
+    op = getattr(tl.ops, NS)
+    with _Passing():
+        assert [t.item() for t in op.written(tl.ones(1), tl.ones(1))] == [2.0, 2.0, 4.0]
+        assert op.one(tl.ones(1)).item() == 4.0

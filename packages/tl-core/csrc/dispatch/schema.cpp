@@ -166,7 +166,8 @@ TlOperatorInfo ParsedSchema::info() const {
   info.args = args_.data();
   info.rets = rets_.data();
   const bool writes_first = !args_.empty() && args_[0].written;
-  info.variant = writes_first ? TL_INPLACE : TL_FUNCTIONAL;
+  const bool returns_it = rets_.empty() || (rets_.size() == 1 && rets_[0].written);
+  info.variant = writes_first && returns_it ? TL_INPLACE : TL_FUNCTIONAL;
   for (const auto& r : rets_) info.is_view |= r.alias && !r.written;
   return info;
 }
