@@ -61,6 +61,9 @@ def clean_stack():
 
 
 # ---- what a handler gets
+HERE = {"device": tl.device("cpu"), "pin_memory": False}  # what factories are told where nobody says it
+
+
 @pytest.mark.parametrize(
     ("call", "func", "args", "kwargs"),
     [
@@ -74,8 +77,11 @@ def clean_stack():
         (lambda x: x.view(-1), aten.view.default, ("x", [-1]), {}),
         (lambda x: x.index_fill(0, tl.tensor([0]), 1.5), None, None, {}),
         (lambda x: x.add_(1), aten.add_.Tensor, ("x", 1), {}),
-        (lambda x: tl.zeros(2, 3), aten.zeros.default, ([2, 3],), {}),
-        (lambda x: tl.zeros(2, dtype=tl.int32), aten.zeros.default, ([2],), {"dtype": tl.int32}),
+        (lambda x: tl.zeros(2, 3), aten.zeros.default, ([2, 3],), HERE),
+        (lambda x: tl.zeros(2, dtype=tl.int32), aten.zeros.default, ([2],), {"dtype": tl.int32, **HERE}),
+        (lambda x: tl.ones_like(x), aten.ones_like.default, ("x",), {"pin_memory": False}),
+        (lambda x: x.new_zeros(2), aten.new_zeros.default, ("x", [2]), {"pin_memory": False}),
+        (lambda x: x.to(tl.float64), None, None, {"dtype": tl.float64}),
         (lambda x: tl.exp(x, out=x), aten.exp.out, ("x",), {"out": "x"}),
         (lambda x: x.clone(memory_format=tl.contiguous_format), aten.clone.default, ("x",), None),
         (lambda x: tl.rand(2, generator=tl.default_generator), None, ([2],), None),

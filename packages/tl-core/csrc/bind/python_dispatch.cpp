@@ -16,6 +16,7 @@
 #include "bind/tensor_object.h"
 #include "bind/types.h"
 #include "dispatch/python.h"
+#include "dispatch/thread_state.h"
 #include "ops.h"
 
 namespace tl::bind {
@@ -67,6 +68,31 @@ bool number_comes_first(const Operator& op, const TlValue* args, int n_args) {
          (n_args == 2 || is_default(op, 2, args[2]));
 }
 
+// How an operator makes tensors: not at all, like another one, or of numbers alone.
+enum class Makes { Nothing, AlikeOnes, NewOnes };
+
+Makes made_by(const Operator& op) {
+  bool pins = false, of_tensors = false;
+  for (int i = 0; i < op.info.n_args; ++i) {
+    const TlArgInfo& a = op.info.args[i];
+    of_tensors = of_tensors || a.kind == TL_ARG_TENSOR || a.kind == TL_ARG_TENSOR_LIST;
+    pins = pins || std::string_view(a.name) == "pin_memory";
+  }
+  if (!pins) return Makes::Nothing;
+  if (!of_tensors) return Makes::NewOnes;
+  const std::string_view name(op.info.name);
+  const std::string_view base = name.substr(0, name.find('.'));
+  return base.ends_with("_like") || base.starts_with("new_") ? Makes::AlikeOnes : Makes::Nothing;
+}
+
+// The device or `pin_memory` that was not said: handlers are told, as the reference tells them. Null of
+// others.
+PyRef unsaid_option(Makes makes, const TlArgInfo& info) {
+  const std::string_view name(info.name);
+  if (makes == Makes::NewOnes && name == "device") return PyRef(device_object(default_device()));
+  return makes != Makes::Nothing && name == "pin_memory" ? PyRef(Py_NewRef(Py_False)) : PyRef(nullptr);
+}
+
 // What a caller of the operator would write: trailing arguments that have their defaults are left out.
 Arguments arguments_of(const Operator& op, const TlValue* args, int n_args) {
   const TlArgInfo* info = op.info.args;
@@ -80,9 +106,11 @@ Arguments arguments_of(const Operator& op, const TlValue* args, int n_args) {
   for (int i = 0; i < given; ++i)
     PyTuple_SET_ITEM(made.positional.get(), swapped && i < 2 ? 1 - i : i,
                      checked(argument_to_python(&info[i], args[i])).release());
+  const Makes makes = made_by(op);
   for (int i = n_positional; i < n; ++i) {
-    if (is_default(op, i, args[i])) continue;
-    PyRef o = checked(argument_to_python(&info[i], args[i]));
+    const bool unsaid = is_default(op, i, args[i]);
+    PyRef o = unsaid ? unsaid_option(makes, info[i]) : checked(argument_to_python(&info[i], args[i]));
+    if (!o.get()) continue;
     checked(PyDict_SetItemString(made.named.get(), info[i].name, o.get()));
   }
   return made;
