@@ -277,3 +277,19 @@ def test_names_of_dimensions_are_refused(tmp_path):
         with pytest.raises(RuntimeError, match="Named tensors don't support serialization"):
             tl_checkpoint.save(value, tmp_path / "t.pt")
         assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("location", [None, "cpu", "meta"])
+def test_fakes_are_read_without_their_data(location):
+    from tl_core.subclasses.fake_tensor import FakeTensor, FakeTensorMode
+
+    file, x = io.BytesIO(), tl.arange(6.0).view(2, 3)
+    tl_checkpoint.save({"x": x, "row": x[1]}, file)
+    file.seek(0)
+    with FakeTensorMode():
+        found = tl_checkpoint.load(file, map_location=location)
+        copied = pickle.loads(pickle.dumps(x))
+    assert all(isinstance(t, FakeTensor) for t in (*found.values(), copied))
+    assert (found["row"].shape, found["row"].stride(), found["row"].storage_offset()) == ((3,), (1,), 3)
+    assert found["x"].device.type == (location or "cpu")
+    assert found["x"].untyped_storage()._cdata == found["row"].untyped_storage()._cdata

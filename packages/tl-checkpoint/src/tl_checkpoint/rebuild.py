@@ -9,7 +9,7 @@ from typing import Any
 
 import tl_core
 from tl_core.conj_neg_bits import with_conj_neg_bits
-from tl_core.storage import TypedStorage, UntypedStorage, tensor_on
+from tl_core.storage import TypedStorage, UntypedStorage, read_tensor, tensor_on
 
 from .globals import Global
 
@@ -91,7 +91,7 @@ def _view(
         type(n) is int for n in strides
     ):
         raise pickle.UnpicklingError("a tensor's offset, sizes and strides must be whole numbers")
-    made = tensor_on(storage, dtype, sizes, strides, offset)
+    made = read_tensor(storage, dtype, sizes, strides, offset)
     if dtype is tl_core.bool:
         _check_booleans(storage)
     if metadata:

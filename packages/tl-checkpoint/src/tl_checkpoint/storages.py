@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import tl_core
+from tl_core.dispatch_modes import mode_of_fakes
 from tl_core.mapped_memory import tensor_on_buffer
 from tl_core.storage import TypedStorage, UntypedStorage, tensor_on
 
@@ -72,6 +73,10 @@ class Storages:
         target = location if move else target_of(self._map_location, location)
         if target == "meta" or (self._wanted is not None and key not in self._wanted):
             return UntypedStorage(nbytes, device="meta")
+        if mode_of_fakes() is not None:
+            made = UntypedStorage(nbytes, device="meta")
+            made.stands_for = tl_core.device(target)
+            return made
         record = self._reader.record(f"data/{key}")
         if record.size != nbytes:
             raise RuntimeError(

@@ -13,6 +13,15 @@ __all__ = ["DispatchKey", "DispatchKeySet"]
 
 _BACKENDS = ("CPU", "CUDA", "HIP", "XLA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "MTIA", "MAIA", "PrivateUse1",
              "PrivateUse2", "PrivateUse3", "Meta")  # fmt: skip
+# What the names of keys for single backends begin with, and the key that stands for that of all.
+_OF_BACKENDS = (
+    ("", "Dense"),
+    ("Quantized", "Quantized"),
+    ("Sparse", "Sparse"),
+    ("SparseCsr", "SparseCsr"),
+    ("NestedTensor", "NestedTensor"),
+    ("Autograd", "AutogradFunctionality"),
+)
 _KEYS = (
     "Undefined",
     "Dense",
@@ -107,7 +116,7 @@ class DispatchKeySet:
 
     def highestPriorityTypeId(self) -> Any:
         """The key that a call would meet first."""
-        return max(self._keys, key=lambda k: k.value, default=DispatchKey["Undefined"])
+        return max(self._keys, key=_priority, default=DispatchKey["Undefined"])
 
     def has(self, key: Any) -> bool:
         """Whether the key is in the set."""
@@ -137,10 +146,18 @@ class DispatchKeySet:
         return hash(self._keys)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(sorted(self._keys, key=lambda key: -key.value))
+        return iter(sorted(self._keys, key=_priority, reverse=True))
 
     def __repr__(self) -> str:
-        return f"DispatchKeySet({', '.join(key.name for key in self)})"
+        return f"DispatchKeySet({', '.join(key.name for key in sorted(self._keys, key=_priority))})"
+
+
+def _priority(key: Any) -> tuple[int, int]:
+    """Greater where a call meets the key earlier: keys of single backends stand where those of all backends do."""
+    for kind, functionality in _OF_BACKENDS:
+        if key.name.startswith(kind) and key.name.removeprefix(kind) in _BACKENDS:
+            return DispatchKey[functionality].value, key.value
+    return key.value, 0
 
 
 def keys_of(tensor: Tensor) -> DispatchKeySet:

@@ -89,6 +89,29 @@ def modes_in_force() -> list[Any]:
     return [*_C._mode_stack(_C._LAYER_TRACE), *_C._mode_stack(_C._LAYER_PYTHON)]
 
 
+def is_exporting() -> bool:
+    """Whether a program is being recorded to be exported, so that this is not a run that counts.
+
+    Example:
+        >>> is_exporting()
+        False
+    """
+    return any(getattr(mode, "exports", False) for mode in modes_in_force())
+
+
+def mode_of_fakes() -> Any:
+    """The mode in force in which what is made stands for tensors, a FakeTensorMode; None without one.
+
+    Example:
+        >>> mode_of_fakes() is None
+        True
+    """
+    for mode in _C._mode_stack(_C._LAYER_PYTHON):
+        if getattr(mode, "makes_fakes", False):
+            return mode
+    return None
+
+
 @contextmanager
 def innermost_off() -> Iterator[Any]:
     """A region without the innermost of the modes in force; what it gives is that mode.

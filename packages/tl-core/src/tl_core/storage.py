@@ -6,4 +6,5 @@ from tl_core.typed_storage import _storage_type_to_dtype_map as _storage_type_to
 from tl_core.untyped_storage import UntypedStorage as UntypedStorage
 from tl_core.untyped_storage import bytes_of as bytes_of
 from tl_core.untyped_storage import memory_of as memory_of
+from tl_core.untyped_storage import read_tensor as read_tensor
 from tl_core.untyped_storage import tensor_on as tensor_on

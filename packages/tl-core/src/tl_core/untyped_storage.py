@@ -10,9 +10,10 @@ from typing import Any, ClassVar, NoReturn
 
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.dispatch_modes import mode_of_fakes, no_modes
 from tl_core.mapped_memory import MappedMemory, map_file, map_shared
 
-__all__ = ["UntypedStorage", "bytes_of", "memory_of", "tensor_on"]
+__all__ = ["UntypedStorage", "bytes_of", "memory_of", "read_tensor", "tensor_on"]
 
 
 class UntypedStorage:
@@ -35,14 +36,16 @@ class UntypedStorage:
     _tensor: Tensor  # bytes over the whole block
     _typed: ClassVar[Any]  # TypedStorage, which is made of these
     _has_no_memory = False  # of a tensor that stands for others
+    stands_for: Any = None  # where memory was that a fake's storage was read for
     is_sparse = False
     is_sparse_csr = False
 
     def __init__(self, size: Any = 0, *, device: Any = None) -> None:
-        if type(size) is int:
-            self._tensor = _C.empty(_checked_size(size), dtype=_C.uint8, device=device)
-        else:
-            self._tensor = _bytes_of(size, device)
+        with no_modes():  # memory is no operator's result: nobody handles it
+            if type(size) is int:
+                self._tensor = _C.empty(_checked_size(size), dtype=_C.uint8, device=device)
+            else:
+                self._tensor = _bytes_of(size, device)
         _live[self._identity()] = self
 
     @classmethod
@@ -450,6 +453,21 @@ def tensor_on(storage: UntypedStorage, dtype: Any, size: Any, stride: Any, offse
     return _C._with_storage(storage._tensor, dtype, tuple(size), tuple(stride), offset)
 
 
+def read_tensor(storage: UntypedStorage, dtype: Any, size: Any, stride: Any, offset: int = 0) -> Tensor:
+    """A tensor of a file or a pickle: as `tensor_on`, but a fake where a FakeTensorMode is on and there is no memory.
+
+    Args:
+        storage: the storage.
+        dtype: the type of the elements.
+        size: the sizes.
+        stride: the strides, in elements.
+        offset: the first element, in elements from the storage's begin.
+    """
+    made = tensor_on(storage, dtype, size, stride, offset)
+    mode = mode_of_fakes() if made.is_meta else None
+    return made if mode is None else mode.claimed(made, storage.stands_for or made.device)
+
+
 def memory_of(tensor: Tensor) -> tuple[int, int, int, int]:
     """What tells a tensor's storage from others while it lives, its bytes, and which of them the tensor reaches.
 
@@ -562,6 +580,8 @@ def _numbered(kind: str, device: Any) -> Any:
 
 
 def _from_bytes(data: bytes, device: str = "cpu") -> UntypedStorage:
+    if mode_of_fakes() is not None:
+        return _without_memory(len(data))
     made = UntypedStorage(len(data), device="cpu")
     if data:
         memoryview(made._tensor)[:] = data

@@ -26,7 +26,8 @@ from tl_core.python_dispatch import (
     _push_mode,
     is_traceable_wrapper_subclass,
 )
-from tl_core.subclasses import fake_rules
+from tl_core.subclasses import config, fake_rules
+from tl_core.subclasses.fake_cache import CacheInfo, CacheKeyState, FakeCache, extract_tensor_metadata
 from tl_core.subclasses.fake_exceptions import (
     DataDependentOutputException,
     DynamicOutputShapeException,
@@ -35,6 +36,7 @@ from tl_core.subclasses.fake_exceptions import (
     UnsupportedOperatorException,
 )
 from tl_core.subclasses.meta_utils import MetaConverter
+from tl_core.subclasses.real_run import RealRun
 
 __all__ = [
     "DataDependentOutputException",
@@ -46,6 +48,7 @@ __all__ = [
     "MetadataMismatchError",
     "UnsupportedFakeTensorException",
     "UnsupportedOperatorException",
+    "extract_tensor_metadata",
     "get_plain_tensors",
     "is_fake",
     "maybe_get_fake_mode",
@@ -54,6 +57,7 @@ __all__ = [
 ]
 
 CONSTANT_NUMEL_LIMIT = 1
+_CacheKeyState = CacheKeyState
 
 
 class FakeTensor(Tensor):
@@ -345,6 +349,9 @@ class FakeTensorMode(TorchDispatchMode):
     """
 
     _mode_key = TorchDispatchModeKey.FAKE
+    _cache = FakeCache()
+    cache_enabled = True
+    makes_fakes = True
 
     def __init__(
         self,
@@ -365,7 +372,8 @@ class FakeTensorMode(TorchDispatchMode):
         if shape_env is not None:
             self.use_symbols(shape_env)
         self.fake_tensor_converter = FakeTensorConverter()
-        self.allow_meta = True
+        self.allow_meta = config.fake_tensor_allow_meta
+        self.propagate_real_tensors = config.fake_tensor_propagate_real_tensors
         self.in_kernel_invocation = False
         self.enter_stack: list[tuple[bool, Any, bool]] = []
         self._constants: dict[int, list[Any]] = {}  # weak references by the address of the storage
@@ -441,6 +449,20 @@ class FakeTensorMode(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return self.dispatch(func, types, args, kwargs or {})
 
+    # ---- results that are known
+    @classmethod
+    def cache_info(cls) -> CacheInfo:
+        """How often results of operators were known from an earlier call on tensors alike."""
+        return cls._cache.info()
+
+    @classmethod
+    def cache_clear(cls) -> None:
+        """Forgets the results of earlier calls."""
+        cls._cache.clear()
+
+    def _cache_key(self, state: CacheKeyState, func: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
+        return self._cache.key(self, state, func, args, kwargs)
+
     # ---- a call
     def dispatch(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """What an operator makes of fakes.
@@ -458,6 +480,31 @@ class FakeTensorMode(TorchDispatchMode):
         facts = _facts_of(func)
         if facts.name == "lift_fresh":
             return self._lifted(args[0])
+        if self.propagate_real_tensors:
+            return self._beside_real(func, facts, args, kwargs)
+        if not self.cache_enabled:
+            return self._computed(func, facts, args, kwargs)
+        return self._cache.called(
+            self, func, facts, args, kwargs, lambda: self._computed(func, facts, args, kwargs)
+        )
+
+    def _beside_real(self, func: Any, facts: _Facts, args: Any, kwargs: Any) -> Any:
+        """The fakes of an operator's results, which know the tensors that they stand for."""
+        run = RealRun(func, facts.names, facts.written, args, kwargs)
+        out = self._computed(func, facts, args, kwargs)
+        if run.known:
+            for fake, real in zip(_tensors_in(out, []), _tensors_in(run.result(), []), strict=False):
+                if isinstance(fake, FakeTensor):
+                    fake.real_tensor = real
+                    self._learn_sizes(fake, real)
+        return out
+
+    def _learn_sizes(self, fake: FakeTensor, real: Tensor) -> None:
+        if fake.symbolic is not None:
+            for size, n in zip(fake.shape, real.shape, strict=False):
+                fake.symbolic.learn(size, n)
+
+    def _computed(self, func: Any, facts: _Facts, args: Any, kwargs: Any) -> Any:
         tensors = _tensors_in((args, kwargs), [])
         if not tensors and facts.device < 0:
             return self._of_numbers(func, args, kwargs)
@@ -497,7 +544,7 @@ class FakeTensorMode(TorchDispatchMode):
         if isinstance(t, FakeTensor):
             return t
         if t.is_meta:
-            return self._claimed(t, t.device)
+            return self.claimed(t, t.device)
         return self.fake_tensor_converter.from_real_tensor(self, t, make_constant=True)
 
     def _of_numbers(self, func: Any, args: Any, kwargs: Any) -> Any:
@@ -574,7 +621,17 @@ class FakeTensorMode(TorchDispatchMode):
         return out
 
     # ---- sizes from meta kernels
-    def _claimed(self, elem: Tensor, device: Any) -> FakeTensor:
+    def claimed(self, elem: Tensor, device: Any) -> FakeTensor:
+        """A tensor on meta as a fake that claims to lie elsewhere.
+
+        Args:
+            elem: the tensor.
+            device: where.
+        """
+        if not self.allow_meta and device.type == "meta":
+            raise AssertionError(
+                "fakes on meta aren't allowed: _functorch.config.fake_tensor_allow_meta is False"
+            )
         made: FakeTensor = _C._claim(FakeTensor, elem, device)
         made.fake_mode = self
         return made
@@ -612,7 +669,7 @@ class FakeTensorMode(TorchDispatchMode):
         def claim(t: Any) -> Any:
             if id(t) in given:
                 return given[id(t)][1]
-            return self._claimed(t if t.is_meta else t.to("meta"), device)
+            return self.claimed(t if t.is_meta else t.to("meta"), device)
 
         return _mapped(out, claim)
 
@@ -645,7 +702,7 @@ class FakeTensorMode(TorchDispatchMode):
                 out = func(*_mapped(args, zeros), **_mapped(kwargs, zeros))
             except NotImplementedError:
                 raise UnsupportedOperatorException(func) from error
-            return _mapped(out, lambda t: self._claimed(t.to("meta"), device))
+            return _mapped(out, lambda t: self.claimed(t.to("meta"), device))
 
 
 class _WholeOperators:
@@ -758,16 +815,19 @@ class FakeTensorConverter:
             return known
         with no_modes():
             constant = t if make_constant and t.numel() <= CONSTANT_NUMEL_LIMIT else None
+            real = t.detach().clone() if fake_mode.propagate_real_tensors and not _C._is_hollow(t) else None
         device = t.device
 
         def fake(elem: Tensor) -> Any:
-            return FakeTensor(fake_mode, elem, device, constant)
+            return FakeTensor(fake_mode, elem, device, constant, real)
 
         if shape_env is None:
             return self.meta_converter.converted(t, fake, remember=not make_constant)
 
         def with_symbols(elem: Tensor) -> Any:
             made = fake(elem)
+            if isinstance(t, FakeTensor) and t.fake_mode.shape_env is shape_env:
+                return made if t.symbolic is None else t.symbolic.attached_to(made)
             fake_mode.symbolic.name_sizes(made, source, symbolic_context)
             return made
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
-from tl_core.grad_mode import enable_grad
+from tl_core.grad_mode import enable_grad, inference_mode
 from tl_core.parameter import Buffer, Parameter
 from tl_core.python_dispatch import is_traceable_wrapper_subclass, no_dispatch, transform_subclass
 from tl_core.subclasses.fake_exceptions import UnsupportedFakeTensorException
@@ -190,7 +190,8 @@ class MetaConverter:
         return self._alone(t, make)
 
     def _alone(self, t: Tensor, make: Callable[[Tensor], Any]) -> Any:
-        made = make(self._geometry(t))
+        with inference_mode(t.is_inference()):
+            made = make(self._geometry(t))
         if not t.requires_grad:
             return made
         made.requires_grad_()

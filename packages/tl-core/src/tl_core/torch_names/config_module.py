@@ -220,7 +220,7 @@ class ConfigModule(ModuleType):
         return getattr(*self._other(entry)) if entry.alias is not None else entry.value()
 
     def __setattr__(self, name: str, value: object) -> None:
-        if name in self._bypass_keys:
+        if name in self._bypass_keys or name.startswith("__"):  # the import machinery sets `__spec__`
             super().__setattr__(name, value)
             return
         if name not in self._config:

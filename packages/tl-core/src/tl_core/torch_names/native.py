@@ -54,6 +54,11 @@ class _EnablePythonDispatcher:
     """While it lives, kernels in Python are met; here they always are, so that nothing changes."""
 
 
+def _storage_id(tensor: Any) -> int:
+    """What tells the storages of tensors apart that live at the same time."""
+    return int(_C._memory_of(tensor)[0])
+
+
 def _get_accelerator(check: bool | None = None) -> Any:
     """The device of the accelerator, or the CPU without one; where `check`, RuntimeError without one."""
     if check:

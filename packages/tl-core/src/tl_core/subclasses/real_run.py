@@ -1,0 +1,100 @@
+"""Running operators on the tensors that fakes stand for: values are known, and kernels are checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tl_core import _C
+from tl_core._C import Tensor
+from tl_core.dispatch_modes import no_modes
+
+__all__ = ["RealRun", "mapped", "tensors_in"]
+
+
+def mapped(x: Any, f: Any) -> Any:
+    """A structure with something else in the place of each tensor.
+
+    Args:
+        x: lists, tuples and dictionaries.
+        f: gets a tensor, and returns what takes its place.
+    """
+    if isinstance(x, Tensor):
+        return f(x)
+    if type(x) is tuple or type(x) is list:
+        return type(x)([mapped(item, f) for item in x])
+    if isinstance(x, dict):
+        return {name: mapped(item, f) for name, item in x.items()}
+    return x
+
+
+def tensors_in(x: Any) -> list[Any]:
+    """The tensors in a structure, in their order.
+
+    Args:
+        x: lists, tuples and dictionaries.
+    """
+    found: list[Any] = []
+    mapped(x, found.append)
+    return found
+
+
+class RealRun:
+    """A call of an operator on the tensors that its arguments stand for.
+
+    Args:
+        func: the operator.
+        names: the names of its arguments.
+        written: the indices of those that it may write to.
+        args: its arguments, of which all tensors are fakes.
+        kwargs: those by name.
+    """
+
+    def __init__(self, func: Any, names: list[str], written: list[int], args: Any, kwargs: Any) -> None:
+        self.func, self.names, self.written = func, names, written
+        self.fakes = tensors_in((args, kwargs))
+        self.known = all(t.real_tensor is not None for t in self.fakes)
+        self._of_library = "::" in func._native_name
+        if self.known:
+            self.args, self.kwargs = mapped(args, _real), mapped(kwargs, _real)
+
+    def result(self) -> Any:
+        """What the operator returns.
+
+        Raises:
+            RuntimeError: it belongs to a library, and does what its schema does not say.
+        """
+        with no_modes():
+            before = mapped((self.args, self.kwargs), Tensor.clone) if self._of_library else None
+            out = self.func(*self.args, **self.kwargs)
+            if before is not None:
+                self._check_writes(before)
+                self._check_aliases(out)
+        return out
+
+    def _check_writes(self, before: Any) -> None:
+        given = {**dict(zip(self.names, self.args, strict=False)), **self.kwargs}
+        were = {**dict(zip(self.names, before[0], strict=False)), **before[1]}
+        for i, name in enumerate(self.names):
+            if i in self.written or name not in given:
+                continue
+            for now, was in zip(tensors_in([given[name]]), tensors_in([were[name]]), strict=True):
+                same = now.shape == was.shape and bool(((now == was) | ((now != now) & (was != was))).all())
+                if not same:
+                    raise RuntimeError(
+                        f"{self.func}: for argument '{name}': the operator's schema says that it is not written, but "
+                        "its kernel wrote to it. Name it in mutates_args, or clone it first."
+                    )
+
+    def _check_aliases(self, out: Any) -> None:
+        given = {_C._memory_of(t)[0] for t in tensors_in((self.args, self.kwargs))}
+        found = [_C._memory_of(t)[0] for t in tensors_in([out])]
+        says = any(r.alias_info is not None for r in self.func._schema.returns)
+        if not says and (given & set(found) or len(set(found)) < len(found)):
+            raise RuntimeError(
+                f"{self.func}: The output of this custom operator (1) must not also be an input to this custom "
+                "operator and (2) may not alias any inputs to this custom operator or other returns. Return clones."
+            )
+
+
+def _real(t: Any) -> Any:
+    return t.real_tensor
