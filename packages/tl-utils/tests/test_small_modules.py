@@ -11,7 +11,7 @@ import pytest
 
 import tl_core
 import tl_nn
-from tl_utils import _traceback, backcompat, bundled_inputs, mkldnn, mobile_optimizer
+from tl_utils import _traceback, backcompat, mkldnn, mobile_optimizer
 from tl_utils.file_baton import FileBaton
 from tl_utils.hipify import hipify_python
 from tl_utils.jit import log_extract
@@ -120,9 +120,6 @@ def test_words_as_a_regular_expression():
         lambda: hipify_python.hipify("."),
         lambda: mobile_optimizer.optimize_for_mobile(tl_nn.Linear(1, 1)),
         lambda: mobile_optimizer.generate_mobile_module_lints(tl_nn.Linear(1, 1)),
-        lambda: bundled_inputs.bundle_inputs(None, None),
-        lambda: bundled_inputs.augment_model_with_bundled_inputs(None),
-        lambda: bundled_inputs.augment_many_model_functions_with_bundled_inputs(None, {}),
         lambda: mkldnn.to_mkldnn(tl_nn.Linear(1, 1)),
         lambda: log_extract.load_graph_and_inputs(""),
         lambda: log_extract.run_test(None, None),
@@ -156,9 +153,6 @@ def test_wrong_types_are_named_first(call, message):
 
 
 def test_what_needs_no_torchscript(tmp_path):
-    assert bundled_inputs.bundle_randn(2, 3).value.shape == (2, 3)
-    x = tl_core.ones(2)
-    assert bundled_inputs.bundle_large_tensor(x).value is x
     assert not backcompat.keepdim_warning.get_enabled()
     backcompat.keepdim_warning.enabled = False
     (tmp_path / "log").write_text("<GRAPH_EXPORT>\ngraph(%x):\n")

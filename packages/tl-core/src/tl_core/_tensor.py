@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy as _copy
+import warnings
 from importlib import import_module
+from math import prod
 from types import FunctionType
 from typing import Any
 
@@ -13,7 +15,7 @@ from tl_core._size import Size
 from tl_core.conj_neg_bits import conj_neg_bits_of, with_conj_neg_bits
 from tl_core.lowrank import lu
 from tl_core.sparse_layouts import methods as sparse_methods
-from tl_core.storage import TypedStorage, UntypedStorage
+from tl_core.storage import TypedStorage, UntypedStorage, read_tensor
 from tl_core.tensor_types import construct, dtype_of, type_name
 from tl_core.unique import unique, unique_consecutive
 
@@ -120,6 +122,68 @@ def _xpu(
     )
 
 
+def _ipu(
+    self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = _C.preserve_format
+) -> Tensor:
+    """On an IPU device."""
+    return self.to(
+        "ipu" if device is None else device, non_blocking=non_blocking, memory_format=memory_format
+    )
+
+
+def _mtia(
+    self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = _C.preserve_format
+) -> Tensor:
+    """On an MTIA device."""
+    return self.to(
+        "mtia" if device is None else device, non_blocking=non_blocking, memory_format=memory_format
+    )
+
+
+def _is_distributed(self: Tensor) -> bool:
+    """Whether the elements lie on several machines: no tensor's do in this sense."""
+    return False
+
+
+def _sparse_dim(self: Tensor) -> int:
+    """An older name of `sparse_dim()`."""
+    return self.sparse_dim()
+
+
+def _dense_dim(self: Tensor) -> int:
+    """An older name of `dense_dim()`."""
+    return self.dense_dim()
+
+
+def _resize(self: Tensor, *sizes: Any) -> Tensor:
+    """The tensor in other sizes with as many elements: an older form of `reshape`, with a warning that it is.
+
+    Args:
+        sizes: the sizes, one by one or in a sequence.
+
+    Raises:
+        RuntimeError: they are not as many elements.
+    """
+    warnings.warn("non-inplace resize is deprecated", stacklevel=2)
+    wanted = sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+    if prod(wanted) != self.numel():
+        raise RuntimeError(
+            f"requested resize to {'x'.join(map(str, wanted))} ({prod(wanted)} elements in total), but the given "
+            f"tensor has a size of {'x'.join(map(str, self.shape))} ({self.numel()} elements). autograd's resize can "
+            "only change the shape of a given tensor, while preserving the number of elements."
+        )
+    return self.contiguous().view(tuple(wanted))
+
+
+def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:
+    """`resize` to the sizes of another tensor.
+
+    Args:
+        tensor: the other tensor.
+    """
+    return _resize(self, *tensor.shape)
+
+
 def _to_mkldnn(self: Tensor, dtype: Any = None) -> Tensor:
     """RuntimeError: tensors have one layout for all libraries."""
     raise RuntimeError(
@@ -209,7 +273,7 @@ def _array_wrap(self: Tensor, array: Any, *context: Any) -> Tensor:
 # ---- DLPack ----------------------------------------------------------------------------------------------------------
 # ---- copies and pickles ----------------------------------------------------------------------------------------------
 def _rebuild_tensor(storage: Any, offset: int, size: Any, stride: Any) -> Tensor:
-    return _C._with_storage(storage._tensor, storage.dtype, tuple(size), tuple(stride), offset)
+    return read_tensor(storage.untyped(), storage.dtype, size, stride, offset)
 
 
 def _rebuild_tensor_v2(
@@ -753,14 +817,19 @@ _METHODS: dict[str, Any] = {
     "requires_grad_": _requires_grad_, "detach_": _detach_, "norm": _norm, "pin_memory": _pin_memory,
     "has_names": _has_names, "rename": _rename, "rename_": _rename_, "refine_names": _refine_names,
     "align_to": _align_to, "align_as": _align_as,
+    "resize": _resize, "resize_as": _resize_as, "is_distributed": _is_distributed,
+    "_dimI": _sparse_dim, "_dimV": _dense_dim, "mtia": _mtia, "ipu": _ipu,
     "corrcoef": _corrcoef, "cov": _cov, "unique": _unique, "unique_consecutive": _unique_consecutive,
     **sparse_methods.METHODS,
     "__array_priority__": 1000,
 }  # fmt: skip
 
+_named: set[Any] = set()
 for _name, _method in _METHODS.items():
     setattr(Tensor, _name, _method)
-    if getattr(_method, "__module__", None) == __name__:  # as the reference page and pickle know them
+    # as the reference page and pickle know them: by the first of their names
+    if getattr(_method, "__module__", None) == __name__ and _method not in _named:
+        _named.add(_method)
         _method.__name__, _method.__qualname__ = _name, f"Tensor.{_name}"
 for _name, _dtype in {
     "float": _C.float32, "double": _C.float64, "half": _C.float16, "bfloat16": _C.bfloat16, "long": _C.int64,
