@@ -123,6 +123,8 @@ CASES = [
         (floats(2, 4, 3), floats(4), floats(4), floats(4), floats(4) ** 2, False, 0.1, 1e-5, False),
         {},
     ),
+    (aten.sum.default, (X,), {}),
+    (aten.sum.default, (X,), {"dtype": tl.float64}),
     (aten.rms_norm.default, (X, [4], floats(4)), {}),
     (aten.rms_norm.default, (X.to(tl.bfloat16), [4]), {}),
     (aten.max_pool2d.default, (floats(1, 2, 5, 5), [2], [2], [1]), {}),

@@ -10,10 +10,22 @@ import pytest
 
 import tl_core as tl
 import tl_nn as nn
-from tl_compiler.export import Dim, dims, export, load, register_dataclass, save, unflatten
+from tl_compiler.export import (
+    Dim,
+    default_decompositions,
+    dims,
+    export,
+    load,
+    register_dataclass,
+    save,
+    unflatten,
+)
 from tl_compiler.export.dynamic_shapes import refine_dynamic_shapes_from_suggested_fixes
 from tl_compiler.symbolic.errors import UserError
+from tl_core import library
 from tl_core.checks import state, state_size
+from tl_core.dispatch_modes import is_exporting
+from tl_core.subclasses import config
 
 
 class Net(nn.Module):
@@ -267,3 +279,116 @@ def test_inputs_whose_names_collide():
             return p_param + self.param
 
     assert tl.equal(export(Collides(), (tl.ones(2),)).module()(tl.ones(2)), tl.full((2,), 2.0))
+
+
+class Linear(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(tl.ones(3, 2))
+        self.constant = self.same = tl.ones(3)
+
+    def forward(self, x):
+        return nn.functional.linear(x, self.weight) + self.constant
+
+
+def test_what_is_noted_of_nodes_survives_another_export_and_decompositions():
+    program = export(Linear(), (tl.ones(4, 2),))
+    assert set(program.constants) == {"constant", "same"}
+    graph_module = copy.deepcopy(program.graph_module)
+    graph_module.meta["custom"] = {"f": 1}
+    for node in graph_module.graph.nodes:
+        if node.target is tl.ops.aten.linear.default:
+            node.meta["custom"] = "marked"
+    again = export(program._update(graph_module, program.graph_signature).module(), (tl.ones(4, 2),))
+    assert again.graph_module.meta["custom"] == {"f": 1}
+    marked = [n.target for n in again.graph.nodes if "custom" in n.meta]
+    assert marked == [tl.ops.aten.linear.default]
+    apart = again.run_decompositions()
+    marked = [n for n in apart.graph.nodes if "custom" in n.meta]
+    assert {n.target for n in marked} == {tl.ops.aten.permute.default, tl.ops.aten.mm.default}
+    assert all("in forward" in n.meta["stack_trace"] for n in marked)
+
+
+def test_a_program_knows_that_it_is_exported():
+    class Asks(nn.Module):
+        def forward(self, x):
+            return x * 2 if is_exporting() else x * 3
+
+    assert Asks()(tl.ones(1)).item() == 3
+    assert export(Asks(), (tl.ones(1),)).module()(tl.ones(1)).item() == 2
+    assert not is_exporting()
+
+
+def test_masks_as_indices_and_columns_of_nonzero():
+    class Masked(nn.Module):
+        def forward(self, x):
+            return x[x > 0], x[:, x[0] > 0], x.masked_select(x > 0), x.nonzero(as_tuple=True)
+
+    program = export(Masked(), (tl.randn(4, 3),), dynamic_shapes={"x": {0: Dim("n", max=10)}})
+    assert 30 in [r.upper for r in program.range_constraints.values()]
+    for rows in (2, 9):
+        x = tl.randn(rows, 3)
+        for found, expected in zip(program.module()(x), Masked()(x), strict=True):
+            assert all(tl.equal(a, b) for a, b in zip(found, expected, strict=True))
+
+
+def test_too_many_arguments_are_refused():
+    module = export(Linear(), (tl.ones(4, 2),)).module()
+    with pytest.raises(ValueError, match="Trying to flatten user inputs"):
+        module(tl.ones(4, 2), tl.ones(4, 2))
+
+
+def test_each_call_of_a_module_has_its_signature():
+    class Chosen(nn.Module):
+        def forward(self, x, up):
+            return x + 1 if up else x - 2
+
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.n = Chosen()
+
+        def forward(self, x):
+            return self.n(self.n(x, True) * 2, False)
+
+    program = export(Outer(), (tl.ones(1),), preserve_module_call_signature=("n",))
+    assert [e.fqn for e in program.module_call_graph] == ["", "n", "n@1"]
+    module = unflatten(program)
+    module.set_submodule("n", Chosen())
+    assert module(tl.ones(1)).item() == 2
+
+
+def test_names_of_inputs_come_first():
+    class Collides(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(tl.ones(1))
+
+        def forward(self, p_weight):
+            return self.weight + p_weight
+
+    program = export(Collides(), (tl.ones(1),))
+    assert [s.arg.name for s in program.graph_signature.input_specs] == ["p_weight_1", "p_weight"]
+
+
+def test_operators_of_libraries_are_in_the_table():
+    with library._scoped_library("of_the_table", "FRAGMENT") as lib:
+        lib.define("f(Tensor x) -> Tensor")
+        lib.impl("f", lambda x: x.sin(), "CompositeImplicitAutograd")
+        op, table = tl.ops.of_the_table.f.default, default_decompositions()
+        assert op in table
+        del table[op]
+        assert op not in table
+        assert op not in table.materialize()
+
+
+def test_values_that_real_tensors_tell():
+    class Branches(nn.Module):
+        def forward(self, x):
+            return x + 1 if x.sum() > 2 else x - 1
+
+    with config.patch(fake_tensor_propagate_real_tensors=True):
+        assert export(Branches(), (tl.ones(3),)).module()(tl.ones(3)).tolist() == [2.0] * 3
+        assert export(Branches(), (tl.ones(1),)).module()(tl.ones(1)).tolist() == [0.0]
+    with pytest.raises(UserError):
+        export(Branches(), (tl.ones(3),))

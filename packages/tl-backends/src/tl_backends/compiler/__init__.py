@@ -1,7 +1,7 @@
 """The names of the compiler. There is none yet: functions and modules run as they are.
 
 All marks and settings for it are accepted and checked, so that programs written for a compiler run unchanged;
-`is_compiling()` is False throughout.
+`is_compiling()` is True only while a program is exported.
 """
 
 from tl_backends.compiler import config
@@ -15,6 +15,7 @@ from tl_backends.compiler.annotations import (
     substitute_in_graph,
 )
 from tl_backends.compiler.compile import InvalidBackend, compile, list_backends  # noqa: A004
+from tl_core import dispatch_modes
 
 __all__ = [
     "InvalidBackend",
@@ -35,13 +36,13 @@ __all__ = [
 
 
 def is_compiling() -> bool:
-    """Whether the running code is being compiled: False.
+    """Whether the running code becomes a program instead of computing a result: while it is exported.
 
     Example:
         >>> is_compiling()
         False
     """
-    return False
+    return dispatch_modes.is_exporting()
 
 
 def is_dynamo_compiling() -> bool:
@@ -50,5 +51,5 @@ def is_dynamo_compiling() -> bool:
 
 
 def is_exporting() -> bool:
-    """Whether the running code is being exported: False."""
-    return False
+    """Whether the running code is being exported."""
+    return dispatch_modes.is_exporting()

@@ -18,7 +18,6 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """x·Wᵀ + b, over all leading dimensions."""
     if input.ndim == 1 or weight.ndim == 1:
         return NotImplemented
-    turned = aten.permute.default(weight, [1, 0])
     flat = input
     if input.ndim != 2:
         rows: Any = 1
@@ -27,6 +26,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         flat = aten.view.default(
             aten.clone.default(input, memory_format=tl_core.contiguous_format), [rows, input.shape[-1]]
         )
+    turned = aten.permute.default(weight, [1, 0])
     out = aten.mm.default(flat, turned) if bias is None else aten.addmm.default(bias, flat, turned)
     return out if input.ndim == 2 else aten.view.default(out, [*input.shape[:-1], weight.shape[0]])
 

@@ -18,6 +18,13 @@ def std(self: Any, dim: Any = None, *, correction: Any = None, keepdim: bool = F
     return aten.sqrt.default(aten.var.correction(self, dim, correction=correction, keepdim=keepdim))
 
 
+@decomposes("sum.default")
+def sum_(self: Any, *, dtype: Any = None) -> Any:
+    """The sum of all elements, as one over no dimensions in particular."""
+    named = {} if dtype is None else {"dtype": dtype}
+    return aten.sum.dim_IntList(self, [], **named)
+
+
 @decomposes("all.default")
 def all_(self: Any) -> Any:
     """Whether no element is false."""

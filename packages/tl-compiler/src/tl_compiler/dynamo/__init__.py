@@ -14,8 +14,10 @@ from . import exc as exc
 from . import source as source
 from . import utils as utils
 from .eval_frame import OptimizedModule
+from .export import ExportResult, export
 
 __all__ = [
+    "ExportResult",
     "OptimizedModule",
     "allow_in_graph",
     "assume_constant_result",
@@ -24,6 +26,7 @@ __all__ = [
     "disallow_in_graph",
     "exc",
     "explain",
+    "export",
     "forbid_in_graph",
     "graph_break",
     "is_compiling",

@@ -6,7 +6,7 @@ import unittest
 from typing import Any
 
 import tl_core
-from tl_core.pytree import tree_leaves
+from tl_core.testing import assert_close
 
 __all__ = ["TestCase"]
 
@@ -22,13 +22,19 @@ class TestCase(unittest.TestCase):
             msg: what is told.
             options: `rtol`, `atol` and others of `assert_close`.
         """
-        if not any(isinstance(leaf, tl_core.Tensor) for leaf in tree_leaves((x, y))):
+        if isinstance(x, (list, tuple)) and isinstance(y, (list, tuple)):
+            super().assertEqual(len(x), len(y), msg)
+            for a, b in zip(x, y, strict=True):
+                self.assertEqual(a, b, msg, **options)
+        elif isinstance(x, dict) and isinstance(y, dict):
+            super().assertEqual(x.keys(), y.keys(), msg)
+            for key in x:
+                self.assertEqual(x[key], y[key], msg, **options)
+        elif isinstance(x, tl_core.Tensor) or isinstance(y, tl_core.Tensor):
+            kept = {k: v for k, v in options.items() if k in ("rtol", "atol", "equal_nan", "check_dtype")}
+            assert_close(x, y, **kept)
+        else:
             super().assertEqual(x, y, msg)
-            return
-        from tl_core.testing import assert_close
-
-        kept = {k: v for k, v in options.items() if k in ("rtol", "atol", "equal_nan", "check_dtype")}
-        assert_close(x, y, **kept)
 
     def assertExpectedInline(self, actual: str, expect: str, skip: int = 0) -> None:
         """Raises unless two texts are equal.

@@ -202,29 +202,9 @@ def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = Non
         >>> tree_leaves(Pair(1, 2))
         [1, 2]
     """
-    import dataclasses
+    from .utils import register_dataclass_as_pytree_node
 
-    from tl_compiler.fx._pytree import register_pytree_flatten_spec
-    from tl_core.pytree import register_pytree_node
-
-    if not dataclasses.is_dataclass(cls):
-        raise AssertionError(f"Only dataclasses can be registered with this function: {cls}")
-    names = [f.name for f in dataclasses.fields(cls)]
-
-    def flatten(x: Any) -> tuple[list[Any], Any]:
-        kept = [n for n in names if getattr(x, n) is not None]
-        return [getattr(x, n) for n in kept], [kept, [n for n in names if n not in kept]]
-
-    def unflatten_fn(values: Any, context: Any) -> Any:
-        return cls(**dict(zip(context[0], values, strict=True)), **dict.fromkeys(context[1]))
-
-    register_pytree_node(
-        cls,
-        flatten,
-        unflatten_fn,
-        serialized_type_name=serialized_type_name or f"{cls.__module__}.{cls.__qualname__}",
-    )
-    register_pytree_flatten_spec(cls, lambda x, spec: [getattr(x, n) for n in spec.context[0]])
+    register_dataclass_as_pytree_node(cls, serialized_type_name=serialized_type_name)
 
 
 def draft_export(

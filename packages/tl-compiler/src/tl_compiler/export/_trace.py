@@ -40,6 +40,7 @@ from .graph_signature import (
     SymIntArgument,
     TensorArgument,
 )
+from .inherited import FollowedRun
 from .inputs import Inputs
 from .naming import input_names, placeholder_name
 
@@ -99,6 +100,7 @@ class _Export:
         self._modules: list[tuple[str, str, str]] = []
         self._paths = {id(m): name for name, m in mod.named_modules()}
         self._swapped: list[tuple[dict[str, Any], str, Any, Any]] = []
+        self._taken: set[str] = set()  # names of inputs
         self._first_input: Node | None = None
         self._state: dict[str, Any] = {}
         self.mode = ProxyTorchDispatchMode(
@@ -110,6 +112,7 @@ class _Export:
             module_stack=self._module_stack,
             record_stack_traces=True,
         )
+        self.mode.exports = True
 
     def _ordered(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         """Keyword arguments in the order of the signature."""
@@ -129,8 +132,10 @@ class _Export:
         spec = spec_by_name(combined, dynamic_shapes)
         leaves = check_spec(combined, spec)
         made = [self.inputs.fake(leaf, shape, path) for leaf, shape, path in leaves]
+        names = input_names([path for _, _, path in leaves])
+        self._taken = set(names)
         self._hold_state()
-        self._user_inputs(made, [path for _, _, path in leaves])
+        self._user_inputs(made, names)
         flat, in_spec = tree_flatten((self.args, self.kwargs))
         args, kwargs = self._given(made, flat, leaves, in_spec)
         out = self._trace(args, kwargs)
@@ -151,7 +156,7 @@ class _Export:
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         before = self._attributes()
         try:
-            with self._recording(), self.mode:
+            with self._recording(), self._followed(), self.mode:
                 out = _trace_boundary(self.mod, args, kwargs)
                 self._assigned_buffers()
         except GuardOnDataDependentSymNode as error:
@@ -194,10 +199,19 @@ class _Export:
                     self._state[name] = value
 
     def _state_input(self, kind: InputKind, prefix: str, name: str, value: Any, absent: bool) -> Node:
-        node = self._placeholder(placeholder_name(prefix, name))
+        node = self._placeholder(self._free_name(placeholder_name(prefix, name)))
         persistent = (not absent) if kind is InputKind.BUFFER else None
         self.specs.append(InputSpec(kind, TensorArgument(node.name), name, persistent))
         return node
+
+    def _free_name(self, name: str) -> str:
+        """A name that is none of the user's inputs."""
+        number, made = 0, name
+        while made in self._taken:
+            number += 1
+            made = f"{name}_{number}"
+        self._taken.add(made)
+        return made
 
     def _placeholder(self, name: str) -> Node:
         """An input; where the name is another's, with a number."""
@@ -259,24 +273,30 @@ class _Export:
             name = f"lifted_tensor_{number}"
         where = self._first_input
         with self.graph.inserting_before(where) if where is not None else contextlib.nullcontext():
-            node = self._placeholder(placeholder_name("c_", name))
+            node = self._placeholder(self._free_name(placeholder_name("c_", name)))
         stands = self.mode.fake_of(t)
         node.meta["val"] = stands
-        self.constants[name] = t.detach() if t.requires_grad else t
+        for held in {name, *self._attributes_of(t)}:
+            self.constants[held] = t.detach() if t.requires_grad else t
         at = sum(1 for s in self.specs if s.kind is not InputKind.USER_INPUT)
         self.specs.insert(at, InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(node.name), name))
         return node
 
     def _attribute_of(self, t: Any) -> str | None:
-        for path, module in self.mod.named_modules():
-            for name, value in module.__dict__.items():
-                if value is t:
-                    return f"{path}.{name}" if path else name
-        return None
+        return next(iter(self._attributes_of(t)), None)
+
+    def _attributes_of(self, t: Any) -> list[str]:
+        """The dotted names of the attributes that hold a tensor."""
+        return [
+            f"{path}.{name}" if path else name
+            for path, module in self.mod.named_modules()
+            for name, value in module.__dict__.items()
+            if value is t
+        ]
 
     # ---- the user's inputs and outputs
-    def _user_inputs(self, made: list[Any], paths: list[str]) -> None:
-        for value, name in zip(made, input_names(paths), strict=True):
+    def _user_inputs(self, made: list[Any], names: list[str]) -> None:
+        for value, name in zip(made, names, strict=True):
             node = self._placeholder(name)
             self._first_input = self._first_input or node
             node.meta["val"] = value
@@ -330,10 +350,13 @@ class _Export:
         names = {n.name for n in self.graph.nodes if n.op == "placeholder"}
         specs = [s for s in self.specs if s.arg.name in names]
         module = GraphModule(self.tracer.root, self.graph, "GraphModule")
+        if isinstance(self.mod, GraphModule) and "custom" in self.mod.meta:
+            module.meta["custom"] = self.mod.meta["custom"]
         module.meta["shape_env"] = self.env
         call = ModuleCallSignature([], [], in_spec, out_spec, self._argument_names())
         entries = [ModuleCallEntry("", call)]
         entries += [ModuleCallEntry(n, self.calls.get(n)) for n, _ in self.mod.named_modules() if n]
+        entries += [ModuleCallEntry(n, said) for n, said in self.calls.items() if "@" in n]  # further calls
         return ExportedProgram(
             root=module,
             graph=module.graph,
@@ -431,6 +454,23 @@ class _Export:
         finally:
             tl_nn.Module.__call__ = original  # type: ignore[method-assign]
 
+    @contextlib.contextmanager
+    def _followed(self) -> Iterator[None]:
+        """Lets a module that is a graph run node by node, so that what is recorded says what its nodes say."""
+        if not isinstance(self.mod, GraphModule) or "forward" in self.mod.__dict__:
+            yield
+            return
+        written = self.mod.forward
+
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            return written(*args, **kwargs) if kwargs else FollowedRun(self.mod, self.mode).run(*args)
+
+        object.__setattr__(self.mod, "forward", forward)
+        try:
+            yield
+        finally:
+            object.__delattr__(self.mod, "forward")
+
     def _module_stack(self) -> dict[str, tuple[str, str]]:
         return {key: (path, kind) for key, path, kind in self._modules}
 
@@ -438,7 +478,11 @@ class _Export:
         """Notes how a submodule is called."""
         inputs, in_spec = tree_flatten((args, kwargs))
         outputs, out_spec = tree_flatten(out)
-        self.calls[path] = ModuleCallSignature(
+        number, key = 0, path
+        while key in self.calls:
+            number += 1
+            key = f"{path}@{number}"
+        self.calls[key] = ModuleCallSignature(
             [self._argument(a) for a in inputs], [self._argument(a) for a in outputs], in_spec, out_spec
         )
 

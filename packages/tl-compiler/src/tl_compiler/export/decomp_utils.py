@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tl_core.library.schema_lists import operators_of_libraries
+
 __all__ = ["CustomDecompTable"]
 
 
 class CustomDecompTable(dict[Any, Callable[..., Any]]):
     """From operators to functions that take their place. What is deleted stays as it is in the graph.
 
-    Operators that are made of others and have no entry are taken apart too, unless they are deleted.
+    Operators that are made of others and have no entry are taken apart too, unless they are deleted; those of libraries
+    have one.
+
+    Attributes:
+        has_materialized: whether all entries have been asked for.
 
     Example:
         >>> table = CustomDecompTable()
@@ -28,7 +34,11 @@ class CustomDecompTable(dict[Any, Callable[..., Any]]):
         from ..decompositions import core_decompositions
 
         super().__init__(core_decompositions())
+        self.has_materialized = False
         self.deleted: set[Any] = set()
+        for op in operators_of_libraries():
+            if op.has_kernel_for_dispatch_key("CompositeImplicitAutograd"):
+                self[op] = op.decompose
 
     def __delitem__(self, key: Any) -> None:
         self.pop(key)
@@ -51,6 +61,7 @@ class CustomDecompTable(dict[Any, Callable[..., Any]]):
 
     def items(self) -> Any:
         """The operators with their functions."""
+        self.has_materialized = True
         return super().items()
 
     def update(self, other_dict: Any) -> None:  # type: ignore[override]
@@ -79,4 +90,5 @@ class CustomDecompTable(dict[Any, Callable[..., Any]]):
         Returns:
             The dictionary.
         """
+        self.has_materialized = True
         return dict(self)

@@ -30,6 +30,7 @@ from .graph_signature import (
     OutputSpec,
     TensorArgument,
 )
+from .inherited import said_of
 from .verifier import Verifier
 
 __all__ = ["decomposed"]
@@ -92,7 +93,6 @@ def _retraced(ep: ExportedProgram, graph: Graph, table: Any) -> tuple[Any, Graph
         pre_dispatch=True,
         decomposition_table=found,
         fake_mode=mode_of_values([n.meta.get("val") for n in graph.nodes], env),
-        module_stack=dict,
     )
     values: dict[Node, Any] = {}
     with mode:
@@ -124,13 +124,11 @@ def _run(ep: ExportedProgram, tracer: Any, mode: Any, node: Node, values: dict[N
     args = map_arg(tuple(node.args), lambda n: values[n])
     kwargs = dict(map_arg(dict(node.kwargs), lambda n: values[n]))
     args = tuple(list(a) if isinstance(a, list) else a for a in args)
-    before = mode._module_stack
-    stack = node.meta.get("nn_module_stack", {})
-    mode._module_stack = lambda: dict(stack)
+    mode.inherited = said_of(node)
     try:
         return node.target(*args, **kwargs)  # type: ignore[operator]
     finally:
-        mode._module_stack = before
+        mode.inherited = {}
 
 
 def _end(tracer: Any, mode: Any, node: Node, values: dict[Node, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -217,12 +218,27 @@ class ExportedProgram:
                 raise ValueError(
                     f"example inputs are a tuple of a tuple and a dictionary, got {type(args)} and {type(kwargs)}"
                 )
-            found = tree_flatten((args, kwargs))[1]
-            if self.call_spec.in_spec is not None and found != self.call_spec.in_spec:
-                raise ValueError(
-                    f"Example inputs have spec {found}, but the program was exported with {self.call_spec.in_spec}"
-                )
+            value = self._checked_inputs(args, kwargs)
         self._example_inputs = value
+
+    def _checked_inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Example inputs in the order in which the program takes them."""
+        spec = self.call_spec.in_spec
+        if spec is None:
+            return args, kwargs
+        order = list(spec.children_specs[1].context)
+        if set(order) != set(kwargs):
+            raise ValueError(
+                f"Ran into a kwarg keyword mismatch: Got the following keywords {list(kwargs)} but expected {order}"
+            )
+        kwargs = {name: kwargs[name] for name in order}
+        found = tree_flatten((args, kwargs))[1]
+        if found != spec:
+            raise ValueError(
+                f"Trying to flatten user inputs with exported input tree spec: \n{spec}\nbut actually got inputs "
+                f"with tree spec of: \n{found}."
+            )
+        return args, kwargs
 
     @property
     def call_spec(self) -> CallSpec:
@@ -365,6 +381,7 @@ class ExportedProgram:
         constants: Any = None,
         verifiers: Any = None,
     ) -> ExportedProgram:
+        graph_signature = _renamed(graph_signature, _join_items(graph_module.graph))
         return ExportedProgram(
             root=graph_module,
             graph=graph_module.graph,
@@ -387,6 +404,31 @@ class ExportedProgram:
             f"ExportedProgram:\n    {body}\nGraph signature: {self.graph_signature}\n"
             f"Range constraints: {self.range_constraints}\n"
         )
+
+
+def _renamed(signature: ExportGraphSignature, names: dict[str, str]) -> ExportGraphSignature:
+    """A signature in which nodes have other names."""
+    if not any(getattr(s.arg, "name", None) in names for s in signature.output_specs):
+        return signature
+    made = copy.deepcopy(signature)
+    for spec in made.output_specs:
+        if spec.arg.name in names:
+            spec.arg = dataclasses.replace(spec.arg, name=names[spec.arg.name])
+    return made
+
+
+def _join_items(graph: Graph) -> dict[str, str]:
+    """Lets one node stand for each element of a result of several; returns the names of those it stands for."""
+    names: dict[str, str] = {}
+    seen: dict[Any, Any] = {}
+    for node in list(graph.nodes):
+        if node.op == "call_function" and node.target is operator.getitem:
+            first = seen.setdefault(node.args, node)
+            if first is not node:
+                node.replace_all_uses_with(first)
+                graph.erase_node(node)
+                names[node.name] = first.name
+    return names
 
 
 def _module(root: Any, graph: Graph) -> GraphModule:

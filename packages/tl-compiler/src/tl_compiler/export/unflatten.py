@@ -282,13 +282,18 @@ class _Builder:
         if found is None and node.op == "get_attr":
             target = str(node.target)
             local = target[len(path) + 1 :] if path and target.startswith(path + ".") else target
-            found = values[node] = graph.create_node("get_attr", local, (), {}, node.name)
+            found = values[node] = graph.create_node("get_attr", local, (), {}, local.replace(".", "_"))
         if found is None:
             raise RuntimeError(f"{node} is used outside of the module that computes it")
         return found
 
     def _fill(self, graph: Graph, path: str, body: list[Node], values: dict[Node, Node], holder: Any) -> None:
         """Adds the nodes of a module; runs of nodes of a child become a call of it."""
+        for node in body:  # what is read first, as it was an input
+            if self._child(path, _path(node)) is None:
+                for read in node.all_input_nodes:
+                    if read.op == "get_attr":
+                        self._value(graph, values, read, path)
         i = 0
         while i < len(body):
             child = self._child(path, _path(body[i]))
@@ -314,7 +319,7 @@ class _Builder:
         self, graph: Graph, path: str, child: str, body: list[Node], values: dict[Node, Node], holder: Any
     ) -> None:
         full = f"{path}.{child}" if path else child
-        if full not in self.calls and self._is_whole(full, body):
+        if self._is_whole(self._numbered(full), body):
             self._call_as_it_was(graph, path, child, body, values, holder)
             return
         inside = set(body)
@@ -339,6 +344,11 @@ class _Builder:
             for i, node in enumerate(outputs):
                 values[node] = graph.create_node("call_function", operator.getitem, (call, i), {}, node.name)
 
+    def _numbered(self, full: str) -> str:
+        """The name of the next call of a module."""
+        number = self.calls.get(full, 0)
+        return f"{full}@{number}" if number else full
+
     def _is_whole(self, full: str, body: list[Node]) -> bool:
         """Whether nodes are a whole call of a module with a preserved signature, which reads only what it is given."""
         signature = self.signatures.get(full)
@@ -358,7 +368,7 @@ class _Builder:
     ) -> None:
         """A call of a module whose signature was preserved: with containers, constants and names of arguments."""
         full = f"{path}.{child}" if path else child
-        signature = self.signatures[full]
+        signature = self.signatures[self._numbered(full)]
         inner = Graph()
         local: dict[Node, Node] = {}
         leaves: list[Any] = []

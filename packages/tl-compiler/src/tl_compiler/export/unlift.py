@@ -110,6 +110,16 @@ def _hold(ep: Any, root: Any) -> None:
             _hold_attribute(root, name, found, bool(spec.persistent))
         elif spec.kind in (InputKind.CONSTANT_TENSOR, InputKind.CUSTOM_OBJ):
             _hold_attribute(root, name, ep.constants[name], persistent=False)
+    _hold_other_names(ep, root)
+
+
+def _hold_other_names(ep: Any, root: Any) -> None:
+    """Gives a module what a program's parameters and buffers are called besides."""
+    held = {str(s.target) for s in ep.graph_signature.input_specs if s.target is not None}
+    named = {id(ep.state_dict[name]): name for name in held if name in ep.state_dict}
+    for name, value in ep.state_dict.items():
+        if name not in held and id(value) in named:
+            _hold_attribute(root, name, _read(root, named[id(value)]))
 
 
 def _output(ep: Any, graph: Graph, node: Node, copies: dict[Node, Node]) -> None:
@@ -182,7 +192,7 @@ def _bound(
         for name, value in zip(names[count:], given[count:], strict=False):
             if name in order:
                 keywords.setdefault(name, value)
-        given = given[:count]
+        given = given[:count] + given[len(names) :]
     if set(keywords) == set(order):
         keywords = {name: keywords[name] for name in order}
     return tuple(given), keywords
@@ -257,8 +267,6 @@ def _check_value(ep: Any, val: Any, leaf: Any, path: str, sizes: Any, later: Any
             f"Unexpected number of dimensions in input at {path}.shape (expected {list(val.shape)}, got "
             f"{list(leaf.shape)})"
         )
-    if val.dtype != leaf.dtype:
-        raise RuntimeError(f"Expected input at {path} to have dtype {val.dtype}, but got {leaf.dtype}")
     for i, (wanted, got) in enumerate(zip(val.shape, leaf.shape, strict=True)):
         _check_size(ep, sympify(wanted), int(got), f"{path}.shape[{i}]", sizes, later)
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import register_dataclass
+from tl_core.pytree import register_pytree_node
+
+from ..fx._pytree import register_pytree_flatten_spec
 
 __all__ = [
     "get_buffer",
@@ -16,7 +21,61 @@ __all__ = [
     "register_dataclass_as_pytree_node",
 ]
 
-register_dataclass_as_pytree_node = register_dataclass
+
+def register_dataclass_as_pytree_node(
+    cls: type[Any],
+    flatten_fn: Callable[[Any], Any] | None = None,
+    unflatten_fn: Callable[[Any, Any], Any] | None = None,
+    *,
+    serialized_type_name: str | None = None,
+    to_dumpable_context: Callable[[Any], Any] | None = None,
+    from_dumpable_context: Callable[[Any], Any] | None = None,
+    return_none_fields: bool = False,
+) -> None:
+    """Makes a dataclass a container, as `export.register_dataclass`, in a way of one's own.
+
+    Args:
+        cls: the class.
+        flatten_fn: gives the values of an object, and what else tells it; by default those of its fields.
+        unflatten_fn: makes an object of both.
+        serialized_type_name: the name by which files call the class.
+        to_dumpable_context, from_dumpable_context: what tells an object as JSON has it, and back.
+        return_none_fields: whether fields that are None count as values.
+
+    Raises:
+        AssertionError: it is no dataclass.
+    """
+    if not dataclasses.is_dataclass(cls):
+        raise AssertionError(f"Only dataclasses can be registered with this function: {cls}")
+    names = [f.name for f in dataclasses.fields(cls)]
+
+    def flatten(x: Any) -> tuple[list[Any], Any]:
+        kept = [n for n in names if return_none_fields or getattr(x, n) is not None]
+        return [getattr(x, n) for n in kept], [kept, [n for n in names if n not in kept]]
+
+    def unflatten(values: Any, context: Any) -> Any:
+        return cls(**dict(zip(context[0], values, strict=True)), **dict.fromkeys(context[1]))
+
+    register_pytree_node(
+        cls,
+        flatten_fn or flatten,
+        unflatten_fn or unflatten,
+        serialized_type_name=serialized_type_name or f"{cls.__module__}.{cls.__qualname__}",
+        to_dumpable_context=to_dumpable_context,
+        from_dumpable_context=from_dumpable_context,
+    )
+    register_pytree_flatten_spec(cls, lambda x, spec: [getattr(x, n) for n in spec.context[0]])
+
+
+@contextlib.contextmanager
+def _disable_load_state_dict_hooks(mod: Any) -> Iterator[None]:
+    """A region in which a module's own hooks of `state_dict` do not run."""
+    before = mod._state_dict_hooks, mod._state_dict_pre_hooks
+    mod._state_dict_hooks, mod._state_dict_pre_hooks = type(before[0])(), type(before[1])()
+    try:
+        yield
+    finally:
+        mod._state_dict_hooks, mod._state_dict_pre_hooks = before
 
 
 def is_param(program: Any, node: Any) -> bool:

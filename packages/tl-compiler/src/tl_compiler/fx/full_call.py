@@ -45,10 +45,11 @@ _OPERATORS = frozenset(
 
 
 def _of_layers(function: Any) -> bool:
-    module = getattr(function, "__module__", None) or ""
-    return module.startswith(
-        ("tl_nn.functional", "torch.nn.functional")
-    )  # the latter where programs import torch
+    written = getattr(
+        function, "__wrapped__", function
+    )  # says where it stands also where programs import torch
+    module = getattr(written, "__module__", None) or ""
+    return module.startswith(("tl_nn.functional", "torch.nn.functional"))
 
 
 def is_operator(function: Any) -> bool:

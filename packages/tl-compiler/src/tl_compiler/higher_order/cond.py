@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -76,6 +77,13 @@ def cond(
         tensor([2., 4.])
     """
     _check(pred, true_fn, false_fn, operands)
+    if isinstance(pred, bool):
+        warnings.warn(
+            "Pred is a Python constant. When used with torch.cond, it specializes on one of the branches. If you want "
+            "torch.cond to preserve two branches, please make the predicate a boolean tensor or a SymBool.",
+            stacklevel=2,
+        )
+        return (true_fn if pred else false_fn)(*operands)
     return cond_op(pred, true_fn, false_fn, operands)
 
 

@@ -8,10 +8,10 @@ import tl_core
 from tl_core.dispatch_modes import no_modes
 from tl_core.symbolic_numbers import SymInt
 
-from ..symbolic.expression import Expr, sympify
+from ..symbolic.expression import Expr, Relation, Symbol, sympify
 from .probes import LANES, Probes
 
-__all__ = ["Geometry", "meta_at", "probes_of", "sizes_of"]
+__all__ = ["Geometry", "learn", "meta_at", "probes_of", "sizes_of"]
 
 _META = tl_core.device("meta")
 
@@ -27,6 +27,20 @@ def probes_of(shape_env: Any) -> Probes:
 def sizes_of(fake: Any) -> list[Expr]:
     """The sizes of a fake as expressions."""
     return [sympify(n) for n in (fake.shape if fake.symbolic is None else fake.symbolic.sizes)]
+
+
+def learn(env: Any, number: Any, value: Any) -> None:
+    """Takes note of what a number is in the example that only data decide.
+
+    Args:
+        env: the environment of its symbol.
+        number: a symbolic number.
+        value: its value.
+    """
+    e = number.node.expr if hasattr(number, "node") else None
+    symbol = e.lhs if isinstance(e, Relation) else e
+    if isinstance(symbol, Symbol) and symbol not in env.var_to_val:
+        env.add_var_to_val(symbol, int(value) if isinstance(value, (bool, int)) else value)
 
 
 def meta_at(probes: Probes, sizes: list[Expr], strides: list[Expr], dtype: Any, lane: int) -> Any:
@@ -84,6 +98,15 @@ class Geometry:
             probes.remember(e)
         made = [env.create_symintnode(e, hint=env.size_hint(e, allow_none=True)) for e in sizes]
         return cls(env, tuple(made), lanes)
+
+    def learn(self, size: Any, value: int) -> None:
+        """Takes note of what a size is in the example, where only data decide it.
+
+        Args:
+            size: the size.
+            value: its value.
+        """
+        learn(self.env, size, value)
 
     def attached_to(self, fake: Any) -> Any:
         """Gives a fake these sizes.

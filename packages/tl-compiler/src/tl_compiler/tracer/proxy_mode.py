@@ -22,6 +22,7 @@ from ..fx.node import Node
 from ..fx.proxy import Proxy, TracerBase
 from ..symbolic.expression import Call, Expr, Logic, Product, Relation, Sum, Symbol, sympify
 from ..symbolic.user_lines import user_stack
+from .geometry import learn
 from .schemas import schema_of
 from .symbolic_fakes import SymbolicFakes, unbacked_number
 
@@ -125,6 +126,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     """
 
     _mode_key = TorchDispatchModeKey.PROXY
+    exports = False
 
     def __init__(
         self,
@@ -150,6 +152,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self._nodes: dict[int, tuple[Any, Node]] = {}
         self._constants: dict[int, tuple[Any, Node]] = {}
         self._fakes: dict[int, tuple[Any, Any]] = {}
+        self.inherited: dict[str, Any] = {}  # what nodes say that are made from a node of another graph
         self._sources: dict[Symbol, Callable[[], Node]] = {}
         self._numbers: dict[Expr, Node] = {}
         self._calls: dict[str, int] = {}
@@ -487,6 +490,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         )
         self._describe(made)
         out = unbacked_number(self.shape_env, t.dtype)
+        if getattr(t, "real_tensor", None) is not None:
+            learn(self.shape_env, out, t.real_tensor.item())
         made.meta["val"] = out
         self.track(out, made)
         return out
@@ -524,7 +529,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
 
     def _note_call(self, node: Node, name: str) -> None:
         """Notes which call of the program a node is, where composite operators are whole."""
-        if self.pre_dispatch:
+        if self.pre_dispatch and "torch_fn" not in self.inherited:
             number = self._calls[name] = self._calls.get(name, 0) + 1
             node.meta["torch_fn"] = f"{name}_{number}", f"builtin_function_or_method.{name}"
 
@@ -532,8 +537,9 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         """Notes where in the program a node comes from."""
         if self._module_stack is not None:
             node.meta["nn_module_stack"] = self._module_stack()
-        if self.record_stack_traces:
+        if self.record_stack_traces and "stack_trace" not in self.inherited:
             node.meta["stack_trace"] = _stack_text()
+        node.meta.update(self.inherited)
 
 
 def _recorded_item(t: Any) -> Any:

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core
+import tl_core.ops
 from tl_core.dispatch_modes import no_modes
 from tl_core.subclasses import FakeTensor, FakeTensorMode
 from tl_core.subclasses.fake_tensor import DataDependentOutputException, maybe_get_fake_mode
 from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 
 from ..symbolic.expression import Expr, Integer, sympify
+from ..symbolic.ranges import bounds, int_oo
 from ..symbolic.shape_env import ShapeEnv
 from .geometry import Geometry, probes_of
 from .indexing import indexed
@@ -178,11 +180,32 @@ class SymbolicFakes:
             elem = tl_core.empty([_hint(self.env, e) for e in exprs], dtype=dtype, device="meta")
         return geometry.attached_to(FakeTensor(self.mode, elem, like.device))
 
+    def _up_to(self, *sizes: Any) -> Any:
+        """A size that data decide, at most the product of others."""
+        most: Any = 1
+        for n in sizes:
+            top = bounds(sympify(n), self.env.var_to_range)[1]
+            most = int_oo if top == int_oo or most == int_oo else most * int(top)
+        return self.env.new_dynamic_size(0, None if most == int_oo else most)
+
     def _nonzero(self, x: Any) -> Any:
-        return self._made(x, [self.env.new_dynamic_size(), x.ndim], tl_core.int64)
+        return self._made(x, [self._up_to(*x.shape), x.ndim], tl_core.int64)
+
+    def _nonzero_numpy(self, x: Any) -> Any:
+        count = self._up_to(*(x.shape if x.ndim else (1,)))
+        return [self._made(x, [count], tl_core.int64) for _ in range(max(x.ndim, 1))]
 
     def _masked_select(self, x: Any, mask: Any) -> Any:
-        return self._made(x, [self.env.new_dynamic_size()], x.dtype)
+        sizes = x.shape if x.ndim >= mask.ndim else mask.shape
+        return self._made(x, [self._up_to(*sizes)], x.dtype)
+
+    def _index(self, x: Any, indices: Any) -> Any:
+        """Elements at indices of which some are masks: as many indices as a mask has dimensions take its place."""
+        columns: list[Any] = []
+        for index in indices:
+            is_mask = isinstance(index, Tensor) and index.dtype in (tl_core.bool, tl_core.uint8)
+            columns += self._nonzero_numpy(index) if is_mask else [index]
+        return self.call(tl_core.ops.aten.index.Tensor, (x, columns), {}, x.device)
 
     def _repeat_interleave(self, repeats: Any, *, output_size: Any = None) -> Any:
         return self._made(
@@ -204,7 +227,9 @@ class SymbolicFakes:
 
 
 _RULES: dict[str, Any] = {
+    "index.Tensor": SymbolicFakes._index,
     "nonzero": SymbolicFakes._nonzero,
+    "nonzero_numpy": SymbolicFakes._nonzero_numpy,
     "argwhere": SymbolicFakes._nonzero,
     "masked_select": SymbolicFakes._masked_select,
     "_unique2": SymbolicFakes._unique,

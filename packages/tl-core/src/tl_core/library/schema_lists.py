@@ -8,7 +8,7 @@ from tl_core import _C, ops
 from tl_core.library import queries
 from tl_core.library.names import parse_namespace
 
-__all__: list[str] = []
+__all__ = ["operators_of_libraries"]
 
 
 def _packet(qualname: str) -> Any:
@@ -63,3 +63,13 @@ def _dispatch_has_kernel(qualname: str) -> bool:
 def _dispatch_get_all_op_names() -> list[str]:
     """The names of all operators."""
     return [name if "::" in name else f"aten::{name}" for name in _C._operators()]
+
+
+def operators_of_libraries() -> list[Any]:
+    """The operators that came at run time.
+
+    Example:
+        >>> isinstance(operators_of_libraries(), list)
+        True
+    """
+    return [ops._overload(name) for name in _C._operators() if "::" in name]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import tl_core
-from tl_core import Tensor
+from tl_core import Tensor, dispatch_modes
 from tl_core._tensor import _get_async_or_non_blocking as _get_async_or_non_blocking
 from tl_core.pytree import tree_map_only
 
@@ -160,8 +160,8 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
 
 # ---- small things --------------------------------------------------------------------------------------------------
 def is_compiling() -> bool:
-    """Whether the code is being compiled: never, as everything runs eagerly."""
-    return False
+    """Whether the code becomes a program instead of computing a result: while it is exported."""
+    return dispatch_modes.is_exporting()
 
 
 class classproperty:

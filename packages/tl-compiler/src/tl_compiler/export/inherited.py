@@ -1,0 +1,50 @@
+"""What nodes say of where they come from, and nodes that are made from them say, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..fx.interpreter import Interpreter
+from ..fx.node import Node
+
+__all__ = ["FollowedRun", "said_of"]
+
+_KEPT = ("custom", "nn_module_stack", "source_fn_stack", "stack_trace", "torch_fn")
+
+
+def said_of(node: Node) -> dict[str, Any]:
+    """What a node says of where it comes from.
+
+    Args:
+        node: the node.
+    """
+    found = {name: node.meta[name] for name in _KEPT if name in node.meta}
+    stack = found.setdefault("nn_module_stack", {})
+    found["nn_module_stack"] = dict(stack)
+    return found
+
+
+class FollowedRun(Interpreter):
+    """Runs a graph while a mode records; what it records says what the graph's nodes say.
+
+    Args:
+        module: the module of the graph.
+        mode: the mode.
+    """
+
+    def __init__(self, module: Any, mode: Any) -> None:
+        super().__init__(module)
+        self.mode = mode
+
+    def run_node(self, n: Node) -> Any:
+        """Runs a node.
+
+        Args:
+            n: the node.
+        """
+        before = self.mode.inherited
+        self.mode.inherited = said_of(n) if n.op.startswith("call") else before
+        try:
+            return super().run_node(n)
+        finally:
+            self.mode.inherited = before

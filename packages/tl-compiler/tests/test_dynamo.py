@@ -1,0 +1,80 @@
+import pytest
+
+import tl_core as tl
+import tl_nn
+from tl_compiler import dynamo
+from tl_compiler.dynamo.testing import make_test_cls_with_patches, rand_strided
+from tl_compiler.dynamo.utils import same
+from tl_compiler.fx.passes.utils.source_matcher_utils import get_source_partitions
+from tl_core.testing import assert_close
+
+
+class Net(tl_nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = tl_nn.Linear(3, 3)
+
+    def forward(self, x, *, scale=1.0):
+        return self.linear(self.linear(x).relu()) * scale
+
+
+@pytest.mark.parametrize("options", [{}, {"aten_graph": True}, {"aten_graph": True, "pre_dispatch": True}])
+def test_exported_graphs_compute_what_the_module_does(options):
+    model, x = Net(), tl.randn(4, 3)
+    graph, guards = dynamo.export(model, **options)(x)
+    assert isinstance(guards, list)
+    for rows in (4, 7):
+        x = tl.randn(rows, 3)
+        assert_close(graph(x), model(x))
+
+
+def test_operators_are_taken_apart_unless_they_stay_whole():
+    whole, _ = dynamo.export(Net(), aten_graph=True, pre_dispatch=True)(tl.randn(4, 3))
+    apart, _ = dynamo.export(Net(), aten_graph=True, decomposition_table=None)(tl.randn(4, 3))
+    assert tl.ops.aten.linear.default in [n.target for n in whole.graph.nodes]
+    assert get_source_partitions(whole.graph, ["linear"])["linear"][0].nodes
+    table = {tl.ops.aten.relu.default: lambda x: x.clamp(min=0)}
+    replaced, _ = dynamo.export(Net(), aten_graph=True, decomposition_table=table)(tl.randn(4, 3))
+    assert tl.ops.aten.relu.default in [n.target for n in apart.graph.nodes]
+    assert tl.ops.aten.relu.default not in [n.target for n in replaced.graph.nodes]
+
+
+def test_the_older_form_and_what_does_not_go_together():
+    graph, _ = dynamo.export(lambda x: x.sin(), tl.ones(2), aten_graph=True)
+    assert_close(graph(tl.ones(2)), tl.ones(2).sin())
+    with pytest.raises(AssertionError, match="aten_graph=True"):
+        dynamo.export(Net(), pre_dispatch=True)
+
+
+def test_strided_random_numbers():
+    x = rand_strided((2, 3), (1, 2), extra_size=4)
+    assert x.stride() == (1, 2)
+    assert x.untyped_storage().nbytes() == (6 + 4) * 4
+    assert rand_strided((2,), (3,), tl.int64).unique().numel() <= 2
+
+
+def test_tests_with_attributes_patched():
+    class Settings:
+        on = False
+
+    class Tests:
+        def test_on(self):
+            return Settings.on
+
+    made = make_test_cls_with_patches(Tests, "Patched", "_on", (Settings, "on", True))
+    assert made.__name__ == "PatchedTests"
+    assert made().test_on_on()
+    assert not Tests().test_on()
+
+
+def test_same():
+    x = tl.tensor([1.0, float("nan")])
+    assert same({"a": [tl.ones(2), 1]}, {"a": [tl.ones(2) + 1e-6, 1]})
+    assert not same(tl.ones(2), tl.ones(3))
+    assert not same(tl.ones(2), tl.ones(2).double())
+    assert same(tl.ones(2), tl.ones(2).double(), exact_dtype=False)
+    assert same(x, x, equal_nan=True)
+    assert not same(x, x)
+    assert same(tl.ones(3), tl.ones(3) * 1.5, cos_similarity=True)
+    assert not same(1, True)
+    assert not same([1], [1, 2])
