@@ -13,6 +13,7 @@ from opgen.operators import Form, c_string, forms
 from opgen.python_names import SHOWN_METHOD, by_position, spellings
 from opgen.row import Row
 from opgen.schema import Arg, Schema
+from opgen.second_names import SECOND_NAMES
 
 
 @dataclass
@@ -47,6 +48,9 @@ def functions(rows: list[Row]) -> list[Function]:
             f.overloads.append(form)
             f.function |= (form.row.function and _is_function(form)) or name in _FUNCTIONS
             f.method |= _is_method(form)
+    for (namespace, name), first in SECOND_NAMES.items():
+        overloads = [o for o in found["", first].overloads if _is_function(o)]
+        found[namespace, name] = Function(name, namespace, overloads, function=True)
     return list(found.values())
 
 

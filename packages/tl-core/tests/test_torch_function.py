@@ -237,3 +237,45 @@ def test_a_function_of_its_own_that_can_be_overridden():
     assert second(1, 2) == 2
     assert second(Duck(), 2) == 2
     assert second(1, b=Duck())[0] == "second"
+
+
+@pytest.mark.parametrize("name", ["erf", "psi", "expit", "gammaln", "softmax", "log1p"])
+def test_functions_of_second_names_are_their_own(name):
+    function = getattr(tl.special, name)
+    assert function is not getattr(tl, name, None)
+    assert function.__name__ == f"special_{name}"
+    assert function(Duck(), *([0] if name == "softmax" else []))[0] == f"special_{name}"
+    assert overrides.resolve_name(function) == f"torch.special.{name}"
+
+
+def test_methods_are_called_by_the_first_of_their_names():
+    assert tl.Tensor.storage.__name__ == "storage"
+    assert tl.Tensor.__dlpack__.__name__ == "__dlpack__"
+
+
+def test_older_forms_of_reshape():
+    x = tl.arange(6)
+    with pytest.warns(UserWarning, match="non-inplace resize is deprecated"):
+        assert x.resize(2, 3).shape == (2, 3)
+    with pytest.warns(UserWarning), pytest.raises(RuntimeError, match="requested resize to 4 "):
+        x.resize(4)
+    with pytest.warns(UserWarning):
+        assert x.resize_as(tl.ones(3, 2)).shape == (3, 2)
+
+
+def test_copies_of_the_parts_of_sparse_tensors():
+    from tl_core.torch_names import functions
+
+    x = tl.eye(3).to_sparse().coalesce()
+    for name in ("indices", "values", "_indices", "_values"):
+        part, copied = getattr(x, name)(), getattr(functions, f"{name}_copy")(x)
+        assert part.tolist() == copied.tolist()
+        assert part.data_ptr() != copied.data_ptr()
+    for layout, names in (("csr", ("crow", "col")), ("csc", ("ccol", "row"))):
+        x = getattr(tl.eye(3), f"to_sparse_{layout}")()
+        for name in names:
+            found = getattr(functions, f"{name}_indices_copy")(x)
+            assert found.tolist() == getattr(x, f"{name}_indices")().tolist()
+    assert not functions.is_distributed(tl.ones(1))
+    assert functions._conj_copy(tl.tensor([1j])).tolist() == [-1j]
+    assert functions._neg_view_copy(tl.tensor([1])).tolist() == [-1]

@@ -21,6 +21,8 @@ _finder.install_finder()
 _core.backend_registry.register("autograd", lambda: _import_module("tl_autograd"))
 _core.backend_registry.register("functional", lambda: _import_module("tl_nn.functional"))
 _core.backend_registry.register("functional operators", lambda: _import_module("tl_nn.composite_operators"))
+_core.backend_registry.register("distributed", lambda: _import_module("tl_distributed"))
+_core.backend_registry.register("quantization", lambda: _import_module("tl_quantization"))
 _core.backend_registry.register("tracer", lambda: _import_module("tl_compiler"))
 
 # a namespace of native functions, which no import finds

@@ -22,7 +22,6 @@ import tl_compiler.fx as _fx
 import tl_compiler.package as _package
 import tl_core.symbolic as _symbolic
 import tl_core.testing as _testing
-import tl_core.torch_names.functions as _functions
 import tl_distributed as _distributed
 import tl_distributions as _distributions
 import tl_nn as _nn
@@ -32,6 +31,7 @@ import tl_quantization as _quantization
 import tl_utils.hub as _hub
 import tl_utils.monitor as _monitor
 from tl import examples as examples
+from tl import functorch as functorch
 from tl import torch as torch
 from tl import version as version
 from tl.version import __version__ as __version__
@@ -66,8 +66,40 @@ from tl_core.autocast import set_autocast_dtype as set_autocast_dtype
 from tl_core.autocast import set_autocast_enabled as set_autocast_enabled
 from tl_core.autocast import set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from tl_core.build_config import compiled_with_cxx11_abi as compiled_with_cxx11_abi
+from tl_core.composite_operators import frobenius_norm as frobenius_norm
 from tl_core.dispatch_keys import DispatchKey as DispatchKey
 from tl_core.futures import Future as Future
+from tl_core.library.schema_types import AnyType as AnyType
+from tl_core.library.schema_types import AwaitType as AwaitType
+from tl_core.library.schema_types import BoolType as BoolType
+from tl_core.library.schema_types import CapsuleType as CapsuleType
+from tl_core.library.schema_types import ClassType as ClassType
+from tl_core.library.schema_types import ComplexType as ComplexType
+from tl_core.library.schema_types import DeviceObjType as DeviceObjType
+from tl_core.library.schema_types import DictType as DictType
+from tl_core.library.schema_types import FloatType as FloatType
+from tl_core.library.schema_types import FutureType as FutureType
+from tl_core.library.schema_types import GeneratorType as GeneratorType
+from tl_core.library.schema_types import IntType as IntType
+from tl_core.library.schema_types import LayoutType as LayoutType
+from tl_core.library.schema_types import ListType as ListType
+from tl_core.library.schema_types import MemoryFormatType as MemoryFormatType
+from tl_core.library.schema_types import NoneType as NoneType
+from tl_core.library.schema_types import NumberType as NumberType
+from tl_core.library.schema_types import OptionalType as OptionalType
+from tl_core.library.schema_types import RRefType as RRefType
+from tl_core.library.schema_types import ScalarTypeType as ScalarTypeType
+from tl_core.library.schema_types import StorageType as StorageType
+from tl_core.library.schema_types import StreamObjType as StreamObjType
+from tl_core.library.schema_types import StringType as StringType
+from tl_core.library.schema_types import SymBoolType as SymBoolType
+from tl_core.library.schema_types import SymFloatType as SymFloatType
+from tl_core.library.schema_types import SymIntType as SymIntType
+from tl_core.library.schema_types import TensorType as TensorType
+from tl_core.library.schema_types import TupleType as TupleType
+from tl_core.library.schema_types import Type as Type
+from tl_core.library.schema_types import UnionType as UnionType
+from tl_core.library.schema_types import VarType as VarType
 from tl_core.library.tags import Tag as Tag
 from tl_core.lobpcg import lobpcg as lobpcg
 from tl_core.named_tensor import align_tensors as align_tensors
@@ -82,15 +114,43 @@ from tl_core.symbolic import sym_sum as sym_sum
 from tl_core.symbolic_numbers import SymBool as SymBool
 from tl_core.symbolic_numbers import SymFloat as SymFloat
 from tl_core.symbolic_numbers import SymInt as SymInt
+from tl_core.torch_names.functions import ccol_indices_copy as ccol_indices_copy
+from tl_core.torch_names.functions import col_indices_copy as col_indices_copy
+from tl_core.torch_names.functions import crow_indices_copy as crow_indices_copy
+from tl_core.torch_names.functions import detach_ as detach_
+from tl_core.torch_names.functions import indices_copy as indices_copy
+from tl_core.torch_names.functions import is_distributed as is_distributed
 from tl_core.torch_names.functions import is_inference as is_inference
 from tl_core.torch_names.functions import is_same_size as is_same_size
+from tl_core.torch_names.functions import nuclear_norm as nuclear_norm
+from tl_core.torch_names.functions import row_indices_copy as row_indices_copy
+from tl_core.torch_names.functions import values_copy as values_copy
 from tl_core.torch_names.removed import eig as eig
 from tl_core.torch_names.removed import lstsq as lstsq
 from tl_core.torch_names.removed import matrix_rank as matrix_rank
 from tl_core.torch_names.removed import solve as solve
 from tl_core.torch_names.removed import symeig as symeig
+from tl_nn.functional import bilinear as bilinear
+from tl_nn.functional import conv_tbc as conv_tbc
 from tl_nn.functional import cosine_similarity as cosine_similarity
 from tl_nn.functional import pairwise_distance as pairwise_distance
+from tl_nn.functional.numbered_reductions import alpha_dropout as alpha_dropout
+from tl_nn.functional.numbered_reductions import alpha_dropout_ as alpha_dropout_
+from tl_nn.functional.numbered_reductions import (
+    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+)
+from tl_nn.functional.numbered_reductions import cosine_embedding_loss as cosine_embedding_loss
+from tl_nn.functional.numbered_reductions import ctc_loss as ctc_loss
+from tl_nn.functional.numbered_reductions import feature_alpha_dropout as feature_alpha_dropout
+from tl_nn.functional.numbered_reductions import feature_alpha_dropout_ as feature_alpha_dropout_
+from tl_nn.functional.numbered_reductions import feature_dropout as feature_dropout
+from tl_nn.functional.numbered_reductions import feature_dropout_ as feature_dropout_
+from tl_nn.functional.numbered_reductions import hinge_embedding_loss as hinge_embedding_loss
+from tl_nn.functional.numbered_reductions import kl_div as kl_div
+from tl_nn.functional.numbered_reductions import margin_ranking_loss as margin_ranking_loss
+from tl_nn.functional.numbered_reductions import norm_except_dim as norm_except_dim
+from tl_nn.functional.numbered_reductions import poisson_nll_loss as poisson_nll_loss
+from tl_nn.functional.numbered_reductions import triplet_margin_loss as triplet_margin_loss
 from tl_quantization import dequantize as dequantize
 from tl_quantization import fake_quantize_per_channel_affine as fake_quantize_per_channel_affine
 from tl_quantization import fake_quantize_per_tensor_affine as fake_quantize_per_tensor_affine
@@ -105,6 +165,13 @@ from tl_quantization import quantize_per_tensor_dynamic as quantize_per_tensor_d
 from tl_quantization import quantized_batch_norm as quantized_batch_norm
 from tl_quantization import quantized_max_pool1d as quantized_max_pool1d
 from tl_quantization import quantized_max_pool2d as quantized_max_pool2d
+from tl_quantization.functions import int_repr as int_repr
+from tl_quantization.functions import q_per_channel_axis as q_per_channel_axis
+from tl_quantization.functions import q_per_channel_scales as q_per_channel_scales
+from tl_quantization.functions import q_per_channel_zero_points as q_per_channel_zero_points
+from tl_quantization.functions import q_scale as q_scale
+from tl_quantization.functions import q_zero_point as q_zero_point
+from tl_quantization.functions import quantized_max_pool3d as quantized_max_pool3d
 
 accelerator = _accelerator
 amp = _amp
@@ -117,7 +184,6 @@ distributed = _distributed
 distributions = _distributions
 export = _export
 fx = _fx
-nuclear_norm = _functions._nuclear_norm
 sym_sqrt = _symbolic._sym_sqrt
 package = _package
 hub = _hub

@@ -33,6 +33,7 @@ MODULES = {
     "_custom_op.functional": "tl_core.library.functional_variant",
     "_C._functorch": "tl_autograd.functorch.native",
     "_functorch": "tl_autograd.functorch",
+    "_functorch.config": "tl_core.subclasses.config",
     "_functorch.functional_call": "tl_nn.func",
     "_functorch.make_functional": "tl_nn.make_functional",
     "_decomp": "tl_compiler.decompositions",
@@ -51,6 +52,7 @@ MODULES = {
     "_library.utils": "tl_core.library.utils",
     "_linalg_utils": "tl_core.torch_names.linalg_utils",
     "_logging": "tl_core.component_logging",
+    "_lobpcg": "tl_core.lobpcg",
     "_lowrank": "tl_core.lowrank",
     "_namedtensor_internals": "tl_core.named_tensor",
     "_dispatch.python": "tl_core.torch_names.dispatch_python",
@@ -206,6 +208,7 @@ OBJECTS = {
     "_C._TensorBase": "tl_core:Tensor",
     "_C._disabled_torch_function_impl": "tl_core.parameter:_disabled_torch_function",
     "_C._nn._parse_to": "tl_nn.modules.to:_parse_to",
+    "_C._nn.pad_sequence": "tl_nn.utils.rnn:pad_sequence",
     "DispatchKey": "tl_core.dispatch_keys:DispatchKey",
     "_C.DispatchKey": "tl_core.dispatch_keys:DispatchKey",
     "_C.DispatchKeySet": "tl_core.dispatch_keys:DispatchKeySet",
@@ -257,7 +260,6 @@ OBJECTS = {
     "_addmm_activation": "tl_core.torch_names.functions:_addmm_activation",
     "_masked_softmax": "tl_core.torch_names.functions:_masked_softmax",
     "_compute_linear_combination": "tl_core.torch_names.functions:_compute_linear_combination",
-    "nuclear_norm": "tl_core.torch_names.functions:_nuclear_norm",
     "_assert_tensor_metadata": "tl_core.torch_names.functions:_assert_tensor_metadata",
     "_shape_as_tensor": "tl_core.torch_names.functions:_shape_as_tensor",
     "_reshape_from_tensor": "tl_core.torch_names.functions:_reshape_from_tensor",
@@ -327,7 +329,24 @@ _NAMES = {
         "set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype"
     ),
     "tl_core.symbolic_numbers": "SymBool SymFloat SymInt",
-    "tl_core.symbolic": "_sym_sqrt sym_fresh_size sym_float sym_int sym_ite sym_max sym_min sym_not sym_sum",
+    "tl_core.symbolic": (
+        "_sym_acos _sym_asin _sym_atan _sym_cos _sym_cosh _sym_exp _sym_log _sym_log10 _sym_log2 _sym_sin _sym_sinh "
+        "_sym_sqrt _sym_tan _sym_tanh sym_fresh_size sym_float sym_int sym_ite sym_max sym_min sym_not sym_sum"
+    ),
+    "tl_core.torch_names.functions": (
+        "_conj_copy _indices_copy _neg_view_copy _values_copy ccol_indices_copy col_indices_copy crow_indices_copy "
+        "indices_copy is_distributed nuclear_norm row_indices_copy values_copy"
+    ),
+    "tl_nn.functional": "bilinear conv_tbc",
+    "tl_nn.functional.numbered_reductions": (
+        "alpha_dropout alpha_dropout_ binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss "
+        "feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ hinge_embedding_loss kl_div "
+        "margin_ranking_loss norm_except_dim poisson_nll_loss triplet_margin_loss"
+    ),
+    "tl_quantization.functions": (
+        "int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point "
+        "quantized_max_pool3d"
+    ),
     "tl_quantization": (
         "dequantize fake_quantize_per_channel_affine fake_quantize_per_tensor_affine per_channel_affine "
         "per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric "
@@ -360,7 +379,7 @@ _NATIVE = (
     "_jit_set_profiling_executor _jit_set_profiling_mode _jit_set_texpr_fuser_enabled "
     "_is_torch_function_all_disabled _len_torch_function_stack _log_api_usage_metadata _log_api_usage_once "
     "_rename_privateuse1_backend "
-    "_set_deterministic_algorithms _set_graph_executor_optimize _set_warnAlways has_lapack has_mkl "
+    "_set_deterministic_algorithms _storage_id _set_graph_executor_optimize _set_warnAlways has_lapack has_mkl "
     "has_mkldnn has_openmp has_spectral is_autocast_enabled is_grad_enabled parse_ir"
 )
 OBJECTS |= {f"_C.{name}": f"tl_core.torch_names.native:{name}" for name in _NATIVE.split()}
@@ -395,6 +414,7 @@ _TYPES = (
     "Type UnionType VarType"
 )
 OBJECTS |= {f"_C.{name}": f"tl_core.library.schema_types:{name}" for name in _TYPES.split()}
+OBJECTS |= {name: f"tl_core.library.schema_types:{name}" for name in _TYPES.split()}
 OBJECTS["torch_version.TorchVersion"] = "tl._release:Release"
 
 _FACADE = {CORE: ""} | {real: name for name, real in MODULES.items()}

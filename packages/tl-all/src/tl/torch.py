@@ -71,7 +71,7 @@ def install() -> None:
     tl.__version__ = tl.version.__version__ = API_VERSION
     tl.__name__ = "torch"
     _name_functions(sys.modules["tl_core"])
-    for name in ("tl_nn.functional", *_OF_PYTHON):
+    for name in ("tl_nn.functional", *_OF_PYTHON, *_OF_MODULES):
         _watch.watchers[name] = _name_functions
         if name in sys.modules:
             _name_functions(sys.modules[name])
@@ -82,7 +82,26 @@ def install() -> None:
 # Modules with functions in Python that are torch's own.
 _OF_PYTHON = (
     *("tl_core.sparse_layouts.functions", "tl_core.symbolic", "tl_core.torch_names.functions"),
-    *("tl_quantization.fake_quantization", "tl_quantization.functions"),
+    *(
+        "tl_quantization.fake_quantization",
+        "tl_quantization.functions",
+        "tl_nn.functional.numbered_reductions",
+    ),
+)
+# Modules whose functions say that they are of another one.
+_OF_MODULES = {
+    "tl_core.lobpcg": "torch._lobpcg",
+    "tl_core.lowrank": "torch._lowrank",
+    "tl_distributed.coalescing": "torch.distributed.distributed_c10d",
+    "tl_distributed.collectives": "torch.distributed.distributed_c10d",
+    "tl_distributed.point_to_point": "torch.distributed.distributed_c10d",
+    "tl_nn.init": "torch.nn.init",
+}
+# Functions of `nn.functional` that `torch` itself has, too.
+_OF_ROOT = (
+    "adaptive_avg_pool1d avg_pool1d bilinear celu_ channel_shuffle conv_tbc cosine_similarity "
+    "native_channel_shuffle pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu relu_ rrelu_ selu_ "
+    "threshold_"
 )
 
 
@@ -109,17 +128,22 @@ def _name_functions(module: "ModuleType") -> None:
             if hasattr(function, "__wrapped__") and function.__module__ == module.__name__:
                 function.__module__ = "torch"
         return
+    if module.__name__ in _OF_MODULES:
+        for function in vars(module).values():
+            if getattr(getattr(function, "__wrapped__", None), "__module__", None) == module.__name__:
+                function.__module__ = _OF_MODULES[module.__name__]
+        return
     if module.__name__ == "tl_nn.functional":
         for name in module.__all__:
             function = getattr(module, name)
             if hasattr(function, "__wrapped__"):
-                function.__module__ = "torch.nn.functional"
+                function.__module__ = "torch" if name in _OF_ROOT.split() else "torch.nn.functional"
         return
     kinds, functional = (native, module._C.overridable), frozenset(_FUNCTIONAL.split())
     for name, function in vars(module).items():
         if type(function) in kinds:
             function.__module__ = "torch.functional" if name in functional else "torch"
-    for space in ("_fft", "_linalg", "_special"):
+    for space in ("_fft", "_linalg", "_nn", "_special"):
         sys.modules[f"torch._C.{space}"] = getattr(module._C, space)
         for function in vars(getattr(module._C, space)).values():
             if type(function) is native:

@@ -102,5 +102,6 @@ def _capsule(array: Any, options: dict[str, Any]) -> Any:
         return array.__dlpack__(**options)
 
 
-setattr(Tensor, "__dlpack__", _C.overridable(_dlpack))  # noqa: B010 - the stub has it as a method
-setattr(Tensor, "__dlpack_device__", _C.overridable(_dlpack_device))  # noqa: B010
+for _name, _method in (("__dlpack__", _dlpack), ("__dlpack_device__", _dlpack_device)):
+    _method.__name__, _method.__qualname__ = _name, f"Tensor.{_name}"
+    setattr(Tensor, _name, _C.overridable(_method))

@@ -16,7 +16,7 @@ from math import inf
 from typing import Any
 
 from tl_core import _C
-from tl_core._C import Tensor, matmul
+from tl_core._C import Tensor
 from tl_core.errors import LinAlgError
 from tl_core.overrides import overridable
 from tl_core.type_info import finfo
@@ -71,6 +71,7 @@ cross, multi_dot, vector_norm = _OWN.linalg_cross, _OWN.linalg_multi_dot, _OWN.l
 householder_product, qr = _OWN.linalg_householder_product, _OWN.linalg_qr
 matrix_exp, solve = _OWN.linalg_matrix_exp, _OWN.linalg_solve
 svd, svdvals = _OWN.linalg_svd, _OWN.linalg_svdvals
+matmul = _OWN.linalg_matmul
 cholesky, cholesky_ex = _OWN.linalg_cholesky, _OWN.linalg_cholesky_ex
 lu, lu_factor, lu_factor_ex = _OWN.linalg_lu, _OWN.linalg_lu_factor, _OWN.linalg_lu_factor_ex
 ldl_factor, ldl_factor_ex = _OWN.linalg_ldl_factor, _OWN.linalg_ldl_factor_ex

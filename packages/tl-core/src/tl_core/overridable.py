@@ -30,14 +30,22 @@ __all__ = [
 # The modules whose functions have names below each name; those of other packages count once they are loaded.
 _MODULES = {
     "torch": [
-        *("tl_core", "tl_core.symbolic", "tl_core.torch_names.functions"),
+        *(
+            "tl_core",
+            "tl_core.symbolic",
+            "tl_core.torch_names.functions",
+            "tl_nn.functional.numbered_reductions",
+        ),
         *("tl_quantization.functions", "tl_quantization.fake_quantization"),
     ],
+    "torch.distributed": ["tl_distributed"],
     "torch.functional": ["tl_core.functional"],
     **{f"torch.{name}": [f"tl_core.{name}"] for name in ("fft", "linalg", "sparse", "special")},
     "torch.nn.functional": ["tl_nn.functional"],
     "torch.nn.init": ["tl_nn.init"],
 }
+# Of these modules also functions whose names begin with an underscore.
+_WITH_PRIVATE = ("tl_core.symbolic", "tl_core.torch_names.functions")
 _FUNCTIONS = (BuiltinFunctionType, FunctionType)
 _METHODS = (MethodDescriptorType, FunctionType)
 # Python's own, which see no overrides; operators are seen as the methods add, mul, ...
@@ -72,16 +80,20 @@ def _is_overridable(function: Any) -> bool:
 
 
 def _modules() -> list[tuple[str, ModuleType]]:
-    backend_registry.load("functional")
+    for provider in ("functional", "quantization", "distributed"):
+        backend_registry.load(provider)
     pairs = [(path, name) for path, names in _MODULES.items() for name in names]
-    own = ((path, name) for path, name in pairs if name.startswith("tl_core") or name in sys.modules)
+    own = ((path, name) for path, name in pairs if name.partition(".")[0] in sys.modules)
     return [(path, import_module(name)) for path, name in own]
 
 
 def _functions(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    for name in getattr(module, "__all__", None) or dir(module):
+    with_private = module.__name__ in _WITH_PRIVATE
+    for name in dir(module) if with_private else getattr(module, "__all__", None) or dir(module):
         function = getattr(module, name)
-        if not name.startswith("_") and isinstance(function, _FUNCTIONS):
+        if not isinstance(function, _FUNCTIONS) or name.startswith("__"):
+            continue
+        if not name.startswith("_") or (with_private and type(function) is _C.overridable):
             yield name, function
 
 

@@ -11,30 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 from tl_core import _C
-from tl_core._C import (
-    digamma,
-    erf,
-    erfc,
-    erfinv,
-    exp2,
-    expm1,
-    i0,
-    log1p,
-    log_softmax,
-    logit,
-    logsumexp,
-    polygamma,
-    round,  # noqa: A004
-    sinc,
-    softmax,
-    xlogy,
-)
-from tl_core._C import digamma as psi
-from tl_core._C import igamma as gammainc
-from tl_core._C import igammac as gammaincc
-from tl_core._C import lgamma as gammaln
-from tl_core._C import mvlgamma as multigammaln
-from tl_core._C import sigmoid as expit
 
 __all__ = [
     "airy_ai",
@@ -96,6 +72,28 @@ __all__ = [
 ]
 
 _OWN: Any = _C._special
+digamma, expit, logit, polygamma, psi = (
+    _OWN.special_digamma,
+    _OWN.special_expit,
+    _OWN.special_logit,
+    _OWN.special_polygamma,
+    _OWN.special_psi,
+)
+erf, erfc, erfinv = _OWN.special_erf, _OWN.special_erfc, _OWN.special_erfinv
+exp2, expm1, log1p, round = (
+    _OWN.special_exp2,
+    _OWN.special_expm1,
+    _OWN.special_log1p,
+    _OWN.special_round,
+)
+gammainc, gammaincc, gammaln, multigammaln = (
+    _OWN.special_gammainc,
+    _OWN.special_gammaincc,
+    _OWN.special_gammaln,
+    _OWN.special_multigammaln,
+)
+i0, sinc, xlogy = _OWN.special_i0, _OWN.special_sinc, _OWN.special_xlogy
+log_softmax, logsumexp, softmax = _OWN.special_log_softmax, _OWN.special_logsumexp, _OWN.special_softmax
 airy_ai = _OWN.special_airy_ai
 bessel_j0, bessel_j1 = _OWN.special_bessel_j0, _OWN.special_bessel_j1
 bessel_y0, bessel_y1 = _OWN.special_bessel_y0, _OWN.special_bessel_y1

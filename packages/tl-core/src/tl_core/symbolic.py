@@ -177,7 +177,7 @@ def _function(name: str) -> Any:
 
     sym_function.__name__ = sym_function.__qualname__ = f"_sym_{name}"
     sym_function.__doc__ = f"The function {name} of a number, symbolic or plain."
-    return sym_function
+    return overridable(sym_function)
 
 
 _sym_sqrt, _sym_cos, _sym_sin, _sym_tan = (_function(name) for name in ("sqrt", "cos", "sin", "tan"))

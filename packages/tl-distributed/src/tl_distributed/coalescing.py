@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tl_core import Tensor, no_grad
+from tl_core.overrides import overridable
 
 from . import reduction
 from .process_group import ProcessGroup
@@ -16,6 +17,7 @@ from .reduction import RedOpType, ReduceOp
 from .work import Work, all_of
 
 
+@overridable
 def all_reduce_coalesced(
     tensors: Sequence[Tensor],
     op: RedOpType = ReduceOp.SUM,
@@ -57,6 +59,7 @@ def all_reduce_coalesced(
     return None
 
 
+@overridable
 def all_gather_coalesced(
     output_tensor_lists: Sequence[Sequence[Tensor]],
     input_tensor_list: Sequence[Tensor],

@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Any
 
 from tl_core import Tensor, no_grad, recording
+from tl_core.overrides import overridable
 
 from . import reduction
 from .coalescing import manager_here
@@ -23,6 +24,7 @@ from .reduction import RedOpType, ReduceOp
 from .work import Work
 
 
+@overridable
 def all_reduce(
     tensor: Tensor, op: RedOpType = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
@@ -47,6 +49,7 @@ def all_reduce(
     return _run(group, tensor, async_op, lambda link, _: link.all_reduce(tensor, op))
 
 
+@overridable
 def reduce(
     tensor: Tensor,
     dst: int | None = None,
@@ -75,6 +78,7 @@ def reduce(
     )
 
 
+@overridable
 def broadcast(
     tensor: Tensor,
     src: int | None = None,
@@ -100,6 +104,7 @@ def broadcast(
     )
 
 
+@overridable
 def all_gather(
     tensor_list: list[Tensor], tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
@@ -123,6 +128,7 @@ def all_gather(
     return _run(group, tensor, async_op, start)
 
 
+@overridable
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
@@ -143,6 +149,7 @@ def all_gather_into_tensor(
     return _run(group, input_tensor, async_op, start)
 
 
+@overridable
 def gather(
     tensor: Tensor,
     gather_list: list[Tensor] | None = None,
@@ -176,6 +183,7 @@ def gather(
     return _run(group, tensor, async_op, start)
 
 
+@overridable
 def scatter(
     tensor: Tensor,
     scatter_list: list[Tensor] | None = None,
@@ -208,6 +216,7 @@ def scatter(
     return _run(group, tensor, async_op, start)
 
 
+@overridable
 def reduce_scatter(
     output: Tensor,
     input_list: list[Tensor],
@@ -237,6 +246,7 @@ def reduce_scatter(
     return _run(group, output, async_op, start)
 
 
+@overridable
 def reduce_scatter_tensor(
     output: Tensor,
     input: Tensor,
@@ -263,6 +273,7 @@ def reduce_scatter_tensor(
     return _run(group, output, async_op, start)
 
 
+@overridable
 def all_to_all(
     output_tensor_list: list[Tensor],
     input_tensor_list: list[Tensor],
@@ -294,6 +305,7 @@ def all_to_all(
     return _run(group, every[0], async_op, start)
 
 
+@overridable
 def all_to_all_single(
     output: Tensor,
     input: Tensor,

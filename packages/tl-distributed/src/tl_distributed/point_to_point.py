@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tl_core import Tensor, no_grad
+from tl_core.overrides import overridable
 
 from .collectives import peer_rank
 from .process_group import ProcessGroup
@@ -18,6 +19,7 @@ def _check(tensor: Any, function: str) -> None:
         raise TypeError(f"{function}: tensor must be a Tensor, got {type(tensor).__name__}")
 
 
+@overridable
 def isend(
     tensor: Tensor,
     dst: int | None = None,
@@ -56,6 +58,7 @@ def _receive(
         return (link.blocking if wait else link).receive(tensor, peer, tag)
 
 
+@overridable
 def irecv(
     tensor: Tensor,
     src: int | None = None,
@@ -75,6 +78,7 @@ def irecv(
     return _receive(tensor, src, group, tag, group_src, wait=False)
 
 
+@overridable
 def send(
     tensor: Tensor,
     dst: int | None = None,
@@ -106,6 +110,7 @@ def send(
     found.communicator(tensor.device.type).blocking.send(tensor, peer, tag).wait()
 
 
+@overridable
 def recv(
     tensor: Tensor,
     src: int | None = None,

@@ -17,12 +17,19 @@ from .tensor import QuantizedTensor, made_of
 __all__ = [
     "choose_qparams",
     "dequantize",
+    "int_repr",
+    "q_per_channel_axis",
+    "q_per_channel_scales",
+    "q_per_channel_zero_points",
+    "q_scale",
+    "q_zero_point",
     "quantize_per_channel",
     "quantize_per_tensor",
     "quantize_per_tensor_dynamic",
     "quantized_batch_norm",
     "quantized_max_pool1d",
     "quantized_max_pool2d",
+    "quantized_max_pool3d",
 ]
 
 EPS = 2.0**-23
@@ -239,3 +246,62 @@ def quantized_batch_norm(
     return operators.quantized(
         x, PerTensor(float(output_scale), int(output_zero_point), input.quantizer.dtype)
     )
+
+
+@overridable
+def quantized_max_pool3d(
+    input: QuantizedTensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    dilation: Sequence[int] = (1,),
+    ceil_mode: bool = False,
+) -> Any:
+    """The largest element of each box of a quantized tensor, shape (batch, channels, depth, height, width).
+
+    Args:
+        input: the quantized tensor.
+        kernel_size: the extent of the window.
+        stride: the distance of its positions; None for its extent.
+        padding: what is added on both sides, at most half of the window.
+        dilation: the distance of the elements that it sees.
+        ceil_mode: whether windows may reach over the end.
+    """
+    return tl_core.max_pool3d(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+# ---- what a quantized tensor is, as functions of it
+@overridable
+def int_repr(input: QuantizedTensor) -> Tensor:
+    """Its integers: `Tensor.int_repr`."""
+    return input.int_repr()
+
+
+@overridable
+def q_scale(input: QuantizedTensor) -> float:
+    """Its scale: `Tensor.q_scale`."""
+    return input.q_scale()
+
+
+@overridable
+def q_zero_point(input: QuantizedTensor) -> int:
+    """The integer that stands for 0: `Tensor.q_zero_point`."""
+    return input.q_zero_point()
+
+
+@overridable
+def q_per_channel_scales(input: QuantizedTensor) -> Tensor:
+    """The scales of its channels: `Tensor.q_per_channel_scales`."""
+    return input.q_per_channel_scales()
+
+
+@overridable
+def q_per_channel_zero_points(input: QuantizedTensor) -> Tensor:
+    """The integers that stand for 0 in its channels: `Tensor.q_per_channel_zero_points`."""
+    return input.q_per_channel_zero_points()
+
+
+@overridable
+def q_per_channel_axis(input: QuantizedTensor) -> int:
+    """The axis of its channels: `Tensor.q_per_channel_axis`."""
+    return input.q_per_channel_axis()

@@ -116,7 +116,8 @@ def _compute_linear_combination(input: Tensor, coefficients: Tensor, *, out: Ten
     return sums if out is None else out.add_(sums)
 
 
-def _nuclear_norm(
+@overridable
+def nuclear_norm(
     input: Tensor, dim: tuple[int, int] = (-2, -1), keepdim: bool = False, *, out: Tensor | None = None
 ) -> Tensor:
     """The sum of the singular values of matrices, as `linalg.matrix_norm` gives it."""
@@ -160,3 +161,70 @@ def _running_with_deploy() -> bool:
 def _disable_dynamo(fn: Any = None, recursive: bool = True) -> Any:
     """A decorator that leaves functions as they are: nothing looks into their code."""
     return (lambda function: function) if fn is None else fn
+
+
+@overridable
+def is_distributed(input: Tensor) -> bool:
+    """Whether the tensor's elements lie on several machines: no tensor's do in this sense."""
+    return False
+
+
+# ---- parts of tensors as tensors of their own
+@overridable
+def indices_copy(input: Tensor) -> Tensor:
+    """A copy of a sparse tensor's `indices()`."""
+    return input.indices().clone()
+
+
+@overridable
+def values_copy(input: Tensor) -> Tensor:
+    """A copy of a sparse tensor's `values()`."""
+    return input.values().clone()
+
+
+@overridable
+def crow_indices_copy(input: Tensor) -> Tensor:
+    """A copy of a sparse tensor's `crow_indices()`."""
+    return input.crow_indices().clone()
+
+
+@overridable
+def col_indices_copy(input: Tensor) -> Tensor:
+    """A copy of a sparse tensor's `col_indices()`."""
+    return input.col_indices().clone()
+
+
+@overridable
+def ccol_indices_copy(input: Tensor) -> Tensor:
+    """A copy of a sparse tensor's `ccol_indices()`."""
+    return input.ccol_indices().clone()
+
+
+@overridable
+def row_indices_copy(input: Tensor) -> Tensor:
+    """A copy of a sparse tensor's `row_indices()`."""
+    return input.row_indices().clone()
+
+
+@overridable
+def _indices_copy(input: Tensor) -> Tensor:
+    """A copy of a sparse tensor's `_indices()`."""
+    return input._indices().clone()
+
+
+@overridable
+def _values_copy(input: Tensor) -> Tensor:
+    """A copy of a sparse tensor's `_values()`."""
+    return input._values().clone()
+
+
+@overridable
+def _conj_copy(input: Tensor) -> Tensor:
+    """The conjugate, computed."""
+    return input.conj_physical()
+
+
+@overridable
+def _neg_view_copy(input: Tensor) -> Tensor:
+    """The negative, computed."""
+    return input.neg()

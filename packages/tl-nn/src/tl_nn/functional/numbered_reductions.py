@@ -1,0 +1,172 @@
+"""Losses and dropouts as `torch` itself has them: what is done with a batch's losses is a number, 0 for nothing, 1 for
+their mean, 2 for their sum; what `nn.functional` calls `training` has to be said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tl_core import Tensor
+from tl_core.overrides import overridable
+
+from . import dropouts, elementwise_losses, margin_losses, sequence_losses
+
+__all__: list[str] = []
+
+_REDUCTIONS = ("none", "mean", "sum")
+
+
+def _named(reduction: int, function: str) -> str:
+    if reduction not in (0, 1, 2):
+        raise ValueError(f"{function}(): reduction must be 0, 1 or 2, got {reduction!r}")
+    return _REDUCTIONS[reduction]
+
+
+@overridable
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
+    reduction: int = 1,
+) -> Tensor:
+    """`nn.functional.binary_cross_entropy_with_logits`."""
+    name = _named(reduction, "binary_cross_entropy_with_logits")
+    return elementwise_losses.binary_cross_entropy_with_logits(
+        input, target, weight, reduction=name, pos_weight=pos_weight
+    )
+
+
+@overridable
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+) -> Tensor:
+    """`nn.functional.cosine_embedding_loss`."""
+    name = _named(reduction, "cosine_embedding_loss")
+    return margin_losses.cosine_embedding_loss(input1, input2, target, margin, reduction=name)
+
+
+@overridable
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
+    blank: int = 0,
+    reduction: int = 1,
+    zero_infinity: bool = False,
+) -> Tensor:
+    """`nn.functional.ctc_loss`."""
+    name = _named(reduction, "ctc_loss")
+    return sequence_losses.ctc_loss(
+        log_probs, targets, input_lengths, target_lengths, blank, name, zero_infinity
+    )
+
+
+@overridable
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor:
+    """`nn.functional.hinge_embedding_loss`."""
+    name = _named(reduction, "hinge_embedding_loss")
+    return margin_losses.hinge_embedding_loss(input, target, margin, reduction=name)
+
+
+@overridable
+def kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor:
+    """`nn.functional.kl_div`, whose mean is that of all elements."""
+    name = _named(reduction, "kl_div")
+    losses = elementwise_losses.kl_div(input, target, reduction="none", log_target=log_target)
+    return losses if name == "none" else losses.mean() if name == "mean" else losses.sum()
+
+
+@overridable
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+) -> Tensor:
+    """`nn.functional.margin_ranking_loss`."""
+    name = _named(reduction, "margin_ranking_loss")
+    return margin_losses.margin_ranking_loss(input1, input2, target, margin, reduction=name)
+
+
+@overridable
+def poisson_nll_loss(
+    input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
+) -> Tensor:
+    """`nn.functional.poisson_nll_loss`."""
+    name = _named(reduction, "poisson_nll_loss")
+    return elementwise_losses.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=name)
+
+
+@overridable
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2.0,
+    eps: float = 1e-6,
+    swap: bool = False,
+    reduction: int = 1,
+) -> Tensor:
+    """`nn.functional.triplet_margin_loss`."""
+    name = _named(reduction, "triplet_margin_loss")
+    return margin_losses.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=name)
+
+
+# ---- dropouts
+@overridable
+def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """`nn.functional.alpha_dropout`."""
+    return dropouts.alpha_dropout(input, p, train)
+
+
+@overridable
+def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """`nn.functional.alpha_dropout`, in place."""
+    return dropouts.alpha_dropout(input, p, train, inplace=True)
+
+
+@overridable
+def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """`nn.functional.feature_alpha_dropout`."""
+    return dropouts.feature_alpha_dropout(input, p, train)
+
+
+@overridable
+def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """`nn.functional.feature_alpha_dropout`, in place."""
+    return dropouts.feature_alpha_dropout(input, p, train, inplace=True)
+
+
+@overridable
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Dropout of whole channels, for an input of shape (N, C, ...)."""
+    return _feature_dropout(input, p, train, False)
+
+
+@overridable
+def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """`feature_dropout`, in place."""
+    return _feature_dropout(input, p, train, True)
+
+
+def _feature_dropout(input: Tensor, p: float, train: bool, inplace: bool) -> Tensor:
+    if input.dim() < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    flat = input.flatten(2) if input.dim() > 2 else input.unsqueeze(2)
+    made = dropouts.dropout1d(flat, p, train).view(input.shape)
+    return input.copy_(made) if inplace else made
+
+
+@overridable
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """The norm of all dimensions but one, which stay as dimensions of size 1; for -1 of all, without dimensions.
+
+    Args:
+        v: the tensor.
+        pow: the order of the norm.
+        dim: the dimension that is kept.
+    """
+    if dim == -1:
+        return v.norm(pow)
+    kept = dim % v.dim()
+    others = [d for d in range(v.dim()) if d != kept]
+    return v.norm(pow, others, keepdim=True) if others else v.abs()
