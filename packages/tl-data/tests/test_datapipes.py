@@ -183,7 +183,7 @@ def test_steps_of_a_program():
     finally:
         del IterDataPipe.functions["twice_in_this_test"]
     with pytest.raises(
-        AttributeError, match="'IterableWrapper' object has no attribute 'twice_in_this_test'"
+        AttributeError, match="'IterableWrapperIterDataPipe' object has no attribute 'twice_in_this_test'"
     ):
         numbers(2).twice_in_this_test  # noqa: B018
     with pytest.raises(TypeError, match="decorates pipes"):

@@ -9,11 +9,11 @@ from typing import Any
 from ...collate import default_collate
 from ..datapipe import IterDataPipe, functional_datapipe
 
-__all__ = ["Collator", "Mapper"]
+__all__ = ["CollatorIterDataPipe", "MapperIterDataPipe"]
 
 
 @functional_datapipe("map")
-class Mapper(IterDataPipe):
+class MapperIterDataPipe(IterDataPipe):
     """`fn` of each sample, or of the parts of it that `input_col` names.
 
     The result takes the place of the sample; of its first part, whose others are dropped; or of `output_col`'s, with
@@ -68,7 +68,7 @@ class Mapper(IterDataPipe):
 
 
 @functional_datapipe("collate")
-class Collator(Mapper):
+class CollatorIterDataPipe(MapperIterDataPipe):
     """Batches of samples made into tensors, by `default_collate` or another function.
 
     Args:

@@ -11,10 +11,10 @@ import tl_core
 from ...sampler import SequentialSampler
 from ..datapipe import IterDataPipe, functional_datapipe
 
-__all__ = ["Sampler", "Shuffler"]
+__all__ = ["SamplerIterDataPipe", "ShufflerIterDataPipe"]
 
 
-class Sampler(IterDataPipe):
+class SamplerIterDataPipe(IterDataPipe):
     """What a sampler, made of the pipe, gives.
 
     Args:
@@ -42,7 +42,7 @@ class Sampler(IterDataPipe):
 
 
 @functional_datapipe("shuffle")
-class Shuffler(IterDataPipe):
+class ShufflerIterDataPipe(IterDataPipe):
     """Samples in random order, as far as `buffer_size` of them can be exchanged.
 
     Each pass takes its seed from `set_seed`, or from the default generator.
@@ -60,12 +60,12 @@ class Shuffler(IterDataPipe):
         self.buffer_size = buffer_size
         self._enabled, self._seed = True, None
 
-    def set_shuffle(self, shuffle: bool = True) -> Shuffler:
+    def set_shuffle(self, shuffle: bool = True) -> ShufflerIterDataPipe:
         """Turns shuffling on or off."""
         self._enabled = shuffle
         return self
 
-    def set_seed(self, seed: int) -> Shuffler:
+    def set_seed(self, seed: int) -> ShufflerIterDataPipe:
         """Says the seed of the next pass."""
         self._seed = seed  # type: ignore[assignment]
         return self

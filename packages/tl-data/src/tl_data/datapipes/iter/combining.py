@@ -10,7 +10,13 @@ from typing import Any
 
 from ..datapipe import IterDataPipe, functional_datapipe
 
-__all__ = ["Concater", "Demultiplexer", "Forker", "Multiplexer", "Zipper"]
+__all__ = [
+    "ConcaterIterDataPipe",
+    "DemultiplexerIterDataPipe",
+    "ForkerIterDataPipe",
+    "MultiplexerIterDataPipe",
+    "ZipperIterDataPipe",
+]
 
 
 def _checked(datapipes: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -23,7 +29,7 @@ def _checked(datapipes: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @functional_datapipe("concat")
-class Concater(IterDataPipe):
+class ConcaterIterDataPipe(IterDataPipe):
     """Streams one after the other."""
 
     def __init__(self, *datapipes: Any) -> None:
@@ -37,7 +43,7 @@ class Concater(IterDataPipe):
 
 
 @functional_datapipe("mux")
-class Multiplexer(IterDataPipe):
+class MultiplexerIterDataPipe(IterDataPipe):
     """One sample of each stream in turn, up to the end of the shortest."""
 
     def __init__(self, *datapipes: Any) -> None:
@@ -51,7 +57,7 @@ class Multiplexer(IterDataPipe):
 
 
 @functional_datapipe("zip")
-class Zipper(IterDataPipe):
+class ZipperIterDataPipe(IterDataPipe):
     """Tuples of one sample of each stream, up to the end of the shortest."""
 
     def __init__(self, *datapipes: Any) -> None:
@@ -120,7 +126,7 @@ class _Part(IterDataPipe):
 
 
 @functional_datapipe("fork")
-class Forker(IterDataPipe):
+class ForkerIterDataPipe(IterDataPipe):
     """Several streams of the same samples: a list of `num_instances`; `copy` may be "shallow" or "deep".
 
     Args:
@@ -150,7 +156,7 @@ def _change(how: str | None) -> Callable[[Any], Any] | None:
 
 
 @functional_datapipe("demux")
-class Demultiplexer(IterDataPipe):
+class DemultiplexerIterDataPipe(IterDataPipe):
     """Several streams, between which `classifier_fn` chooses by number; None drops a sample if `drop_none`.
 
     Args:

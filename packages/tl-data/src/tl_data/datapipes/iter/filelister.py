@@ -7,13 +7,13 @@ from typing import Any
 
 from ..datapipe import IterDataPipe, functional_datapipe
 from ..utils.common import get_file_pathnames_from_root
-from .utils import IterableWrapper
+from .utils import IterableWrapperIterDataPipe
 
-__all__ = ["FileLister"]
+__all__ = ["FileListerIterDataPipe"]
 
 
 @functional_datapipe("list_files")
-class FileLister(IterDataPipe):
+class FileListerIterDataPipe(IterDataPipe):
     """Paths of the files in folders, in order, as far as their names fit one of the `masks`.
 
     Args:
@@ -36,7 +36,7 @@ class FileLister(IterDataPipe):
         length: int = -1,
     ) -> None:
         roots = [root] if isinstance(root, str) else root
-        self.datapipe = roots if isinstance(roots, IterDataPipe) else IterableWrapper(roots)
+        self.datapipe = roots if isinstance(roots, IterDataPipe) else IterableWrapperIterDataPipe(roots)
         self.masks, self.recursive, self.abspath = masks, recursive, abspath
         self.non_deterministic, self.length = non_deterministic, length
 

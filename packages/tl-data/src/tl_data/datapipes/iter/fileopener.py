@@ -7,13 +7,13 @@ from typing import Any
 
 from ..datapipe import IterDataPipe, functional_datapipe
 
-__all__ = ["FileOpener"]
+__all__ = ["FileOpenerIterDataPipe"]
 
 _MODES = ("b", "t", "rb", "rt", "r")
 
 
 @functional_datapipe("open_files")
-class FileOpener(IterDataPipe):
+class FileOpenerIterDataPipe(IterDataPipe):
     """(path, open file) of paths; whoever takes a file closes it.
 
     Raises ValueError for another mode than "b", "t", "rb", "rt", "r", and for an encoding of bytes.

@@ -8,11 +8,11 @@ from typing import Any
 
 from ..datapipe import DataChunk, IterDataPipe, functional_datapipe
 
-__all__ = ["Batcher", "Grouper", "UnBatcher"]
+__all__ = ["BatcherIterDataPipe", "GrouperIterDataPipe", "UnBatcherIterDataPipe"]
 
 
 @functional_datapipe("batch")
-class Batcher(IterDataPipe):
+class BatcherIterDataPipe(IterDataPipe):
     """Batches of `batch_size` samples; the last may be smaller, or is dropped.
 
     Args:
@@ -42,7 +42,7 @@ class Batcher(IterDataPipe):
 
 
 @functional_datapipe("unbatch")
-class UnBatcher(IterDataPipe):
+class UnBatcherIterDataPipe(IterDataPipe):
     """What is in batches, `unbatch_level` deep; -1 takes lists apart at every depth."""
 
     def __init__(self, datapipe: Any, unbatch_level: int = 1) -> None:
@@ -65,7 +65,7 @@ class UnBatcher(IterDataPipe):
 
 
 @functional_datapipe("groupby")
-class Grouper(IterDataPipe):
+class GrouperIterDataPipe(IterDataPipe):
     """Samples with the same `group_key_fn`, as lists (with `keep_key`: pairs of key and list).
 
     A group is given when it has `group_size` samples. When `buffer_size` samples are kept, the largest group has to go:

@@ -8,11 +8,11 @@ from typing import Any
 from ..datapipe import IterDataPipe, functional_datapipe
 from ..utils.decoder import Decoder, extension_extract_fn
 
-__all__ = ["RoutedDecoder"]
+__all__ = ["RoutedDecoderIterDataPipe"]
 
 
 @functional_datapipe("routed_decode")
-class RoutedDecoder(IterDataPipe):
+class RoutedDecoderIterDataPipe(IterDataPipe):
     """(path, what was decoded) of (path, open binary file): the first handler that gives something decodes.
 
     Args:

@@ -7,11 +7,11 @@ from typing import Any
 
 from ..datapipe import IterDataPipe, functional_datapipe
 
-__all__ = ["Filter"]
+__all__ = ["FilterIterDataPipe"]
 
 
 @functional_datapipe("filter")
-class Filter(IterDataPipe):
+class FilterIterDataPipe(IterDataPipe):
     """The samples of which `filter_fn`, of them or of the parts that `input_col` names, is true.
 
     Args:

@@ -12,7 +12,7 @@ from tl_core import ranks
 from ...info import get_worker_info
 from ..datapipe import IterDataPipe, functional_datapipe
 
-__all__ = ["SHARDING_PRIORITIES", "ShardingFilter"]
+__all__ = ["SHARDING_PRIORITIES", "ShardingFilterIterDataPipe"]
 
 
 class SHARDING_PRIORITIES(IntEnum):
@@ -24,7 +24,7 @@ class SHARDING_PRIORITIES(IntEnum):
 
 
 @functional_datapipe("sharding_filter")
-class ShardingFilter(IterDataPipe):
+class ShardingFilterIterDataPipe(IterDataPipe):
     """Every n-th sample, for n workers of all processes together, unless `apply_sharding` says otherwise."""
 
     def __init__(self, source_datapipe: Any, sharding_group_filter: Any = None) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 from ..datapipe import IterDataPipe, functional_datapipe
 
-__all__ = ["StreamReader"]
+__all__ = ["StreamReaderIterDataPipe"]
 
 
 @functional_datapipe("read_from_stream")
-class StreamReader(IterDataPipe):
+class StreamReaderIterDataPipe(IterDataPipe):
     """(path, contents) of (path, open file), in pieces of `chunk` if it is given; files are closed at their ends."""
 
     def __init__(self, datapipe: Any, chunk: int | None = None) -> None:

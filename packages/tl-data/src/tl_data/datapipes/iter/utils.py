@@ -8,10 +8,10 @@ from typing import Any
 
 from ..datapipe import IterDataPipe
 
-__all__ = ["IterableWrapper"]
+__all__ = ["IterableWrapperIterDataPipe"]
 
 
-class IterableWrapper(IterDataPipe):
+class IterableWrapperIterDataPipe(IterDataPipe):
     """The items of an iterable, which each pass copies first, unless it says `deepcopy=False`."""
 
     def __init__(self, iterable: Iterable[Any], deepcopy: bool = True) -> None:

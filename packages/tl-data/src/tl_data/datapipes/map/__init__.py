@@ -1,8 +1,8 @@
 """Steps of maps."""
 
-from .callable import Mapper as Mapper
-from .combinatorics import Shuffler as Shuffler
-from .combining import Concater as Concater
-from .combining import Zipper as Zipper
-from .grouping import Batcher as Batcher
-from .utils import SequenceWrapper as SequenceWrapper
+from .callable import MapperMapDataPipe as Mapper
+from .combinatorics import ShufflerIterDataPipe as Shuffler
+from .combining import ConcaterMapDataPipe as Concater
+from .combining import ZipperMapDataPipe as Zipper
+from .grouping import BatcherMapDataPipe as Batcher
+from .utils import SequenceWrapperMapDataPipe as SequenceWrapper

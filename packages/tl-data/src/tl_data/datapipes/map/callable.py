@@ -7,14 +7,23 @@ from typing import Any
 
 from ..datapipe import MapDataPipe, functional_datapipe
 
-__all__ = ["Mapper"]
+__all__ = ["MapperMapDataPipe", "default_fn"]
+
+
+def default_fn(data: Any) -> Any:
+    """The sample as it is.
+
+    Args:
+        data: the sample.
+    """
+    return data
 
 
 @functional_datapipe("map")
-class Mapper(MapDataPipe):
+class MapperMapDataPipe(MapDataPipe):
     """`fn` of each sample."""
 
-    def __init__(self, datapipe: Any, fn: Callable[[Any], Any]) -> None:
+    def __init__(self, datapipe: Any, fn: Callable[[Any], Any] = default_fn) -> None:
         self.datapipe, self.fn = datapipe, fn
 
     def __getitem__(self, index: Any) -> Any:

@@ -6,28 +6,28 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..datapipe import IterDataPipe, MapDataPipe
-from ..iter.combinatorics import Shuffler as IterShuffler
-from ..iter.utils import IterableWrapper
+from ..iter.combinatorics import ShufflerIterDataPipe as IterShuffler
+from ..iter.utils import IterableWrapperIterDataPipe
 
-__all__ = ["Shuffler"]
+__all__ = ["ShufflerIterDataPipe"]
 
 
-class Shuffler(IterDataPipe):
+class ShufflerIterDataPipe(IterDataPipe):
     """A map's samples in random order: a stream. `indices` are the map's keys, by default 0, 1, …"""
 
     def __init__(self, datapipe: Any, *, indices: list[Any] | None = None) -> None:
         self.datapipe = datapipe
         self.indices = list(range(len(datapipe))) if indices is None else indices
         self._order = IterShuffler(
-            IterableWrapper(self.indices, deepcopy=False), buffer_size=len(self.indices) or 1
+            IterableWrapperIterDataPipe(self.indices, deepcopy=False), buffer_size=len(self.indices) or 1
         )
 
-    def set_shuffle(self, shuffle: bool = True) -> Shuffler:
+    def set_shuffle(self, shuffle: bool = True) -> ShufflerIterDataPipe:
         """Turns shuffling on or off."""
         self._order.set_shuffle(shuffle)
         return self
 
-    def set_seed(self, seed: int) -> Shuffler:
+    def set_seed(self, seed: int) -> ShufflerIterDataPipe:
         """Says the seed of the next pass."""
         self._order.set_seed(seed)
         return self
@@ -39,4 +39,4 @@ class Shuffler(IterDataPipe):
         return len(self.datapipe)
 
 
-MapDataPipe.register_datapipe_as_function("shuffle", Shuffler)
+MapDataPipe.register_datapipe_as_function("shuffle", ShufflerIterDataPipe)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..datapipe import MapDataPipe, functional_datapipe
 
-__all__ = ["Concater", "Zipper"]
+__all__ = ["ConcaterMapDataPipe", "ZipperMapDataPipe"]
 
 
 def _checked(datapipes: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -19,7 +19,7 @@ def _checked(datapipes: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @functional_datapipe("concat")
-class Concater(MapDataPipe):
+class ConcaterMapDataPipe(MapDataPipe):
     """Maps of 0, 1, … one after the other."""
 
     def __init__(self, *datapipes: Any) -> None:
@@ -38,7 +38,7 @@ class Concater(MapDataPipe):
 
 
 @functional_datapipe("zip")
-class Zipper(MapDataPipe):
+class ZipperMapDataPipe(MapDataPipe):
     """Tuples of one sample of each map; as many as the shortest has."""
 
     def __init__(self, *datapipes: Any) -> None:

@@ -6,11 +6,11 @@ from typing import Any
 
 from ..datapipe import DataChunk, MapDataPipe, functional_datapipe
 
-__all__ = ["Batcher"]
+__all__ = ["BatcherMapDataPipe"]
 
 
 @functional_datapipe("batch")
-class Batcher(MapDataPipe):
+class BatcherMapDataPipe(MapDataPipe):
     """Batches of `batch_size` samples; the last may be smaller, or is dropped.
 
     Args:

@@ -7,10 +7,10 @@ from typing import Any
 
 from ..datapipe import MapDataPipe
 
-__all__ = ["SequenceWrapper"]
+__all__ = ["SequenceWrapperMapDataPipe"]
 
 
-class SequenceWrapper(MapDataPipe):
+class SequenceWrapperMapDataPipe(MapDataPipe):
     """The items of a sequence or a mapping, which is copied first, unless it says `deepcopy=False`."""
 
     def __init__(self, sequence: Any, deepcopy: bool = True) -> None:
