@@ -150,7 +150,7 @@ def test_errors_name_what_is_wrong():
         (x * 2).backward(tl.ones(3, dtype=tl.float64))
     with pytest.raises(RuntimeError, match="One of the differentiated Tensors does not require grad"):
         tl_autograd.grad(x.sum(), tl.ones(1))
-    with pytest.raises(RuntimeError, match="only Tensors of floating point dtype can require gradients"):
+    with pytest.raises(RuntimeError, match="Only Tensors of floating point and complex dtype"):
         tl.tensor([1, 2], requires_grad=True)
     with pytest.raises(RuntimeError, match="cannot be empty"):
         tl_autograd.backward(x.sum(), inputs=[])
@@ -337,3 +337,25 @@ def test_interrupted_or_failed_backward_leaves_the_graph_usable():
     handle.remove()
     y.backward()
     assert x.grad.item() == 4.0
+
+
+def test_the_switch_of_several_threads():
+    assert tl_autograd.is_multithreading_enabled()
+    with tl_autograd.set_multithreading_enabled(False):
+        assert not tl_autograd.is_multithreading_enabled()
+    assert tl_autograd.is_multithreading_enabled()
+    tl_autograd.set_multithreading_enabled(False)
+    assert not tl_autograd.is_multithreading_enabled()
+    tl_autograd.set_multithreading_enabled(True)
+
+
+def test_what_can_require_gradients():
+    for make in (
+        lambda: tl.ones(2, dtype=tl.int64, requires_grad=True),
+        lambda: tl.tensor([1], requires_grad=True),
+    ):
+        with pytest.raises(RuntimeError, match="Only Tensors of floating point and complex dtype"):
+            make()
+    with pytest.raises(RuntimeError, match="only Tensors of floating point dtype can require gradients"):
+        tl.ones(2, dtype=tl.int64).requires_grad_()
+    assert not tl.tensor([1], requires_grad=False).requires_grad

@@ -282,3 +282,22 @@ def test_a_second_run_that_saves_more():
         y = cp.checkpoint(grows, tl.ones(1, requires_grad=True), use_reentrant=False)
         with pytest.raises(RuntimeError, match="trying to save more tensors during recomputation"):
             y.backward()
+
+
+def test_what_needs_no_gradient_comes_back_as_it_is():
+    seen = []
+
+    class Keep(tl_autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(y)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.extend(ctx.saved_tensors)
+            return g, None
+
+    x, y = tl.ones(1, requires_grad=True), tl.ones(1)
+    cp.checkpoint(Keep.apply, x, y, use_reentrant=False).backward()
+    assert seen[0] is y

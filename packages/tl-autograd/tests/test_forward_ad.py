@@ -139,3 +139,27 @@ def test_detaching_in_place_drops_the_tangent():
         dual = fw.make_dual(x, tl.ones(2)).clone()
         dual.detach_()
         assert fw.unpack_dual(dual * 2).tangent is None
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+def test_tangents_of_what_a_function_wrote(in_place):
+    import tl_autograd
+
+    class Twice(tl_autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x.mul_(2))
+            return x
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t.mul_(2) if in_place else t
+
+    with fw.dual_level():
+        tangent = tl.ones(1)
+        dual = fw.make_dual(tl.ones(1), tangent)
+        if not in_place:
+            with pytest.raises(RuntimeError, match="must modify the corresponding gradient inplace"):
+                Twice.apply(dual)
+            return
+        assert Twice.apply(dual) is dual and fw.unpack_dual(dual).tangent is tangent and tangent.item() == 2

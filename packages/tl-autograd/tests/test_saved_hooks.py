@@ -214,3 +214,16 @@ def test_what_an_unpack_hook_enters_or_leaves_ends_with_it():
         packed.sum().backward()
     outer.__exit__()  # nothing is in force: nothing happens
     x.exp().grad_fn._raw_saved_result.register_hooks(lambda t: t, lambda t: t)
+
+
+def test_page_locked_memory_is_for_devices_that_read_it():
+    x = leaf(3.0)
+    with save_on_cpu(pin_memory=True):
+        y = x * x
+    y.sum().backward()
+    assert x.grad.tolist() == [6.0]
+    with (
+        save_on_cpu(pin_memory=True, device_type="meta"),
+        pytest.raises(NotImplementedError, match="page-locked"),
+    ):
+        tl.ones(2, device="meta", requires_grad=True).exp()

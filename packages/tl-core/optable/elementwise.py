@@ -387,14 +387,14 @@ ROWS = [
     ),
     Comparison(
         "eq",
-        dtypes=ALL + " float8", also=SMALL,
+        dtypes=WITH_HALVES + " float8", also=SMALL,
         expr="x == y", ref="numpy.equal",
         doc="Whether elements are equal.",
         example=">>> tl.eq(tl.tensor([1, 2]), 2)\ntensor([False,  True])",
     ),
     Comparison(
         "ne",
-        dtypes=ALL + " float8", also=SMALL,
+        dtypes=WITH_HALVES + " float8", also=SMALL,
         aliases=("not_equal",),
         expr="x != y", ref="numpy.not_equal",
         doc="Whether elements differ.",

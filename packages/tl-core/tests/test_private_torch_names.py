@@ -107,3 +107,11 @@ def test_products_with_an_activation_go_where_out_says(use_gelu):
     a, out = tl.tensor([[1.0, -2.0], [0.5, 3.0]]), tl.empty(2, 2)
     got = functions._addmm_activation(tl.ones(2), a, a, use_gelu=use_gelu)
     assert functions._addmm_activation(tl.ones(2), a, a, use_gelu=use_gelu, out=out) is out and out.equal(got)
+
+
+def test_unique_elements_as_a_pair():
+    x = tl.tensor([3, 1, 1])
+    values, inverse = functions._unique(x, return_inverse=True)
+    assert (values.tolist(), inverse.tolist()) == ([1, 3], [1, 0, 0])
+    values, inverse = functions._unique(x)
+    assert values.tolist() == [1, 3] and inverse.shape == (0,) and inverse.dtype == tl.int64

@@ -7,6 +7,7 @@ from collections import OrderedDict
 
 import pytest
 
+import tl_autograd
 import tl_core as tl
 import tl_nn as nn
 from tl_autograd.hooks import RemovableHandle
@@ -252,3 +253,14 @@ def test_partial_backward_hooks_of_one_operation_do_not_warn():
         warnings.simplefilter("error")
         module(tl.ones(2, requires_grad=True) * 1).sum().backward()
     assert len(seen) == 1
+
+
+def test_backward_hooks_and_second_derivatives():
+    """The second backward comes to the inputs without the outputs: no hook is called, and nothing is refused."""
+    calls = []
+    loss = nn.MSELoss()
+    loss.register_full_backward_hook(lambda module, grad_in, grad_out: calls.append(1))
+    x, y = tl.rand(2, requires_grad=True), tl.rand(2)
+    (first,) = tl_autograd.grad(loss(x, y), x, create_graph=True)
+    (second,) = tl_autograd.grad(first.sum(), x)
+    assert len(calls) == 1 and tl.allclose(second, tl.ones(2))

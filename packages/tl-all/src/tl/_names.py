@@ -242,6 +242,7 @@ OBJECTS = {
     "compile": "tl_backends.compiler:compile",
     "cond": "tl_compiler.higher_order.cond:cond",
     "sym_sqrt": "tl_core.symbolic:_sym_sqrt",
+    "_unique": "tl_core.torch_names.functions:_unique",
     "_has_compatible_shallow_copy_type": "tl_core.torch_names.functions:_has_compatible_shallow_copy_type",
     "_is_functional_tensor": "tl_core.torch_names.functions:_is_functional_tensor",
     "_disable_dynamo": "tl_core.torch_names.functions:_disable_dynamo",

@@ -137,8 +137,7 @@ PyObject* requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (on) refuse_inside_transform("requires_grad_", " (or perhaps using torch.autograd.functional.* APIs)");
     if (on && !is_differentiable(api->tensor_dtype(tensor_of(self))))
       raise(PyExc_RuntimeError,
-            "only Tensors of floating point dtype can require gradients, or of complex dtype: "
-            "requires_grad_()");
+            "only Tensors of floating point dtype can require gradients, or of complex dtype");
     set_requires_grad(tensor_of(self), on);
     return Py_NewRef(self);
   });

@@ -25,6 +25,7 @@ from tl_autograd.grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from tl_autograd.grad_mode import is_multithreading_enabled as is_multithreading_enabled
 from tl_autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from tl_autograd.variable import Variable
 from tl_autograd.version import __version__

@@ -265,7 +265,7 @@ class _Region:
         seen: list[tuple] = []
 
         def pack(t: Tensor) -> Tensor:
-            index, plain = len(seen), t.detach()
+            index, plain = len(seen), t.detach() if t.requires_grad else t
             seen.append(_metadata(t))
             if index >= len(self.holders):
                 self.meet_more()

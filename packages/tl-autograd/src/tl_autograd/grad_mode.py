@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+import threading
+
 from tl_core import enable_grad, inference_mode, no_grad, set_grad_enabled
 
-__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
+__all__ = [
+    "enable_grad",
+    "inference_mode",
+    "no_grad",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+]
+
+
+_thread = threading.local()
+
+
+def is_multithreading_enabled() -> bool:
+    """What `set_multithreading_enabled` set on this thread; True at first."""
+    return getattr(_thread, "several", True)
 
 
 class set_multithreading_enabled:
-    """Accepted as a context manager and a function; a backward runs on the thread that asks for it,
-    whatever the mode."""
+    """A context manager and a function; a backward runs on the thread that asks for it, whatever the mode."""
 
     def __init__(self, mode: bool):
-        self.mode = bool(mode)
+        self.mode, self.prev = bool(mode), is_multithreading_enabled()
+        _thread.several = self.mode
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *exc: object) -> None:
-        pass
+        _thread.several = self.prev
 
     def clone(self) -> set_multithreading_enabled:
         """Another context with the same setting."""

@@ -207,16 +207,19 @@ class save_on_cpu(saved_tensors_hooks):
     """Inside, tensors that are saved for the backward wait on the CPU and go back to their device when needed.
 
     Args:
-        pin_memory: keep them in page-locked memory; there is none for devices of this package yet.
+        pin_memory: keep them in page-locked memory, where there is a device that reads it.
+        device_type: the kind of that device.
+
+    Raises:
+        NotImplementedError: when a tensor of such a device is saved: its page-locked memory is not there yet.
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda"):
-        if pin_memory:
-            raise NotImplementedError(
-                "save_on_cpu(pin_memory=True) needs page-locked memory, which is not there yet"
-            )
-
         def pack(t: Tensor) -> tuple[Any, Tensor]:
+            if pin_memory and t.device.type == device_type:
+                raise NotImplementedError(
+                    f"save_on_cpu(pin_memory=True) needs page-locked memory for {device_type}, which is not there yet"
+                )
             return t.device, t.detach().cpu()
 
         super().__init__(pack, lambda packed: packed[1].to(packed[0]))

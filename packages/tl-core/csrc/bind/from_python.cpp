@@ -271,6 +271,13 @@ Tensor lifted(Tensor made) {
   return watched ? ops::lift_fresh(made) : made;
 }
 
+PyObject* recorded_from(PyObject* tensor, PyObject* requires_grad) {
+  const DType dtype = impl_of(tensor)->dtype;
+  TL_CHECK(requires_grad == Py_False || is_floating(dtype) || is_complex(dtype), Runtime,
+           "Only Tensors of floating point and complex dtype can require gradients");
+  return checked(PyObject_CallMethod(tensor, "requires_grad_", "O", requires_grad)).release();
+}
+
 PyObject* py_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   return translated(
       [&]() -> PyObject* {
@@ -286,7 +293,7 @@ PyObject* py_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
         PyRef t(wrap(lifted(without_modes(in.data, in.dtype, device))));
         if (in.names) name_result(t.get(), in.names);
         if (!in.requires_grad || in.requires_grad == Py_False) return t.release();
-        return PyObject_CallMethod(t.get(), "requires_grad_", "O", in.requires_grad);
+        return recorded_from(t.get(), in.requires_grad);
       },
       static_cast<PyObject*>(nullptr));
 }

@@ -15,6 +15,9 @@ Tensor tensor_from_python(PyObject* data, std::optional<DType> dtype, Device dev
 // A tensor that was just made of Python data, as the modes of the thread want it.
 Tensor lifted(Tensor made);
 
+// A tensor that was just made, recording as the call's `requires_grad` says.
+PyObject* recorded_from(PyObject* tensor, PyObject* requires_grad);
+
 PyObject* py_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);  // tl.tensor(...)
 
 }  // namespace tl::bind

@@ -6,6 +6,7 @@
 
 #include "base/live_allocations.h"
 #include "bind/deprecated_forms.h"
+#include "bind/from_python.h"
 #include "bind/names.h"
 #include "bind/override.h"
 #include "bind/parse.h"
@@ -130,7 +131,7 @@ PyObject* finish(const Operator& op, const char* name, ParsedCall& parsed) {
   PyRef owned(result);
   if (parsed.names) name_result(result, parsed.names);
   if (!records) return owned.release();
-  return PyObject_CallMethod(result, "requires_grad_", "O", parsed.requires_grad);
+  return recorded_from(owned.get(), parsed.requires_grad);
 }
 
 std::string given(const PyArgs& in) {

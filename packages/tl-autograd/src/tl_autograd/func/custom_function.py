@@ -154,8 +154,9 @@ def _at_tangents(cls: Any, args: tuple, kwargs: dict, serial: int) -> Any:
                 tl_core.zeros_like(a) if t is None and _varies(a) else t
                 for a, t in zip(args, tangents, strict=True)
             )
+        versions = [None if t is None else t._version for t in tangents]
         pushed = cls.jvp(context, *tangents)
-    check_pushed(args, tangents, output, pushed, context)
+    check_pushed(args, tangents, versions, output, pushed, context)
     _attach(output, pushed, serial, context)
     return output
 

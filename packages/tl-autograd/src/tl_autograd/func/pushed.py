@@ -9,12 +9,15 @@ from tl_core import Tensor
 __all__ = ["check_pushed"]
 
 
-def check_pushed(args: tuple, tangents: tuple, output: Any, pushed: Any, context: Any) -> None:
+def check_pushed(
+    args: tuple, tangents: tuple, versions: list, output: Any, pushed: Any, context: Any
+) -> None:
     """Compares what `jvp` returned with what `forward` did.
 
     Args:
         args: what the function was called with.
         tangents: their tangents; None for those that have none.
+        versions: how often each of them had been written before.
         output: what `forward` returned.
         pushed: what `jvp` returned.
         context: where `forward` said what it wrote, and which outputs are constants.
@@ -30,13 +33,14 @@ def check_pushed(args: tuple, tangents: tuple, output: Any, pushed: Any, context
     tangent_of = {
         id(a): t for a, t in zip(args, tangents, strict=True) if isinstance(a, Tensor) and t is not None
     }
+    version_of = {id(a): v for a, v in zip(args, versions, strict=True) if v is not None}
     for i, (y, t) in enumerate(zip(outputs, found, strict=True)):
         if not isinstance(y, Tensor):
             continue
         if id(y) in constants or not (y.is_floating_point() or y.is_complex()):
             _check_constant(i, t)
         elif id(y) in written:
-            _check_written(t, tangent_of.get(id(y)))
+            _check_written(t, tangent_of.get(id(y)), version_of.get(id(y)))
         elif t is not None:
             _check_view(y, t, args, tangent_of)
 
@@ -49,8 +53,8 @@ def _check_constant(i: int, tangent: Any) -> None:
         )
 
 
-def _check_written(tangent: Any, given: Any) -> None:
-    if tangent is not given:
+def _check_written(tangent: Any, given: Any, version: int | None) -> None:
+    if tangent is not given or (given is not None and given._version == version):
         raise RuntimeError(
             "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
             "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."

@@ -228,3 +228,10 @@ def _conj_copy(input: Tensor) -> Tensor:
 def _neg_view_copy(input: Tensor) -> Tensor:
     """The negative, computed."""
     return input.neg()
+
+
+@overridable
+def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
+    """`unique` as a pair: the positions are an empty tensor unless they are asked for."""
+    found = tl_core.unique(input, sorted, return_inverse)
+    return found if return_inverse else (found, tl_core.empty(0, dtype=tl_core.int64, device=input.device))

@@ -71,13 +71,8 @@ class BackwardHook:
 
     def enter(self, grads: _Gradients) -> _Gradients:
         """Backward at the inputs: `grads` are those of the tensors among them."""
-        if self.grad_outputs is None:
-            raise RuntimeError(
-                "Module backward hook for grad_input is called before the grad_output one. "
-                "This happens because the gradient in your nn.Module flows to the Module's input without "
-                "passing through the Module's output. Make sure that the output depends on the input and "
-                "that the loss is computed based on the output."
-            )
+        if self.grad_outputs is None:  # it came by another way than the outputs: a second derivative does
+            return grads
         positions = self.input_positions or []
         grad_inputs = _spread(positions, grads, self.input_count)
         for hook in self.user_hooks:
