@@ -39,6 +39,18 @@ def test_two_leaves_do_not_share_their_gradient():
     assert close(y.grad, [1.0, 1.0])
 
 
+@pytest.mark.parametrize("gradient", [[tl.tensor(3.0)], (tl.tensor(3.0),), tl.tensor(3.0)])
+def test_the_gradient_of_one_tensor_may_be_a_sequence_of_one(gradient):
+    x = tl.ones(2, requires_grad=True)
+    x.sum().backward(gradient)
+    assert x.grad.tolist() == [3.0, 3.0]
+    x.sum().backward([None])
+    assert x.grad.tolist() == [4.0, 4.0]
+    for wrong in ([], [tl.tensor(1.0)] * 2):
+        with pytest.raises(RuntimeError, match=f"got 1 tensors and {len(wrong)} gradients"):
+            x.sum().backward(wrong)
+
+
 def test_broadcast_operands_get_gradients_of_their_own_shape():
     x = tl.ones(3, 1, dtype=tl.float64, requires_grad=True)
     y = tl.ones(4, dtype=tl.float64, requires_grad=True)

@@ -114,6 +114,34 @@ def test_assignment_before_init_is_refused(value):
         module.register_buffer("b", None)
 
 
+class Wrapping(nn.Module):
+    """Looks for what it lacks in the module that it wraps."""
+
+    def __init__(self):
+        self.before = {}
+        super().__init__()
+        self.wrapped = nn.Linear(2, 3)
+
+    def __getattr__(self, name):
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name == "wrapped":
+                raise
+            return getattr(self.wrapped, name)
+
+
+def test_attributes_before_init_beside_an_own_getattr():
+    module = Wrapping()
+    assert (module.before, module.out_features) == ({}, 3)
+    with pytest.raises(AttributeError, match="'Linear' object has no attribute 'nothing'"):
+        module.nothing  # noqa: B018 - asked for
+    unmade = Wrapping.__new__(Wrapping)
+    for name in ("wrapped", "nothing"):
+        with pytest.raises(AttributeError, match="'Wrapping' object has no attribute 'wrapped'"):
+            getattr(unmade, name)
+
+
 @pytest.mark.parametrize(
     "register", ["register_parameter", "register_buffer", "add_module", "register_module"]
 )

@@ -176,6 +176,14 @@ Tensor gradient_of(PyObject* output, TlTensor* input) {
   return run.captured()[0];
 }
 
+// The gradient of one tensor may be given as a sequence of one, as several tensors' are.
+PyRef only_gradient(PyObject* given) {
+  if (!PyTuple_Check(given) && !PyList_Check(given)) return PyRef::share(given);
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(given);
+  if (n != 1) raise(PyExc_RuntimeError, "got 1 tensors and " + std::to_string(n) + " gradients");
+  return PyRef::share(PySequence_Fast_GET_ITEM(given, 0));
+}
+
 // backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)
 PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t n_args, PyObject* names) {
   return guarded([&] {
@@ -197,7 +205,7 @@ PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t n_ar
     if (create < 0 || retain < 0) throw PythonError();
     refuse_inside_transform();
     Run run({retain != 0, create != 0, true});
-    add_root(run, self, given[0], 0);
+    add_root(run, self, only_gradient(given[0]).get(), 0);
     if (given[3] != Py_None) add_inputs(run, input_tuple(given[3]).get(), true);
     execute(run);
     return Py_NewRef(Py_None);

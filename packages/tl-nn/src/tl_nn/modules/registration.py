@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any, NoReturn, Self
 
 from tl_autograd.hooks import RemovableHandle
@@ -74,16 +76,18 @@ class _RegistrationMixin:
     # in a compact form until somebody asks for its dictionary.
 
     def __getattr__(self, name: str) -> Any:
-        if name not in _MEMBER_DICTS:
-            for members in (self._parameters, self._buffers, self._modules):
-                if name in members:
-                    return members[name]
+        if (
+            name in _MEMBER_DICTS
+        ):  # before __init__: an error would ask the __getattr__ of a subclass, without end
+            return _UNSET
+        for members in (self._parameters, self._buffers, self._modules):
+            if name in members:
+                return members[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        try:
-            parameters, buffers, modules = self._parameters, self._buffers, self._modules
-        except AttributeError:
+        parameters, buffers, modules = self._parameters, self._buffers, self._modules
+        if modules is _UNSET:
             _set_before_init(self, name, value)
             return
         # Asking for Parameter or Buffer runs Python: only tensors are asked.
@@ -223,8 +227,8 @@ def _set_before_init(module: _RegistrationMixin, name: str, value: Any) -> None:
 
 
 def _check_registration(module: _RegistrationMixin, kind: str, name: str, members: str) -> None:
-    registered = getattr(module, members, None)
-    if registered is None:
+    registered = getattr(module, members)
+    if registered is _UNSET:
         raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
     if not isinstance(name, str):
         raise TypeError(f"{kind} name should be a string. Got {_kind_of(name)}")
@@ -310,6 +314,7 @@ def _kind_of(value: Any) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
+_UNSET: Mapping[str, Any] = MappingProxyType({})  # the members of a module before its __init__
 _MEMBER_DICTS = frozenset(("_parameters", "_buffers", "_modules"))
 
 _INITIAL_STATE: tuple[tuple[str, Any], ...] = (
