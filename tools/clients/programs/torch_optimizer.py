@@ -24,7 +24,8 @@ NAMES = [
 def main():
     ends = {}
     for name in NAMES:
-        point = torch.tensor([-2.0, 2.0], requires_grad=True)
+        # in double precision, as Shampoo inverts a matrix that is all but singular
+        point = torch.tensor([-2.0, 2.0], dtype=torch.float64, requires_grad=True)
         optimizer = getattr(torch_optimizer, name)([point], lr=0.01)
         for _ in range(20):
             optimizer.zero_grad()
