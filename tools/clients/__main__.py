@@ -124,33 +124,55 @@ def check(names: list[str], python: str) -> list[Outcome]:
     return outcomes
 
 
-def measure(names: Iterable[str], python: str, peer: str, rounds: int = 3) -> None:
-    """Runs programs on both in turn, and prints tl's share of torch's: seconds, peak memory, seconds to import."""
+def measure(names: Iterable[str], python: str, peer: str, rounds: int) -> None:
+    """Runs programs on both in turn, and prints medians and tl's share of torch's.
+
+    These are seconds of the processor, megabytes of peak memory, and seconds from the start of the process to the first
+    result. Where tl's numbers differ from torch's, nothing is measured.
+    """
+    print(f"{'':16} {'seconds':>22} {'MB at the peak':>22} {'to the first result':>22}   tl / torch = share")
     columns: list[list[float]] = [[], [], []]
     for name in names:
-        answers = [(run(name, python, False).answer, run(name, peer, True).answer) for _ in range(rounds)]
-        figures = [[_figures(answer) for answer in side] for side in zip(*answers)]
-        ratios = [median(f[i] for f in figures[0]) / median(f[i] for f in figures[1]) for i in range(3)]
+        answers = [(_figures(judged(name, python)), _figures(run(name, peer, True))) for _ in range(rounds)]
+        ours, theirs = ([median(column) for column in zip(*side)] for side in zip(*answers))
+        ratios = [a / b for a, b in zip(ours, theirs)]
         for column, ratio in zip(columns, ratios):
             column.append(ratio)
-        print(f"{name:24} time {ratios[0]:.2f}  memory {ratios[1]:.2f}  import {ratios[2]:.2f}", flush=True)
-    print("geometric means: time {:.2f}, memory {:.2f}, import {:.2f}".format(*map(geometric_mean, columns)))
+        shown = (f"{a:7.1f} / {b:6.1f} = {r:.2f}" for a, b, r in zip(ours, theirs, ratios))
+        print(f"{name:16}", *shown, flush=True)
+    print(
+        "geometric means: time {:.2f}, memory {:.2f}, first result {:.2f}".format(
+            *map(geometric_mean, columns)
+        )
+    )
 
 
-def _figures(answer: dict[str, Any]) -> tuple[float, float, float]:
-    seconds = answer["seconds"]
-    return sum(seconds.values()), answer["peak"], seconds["import"]
+def _figures(outcome: Outcome) -> tuple[float, float, float]:
+    if outcome.error:
+        raise RuntimeError(f"{outcome.name}: {outcome.error}")
+    seconds = outcome.answer["seconds"]
+    return sum(seconds.values()), outcome.answer["peak"] / 1e6, seconds["first"]
 
 
 def write_page(outcomes: list[Outcome], python: str) -> None:
-    """Writes the guide's table of libraries: version, what its program does, whether its numbers are torch's."""
-    rows = ["| library | version | its program | numbers |\n|---|---|---|---|\n"]
+    """Writes the guide's table of libraries: version, what its program does, whether its numbers are torch's.
+
+    Programs that have not been run keep their rows.
+    """
+    rows = {line.split(" | ")[2]: line for line in PAGE.read_text().splitlines() if line.count(" | ") == 3}
     for outcome in outcomes:
         names = (CLIENTS[outcome.name].alone or CLIENTS[outcome.name].others)[:1] or ("torch",)
-        text = (FOLDER / "programs" / f"{outcome.name}.py").read_text().split('"""')[1]
-        about = text.split(": ", 1)[-1].rstrip(".")
-        rows.append(f"| {names[0]} | {_version(names[0], python)} | {about} | {state(outcome.error)} |\n")
-    replace_table(FENCES, "".join(rows))
+        about = about_program(outcome.name)
+        rows[about] = f"| {names[0]} | {_version(names[0], python)} | {about} | {state(outcome.error)} |"
+    head = "| library | version | its program | numbers |\n|---|---|---|---|\n"
+    ordered = [rows[about] for about in map(about_program, CLIENTS) if about in rows]
+    replace_table(FENCES, head + "".join(f"{row}\n" for row in ordered))
+
+
+def about_program(name: str) -> str:
+    """What a program does, as its first line says."""
+    text = (FOLDER / "programs" / f"{name}.py").read_text().split('"""')[1]
+    return text.split(": ", 1)[-1].rstrip(".")
 
 
 def replace_table(fences: tuple[str, str], rows: str) -> None:
@@ -177,6 +199,7 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable, help="the interpreter that has the libraries")
     parser.add_argument("--record", action="store_true", help="write torch's numbers")
     parser.add_argument("--peer-python", help="an interpreter that has torch and the libraries: measures")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each is measured on both (3)")
     parser.add_argument("--page", action="store_true", help="write the guide's table")
     given = parser.parse_args()
     unknown = [name for name in given.names if name not in CLIENTS]
@@ -186,7 +209,7 @@ def main() -> None:
     if given.record:
         sys.exit(record(names, given.python) > 0)
     if given.peer_python:
-        measure(given.names or MEASURED, given.python, given.peer_python)
+        measure(given.names or MEASURED, given.python, given.peer_python, given.rounds)
         return
     outcomes = check(names, given.python)
     if given.page:
