@@ -390,3 +390,20 @@ def test_which_nodes_run_is_asked_of_nodes_during_a_backward():
         _C.will_run((x * 2).grad_fn)
     with pytest.raises(RuntimeError, match="expects an grad_fn"):
         _C.will_run(x)
+
+
+def test_nodes_with_greater_numbers_run_first():
+    x = leaf(1.0)
+    nodes = {"a": x * 2, "b": x * 3}
+    out = nodes["a"] + nodes["b"]
+    order = []
+    for name, tensor in nodes.items():
+        tensor.register_hook(lambda g, name=name: order.append(name))
+    out.grad_fn._set_sequence_nr(1)
+    for number, name in enumerate("ba", 99):
+        nodes[name].grad_fn._set_sequence_nr(number)
+        assert nodes[name].grad_fn._sequence_nr() == number
+    out.sum().backward()
+    assert order == ["a", "b"]
+    with pytest.raises((TypeError, OverflowError)):
+        out.grad_fn._set_sequence_nr(-1)

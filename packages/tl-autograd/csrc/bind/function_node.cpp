@@ -243,6 +243,10 @@ PyObject* sequence_nr(PyObject* self, PyObject*) {
   return guarded([&] { return PyLong_FromUnsignedLongLong(live_node(self).sequence); });
 }
 
+PyObject* set_sequence(PyObject* self, PyObject* number) {
+  return guarded([&] { return set_sequence_number(live_node(self), number); });
+}
+
 PyMethodDef kMethods[] = {
     {"name", name, METH_NOARGS, "name($self)\n--\n\nThe node's name."},
     {"register_hook", register_hook, METH_O,
@@ -250,6 +254,9 @@ PyMethodDef kMethods[] = {
     {"register_prehook", register_prehook, METH_O,
      "register_prehook($self, fn)\n--\n\nCalls fn(grad_outputs) before backward."},
     {"_sequence_nr", sequence_nr, METH_NOARGS, "The number by which the backward orders nodes."},
+    {"_set_sequence_nr", set_sequence, METH_O,
+     "_set_sequence_nr($self, number, /)\n--\n\nAmong nodes that can run, those with greater numbers run "
+     "first."},
     {nullptr, nullptr, 0, nullptr},
 };
 PyGetSetDef kGetSet[] = {

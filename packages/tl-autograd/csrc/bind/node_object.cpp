@@ -175,6 +175,10 @@ PyObject* sequence_nr(PyObject* self, PyObject*) {
   return PyLong_FromUnsignedLongLong(self_node(self).sequence);
 }
 
+PyObject* set_sequence(PyObject* self, PyObject* number) {
+  return guarded([&] { return set_sequence_number(self_node(self), number); });
+}
+
 PyObject* call(PyObject* self, PyObject* args, PyObject*) {
   return guarded([&] {
     Node& node = self_node(self);
@@ -205,6 +209,9 @@ PyMethodDef kMethods[] = {
      "that replaces them."},
     {"__dir__", dir, METH_NOARGS, nullptr},
     {"_sequence_nr", sequence_nr, METH_NOARGS, "The number by which the backward orders nodes."},
+    {"_set_sequence_nr", set_sequence, METH_O,
+     "_set_sequence_nr($self, number, /)\n--\n\nAmong nodes that can run, those with greater numbers run "
+     "first."},
     {nullptr, nullptr, 0, nullptr},
 };
 PyGetSetDef kGetSet[] = {
@@ -280,6 +287,13 @@ PyRef next_functions(Node& node) {
     PyTuple_SET_ITEM(tuple.get(), i, checked(Py_BuildValue("(OI)", object.get(), e.output)).release());
   }
   return tuple;
+}
+
+PyObject* set_sequence_number(Node& node, PyObject* number) {
+  const unsigned long long value = PyLong_AsUnsignedLongLong(number);
+  if (PyErr_Occurred()) throw PythonError();
+  node.sequence = value;
+  return Py_NewRef(Py_None);
 }
 
 PyRef metadata(Node& node) {

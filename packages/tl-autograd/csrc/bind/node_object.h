@@ -11,6 +11,7 @@ Node* node_of(PyObject* object);  // borrowed; raises TypeError
 bool is_node(PyObject* object);
 PyRef next_functions(Node& node);
 PyRef metadata(Node& node);
+PyObject* set_sequence_number(Node& node, PyObject* number);  // a new reference to None
 void add_node_type(PyObject* module);
 
 }  // namespace tl::autograd

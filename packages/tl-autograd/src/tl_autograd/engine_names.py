@@ -7,7 +7,7 @@ import weakref
 from typing import Any
 
 import tl_core
-from tl_autograd import _C, forward_ad
+from tl_autograd import _C, forward_ad, graph
 from tl_autograd.function import Function
 from tl_autograd.functorch import native
 from tl_core import Tensor
@@ -51,6 +51,9 @@ class DelayedError:
     def __call__(self, *tensors: Tensor) -> Any:
         found = _C.delayed_error(self._message, tensors)
         return found[0] if len(found) == 1 else found
+
+
+graph.Node.register(DelayedError)
 
 
 class _Undefined(Function):
