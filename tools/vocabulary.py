@@ -1,4 +1,4 @@
-"""`python -m tools.vocabulary [--all] [--write]`: retired words, and terms that name nothing.
+"""`python -m tools.vocabulary`: retired words, and terms that name nothing.
 
 Retired words are looked for in names, docstrings, headings and changelogs.
 
@@ -10,23 +10,18 @@ terms: none may come back. Names are compared token by token: `TileIndex` and `t
 from __future__ import annotations
 
 import ast
-import json
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cache
-from itertools import groupby
 from pathlib import Path
 
 from tools.kernel_rules import without_comments
 from tools.packages import ROOT
 
 GLOSSARY = "docs/design/glossary.md"
-# path -> retired words still there; these numbers may only fall
-REMAINING = "tools/vocabulary_remaining.json"
 MAY_BE_MISSING = 5
 KERNELS = "packages/tl-core/csrc/kernels/*"
 NATIVE = "packages/*/csrc/*"
@@ -89,7 +84,7 @@ RETIRED = (
 )
 
 # Names that the API of the framework or of Python has.
-ALLOWED = {"negative_slope", "negative slope", "linear slope", "placement", "square", "squares"}
+ALLOWED = {"negative_slope", "negative slope", "linear slope", "placement", "square", "squares", "hooked"}
 # Terms that hold a retired word in a sense of its own: of mathematics, of C++'s library, of the public C interface.
 TERMS = (
     "in place(?! of)",
@@ -200,15 +195,6 @@ def said_in(path: str, text: str) -> Iterator[tuple[int, str, bool]]:
 
 
 def violations(root: Path = ROOT) -> Iterator[Found]:
-    """The retired words of each file that has more of them than REMAINING allows."""
-    allowed = json.loads((root / REMAINING).read_text())
-    for path, its in groupby(all_retired(root), key=lambda found: found[0]):
-        found = list(its)
-        if len(found) > allowed.get(path, 0):
-            yield from found
-
-
-def all_retired(root: Path = ROOT) -> Iterator[Found]:
     """Every retired word, file by file."""
     for path in files(root):
         if path in OURS:
@@ -250,18 +236,8 @@ def nameless(root: Path = ROOT) -> list[str]:
 
 
 def main() -> int:
-    """Prints both; the exit status is 1 if there are new retired words or too many terms name nothing.
-
-    `--all` shows the remaining ones, too, `--write` lowers the numbers of those that remain.
-    """
-    found, missing = sorted(all_retired() if "--all" in sys.argv else violations()), nameless()
-    if "--write" in sys.argv:
-        allowed = json.loads((ROOT / REMAINING).read_text())
-        counts = {
-            p: min(n, allowed.get(p, 0)) for p, n in Counter(path for path, _, _ in all_retired()).items()
-        }
-        counts = {path: n for path, n in counts.items() if n}
-        (ROOT / REMAINING).write_text(json.dumps(counts, indent=1, sort_keys=True) + "\n")
+    """Prints both; the exit status is 1 if there are retired words or too many terms name nothing."""
+    found, missing = sorted(violations()), nameless()
     for path, line, message in found:
         print(f"{path}:{line}: {message}")
     print(

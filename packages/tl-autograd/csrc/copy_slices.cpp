@@ -1,3 +1,4 @@
+// Gradient of a written view: its part of the base's gradient goes through the writer's node.
 #include "copy_slices.h"
 
 #include "levels/level.h"
@@ -15,7 +16,7 @@ CopySlices::CopySlices(TlTensor* base, TlTensor* view, Node* writer, int self_ed
       device_(api->tensor_device(base)),
       writer_(writer),
       self_edge_(self_edge) {
-  view_.marks ^= base_.marks;  // gradients of the base are made without marks
+  view_.bits ^= base_.bits;  // gradients of the base are made without such bits
   writer->retain();
   if (writer->n_outputs != 1)
     fail(TL_ERROR_NOT_IMPLEMENTED,
@@ -56,6 +57,8 @@ void CopySlices::write_with_batches(const Tensor& whole, const Tensor& self, TlT
   out[0] = written.take();
 }
 
+// dL/dbase is the gradient with the view's part replaced by what the writer's node makes of that part, or by
+// zero if the writer did not read the tensor. The writer's other inputs are the edges behind the first.
 void CopySlices::apply(const GradientsIn& in, TlTensor** out) {
   if (!in.grads[0]) {
     if (in.last) writer_->release();

@@ -1,3 +1,4 @@
+// Errors of tl-core's C interface as C++ exceptions, and exceptions as its pending error.
 #include "core.h"
 
 #include <exception>

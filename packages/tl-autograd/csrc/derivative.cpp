@@ -1,3 +1,4 @@
+// The derivative machine: interprets a row's compiled formula, one register a step, by calling operators.
 #include "derivative.h"
 
 #include <algorithm>
@@ -58,7 +59,7 @@ class Machine {
   ~Machine() {
     for (int i = 0; i < n_owned_; ++i) api->value_release(&owned_[i]);
     for (TlValue& v : more_owned_) api->value_release(&v);
-    for (TlValue& v : kept_) forget(v);
+    for (TlValue& v : held_lists_) forget(v);
   }
 
   void run() {
@@ -112,7 +113,7 @@ class Machine {
         unary(s, in);
         break;
       case TL_STEP_META:
-        registers_[s.target] = kept(read_meta(get(in[0]), s.arith));
+        registers_[s.target] = held_list(read_meta(get(in[0]), s.arith));
         break;
       case TL_STEP_INDEX:
         registers_[s.target] = list_element(get(in[0]), position(in));
@@ -170,8 +171,8 @@ class Machine {
   }
 
   List& new_list() { return *lists_.emplace_back(std::make_unique<List>()); }
-  TlValue kept(TlValue v) {
-    if (v.tag >= TL_BOOL_LIST || v.tag == TL_COMPLEX) kept_.push_back(v);
+  TlValue held_list(TlValue v) {
+    if (v.tag >= TL_BOOL_LIST || v.tag == TL_COMPLEX) held_lists_.push_back(v);
     return v;
   }
   void own(const TlValue& v) {
@@ -291,8 +292,9 @@ class Machine {
   // number - t and number / t through operators that take the tensor first.
   void number_first(const TlStep& s, TlValue* v) {
     if (s.arith == TL_ARITH_SUB || s.arith == TL_ARITH_DIV) {
-      const TlValue turned = hold(s.arith == TL_ARITH_SUB ? negated(v[1].u.t) : inverted(v[1].u.t));
-      registers_[s.target] = hold(s.arith == TL_ARITH_SUB ? added(turned, v[0]) : multiplied(turned, v[0]));
+      const TlValue opposite = hold(s.arith == TL_ARITH_SUB ? negated(v[1].u.t) : inverted(v[1].u.t));
+      registers_[s.target] =
+          hold(s.arith == TL_ARITH_SUB ? added(opposite, v[0]) : multiplied(opposite, v[0]));
     } else {
       if (s.arith == TL_ARITH_ADD || s.arith == TL_ARITH_MUL) std::swap(v[0], v[1]);
       call(s, v);
@@ -312,7 +314,7 @@ class Machine {
     } else if (v.tag == TL_COMPLEX) {
       const auto* c = static_cast<const double*>(v.u.p);
       const double conjugated[2] = {c[0], -c[1]};
-      registers_[s.target] = kept(keep({TL_COMPLEX, 0, {.p = conjugated}}));
+      registers_[s.target] = held_list(keep({TL_COMPLEX, 0, {.p = conjugated}}));
     } else {
       registers_[s.target] = v;
     }
@@ -443,7 +445,7 @@ class Machine {
   std::unique_ptr<TlValue[]> spilled_;
   TlValue owned_[kInline];
   int n_owned_ = 0;
-  std::vector<TlValue> more_owned_, kept_;
+  std::vector<TlValue> more_owned_, held_lists_;
   std::vector<std::unique_ptr<List>> lists_;
   std::vector<std::unique_ptr<TlValue[]>> blocks_;
 };

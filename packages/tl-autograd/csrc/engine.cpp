@@ -1,3 +1,4 @@
+// The backward engine: counts what each node waits for, runs ready nodes from a heap, newest first, adds up.
 #include "engine.h"
 
 #include <algorithm>
@@ -168,8 +169,8 @@ void Run::put(Edge to, Tensor grad) {
   }
   Buffer& buffer = buffers_[node];
   if (buffer.empty()) buffer.resize(node->n_outputs);
-  Tensor& place = buffer[to.output];
-  place = place ? sum(std::move(place), std::move(grad)) : std::move(grad);
+  Tensor& slot = buffer[to.output];
+  slot = slot ? sum(std::move(slot), std::move(grad)) : std::move(grad);
 }
 
 void Run::deliver(Edge to, Tensor grad) {
@@ -243,7 +244,7 @@ void Run::evaluate(Node* node, TlTensor* const* grads, const Buffer* for_hooks) 
 void Run::capture(Node* node, const Buffer& grads) {
   auto it = inputs_.find(node);
   if (it == inputs_.end()) return;
-  for (auto [output, place] : it->second) captured_[place] = grads[output];
+  for (auto [output, slot] : it->second) captured_[slot] = grads[output];
 }
 
 // Several results, hooks, retained and captured gradients.

@@ -1,3 +1,4 @@
+// The rarely used data of a node, allocated at first use.
 #include "extra.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// In-place calls under autograd: checks views, clones what a formula still reads, rebases the history.
 #include "inplace.h"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ class ConstantNode final : public HeapNode<ConstantNode> {
 void check_view(TlTensor* t, TlTensor* base, Edge e) {
   const ViewOrigin origin = view_origin(t, base, e);
   if (origin != ViewOrigin::Plain) refuse_view(origin, e, ViewWrite::Direct);
-  const Leaf* leaf = as_leaf(place_of(base).node);
+  const Leaf* leaf = as_leaf(edge_of(base).node);
   if (leaf && leaf->requires_grad)
     fail(TL_ERROR_RUNTIME,
          "a view of a leaf Variable that requires grad is being used in an in-place operation.");

@@ -1,3 +1,4 @@
+// Gradient accumulation: takes a gradient nobody else holds, else copies or adds with the leaf's strides.
 #include "leaf.h"
 
 #include "ops.h"

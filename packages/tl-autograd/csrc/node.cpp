@@ -1,3 +1,4 @@
+// Graph nodes: counted references, release by a list of dead nodes instead of recursion, the tensor's slot.
 #include "node.h"
 
 #include <thread>

@@ -1,3 +1,4 @@
+// Nodes in a profile: begin and end of a node's work, through a table of functions that tl-core hands over.
 #include "node_event.h"
 
 #include <vector>

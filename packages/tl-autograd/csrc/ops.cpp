@@ -1,3 +1,4 @@
+// Typed calls of the operators that the engine needs; each is looked up by name once.
 #include "ops.h"
 
 #include <algorithm>
@@ -86,8 +87,8 @@ Tensor same_elements(TlTensor* t) {
 Tensor empty_strided(size_t ndim, const int64_t* sizes, const int64_t* strides, int64_t dtype,
                      int64_t device) {
   static const TlOperator* op = operator_named("empty_strided");
-  const TlValue type{TL_DTYPE, 0, {.i = dtype}}, place{TL_DEVICE, 0, {.i = device}};
-  return call_one(op, {ints(sizes, ndim), ints(strides, ndim), type, none(), place, none()});
+  const TlValue type{TL_DTYPE, 0, {.i = dtype}}, on{TL_DEVICE, 0, {.i = device}};
+  return call_one(op, {ints(sizes, ndim), ints(strides, ndim), type, none(), on, none()});
 }
 
 Tensor as_strided(TlTensor* t, size_t ndim, const int64_t* sizes, const int64_t* strides, int64_t offset) {
@@ -126,14 +127,14 @@ Tensor converted(TlTensor* t, int64_t dtype, int64_t device) {
   Tensor source = Tensor::share(t);
   if (is_complex(api->tensor_dtype(t)) && !is_complex(dtype)) source = call_one(real, {value(t)});
   if (api->tensor_dtype(source.get()) == dtype && api->tensor_device(source.get()) == device) return source;
-  const TlValue type{TL_DTYPE, 0, {.i = dtype}}, place{TL_DEVICE, 0, {.i = device}};
-  return call_one(to_copy, {value(source), type, none(), place, none(), value(false), none()});
+  const TlValue type{TL_DTYPE, 0, {.i = dtype}}, on{TL_DEVICE, 0, {.i = device}};
+  return call_one(to_copy, {value(source), type, none(), on, none(), value(false), none()});
 }
 
 Tensor zeros(const TensorMeta& meta) {
   static const TlOperator* op = operator_named("zeros");
-  const TlValue type{TL_DTYPE, 0, {.i = meta.dtype}}, place{TL_DEVICE, 0, {.i = meta.device}};
-  return call_one(op, {ints(meta.sizes.data(), meta.sizes.size()), type, none(), place, none()});
+  const TlValue type{TL_DTYPE, 0, {.i = meta.dtype}}, on{TL_DEVICE, 0, {.i = meta.device}};
+  return call_one(op, {ints(meta.sizes.data(), meta.sizes.size()), type, none(), on, none()});
 }
 
 bool is_sparse(const TlTensor* t) { return api->tensor_layout(t) != TL_STRIDED; }

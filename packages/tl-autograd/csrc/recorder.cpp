@@ -1,3 +1,4 @@
+// Recording: runs the operator below, makes a node with its inputs' edges, saves what its formula reads.
 #include "recorder.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Node memory: a free list for each size class of 16 bytes and thread, so that recording needs no malloc.
 #include "thread.h"
 
 #include <cstdlib>
@@ -7,9 +8,9 @@ namespace tl::autograd {
 
 namespace {
 #ifdef TL_NO_FREELISTS
-constexpr int kKept = 0;
+constexpr int kCachedNodes = 0;
 #else
-constexpr int kKept = 1024;
+constexpr int kCachedNodes = 1024;
 #endif
 
 int size_class(size_t bytes) { return static_cast<int>((bytes + 15) / 16); }
@@ -63,7 +64,7 @@ void free_node(void* memory, size_t bytes) {
   const int c = size_class(bytes);
   if (c <= ThreadData::kClasses) {
     ThreadData& t = thread_data();
-    if (t.free_count[c] < kKept) {
+    if (t.free_count[c] < kCachedNodes) {
       auto* b = static_cast<FreeBlock*>(memory);
       b->next = t.free[c];
       t.free[c] = b;

@@ -1,3 +1,4 @@
+// Arithmetic of derivative programs on numbers and lists by Python's rules: floor division, complex numbers.
 #include "values.h"
 
 #include <cmath>
@@ -78,9 +79,9 @@ Complex complex_number(const TlValue& v) {
 TlValue complex_value(Complex c) {
   thread_local Complex ring[16];
   thread_local unsigned next = 0;
-  Complex& place = ring[next++ % 16];
-  place = c;
-  return {TL_COMPLEX, 0, {.p = &place}};
+  Complex& slot = ring[next++ % 16];
+  slot = c;
+  return {TL_COMPLEX, 0, {.p = &slot}};
 }
 
 bool equal(const TlValue& a, const TlValue& b) {
@@ -111,6 +112,7 @@ int64_t floor_div(int64_t a, int64_t b) {
   return q - ((a % b != 0) && ((a < 0) != (b < 0)));
 }
 
+// Python's arithmetic: division and remainder round down. None where the result is no integer.
 TlValue on_integers(int arith, int64_t a, int64_t b) {
   switch (arith) {
     case TL_ARITH_ADD:
@@ -272,13 +274,13 @@ TlValue copied(const TlValue& v) {
   return out;
 }
 
-TlValue kept_tensor(TlTensor* t) {
+TlValue saved_tensor_value(TlTensor* t) {
   if (!t) return none();
   api->tensor_retain(t);
   return {TL_TENSOR, api->tensor_version(t), {.t = t}};
 }
 
-TlValue kept_list(const TlValue& v) {
+TlValue saved_list(const TlValue& v) {
   auto* list = new List;
   for (size_t i = 0; i < list_length(v); ++i) list->push_back(keep(list_element(v, i)));
   return {kList, 0, {.p = list}};
@@ -288,7 +290,7 @@ TlValue kept_list(const TlValue& v) {
 TlValue keep(const TlValue& v) {
   switch (v.tag) {
     case TL_TENSOR:
-      return kept_tensor(v.u.t);
+      return saved_tensor_value(v.u.t);
     case TL_COMPLEX:
     case TL_STRING:
     case TL_BOOL_LIST:
@@ -299,7 +301,7 @@ TlValue keep(const TlValue& v) {
     case TL_STRING_LIST:
     case TL_TENSOR_LIST:
     case kList:
-      return kept_list(v);
+      return saved_list(v);
     default:
       return v;
   }
@@ -332,6 +334,7 @@ void forget(TlValue& v) {
   v = none();
 }
 
+// What a formula reads of an argument beside its elements: of a list, a list of it for each element.
 TlValue read_meta(const TlValue& v, int meta) {
   if (meta == TL_META_COUNT)
     return value(v.tag == TL_NONE ? int64_t{0} : static_cast<int64_t>(list_length(v)));

@@ -1,3 +1,4 @@
+// Views under autograd: a view of a written base gets its edge anew, from its geometry within the base.
 #include "view.h"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ Edge refreshed(TlTensor* t, Edge current) {
 }
 }  // namespace
 
-Edge place_of(TlTensor* t) {
+Edge edge_of(TlTensor* t) {
   const Edge e = slot_edge(t);
   if (!(api->storage_bits_get(t) & kAutogradBit)) [[likely]]
     return e;
@@ -41,7 +42,7 @@ Edge place_of(TlTensor* t) {
 }
 
 Edge gradient_edge(TlTensor* t) {
-  const Edge e = place_of(t);
+  const Edge e = edge_of(t);
   const Leaf* leaf = as_leaf(e.node);
   return leaf && !leaf->requires_grad ? Edge{} : e;
 }
@@ -57,7 +58,7 @@ Geometry::Geometry(const TlTensor* t)
     : sizes(api->tensor_sizes(t), api->tensor_sizes(t) + api->tensor_ndim(t)),
       strides(api->tensor_strides(t), api->tensor_strides(t) + api->tensor_ndim(t)),
       offset(api->tensor_offset(t)),
-      marks(api->tensor_marks(t)) {}
+      bits(api->tensor_marks(t)) {}
 
 namespace {
 Tensor strided(TlTensor* t, const Geometry& view, int64_t offset) {
@@ -92,7 +93,7 @@ Tensor unmarked_view(TlTensor* whole, int64_t base_offset, const Geometry& view,
 
 Tensor view_by_geometry(TlTensor* whole, int64_t base_offset, const Geometry& view, int64_t dtype) {
   Tensor out = unmarked_view(whole, base_offset, view, dtype);
-  const int missing = view.marks ^ api->tensor_marks(out.get());
+  const int missing = view.bits ^ api->tensor_marks(out.get());
   if (missing & TL_MARK_CONJUGATED) out = conj_view(out.get());
   if (missing & TL_MARK_NEGATED) out = neg_view(out.get());
   return out;

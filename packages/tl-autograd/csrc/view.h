@@ -12,7 +12,7 @@ struct Geometry {
   explicit Geometry(const TlTensor* t);
   std::vector<int64_t> sizes, strides;
   int64_t offset;
-  int marks;
+  int bits;
 };
 
 // TL_MARK_…: what has yet to be done to the elements.
@@ -25,7 +25,7 @@ Tensor view_by_geometry(TlTensor* whole, int64_t base_offset, const Geometry& vi
 // Where gradients of `t` go: node NULL if it doesn't require any. Borrowed.
 Edge gradient_edge(TlTensor* t);
 // Where `t` stands in the graph, also for a leaf that requires no gradient.
-Edge place_of(TlTensor* t);
+Edge edge_of(TlTensor* t);
 // The slot of the base of a view, as a mark to compare.
 const void* base_slot_of(TlTensor* view);
 // `t` stands at `position` from now on; what retain_grad() keeps goes with it.

@@ -1,3 +1,4 @@
+// View origin: from a view's flags and its node, and the refusal of writes that its gradient can't follow.
 #include "view_origin.h"
 
 #include "tl/view_flags.h"

@@ -3,7 +3,7 @@
 import tl_core as tl
 
 POINTS = tl.tensor([[[0.13, -0.62], [0.71, 0.34]], [[-0.91, 0.22], [1.4, -0.3]]], dtype=tl.float64)
-PLACES = tl.tensor([[[1, 4], [9, 11]], [[0, 2], [5, 2]]])
+INDICES = tl.tensor([[[1, 4], [9, 11]], [[0, 2], [5, 2]]])
 SAMPLES = tl.tensor([[[0.3, 0.6], [0.8, 0.1]]], dtype=tl.float64)
 # (name, number of axes, whether corners may be aligned)
 UPSAMPLING = [
@@ -40,8 +40,8 @@ CALLS = {
     "_max_pool": lambda op, t: op(t(2, 5, 6), (3, 2), (2, 1), (1, 0), (1, 2), True)[0],
     "_adaptive_max_pool": lambda op, t: op(t(2, 5, 6), (3, 4))[0],
     "_fractional_max_pool": lambda op, t: op(t(1, 2, 5, 6), (2, 2), (3, 3), SAMPLES)[0],
-    "_put_by_index": lambda op, t: op(t(2, 2, 2), PLACES, (2, 3, 4), 2),
-    "_unpool": lambda op, t: op(t(1, 2, 2), PLACES[:1], (3, 4)),
+    "_put_by_index": lambda op, t: op(t(2, 2, 2), INDICES, (2, 3, 4), 2),
+    "_unpool": lambda op, t: op(t(1, 2, 2), INDICES[:1], (3, 4)),
     "_avg_pool": lambda op, t: (
         op(t(2, 5, 6), (3, 2), (2, 1), (1, 0), True, False, None)
         + op(t(2, 6, 6), (3, 2), (2, 1), (1, 0), False, True, 7)

@@ -81,10 +81,10 @@ def gradients(q, k, v, g, seen, left, scale, mask=0):
     scores = numpy.where(seen, q @ k.swapaxes(-1, -2) * scale + mask, -numpy.inf)
     p = numpy.exp(scores - scores.max(-1, keepdims=True))
     p = p / p.sum(-1, keepdims=True)
-    slopes = left * (g @ v.swapaxes(-1, -2))
-    slopes = p * (slopes - (p * slopes).sum(-1, keepdims=True))
-    products = slopes @ k * scale, slopes.swapaxes(-1, -2) @ q * scale, (left * p).swapaxes(-1, -2) @ g
-    return *products, slopes.sum((0, 1))
+    ds = left * (g @ v.swapaxes(-1, -2))
+    ds = p * (ds - (p * ds).sum(-1, keepdims=True))
+    products = ds @ k * scale, ds.swapaxes(-1, -2) @ q * scale, (left * p).swapaxes(-1, -2) @ g
+    return *products, ds.sum((0, 1))
 
 
 @pytest.mark.parametrize(("queries", "keys", "size"), [(64, 40, 64), (150, 300, 48), (70, 600, 33)])
@@ -201,10 +201,10 @@ def test_recurrent_gradients_are_the_same_where_they_are_recorded(name):
 def test_third_derivatives_of_recurrent_layers(name):
     f, inputs = recurrent(name, packed=False)
 
-    def slope(x):
+    def derivative(x):
         return tl_autograd.grad(f(x, *inputs[1:])[0].square().sum(), x, create_graph=True)[0]
 
-    assert gradgradcheck(slope, (inputs[0],))
+    assert gradgradcheck(derivative, (inputs[0],))
 
 
 @pytest.mark.parametrize("name", ["lstm", "gru", "rnn_tanh"])

@@ -243,7 +243,7 @@ COMPOSITES = {
     "max_pool1d": lambda op, t: op(t(2, 5), 2, 1),
     "avg_pool3d": lambda op, t: op(t(1, 3, 4, 2), 2, 1),
     "adaptive_avg_pool1d": lambda op, t: op(t(2, 5), 3),
-    "max_unpool2d": lambda op, t: op(t(1, 2, 2), grid_calls.PLACES[:1], (3, 4)),
+    "max_unpool2d": lambda op, t: op(t(1, 2, 2), grid_calls.INDICES[:1], (3, 4)),
     "pad": lambda op, t: op(t(2, 3, 4), (1, 2), "circular"),
     "grid_sampler": lambda op, t: op(t(1, 2, 3, 4), t(1, 2, 3, 2) * 0.3 - 0.2, 2, 0, False),
     "affine_grid_generator": lambda op, t: op(t(2, 2, 3), (2, 1, 3, 4), True),

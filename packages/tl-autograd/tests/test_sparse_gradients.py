@@ -81,7 +81,7 @@ def test_a_gradient_is_nobody_elses():
     assert out.grad.tolist() == [[1.0, 1.0, 1.0]] and t.grad._values().tolist() == [[7.0] * 3]
 
 
-def test_assigned_and_hooked():
+def test_hooks_and_assignment():
     t, seen = table(), []
     t.register_hook(lambda grad: seen.append(grad.is_sparse) or grad * 2)
     t.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.grad.is_sparse))

@@ -121,16 +121,16 @@ def test_threads_normalize_and_differentiate_twice():
     inputs = [tl.rand(8, 5, 6, generator=tl.Generator().manual_seed(i), dtype=tl.float64) for i in range(4)]
     weight = tl.rand(6, generator=tl.Generator().manual_seed(7), dtype=tl.float64).requires_grad_()
 
-    def slope(i: int) -> tl.Tensor:
+    def gradient(i: int) -> tl.Tensor:
         y = tl.layer_norm(inputs[i], (6,), weight).softmax(-1)
         (first,) = tl_autograd.grad((y * inputs[i]).sum(), weight, create_graph=True)
         return tl_autograd.grad((first * first).sum(), weight)[0]
 
-    alone = [slope(i) for i in range(4)]
+    alone = [gradient(i) for i in range(4)]
 
     def work(i: int) -> None:
         for _ in range(5):
-            assert tl.equal(slope(i), alone[i])
+            assert tl.equal(gradient(i), alone[i])
 
     together(4, work)
 

@@ -389,7 +389,7 @@ _WORDS = {
         reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d
         _pad_circular _border_adjoint im2col col2im _max_pool _adaptive_max_pool _put_by_index _unpool _avg_pool
         _avg_pool_adjoint _adaptive_avg_pool _adaptive_avg_pool_adjoint _grid_sample _grid_sample_adjoint
-        _grid_sample_slope
+        _grid_sample_derivative
         upsample_nearest1d upsample_nearest1d_backward upsample_nearest2d upsample_nearest2d_backward
         upsample_nearest3d upsample_nearest3d_backward _upsample_nearest_exact1d _upsample_nearest_exact1d_backward
         _upsample_nearest_exact2d _upsample_nearest_exact2d_backward _upsample_nearest_exact3d

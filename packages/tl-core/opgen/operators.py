@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 
 from opgen.row import Row
 from opgen.schema import Arg, Schema
@@ -16,6 +17,7 @@ CPP_ARGUMENT = {
     "Scalar": ("const Scalar&", "const std::optional<Scalar>&"),
     "Scalar[]": ("std::span<const TlValue>", "std::optional<std::span<const TlValue>>"),
     "bool": ("bool", "std::optional<bool>"),
+    "bool[]": ("std::span<const uint8_t>", "std::optional<std::span<const uint8_t>>"),
     "int": ("int64_t", "std::optional<int64_t>"),
     "int[]": ("IntSpan", "std::optional<IntSpan>"),
     "float": ("double", "std::optional<double>"),
@@ -29,6 +31,13 @@ CPP_ARGUMENT = {
 }
 CPP_RESULT = {"Tensor": "Tensor", "Tensor[]": "std::vector<Tensor>", "Scalar": "Scalar", "bool": "bool",
               "int": "int64_t", "float": "double", "ScalarType": "DType"}  # fmt: skip
+# These arguments of a factory are one parameter in C++.
+FACTORY_OPTIONS = [
+    ("ScalarType", "dtype"),
+    ("Layout", "layout"),
+    ("Device", "device"),
+    ("bool", "pin_memory"),
+]
 VARIANT = {"functional": "TL_FUNCTIONAL", "inplace": "TL_INPLACE", "out": "TL_OUT"}
 
 
@@ -198,24 +207,47 @@ def _result_type(schema: Schema) -> str:
     return types[0] if len(types) == 1 else f"std::tuple<{', '.join(types)}>"
 
 
-def _parameter_names(f: Form) -> list[str]:
-    return [f"{a.name}_" if a.name in ("from", "new", "default") else a.name for a in f.schema.args]
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of an operator's C++ function: one argument of the schema, or all that are factory options."""
+
+    type: str
+    name: str
+    default: str | None
+    index: int  # of its first argument
+    arguments: list[str]  # how its arguments are read from it
+
+
+def _parameters(schema: Schema) -> list[Parameter]:
+    kinds = [(a.type, a.name) for a in schema.args]
+    found, i = [], 0
+    while i < len(kinds):
+        if kinds[i : i + len(FACTORY_OPTIONS)] == FACTORY_OPTIONS:
+            fields = [f"options.{name}" for _, name in FACTORY_OPTIONS]
+            found.append(Parameter("const FactoryOptions&", "options", "{}", i, fields))
+            i += len(FACTORY_OPTIONS)
+            continue
+        a = schema.args[i]
+        name = f"{a.name}_" if a.name in ("from", "new", "default") else a.name
+        found.append(Parameter(CPP_ARGUMENT[a.type][a.optional], name, _cpp_default(a), i, [name]))
+        i += 1
+    return found
 
 
 def _typed_head(f: Form, defaults: bool) -> str:
-    names = _parameter_names(f)
-    params = [f"{CPP_ARGUMENT[a.type][a.optional]} {n}" for a, n in zip(f.schema.args, names)]
-    for i in range(len(params) - 1, -1, -1) if defaults else ():
-        default = _cpp_default(f.schema.args[i])
+    parameters = _parameters(f.schema)
+    texts = [f"{p.type} {p.name}" for p in parameters]
+    for i in range(len(texts) - 1, -1, -1) if defaults else ():
+        default = parameters[i].default
         if default is None:
             break
-        params[i] += f" = {default}"
-    return f"{_result_type(f.schema)} {cpp_name(f.schema)}({', '.join(params)})"
+        texts[i] += f" = {default}"
+    return f"{_result_type(f.schema)} {cpp_name(f.schema)}({', '.join(texts)})"
 
 
 def _typed_call(f: Form) -> str:
-    arguments = ", ".join([f"g_operators[{f.index}]", *_parameter_names(f)])
-    call = f"call_typed<{_result_type(f.schema)}>({arguments})"
+    arguments = [text for p in _parameters(f.schema) for text in p.arguments]
+    call = f"call_typed<{_result_type(f.schema)}>({', '.join([f'g_operators[{f.index}]', *arguments])})"
     return f"{_typed_head(f, defaults=False)} {{ return {call}; }}"
 
 
@@ -248,7 +280,7 @@ MANY_ARGUMENTS = 8
 def kernel_args_h(rows: list[Row]) -> str:
     """`tl::XArgs`: the arguments of each row with many, as one struct that its kernel function takes."""
     kernels = [f for f in _typed(rows) if f.variant == "functional" or f.row.writes_self]
-    many = [f for f in kernels if len(f.schema.args) >= MANY_ARGUMENTS]
+    many = [f for f in kernels if len(_parameters(f.schema)) >= MANY_ARGUMENTS]
     head = ["#pragma once", '#include "dispatch/operator.h"', "", "namespace tl {"]
     public = {cpp_name(f.schema) for f in many}
     structs = [line for f in many for line in _args_struct(f, _args_name(cpp_name(f.schema), public))]
@@ -263,17 +295,16 @@ def _args_name(operator: str, operators: set[str]) -> str:
 
 def _args_struct(f: Form, name: str) -> list[str]:
     """The struct, and how it is read from a call; trailing `want_*` booleans are its gradient mask."""
-    args, names = f.schema.args, _parameter_names(f)
-    first_want = len(args)
-    while first_want and args[first_want - 1].name.startswith("want_"):
+    parameters = _parameters(f.schema)
+    first_want = len(parameters)
+    while first_want and parameters[first_want - 1].name.startswith("want_"):
         first_want -= 1
-    types = [CPP_ARGUMENT[a.type][a.optional] for a in args]
-    fields = [f"  {t} {n};" for t, n in zip(types[:first_want], names)]
-    if first_want < len(args):
-        wants = ", ".join(n.removeprefix("want_") for n in names[first_want:])
+    fields = [f"  {p.type} {p.name};" for p in parameters[:first_want]]
+    if first_want < len(parameters):
+        wants = ", ".join(p.name.removeprefix("want_") for p in parameters[first_want:])
         fields += ["  struct GradMask {", f"    bool {wants};", "  } want;"]
-    reads = [f"Unbox<detail::Bare<{t}>>::get(a[{i}])" for i, t in enumerate(types)]
-    mask = [f"{{{', '.join(reads[first_want:])}}}"] if first_want < len(args) else []
+    reads = [f"Unbox<detail::Bare<{p.type}>>::get(a[{p.index}])" for p in parameters]
+    mask = [f"{{{', '.join(reads[first_want:])}}}"] if first_want < len(parameters) else []
     return [
         f"struct {name} {{", *fields, "};",
         "template <>", f"struct Unbox<{name}> {{",

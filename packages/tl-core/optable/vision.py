@@ -30,7 +30,7 @@ ROWS = [
         }, "The adjoint of _grid_sample by its input.",
     ),
     Op(
-        f"_grid_sample_slope(Tensor grad, Tensor input, Tensor grid, {MODES}, int[] order) -> Tensor",
+        f"_grid_sample_derivative(Tensor grad, Tensor input, Tensor grid, {MODES}, int[] order) -> Tensor",
         function=False, method=False,
         grad="none:only runs where nothing is recorded",
         jvp="none:only runs where nothing is recorded", batch="loop",

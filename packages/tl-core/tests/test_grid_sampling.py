@@ -89,7 +89,7 @@ def test_adjoint(sizes, outside, method):
 @pytest.mark.parametrize("method", [METHODS["bilinear"], METHODS["bicubic"]])
 @pytest.mark.parametrize("outside", OUTSIDE.values())
 @pytest.mark.parametrize("sizes", [(9, 11), (4, 5, 6)])
-def test_slope(sizes, outside, method):
+def test_derivative(sizes, outside, method):
     """By differences of what is sampled, along each coordinate."""
     if len(sizes) == 3 and method == METHODS["bicubic"]:
         pytest.skip("cubic in two dimensions only")
@@ -98,7 +98,7 @@ def test_slope(sizes, outside, method):
     x = tl.from_numpy(rng.standard_normal((2, 5, *sizes)))
     y = rng.standard_normal((2, 5, *[9] * d))
     rest = (method, outside, False, [0] * d)
-    got = aten._grid_sample_slope(tl.from_numpy(y), x, tl.from_numpy(points), *rest).numpy()
+    got = aten._grid_sample_derivative(tl.from_numpy(y), x, tl.from_numpy(points), *rest).numpy()
     for k in range(d):
         step = 1e-6 * np.eye(d)[k]
         after, before = (
@@ -143,7 +143,7 @@ def test_cubic(outside, padding, align):
 @pytest.mark.parametrize("strange", [float("nan"), float("inf"), -1e30, 1e9])
 @pytest.mark.parametrize("method", METHODS.values())
 @pytest.mark.parametrize("outside", OUTSIDE.values())
-def test_points_that_are_no_places(strange, method, outside):
+def test_points_that_are_no_coordinates(strange, method, outside):
     points = tl.full((1, 2, 2, 2), strange, requires_grad=False)
     out = tl.grid_sampler(tl.ones(1, 1, 3, 3), points, method, outside, False)
     assert out.shape == (1, 1, 2, 2)

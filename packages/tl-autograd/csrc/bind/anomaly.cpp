@@ -1,3 +1,4 @@
+// Anomaly detection: nodes keep the Python stack of their forward call; a failing backward shows it.
 #include "anomaly.h"
 
 #include "bind/node_object.h"

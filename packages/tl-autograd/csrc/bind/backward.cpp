@@ -1,3 +1,4 @@
+// `backward` and `grad` for Python: checks roots, gradients and inputs, then runs the engine without the GIL.
 #include "bind/backward.h"
 
 #include <cstring>
@@ -194,11 +195,11 @@ PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t n_ar
     for (Py_ssize_t i = 0; i < n_args; ++i) given[i] = args[i];
     for (Py_ssize_t k = 0; names && k < PyTuple_GET_SIZE(names); ++k) {
       const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, k));
-      int place = 0;
-      while (place < 4 && std::strcmp(name, kNames[place]) != 0) ++place;
-      if (place == 4)
+      int slot = 0;
+      while (slot < 4 && std::strcmp(name, kNames[slot]) != 0) ++slot;
+      if (slot == 4)
         raise(PyExc_TypeError, std::string("backward() got an unexpected keyword argument '") + name + "'");
-      given[place] = args[n_args + k];
+      given[slot] = args[n_args + k];
     }
     const int create = PyObject_IsTrue(given[2]),
               retain = given[1] == Py_None ? create : PyObject_IsTrue(given[1]);

@@ -1,3 +1,4 @@
+// Functions written in Python: the node calls their `backward`; saved inputs keep their edge and version.
 #include "bind/function_node.h"
 
 #include <structmember.h>
@@ -41,7 +42,7 @@ FunctionNode::FunctionNode(PyObject* context, uint32_t n_outputs, uint32_t n_edg
 }
 
 FunctionNode::~FunctionNode() {
-  forget_kept();
+  forget_saved();
   drop_python();
 }
 
@@ -52,17 +53,17 @@ void FunctionNode::drop_python() {
   Py_CLEAR(context_);
 }
 
-void FunctionNode::forget_kept() {
-  for (Kept& k : kept) {
+void FunctionNode::forget_saved() {
+  for (SavedInput& k : saved) {
     drop(k.edge);
     forget(k.value);
   }
-  kept.clear();
+  saved.clear();
 }
 
 void FunctionNode::release() {
-  if (kept.empty()) return;
-  forget_kept();
+  if (saved.empty()) return;
+  forget_saved();
   set(Released);
 }
 
@@ -92,6 +93,8 @@ void FunctionNode::apply_python(const GradientsIn& in, TlTensor** out) {
   take_results(result.get(), in, out);
 }
 
+// One gradient for each argument of forward; more are allowed if they are None, and None for what is no
+// tensor.
 void FunctionNode::take_results(PyObject* tuple, const GradientsIn& in, TlTensor** out) {
   const auto n = static_cast<size_t>(PyTuple_GET_SIZE(tuple)), expected = edge_of_argument.size();
   for (size_t i = expected; i < n; ++i)
@@ -143,18 +146,18 @@ Tensor FunctionNode::fitted(TlTensor* grad, uint32_t edge) const {
 // ---- saved tensors
 // -------------------------------------------------------------------------------------------------
 
-Tensor FunctionNode::linked(const Kept& k) {
+Tensor FunctionNode::linked(const SavedInput& k) {
   if (k.value.tag == TL_NONE) return {};
   const bool packed = k.value.tag == kPacked;
-  Tensor kept = packed ? unpack(k.value) : Tensor::share(k.value.u.t);
-  TlTensor* t = kept.get();
+  Tensor tensor = packed ? unpack(k.value) : Tensor::share(k.value.u.t);
+  TlTensor* t = tensor.get();
   if (!packed && api->tensor_version(t) != k.value.len)
     fail_changed(t, k.value.len,
                  k.output < 0 ? "" : ", which is output " + std::to_string(k.output) + " of " + name_ + ",");
   Edge wanted = k.edge;
   if (k.output >= 0) wanted = {this, static_cast<uint32_t>(k.output)};
   const Edge has = k.output >= 0 ? Edge{} : gradient_edge(t);
-  if (has.node == wanted.node && has.output == wanted.output) return kept;
+  if (has.node == wanted.node && has.output == wanted.output) return tensor;
   Tensor alias = alias_in_levels(t);
   if (!alias) throw Pending();
   if (wanted.node && is_differentiable(api->tensor_dtype(t))) {
@@ -166,17 +169,17 @@ Tensor FunctionNode::linked(const Kept& k) {
 
 PyRef FunctionNode::saved_tensors() {
   if (is(Released)) fail_released();
-  PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(kept.size())));
-  for (size_t i = 0; i < kept.size(); ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(linked(kept[i])).release());
+  PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(saved.size())));
+  for (size_t i = 0; i < saved.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrapped(linked(saved[i])).release());
   return tuple;
 }
 
 PyRef FunctionNode::raw_saved_tensors() {
   if (is(Released)) fail_released();
-  PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(kept.size())));
-  for (size_t i = 0; i < kept.size(); ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), saved_tensor(*this, kept[i].value).release());
+  PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(saved.size())));
+  for (size_t i = 0; i < saved.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), saved_tensor(*this, saved[i].value).release());
   return tuple;
 }
 
@@ -394,10 +397,10 @@ class Finishing {
 
   void save(PyObject* results) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(to_save_); ++i)
-      node_->kept.push_back(kept(PyTuple_GET_ITEM(to_save_, i), results));
+      node_->saved.push_back(saved_input(PyTuple_GET_ITEM(to_save_, i), results));
   }
 
-  Kept kept(PyObject* item, PyObject* results) {
+  SavedInput saved_input(PyObject* item, PyObject* results) {
     if (item == Py_None) return {};
     TlTensor* t = bridge->unwrap(item);
     if (!t)
@@ -410,12 +413,12 @@ class Finishing {
       if (!alias) throw Pending();
       return stored(alias.get(), static_cast<int>(k), {});
     }
-    Kept k = stored(t, -1, gradient_edge(t));
+    SavedInput k = stored(t, -1, gradient_edge(t));
     if (k.edge.node) k.edge.node->retain();
     return k;
   }
 
-  static Kept stored(TlTensor* t, int output, Edge e) {
+  static SavedInput stored(TlTensor* t, int output, Edge e) {
     return {packing() ? pack(t) : keep(value(t)), output, e};
   }
 

@@ -9,10 +9,10 @@
 
 namespace tl::autograd {
 
-// A tensor kept by save_for_backward.
-struct Kept {
+// A tensor saved by save_for_backward.
+struct SavedInput {
   TlValue value = none();  // the tensor and its version, or what a pack hook made of it; owned
-  int output = -1;  // it is this output of the function: kept as an alias without its place in the graph
+  int output = -1;  // it is this output of the function: saved as an alias without its place in the graph
   Edge edge;        // else where it stood in the graph; owned
 };
 
@@ -24,7 +24,7 @@ class FunctionNode final : public HeapNode<FunctionNode> {
   std::vector<int> edge_of_argument;  // by argument of forward; -1: none
   std::vector<TensorMeta> inputs;     // by edge
   std::vector<TensorMeta> outputs;
-  std::vector<Kept> kept;
+  std::vector<SavedInput> saved;
   std::vector<bool> constant;  // by output: whether it has no gradient
   bool materialize = true;
   bool materialize_constant = true;  // of the outputs that have no gradient
@@ -42,8 +42,8 @@ class FunctionNode final : public HeapNode<FunctionNode> {
   void apply_python(const GradientsIn& in, TlTensor** out);
   void take_results(PyObject* tuple, const GradientsIn& in, TlTensor** out);
   Tensor fitted(TlTensor* grad, uint32_t edge) const;
-  Tensor linked(const Kept& k);
-  void forget_kept();
+  Tensor linked(const SavedInput& k);
+  void forget_saved();
 
   PyObject* context_;  // owned
   std::string name_;

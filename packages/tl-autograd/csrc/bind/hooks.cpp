@@ -1,3 +1,4 @@
+// Hooks on tensors and nodes: ordered dicts of callables that the engine calls before and after a node.
 #include "bind/hooks.h"
 
 #include <vector>

@@ -1,3 +1,4 @@
+// Levels of function transforms for Python: begin, end, wrap and unwrap, each named by its serial number.
 #include "bind/levels.h"
 
 #include "bind/python.h"

@@ -1,3 +1,4 @@
+// Graph nodes as Python objects: one type for each operator name; saved values are attributes.
 #include "bind/node_object.h"
 
 #include <structmember.h>
@@ -64,7 +65,7 @@ std::string saved_name(const TlOperatorInfo& info, const TlSaved& what) {
   return ret && *ret ? ret : what.index ? "result" + std::to_string(what.index) : "result";
 }
 
-PyObject* from_kept(TlValue v) {
+PyObject* from_saved(TlValue v) {
   if (v.tag == TL_TENSOR) return wrapped(Tensor(v.u.t)).release();
   if (v.tag == TL_NONE) return Py_NewRef(Py_None);
   if (v.tag != kList) {  // Python frees what it takes over, and this is memory of nodes
@@ -77,7 +78,7 @@ PyObject* from_kept(TlValue v) {
   const List& list = list_of(v);
   PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(list.size())));
   for (size_t i = 0; i < list.size(); ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), from_kept(keep(list[i])));
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), from_saved(keep(list[i])));
   forget(v);
   return tuple.release();
 }
@@ -94,7 +95,7 @@ PyObject* saved_attribute(Node& node, std::string_view attribute) {
   for (int i = 0; i < r.derivative->program.n_saved; ++i) {
     const TlSaved& what = r.derivative->program.saved[i];
     if (saved_name(*r.info, what) != name) continue;
-    if (!raw) return from_kept(program_node->read_saved(i));
+    if (!raw) return from_saved(program_node->read_saved(i));
     if (r.saves_tensor(what)) return saved_tensor(node, program_node->saved[i]).release();
   }
   return nullptr;

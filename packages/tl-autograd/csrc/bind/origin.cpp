@@ -1,3 +1,4 @@
+// Where a failing node was recorded and a saved tensor was changed: Python finds the lines for the error.
 #include "origin.h"
 
 #include "bind/python.h"

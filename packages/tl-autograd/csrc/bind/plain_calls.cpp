@@ -1,3 +1,4 @@
+// vmap and grad of plain tensors in C++; for whatever is not plain they answer None and Python takes over.
 #include "bind/plain_calls.h"
 
 #include "bind/backward.h"

@@ -1,3 +1,4 @@
+// The bridge to tl-core's Python tensors, and Python errors as C++ exceptions.
 #include "bind/python.h"
 
 namespace tl::autograd {

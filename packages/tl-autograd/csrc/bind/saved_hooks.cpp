@@ -1,3 +1,4 @@
+// Saved-tensor hooks: a stack for each thread; `pack` gives what is stored, `unpack` makes the tensor again.
 #include "saved_hooks.h"
 
 #include "bind/python.h"

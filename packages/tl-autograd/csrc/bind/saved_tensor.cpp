@@ -1,3 +1,4 @@
+// A node's saved tensor as a Python object, on which hooks can be registered before it is read.
 #include "bind/saved_tensor.h"
 
 #include "bind/saved_hooks_functions.h"

@@ -1,3 +1,4 @@
+// Autograd's part of the tensor type: `grad`, `requires_grad`, `grad_fn`, hooks as getters and methods.
 #include "bind/tensor_methods.h"
 
 #include "bind/backward.h"
@@ -35,7 +36,7 @@ void warn_not_leaf() {
 
 PyObject* get_grad(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
-    const Edge e = place_of(tensor_of(self));
+    const Edge e = edge_of(tensor_of(self));
     if (const Leaf* leaf = as_leaf(e.node)) return wrapped(leaf->grad).release();
     if (const auto* r = retained(e)) return wrapped(r->grad).release();
     if (e.node) warn_not_leaf();
@@ -65,7 +66,7 @@ void check_grad(TlTensor* t, TlTensor* g) {
 }
 
 void store_grad(TlTensor* t, Tensor grad) {
-  const Edge e = place_of(t);
+  const Edge e = edge_of(t);
   if (e.node && !as_leaf(e.node)) {
     Extra& extra = extra_of(*e.node);
     if (auto* r = extra.retains(e.output))
@@ -147,7 +148,7 @@ PyObject* get_is_leaf(PyObject* self, void*) {
   return guarded([&] {
     TlTensor* t = tensor_of(self);
     check_unchanged(t);
-    Node* node = place_of(t).node;
+    Node* node = edge_of(t).node;
     return PyBool_FromLong(!node || as_leaf(node));
   });
 }
@@ -156,13 +157,13 @@ PyObject* get_grad_fn(PyObject* self, void*) {
   return guarded([&] {
     TlTensor* t = tensor_of(self);
     check_unchanged(t);
-    Node* node = place_of(t).node;
+    Node* node = edge_of(t).node;
     return node && !as_leaf(node) ? node_object(node).release() : Py_NewRef(Py_None);
   });
 }
 
 PyObject* get_output_nr(PyObject* self, void*) {
-  return guarded([&] { return PyLong_FromUnsignedLong(place_of(tensor_of(self)).output); });
+  return guarded([&] { return PyLong_FromUnsignedLong(edge_of(tensor_of(self)).output); });
 }
 
 PyObject* detach_(PyObject* self, PyObject*) {
@@ -188,7 +189,7 @@ PyObject* detach_(PyObject* self, PyObject*) {
 // ---------------------------------------------------------------------------------------------------------
 
 PyObject* get_retains_grad(PyObject* self, void*) {
-  return guarded([&] { return PyBool_FromLong(retained(place_of(tensor_of(self))) != nullptr); });
+  return guarded([&] { return PyBool_FromLong(retained(edge_of(tensor_of(self))) != nullptr); });
 }
 
 PyObject* retain_grad_method(PyObject* self, PyObject*) {
@@ -233,7 +234,7 @@ int set_backward_hooks(PyObject* self, PyObject* hooks, void*) {
       raise(PyExc_TypeError,
             std::string("_backward_hooks must be a mapping or None, got ") + Py_TYPE(hooks)->tp_name);
     TlTensor* t = tensor_of(self);
-    Edge e = place_of(t);
+    Edge e = edge_of(t);
     if (!e.node && hooks == Py_None) return 0;
     if (!e.node) e = {leaf_of(t, false), 0};
     extra_of(*e.node).set_tensor_hooks(e.output, hooks == Py_None ? nullptr : hooks);
@@ -251,7 +252,7 @@ int refuse_grad_fn(PyObject*, PyObject* value, void*) {
 
 PyObject* get_backward_hooks(PyObject* self, void*) {
   return guarded([&] {
-    const Edge e = place_of(tensor_of(self));
+    const Edge e = edge_of(tensor_of(self));
     PyObject* dict = e.node && e.node->extra ? e.node->extra->tensor_hooks_of(e.output) : nullptr;
     return Py_NewRef(dict ? dict : Py_None);
   });

@@ -194,6 +194,8 @@ bool BatchCall::batched(int arg) const {
   return any;
 }
 
+// Without a batch among the arguments the call goes below as it is; a random operator may still need a sample
+// for each element of the batch.
 int at_batch(const Rule& r, Level& level, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
   BatchCall c(r, level, args, n_args);
   const bool random = r.info->is_random;

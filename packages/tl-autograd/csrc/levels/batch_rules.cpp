@@ -298,6 +298,8 @@ void BatchCall::front(const TlOperator* op, Results& out) {
   call(op, a.data(), n_args, out.data(), out.n);
 }
 
+// Batch and samples become one dimension, [B, N, ...] to [B * N, ...]: for operators that treat each sample
+// on its own. Results are taken apart again.
 void BatchCall::fold(const TlOperator* op, Results& out) {
   int64_t samples = 1;
   size_t shared_mask = 0;  // dimensions of a mask that all samples share

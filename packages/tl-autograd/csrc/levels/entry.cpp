@@ -1,3 +1,4 @@
+// Wrappers of levels: a tensor's slot holds its value, batch dimension and tangents, level by level.
 #include "levels/entry.h"
 
 #include <algorithm>

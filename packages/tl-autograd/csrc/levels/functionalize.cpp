@@ -1,3 +1,4 @@
+// Functionalization: a write becomes its functional operator, whose result goes back through the view steps.
 #include "levels/functionalize.h"
 
 #include <algorithm>

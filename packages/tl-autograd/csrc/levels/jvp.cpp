@@ -74,6 +74,7 @@ class TangentCall {
   std::vector<Tensor> linear(const TlOperator* op, int n_rets);
   std::vector<Tensor> elementwise(const TlValue* rets, int n_rets);
   std::vector<Tensor> double_vjp(const TlValue* rets, int n_rets);
+  bool add_roots(Run& run, const std::vector<const Input*>& of_edge, TlTensor* const* gradients) const;
   std::vector<Tensor> by_gradient(const TlValue* rets, int n_rets);
   std::vector<Tensor> formula(const TlValue* rets, int n_rets);
   std::vector<TlValue> read_saved(const TlValue* rets, int n_rets, std::vector<TlValue>& owned) const;
@@ -194,11 +195,60 @@ std::vector<Tensor> TangentCall::elementwise(const TlValue* rets, int n_rets) {
   return out;
 }
 
+// Zeros in place of the gradients of results, which require gradients themselves in `level`.
+std::vector<Tensor> zero_gradients(const std::vector<TlTensor*>& results, Level& level) {
+  std::vector<Tensor> seeds(results.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i] || !is_differentiable(api->tensor_dtype(results[i]))) continue;
+    if (api->tensor_numel(results[i]) == 0) continue;  // what the call leaves out is of no size
+    Tensor zero;
+    {
+      const Below below(level);
+      zero = zeros_like(results[i]);
+    }
+    seeds[i] = wrap_for_gradients(zero.get(), level);
+    set_requires_grad(seeds[i].get(), true);
+  }
+  return seeds;
+}
+
+// The derivatives of the seeds, in the level below; of those that are there.
+std::vector<Tensor> captured_values(Run& run, const std::vector<Tensor>& seeds, Level& level) {
+  std::vector<Tensor> out(seeds.size());
+  for (size_t i = 0, k = 0; i < seeds.size(); ++i) {
+    if (!seeds[i]) continue;
+    const Tensor& found = run.captured()[k++];
+    if (!found) continue;
+    TlTensor* inner = wrapped_value(found.get(), level);
+    out[i] = Tensor::share(inner ? inner : found.get());
+  }
+  return out;
+}
+
+// The gradients of arguments with a tangent as roots, the tangents as their gradients; whether there are any.
+bool TangentCall::add_roots(Run& run, const std::vector<const Input*>& of_edge,
+                            TlTensor* const* gradients) const {
+  bool any = false;
+  for (size_t e = 0; e < of_edge.size(); ++e) {
+    if (!gradients[e] || !of_edge[e] || !of_edge[e]->tangent) continue;
+    Tensor h = Tensor::share(gradients[e]);
+    TlTensor* like = of_edge[e]->tensor;
+    const auto n = static_cast<size_t>(api->tensor_ndim(like));
+    if (!same_shape(h.get(), n, api->tensor_sizes(like)))
+      h = sum_to_size(h.get(), n, api->tensor_sizes(like));
+    h = converted(h.get(), api->tensor_dtype(like), api->tensor_device(like));
+    const Edge root = gradient_edge(h.get());
+    if (!root.node) continue;
+    run.add_root(root, of_edge[e]->tangent);
+    any = true;
+  }
+  return any;
+}
+
 // The gradients h(g) are linear in g: the derivative of h by the tangents is the tangent of the result.
 std::vector<Tensor> TangentCall::double_vjp(const TlValue* rets, int n_rets) {
   const std::vector<TlTensor*> results = flat(rets, n_rets);
-  std::vector<Tensor> out(results.size());
-  if (!r_.backward) return out;
+  if (!r_.backward) return std::vector<Tensor>(results.size());
   Owned owned;
   const std::vector<TlValue> saved = read_saved(rets, n_rets, owned.values);
   std::vector<uint32_t> first_edge;
@@ -210,21 +260,10 @@ std::vector<Tensor> TangentCall::double_vjp(const TlValue* rets, int n_rets) {
   for (TlTensor* t : results) metas.push_back(t ? meta_of(t) : TensorMeta{});
 
   TemporaryLevel level(LevelKind::Grad);
-  std::vector<Tensor> seeds(results.size());
-  std::vector<TlTensor*> given(results.size());
   GradMode recording(true);
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (!results[i] || !is_differentiable(api->tensor_dtype(results[i]))) continue;
-    if (api->tensor_numel(results[i]) == 0) continue;  // what the call leaves out is of no size
-    Tensor zero;
-    {
-      const Below below(*level);
-      zero = zeros_like(results[i]);
-    }
-    seeds[i] = wrap_for_gradients(zero.get(), *level);
-    set_requires_grad(seeds[i].get(), true);
-    given[i] = seeds[i].get();
-  }
+  const std::vector<Tensor> seeds = zero_gradients(results, *level);
+  std::vector<TlTensor*> given;
+  for (const Tensor& seed : seeds) given.push_back(seed.get());
   Gradients pulled(of_edge.size());
   run_program(*r_.backward,
               {saved.data(), given.data(), static_cast<uint32_t>(given.size()), needs.data(),
@@ -233,34 +272,11 @@ std::vector<Tensor> TangentCall::double_vjp(const TlValue* rets, int n_rets) {
   RunOptions options;
   options.accumulate = false;
   Run run(options);
-  bool any = false;
-  for (size_t e = 0; e < of_edge.size(); ++e) {
-    if (!pulled.tensors[e] || !needs[e]) continue;
-    Tensor h = Tensor::share(pulled.tensors[e]);
-    TlTensor* like = of_edge[e]->tensor;
-    const auto n = static_cast<size_t>(api->tensor_ndim(like));
-    if (!same_shape(h.get(), n, api->tensor_sizes(like)))
-      h = sum_to_size(h.get(), n, api->tensor_sizes(like));
-    h = converted(h.get(), api->tensor_dtype(like), api->tensor_device(like));
-    const Edge root = gradient_edge(h.get());
-    if (!root.node) continue;
-    run.add_root(root, of_edge[e]->tangent);
-    any = true;
-  }
-  std::vector<size_t> captured;
-  for (size_t i = 0; i < seeds.size(); ++i) {
-    if (!seeds[i]) continue;
-    run.add_input(gradient_edge(seeds[i].get()));
-    captured.push_back(i);
-  }
+  const bool any = add_roots(run, of_edge, pulled.tensors.data());
+  for (const Tensor& seed : seeds)
+    if (seed) run.add_input(gradient_edge(seed.get()));
   if (any) run.execute();
-  for (size_t k = 0; k < captured.size(); ++k) {
-    const Tensor& found = run.captured()[k];
-    if (!found) continue;
-    TlTensor* inner = wrapped_value(found.get(), *level);
-    out[captured[k]] = Tensor::share(inner ? inner : found.get());
-  }
-  return out;
+  return captured_values(run, seeds, *level);
 }
 
 std::string unsupported(const Rule& r) {

@@ -1,3 +1,4 @@
+// The stack of transform levels of a thread: the top one handles a call and lowers the top for what it calls.
 #include "levels/level.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The tape of a tangent level: calls are kept with arguments and results and replayed for further tangents.
 #include "levels/tape.h"
 
 #include "levels/entry.h"

@@ -186,9 +186,9 @@ class CheckpointFunction(Function):
         ctx.run_function = run_function
         ctx.state = tl_core.get_rng_state() if preserve_rng_state else None
         ctx.regions = AutocastSnapshot()
-        ctx.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        ctx.indices = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.others = [None if isinstance(a, Tensor) else a for a in args]
-        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.save_for_backward(*(args[i] for i in ctx.indices))
         with tl_core.no_grad():
             return run_function(*args)
 
@@ -201,8 +201,8 @@ class CheckpointFunction(Function):
                 ".backward() without passing the `inputs` argument."
             )
         args = list(ctx.others)
-        for place, t in zip(ctx.places, ctx.saved_tensors, strict=True):
-            args[place] = t
+        for index, t in zip(ctx.indices, ctx.saved_tensors, strict=True):
+            args[index] = t
         with _random_state(ctx.state), ctx.regions.entered(), tl_core.enable_grad():
             inputs = detach_variable(tuple(args))
             outputs = ctx.run_function(*inputs)

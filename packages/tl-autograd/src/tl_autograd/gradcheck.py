@@ -319,9 +319,9 @@ def _check_undefined(problem: _Problem) -> None:
     outputs = [y for y in problem.outputs() if y.requires_grad]
     if len(outputs) < 2:
         return
-    for place, chosen in enumerate(outputs):  # one tensor may be several of them
+    for index, chosen in enumerate(outputs):  # one tensor may be several of them
         vs = [tl_core.zeros_like(y) for y in outputs]
-        vs[place] = tl_core.ones_like(chosen)
+        vs[index] = tl_core.ones_like(chosen)
         alone = _gradients(problem, chosen, tl_core.ones_like(chosen))
         together = grad(outputs, problem.differentiated, vs, retain_graph=True, allow_unused=True)
         for a, b, x in zip(alone, together, problem.differentiated):

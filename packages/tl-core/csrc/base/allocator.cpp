@@ -1,3 +1,4 @@
+// The caching allocator: per-thread lists of size classes, a shared depot, a bounded cache of large blocks.
 #include "base/allocator.h"
 
 #include <algorithm>
@@ -50,7 +51,7 @@ static_assert(sizeof(FreeBlock) <= kBlockAlignment);
 constexpr int64_t batch_of(int c) {
   return c < kSmallClasses ? std::clamp<int64_t>((64 << 10) / class_size(c), 32, 512) : 1;
 }
-constexpr int64_t kept_by_thread(int c) {
+constexpr int64_t cached_by_thread(int c) {
   return c < kSmallClasses ? 2 * batch_of(c) : std::max<int64_t>(kMidMax / class_size(c), 2);
 }
 
@@ -103,7 +104,7 @@ struct Shared {
       0};  // `peak` as if nobody reset it: the footprint the program has shown to need
 
   int64_t keep_always, keep_at_most;  // bounds for the cache
-  int64_t kept_limit() const;
+  int64_t cache_limit() const;
 
   std::atomic<int64_t> limit;              // of `live`; none: the largest number
   std::atomic<bool> limits_process{true};  // the limit is the container's: it holds for all of the process
@@ -127,7 +128,7 @@ Shared::Shared() {
 }
 
 // Live and cached together stay below the highest live size so far, or a fixed amount above the present one.
-int64_t Shared::kept_limit() const {
+int64_t Shared::cache_limit() const {
   const int64_t unused = highest.load(std::memory_order_relaxed) - live.load(std::memory_order_relaxed);
   return std::max(keep_always, std::min(unused, keep_at_most));
 }
@@ -135,20 +136,20 @@ int64_t Shared::kept_limit() const {
 // Memory of the process that is not the allocator's: the interpreter, libraries, stacks.
 int64_t foreign_memory(int64_t own) { return std::max<int64_t>(resident_memory() - own, 0); }
 
-// Would the limit hold with so many bytes more? Gives the kept blocks back if they stand in the way.
+// Would the limit hold with so many bytes more? Gives the cached blocks back if they stand in the way.
 bool Shared::fits(int64_t bytes) {
   const int64_t most = limit.load(std::memory_order_relaxed);
   const int64_t needed = live.load(std::memory_order_relaxed) + bytes;
   if (needed <= most / 2) [[likely]]
     return true;
-  int64_t kept;
+  int64_t cached;
   {
     std::lock_guard guard(mutex);
-    kept = cache.bytes();
+    cached = cache.bytes();
   }
   const bool whole = limits_process.load(std::memory_order_relaxed);
-  const int64_t foreign = whole ? foreign_memory(needed - bytes + kept) : 0;
-  if (whole && needed + kept + foreign > most) empty_cache();
+  const int64_t foreign = whole ? foreign_memory(needed - bytes + cached) : 0;
+  if (whole && needed + cached + foreign > most) empty_cache();
   return needed + foreign <= most;
 }
 
@@ -189,7 +190,7 @@ inline void count_free(AllocatorLists& t, size_t bytes) {
 [[gnu::noinline]] AllocatorLists* make_lists() {
   Shared& s = shared();
   auto* lists = new AllocatorLists;
-  for (int c = 0; c < kThreadClasses; ++c) lists->bins[c].room.set(kept_by_thread(c));
+  for (int c = 0; c < kThreadClasses; ++c) lists->bins[c].room.set(cached_by_thread(c));
   std::lock_guard guard(s.mutex);
   lists->next = s.threads;
   if (s.threads) s.threads->previous = lists;
@@ -264,7 +265,7 @@ void* take_or_obtain(int c) {
   {
     std::lock_guard guard(s.mutex);
     if (void* p = s.cache.take(c)) return p;
-    surplus = s.cache.trim(s.kept_limit() - static_cast<int64_t>(class_size(c)));
+    surplus = s.cache.trim(s.cache_limit() - static_cast<int64_t>(class_size(c)));
   }
   BlockCache::release(surplus);
   return obtain_block(c);
@@ -276,7 +277,7 @@ void keep(void* p, int c) {
   {
     std::lock_guard guard(s.mutex);
     s.cache.put(p, c);
-    surplus = s.cache.trim(s.kept_limit());
+    surplus = s.cache.trim(s.cache_limit());
   }
   BlockCache::release(surplus);
 }
@@ -419,7 +420,7 @@ MemoryStats memory_stats() {
     high += t->high.get();
     stats.allocations += t->allocations.get();
     for (int c = 0; c < kThreadClasses; ++c)
-      stats.cached += (kept_by_thread(c) - t->bins[c].room.get()) * static_cast<int64_t>(class_size(c));
+      stats.cached += (cached_by_thread(c) - t->bins[c].room.get()) * static_cast<int64_t>(class_size(c));
   }
   stats.peak = std::max(s.peak.load(std::memory_order_relaxed), high);
   return stats;

@@ -1,3 +1,4 @@
+// Free large blocks in two linked lists: the newest of its class is taken, the oldest of all goes first.
 #include "base/block_cache.h"
 
 #include <cstdlib>

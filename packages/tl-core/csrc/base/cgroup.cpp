@@ -1,3 +1,4 @@
+// CPU and memory limits: the least of affinity, /proc and the quotas of all cgroup levels (v1 and v2).
 #include "base/cgroup.h"
 
 #include <sched.h>

@@ -1,3 +1,4 @@
+// CPU capability by cpuid: x86-64-v3 and v4, AVX512_BF16, AMX; TL_CPU_CAPABILITY lowers it.
 #include "base/cpu_capability.h"
 
 #include <unistd.h>

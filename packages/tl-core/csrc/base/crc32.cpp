@@ -154,9 +154,9 @@ TL_WIDE_FOLDING void copy_parts(unsigned char* to, const unsigned char* from, si
     for (int part = 0; part < kParts; ++part) {
 #pragma GCC unroll 4
       for (int i = 0; i < 4; ++i) {
-        const size_t place = static_cast<size_t>(part) * size + at + 64 * static_cast<size_t>(i);
-        const __m512i block = _mm512_loadu_si512(from + place);
-        _mm512_stream_si512(reinterpret_cast<__m512i*>(to + place), block);
+        const size_t offset = static_cast<size_t>(part) * size + at + 64 * static_cast<size_t>(i);
+        const __m512i block = _mm512_loadu_si512(from + offset);
+        _mm512_stream_si512(reinterpret_cast<__m512i*>(to + offset), block);
         x[part][i] = at ? wide_folded(x[part][i], by_four, block) : i ? block : begun(block, ~0u);
       }
     }

@@ -1,3 +1,4 @@
+// Flush-to-zero and denormals-are-zero, bits of the processor's control register for floating-point.
 #include "base/denormals.h"
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Direct I/O (O_DIRECT): blocks go through an aligned bounce buffer to the disk, with their CRC-32.
 #include "base/direct_file.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// The pending error of a thread, and its conversion from and to C++ exceptions.
 #include "base/error.h"
 
 #include <new>

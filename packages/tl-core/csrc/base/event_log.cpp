@@ -1,3 +1,4 @@
+// The event log: threads append to blocks of their own without a lock; ticks become times by a straight line.
 #include "base/event_log.h"
 
 #include <sys/syscall.h>

@@ -1,3 +1,4 @@
+// Parallel file transfer: chunks by pread and pwrite, each one's CRC-32 while it is in the cache, joined.
 #include "base/file_transfer.h"
 
 #include <fcntl.h>
@@ -50,17 +51,17 @@ FilePart moved(const char* data, int64_t size, F&& move) {
 
 // Parts end at round places of the file: what is written whole there the system keeps in large pages.
 template <class F>
-Transfer in_parts(int64_t offset, int64_t size, F&& part_at) {
+Transfer by_chunks(int64_t offset, int64_t size, F&& part_at) {
   const int64_t before = offset % kChunk;
-  const auto place = [&](int64_t at) { return std::clamp<int64_t>(at - before, 0, size); };
+  const auto offset_in = [&](int64_t at) { return std::clamp<int64_t>(at - before, 0, size); };
   std::vector<FilePart> parts(static_cast<size_t>((before + size + kChunk - 1) / kChunk));
   parallel_for(0, before + size, kChunk, [&](int64_t begin, int64_t end) {
-    parts[static_cast<size_t>(begin / kChunk)] = part_at(place(begin), place(end) - place(begin));
+    parts[static_cast<size_t>(begin / kChunk)] = part_at(offset_in(begin), offset_in(end) - offset_in(begin));
   });
   Transfer all;
   int64_t end = 0;
   for (const FilePart& part : parts) {
-    const int64_t wanted = place(end += kChunk) - static_cast<int64_t>(all.done_to);
+    const int64_t wanted = offset_in(end += kChunk) - static_cast<int64_t>(all.done_to);
     all.crc = crc32_joined(all.crc, part.crc, static_cast<uint64_t>(part.done));
     all.done_to += static_cast<uint64_t>(part.done);
     all.error = part.error;
@@ -76,7 +77,7 @@ Transfer read_file(int descriptor, int64_t offset, void* data, size_t size) {
   char* to = static_cast<char*>(data);
   std::optional<LeasedMap> map;
   if (size >= kMapped && can_copy_checked()) map.emplace(descriptor, offset, size);
-  return in_parts(offset, static_cast<int64_t>(size), [&](int64_t begin, int64_t n) {
+  return by_chunks(offset, static_cast<int64_t>(size), [&](int64_t begin, int64_t n) {
     FilePart part{.done = n};
     const auto copy = [&](const char* from) {
       part.crc = crc32_copied(to + begin, from, static_cast<size_t>(n));
@@ -91,7 +92,7 @@ Transfer read_file(int descriptor, int64_t offset, void* data, size_t size) {
 Transfer write_file(int descriptor, int64_t offset, const void* data, size_t size) {
   const char* from = static_cast<const char*>(data);
   const DirectFile direct(size >= kDirect ? descriptor : -1);
-  return in_parts(offset, static_cast<int64_t>(size), [&](int64_t begin, int64_t n) {
+  return by_chunks(offset, static_cast<int64_t>(size), [&](int64_t begin, int64_t n) {
     FilePart part{.done = n};
     if (n == kChunk && direct.write(offset + begin, from + begin, &part.crc)) return part;
     return moved(from + begin, n, [&](int64_t at, size_t count) {

@@ -1,3 +1,4 @@
+// Fork safety: pthread_atfork handlers take all registered locks in order, and release them on both sides.
 #include "base/fork.h"
 
 #include <pthread.h>

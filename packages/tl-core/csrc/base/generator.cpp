@@ -1,3 +1,4 @@
+// The CPU generator: MT19937 with the seeding and the state layout of PyTorch 2.7.
 #include "base/generator.h"
 
 #include <sys/random.h>

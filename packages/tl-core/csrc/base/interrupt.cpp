@@ -1,3 +1,4 @@
+// Interrupts: a flag that the signal handler sets, and a poll of the language runtime each 100 ms.
 #include "base/interrupt.h"
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// Mapped files under a read lease (fcntl F_SETLEASE): who would shorten the file is held up meanwhile.
 #include "base/leased_mmap.h"
 
 #ifdef __linux__

@@ -1,3 +1,4 @@
+// Live allocations by address, in a hash table that blocks below the recorded size never enter.
 #include "base/live_allocations.h"
 
 #include <algorithm>

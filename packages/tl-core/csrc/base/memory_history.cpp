@@ -1,3 +1,4 @@
+// The memory history: a bounded queue of allocations and frees with stacks, and the blocks that are live.
 #include "base/memory_history.h"
 
 #include <algorithm>

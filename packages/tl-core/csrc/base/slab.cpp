@@ -1,3 +1,4 @@
+// Slabs: 128 KB pieces cut off regions of 1 MB, then of two huge pages; rests are used again.
 #include "base/slab.h"
 
 #include <new>

@@ -1,3 +1,4 @@
+// Snapshots: a child that shares the pages copy-on-write writes memory into a pipe, by system calls alone.
 #include "base/snapshot.h"
 
 #include <cerrno>
@@ -39,9 +40,9 @@ class NoSignals {
 // Whoever waits for the end of a pipe or of a file's lock doesn't wait for a copy.
 void close_all_but(int descriptor) {
 #ifdef SYS_close_range
-  const auto kept = static_cast<unsigned>(descriptor);
-  if (kept) syscall(SYS_close_range, 0U, kept - 1, 0U);
-  syscall(SYS_close_range, kept + 1, ~0U, 0U);
+  const auto open = static_cast<unsigned>(descriptor);
+  if (open) syscall(SYS_close_range, 0U, open - 1, 0U);
+  syscall(SYS_close_range, open + 1, ~0U, 0U);
 #endif
 }
 

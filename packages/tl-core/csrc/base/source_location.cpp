@@ -1,3 +1,4 @@
+// Source locations: (code, instruction, scope) is interned as a number of four bytes.
 #include "base/source_location.h"
 
 #include <atomic>

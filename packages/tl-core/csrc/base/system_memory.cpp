@@ -1,3 +1,4 @@
+// Pages by mmap, aligned to huge pages where a request is large enough, and advised accordingly.
 #include "base/system_memory.h"
 
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// Numbers as text by std::to_chars: the shortest that reads back, in Python's notation.
 #include "base/text.h"
 
 #include <charconv>

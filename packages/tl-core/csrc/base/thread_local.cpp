@@ -1,3 +1,4 @@
+// Thread state behind one thread-local pointer; a pthread key ends it after all C++ destructors.
 #include "base/thread_local.h"
 
 #include <pthread.h>

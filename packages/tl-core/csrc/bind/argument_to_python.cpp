@@ -1,3 +1,4 @@
+// Values of the calling convention as the Python objects a caller would have passed.
 #include "bind/argument_to_python.h"
 
 #include <cstring>

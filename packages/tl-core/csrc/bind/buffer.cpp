@@ -1,3 +1,4 @@
+// The buffer protocol: numpy arrays and other buffers as tensors on the same memory, and tensors as buffers.
 #include "bind/buffer.h"
 
 #include <bit>
@@ -36,12 +37,12 @@ const char* format_of(DType d) {
   return nullptr;
 }
 
-struct UnwrittenMark {
-  TensorImpl::Flag mark;
+struct LazyBit {
+  TensorImpl::Flag bit;
   const char *name, *method;
 };
-constexpr UnwrittenMark kUnwritten[] = {{TensorImpl::Conjugated, "conjugate", "resolve_conj"},
-                                        {TensorImpl::Negated, "negative", "resolve_neg"}};
+constexpr LazyBit kLazyBits[] = {{TensorImpl::Conjugated, "conjugate", "resolve_conj"},
+                                 {TensorImpl::Negated, "negative", "resolve_neg"}};
 
 void release_view(void* ctx, void*, size_t) {
   auto* view = static_cast<Py_buffer*>(ctx);
@@ -52,6 +53,8 @@ void release_view(void* ctx, void*, size_t) {
   PyGILState_Release(gil);
 }
 
+// A tensor on the memory of a buffer, which is released with the storage. Strides of dimensions of one
+// element are arbitrary there and may be negative.
 Tensor share(Py_buffer* view, DType dtype) {
   DimVector sizes(static_cast<size_t>(view->ndim)), strides(static_cast<size_t>(view->ndim));
   bool negative = false;
@@ -166,6 +169,8 @@ PyObject* from_numpy(PyObject*, PyObject* array) {
       static_cast<PyObject*>(nullptr));
 }
 
+// The protocol's bf_getbuffer: sizes and byte strides in an array that release_buffer() frees. Only what
+// numpy could read by itself is handed out.
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   return translated(
       [&] {
@@ -178,8 +183,8 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
         TL_CHECK(!(grad_enabled() && t->bits.load(std::memory_order_relaxed) >> TL_LAYER_AUTOGRAD & 1),
                  Runtime,
                  "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
-        for (const auto& [mark, name, method] : kUnwritten)
-          TL_CHECK(!t->has(mark), Runtime, "Can't call numpy() on Tensor that has ", name,
+        for (const auto& [bit, name, method] : kLazyBits)
+          TL_CHECK(!t->has(bit), Runtime, "Can't call numpy() on Tensor that has ", name,
                    " bit set. Use tensor.", method, "().numpy() instead.");
         TL_CHECK(t.device().is_cpu(), Type, "can't convert ", device_name(t.device()),
                  " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");

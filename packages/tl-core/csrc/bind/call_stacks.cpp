@@ -1,3 +1,4 @@
+// Call stacks as numbers: frames are hashed and each distinct stack is stored once.
 #include "bind/call_stacks.h"
 
 #include <algorithm>

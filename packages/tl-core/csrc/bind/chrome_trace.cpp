@@ -1,3 +1,4 @@
+// Chrome traces: events are written as JSON through a buffer of fixed size, without Python objects.
 #include "bind/chrome_trace.h"
 
 #include <pybind11/pybind11.h>
@@ -192,6 +193,7 @@ class ValueLists {
     to_.concrete += "\"\"";
   }
 
+  // A value as traces have it: Python's text for numbers, the number of a dtype, nothing for None.
   void concrete(RecordedValues& from, const RecordedValues::Head& head) {
     std::string& out = to_.concrete;
     switch (head.tag) {

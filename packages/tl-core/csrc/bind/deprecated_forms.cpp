@@ -1,3 +1,4 @@
+// Deprecated signatures: positional factors are moved to today's keywords, then the call is parsed again.
 #include "bind/deprecated_forms.h"
 
 #include <algorithm>
@@ -40,6 +41,8 @@ bool are_where_older_forms_have_them(const OlderForm& form, const std::vector<si
 }
 }  // namespace
 
+// Numbers among the positional arguments become keywords where the older form had them; nothing is returned
+// for any other call.
 std::optional<TodaysForm> todays_form(const char* name, const PyArgs& in) {
   const OlderForm* form = older_form(name);
   if (!form) return std::nullopt;

@@ -1,3 +1,4 @@
+// DLPack capsules, versioned and unversioned, both ways; the producer's deleter runs with the last tensor.
 #include "bind/dlpack.h"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// Error kinds as Python exception classes, and Python exceptions kept whole while C++ unwinds.
 #include "bind/error.h"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// Columns of a recording: one typed array a field, names and stacks as indices into tables of texts.
 #include "bind/event_columns.h"
 
 #include <map>
@@ -50,6 +51,8 @@ struct Columns {
 };
 }  // namespace
 
+// One pass over the events in their order; a column is the bytes of a typed array, which readers view without
+// a copy.
 py::dict event_columns(const Recording& r) {
   Columns c;
   Names names;

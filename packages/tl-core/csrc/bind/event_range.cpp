@@ -1,3 +1,4 @@
+// The range type of profiles: entering begins an event on the thread's log, leaving ends it.
 #include "bind/event_range.h"
 
 #include <structmember.h>

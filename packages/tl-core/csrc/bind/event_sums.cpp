@@ -1,3 +1,4 @@
+// Sums of a recording: events come outermost first, own times by subtraction, groups by what is alike.
 #include "bind/event_sums.h"
 
 #include <algorithm>
@@ -33,6 +34,8 @@ class Description {
     }
   }
 
+  // A key of what a value looks like: kinds and sizes of tensors; with numbers_, the numbers and texts as
+  // well.
   void value(RecordedValues& from) {
     const RecordedValues::Head head = from.next_head();
     word(head.tag);

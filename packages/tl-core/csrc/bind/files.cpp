@@ -1,3 +1,4 @@
+// File transfers and ZIP records for Python: headers and directory entries are laid out here, the GIL let go.
 #include "bind/files.h"
 
 #include <algorithm>
@@ -179,7 +180,7 @@ Record record_of(PyObject* name, uint64_t size) {
   return {{text, static_cast<size_t>(length)}, size};
 }
 
-void check_place(long long offset, long long alignment) {
+void check_offset(long long offset, long long alignment) {
   TL_CHECK(offset >= 0 && alignment > 0, Value, "no record can lie behind ", offset, " bytes, aligned to ",
            alignment);
 }
@@ -191,7 +192,7 @@ PyObject* py_zip_header(PyObject*, PyObject* args) {
         long long size, offset, alignment;
         unsigned int crc;
         if (!PyArg_ParseTuple(args, "OLILL", &name, &size, &crc, &offset, &alignment)) throw PythonError();
-        check_place(offset, alignment);
+        check_offset(offset, alignment);
         TL_CHECK(size >= 0, Value, "a record can't have ", size, " bytes");
         Record record = record_of(name, static_cast<uint64_t>(size));
         record.offset = static_cast<uint64_t>(offset), record.crc = crc;
@@ -222,7 +223,7 @@ PyObject* py_zip_records(PyObject*, PyObject* args) {
         long long offset, alignment;
         int checksums;
         if (!PyArg_ParseTuple(args, "OLLp", &given, &offset, &alignment, &checksums)) throw PythonError();
-        check_place(offset, alignment);
+        check_offset(offset, alignment);
         const PyRef items = checked(PySequence_Tuple(given));  // a list may change while it is gone through
         const Py_ssize_t count = PyTuple_GET_SIZE(items.get());
         std::vector<Record> records;

@@ -1,3 +1,4 @@
+// Tensors from nested sequences: shape and dtype are inferred in a first pass, elements stored in a second.
 #include "bind/from_python.h"
 
 #include <cstring>
@@ -200,7 +201,7 @@ Tensor fresh_tensor(PyObject* data, std::optional<DType> dtype, Device device) {
   Tensor t;
   if (is_tensor(data)) {
     NoGradGuard no_grad;
-    t = ops::_to_copy(tensor_of(data), dtype, std::nullopt, device);
+    t = ops::_to_copy(tensor_of(data), {.dtype = dtype, .device = device});
     return t;
   }
   if (auto storage = tensor_on_storage(data, dtype))
@@ -209,7 +210,7 @@ Tensor fresh_tensor(PyObject* data, std::optional<DType> dtype, Device device) {
     t = dtype && *dtype != array->dtype() ? to_dtype(*array, *dtype) : ops::clone(*array);
   else
     t = from_nested(data, dtype);
-  return device.is_cpu() ? t : ops::_to_copy(t, std::nullopt, std::nullopt, device);
+  return device.is_cpu() ? t : ops::_to_copy(t, {.device = device});
 }
 
 struct TensorArguments {

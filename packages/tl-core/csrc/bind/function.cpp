@@ -1,3 +1,4 @@
+// Entry points of functions and methods: the first overload whose table takes the arguments is called.
 #include "bind/function.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Generators as Python objects: seeding and state under the generator's lock.
 #include "bind/generator_object.h"
 
 #include <structmember.h>

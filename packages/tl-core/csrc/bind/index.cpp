@@ -1,3 +1,4 @@
+// Indexing: one walk over the index applies views at once and gathers tensors for one index or index_put.
 #include "bind/index.h"
 
 #include <vector>
@@ -98,7 +99,7 @@ class Indexer {
 
   static Tensor index_from_sequence(PyObject* o) {
     Tensor t = lifted(without_modes(o));
-    return t.numel() == 0 && is_floating(t.dtype()) ? ops::_to_copy(t, DType::Int64) : t;
+    return t.numel() == 0 && is_floating(t.dtype()) ? ops::_to_copy(t, {.dtype = DType::Int64}) : t;
   }
 
   void need(int64_t dims) {
@@ -135,7 +136,7 @@ class Indexer {
   void boolean(bool value) {
     t_ = ops::unsqueeze(t_, at_);
     --dropped_;
-    put(ops::full(DimVector{1}, value, DType::Bool, std::nullopt, t_.device()), 1);
+    put(ops::full(DimVector{1}, value, {.dtype = DType::Bool, .device = t_.device()}), 1);
   }
 
   void tensor(const Tensor& index) {
@@ -223,7 +224,7 @@ void write(const Tensor& self, PyObject* index, PyObject* o) {
     return;
   }
   const Tensor value =
-      is_number ? ops::full(IntSpan{}, Scalar::from(number), self.dtype(), std::nullopt, self.device())
+      is_number ? ops::full(IntSpan{}, Scalar::from(number), {.dtype = self.dtype(), .device = self.device()})
                 : tensor_from_python(o, std::nullopt, self.device());
   ops::index_put_(indexer.view(), indexer.indices(), value, false);
 }

@@ -111,7 +111,7 @@ void add_modes(py::module_& m) {
   m.def("get_default_dtype",
         [] { return py::reinterpret_borrow<py::object>(dtype_object(default_dtype())); });
   m.def("_set_default_dtype", [](py::object o) { set_default_dtype(dtype_argument(o)); });
-  m.def("_set_fill_unwritten", set_fill_uninitialized);
+  m.def("_set_fill_uninitialized", set_fill_uninitialized);
   m.def("_get_default_device", [] { return take(device_object(default_device())); });
   m.def("_set_default_device", [](py::object o) {
     Device d;
@@ -342,10 +342,7 @@ void swap_tensor_contents(py::object a, py::object b) {
   swap_contents(a.ptr(), b.ptr());
 }
 
-void add_tensors(py::module_& m) {
-  m.def("_swap_tensors", swap_tensor_contents);
-  m.def("_make_subclass", make_subclass, py::arg("cls"), py::arg("data"), py::arg("require_grad") = false);
-  m.def("_as_subclass", as_subclass, py::arg("cls"), py::arg("data"));
+void add_storages(py::module_& m) {
   m.def("_storage_facts", storage_facts);
   m.def("_memory_of", memory_of);
   m.def("_with_storage", with_storage);
@@ -370,6 +367,9 @@ void add_tensors(py::module_& m) {
   m.def("_move_storage",
         [](py::object o, py::object buffer) { move_to_buffer(*stored(o).storage(), buffer.ptr()); });
   m.def("_set_read_only", [](py::object o, bool on) { stored(o).storage()->read_only = on; });
+}
+
+void add_exchange(py::module_& m) {
   m.def("_to_dlpack", [](py::object o, bool versioned, bool copied) {
     return take(to_dlpack(tensor_argument(o), versioned, copied));
   });
@@ -379,6 +379,12 @@ void add_tensors(py::module_& m) {
     return dtype ? py::reinterpret_borrow<py::object>(dtype_object(*dtype)) : py::none();
   });
   m.def("_from_buffer", [](py::object o) { return take(wrap(tensor_from_buffer(o.ptr()))); });
+}
+
+void add_tensors(py::module_& m) {
+  m.def("_swap_tensors", swap_tensor_contents);
+  m.def("_make_subclass", make_subclass, py::arg("cls"), py::arg("data"), py::arg("require_grad") = false);
+  m.def("_as_subclass", as_subclass, py::arg("cls"), py::arg("data"));
   m.def("_is_alias_of", [](py::object a, py::object b) {
     return tensor_argument(a).storage() == tensor_argument(b).storage();
   });
@@ -455,6 +461,8 @@ void build(py::module_& m) {
   add_types_and_promotion(m);
   add_hooks(m);
   add_tensors(m);
+  add_storages(m);
+  add_exchange(m);
   add_wrapper_subclasses(module);
 }
 }  // namespace

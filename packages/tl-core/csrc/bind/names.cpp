@@ -1,3 +1,4 @@
+// Dimension names: conversion from and to Python, and dims that arguments give by name.
 #include "bind/names.h"
 
 #include "bind/error.h"

@@ -1,3 +1,4 @@
+// Operators and packets of overloads as callable objects: a packet tries its overloads in order.
 #include "bind/operator_object.h"
 
 #include <structmember.h>

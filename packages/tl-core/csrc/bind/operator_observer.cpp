@@ -1,3 +1,4 @@
+// NaN and infinity check: a layer that reads each operator's results and names the first that made one.
 #include "bind/operator_observer.h"
 
 #include <algorithm>

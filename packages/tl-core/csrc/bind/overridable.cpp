@@ -1,3 +1,4 @@
+// Overridable functions: a vectorcall wrapper looks for handlers among the arguments before the call.
 #include "bind/overridable.h"
 
 #include <structmember.h>

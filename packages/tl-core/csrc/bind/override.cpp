@@ -1,3 +1,4 @@
+// __torch_function__: hands a function, its arguments and keywords to Python's handler while it is on.
 #include "bind/override.h"
 
 #include <utility>

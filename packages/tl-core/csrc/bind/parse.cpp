@@ -1,3 +1,4 @@
+// Argument parsing: one pass over positions and keywords against the overload's table, a type test a kind.
 #include "bind/parse.h"
 
 #include <algorithm>

@@ -30,7 +30,7 @@ class Scratch {
     }
     return reinterpret_cast<T*>(overflow().lists.emplace_back(bytes).data());
   }
-  void keep(PyObject* owned) { overflow().kept.emplace_back(owned); }  // what a value points into
+  void keep(PyObject* owned) { overflow().owned_objects.emplace_back(owned); }  // what a value points into
 
   // The argument that is being read, and where in its list; for symbolic numbers.
   const TlArgInfo* argument = nullptr;
@@ -50,7 +50,7 @@ class Scratch {
  private:
   struct Overflow {
     std::vector<std::vector<char>> lists;
-    std::vector<PyRef> kept;
+    std::vector<PyRef> owned_objects;
     std::unique_ptr<Symbols> symbols;
   };
   Overflow& overflow() {

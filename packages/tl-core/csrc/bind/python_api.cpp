@@ -1,3 +1,4 @@
+// The C tables as capsules: the operator interface and the bridge between tensors and Python objects.
 #include "bind/python_api.h"
 
 #include <memory>

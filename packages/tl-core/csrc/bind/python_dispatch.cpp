@@ -1,3 +1,4 @@
+// __torch_dispatch__: boxes a call's arguments, asks modes and then classes, unboxes the answer.
 #include "bind/python_dispatch.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Run-time operators: schemas are parsed and registered, Python functions boxed into kernels and layers.
 #include "bind/python_kernels.h"
 
 #include <array>

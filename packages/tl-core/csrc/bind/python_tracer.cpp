@@ -1,3 +1,4 @@
+// The Python tracer: PyEval_SetProfile callbacks append calls to the thread's event log; names come later.
 #include "bind/python_tracer.h"
 
 #include <Python.h>

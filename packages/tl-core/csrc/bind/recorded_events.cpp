@@ -1,3 +1,4 @@
+// Recorded events of all threads merged by time, each with the event that contains it, by a stack a thread.
 #include "bind/recorded_events.h"
 
 #include <algorithm>

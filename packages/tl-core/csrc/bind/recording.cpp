@@ -1,3 +1,4 @@
+// Recordings for Python: starts and stops the sources, reads events as tuples, hands out the memory history.
 #include "bind/recording.h"
 
 #include <pybind11/stl.h>

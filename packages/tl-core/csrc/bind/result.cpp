@@ -1,3 +1,4 @@
+// Results as Python objects: tensors, numbers, lists, and named tuple types made once for each operator name.
 #include "bind/result.h"
 
 #include <structseq.h>

@@ -1,3 +1,4 @@
+// Hooks into CPython: signals are polled, the GIL is let go around waits, LAPACK's library is located.
 #include "bind/runtime_hooks.h"
 
 #include "base/interrupt.h"

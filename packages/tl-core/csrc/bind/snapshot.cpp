@@ -1,3 +1,4 @@
+// Snapshots for Python: parts of memory are named, then read from the copied process.
 #include "bind/snapshot.h"
 
 #include <cerrno>

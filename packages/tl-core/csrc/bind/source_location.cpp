@@ -1,3 +1,4 @@
+// The running line: walks the frames to the first that isn't tl's own and interns its code and instruction.
 #include "bind/source_location.h"
 
 #include <Python.h>

@@ -1,3 +1,4 @@
+// Sparse rules in Python: arguments are boxed, the rule runs without modes, results are checked.
 #include "bind/sparse_rules.h"
 
 #include <Python.h>

@@ -1,3 +1,4 @@
+// Symbolic numbers: a call gets their hints, and a side table of the call finds the objects again.
 #include "bind/symbols.h"
 
 #include <cstring>

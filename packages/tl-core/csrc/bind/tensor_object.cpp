@@ -1,3 +1,4 @@
+// The tensor object: tied weakly to its TensorImpl, and revived where C++ still holds that when it dies.
 #include "bind/tensor_object.h"
 
 #include "bind/error.h"

@@ -1,3 +1,4 @@
+// The tensor type's slots: number and mapping protocols, properties and the methods that are no operators.
 #include "bind/tensor_slots.h"
 
 #include <algorithm>
@@ -403,7 +404,7 @@ int set_data(PyObject* o, PyObject* to, void*) {
         t.set_dtype(source.dtype());
         if (is_hollow(source)) t.bits.fetch_or(kHollowBit, std::memory_order_relaxed);
         set_geometry(t, DimVector(source.sizes()), DimVector(source.strides()), source.offset());
-        toggle_conj_neg_bits(t, t.marks() ^ source->marks());
+        toggle_conj_neg_bits(t, t.conj_neg_bits() ^ source->conj_neg_bits());
         return 0;
       },
       -1);
@@ -585,9 +586,9 @@ PyObject* is_set_to(PyObject* o, PyObject* other) {
     return PyErr_Format(PyExc_TypeError, "is_set_to(): argument 'tensor' must be Tensor, not %s",
                         Py_TYPE(other)->tp_name);
   const Tensor &a = tensor_of(o), &b = tensor_of(other);
-  return PyBool_FromLong(a.storage() == b.storage() && a.offset() == b.offset() && a->marks() == b->marks() &&
-                         std::ranges::equal(a.sizes(), b.sizes()) &&
-                         std::ranges::equal(a.strides(), b.strides()));
+  return PyBool_FromLong(
+      a.storage() == b.storage() && a.offset() == b.offset() && a->conj_neg_bits() == b->conj_neg_bits() &&
+      std::ranges::equal(a.sizes(), b.sizes()) && std::ranges::equal(a.strides(), b.strides()));
 }
 
 PyMethodDef kMethods[] = {
@@ -765,7 +766,9 @@ void set_python_helper(const char* name, PyObject* function) {
   Py_XSETREF(helpers()[name], Py_NewRef(function));
 }
 
-void add_tensor_slots(std::vector<PyType_Slot>& slots) {
+namespace {
+// The number protocol: the language's operators.
+void add_number_slots(std::vector<PyType_Slot>& slots) {
   const PyType_Slot more[] = {
       {Py_nb_add, slot(binary<Add>)},
       {Py_nb_subtract, slot(binary<Sub>)},
@@ -800,6 +803,14 @@ void add_tensor_slots(std::vector<PyType_Slot>& slots) {
       {Py_nb_float, slot(to_float)},
       {Py_nb_int, slot(to_int)},
       {Py_nb_index, slot(to_index)},
+  };
+  slots.insert(slots.end(), std::begin(more), std::end(more));
+}
+}  // namespace
+
+void add_tensor_slots(std::vector<PyType_Slot>& slots) {
+  add_number_slots(slots);
+  const PyType_Slot more[] = {
       {Py_tp_richcompare, slot(compare)},
       {Py_tp_hash, slot(hash)},
       {Py_tp_repr, slot(repr)},

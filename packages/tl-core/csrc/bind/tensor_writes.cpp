@@ -1,3 +1,4 @@
+// Write tracking: a ring of (address, version, instructions) that an error about a changed tensor searches.
 #include "bind/tensor_writes.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// dtype, layout, memory format, device and Size as Python types, one object for each enumerated value.
 #include "bind/types.h"
 
 #include <structmember.h>
@@ -107,6 +108,7 @@ PyObject* add_enum(PyObject* module, PyTypeObject* type, int64_t value, const ch
 // ------------------------------------------------------------------------------------------------------------
 Device device_in(PyObject* o) { return reinterpret_cast<DeviceObject*>(o)->device; }
 
+// device("cuda", 1), device("cuda:1"), device(device), device(device=...).
 PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"type", "index", nullptr};
   PyObject *type = nullptr, *index = nullptr;

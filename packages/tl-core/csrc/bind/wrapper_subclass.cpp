@@ -1,3 +1,4 @@
+// Wrapper subclasses: tensors with a geometry and a device but no memory, made and changed from Python.
 #include "bind/wrapper_subclass.h"
 
 #include <pybind11/pybind11.h>

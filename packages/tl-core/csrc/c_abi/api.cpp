@@ -1,3 +1,4 @@
+// The functions behind the table of `tl/c_api.h`: handles become typed tensors, exceptions the pending error.
 #include "c_abi/api.h"
 
 #include <cstring>

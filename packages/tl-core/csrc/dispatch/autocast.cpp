@@ -1,3 +1,4 @@
+// Autocast: tensors are converted by the operator's policy; conversions of parameters are cached in a region.
 #include "dispatch/autocast.h"
 
 #include <optional>

@@ -1,3 +1,4 @@
+// The CPU fallback: arguments are copied to the host, its kernel runs, what was written is copied back.
 #include "dispatch/cpu_fallback.h"
 
 #include <cstring>

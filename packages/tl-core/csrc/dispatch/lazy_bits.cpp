@@ -1,3 +1,4 @@
+// Lazy conjugation and negation: bits are resolved for kernels, toggled on views, written through for out=.
 #include "dispatch/lazy_bits.h"
 
 #include "dispatch/substituted_call.h"
@@ -20,9 +21,9 @@ Tensor call_unary(const char* name, const Tensor& t) { return call_typed<Tensor>
 void write_through(const Tensor& marked, const Tensor& elements) {
   const Tensor memory = view_of(marked, marked.sizes(), marked.strides(), marked.offset());
   const bool both = marked->has(TensorImpl::Conjugated) && marked->has(TensorImpl::Negated);
-  const Tensor turned = both ? call_unary("neg", elements) : elements;
+  const Tensor resolved = both ? call_unary("neg", elements) : elements;
   const Operator& last = marked->has(TensorImpl::Conjugated) ? conjugated() : negated();
-  call_typed<Tensor>(last, turned, memory);
+  call_typed<Tensor>(last, resolved, memory);
   if (marked->has(TensorImpl::PrivateVersion)) bump_version(*marked.impl());
 }
 
@@ -33,7 +34,7 @@ class ResolvedCall final : public SubstitutedCall {
 
  private:
   Tensor stand_in(const Tensor& t, int arg) override {
-    if (!t->marks()) return {};
+    if (!t->conj_neg_bits()) return {};
     const bool only_written = op_.info.variant == TL_OUT && (op_.written_mask >> arg & 1);
     return only_written ? empty_strided(t.sizes(), t.strides(), {t.dtype(), t.device()}) : resolved(t);
   }
@@ -53,17 +54,17 @@ int call_resolved(void* ctx, const TlValue* args, int n_args, TlValue* rets, int
   return guarded([&] { ResolvedCall(*static_cast<const Operator*>(ctx), args, n_args).run(rets, n_rets); });
 }
 
-// Views of a marked tensor have its marks, on top of those they were made with.
+// Views of a tensor with lazy bits have them, too, on top of those they were made with.
 int call_view(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
   const Operator& op = *static_cast<const Operator*>(ctx);
   const int status = call_past(op, TL_LAYER_LAZYBITS, args, n_args, rets, n_rets);
   if (status != 0) return status;
-  const uint16_t marks = reinterpret_cast<const TensorImpl*>(args[0].u.t)->marks();
+  const uint16_t conj_neg_bits = reinterpret_cast<const TensorImpl*>(args[0].u.t)->conj_neg_bits();
   if (rets[0].tag == TL_TENSOR) {
-    toggle_conj_neg_bits(*reinterpret_cast<TensorImpl*>(rets[0].u.t), marks);
+    toggle_conj_neg_bits(*reinterpret_cast<TensorImpl*>(rets[0].u.t), conj_neg_bits);
   } else {
     auto* list = static_cast<TensorImpl* const*>(rets[0].u.p);
-    for (uint32_t i = 0; i < rets[0].len; ++i) toggle_conj_neg_bits(*list[i], marks);
+    for (uint32_t i = 0; i < rets[0].len; ++i) toggle_conj_neg_bits(*list[i], conj_neg_bits);
   }
   return 0;
 }
@@ -87,7 +88,7 @@ int bind(void*, const TlOperator* op, TlLayerEntry* out) {
 void install_lazy_bits() { install_layer(TL_LAYER_LAZYBITS, bind, nullptr); }
 
 Tensor resolved(const Tensor& t) {
-  if (!t->marks()) return t;
+  if (!t->conj_neg_bits()) return t;
   return call_unary("resolve_neg", call_unary("resolve_conj", t));
 }
 

@@ -1,3 +1,4 @@
+// Named tensors: the row's rule infers the names of its results from those of its arguments.
 #include "dispatch/names.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The operator registry: an array of the rows' operators, a hash table of all names, binding of layers.
 #include "dispatch/operator.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The layer `observe`: an event for each operator call on threads that are recorded.
 #include "dispatch/operator_recorder.h"
 
 #include "base/thread_local.h"

@@ -1,3 +1,4 @@
+// Aliased out= tensors: where one is also an input, the kernel writes a tensor of its own, copied afterwards.
 #include "dispatch/out_overlap.h"
 
 #include <algorithm>

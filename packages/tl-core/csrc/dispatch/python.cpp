@@ -1,3 +1,4 @@
+// The layers `python` and `trace`: finds the handler, switches off the layers above it, counts its writes.
 #include "dispatch/python.h"
 
 #include <bit>

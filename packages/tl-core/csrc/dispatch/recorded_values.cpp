@@ -1,3 +1,4 @@
+// Compact records of arguments: a word for the kind, then sizes, strides and numbers; long lists are cut off.
 #include "dispatch/recorded_values.h"
 
 #include <algorithm>
@@ -46,6 +47,7 @@ void each_tensor(const TlValue& v, F&& f) {
   for (uint32_t i = 0; i < v.len; ++i) f(list[i]);
 }
 
+// The words of eight bytes that a value takes; long lists and texts are cut off.
 size_t words(const TlValue& v) {
   size_t n = 1;
   switch (v.tag) {

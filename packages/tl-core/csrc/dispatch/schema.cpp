@@ -1,3 +1,4 @@
+// The schema parser: splits at commas outside brackets, reads types, alias sets and defaults.
 #include "dispatch/schema.h"
 
 #include <algorithm>
@@ -104,6 +105,7 @@ void ParsedSchema::parse_results(std::string_view list) {
   for (auto part : split(list)) rets_.push_back(parse_one(part, false, nullptr));
 }
 
+// One argument or result: type, alias annotation in parentheses, "?", name, "=" default.
 TlArgInfo ParsedSchema::parse_one(std::string_view text, bool keyword_only, TlValue* default_value) {
   TlArgInfo info{};
   info.keyword_only = keyword_only;

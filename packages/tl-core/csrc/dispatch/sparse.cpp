@@ -1,3 +1,4 @@
+// Sparse dispatch: a row's own kernel on the layer `sparse`, else its Python rule on `sparse_parts`.
 #include "dispatch/sparse.h"
 
 namespace tl {

@@ -1,3 +1,4 @@
+// Storage-only dtypes: refuses calls with dtypes that the row's bit set doesn't have.
 #include "dispatch/stored_dtypes.h"
 
 #include "dispatch/operator.h"

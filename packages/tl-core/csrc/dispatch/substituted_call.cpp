@@ -1,3 +1,4 @@
+// Substituted calls: copies the argument array, replaces tensors in it, writes back those that were changed.
 #include "dispatch/substituted_call.h"
 
 #include "tensor/geometry.h"

@@ -1,3 +1,4 @@
+// Thread modes: one struct of bits and defaults for each thread, captured and restored as a whole.
 #include "dispatch/thread_state.h"
 
 #include "tl/c_api.h"

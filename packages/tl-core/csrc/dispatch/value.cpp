@@ -1,3 +1,4 @@
+// Owned values: lists and complex numbers in memory of their own, tensors by their counts.
 #include "dispatch/value.h"
 
 #include <cstring>

@@ -2,6 +2,7 @@
 // `TlCall`.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -108,6 +109,12 @@ struct Unbox<IntSpan> {
   static IntSpan get(const TlValue& v) { return {static_cast<const int64_t*>(v.u.p), v.len}; }
 };
 template <>
+struct Unbox<std::span<const uint8_t>> {
+  static std::span<const uint8_t> get(const TlValue& v) {
+    return {static_cast<const uint8_t*>(v.u.p), v.len};
+  }
+};
+template <>
 struct Unbox<std::span<const double>> {
   static std::span<const double> get(const TlValue& v) { return {static_cast<const double*>(v.u.p), v.len}; }
 };
@@ -135,6 +142,22 @@ struct Unbox<std::optional<T>> {
   }
 };
 
+// What a new tensor is to be: four arguments of a schema, one parameter of a function.
+struct FactoryOptions {
+  std::optional<DType> dtype = std::nullopt;
+  std::optional<Layout> layout = std::nullopt;
+  std::optional<Device> device = std::nullopt;
+  std::optional<bool> pin_memory = std::nullopt;
+};
+template <>
+struct Unbox<FactoryOptions> {
+  static FactoryOptions get(const TlValue& first) {
+    const TlValue* a = &first;
+    return {Unbox<std::optional<DType>>::get(a[0]), Unbox<std::optional<Layout>>::get(a[1]),
+            Unbox<std::optional<Device>>::get(a[2]), Unbox<std::optional<bool>>::get(a[3])};
+  }
+};
+
 // ---- writing arguments: value(x) borrows x
 // ---------------------------------------------------------------------------
 inline TlValue none() { return {TL_NONE, 0, {0}}; }
@@ -156,6 +179,9 @@ inline TlValue value(Device d) { return {TL_DEVICE, 0, {.i = device_to_abi(d)}};
 inline TlValue value(Layout l) { return {TL_LAYOUT, 0, {.i = static_cast<int64_t>(l)}}; }
 inline TlValue value(MemoryFormat m) { return {TL_MEMORY_FORMAT, 0, {.i = static_cast<int64_t>(m)}}; }
 inline TlValue value(IntSpan s) { return {TL_INT_LIST, static_cast<uint32_t>(s.size()), {.p = s.data()}}; }
+inline TlValue value(std::span<const uint8_t> s) {
+  return {TL_BOOL_LIST, static_cast<uint32_t>(s.size()), {.p = s.data()}};
+}
 inline TlValue value(std::span<const double> s) {
   return {TL_FLOAT_LIST, static_cast<uint32_t>(s.size()), {.p = s.data()}};
 }
@@ -224,13 +250,26 @@ namespace detail {
 template <class T>
 using Bare = std::remove_cv_t<std::remove_reference_t<T>>;
 
+// How many values of a call a parameter stands for.
 template <class T>
-decltype(auto) argument(const TlValue* args, TlValue* rets, size_t i, size_t n_args) {
+constexpr size_t kValues = std::is_same_v<T, FactoryOptions> ? 4 : 1;
+
+// Where the values of each parameter begin: those of `Out` among the results, all others among the arguments.
+template <class... T>
+constexpr std::array<size_t, sizeof...(T)> first_values() {
+  std::array<size_t, sizeof...(T)> first{};
+  size_t i = 0, arg = 0, ret = 0;
+  ((std::is_same_v<T, Out> ? first[i++] = ret++ : (first[i++] = arg, arg += kValues<T>)), ...);
+  return first;
+}
+
+template <class T>
+decltype(auto) argument(const TlValue* args, TlValue* rets, size_t first) {
   if constexpr (std::is_same_v<Bare<T>, Out>) {
-    const TlValue& r = rets[i - n_args];
+    const TlValue& r = rets[first];
     return Out{r.tag == TL_TENSOR ? &reinterpret_cast<const Tensor&>(r.u.t) : nullptr};
   } else {
-    return Unbox<Bare<T>>::get(args[i]);
+    return Unbox<Bare<T>>::get(args[first]);
   }
 }
 
@@ -248,11 +287,11 @@ void store_result(TlValue* rets, R&& result) {
 
 template <auto F, class R, class... A, size_t... I>
 void apply(const TlValue* args, TlValue* rets, R (*)(A...), std::index_sequence<I...>) {
-  constexpr size_t n_args = (size_t{0} + ... + (std::is_same_v<Bare<A>, Out> ? 0 : 1));
+  [[maybe_unused]] constexpr auto first = first_values<Bare<A>...>();
   if constexpr (std::is_void_v<R>)
-    F(argument<A>(args, rets, I, n_args)...);
+    F(argument<A>(args, rets, first[I])...);
   else
-    store_result(rets, F(argument<A>(args, rets, I, n_args)...));
+    store_result(rets, F(argument<A>(args, rets, first[I])...));
 }
 
 template <auto F, class R, class... A>

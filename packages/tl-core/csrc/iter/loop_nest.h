@@ -56,6 +56,8 @@ class LoopNest {
 // The order of dimensions, fastest first, that fits the strides best; the first operands count most.
 DimVector iteration_order(IntSpan sizes, const DimVector* strides, int n_operands);
 
+// Elements [begin, end) of the nest in its order: a partial row to the next row's begin, then as many whole
+// rows of the inner two dimensions as fit, then the rest.
 template <class F>
 void LoopNest::run_range(int64_t begin, int64_t end, F&& body) const {
   if (begin >= end) return;

@@ -121,11 +121,11 @@ Tensor gelu_double_backward(const Tensor& g, const Tensor& self, std::string_vie
   constexpr double kRoot = 0.79788456080286535588, kCube = 0.044715;
   const Tensor u =
       ops::mul(ops::mul(self, ops::add(ops::mul(square, Scalar(kCube)), Scalar(1))), Scalar(kRoot));
-  const Tensor slope = ops::mul(ops::add(ops::mul(square, Scalar(3 * kCube)), Scalar(1)), Scalar(kRoot));
+  const Tensor derivative = ops::mul(ops::add(ops::mul(square, Scalar(3 * kCube)), Scalar(1)), Scalar(kRoot));
   const Tensor t = ops::tanh(u), flat = less_from_one(ops::square(t));
   const Tensor turning =
-      ops::sub(ops::mul(self, Scalar(6 * kRoot * kCube)), ops::mul(t, ops::square(slope)), Scalar(2));
-  const Tensor curve = ops::add(slope, ops::mul(ops::mul(self, turning), Scalar(0.5)));
+      ops::sub(ops::mul(self, Scalar(6 * kRoot * kCube)), ops::mul(t, ops::square(derivative)), Scalar(2));
+  const Tensor curve = ops::add(derivative, ops::mul(ops::mul(self, turning), Scalar(0.5)));
   return ops::mul(g, ops::mul(flat, curve));
 }
 
@@ -139,7 +139,7 @@ Tensor glu(const Tensor& self, int64_t dim, Out out) {
   return out ? ops::mul_out(passed, gate, *out) : ops::mul(passed, gate);
 }
 
-// ---- a learned slope
+// ---- learned and random factors below zero
 // ------------------------------------------------------------------------------------------------
 Tensor prelu_kernel(const Tensor& self, const Tensor& weight) {
   return ops::where_self(ops::gt(self, Scalar(0)), self, ops::mul(self, weight));
@@ -160,7 +160,7 @@ Tensor prelu(const Tensor& self, const Tensor& weight) {
   return ops::_prelu_kernel(self, ops::reshape(weight, shape));
 }
 
-// The slopes are drawn one after the other for the elements that are not positive.
+// The factors are drawn one after the other for the elements that are not positive.
 Tensor rrelu(const Tensor& self, const Scalar& lower, const Scalar& upper, bool training,
              Generator* generator, Out out) {
   const double low = lower.to_double(), high = upper.to_double();
@@ -175,12 +175,13 @@ Tensor rrelu(const Tensor& self, const Scalar& lower, const Scalar& upper, bool 
     return out ? ops::mul_(self, chosen) : ops::mul(ops::contiguous(self), chosen);
   }
   const int64_t n = ops::_local_scalar_dense(ops::sum(scaled)).to_int();
-  const Tensor drawn = ops::empty_memory_format(IntSpan(&n, 1), DType::Float64, std::nullopt, self.device());
+  const Tensor drawn =
+      ops::empty_memory_format(IntSpan(&n, 1), {.dtype = DType::Float64, .device = self.device()});
   ops::uniform_(drawn, low, high, generator);
-  const Tensor slopes = ops::ones_like(self);
+  const Tensor factors = ops::ones_like(self);
   const Tensor index[] = {ops::unsqueeze(scaled, 0)};  // a dimension in front: of a scalar too
-  ops::index_put_(ops::unsqueeze(slopes, 0), TensorList(index), to_dtype(drawn, self.dtype()));
-  return out ? ops::mul_(self, slopes) : ops::mul(ops::contiguous(self), slopes);
+  ops::index_put_(ops::unsqueeze(factors, 0), TensorList(index), to_dtype(drawn, self.dtype()));
+  return out ? ops::mul_(self, factors) : ops::mul(ops::contiguous(self), factors);
 }
 }  // namespace
 

@@ -49,7 +49,7 @@ Tensor pow_backward_exponent(const Tensor& g, const Operand& self, const Tensor&
   const Tensor still = ops::ge(real_exponent, Scalar(0));
   if (!self.is_tensor()) {
     const Tensor base =
-        ops::scalar_tensor(self.scalar(), promote(scalar_dtype(self.scalar()), result.dtype()));
+        ops::scalar_tensor(self.scalar(), {.dtype = promote(scalar_dtype(self.scalar()), result.dtype())});
     const Tensor derivative = ops::mul(g, conj(ops::mul(result, logarithm(base, result))));
     return is_number_equal(self, 0) ? ops::where_self(still, Scalar(0.0), derivative) : derivative;
   }

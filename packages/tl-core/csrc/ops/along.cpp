@@ -1,3 +1,4 @@
+// Shapes along one dimension: all dimensions before it are one, all behind it another.
 #include "ops/along.h"
 
 #include <algorithm>

@@ -104,8 +104,8 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& number,
     TL_CHECK(is_complex(self.dtype()), Runtime, "value cannot be converted to type ",
              scalar_type_name(self.dtype()), " without overflow: it is complex");
   if (self.dtype() != DType::Bool) number.check_fits(self.dtype());
-  return masked_fill_operand(self, mask,
-                             ops::scalar_tensor(number, self.dtype(), std::nullopt, self.device()), out);
+  return masked_fill_operand(
+      self, mask, ops::scalar_tensor(number, {.dtype = self.dtype(), .device = self.device()}), out);
 }
 Tensor masked_fill_tensor(const Tensor& self, const Tensor& mask, const Tensor& number, Out out) {
   TL_CHECK(number.dim() == 0, Runtime,
@@ -136,8 +136,8 @@ void copy_triangle(const Tensor& out, const Tensor& in, int64_t m, int64_t n, in
 
 // Mask of the elements of an m by n matrix on or below the diagonal.
 Tensor lower_mask(int64_t m, int64_t n, int64_t diagonal, Device device) {
-  const Tensor rows = ops::unsqueeze(ops::arange(m, DType::Int64, std::nullopt, device), 1);
-  return ops::le(ops::arange(n, DType::Int64, std::nullopt, device), ops::add(rows, Scalar(diagonal)));
+  const Tensor rows = ops::unsqueeze(ops::arange(m, {.dtype = DType::Int64, .device = device}), 1);
+  return ops::le(ops::arange(n, {.dtype = DType::Int64, .device = device}), ops::add(rows, Scalar(diagonal)));
 }
 template <bool lower>
 Tensor triangle(const Tensor& self, int64_t diagonal, Out out) {

@@ -152,6 +152,8 @@ void check_attention_backward(const AttentionBackwardArgs& a) {
   TL_CHECK(a.mask || !a.want.mask, Runtime, "attention_backward(): the gradient of a mask that isn't there");
 }
 
+// The kernel of flash attention's backward: scores are recomputed from the saved log-sums. Gradients nobody
+// wants are not made; a call without rows has zero gradients.
 Four attention_backward(const AttentionBackwardArgs& a) {
   check_attention_backward(a);
   const Tensor &q = a.query, &k = a.key;
@@ -199,8 +201,8 @@ Tensor sum_heads(const Tensor& t, int64_t heads) {
 }
 
 Tensor causal_mask(int64_t queries, int64_t keys, Device device) {
-  const Tensor q = ops::arange(Scalar(queries), DType::Int64, std::nullopt, device);
-  const Tensor k = ops::arange(Scalar(keys), DType::Int64, std::nullopt, device);
+  const Tensor q = ops::arange(Scalar(queries), {.dtype = DType::Int64, .device = device});
+  const Tensor k = ops::arange(Scalar(keys), {.dtype = DType::Int64, .device = device});
   return ops::ge(ops::unsqueeze(q, 1), k);
 }
 
@@ -356,6 +358,8 @@ bool has_rows_outside(const Tensor& q, const Tensor& k, const Tensor& v, OptTens
          q.size(3) == v.size(3) && (!mask || mask->dim() == 2 || mask->dim() == 4);
 }
 
+// softmax(scale Q K' + mask) V. Batches become [batch, heads, length, size]; grouped heads share keys without
+// copies unless keys and values differ in number.
 Tensor scaled_dot_product_attention(const ScaledDotProductAttentionArgs& a) {
   const auto& [q_in, k_in, v_in, mask, dropout, causal, scale_in, enable_gqa] = a;
   check_attention(q_in, k_in, v_in, mask, causal);

@@ -193,6 +193,7 @@ bool is_full(const Sequences& s, int64_t queries, int64_t keys) {
   return !s.queries.has_gaps(queries) && !s.keys.has_gaps(keys);
 }
 
+// Sequence by sequence, as the forward call: each writes its own rows of the packed gradients.
 Three attention_ragged_backward(const AttentionRaggedBackwardArgs& a) {
   check_operands(a);
   const Tensor& q = a.query;
@@ -236,8 +237,8 @@ Tensor joined(const std::vector<Tensor>& parts, const Tensor& like, const Segmen
   int64_t row = 0;
   const auto gap = [&](int64_t to) {
     if (to > row)
-      pieces.push_back(ops::zeros(DimVector{like.size(0), to - row, like.size(2)}, like.dtype(), std::nullopt,
-                                  like.device()));
+      pieces.push_back(ops::zeros(DimVector{like.size(0), to - row, like.size(2)},
+                                  {.dtype = like.dtype(), .device = like.device()}));
     row = to;
   };
   for (int64_t i = 0; i < segments.count(); ++i) {
@@ -249,6 +250,7 @@ Tensor joined(const std::vector<Tensor>& parts, const Tensor& like, const Segmen
   return ops::cat(pieces, 1);
 }
 
+// Of operators, so that it can be differentiated once more: the gradients of each sequence, joined.
 Three recorded_backward(const AttentionRaggedGradientsArgs& a) {
   check_operands(a);
   const int64_t heads = a.query.size(0);

@@ -13,13 +13,6 @@
 
 namespace tl {
 
-template <>
-struct Unbox<std::span<const uint8_t>> {
-  static std::span<const uint8_t> get(const TlValue& v) {
-    return {static_cast<const uint8_t*>(v.u.p), v.len};
-  }
-};
-
 namespace {
 
 // How the windows lie, a number an axis.
@@ -455,11 +448,9 @@ Tensor convolution(const ConvolutionArgs& a, Out out) {
                     : forward_into(result, input, weight, bias, w);
 }
 
-std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& grad_output, const Tensor& input,
-                                                        const Tensor& weight, std::optional<IntSpan>,
-                                                        IntSpan stride, IntSpan padding, IntSpan dilation,
-                                                        bool transposed, IntSpan, int64_t groups,
-                                                        std::span<const uint8_t> mask) {
+std::tuple<Tensor, Tensor, Tensor> convolution_backward(const ConvolutionBackwardArgs& a) {
+  const auto& [grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding,
+               groups, mask] = a;
   TL_CHECK(mask.size() == 3, Runtime, "convolution_backward: output_mask must hold 3 values, got ",
            mask.size());
   Tensor of_input, of_weight, of_bias;

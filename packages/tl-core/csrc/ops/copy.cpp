@@ -20,6 +20,8 @@
 
 namespace tl {
 
+// Memory of one layout is copied in chunks, past the cache where it is large; anything else is a nest of
+// strided conversions.
 void copy_elements(const Tensor& dst, const Tensor& src) {
   check_is_no_batch(src, "the elements");
   check_is_no_batch(dst, "the elements");
@@ -105,7 +107,7 @@ void fill(const Tensor& dst, const Scalar& value) {
 Tensor to_dtype(const Tensor& t, DType dtype) {
   if (t.dtype() == dtype) return t;
   if (stands_for_others(t)) [[unlikely]]
-    return ops::_to_copy(t, dtype);
+    return ops::_to_copy(t, {.dtype = dtype});
   Tensor out = empty_strided(t.sizes(), preserved_strides(t.sizes(), t.strides()), {dtype, t.device()});
   if (!t.is_meta()) copy_elements(out, t);
   return out;
@@ -163,8 +165,8 @@ Tensor contiguous(const Tensor& self, MemoryFormat format) {
   return already ? self : ops::clone(self, format);
 }
 
-Tensor to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout,
-               std::optional<Device> device, std::optional<bool>, bool, std::optional<MemoryFormat> format) {
+Tensor to_copy(const Tensor& self, const FactoryOptions& options, bool, std::optional<MemoryFormat> format) {
+  const auto& [dtype, layout, device, pin_memory] = options;
   TL_CHECK(!layout || *layout == Layout::Strided, NotImplemented, "to(layout=…) supports torch.strided only");
   const Device to = settled(device.value_or(self.device()));
   const DType type = dtype.value_or(self.dtype());
@@ -185,7 +187,7 @@ Tensor to(const Tensor& self, std::optional<DType> dtype, std::optional<Device> 
   const bool same_format = !format || *format == MemoryFormat::Preserve ||
                            std::ranges::equal(strides_for(self.sizes(), *format), self.strides());
   if (same_dtype && same_device && same_format && !copy) return self;
-  return ops::_to_copy(self, dtype, std::nullopt, device, std::nullopt, non_blocking, format);
+  return ops::_to_copy(self, {.dtype = dtype, .device = device}, non_blocking, format);
 }
 
 Tensor to_dtype_form(const Tensor& self, DType dtype, bool non_blocking, bool copy,

@@ -19,21 +19,29 @@
 namespace tl {
 
 namespace {
-using OptDType = std::optional<DType>;
-using OptLayout = std::optional<Layout>;
-using OptDevice = std::optional<Device>;
-using OptBool = std::optional<bool>;
 using OptFormat = std::optional<MemoryFormat>;
 
-TensorOptions options(OptDType dtype, OptLayout layout, OptDevice device, DType fallback) {
-  TL_CHECK(!layout || *layout == Layout::Strided, NotImplemented,
+// The options of a strided tensor, whose dtype is `fallback` if none is given.
+TensorOptions strided(const FactoryOptions& options, DType fallback) {
+  TL_CHECK(!options.layout || *options.layout == Layout::Strided, NotImplemented,
            "Could not run 'aten::empty_strided' with arguments from the 'SparseCPU' backend: only "
            "layout=torch.strided can be created by this operator");
-  return {dtype.value_or(fallback), settled(device.value_or(default_device()))};
+  return {options.dtype.value_or(fallback), settled(options.device.value_or(default_device()))};
 }
 
-Tensor fresh(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, DType fallback, Out out) {
-  if (!out) return empty(size, options(dtype, layout, device, fallback));
+FactoryOptions or_dtype(const FactoryOptions& options, DType fallback) {
+  return {.dtype = options.dtype.value_or(fallback), .layout = options.layout, .device = options.device};
+}
+
+FactoryOptions or_like(const FactoryOptions& options, const Tensor& self) {
+  return {.dtype = options.dtype.value_or(self.dtype()),
+          .layout = options.layout,
+          .device = options.device.value_or(self.device())};
+}
+
+Tensor fresh(IntSpan size, const FactoryOptions& options, DType fallback, Out out) {
+  if (!out) return empty(size, strided(options, fallback));
+  const auto& [dtype, layout, device, pin_memory] = options;
   TL_CHECK(!dtype || *dtype == out.tensor->dtype(), Runtime, "dtype of out (",
            dtype_name(out.tensor->dtype()), ") does not match the requested dtype ",
            dtype_name(dtype.value_or(DType::Bool)));
@@ -52,24 +60,23 @@ std::optional<Tensor> written_in_order(Out out, int64_t n, F range) {
   return ops::copy_(*out.tensor, ops::view(flat, out.tensor->sizes()));
 }
 
-bool is_sparse(OptLayout layout, Out out) { return layout && *layout != Layout::Strided && !out; }
+bool is_sparse(std::optional<Layout> layout, Out out) { return layout && *layout != Layout::Strided && !out; }
 
-Tensor empty_memory_format(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool,
-                           OptFormat format, Out out) {
-  if (is_sparse(layout, out))
-    return call_sparse_rule<Tensor>("empty.memory_format", size, dtype, layout, device);
+Tensor empty_memory_format(IntSpan size, const FactoryOptions& options, OptFormat format, Out out) {
+  if (is_sparse(options.layout, out))
+    return call_sparse_rule<Tensor>("empty.memory_format", size, options.dtype, options.layout,
+                                    options.device);
   const MemoryFormat f = format.value_or(MemoryFormat::Contiguous);
-  if (out || f == MemoryFormat::Contiguous)
-    return uninitialized(fresh(size, dtype, layout, device, default_dtype(), out));
+  if (out || f == MemoryFormat::Contiguous) return uninitialized(fresh(size, options, default_dtype(), out));
   TL_CHECK(f != MemoryFormat::Preserve, Runtime, "empty(): memory_format preserve_format is not supported");
   checked_numel(size);
-  return uninitialized(
-      empty_strided(size, strides_for(size, f), options(dtype, layout, device, default_dtype())));
+  return uninitialized(empty_strided(size, strides_for(size, f), strided(options, default_dtype())));
 }
 
-Tensor zeros(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool, Out out) {
-  if (is_sparse(layout, out)) return call_sparse_rule<Tensor>("zeros", size, dtype, layout, device);
-  Tensor t = fresh(size, dtype, layout, device, default_dtype(), out);
+Tensor zeros(IntSpan size, const FactoryOptions& options, Out out) {
+  if (is_sparse(options.layout, out))
+    return call_sparse_rule<Tensor>("zeros", size, options.dtype, options.layout, options.device);
+  Tensor t = fresh(size, options, default_dtype(), out);
   if (t.device().is_cpu() && t.is_contiguous()) {
     if (t.numel()) std::memset(t.data(), 0, static_cast<size_t>(t.numel() * t.itemsize()));
   } else {
@@ -78,33 +85,30 @@ Tensor zeros(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, O
   return t;
 }
 
-Tensor ones(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool, Out out) {
-  Tensor t = fresh(size, dtype, layout, device, default_dtype(), out);
+Tensor ones(IntSpan size, const FactoryOptions& options, Out out) {
+  Tensor t = fresh(size, options, default_dtype(), out);
   fill(t, 1);
   return t;
 }
 
-Tensor full(IntSpan size, const Scalar& value, OptDType dtype, OptLayout layout, OptDevice device, OptBool,
-            Out out) {
+Tensor full(IntSpan size, const Scalar& value, const FactoryOptions& options, Out out) {
   // Of single precision also where the default is half.
   const DType complex = default_dtype() == DType::Float64 ? DType::Complex128 : DType::Complex64;
-  Tensor t = fresh(size, dtype, layout, device, value.is_complex() ? complex : scalar_dtype(value), out);
+  Tensor t = fresh(size, options, value.is_complex() ? complex : scalar_dtype(value), out);
   fill(t, value);
   return t;
 }
 
-Tensor empty_strided_form(IntSpan size, IntSpan stride, OptDType dtype, OptLayout layout, OptDevice device,
-                          OptBool) {
+Tensor empty_strided_form(IntSpan size, IntSpan stride, const FactoryOptions& options) {
   TL_CHECK(size.size() == stride.size(), Runtime, "empty_strided: dimensionality of sizes (", size.size(),
            ") must match dimensionality of strides (", stride.size(), ")");
   for (int64_t s : stride)
     TL_CHECK(s >= 0, Runtime, "empty_strided: strides must not be negative, got ", stride);
-  return uninitialized(empty_strided(size, stride, options(dtype, layout, device, default_dtype())));
+  return uninitialized(empty_strided(size, stride, strided(options, default_dtype())));
 }
 
 // The dimensions from the slowest in memory to the fastest.
-Tensor empty_permuted(IntSpan size, IntSpan physical_layout, OptDType dtype, OptLayout layout,
-                      OptDevice device, OptBool) {
+Tensor empty_permuted(IntSpan size, IntSpan physical_layout, const FactoryOptions& options) {
   const int64_t n = static_cast<int64_t>(size.size());
   TL_CHECK(physical_layout.size() == size.size(), Runtime,
            "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = ",
@@ -122,66 +126,55 @@ Tensor empty_permuted(IntSpan size, IntSpan physical_layout, OptDType dtype, Opt
     strides[d] = static_cast<int64_t>(step);
     step *= static_cast<uint64_t>(std::max<int64_t>(size[d], 1));
   }
-  return uninitialized(empty_strided(size, strides, options(dtype, layout, device, default_dtype())));
+  return uninitialized(empty_strided(size, strides, strided(options, default_dtype())));
 }
 
-Tensor empty_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevice device, OptBool,
-                  OptFormat format) {
+Tensor empty_like(const Tensor& self, const FactoryOptions& options, OptFormat format) {
   const MemoryFormat f = format.value_or(MemoryFormat::Preserve);
   const DimVector strides = f == MemoryFormat::Preserve ? preserved_strides(self.sizes(), self.strides())
                                                         : strides_for(self.sizes(), f);
-  return uninitialized(empty_strided(
-      self.sizes(), strides,
-      options(dtype ? dtype : self.dtype(), layout, device ? device : self.device(), self.dtype())));
+  return uninitialized(empty_strided(self.sizes(), strides, strided(or_like(options, self), self.dtype())));
 }
-Tensor zeros_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin,
-                  OptFormat format) {
-  if (is_sparse(layout, {}))
-    return call_sparse_rule<Tensor>("zeros_like", self, dtype, layout, device, pin, format);
-  Tensor t = empty_like(self, dtype, layout, device, pin, format);
+Tensor zeros_like(const Tensor& self, const FactoryOptions& options, OptFormat format) {
+  if (is_sparse(options.layout, {}))
+    return call_sparse_rule<Tensor>("zeros_like", self, options.dtype, options.layout, options.device,
+                                    options.pin_memory, format);
+  Tensor t = empty_like(self, options, format);
   fill(t, 0);
   return t;
 }
-Tensor ones_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin,
-                 OptFormat format) {
-  Tensor t = empty_like(self, dtype, layout, device, pin, format);
+Tensor ones_like(const Tensor& self, const FactoryOptions& options, OptFormat format) {
+  Tensor t = empty_like(self, options, format);
   fill(t, 1);
   return t;
 }
-Tensor full_like(const Tensor& self, const Scalar& value, OptDType dtype, OptLayout layout, OptDevice device,
-                 OptBool pin, OptFormat format) {
-  Tensor t = empty_like(self, dtype, layout, device, pin, format);
+Tensor full_like(const Tensor& self, const Scalar& value, const FactoryOptions& options, OptFormat format) {
+  Tensor t = empty_like(self, options, format);
   fill(t, value);
   return t;
 }
 
-Tensor new_empty(const Tensor& self, IntSpan size, OptDType dtype, OptLayout layout, OptDevice device,
-                 OptBool) {
-  return empty(size, options(dtype, layout, device ? device : self.device(), self.dtype()));
+Tensor new_empty(const Tensor& self, IntSpan size, const FactoryOptions& options) {
+  return empty(size, strided(or_like(options, self), self.dtype()));
 }
-Tensor new_zeros(const Tensor& self, IntSpan size, OptDType dtype, OptLayout layout, OptDevice device,
-                 OptBool pin) {
-  Tensor t = new_empty(self, size, dtype, layout, device, pin);
+Tensor new_zeros(const Tensor& self, IntSpan size, const FactoryOptions& options) {
+  Tensor t = new_empty(self, size, options);
   fill(t, 0);
   return t;
 }
-Tensor new_ones(const Tensor& self, IntSpan size, OptDType dtype, OptLayout layout, OptDevice device,
-                OptBool pin) {
-  Tensor t = new_empty(self, size, dtype, layout, device, pin);
+Tensor new_ones(const Tensor& self, IntSpan size, const FactoryOptions& options) {
+  Tensor t = new_empty(self, size, options);
   fill(t, 1);
   return t;
 }
-Tensor new_full(const Tensor& self, IntSpan size, const Scalar& value, OptDType dtype, OptLayout layout,
-                OptDevice device, OptBool pin) {
-  Tensor t = new_empty(self, size, dtype, layout, device, pin);
+Tensor new_full(const Tensor& self, IntSpan size, const Scalar& value, const FactoryOptions& options) {
+  Tensor t = new_empty(self, size, options);
   fill(t, value);
   return t;
 }
 
-Tensor new_empty_strided(const Tensor& self, IntSpan size, IntSpan stride, OptDType dtype, OptLayout layout,
-                         OptDevice device, OptBool pin) {
-  return empty_strided_form(size, stride, dtype ? dtype : self.dtype(), layout,
-                            device ? device : self.device(), pin);
+Tensor new_empty_strided(const Tensor& self, IntSpan size, IntSpan stride, const FactoryOptions& options) {
+  return empty_strided_form(size, stride, or_like(options, self));
 }
 
 // ---- arange
@@ -222,32 +215,31 @@ Tensor arange_values(const Scalar& start, const Scalar& step, int64_t n, DType d
   return t;
 }
 
-Tensor arange_start_step(const Scalar& start, const Scalar& end, const Scalar& step, OptDType dtype,
-                         OptLayout layout, OptDevice device, OptBool, Out out) {
+Tensor arange_start_step(const Scalar& start, const Scalar& end, const Scalar& step,
+                         const FactoryOptions& options, Out out) {
   const bool integral = start.is_integral() && end.is_integral() && step.is_integral();
+  const std::optional<DType> dtype = options.dtype;
   const DType wanted = dtype ? *dtype : out ? out.tensor->dtype() : integral ? DType::Int64 : default_dtype();
   const int64_t n = arange_length(start, end, step, wanted);
-  if (auto t = written_in_order(out, n, [&](DType d) {
-        return arange_start_step(start, end, step, dtype.value_or(d), layout, device, std::nullopt, {});
-      }))
+  if (auto t = written_in_order(
+          out, n, [&](DType d) { return arange_start_step(start, end, step, or_dtype(options, d), {}); }))
     return *t;
   const bool typed = out && dtype.value_or(out.tensor->dtype()) == out.tensor->dtype();
   if (typed && out.tensor->numel() != n && out.tensor->numel() != 0) {
     warn_resized_range(out.tensor->sizes(), out.tensor->numel(), n);
     resize(*out, DimVector{n});
   }
-  Tensor t = fresh(DimVector{n}, dtype, layout, device, wanted, out);
+  Tensor t = fresh(DimVector{n}, options, wanted, out);
   TL_CHECK(!is_complex(t.dtype()), NotImplemented, "\"arange_cpu\" not implemented for '",
            scalar_type_name(t.dtype()), "'");
   if (n && !t.is_meta()) ops::copy_(t, arange_values(start, step, n, t.dtype()));
   return t;
 }
-Tensor arange(const Scalar& end, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin, Out out) {
-  return arange_start_step(0, end, 1, dtype, layout, device, pin, out);
+Tensor arange(const Scalar& end, const FactoryOptions& options, Out out) {
+  return arange_start_step(0, end, 1, options, out);
 }
-Tensor arange_start(const Scalar& start, const Scalar& end, OptDType dtype, OptLayout layout,
-                    OptDevice device, OptBool pin) {
-  return arange_start_step(start, end, 1, dtype, layout, device, pin, {});
+Tensor arange_start(const Scalar& start, const Scalar& end, const FactoryOptions& options) {
+  return arange_start_step(start, end, 1, options, {});
 }
 
 // As many steps as fit between both ends, which are included.
@@ -264,23 +256,22 @@ int64_t range_length(const Scalar& start, const Scalar& end, const Scalar& step,
   return static_cast<int64_t>(n);
 }
 
-Tensor range_step(const Scalar& start, const Scalar& end, const Scalar& step, OptDType dtype,
-                  OptLayout layout, OptDevice device, OptBool, Out out) {
+Tensor range_step(const Scalar& start, const Scalar& end, const Scalar& step, const FactoryOptions& options,
+                  Out out) {
   warn("range includes its end, unlike Python's: it is deprecated in favor of arange");
-  const DType wanted = dtype ? *dtype : out ? out.tensor->dtype() : default_dtype();
+  const DType wanted = options.dtype ? *options.dtype : out ? out.tensor->dtype() : default_dtype();
   TL_CHECK(!is_complex(wanted) && wanted != DType::Bool, NotImplemented,
            "\"range_cpu\" not implemented for '", scalar_type_name(wanted), "'");
   const int64_t n = range_length(start, end, step, wanted);
-  if (auto t =
-          written_in_order(out, n, [&](DType d) { return arange_values(start, step, n, dtype.value_or(d)); }))
+  if (auto t = written_in_order(
+          out, n, [&](DType d) { return arange_values(start, step, n, options.dtype.value_or(d)); }))
     return *t;
-  Tensor t = fresh(DimVector{n}, dtype, layout, device, wanted, out);
+  Tensor t = fresh(DimVector{n}, options, wanted, out);
   if (!t.is_meta()) ops::copy_(t, arange_values(start, step, n, wanted));
   return t;
 }
-Tensor range(const Scalar& start, const Scalar& end, OptDType dtype, OptLayout layout, OptDevice device,
-             OptBool pin) {
-  return range_step(start, end, 1, dtype, layout, device, pin, {});
+Tensor range(const Scalar& start, const Scalar& end, const FactoryOptions& options) {
+  return range_step(start, end, 1, options, {});
 }
 
 Tensor linspace_complex(const Scalar& start, const Scalar& end, int64_t steps) {
@@ -300,19 +291,18 @@ Tensor linspace_complex(const Scalar& start, const Scalar& end, int64_t steps) {
 
 cpu::Number number(const Scalar& s) { return {s.to_double(), s.to_int()}; }
 
-Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, OptDType dtype, OptLayout layout,
-                OptDevice device, OptBool, Out out) {
+Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const FactoryOptions& options,
+                Out out) {
   TL_CHECK(steps >= 0, Runtime, "number of steps must be non-negative, got ", steps);
   const bool complex = start.is_complex() || end.is_complex();
+  const std::optional<DType> dtype = options.dtype;
   TL_CHECK(!complex || !dtype || is_complex(*dtype), Runtime, "torch.linspace(): inferred dtype ",
            dtype_name(to_complex(default_dtype())), " can't be safely cast to passed dtype ",
            dtype ? dtype_name(*dtype) : "");
-  if (auto t = written_in_order(out, steps, [&](DType d) {
-        return linspace(start, end, steps, dtype.value_or(d), layout, device, std::nullopt, {});
-      }))
+  if (auto t = written_in_order(
+          out, steps, [&](DType d) { return linspace(start, end, steps, or_dtype(options, d), {}); }))
     return *t;
-  Tensor t = fresh(DimVector{steps}, dtype, layout, device,
-                   complex ? to_complex(default_dtype()) : default_dtype(), out);
+  Tensor t = fresh(DimVector{steps}, options, complex ? to_complex(default_dtype()) : default_dtype(), out);
   if (t.is_meta() || steps == 0) return t;
   if (complex) return ops::copy_(t, linspace_complex(start, end, steps));
   cpu::linspace(t.dtype(), t.ptr<char>(), t.byte_stride(0), steps, number(start), number(end));
@@ -329,10 +319,9 @@ Scalar number_in(const Tensor& t, const char* function) {
 const Scalar& number_in(const Scalar& s, const char*) { return s; }
 
 template <class Start, class End>
-Tensor linspace_between(const Start& start, const End& end, int64_t steps, OptDType dtype, OptLayout layout,
-                        OptDevice device, OptBool pin, Out out) {
-  return linspace(number_in(start, "linspace"), number_in(end, "linspace"), steps, dtype, layout, device, pin,
-                  out);
+Tensor linspace_between(const Start& start, const End& end, int64_t steps, const FactoryOptions& options,
+                        Out out) {
+  return linspace(number_in(start, "linspace"), number_in(end, "linspace"), steps, options, out);
 }
 
 // ---- logspace
@@ -366,45 +355,41 @@ Tensor complex_powers(const Scalar& start, const Scalar& end, int64_t n, double 
   return t;
 }
 
-Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, OptDType dtype,
-                OptLayout layout, OptDevice device, OptBool, Out out) {
+Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base,
+                const FactoryOptions& options, Out out) {
   TL_CHECK(steps >= 0, Runtime, "number of steps must be non-negative, got ", steps);
   const bool complex = start.is_complex() || end.is_complex();
+  const std::optional<DType> dtype = options.dtype;
   TL_CHECK(!complex || !dtype || is_complex(*dtype), Runtime, "torch.logspace(): inferred dtype ",
            dtype_name(to_complex(default_dtype())), " can't be safely cast to passed dtype ",
            dtype ? dtype_name(*dtype) : "");
-  if (auto t = written_in_order(out, steps, [&](DType d) {
-        return logspace(start, end, steps, base, dtype.value_or(d), layout, device, std::nullopt, {});
-      }))
+  if (auto t = written_in_order(
+          out, steps, [&](DType d) { return logspace(start, end, steps, base, or_dtype(options, d), {}); }))
     return *t;
-  Tensor t = fresh(DimVector{steps}, dtype, layout, device,
-                   complex ? to_complex(default_dtype()) : default_dtype(), out);
+  Tensor t = fresh(DimVector{steps}, options, complex ? to_complex(default_dtype()) : default_dtype(), out);
   if (t.is_meta() || steps == 0) return t;
   return ops::copy_(t, is_complex(t.dtype()) ? complex_powers(start, end, steps, base)
                                              : powers(start, end, steps, base, t.dtype()));
 }
 template <class Start, class End>
-Tensor logspace_between(const Start& start, const End& end, int64_t steps, double base, OptDType dtype,
-                        OptLayout layout, OptDevice device, OptBool pin, Out out) {
-  return logspace(number_in(start, "logspace"), number_in(end, "logspace"), steps, base, dtype, layout,
-                  device, pin, out);
+Tensor logspace_between(const Start& start, const End& end, int64_t steps, double base,
+                        const FactoryOptions& options, Out out) {
+  return logspace(number_in(start, "logspace"), number_in(end, "logspace"), steps, base, options, out);
 }
 
-Tensor eye_m(int64_t n, int64_t m, OptDType dtype, OptLayout layout, OptDevice device, OptBool, Out out) {
+Tensor eye_m(int64_t n, int64_t m, const FactoryOptions& options, Out out) {
   TL_CHECK(n >= 0, Runtime, "n must be greater or equal to 0, got ", n);
   TL_CHECK(m >= 0, Runtime, "m must be greater or equal to 0, got ", m);
-  Tensor t = fresh(DimVector{n, m}, dtype, layout, device, default_dtype(), out);
+  Tensor t = fresh(DimVector{n, m}, options, default_dtype(), out);
   if (t.is_meta()) return t;
   fill(t, 0);
   fill(ops::diagonal(t), 1);
   return t;
 }
-Tensor eye(int64_t n, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin, Out out) {
-  return eye_m(n, n, dtype, layout, device, pin, out);
-}
+Tensor eye(int64_t n, const FactoryOptions& options, Out out) { return eye_m(n, n, options, out); }
 
-Tensor scalar_tensor(const Scalar& s, OptDType dtype, OptLayout layout, OptDevice device, OptBool) {
-  Tensor t = fresh({}, dtype, layout, device, default_dtype(), {});
+Tensor scalar_tensor(const Scalar& s, const FactoryOptions& options) {
+  Tensor t = fresh({}, options, default_dtype(), {});
   fill(t, s);
   return t;
 }

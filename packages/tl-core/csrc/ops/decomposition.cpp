@@ -70,13 +70,13 @@ Tensor accumulate_q(const Tensor& vectors, const Tensor& tau, int64_t columns) {
   const AllBits all_bits;
   const int64_t rows = rows_of(vectors), k = last(tau);
   const TensorOptions like{vectors.dtype(), vectors.device()};
-  const Tensor unit = ops::eye_m(rows, columns, like.dtype, std::nullopt, like.device);
+  const Tensor unit = ops::eye_m(rows, columns, {.dtype = like.dtype, .device = like.device});
   if (k == 0) return ops::clone(ops::expand(unit, with_matrix(batch_of(vectors), rows, columns)));
   const Tensor below = ops::tril(ops::narrow(vectors, -1, 0, k), -1);
-  const Tensor v = ops::add(below, ops::eye_m(rows, k, like.dtype, std::nullopt, like.device));
+  const Tensor v = ops::add(below, ops::eye_m(rows, k, {.dtype = like.dtype, .device = like.device}));
   const Tensor factors = ops::unsqueeze(tau, -1);
   const Tensor inner = ops::mul(factors, ops::triu(ops::matmul(adjoint(v), v), 1));
-  const Tensor one = ops::eye(k, like.dtype, std::nullopt, like.device);
+  const Tensor one = ops::eye(k, {.dtype = like.dtype, .device = like.device});
   const Tensor right = ops::mul(factors, adjoint(ops::narrow(v, -2, 0, columns)));
   return ops::sub(unit, ops::matmul(v, ops::_linalg_solve(ops::add(one, inner), right)));
 }
@@ -121,20 +121,20 @@ void check_mode(std::string_view mode) {
            mode, "' but expected one of 'reduced' (default), 'r', or 'complete'");
 }
 
-// The first `kept` columns of Q from the reflectors of LAPACK.
-Tensor lapack_q(const lapack::Library& library, const HouseholderQr& f, int64_t kept) {
+// The first `count_of_q` columns of Q from the reflectors of LAPACK.
+Tensor lapack_q(const lapack::Library& library, const HouseholderQr& f, int64_t count_of_q) {
   const lapack::SingleThreaded single(library);
   const int64_t reflectors = last(f.tau);
   const Tensor q =
-      empty_column_major(with_matrix(batch_of(f.a), rows_of(f.a), kept), {f.a.dtype(), f.a.device()});
+      empty_column_major(with_matrix(batch_of(f.a), rows_of(f.a), count_of_q), {f.a.dtype(), f.a.device()});
   copy_elements(ops::narrow(q, -1, 0, reflectors), ops::narrow(f.a, -1, 0, reflectors));
   cpu::orgqr(lapack_batch(library, q), reflectors, q.ptr<char>(), f.tau.ptr<char>());
   return q;
 }
 
-Tensor orthonormal_columns(const HouseholderQr& f, int64_t kept) {
+Tensor orthonormal_columns(const HouseholderQr& f, int64_t count_of_q) {
   const lapack::Library* library = f.a.is_meta() || !f.a.numel() ? nullptr : lapack::find();
-  return library ? lapack_q(*library, f, kept) : column_major(accumulate_q(f.a, f.tau, kept));
+  return library ? lapack_q(*library, f, count_of_q) : column_major(accumulate_q(f.a, f.tau, count_of_q));
 }
 
 Pair qr(const Tensor& A, std::string_view mode, Out out_q, Out out_r) {
@@ -142,10 +142,11 @@ Pair qr(const Tensor& A, std::string_view mode, Out out_q, Out out_r) {
   check_decomposed("linalg.qr", A);
   check_mode(mode);
   const int64_t rows = rows_of(A), columns = last(A);
-  const int64_t kept = mode == "complete" ? rows : std::min(rows, columns);
+  const int64_t count_of_q = mode == "complete" ? rows : std::min(rows, columns);
   const HouseholderQr f = householder_qr(A);
-  const Tensor r = column_major(ops::triu(ops::narrow(f.a, -2, 0, kept), 0));
-  const Tensor q = mode == "r" ? empty(DimVector{0}, {A.dtype(), A.device()}) : orthonormal_columns(f, kept);
+  const Tensor r = column_major(ops::triu(ops::narrow(f.a, -2, 0, count_of_q), 0));
+  const Tensor q =
+      mode == "r" ? empty(DimVector{0}, {A.dtype(), A.device()}) : orthonormal_columns(f, count_of_q);
   return {copied_out(q, out_q), copied_out(r, out_r)};
 }
 
@@ -201,14 +202,16 @@ Triple empty_factors(const Tensor& A) {
           empty_column_major(with_matrix(batch_of(A), fewer, last(A)), like)};
 }
 
-// A tall matrix is Q R, and R = turns^H diag(values) w. In double precision: float needs no loops of its own.
+// A tall matrix is Q R, and R = rotations^H diag(values) w. In double precision: float needs no loops of its
+// own.
 Triple tall_factors(const Tensor& A) {
   const int64_t n = last(A), count = A.numel() / (rows_of(A) * n);
   const HouseholderQr f = householder_qr(to_dtype(A, double_precision(A.dtype())));
   const Tensor w = to_contiguous(ops::triu(ops::narrow(f.a, -2, 0, n), 0));
-  const Tensor turns = empty(w.sizes(), {w.dtype(), {}}), values = empty(f.tau.sizes(), {DType::Float64, {}});
-  cpu::jacobi_svd(w.dtype(), w.ptr<char>(), turns.ptr<char>(), values.ptr<double>(), count, n);
-  const Tensor u = ops::matmul(accumulate_q(f.a, f.tau, n), adjoint(turns));
+  const Tensor rotations = empty(w.sizes(), {w.dtype(), {}}),
+               values = empty(f.tau.sizes(), {DType::Float64, {}});
+  cpu::jacobi_svd(w.dtype(), w.ptr<char>(), rotations.ptr<char>(), values.ptr<double>(), count, n);
+  const Tensor u = ops::matmul(accumulate_q(f.a, f.tau, n), adjoint(rotations));
   return {column_major(to_dtype(u, A.dtype())), to_dtype(values, to_real(A.dtype())),
           column_major(to_dtype(w, A.dtype()))};
 }
@@ -391,8 +394,8 @@ Tensor solve(const Tensor& A, const Tensor& B, bool left, Out out) {
   if (vectors) return copied_out(ops::squeeze_dim(ops::_linalg_solve(A, ops::unsqueeze(B, -1)), -1), out);
   if (left) return copied_out(ops::_linalg_solve(A, B), out);
   check_matrix("linalg.solve", "B", B);
-  const Tensor turned = ops::_linalg_solve(ops::transpose_int(A, -2, -1), ops::transpose_int(B, -2, -1));
-  return copied_out(ops::transpose_int(turned, -2, -1), out);
+  const Tensor transposed = ops::_linalg_solve(ops::transpose_int(A, -2, -1), ops::transpose_int(B, -2, -1));
+  return copied_out(ops::transpose_int(transposed, -2, -1), out);
 }
 
 // ---- the exponential: Higham, The Scaling and Squaring Method for the Matrix Exponential Revisited, 2005
@@ -422,7 +425,7 @@ Tensor for_each_matrix(const Tensor& self, const std::vector<int>& times, F f) {
 Tensor pade(const Tensor& a) {
   double c[kDegree + 1] = {1};
   for (int k = 1; k <= kDegree; ++k) c[k] = c[k - 1] * (kDegree - k + 1) / ((2 * kDegree - k + 1) * k);
-  const Tensor one = ops::eye(last(a), a.dtype(), std::nullopt, a.device());
+  const Tensor one = ops::eye(last(a), {.dtype = a.dtype(), .device = a.device()});
   const Tensor a2 = ops::matmul(a, a), a4 = ops::matmul(a2, a2), a6 = ops::matmul(a4, a2);
   auto half = [&](int first) {  // the even or the odd terms
     auto term = [&](int k, const Tensor& power) { return ops::mul(power, Scalar(c[k])); };
@@ -459,8 +462,8 @@ Tensor matrix_exp_backward(const Tensor& self, const Tensor& grad) {
   check_square("matrix_exp_backward", "self", self);
   expect("matrix_exp_backward", "grad", grad, self.dtype(), self.sizes());
   const int64_t n = last(self);
-  const Tensor turned = adjoint(self);
-  const std::array<Tensor, 2> upper{turned, grad}, lower{ops::zeros_like(turned), turned};
+  const Tensor transposed = adjoint(self);
+  const std::array<Tensor, 2> upper{transposed, grad}, lower{ops::zeros_like(transposed), transposed};
   const std::array<Tensor, 2> rows{ops::cat(upper, -1), ops::cat(lower, -1)};
   const Tensor whole = ops::linalg_matrix_exp(ops::cat(rows, -2));
   return ops::narrow(ops::narrow(whole, -2, 0, n), -1, n, n);

@@ -21,7 +21,7 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
   shape.pop_back();
   shape.insert(std::min(a, b), side);
   shape.insert(std::max(a, b), side);
-  const Tensor out = ops::zeros(shape, self.dtype(), std::nullopt, self.device());
+  const Tensor out = ops::zeros(shape, {.dtype = self.dtype(), .device = self.device()});
   ops::copy_(ops::diagonal(out, offset, a, b), self);
   return out;
 }
@@ -150,25 +150,23 @@ Tensor placed(const Tensor& t, std::optional<DType> dtype, std::optional<Device>
   return ops::to_device(t, device, dtype.value_or(DType::Int64));
 }
 
-Tensor tril_indices(int64_t rows, int64_t columns, int64_t offset, std::optional<DType> dtype,
-                    std::optional<Layout> layout, std::optional<Device> device, std::optional<bool>) {
-  check_triangle(rows, columns, layout);
+Tensor tril_indices(int64_t rows, int64_t columns, int64_t offset, const FactoryOptions& options) {
+  check_triangle(rows, columns, options.layout);
   const int64_t first = std::clamp<int64_t>(added(0, -std::max(offset, -INT64_MAX)), 0, rows);
   const Tensor t = positions(
       lower_count(rows, columns, offset), first, rows, [](int64_t) { return int64_t{0}; },
       [=](int64_t i) { return std::clamp<int64_t>(added(added(i, 1), offset), 0, columns); });
-  return placed(t, dtype, device);
+  return placed(t, options.dtype, options.device);
 }
-Tensor triu_indices(int64_t rows, int64_t columns, int64_t offset, std::optional<DType> dtype,
-                    std::optional<Layout> layout, std::optional<Device> device, std::optional<bool>) {
-  check_triangle(rows, columns, layout);
+Tensor triu_indices(int64_t rows, int64_t columns, int64_t offset, const FactoryOptions& options) {
+  check_triangle(rows, columns, options.layout);
   const int64_t last = std::clamp<int64_t>(added(columns, -std::max(offset, -INT64_MAX)), 0, rows);
   const __int128 all = static_cast<__int128>(rows) * columns;
   const Tensor t = positions(
       all - lower_count(rows, columns, added(offset, -1)), 0, last,
       [=](int64_t i) { return std::clamp<int64_t>(added(i, offset), 0, columns); },
       [=](int64_t) { return columns; });
-  return placed(t, dtype, device);
+  return placed(t, options.dtype, options.device);
 }
 }  // namespace
 

@@ -51,25 +51,25 @@ Tensor neighbours(const Tensor& y, int64_t d) {
   return ops::add(part(y, d, 0, y.size(d) - 1), part(y, d, 1, y.size(d)));
 }
 
-// The distances of the places x, in the shape of y's neighbours.
+// The distances of the sample points x, in the shape of y's neighbours.
 Tensor distances(const char* name, const Tensor& y, const Tensor& x, int64_t d) {
-  Tensor places = x;
+  Tensor samples = x;
   if (x.dim() == 1) {
     TL_CHECK(x.size(0) == y.size(d), Runtime, name,
              "(): There must be one `x` value for each sample point, got ", x.size(0), " for ", y.size(d));
     DimVector shape(static_cast<size_t>(y.dim()), 1);
     shape[d] = x.size(0);
-    places = ops::reshape(x, shape);
+    samples = ops::reshape(x, shape);
   } else {
-    while (places.dim() < y.dim()) places = ops::unsqueeze(places, 0);
-    TL_CHECK(places.size(d) == y.size(d), Runtime, name,
-             "(): There must be one `x` value for each sample point, got ", places.size(d), " for ",
+    while (samples.dim() < y.dim()) samples = ops::unsqueeze(samples, 0);
+    TL_CHECK(samples.size(d) == y.size(d), Runtime, name,
+             "(): There must be one `x` value for each sample point, got ", samples.size(d), " for ",
              y.size(d));
   }
-  return ops::sub(part(places, d, 1, places.size(d)), part(places, d, 0, places.size(d) - 1));
+  return ops::sub(part(samples, d, 1, samples.size(d)), part(samples, d, 0, samples.size(d) - 1));
 }
 
-void check_places(const char* name, const Tensor& y, const Tensor& x) {
+void check_samples(const char* name, const Tensor& y, const Tensor& x) {
   TL_CHECK(y.dtype() != DType::Bool && x.dtype() != DType::Bool, Runtime, name,
            ": received a bool input for `x` or `y`, but bool is not supported");
 }
@@ -85,13 +85,13 @@ Tensor none_of(const Tensor& y, int64_t d, bool keep) {
         if (k != d) rest.push_back(y.size(k));
       return rest;
     }();
-  return ops::zeros(shape, y.dtype(), std::nullopt, y.device());
+  return ops::zeros(shape, {.dtype = y.dtype(), .device = y.device()});
 }
 
 Tensor trapezoid_at(const Tensor& y, const Tensor& x, int64_t dim) {
   const int64_t d = wrap_dim(dim, y.dim(), false);
   if (y.size(d) == 0) return none_of(y, d, false);
-  check_places("trapezoid", y, x);
+  check_samples("trapezoid", y, x);
   const Tensor area = ops::mul(neighbours(y, d), distances("trapezoid", y, x, d));
   return ops::div(ops::sum_dim_IntList(area, DimVector{d}), Scalar(2));
 }
@@ -107,7 +107,7 @@ Tensor trapz_step(const Tensor& y, double dx, int64_t dim) { return trapezoid_st
 
 Tensor cumulative_at(const Tensor& y, const Tensor& x, int64_t dim) {
   const int64_t d = wrap_dim(dim, y.dim(), false);
-  check_places("cumulative_trapezoid", y, x);
+  check_samples("cumulative_trapezoid", y, x);
   const Tensor area = ops::mul(neighbours(y, d), distances("cumulative_trapezoid", y, x, d));
   return ops::div(ops::cumsum(area, d), Scalar(2));
 }

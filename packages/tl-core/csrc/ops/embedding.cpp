@@ -81,8 +81,10 @@ Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indices, int64
   fill_elements(out, Scalar(0.0));
   const Tensor index = checked_indices(indices, rows), g = to_contiguous(to_dtype(grad, type));
   const Tensor counts = by_freq ? counts_of(index, rows) : Tensor();
-  cpu::add_rows(type, {rows, width}, g.ptr<char>(), index.ptr<int64_t>(), index.numel(), padding,
-                counts ? counts.ptr<int64_t>() : nullptr, out.ptr<char>());
+  cpu::add_rows(
+      type, {rows, width},
+      {g.ptr<char>(), index.ptr<int64_t>(), index.numel(), padding, counts ? counts.ptr<int64_t>() : nullptr},
+      out.ptr<char>());
   return to_dtype(out, grad.dtype());
 }
 
@@ -185,6 +187,8 @@ void check_bag(const Tensor& weight, const Tensor& indices, const Tensor& offset
            "embedding_bag: per_sample_weights must have one number an index, got ", factors->sizes());
 }
 
+// Sums, means or maxima of rows by bag, and what their derivatives need: each index's bag, the bags' sizes,
+// the winners.
 Four embedding_bag_core(const EmbeddingBagCoreArgs& a) {
   const Tensor &weight = a.weight, &indices = a.indices, &offsets = a.offsets;
   const OptTensor factors = a.per_sample_weights;
@@ -211,8 +215,8 @@ Four embedding_bag_core(const EmbeddingBagCoreArgs& a) {
   const Tensor table = to_contiguous(weight), own = factors ? to_contiguous(*factors) : Tensor();
   cpu::reduce_bags(weight.dtype(), {table.size(0), width}, table.ptr<char>(),
                    {bounds.count, index.ptr<int64_t>(), ends, a.padding_idx, static_cast<cpu::BagMode>(mode)},
-                   own ? own.ptr<char>() : nullptr, out.ptr<char>(), sizes.ptr<int64_t>(),
-                   winners.ptr<int64_t>());
+                   own ? own.ptr<char>() : nullptr,
+                   {out.ptr<char>(), sizes.ptr<int64_t>(), winners.ptr<int64_t>()});
   return {out, bags, sizes, winners};
 }
 
@@ -227,13 +231,15 @@ void check_bag_backward(const EmbeddingBagBackwardArgs& a) {
   if (a.mode == 2) expect(kBackward, "max_indices", a.max_indices, DType::Int64, a.grad.sizes());
 }
 
+// A row's gradient is the sum over its bags, each times the factor of its index and divided by the bag's
+// size; a maximum's goes to the winners.
 std::tuple<Tensor, Tensor> embedding_bag_backward(const EmbeddingBagBackwardArgs& a) {
   check_bag_backward(a);
   const Tensor &weight = a.weight, &indices = a.indices;
   const OptTensor factors = a.per_sample_weights;
   if (a.mode == 2) {
     const Tensor found = ops::ge(a.max_indices, Scalar(int64_t{0}));
-    const Tensor zeros = ops::zeros(weight.sizes(), weight.dtype(), std::nullopt, weight.device());
+    const Tensor zeros = ops::zeros(weight.sizes(), {.dtype = weight.dtype(), .device = weight.device()});
     return {ops::scatter_add(zeros, 0, ops::clamp_min(a.max_indices, Scalar(int64_t{0})),
                              ops::mul(a.grad, found)),
             Tensor()};

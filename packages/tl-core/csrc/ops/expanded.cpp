@@ -1,3 +1,4 @@
+// Fills of expanded tensors: repeated dimensions are narrowed to one element, then filled by a mask.
 #include "ops/expanded.h"
 
 #include "ops.h"

@@ -174,7 +174,7 @@ Tensor ihfft2(const Tensor& self, Sizes s, IntSpan dims, Name norm, Out out) {
 
 // ---- frequencies
 Tensor frequencies(int64_t n, int64_t first, int64_t count, double d, TensorOptions options) {
-  const Tensor positions = ops::arange(Scalar(count), options.dtype, std::nullopt, options.device);
+  const Tensor positions = ops::arange(Scalar(count), {.dtype = options.dtype, .device = options.device});
   const Tensor signed_positions = first == count ? positions
                                                  : ops::where_self(ops::ge(positions, Scalar(first)),
                                                                    ops::sub(positions, Scalar(n)), positions);
@@ -192,16 +192,16 @@ void check_points(const char* name, int64_t n) {
   TL_CHECK(n >= 0, Runtime, name, ": n must be non-negative, got ", n);
 }
 
-Tensor fftfreq(int64_t n, double d, std::optional<DType> dtype, std::optional<Layout>,
-               std::optional<Device> device, std::optional<bool>, Out out) {
+Tensor fftfreq(int64_t n, double d, const FactoryOptions& options, Out out) {
   check_points("fftfreq", n);
-  return copied_out(frequencies(n, (n + 1) / 2, n, d, real_options("fftfreq", dtype, device)), out);
+  return copied_out(frequencies(n, (n + 1) / 2, n, d, real_options("fftfreq", options.dtype, options.device)),
+                    out);
 }
 
-Tensor rfftfreq(int64_t n, double d, std::optional<DType> dtype, std::optional<Layout>,
-                std::optional<Device> device, std::optional<bool>, Out out) {
+Tensor rfftfreq(int64_t n, double d, const FactoryOptions& options, Out out) {
   check_points("rfftfreq", n);
-  return copied_out(frequencies(n, n / 2 + 1, n / 2 + 1, d, real_options("rfftfreq", dtype, device)), out);
+  return copied_out(
+      frequencies(n, n / 2 + 1, n / 2 + 1, d, real_options("rfftfreq", options.dtype, options.device)), out);
 }
 
 Tensor shifted(const Tensor& self, Sizes dims, bool back) {

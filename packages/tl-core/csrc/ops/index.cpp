@@ -31,8 +31,8 @@ std::vector<Tensor> spelled_out(const Tensor& self, TensorList indices) {
                  index.sizes(), " at index ", d, " does not match the shape of the indexed tensor ",
                  self.sizes(), " at index ", at);
       }
-      const Tensor places = ops::nonzero(index);
-      for (int64_t d = 0; d < index.dim(); ++d) out.push_back(ops::select_int(places, 1, d));
+      const Tensor coordinates = ops::nonzero(index);
+      for (int64_t d = 0; d < index.dim(); ++d) out.push_back(ops::select_int(coordinates, 1, d));
     } else {
       TL_CHECK(is_integral(index.dtype(), false), Index,
                "tensors used as indices must be long, int, byte or bool tensors");
@@ -211,6 +211,8 @@ Tensor index(const Tensor& self, TensorList indices, Out out) {
   return result;
 }
 
+// A scatter through the route that the planner finds; a scalar under a mask of all dimensions is a masked
+// fill.
 Tensor index_put_(const Tensor& self, TensorList indices, const Tensor& values, bool add) {
   TL_CHECK(values.dtype() == self.dtype() || values.dim() == 0, Index,
            "Index put requires the source and destination dtypes match, got ", scalar_type_name(self.dtype()),
@@ -256,7 +258,7 @@ Tensor index_put(const Tensor& self, TensorList indices, const Tensor& values, b
 }
 
 Tensor index_backward(const Tensor& g, IntSpan sizes, TensorList indices) {
-  return ops::index_put_(ops::zeros(sizes, g.dtype(), std::nullopt, g.device()), indices, g, true);
+  return ops::index_put_(ops::zeros(sizes, {.dtype = g.dtype(), .device = g.device()}), indices, g, true);
 }
 
 // A fresh result lies column by column: so its columns, which as_tuple gives, are dense.
@@ -282,7 +284,7 @@ std::vector<Tensor> nonzero_numpy(const Tensor& self) {
 
 Tensor masked_select_backward(const Tensor& g, IntSpan sizes, const Tensor& mask) {
   const DimVector shape = broadcast_shapes(sizes, mask.sizes());
-  const Tensor zeros = ops::zeros(shape, g.dtype(), std::nullopt, g.device());
+  const Tensor zeros = ops::zeros(shape, {.dtype = g.dtype(), .device = g.device()});
   return ops::sum_to_size(ops::masked_scatter(zeros, mask, g), sizes);
 }
 
@@ -317,7 +319,7 @@ Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& sour
 Tensor masked_scatter_backward(const Tensor& g, const Tensor& mask, IntSpan sizes) {
   const Tensor taken = ops::masked_select(g, mask);
   const int64_t rest = checked_numel(sizes) - taken.numel();
-  const Tensor zeros = ops::zeros(DimVector{rest}, g.dtype(), std::nullopt, g.device());
+  const Tensor zeros = ops::zeros(DimVector{rest}, {.dtype = g.dtype(), .device = g.device()});
   return ops::reshape(ops::cat(std::vector<Tensor>{taken, zeros}), sizes);
 }
 
@@ -335,14 +337,16 @@ Tensor take(const Tensor& self, const Tensor& index, Out out) {
 
 // An index in the order of the elements as one index a dimension.
 std::vector<Tensor> unravelled(const Tensor& index, IntSpan sizes) {
-  std::vector<Tensor> places(sizes.size());
+  std::vector<Tensor> coordinates(sizes.size());
   Tensor rest = index;
   for (size_t d = sizes.size(); d-- > 0;) {
-    places[d] = ops::remainder(rest, Scalar(sizes[d]));
+    coordinates[d] = ops::remainder(rest, Scalar(sizes[d]));
     rest = ops::div_Tensor_mode(rest, Scalar(sizes[d]), std::string_view("floor"));
   }
-  return places;
+  return coordinates;
 }
+// At linear indices: of a contiguous tensor by a view of one dimension, else by the coordinates they unravel
+// to.
 Tensor put_(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
   TL_CHECK(index.dtype() == DType::Int64, Runtime, "put_(): Expected a long tensor for index, but got ",
            scalar_type_name(index.dtype()));

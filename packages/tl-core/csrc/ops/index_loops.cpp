@@ -1,3 +1,4 @@
+// Gather and scatter loops: 2,048 indices are checked while they are in the cache, then that piece is run.
 #include "ops/index_loops.h"
 
 #include <algorithm>

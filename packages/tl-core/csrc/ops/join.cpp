@@ -63,7 +63,7 @@ DType common_dtype(TensorList tensors) {
 // A block's rows: zeros up to its first column, the block, zeros up to the last column.
 Tensor widened(const Tensor& block, int64_t before, int64_t after, DType dtype) {
   auto zeros = [&](int64_t columns) {
-    return ops::zeros(DimVector{block.size(0), columns}, dtype, std::nullopt, block.device());
+    return ops::zeros(DimVector{block.size(0), columns}, {.dtype = dtype, .device = block.device()});
   };
   return ops::cat(std::vector<Tensor>{zeros(before), block, zeros(after)}, 1);
 }
@@ -166,14 +166,14 @@ void advance(std::vector<int64_t>& chosen, int64_t n, bool with_replacement) {
 Tensor combinations(const Tensor& self, int64_t r, bool with_replacement) {
   TL_CHECK(self.dim() == 1, Runtime, "Expect a 1D vector, but got shape ", self.sizes());
   TL_CHECK(r >= 0, Runtime, "Expect a non-negative number, but got ", r);
-  if (r == 0) return ops::empty_memory_format(DimVector{0}, self.dtype(), std::nullopt, self.device());
+  if (r == 0) return ops::empty_memory_format(DimVector{0}, {.dtype = self.dtype(), .device = self.device()});
   const int64_t n = self.size(0), count = count_combinations(n, r, with_replacement);
-  const Tensor places = empty(DimVector{checked_numel(DimVector{count, r})}, {DType::Int64, {}});
+  const Tensor indices = empty(DimVector{checked_numel(DimVector{count, r})}, {DType::Int64, {}});
   std::vector<int64_t> chosen(static_cast<size_t>(count ? r : 0));  // r may be beyond all memory
   for (size_t i = 0; i < chosen.size(); ++i) chosen[i] = with_replacement ? 0 : static_cast<int64_t>(i);
   for (int64_t row = 0; row < count; ++row, advance(chosen, n, with_replacement))
-    std::ranges::copy(chosen, places.ptr<int64_t>() + row * r);
-  const Tensor where = self.device() == places.device() ? places : ops::to_device(places, self.device());
+    std::ranges::copy(chosen, indices.ptr<int64_t>() + row * r);
+  const Tensor where = self.device() == indices.device() ? indices : ops::to_device(indices, self.device());
   return ops::view(ops::index_select(self, 0, where), DimVector{count, r});
 }
 
@@ -232,10 +232,10 @@ std::vector<Tensor> tensor_split_tensor(const Tensor& self, const Tensor& where,
            "tensor, but "
            "got a tensor with ",
            where.dim(), " dims");
-  const Tensor places = ops::contiguous(resolved(where));
-  const int64_t* at = elements_of<int64_t>("tensor_split", places, where.numel());
+  const Tensor indices = ops::contiguous(resolved(where));
+  const int64_t* at = elements_of<int64_t>("tensor_split", indices, where.numel());
   if (where.dim() == 0) return ops::tensor_split_sections(self, *at, dim);
-  return ops::tensor_split_indices(self, IntSpan(at, static_cast<size_t>(places.numel())), dim);
+  return ops::tensor_split_indices(self, IntSpan(at, static_cast<size_t>(indices.numel())), dim);
 }
 
 // hsplit, vsplit and dsplit: which dimension they part, and how many dimensions they need.

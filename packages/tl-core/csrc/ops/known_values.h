@@ -36,7 +36,7 @@ template <class Values>
 Tensor copy_to_write(const Tensor& self, const Values& values) {
   Tensor copy;
   const auto add_batch_of = [&](const Tensor& t) {
-    const Tensor zeros = ops::new_zeros(t, self.sizes(), self.dtype(), std::nullopt, self.device());
+    const Tensor zeros = ops::new_zeros(t, self.sizes(), {.dtype = self.dtype(), .device = self.device()});
     copy = copy ? ops::add(copy, zeros) : zeros;
   };
   for (const Tensor& t : values)

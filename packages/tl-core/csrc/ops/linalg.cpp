@@ -1,4 +1,4 @@
-// Matrix products.
+// Matrix products: operands are brought into row- or column-major form for the GEMM of kernels/cpu/gemm.
 #include "iter/dtypes.h"
 #include "kernels/cpu/gemm/gemm.h"
 #include "ops.h"

@@ -76,7 +76,7 @@ Triple lu_with_info(const Tensor& self, bool pivot, bool check_errors) {
 // L, M x k with ones on the diagonal, and U, k x N, of the compact form.
 Pair triangles(const Tensor& lu) {
   const int64_t rows = rows_of(lu), columns = last(lu), k = std::min(rows, columns);
-  const Tensor one = ops::eye_m(rows, k, lu.dtype(), std::nullopt, lu.device());
+  const Tensor one = ops::eye_m(rows, k, {.dtype = lu.dtype(), .device = lu.device()});
   return {ops::add(ops::tril(ops::narrow(lu, -1, 0, k), -1), one), ops::triu(ops::narrow(lu, -2, 0, k), 0)};
 }
 
@@ -88,6 +88,8 @@ Tensor lu_backward_square(const Tensor& gL, const Tensor& gU, const Tensor& L, c
   return ops::linalg_solve_triangular(adjoint(U), left, false, false, false);             // left U^-H
 }
 
+// With A = P L U: the gradient of A is P L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H for square matrices; the
+// rectangular parts follow by block elimination.
 Tensor lu_backward(const Tensor& grad, const Tensor& LU, const Tensor& pivots) {
   const AllBits all_bits;
   const int64_t rows = rows_of(LU), columns = last(LU), k = std::min(rows, columns);
@@ -273,8 +275,8 @@ Tensor inverse(const Tensor& self, Out out) { return copied_out(ops::linalg_inv(
 // 1 or -1 for each matrix: the sign of its permutation.
 Tensor permutation_sign(const Tensor& pivots, DType dtype) {
   const int64_t n = last(pivots);
-  const Tensor unmoved =
-      ops::arange_start(Scalar(int64_t{1}), Scalar(n + 1), DType::Int32, std::nullopt, pivots.device());
+  const Tensor unmoved = ops::arange_start(Scalar(int64_t{1}), Scalar(n + 1),
+                                           {.dtype = DType::Int32, .device = pivots.device()});
   const Tensor moves = ops::sum_dim_IntList(ops::ne(pivots, unmoved), DimVector{-1});
   return ops::to_dtype(
       ops::rsub(ops::mul(ops::remainder(moves, Scalar(int64_t{2})), Scalar(int64_t{2})), Scalar(int64_t{1})),

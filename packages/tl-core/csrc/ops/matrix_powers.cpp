@@ -16,7 +16,7 @@ namespace {
 using Pair = std::tuple<Tensor, Tensor>;
 
 Tensor unit_matrices(const Tensor& A) {
-  const Tensor one = ops::eye(last(A), A.dtype(), std::nullopt, A.device());
+  const Tensor one = ops::eye(last(A), {.dtype = A.dtype(), .device = A.device()});
   return ops::clone(ops::expand(one, A.sizes()));
 }
 

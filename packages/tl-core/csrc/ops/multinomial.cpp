@@ -36,8 +36,8 @@ Tensor looked_up(const Tensor& self, int64_t n, Generator* generator) {
   shape.back() = n;
   const Tensor sums = ops::cumsum(ops::to_dtype(self, DType::Float64), -1);
   const Tensor shares = ops::div(sums, ops::slice(sums, -1, self.size(self.dim() - 1) - 1, std::nullopt, 1));
-  const Tensor draws = ops::uniform_(empty(shape, {DType::Float64, self.device()}), 0, 1, generator);
-  return ops::clamp(ops::searchsorted(shares, draws), std::nullopt, Scalar(self.size(self.dim() - 1) - 1));
+  const Tensor samples = ops::uniform_(empty(shape, {DType::Float64, self.device()}), 0, 1, generator);
+  return ops::clamp(ops::searchsorted(shares, samples), std::nullopt, Scalar(self.size(self.dim() - 1) - 1));
 }
 
 // Without: a race of exponential clocks.

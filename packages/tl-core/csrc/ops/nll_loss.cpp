@@ -145,8 +145,8 @@ Tensor nll_loss_backward(const Tensor& g, const Tensor& target, OptTensor weight
   const cpu::ClassShape shape = class_shape(sizes);
   const Targets targets(target, weight, shape.classes, ignored, g.dtype());
   const LossGradient gradient(g, g.dtype(), reduction, total_weight);
-  cpu::class_loss_backward(g.dtype(), shape, nullptr, targets.get(), nullptr, gradient.grad.data(),
-                           gradient.step, gradient.factor, out.ptr<char>());
+  cpu::class_loss_backward(g.dtype(), shape, nullptr, targets.get(), nullptr,
+                           {gradient.grad.data(), gradient.step, gradient.factor}, out.ptr<char>());
   return out;
 }
 
@@ -178,7 +178,7 @@ Tensor cross_entropy_backward(const CrossEntropyBackwardArgs& a) {
   const LossGradient gradient(g, self.dtype(), reduction, total_weight);
   const Tensor x = to_contiguous(self), sums = to_contiguous(log_sums);
   cpu::class_loss_backward(self.dtype(), shape, x.ptr<char>(), targets.get(), sums.data(),
-                           gradient.grad.data(), gradient.step, gradient.factor, out.ptr<char>());
+                           {gradient.grad.data(), gradient.step, gradient.factor}, out.ptr<char>());
   return out;
 }
 

@@ -67,6 +67,8 @@ void check_sample_sizes(const Tensor& input, int64_t N, int64_t C, int64_t S, in
 
 // ---- statistics of each sample ----------------------------------------------------------------------------
 
+// Statistics by sample (layer, group, RMS norm); mean and rstd are kept in the opmath type for the
+// derivative.
 Three sample_norm(const SampleNormArgs& a) {
   const Tensor& input = a.input;
   const int64_t C = a.C;
@@ -207,6 +209,8 @@ void update_running(OptTensor running, const Tensor& value, double momentum, dou
   bump_version(*running->impl());
 }
 
+// Statistics of the batch in training, whose running averages are updated with the unbiased variance; the
+// given ones in evaluation.
 Three batch_norm_core(const BatchNormCoreArgs& a) {
   const Tensor& input = a.input;
   check_batch(input, a.weight, a.bias, a.running_mean, a.running_var, a.training);
@@ -337,6 +341,9 @@ void check_double_backward(const NormDoubleBackwardArgs& a) {
            dtype_name(a.grad.dtype()));
 }
 
+// With xhat the normalized input and P the projection orthogonal to 1 and xhat: dx = rstd P(w g). For
+// grad_input_grad u: d/dg = w rstd P(u), d/dw = sum g rstd P(u), and d/dx as grad_of_input() derives it; the
+// statistics are constants in evaluation.
 Three norm_double_backward(const NormDoubleBackwardArgs& a) {
   check_double_backward(a);
   const auto shaped = [](OptTensor t, IntSpan s) { return t ? ops::reshape(*t, s) : Tensor(); };

@@ -19,7 +19,8 @@ Tensor round_decimals(const Tensor& self, int64_t decimals, Out out) {
 // ---- comparison within a tolerance
 // ----------------------------------------------------------------------------------
 Tensor isreal(const Tensor& self) {
-  return is_complex(self.dtype()) ? ops::eq(ops::imag(self), Scalar(0)) : ops::ones_like(self, DType::Bool);
+  return is_complex(self.dtype()) ? ops::eq(ops::imag(self), Scalar(0))
+                                  : ops::ones_like(self, {.dtype = DType::Bool});
 }
 
 bool can_be_infinite(const Tensor& t) { return is_floating(t.dtype()) || is_complex(t.dtype()); }

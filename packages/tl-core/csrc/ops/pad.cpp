@@ -43,8 +43,8 @@ Tensor constant_pad(const Tensor& self, IntSpan pad, const Scalar& value) {
   const Widths widths{pad};
   const DimVector sizes = padded_sizes(self, widths);
   checked_numel(sizes);
-  const Tensor out = ops::empty_strided(sizes, strides_for(sizes, preferred_format(self)), self.dtype(),
-                                        std::nullopt, self.device());
+  const Tensor out = ops::empty_strided(sizes, strides_for(sizes, preferred_format(self)),
+                                        {.dtype = self.dtype(), .device = self.device()});
   if (std::ranges::any_of(pad, [](int64_t n) { return n > 0; })) ops::fill__Scalar(out, value);
   Tensor inside = out, source = self;
   for (int64_t k = 0; k < widths.dims(); ++k) {
@@ -122,6 +122,7 @@ struct BorderPositions {
   }
 };
 
+// Each output position of an axis has its source index; the planes are gathered by the product of these.
 Tensor bordered(Border border, const Tensor& self, IntSpan padding, const char* op) {
   const Widths pad{padding};
   const int64_t n = pad.dims();

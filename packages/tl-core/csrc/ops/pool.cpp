@@ -5,6 +5,7 @@
 #include "base/thread_local.h"
 #include "dispatch/thread_state.h"
 #include "iter/dtypes.h"
+#include "kernel_args.h"
 #include "kernels/cpu/spatial/max_pool.h"
 #include "ops.h"
 #include "ops/copy.h"
@@ -228,18 +229,18 @@ Tensor put(const Tensor& source, const Tensor& indices, IntSpan grid, bool add, 
            ") but got indices tensor with shape: ", indices.sizes());
   TL_CHECK(is_floating(source.dtype()), NotImplemented, "\"", op, "\" not implemented for '",
            scalar_type_name(source.dtype()), "'");
-  const SpatialView places(indices, spatial);
+  const SpatialView index_view(indices, spatial);
   // The elements lie as their positions do.
-  const Tensor typed = empty_strided(indices.sizes(), places.data().strides(),
+  const Tensor typed = empty_strided(indices.sizes(), index_view.data().strides(),
                                      {accumulate_type(source.dtype()), source.device()});
-  const Tensor out = places.like(grid, typed.dtype());
+  const Tensor out = index_view.like(grid, typed.dtype());
   if (out.is_meta() || out.numel() == 0) return to_dtype(out, source.dtype());
   copy_elements(typed, source);
   int64_t plane = 1;
   for (int64_t n : grid) plane *= n;
-  const bool good =
-      cpu::put_in_planes(typed.dtype(), add, places.planes(), plane, places.positions(), places.inner(),
-                         out.ptr<char>(), places.data().ptr<int64_t>(), typed.ptr<char>());
+  const bool good = cpu::put_in_planes(typed.dtype(), add, index_view.planes(), plane, index_view.positions(),
+                                       index_view.inner(), out.ptr<char>(), index_view.data().ptr<int64_t>(),
+                                       typed.ptr<char>());
   TL_CHECK(good, Runtime, op, ": found an invalid max index: each must lie in [0, ", plane, ") (output size ",
            grid, ")");
   return to_dtype(out, source.dtype());
@@ -292,17 +293,16 @@ Tensor max_unpool3d(const Tensor& self, const Tensor& indices, IntSpan output_si
 }
 
 // The gradients under the reference's names.
-template <int n>
-Tensor max_pool_backward(const Tensor& g, const Tensor& self, IntSpan, IntSpan, IntSpan, IntSpan, bool,
-                         const Tensor& indices) {
-  return ops::_put_by_index(g, indices, self.sizes(), n);
+template <int n, class Args>
+Tensor max_pool_backward(const Args& a) {
+  return ops::_put_by_index(a.grad_output, a.indices, a.self.sizes(), n);
 }
 template <int n>
 Tensor adaptive_max_backward(const Tensor& g, const Tensor& self, const Tensor& indices) {
   return ops::_put_by_index(g, indices, self.sizes(), n);
 }
 
-// ---- fractional: windows at random places
+// ---- fractional: windows at random positions
 // ----------------------------------------------------------------------------
 // Where the windows begin: pseudo-random steps that cover the axis (Graham, 2014).
 ResampleWeights fractional_weights(double sample, int64_t inputs, int64_t outputs, int64_t kernel) {
@@ -320,6 +320,8 @@ ResampleWeights fractional_weights(double sample, int64_t inputs, int64_t output
   return map;
 }
 
+// One random sample for each plane and axis; windows of the kernel's size must fit between the outputs'
+// steps.
 void check_fractional(const char* op, const Tensor& self, IntSpan kernel, IntSpan output_size,
                       const Tensor& samples) {
   const auto n = static_cast<int64_t>(kernel.size());
@@ -416,7 +418,7 @@ std::vector<ResampleWeights> avg_maps(const Window& w, IntSpan grid, bool includ
 // The windows' divisors, of the shape of the grid.
 Tensor divisors(const Window& w, IntSpan grid, IntSpan result, bool include_pad,
                 std::optional<int64_t> divisor) {
-  Tensor out = ops::full(DimVector{}, Scalar(divisor.value_or(1)), DType::Int64);
+  Tensor out = ops::full(DimVector{}, Scalar(divisor.value_or(1)), {.dtype = DType::Int64});
   for (size_t a = 0; a < grid.size() && !divisor; ++a) {
     DimVector shape(grid.size(), 1);
     shape[a] = result[a];
@@ -447,16 +449,16 @@ Tensor avg_pool(const Tensor& self, IntSpan kernel, IntSpan stride, IntSpan padd
   return ops::div_Tensor_mode(sums, divisors(w, grid, result, include_pad, divisor), "trunc");
 }
 
-Tensor avg_pool_adjoint(const Tensor& g, IntSpan sizes, IntSpan kernel, IntSpan stride, IntSpan padding,
-                        bool ceil, bool include_pad, std::optional<int64_t> divisor) {
-  const auto n = static_cast<int64_t>(kernel.size());
-  const IntSpan grid = grid_of("avg_pool_backward", sizes, n),
+Tensor avg_pool_adjoint(const AvgPoolAdjointArgs& a) {
+  const Tensor& g = a.grad;
+  const auto n = static_cast<int64_t>(a.kernel_size.size());
+  const IntSpan grid = grid_of("avg_pool_backward", a.sizes, n),
                 own = grid_of("avg_pool_backward", g.sizes(), n);
-  const Window w = avg_window(n, kernel, stride, padding, ceil);
+  const Window w = avg_window(n, a.kernel_size, a.stride, a.padding, a.ceil_mode);
   const DimVector result = w.result(grid);
   TL_CHECK(std::ranges::equal(result, own), Runtime, w.op, "_backward: expected a gradient of the grid ",
            IntSpan(result), ", got ", g.sizes());
-  const auto maps = [&] { return avg_maps(w, grid, include_pad, divisor); };
+  const auto maps = [&] { return avg_maps(w, grid, a.count_include_pad, a.divisor_override); };
   return to_dtype(adjoint_resampled(SpatialView(g, n), grid, maps), g.dtype());
 }
 
@@ -475,11 +477,12 @@ Tensor avg_pool1d(const Tensor& self, IntSpan kernel, IntSpan stride, IntSpan pa
                   bool include_pad, Out out) {
   return avg_pool_nd<1>(self, kernel, stride, padding, ceil, include_pad, std::nullopt, out);
 }
-template <int n>
-Tensor avg_pool_backward(const Tensor& g, const Tensor& self, IntSpan kernel, IntSpan stride, IntSpan padding,
-                         bool ceil, bool include_pad, std::optional<int64_t> divisor) {
-  const Window w = avg_window(n, spread(kAvgNames[n], "kernel_size", kernel, n), stride, padding, ceil);
-  return ops::_avg_pool_adjoint(g, self.sizes(), w.kernel, w.stride, w.padding, ceil, include_pad, divisor);
+template <int n, class Args>
+Tensor avg_pool_backward(const Args& a) {
+  const Window w =
+      avg_window(n, spread(kAvgNames[n], "kernel_size", a.kernel_size, n), a.stride, a.padding, a.ceil_mode);
+  return ops::_avg_pool_adjoint(a.grad_output, a.self.sizes(), w.kernel, w.stride, w.padding, a.ceil_mode,
+                                a.count_include_pad, a.divisor_override);
 }
 
 constexpr const char* kAdaptiveAvgNames[] = {"", "adaptive_avg_pool1d", "adaptive_avg_pool2d",
@@ -539,8 +542,8 @@ TL_KERNEL(_max_pool, max_pool)
 TL_KERNEL(max_pool1d_with_indices, max_pool_with_indices<1>)
 TL_KERNEL(max_pool2d_with_indices, max_pool_with_indices<2>)
 TL_KERNEL(max_pool3d_with_indices, max_pool_with_indices<3>)
-TL_KERNEL(max_pool2d_with_indices_backward, max_pool_backward<2>)
-TL_KERNEL(max_pool3d_with_indices_backward, max_pool_backward<3>)
+TL_KERNEL(max_pool2d_with_indices_backward, (max_pool_backward<2, MaxPool2dWithIndicesBackwardArgs>))
+TL_KERNEL(max_pool3d_with_indices_backward, (max_pool_backward<3, MaxPool3dWithIndicesBackwardArgs>))
 TL_KERNEL(max_pool1d, max_pool_values<1>)
 TL_KERNEL(max_pool2d, max_pool_values<2>)
 TL_KERNEL(max_pool3d, max_pool_values<3>)
@@ -563,8 +566,8 @@ TL_KERNEL(_avg_pool_adjoint, avg_pool_adjoint)
 TL_KERNEL(avg_pool1d, avg_pool1d)
 TL_KERNEL(avg_pool2d, avg_pool_nd<2>)
 TL_KERNEL(avg_pool3d, avg_pool_nd<3>)
-TL_KERNEL(avg_pool2d_backward, avg_pool_backward<2>)
-TL_KERNEL(avg_pool3d_backward, avg_pool_backward<3>)
+TL_KERNEL(avg_pool2d_backward, (avg_pool_backward<2, AvgPool2dBackwardArgs>))
+TL_KERNEL(avg_pool3d_backward, (avg_pool_backward<3, AvgPool3dBackwardArgs>))
 TL_KERNEL(_adaptive_avg_pool, adaptive_avg)
 TL_KERNEL(_adaptive_avg_pool_adjoint, adaptive_avg_adjoint)
 TL_KERNEL(adaptive_avg_pool1d, adaptive_avg_pool<1>)

@@ -55,7 +55,7 @@ void check_factor(DType dtype, const char* name, const Scalar& s) {
 }
 
 Tensor scaled(const Tensor& t, const Scalar& factor, DType dtype) {
-  if (dtype == DType::Bool) return ops::logical_and(t, ops::scalar_tensor(factor, DType::Bool));
+  if (dtype == DType::Bool) return ops::logical_and(t, ops::scalar_tensor(factor, {.dtype = DType::Bool}));
   return ops::mul(t, Operand(factor));
 }
 

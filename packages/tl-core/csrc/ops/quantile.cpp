@@ -109,7 +109,7 @@ Tensor nanquantile(const Tensor& self, const Tensor& q, OptDim dim, bool keepdim
 }
 Tensor number(const char* name, const Tensor& self, double q) {
   TL_CHECK(q >= 0 && q <= 1, Runtime, name, "() q must be in the range [0, 1] but got ", q);
-  return ops::full(IntSpan{}, Scalar(q), self.dtype(), std::nullopt, self.device());
+  return ops::full(IntSpan{}, Scalar(q), {.dtype = self.dtype(), .device = self.device()});
 }
 Tensor quantile_number(const Tensor& self, double q, OptDim dim, bool keepdim, std::string_view how,
                        Out out) {

@@ -17,9 +17,6 @@
 namespace tl {
 
 namespace {
-using OptDType = std::optional<DType>;
-using OptLayout = std::optional<Layout>;
-using OptDevice = std::optional<Device>;
 using OptBool = std::optional<bool>;
 using OptFormat = std::optional<MemoryFormat>;
 
@@ -371,98 +368,95 @@ Tensor bernoulli_p(const Tensor& self, double p, Generator* generator) {
 
 // ---- fresh tensors ----------------------------------------------------------------------------------------
 
-Tensor fresh(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, DType fallback, Out out) {
-  if (!out) return ops::empty_memory_format(size, dtype.value_or(fallback), layout, device);
+Tensor fresh(IntSpan size, const FactoryOptions& options, DType fallback, Out out) {
+  const std::optional<DType> dtype = options.dtype;
+  if (!out)
+    return ops::empty_memory_format(
+        size, {.dtype = dtype.value_or(fallback), .layout = options.layout, .device = options.device});
   const DType given = out.tensor->dtype();
   TL_CHECK(!dtype || *dtype == given, Runtime, "dtype ", scalar_type_name(dtype.value_or(given)),
            " does not match dtype of out parameter (", scalar_type_name(given), ")");
   return prepare_out(out, size, {given, out.tensor->device()});
 }
 
-Tensor rand_generator(IntSpan size, Generator* generator, OptDType dtype, OptLayout layout, OptDevice device,
-                      OptBool, Out out) {
-  return ops::uniform_(fresh(size, dtype, layout, device, default_dtype(), out), 0.0, 1.0, generator);
-}
-Tensor rand(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin, Out out) {
-  return rand_generator(size, nullptr, dtype, layout, device, pin, out);
-}
-Tensor rand_like_generator(const Tensor& self, Generator* generator, OptDType dtype, OptLayout layout,
-                           OptDevice device, OptBool pin, OptFormat format) {
-  return ops::uniform_(ops::empty_like(self, dtype, layout, device, pin, format), 0.0, 1.0, generator);
-}
-Tensor rand_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin,
-                 OptFormat format) {
-  return rand_like_generator(self, nullptr, dtype, layout, device, pin, format);
+// Integers and permutations are made in the type of `out`, whatever is asked for.
+FactoryOptions in_type_of(Out out, const FactoryOptions& options) {
+  return {.dtype = out ? std::nullopt : options.dtype, .layout = options.layout, .device = options.device};
 }
 
-Tensor normal_float_float(double mean, double std, IntSpan size, Generator* generator, OptDType dtype,
-                          OptLayout layout, OptDevice device, OptBool, Out out) {
+Tensor rand_generator(IntSpan size, Generator* generator, const FactoryOptions& options, Out out) {
+  return ops::uniform_(fresh(size, options, default_dtype(), out), 0.0, 1.0, generator);
+}
+Tensor rand(IntSpan size, const FactoryOptions& options, Out out) {
+  return rand_generator(size, nullptr, options, out);
+}
+Tensor rand_like_generator(const Tensor& self, Generator* generator, const FactoryOptions& options,
+                           OptFormat format) {
+  return ops::uniform_(ops::empty_like(self, options, format), 0.0, 1.0, generator);
+}
+Tensor rand_like(const Tensor& self, const FactoryOptions& options, OptFormat format) {
+  return rand_like_generator(self, nullptr, options, format);
+}
+
+Tensor normal_float_float(double mean, double std, IntSpan size, Generator* generator,
+                          const FactoryOptions& options, Out out) {
   check_std(std);
-  return ops::normal_(fresh(size, dtype, layout, device, default_dtype(), out), mean, std, generator);
+  return ops::normal_(fresh(size, options, default_dtype(), out), mean, std, generator);
 }
-Tensor randn_generator(IntSpan size, Generator* generator, OptDType dtype, OptLayout layout, OptDevice device,
-                       OptBool pin, Out out) {
-  return normal_float_float(0, 1, size, generator, dtype, layout, device, pin, out);
+Tensor randn_generator(IntSpan size, Generator* generator, const FactoryOptions& options, Out out) {
+  return normal_float_float(0, 1, size, generator, options, out);
 }
-Tensor randn(IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin, Out out) {
-  return randn_generator(size, nullptr, dtype, layout, device, pin, out);
+Tensor randn(IntSpan size, const FactoryOptions& options, Out out) {
+  return randn_generator(size, nullptr, options, out);
 }
-Tensor randn_like_generator(const Tensor& self, Generator* generator, OptDType dtype, OptLayout layout,
-                            OptDevice device, OptBool pin, OptFormat format) {
-  return ops::normal_(ops::empty_like(self, dtype, layout, device, pin, format), 0.0, 1.0, generator);
+Tensor randn_like_generator(const Tensor& self, Generator* generator, const FactoryOptions& options,
+                            OptFormat format) {
+  return ops::normal_(ops::empty_like(self, options, format), 0.0, 1.0, generator);
 }
-Tensor randn_like(const Tensor& self, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin,
-                  OptFormat format) {
-  return randn_like_generator(self, nullptr, dtype, layout, device, pin, format);
+Tensor randn_like(const Tensor& self, const FactoryOptions& options, OptFormat format) {
+  return randn_like_generator(self, nullptr, options, format);
 }
 
-Tensor randint_low_generator(int64_t low, int64_t high, IntSpan size, Generator* generator, OptDType dtype,
-                             OptLayout layout, OptDevice device, OptBool, Out out) {
-  return ops::random__from(fresh(size, out ? std::nullopt : dtype, layout, device, DType::Int64, out), low,
-                           high, generator);
+Tensor randint_low_generator(int64_t low, int64_t high, IntSpan size, Generator* generator,
+                             const FactoryOptions& options, Out out) {
+  return ops::random__from(fresh(size, in_type_of(out, options), DType::Int64, out), low, high, generator);
 }
-Tensor randint_low(int64_t low, int64_t high, IntSpan size, OptDType dtype, OptLayout layout,
-                   OptDevice device, OptBool pin, Out out) {
-  return randint_low_generator(low, high, size, nullptr, dtype, layout, device, pin, out);
+Tensor randint_low(int64_t low, int64_t high, IntSpan size, const FactoryOptions& options, Out out) {
+  return randint_low_generator(low, high, size, nullptr, options, out);
 }
-Tensor randint_generator(int64_t high, IntSpan size, Generator* generator, OptDType dtype, OptLayout layout,
-                         OptDevice device, OptBool pin, Out out) {
-  return randint_low_generator(0, high, size, generator, dtype, layout, device, pin, out);
+Tensor randint_generator(int64_t high, IntSpan size, Generator* generator, const FactoryOptions& options,
+                         Out out) {
+  return randint_low_generator(0, high, size, generator, options, out);
 }
-Tensor randint(int64_t high, IntSpan size, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin,
-               Out out) {
-  return randint_low_generator(0, high, size, nullptr, dtype, layout, device, pin, out);
+Tensor randint(int64_t high, IntSpan size, const FactoryOptions& options, Out out) {
+  return randint_low_generator(0, high, size, nullptr, options, out);
 }
 
 Tensor randint_like_low_generator_dtype(const Tensor& self, int64_t low, int64_t high, Generator* generator,
-                                        OptDType dtype, OptLayout layout, OptDevice device, OptBool pin,
-                                        OptFormat format) {
-  return ops::random__from(ops::empty_like(self, dtype, layout, device, pin, format), low, high, generator);
+                                        const FactoryOptions& options, OptFormat format) {
+  return ops::random__from(ops::empty_like(self, options, format), low, high, generator);
 }
-Tensor randint_like_low_dtype(const Tensor& self, int64_t low, int64_t high, OptDType dtype, OptLayout layout,
-                              OptDevice device, OptBool pin, OptFormat format) {
-  return randint_like_low_generator_dtype(self, low, high, nullptr, dtype, layout, device, pin, format);
+Tensor randint_like_low_dtype(const Tensor& self, int64_t low, int64_t high, const FactoryOptions& options,
+                              OptFormat format) {
+  return randint_like_low_generator_dtype(self, low, high, nullptr, options, format);
 }
-Tensor randint_like_generator(const Tensor& self, int64_t high, Generator* generator, OptDType dtype,
-                              OptLayout layout, OptDevice device, OptBool pin, OptFormat format) {
-  return randint_like_low_generator_dtype(self, 0, high, generator, dtype, layout, device, pin, format);
+Tensor randint_like_generator(const Tensor& self, int64_t high, Generator* generator,
+                              const FactoryOptions& options, OptFormat format) {
+  return randint_like_low_generator_dtype(self, 0, high, generator, options, format);
 }
-Tensor randint_like(const Tensor& self, int64_t high, OptDType dtype, OptLayout layout, OptDevice device,
-                    OptBool pin, OptFormat format) {
-  return randint_like_low_generator_dtype(self, 0, high, nullptr, dtype, layout, device, pin, format);
+Tensor randint_like(const Tensor& self, int64_t high, const FactoryOptions& options, OptFormat format) {
+  return randint_like_low_generator_dtype(self, 0, high, nullptr, options, format);
 }
 Tensor randint_like_Tensor_generator(const Tensor& self, const Tensor& high, Generator* generator,
-                                     OptDType dtype, OptLayout layout, OptDevice device, OptBool pin,
-                                     OptFormat format) {
+                                     const FactoryOptions& options, OptFormat format) {
   TL_CHECK(high.dim() == 0 && high.device().is_cpu(), Runtime,
            "high must be a scalar tensor and on CPU, got sizes ", high.sizes(), " on ",
            device_name(high.device()));
-  return randint_like_generator(self, ops::_local_scalar_dense(high).to_int(), generator, dtype, layout,
-                                device, pin, format);
+  return randint_like_generator(self, ops::_local_scalar_dense(high).to_int(), generator, options, format);
 }
-Tensor randint_like_Tensor(const Tensor& self, const Tensor& high, OptDType dtype, OptLayout layout,
-                           OptDevice device, OptBool pin, OptFormat format) {
-  return randint_like_Tensor_generator(self, high, nullptr, dtype, layout, device, pin, format);
+Tensor randint_like_Tensor(const Tensor& self, const Tensor& high, const FactoryOptions& options,
+                           OptFormat format) {
+  return randint_like_Tensor_generator(self, high, nullptr, options, format);
 }
 
 // ---- permutations -----------------------------------------------------------------------------------------
@@ -481,19 +475,19 @@ void check_permutation(int64_t n, DType dtype) {
   }
 }
 
-Tensor randperm_generator(int64_t n, Generator* generator, OptDType dtype, OptLayout layout, OptDevice device,
-                          OptBool, Out out) {
-  const DType d = out ? out.tensor->dtype() : dtype.value_or(DType::Int64);
+Tensor randperm_generator(int64_t n, Generator* generator, const FactoryOptions& options, Out out) {
+  const DType d = out ? out.tensor->dtype() : options.dtype.value_or(DType::Int64);
   check_permutation(n, d);
-  Tensor t = fresh(DimVector{n}, out ? std::nullopt : dtype, layout, device, DType::Int64, out);
+  Tensor t = fresh(DimVector{n}, in_type_of(out, options), DType::Int64, out);
   if (t.device().is_cpu())
     return overwrite(t, generator,
                      [=](Elements e, Generator& g) { cpu::fill_permutation(e.dtype, e.data, e.n, g); });
   if (t.is_meta()) return t;
-  return ops::copy_(t, randperm_generator(n, generator, d, layout, Device{}, {}, {}));
+  return ops::copy_(
+      t, randperm_generator(n, generator, {.dtype = d, .layout = options.layout, .device = Device{}}, {}));
 }
-Tensor randperm(int64_t n, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin, Out out) {
-  return randperm_generator(n, nullptr, dtype, layout, device, pin, out);
+Tensor randperm(int64_t n, const FactoryOptions& options, Out out) {
+  return randperm_generator(n, nullptr, options, out);
 }
 
 // ---- normal numbers with parameters in tensors ------------------------------------------------------------
@@ -502,7 +496,8 @@ void check_std(const Tensor& std) {
   TL_CHECK(!is_complex(std.dtype()), Runtime, "normal expects standard deviation to be non-complex, got ",
            dtype_name(std.dtype()));
   if (std.is_meta() || std.numel() == 0) return;
-  const Tensor host = std.device().is_cpu() ? std : ops::_to_copy(std, DType::Float64, {}, Device{});
+  const Tensor host =
+      std.device().is_cpu() ? std : ops::_to_copy(std, {.dtype = DType::Float64, .device = Device{}});
   const Tensor values = to_dtype(to_contiguous(host), DType::Float64);
   const double* p = values.ptr<double>();
   TL_CHECK(std::all_of(p, p + values.numel(), [](double x) { return x >= 0; }), Runtime,
@@ -552,10 +547,10 @@ Tensor native_dropout_backward(const Tensor& grad, const Tensor& mask, double sc
 
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p, OptBool train) {
   if (input.numel() == 0) return {input, ops::empty_like(input)};
-  if (!train.value_or(true)) return {ops::clone(input), ops::ones_like(input, DType::Bool)};
+  if (!train.value_or(true)) return {ops::clone(input), ops::ones_like(input, {.dtype = DType::Bool})};
   check_probability(1 - p);
   if (p < 1) check_castable(default_dtype(), input);
-  const Tensor mask = bernoulli__float(ops::empty_like(input, DType::Bool), 1 - p, nullptr);
+  const Tensor mask = bernoulli__float(ops::empty_like(input, {.dtype = DType::Bool}), 1 - p, nullptr);
   return {native_dropout_backward(input, mask, p == 1 ? 0 : 1 / (1 - p)), mask};
 }
 

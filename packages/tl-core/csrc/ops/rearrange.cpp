@@ -156,10 +156,10 @@ Tensor movedim_intlist(const Tensor& self, IntSpan source, IntSpan destination) 
   DimVector dims(static_cast<size_t>(ndim), -1);
   for (size_t i = 0; i < from.size(); ++i) dims[to[i]] = from[i];
   int64_t next = 0;
-  for (int64_t& place : dims) {
-    if (place >= 0) continue;
+  for (int64_t& dim : dims) {
+    if (dim >= 0) continue;
     while (std::ranges::find(from, next) != from.end()) ++next;
-    place = next++;
+    dim = next++;
   }
   return ops::permute(self, dims);
 }

@@ -192,6 +192,8 @@ void run_forward(const LayerForward& f, const Steps& steps, size_t n_steps) {
   });
 }
 
+// Input products of all steps are one GEMM beforehand (`gates`); here, step by step, the hidden product and
+// the cell. Saved: the activations that the derivative reads.
 Five layer(const RecurrentLayerArgs& a) {
   check_layer(a.gates, a.h0, a.c0, a.w_hh, a.b_hh, a.mode, a.batch_sizes);
   expect(kLayer, "gates", a.gates, a.gates.dtype(),
@@ -282,6 +284,8 @@ Tensor started(OptTensor grad, const Tensor& like, const TensorOptions& options)
   return t;
 }
 
+// Backward through time: steps in reverse order give the gradients of all gates; the weight's is then one
+// product with the previous hidden states, the bias's one sum.
 Five layer_backward(const RecurrentLayerBackwardArgs& a) {
   check_layer_backward(a);
   const auto cell = static_cast<Cell>(a.mode);
@@ -490,6 +494,7 @@ struct StackResult {
   Tensor output, hidden, state;
 };
 
+// Layer on layer, each direction on its own; the outputs of both are joined and, between layers, dropped out.
 StackResult run_stack(Sequence x, bool packed, const Tensor& hidden, OptTensor state, TensorList params,
                       const Options& o) {
   const int64_t directions = o.bidirectional ? 2 : 1;

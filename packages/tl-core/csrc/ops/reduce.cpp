@@ -105,14 +105,14 @@ bool holds_zero(const Tensor& t) {
 }
 Tensor flipped(const Tensor& t, int64_t d) {
   return ops::index_select(t, d,
-                           ops::arange_start_step(Scalar(t.size(d) - 1), Scalar(-1), Scalar(-1), DType::Int64,
-                                                  std::nullopt, t.device()));
+                           ops::arange_start_step(Scalar(t.size(d) - 1), Scalar(-1), Scalar(-1),
+                                                  {.dtype = DType::Int64, .device = t.device()}));
 }
 // Exclusive cumulative product: for each element, the product of those before it.
 Tensor exclusive_cumprod(const Tensor& t, int64_t d) {
   DimVector one(t.sizes());
   one[d] = 1;
-  const Tensor first = ops::ones(one, t.dtype(), std::nullopt, t.device());
+  const Tensor first = ops::ones(one, {.dtype = t.dtype(), .device = t.device()});
   const Tensor rest = ops::cumprod(ops::slice(t, d, 0, t.size(d) - 1, 1), d);
   return ops::cat(std::vector<Tensor>{first, rest}, d);
 }
@@ -463,7 +463,7 @@ Tensor amax_backward(const Tensor& g, const Tensor& self, const Tensor& result, 
 // The gradient of a value selected along a dimension is scattered to its index.
 Tensor value_selecting_backward(const Tensor& g, int64_t dim, const Tensor& indices, IntSpan sizes,
                                 bool keepdim) {
-  const Tensor zeros = ops::zeros(sizes, g.dtype(), std::nullopt, g.device());
+  const Tensor zeros = ops::zeros(sizes, {.dtype = g.dtype(), .device = g.device()});
   if (sizes.empty()) return ops::add(zeros, g);
   const Tensor spread = keepdim ? g : ops::unsqueeze(g, dim);
   const Tensor unsqueezed_indices = keepdim ? indices : ops::unsqueeze(indices, dim);

@@ -1,5 +1,6 @@
 // _scaled_mm: the product of matrices of float8 and their scales.
 #include "iter/dtypes.h"
+#include "kernel_args.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/out.h"
@@ -28,8 +29,8 @@ Tensor scale_of(const Tensor& scale) {
   return wide.numel() == 1 ? ops::reshape(wide, DimVector{}) : wide;
 }
 
-Tensor scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a, const Tensor& scale_b,
-                 OptTensor bias, OptTensor, std::optional<DType> out_dtype, bool) {
+Tensor scaled_mm(const ScaledMmArgs& args) {
+  const auto& [self, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_fast_accum] = args;
   check_operand(self, "mat1");
   check_operand(mat2, "mat2");
   TL_CHECK(self.size(1) == mat2.size(0), Runtime, "mat1 and mat2 shapes cannot be multiplied (", self.size(0),

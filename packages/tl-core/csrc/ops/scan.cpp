@@ -133,8 +133,8 @@ Tensor logcumsumexp(const Tensor& self, int64_t dim, Out out) {
 
 Tensor flipped(const Tensor& t, int64_t d) {
   return ops::index_select(t, d,
-                           ops::arange_start_step(Scalar(t.size(d) - 1), Scalar(-1), Scalar(-1), DType::Int64,
-                                                  std::nullopt, t.device()));
+                           ops::arange_start_step(Scalar(t.size(d) - 1), Scalar(-1), Scalar(-1),
+                                                  {.dtype = DType::Int64, .device = t.device()}));
 }
 // exp(self) times the reverse cumulative sum of g / exp(result), in logarithms: either factor may overflow.
 // Positive and negative gradients are summed apart, as a logarithm has no sign.

@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "iter/checks.h"
 #include "iter/dtypes.h"
+#include "kernel_args.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
@@ -140,17 +141,17 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index, Out ou
     TL_CHECK(out.tensor->dtype() == self.dtype(), Runtime,
              "index_select(): self and result must have the same scalar type");
   const DimVector shape = with_size(self.sizes(), a.dim, index.numel());
-  const Tensor places = expanded_index(out ? unaliased(*out, index) : index, a.dim, shape);
+  const Tensor indices = expanded_index(out ? unaliased(*out, index) : index, a.dim, shape);
   const Tensor result = prepare_out(out, shape, {self.dtype(), self.device()});
-  return gather_into(result, self, a, places, ErrorKind::Index);
+  return gather_into(result, self, a, indices, ErrorKind::Index);
 }
 
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim, Out out) {
   TL_CHECK(is_integral(indices.dtype(), false), Runtime,
            "take_along_dim(): dtype of indices should be Long but got ", scalar_type_name(indices.dtype()));
   if (!dim) {
-    const Tensor flat = ops::reshape(self, DimVector{-1}), places = ops::reshape(indices, DimVector{-1});
-    return out ? ops::gather_out(flat, 0, places, false, *out) : ops::gather(flat, 0, places);
+    const Tensor flat = ops::reshape(self, DimVector{-1}), which = ops::reshape(indices, DimVector{-1});
+    return out ? ops::gather_out(flat, 0, which, false, *out) : ops::gather(flat, 0, which);
   }
   TL_CHECK(self.dim() == indices.dim(), Runtime,
            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got ",
@@ -159,8 +160,8 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<i
   const Tensor wrapped = ops::where_self(ops::lt(indices, Scalar(0)), ops::add(indices, Scalar(n)), indices);
   const DimVector shape = broadcast_shapes(with_size(self.sizes(), d, 1), with_size(indices.sizes(), d, 1));
   const Tensor source = ops::expand(self, with_size(shape, d, n));
-  const Tensor places = ops::expand(wrapped, with_size(shape, d, self.dim() ? indices.size(d) : 1));
-  return out ? ops::gather_out(source, d, places, false, *out) : ops::gather(source, d, places);
+  const Tensor which = ops::expand(wrapped, with_size(shape, d, self.dim() ? indices.size(d) : 1));
+  return out ? ops::gather_out(source, d, which, false, *out) : ops::gather(source, d, which);
 }
 
 // ---- writing ----------------------------------------------------------------------------------------------
@@ -184,7 +185,7 @@ void check_scatter(const char* name, const Tensor& self, int64_t dim, const Tens
   check_index_shape("src", src, index, own.dim, false);
 }
 
-// What a scatter writes may be neither its places nor its values.
+// What a scatter writes may be neither its indices nor its values.
 void check_written(Out out, const Tensor& index, const Tensor& src) {
   if (!out) return;
   check_no_internal_overlap(*out);
@@ -222,7 +223,8 @@ Tensor scatter_into(const char* name, Combine combine, const Tensor& self, int64
 }
 
 Tensor number_for(const Tensor& self, const Scalar& value, const Tensor& index) {
-  return ops::expand(ops::full(IntSpan{}, value, self.dtype(), std::nullopt, self.device()), index.sizes());
+  return ops::expand(ops::full(IntSpan{}, value, {.dtype = self.dtype(), .device = self.device()}),
+                     index.sizes());
 }
 Combine combination_named(std::string_view reduce) {
   TL_CHECK(reduce == "add" || reduce == "multiply", Runtime,
@@ -382,9 +384,8 @@ Pair prod_backward(const Tensor& g, const Tensor& self, const Tensor& src, const
   return {for_self, ops::mul(at.read(g), ops::conj_physical(rest))};
 }
 
-Pair scatter_reduce_backward(const Tensor& g, const Tensor& self, int64_t dim, const Tensor& index,
-                             const Tensor& src, std::string_view reduce, bool include_self,
-                             const Tensor& result) {
+Pair scatter_reduce_backward(const ScatterReduceBackwardArgs& a) {
+  const auto& [g, self, dim, index, src, reduce, include_self, result] = a;
   const Fold fold = fold_named(reduce);
   if (index.numel() == 0) return {g, ops::zeros_like(src)};
   const At at{dim, index};
@@ -403,6 +404,7 @@ Pair scatter_reduce_backward(const Tensor& g, const Tensor& self, int64_t dim, c
 
 // ---- whole slices -----------------------------------------------------------------------------------------
 
+// Of index_copy and index_add: one slice of the source for each index, all other sizes equal.
 void check_slices(const char* name, const Tensor& self, int64_t d, const Tensor& index,
                   const Tensor& source) {
   TL_CHECK(index.dim() <= 1, Index, name, "(): Index should have dimension 1 or 0 (got ", index.dim(), ")");
@@ -499,23 +501,25 @@ Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Sc
            "index_fill_(): Converting complex Scalar to non-complex type is not supported");
   const int64_t d = wrap_dim(dim, self.dim());
   if (out) check_apart(*out, index);
-  const Tensor places = fill_index(self, d, index);
+  const Tensor which = fill_index(self, d, index);
   if (out && out.tensor->same(self) && is_expanded(self)) {
     warn_expanded("index_fill_", "tensor[indices] = scalar");
-    const Tensor mask = ops::scatter_value(ops::zeros_like(self, DType::Bool), d, places, Scalar(true));
-    return fill_expanded(self, mask, ops::scalar_tensor(value, self.dtype(), std::nullopt, self.device()));
+    const Tensor mask =
+        ops::scatter_value(ops::zeros_like(self, {.dtype = DType::Bool}), d, which, Scalar(true));
+    return fill_expanded(self, mask,
+                         ops::scalar_tensor(value, {.dtype = self.dtype(), .device = self.device()}));
   }
   return in_form(
-      self, out, [&] { return ops::scatter__value(self, d, places, value); },
-      [&] { return ops::scatter_value(self, d, places, value); },
-      [&](const Tensor& o) { return ops::scatter_value_out(self, d, places, value, o); });
+      self, out, [&] { return ops::scatter__value(self, d, which, value); },
+      [&] { return ops::scatter_value(self, d, which, value); },
+      [&](const Tensor& o) { return ops::scatter_value_out(self, d, which, value, o); });
 }
 Tensor index_fill_tensor(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value, Out out) {
   TL_CHECK(value.dim() == 0, Runtime,
            "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ", value.dim(),
            " dimension(s).");
   // By a mask, so that a position given twice has one share in the value's derivative.
-  const Tensor nowhere = ops::zeros_like(self, DType::Bool);
+  const Tensor nowhere = ops::zeros_like(self, {.dtype = DType::Bool});
   const Tensor mask = index_fill(nowhere, dim, index, Scalar(true), {});
   return in_form(
       self, out, [&] { return ops::masked_fill_(self, mask, value); },
@@ -525,7 +529,7 @@ Tensor index_fill_tensor(const Tensor& self, int64_t dim, const Tensor& index, c
 
 // ---- repeating --------------------------------------------------------------------------------------------
 
-Tensor repeat_places(const Tensor& repeats, std::optional<int64_t> output_size) {
+Tensor repeated_indices(const Tensor& repeats, std::optional<int64_t> output_size) {
   TL_CHECK(repeats.dim() == 1, Runtime, "repeat_interleave only accept 1D vector as repeat");
   TL_CHECK(repeats.dtype() == DType::Int64 || repeats.dtype() == DType::Int32, Runtime,
            "repeats has to be Long or Int tensor");
@@ -589,7 +593,7 @@ TL_KERNEL(index_copy, index_copy)
 TL_KERNEL(index_reduce, index_reduce)
 TL_KERNEL(index_fill_int_Scalar, index_fill)
 TL_KERNEL(index_fill_int_Tensor, index_fill_tensor)
-TL_KERNEL(repeat_interleave_Tensor, repeat_places)
+TL_KERNEL(repeat_interleave_Tensor, repeated_indices)
 TL_KERNEL(repeat_interleave_self_Tensor, repeat_interleave_by)
 TL_KERNEL(repeat_interleave_self_int, repeat_interleave_int)
 

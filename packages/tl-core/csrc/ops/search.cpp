@@ -59,6 +59,7 @@ void check_shapes(const Tensor& sorted, const Tensor& self, OptTensor sorter) {
            scalar_type_name(sorter->dtype()));
 }
 
+// Binary search of each value in its row, in a common type; positions are made as int64 and converted.
 Tensor searchsorted(const Tensor& sorted, const Tensor& self, bool out_int32, bool right, OptSide side,
                     OptTensor sorter, Out out) {
   const bool behind = from_right(right, side);
@@ -78,13 +79,13 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& self, bool out_int32, bo
   if (result.is_meta() || self.numel() == 0) return result;
   const Tensor in_order = sorter ? ops::gather(sorted, -1, *sorter) : sorted;
   const Tensor line = to_contiguous(to_dtype(in_order, type)), values = to_contiguous(to_dtype(self, type));
-  const Tensor places =
+  const Tensor positions =
       wanted == DType::Int64 && result.is_contiguous() ? result : empty(self.sizes(), {DType::Int64, {}});
   const bool one_line = sorted.dim() == 1;
   const int64_t count = one_line ? self.numel() : self.size(self.dim() - 1);
   cpu::search_sorted(type, {self.numel() / count, width, count, one_line, behind}, line.ptr<char>(),
-                     values.ptr<char>(), places.ptr<int64_t>());
-  if (!places.same(result)) copy_elements(result, places);
+                     values.ptr<char>(), positions.ptr<int64_t>());
+  if (!positions.same(result)) copy_elements(result, positions);
   return result;
 }
 
@@ -97,7 +98,7 @@ struct Common {
     promotion.add(number);
     const DType type = promotion.result();
     sorted = to_dtype(boundaries, type);
-    self = ops::full(IntSpan{}, number, type, std::nullopt, boundaries.device());
+    self = ops::full(IntSpan{}, number, {.dtype = type, .device = boundaries.device()});
   }
 };
 Tensor searchsorted_number(const Tensor& sorted, const Scalar& self, bool out_int32, bool right, OptSide side,
@@ -124,7 +125,7 @@ Tensor bucketize_number(const Scalar& self, const Tensor& boundaries, bool out_i
 constexpr int64_t kFewTests = 8;  // are compared one by one
 
 Tensor among_few(const Tensor& elements, const Tensor& tests) {
-  Tensor found = ops::zeros_like(elements, DType::Bool);
+  Tensor found = ops::zeros_like(elements, {.dtype = DType::Bool});
   const Tensor flat = ops::reshape(tests, DimVector{-1});
   for (int64_t i = 0; i < flat.numel(); ++i)
     found = ops::logical_or(found, ops::eq(elements, ops::select_int(flat, 0, i)));
@@ -132,9 +133,9 @@ Tensor among_few(const Tensor& elements, const Tensor& tests) {
 }
 Tensor among_sorted(const Tensor& elements, const Tensor& tests) {
   const Tensor sorted = std::get<0>(ops::sort(ops::reshape(tests, DimVector{-1}), 0));
-  const Tensor places =
+  const Tensor positions =
       ops::clamp(ops::searchsorted(sorted, elements), std::nullopt, Scalar(sorted.numel() - 1));
-  return ops::eq(ops::take(sorted, places), elements);
+  return ops::eq(ops::take(sorted, positions), elements);
 }
 
 Tensor isin(const Tensor& elements, const Tensor& tests, bool, bool invert, Out out) {
@@ -151,7 +152,7 @@ Tensor isin(const Tensor& elements, const Tensor& tests, bool, bool invert, Out 
              : found;
 }
 Tensor as_tensor(const Scalar& number, const Tensor& beside) {
-  return ops::scalar_tensor(number, scalar_dtype(number), std::nullopt, beside.device());
+  return ops::scalar_tensor(number, {.dtype = scalar_dtype(number), .device = beside.device()});
 }
 Tensor isin_number(const Tensor& elements, const Scalar& test, bool unique, bool invert, Out out) {
   return isin(elements, as_tensor(test, elements), unique, invert, out);

@@ -183,7 +183,7 @@ Tensor segment_log_softmax_backward(const Tensor& g, const Tensor& result, const
   const Tensor sums = ops::_segment_expand(ops::_segment_sum(g, offsets, lengths), offsets, lengths, total);
   const Tensor difference = ops::sub(g, ops::mul(ops::exp(result), sums));
   if (!lengths) return difference;
-  const Tensor ones = ops::ones(DimVector{offsets.size(0) - 1}, g.dtype(), std::nullopt, g.device());
+  const Tensor ones = ops::ones(DimVector{offsets.size(0) - 1}, {.dtype = g.dtype(), .device = g.device()});
   Tensor inside = ops::_segment_expand(ones, offsets, lengths, total);
   while (inside.dim() < g.dim()) inside = ops::unsqueeze(inside, -1);
   return ops::mul(difference, inside);

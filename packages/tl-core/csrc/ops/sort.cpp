@@ -99,8 +99,9 @@ Pair picked(const char* name, const Tensor& self, int64_t dim, bool keepdim, Out
   const DimVector sizes = reduced_shape(self.sizes(), self.dim() ? uint64_t{1} << d : 0, keepdim);
   const auto [values, indices] = prepared(self, sizes, contiguous_strides(sizes), out, out_index);
   if (values.is_meta() || values.numel() == 0) return {values, indices};
-  const bool kept = keepdim || self.dim() == 0;
-  const Tensor v = kept ? values : ops::unsqueeze(values, d), i = kept ? indices : ops::unsqueeze(indices, d);
+  const bool keeps_dim = keepdim || self.dim() == 0;
+  const Tensor v = keeps_dim ? values : ops::unsqueeze(values, d),
+               i = keeps_dim ? indices : ops::unsqueeze(indices, d);
   const AlongGeometry geometry(d, length(self, d), {&v, &i, &self});
   kernel(geometry.shape(), v.ptr<char>(), i.ptr<char>(), self.ptr<char>());
   return {values, indices};
@@ -128,8 +129,8 @@ Pair nanmedian_dim(const Tensor& self, int64_t dim, bool keepdim, Out out, Out o
 }
 Tensor median_of_all(const char* name, cpu::Rank rank, const Tensor& self) {
   if (self.numel() == 0)
-    return ops::full(IntSpan{}, Scalar(std::numeric_limits<double>::quiet_NaN()), self.dtype(), std::nullopt,
-                     self.device());
+    return ops::full(IntSpan{}, Scalar(std::numeric_limits<double>::quiet_NaN()),
+                     {.dtype = self.dtype(), .device = self.device()});
   return std::get<0>(ranked(name, rank, ops::reshape(self, DimVector{-1}), 0, 0, false, {}, {}));
 }
 Tensor median(const Tensor& self) { return median_of_all("median", cpu::Rank::Median, self); }

@@ -31,7 +31,8 @@ DimVector sized(int64_t first, IntSpan rest) {
   return sizes;
 }
 
-// ---- places -----------------------------------------------------------------------------------------------
+// ---- linear indices
+// -----------------------------------------------------------------------------------------------
 
 Tensor row(const SparseParts& p, int64_t dim) { return ops::select_int(p.indices, 0, dim); }
 
@@ -41,35 +42,36 @@ std::vector<Tensor> rows(const SparseParts& p) {
   return all;
 }
 
-// The number of each element's place, counted through the sparse dimensions in C order.
-Tensor places(const SparseParts& p, IntSpan sizes) {
+// The linear index of each element through the sparse dimensions, in C order.
+Tensor linear_indices(const SparseParts& p, IntSpan sizes) {
   if (p.sparse_dim() == 1) return row(p, 0);
-  const Tensor out = ops::zeros(DimVector{p.count()}, DType::Int64);
+  const Tensor out = ops::zeros(DimVector{p.count()}, {.dtype = DType::Int64});
   int64_t step = 1;
   for (int64_t d = p.sparse_dim() - 1; d >= 0; --d) {
     const int64_t* index = p.indices.ptr<int64_t>() + d * p.count();
-    int64_t* place = out.ptr<int64_t>();
-    for (int64_t i = 0; i < p.count(); ++i) place[i] = wrapped_add(place[i], wrapped_mul(index[i], step));
+    int64_t* linear = out.ptr<int64_t>();
+    for (int64_t i = 0; i < p.count(); ++i) linear[i] = wrapped_add(linear[i], wrapped_mul(index[i], step));
     step = checked_mul(step, std::max<int64_t>(sizes[d], 1));
   }
   return out;
 }
 
 // Values added up at `to`, in order; of bool, whether any is true.
-Tensor gathered(const Tensor& values, const Tensor& to, int64_t n) {
+Tensor scatter_added(const Tensor& values, const Tensor& to, int64_t n) {
   if (values.dtype() == DType::Bool)
-    return ops::ne(gathered(to_dtype(values, DType::Int64), to, n), Scalar(int64_t{0}));
-  return ops::index_add_(ops::zeros(sized(n, values.sizes().subspan(1)), values.dtype()), 0, to, values);
+    return ops::ne(scatter_added(to_dtype(values, DType::Int64), to, n), Scalar(int64_t{0}));
+  return ops::index_add_(ops::zeros(sized(n, values.sizes().subspan(1)), {.dtype = values.dtype()}), 0, to,
+                         values);
 }
 
 Tensor in_order(const Tensor& self) {
   const SparseParts& p = expected_parts("_coalesce", self);
   if (p.count() < 2) return sparse_tensor(self.sizes(), {p.indices, p.values, true});
-  const auto [found, to, counts] = ops::_unique2(places(p, self.sizes()), true, true, false);
+  const auto [found, to, counts] = ops::_unique2(linear_indices(p, self.sizes()), true, true, false);
   const Tensor first = empty(found.sizes(), kInts);
   for (int64_t i = p.count() - 1; i >= 0; --i) first.ptr<int64_t>()[to.ptr<int64_t>()[i]] = i;
-  return sparse_tensor(self.sizes(),
-                       {ops::index_select(p.indices, 1, first), gathered(p.values, to, found.numel()), true});
+  return sparse_tensor(self.sizes(), {ops::index_select(p.indices, 1, first),
+                                      scatter_added(p.values, to, found.numel()), true});
 }
 
 // The tensor itself if it is coalesced: then nothing is recorded.
@@ -100,8 +102,8 @@ Tensor sparse_coo(const Tensor& indices, const Tensor& values, IntSpan size, boo
   TL_CHECK(values.device().is_cpu() || values.is_meta(), NotImplemented,
            "tensors of the layout torch.sparse_coo exist on the CPU and on meta only");
   check_shapes(indices, values, size);
-  const Tensor places = indices.is_meta() ? indices : to_contiguous(to_dtype(indices, DType::Int64));
-  return sparse_tensor(size, {alias(places), alias(values), coalesced || values.size(0) < 2});
+  const Tensor coordinates = indices.is_meta() ? indices : to_contiguous(to_dtype(indices, DType::Int64));
+  return sparse_tensor(size, {alias(coordinates), alias(values), coalesced || values.size(0) < 2});
 }
 
 const SparseParts& any_parts(const char* what, const Tensor& t) {
@@ -165,7 +167,7 @@ Tensor all_elements(const Tensor& self, bool masked_grad) {
   if (self.is_meta()) return empty(self.sizes(), {self.dtype(), self.device()});
   const SparseParts& p = parts(self);
   const bool boolean = self.dtype() == DType::Bool;  // true and true is true
-  const Tensor out = ops::zeros(self.sizes(), boolean ? DType::Int64 : self.dtype());
+  const Tensor out = ops::zeros(self.sizes(), {.dtype = boolean ? DType::Int64 : self.dtype()});
   add_at(out, p, Scalar(int64_t{1}));
   return boolean ? ops::ne(out, Scalar(int64_t{0})) : out;
 }
@@ -231,7 +233,8 @@ Tensor merged(const Tensor& a, const Tensor& b, const Scalar& alpha) {
   TL_CHECK(p.sparse_dim() == q.sparse_dim(), Runtime,
            "add: expected 'self' and 'other' to have same number of sparse dimensions, but ", p.sparse_dim(),
            " != ", q.sparse_dim());
-  const Tensor at_p = to_contiguous(places(p, a.sizes())), at_q = to_contiguous(places(q, b.sizes()));
+  const Tensor at_p = to_contiguous(linear_indices(p, a.sizes())),
+               at_q = to_contiguous(linear_indices(q, b.sizes()));
   const Tensor to_p = empty(at_p.sizes(), kInts), to_q = empty(at_q.sizes(), kInts);
   const int64_t *x = at_p.ptr<int64_t>(), *y = at_q.ptr<int64_t>();
   int64_t i = 0, j = 0, n = 0;
@@ -246,7 +249,7 @@ Tensor merged(const Tensor& a, const Tensor& b, const Scalar& alpha) {
   const Tensor indices = empty(DimVector{p.sparse_dim(), n}, kInts);
   ops::index_copy_(indices, 1, to_p, p.indices);
   ops::index_copy_(indices, 1, to_q, q.indices);
-  const Tensor sums = ops::zeros(sized(n, p.values.sizes().subspan(1)), type);
+  const Tensor sums = ops::zeros(sized(n, p.values.sizes().subspan(1)), {.dtype = type});
   ops::index_copy_(sums, 0, to_p, to_dtype(p.values, type));
   ops::index_add_(sums, 0, to_q, to_dtype(q.values, type), alpha);
   return sparse_tensor(a.sizes(), {indices, sums, p.coalesced && q.coalesced});
@@ -268,14 +271,14 @@ Tensor add(const Operand& self, const Operand& other, const Scalar& alpha, Out o
     add_at(a, parts(b), alpha);
     return a;
   }
-  const Tensor sum = ops::_to_copy(a, promote(a.dtype(), b.dtype()));
+  const Tensor sum = ops::_to_copy(a, {.dtype = promote(a.dtype(), b.dtype())});
   add_at(sum, parts(b), alpha);
   return sum;
 }
 
 Tensor sub(const Operand& self, const Operand& other, const Scalar& alpha, Out out) {
-  const Tensor turned = ops::neg(other.tensor());
-  return add(self, turned, alpha, out);
+  const Tensor negative = ops::neg(other.tensor());
+  return add(self, negative, alpha, out);
 }
 
 template <auto F>
@@ -303,7 +306,7 @@ Tensor copy_(const Tensor& self, const Tensor& src, bool non_blocking) {
   if (self.same(src)) return self;
   if (!is_coo(self) || !is_coo(src) || !std::ranges::equal(self.sizes(), src.sizes()))
     return taking_over(self, call_sparse_rule<Tensor>("copy_", self, src, non_blocking));
-  return written({&self}, ops::_to_copy(src, self.dtype()));
+  return written({&self}, ops::_to_copy(src, {.dtype = self.dtype()}));
 }
 
 template <class F>
@@ -338,8 +341,8 @@ Tensor without_memory(const Tensor& self, DType dtype) {
                        self.layout());
 }
 
-Tensor to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout,
-               std::optional<Device> device, std::optional<bool>, bool, std::optional<MemoryFormat>) {
+Tensor to_copy(const Tensor& self, const FactoryOptions& options, bool, std::optional<MemoryFormat>) {
+  const auto& [dtype, layout, device, pin_memory] = options;
   TL_CHECK(!layout || *layout == self.layout(), Runtime,
            "to(options) doesn't support converting to a different layout, but got self.layout being ",
            layout_name(self.layout()), " and options.layout set as ", layout_name(*layout));
@@ -348,9 +351,9 @@ Tensor to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Lay
   if (device && device->is_meta() && !self.is_meta())
     return without_memory(self, dtype.value_or(self.dtype()));
   Tensor made =
-      each_part(self, [&](const Tensor& t) { return ops::_to_copy(t, std::nullopt, std::nullopt, device); });
+      each_part(self, [&](const Tensor& t) { return ops::_to_copy(t, {.device = options.device}); });
   if (!dtype || *dtype == self.dtype()) return made;
-  return with_values(made, ops::_to_copy(parts(made).values, dtype));
+  return with_values(made, ops::_to_copy(parts(made).values, {.dtype = dtype}));
 }
 
 SparseParts without_elements(const SparseParts& p, DType dtype, Device device) {
@@ -361,20 +364,20 @@ void check_no_format(std::optional<Layout> layout, std::optional<MemoryFormat> f
   TL_CHECK(!format || layout == Layout::Strided, Runtime,
            "memory format option is only supported by strided tensors");
 }
-Tensor zeros_like(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout,
-                  std::optional<Device> device, std::optional<bool> pin, std::optional<MemoryFormat> format) {
+Tensor zeros_like(const Tensor& self, const FactoryOptions& options, std::optional<MemoryFormat> format) {
+  const auto& [dtype, layout, device, pin_memory] = options;
   check_no_format(layout, format);
   if (!is_coo(self) || (layout && *layout != self.layout()))
-    return call_sparse_rule<Tensor>("zeros_like", self, dtype, layout, device, pin, format);
+    return call_sparse_rule<Tensor>("zeros_like", self, dtype, layout, device, pin_memory, format);
   return sparse_tensor(self.sizes(), without_elements(parts(self), dtype.value_or(self.dtype()),
                                                       device.value_or(self.device())));
 }
-Tensor empty_like(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout,
-                  std::optional<Device> device, std::optional<bool> pin, std::optional<MemoryFormat> format) {
+Tensor empty_like(const Tensor& self, const FactoryOptions& options, std::optional<MemoryFormat> format) {
+  const auto& [dtype, layout, device, pin_memory] = options;
   check_no_format(layout, format);
   if (!is_coo(self) || (layout && *layout != self.layout()))
-    return call_sparse_rule<Tensor>("empty_like", self, dtype, layout, device, pin, format);
-  return zeros_like(self, dtype, layout, device, pin, format);
+    return call_sparse_rule<Tensor>("empty_like", self, dtype, layout, device, pin_memory, format);
+  return zeros_like(self, options, format);
 }
 Tensor zero_(const Tensor& self) {
   if (!is_coo(self)) return taking_over(self, call_sparse_rule<Tensor>("zero_", self));

@@ -71,7 +71,7 @@ void expect_indices(const char* op, const char* name, const Tensor& t) {
 
 // Where each line begins, of the indices of elements in any order: how many there are of each, added up.
 Tensor counted_offsets(const Tensor& lines, int64_t size) {
-  const Tensor out = ops::zeros(DimVector{checked_add(size, 1)}, DType::Int64);
+  const Tensor out = ops::zeros(DimVector{checked_add(size, 1)}, {.dtype = DType::Int64});
   int64_t* begin = out.ptr<int64_t>();
   for (int64_t i = 0; i < lines.numel(); ++i) {
     const int64_t line = lines.ptr<int64_t>()[i];

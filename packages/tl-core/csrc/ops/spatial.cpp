@@ -1,3 +1,4 @@
+// Spatial operands: a tensor as planes of positions, channels inside where the format is channels last.
 #include "ops/spatial.h"
 
 #include <algorithm>

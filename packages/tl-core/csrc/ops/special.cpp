@@ -25,7 +25,7 @@ Tensor mvlgamma(const Tensor& self, int64_t p, Out out) {
   TL_CHECK(p >= 1, Runtime, "p has to be greater than or equal to 1");
   const Tensor wide = is_integral(self.dtype(), true) ? ops::mul(self, Scalar(1.0)) : self;
   const double size = static_cast<double>(p);
-  const Tensor steps = ops::arange(Scalar(p), wide.dtype(), std::nullopt, wide.device());
+  const Tensor steps = ops::arange(Scalar(p), {.dtype = wide.dtype(), .device = wide.device()});
   const Tensor each = ops::lgamma(ops::sub(ops::unsqueeze(wide, -1), ops::mul(steps, Scalar(0.5))));
   const Tensor sum = ops::sum_dim_IntList(each, DimVector{-1}, false);
   const Scalar constant(size * (size - 1) / 4 * 1.1447298858494001741434);  // log(pi)
@@ -38,18 +38,18 @@ Tensor without_zero(const Tensor& t, const Tensor& zero) { return ops::where_sel
 
 Tensor sinc_backward(const Tensor& g, const Tensor& self) {
   const Tensor zero = ops::eq(self, Scalar(0));
-  const Tensor turned = ops::mul(without_zero(self, zero), Scalar(kPi));
-  const Tensor slope =
-      ops::div(ops::sub(ops::cos(turned), ops::div(ops::sin(turned), turned)), ops::div(turned, Scalar(kPi)));
-  return ops::where_self(zero, Scalar(0.0), ops::mul(g, ops::conj_physical(slope)));
+  const Tensor angle = ops::mul(without_zero(self, zero), Scalar(kPi));
+  const Tensor derivative =
+      ops::div(ops::sub(ops::cos(angle), ops::div(ops::sin(angle), angle)), ops::div(angle, Scalar(kPi)));
+  return ops::where_self(zero, Scalar(0.0), ops::mul(g, ops::conj_physical(derivative)));
 }
 
 Tensor logit_backward(const Tensor& g, const Tensor& self, std::optional<double> eps) {
   const double low = eps.value_or(0.0), high = 1 - low;
   const Tensor inside = ops::logical_and(ops::ge(self, Scalar(low)), ops::le(self, Scalar(high)));
-  const Tensor slope = ops::mul(self, ops::sub(Scalar(1), self));
+  const Tensor derivative = ops::mul(self, ops::sub(Scalar(1), self));
   const Scalar outside(eps ? 0.0 : std::numeric_limits<double>::quiet_NaN());
-  return ops::where_self(inside, ops::div(g, slope), outside);
+  return ops::where_self(inside, ops::div(g, derivative), outside);
 }
 
 Tensor i1_over(const Tensor& self, const Tensor& result) {
@@ -84,8 +84,8 @@ std::tuple<Tensor, Tensor> frexp(const Tensor& self, Out mantissa, Out exponent)
     TL_CHECK(exponent.tensor->dtype() == DType::Int32, Runtime,
              "torch.frexp() expects exponent to have int dtype but got ",
              scalar_type_name(exponent.tensor->dtype()));
-  const Tensor power =
-      ops::_to_copy(elementwise(kElementwise_frexp_exponent__frexp_exponent, {}, self), DType::Int32);
+  const Tensor power = ops::_to_copy(elementwise(kElementwise_frexp_exponent__frexp_exponent, {}, self),
+                                     {.dtype = DType::Int32});
   const Tensor part = elementwise(kElementwise_frexp_mantissa__frexp_mantissa, mantissa, self);
   if (!exponent) return {part, power};
   return {part, ops::copy_(prepare_out(exponent, self.sizes(), {DType::Int32, self.device()}), power)};

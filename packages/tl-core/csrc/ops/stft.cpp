@@ -2,6 +2,7 @@
 #include <array>
 
 #include "iter/dtypes.h"
+#include "kernel_args.h"
 #include "ops.h"
 #include "ops/fft_shape.h"
 #include "ops/known_values.h"
@@ -13,6 +14,8 @@ namespace {
 using OptInt = std::optional<int64_t>;
 using OptBool = std::optional<bool>;
 using OptTensor = std::optional<Tensor>;
+
+OptTensor window_of(const Tensor* given) { return given ? OptTensor(*given) : std::nullopt; }
 
 // The lengths that both directions share, with their defaults.
 struct Frames {
@@ -44,7 +47,8 @@ void check_window(const std::string& call, const char* name, const Tensor& self,
 // The window in the middle of n_fft numbers, zeros around it; nothing if all of them are one.
 OptTensor centred_window(const OptTensor& window, const Frames& f, TensorOptions ones) {
   if (!window && f.win == f.n_fft) return std::nullopt;
-  const Tensor w = window ? *window : ops::ones(DimVector{f.win}, ones.dtype, std::nullopt, ones.device);
+  const Tensor w =
+      window ? *window : ops::ones(DimVector{f.win}, {.dtype = ones.dtype, .device = ones.device});
   const int64_t left = (f.n_fft - f.win) / 2;
   if (f.win == f.n_fft) return w;
   return ops::constant_pad_nd(w, DimVector{left, f.n_fft - f.win - left});
@@ -119,9 +123,10 @@ Tensor framed(const std::string& call, const Tensor& self, const Frames& f, cons
   return ops::unfold(signal, 1, f.n_fft, f.hop);
 }
 
-Tensor stft(const Tensor& self, int64_t n_fft, OptInt hop_length, OptInt win_length, const OptTensor& window,
-            bool center, std::string_view pad_mode, bool normalized, OptBool onesided, OptBool return_complex,
-            OptBool align_to_window) {
+Tensor stft(const StftCenterArgs& a) {
+  const auto& [self, n_fft, hop_length, win_length, given_window, center, pad_mode, normalized, onesided,
+               return_complex, align_to_window] = a;
+  const OptTensor window = window_of(given_window);
   const Frames f = frames_of(n_fft, hop_length, win_length);
   const std::string call = call_text("stft", self, f, window);
   check_signal(call, self, f);
@@ -199,8 +204,12 @@ void check_istft_types(const Tensor& self, const OptTensor& window, OptBool ones
            "Complex windows are incompatible with return_complex=False");
 }
 
-Tensor istft(const Tensor& self, int64_t n_fft, OptInt hop_length, OptInt win_length, const OptTensor& window,
-             bool center, bool normalized, OptBool onesided, OptInt length, bool return_complex) {
+// Overlap-add: inverse transforms of the frames times the window, summed, divided by the sum of the squared
+// windows (the envelope), which must not vanish.
+Tensor istft(const IstftArgs& a) {
+  const auto& [self, n_fft, hop_length, win_length, given_window, center, normalized, onesided, length,
+               return_complex] = a;
+  const OptTensor window = window_of(given_window);
   const Frames f = frames_of(n_fft, hop_length, win_length);
   const std::string call = call_text("istft", self, f, window);
   check_istft_types(self, window, onesided, return_complex);
@@ -221,7 +230,7 @@ Tensor istft(const Tensor& self, int64_t n_fft, OptInt hop_length, OptInt win_le
       inverse_spectrum(spectra, n_fft, normalized ? kFftByRoot : kFftByLength, return_complex);
   const OptTensor given = centred_window(window, f, {to_real(self.dtype()), self.device()});
   const Tensor w =
-      given ? *given : ops::ones(DimVector{n_fft}, to_real(self.dtype()), std::nullopt, self.device());
+      given ? *given : ops::ones(DimVector{n_fft}, {.dtype = to_real(self.dtype()), .device = self.device()});
   const Tensor envelope = envelope_of(call, w, f, count, r);
   const Tensor sum = overlapped(given ? ops::mul(frames, w) : frames, f, r.total);
   Tensor signal = ops::div(ops::narrow(sum, 1, r.begin, envelope.size(1)), envelope);

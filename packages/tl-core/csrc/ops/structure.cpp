@@ -90,6 +90,8 @@ bool join_dense(TensorList tensors, const Tensor& result, int64_t dim) {
   return true;
 }
 
+// Empty one-dimensional tensors are skipped. Dense inputs of the result's format are joined by runs of
+// memory, others copied piece by piece.
 Tensor cat_tensors(TensorList tensors, int64_t dim, Out out) {
   TL_CHECK(!tensors.empty(), Value, "torch.cat(): expected a non-empty list of Tensors");
   Promotion promotion;
@@ -151,7 +153,7 @@ Tensor stack(TensorList tensors, int64_t dim, Out out) {
 // ---- adjoints of views: zeros with the gradient written where the view looked
 // --------------------------------------------
 Tensor zeros_for(const Tensor& g, IntSpan sizes) {
-  return ops::zeros(sizes, g.dtype(), std::nullopt, g.device());
+  return ops::zeros(sizes, {.dtype = g.dtype(), .device = g.device()});
 }
 
 template <class View>
@@ -188,7 +190,7 @@ Tensor index_select_backward(const Tensor& g, IntSpan sizes, int64_t dim, const 
   return ops::scatter_add(zeros_for(g, sizes), d, ops::expand(ops::reshape(index, shape), g.sizes()), g);
 }
 
-// Where a geometry visits a place several times, its gradients add up, in order of the elements.
+// Where a geometry visits an element several times, its gradients add up, in order of the elements.
 template <class View>
 Tensor accumulated(const Tensor& g, IntSpan sizes, View view) {
   Tensor out = zeros_for(g, sizes);
@@ -198,7 +200,7 @@ Tensor accumulated(const Tensor& g, IntSpan sizes, View view) {
     ops::copy_(seen, g);
     return out;
   }
-  const Tensor where = view(ops::view(ops::arange(out.numel(), DType::Int64), sizes));
+  const Tensor where = view(ops::view(ops::arange(out.numel(), {.dtype = DType::Int64}), sizes));
   ops::index_put_(ops::view(out, DimVector{-1}), std::vector<Tensor>{ops::reshape(where, DimVector{-1})},
                   ops::reshape(g, DimVector{-1}), true);
   return out;
@@ -206,7 +208,7 @@ Tensor accumulated(const Tensor& g, IntSpan sizes, View view) {
 Tensor unfold_backward(const Tensor& g, IntSpan sizes, int64_t dim, int64_t size, int64_t step) {
   return accumulated(g, sizes, [&](const Tensor& t) { return ops::unfold(t, dim, size, step); });
 }
-// How many elements reach from the first place that two geometries visit to behind the last one.
+// How many elements reach from the first element that two geometries visit to behind the last one.
 int64_t common_reach(IntSpan in_sizes, IntSpan in_strides, int64_t in_offset, IntSpan size, IntSpan stride,
                      int64_t offset) {
   constexpr auto anywhere = std::numeric_limits<size_t>::max();
@@ -224,7 +226,7 @@ Tensor as_strided_backward(const Tensor& g, IntSpan in_sizes, IntSpan in_strides
       g, DimVector{length}, [&](const Tensor& t) { return ops::as_strided(t, size, stride, offset - low); });
   Tensor out = ops::as_strided(flat, in_sizes, in_strides, in_offset - low);
   if (!may_overlap(in_sizes, in_strides)) return ops::clone(out, MemoryFormat::Contiguous);
-  // An input that visits a place several times shares that place's gradient among its visits.
+  // An input that visits an element several times shares its gradient among its visits.
   const Tensor visits = accumulated(ops::ones_like(out), DimVector{length}, [&](const Tensor& t) {
     return ops::as_strided(t, in_sizes, in_strides, in_offset - low);
   });
@@ -238,13 +240,13 @@ Tensor as_strided_gather(const Tensor& g, IntSpan in_sizes, IntSpan in_strides, 
   const int64_t offset = storage_offset.value_or(in_offset);
   const int64_t low = std::min(in_offset, offset);
   const int64_t length = common_reach(in_sizes, in_strides, in_offset, size, stride, offset);
-  const auto place = [&](const Tensor& t) {
+  const auto target = [&](const Tensor& t) {
     return ops::as_strided(t, in_sizes, in_strides, in_offset - low);
   };
-  Tensor flat = accumulated(g, DimVector{length}, place);
+  Tensor flat = accumulated(g, DimVector{length}, target);
   if (may_overlap(in_sizes, in_strides))
-    flat =
-        ops::div(flat, ops::clamp_min(accumulated(ops::ones_like(g), DimVector{length}, place), Scalar(1.0)));
+    flat = ops::div(flat,
+                    ops::clamp_min(accumulated(ops::ones_like(g), DimVector{length}, target), Scalar(1.0)));
   return ops::clone(ops::as_strided(flat, size, stride, offset - low), MemoryFormat::Contiguous);
 }
 
@@ -252,11 +254,11 @@ template <class View>
 Tensor replaced(const Tensor& self, const Tensor& src, Out out, View view) {
   const Tensor result = out ? ops::copy_(prepare_out(out, self.sizes(), {self.dtype(), self.device()}), self)
                             : ops::clone(self);
-  const Tensor place = view(result);
-  TL_CHECK(std::ranges::equal(place.sizes(), src.sizes()), Runtime,
+  const Tensor target = view(result);
+  TL_CHECK(std::ranges::equal(target.sizes(), src.sizes()), Runtime,
            "expected src to have a size equal to the slice of self. src size = ", src.sizes(),
-           ", slice size = ", place.sizes());
-  ops::copy_(place, src);
+           ", slice size = ", target.sizes());
+  ops::copy_(target, src);
   return result;
 }
 Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start,
@@ -275,7 +277,7 @@ Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, i
 Tensor clone_in_place(const Tensor& self) {
   if (may_overlap(self.sizes(), self.strides())) return ops::clone(self);
   const int64_t reach = self.offset() + span_bytes(self.sizes(), self.strides(), 1);
-  const Tensor memory = ops::zeros(DimVector{reach}, self.dtype(), std::nullopt, self.device());
+  const Tensor memory = ops::zeros(DimVector{reach}, {.dtype = self.dtype(), .device = self.device()});
   const Tensor out = ops::as_strided(memory, self.sizes(), self.strides(), self.offset());
   ops::copy_(out, self);
   return out;
@@ -283,11 +285,11 @@ Tensor clone_in_place(const Tensor& self) {
 Tensor as_strided_scatter(const Tensor& self, const Tensor& src, IntSpan size, IntSpan stride,
                           std::optional<int64_t> storage_offset, Out out) {
   const Tensor result = clone_in_place(self);
-  const Tensor place = ops::as_strided(result, size, stride, storage_offset);
-  TL_CHECK(std::ranges::equal(place.sizes(), src.sizes()), Runtime,
+  const Tensor target = ops::as_strided(result, size, stride, storage_offset);
+  TL_CHECK(std::ranges::equal(target.sizes(), src.sizes()), Runtime,
            "expected src to have a size equal to the slice of self. src size = ", src.sizes(),
-           ", slice size = ", place.sizes());
-  ops::copy_(place, src);
+           ", slice size = ", target.sizes());
+  ops::copy_(target, src);
   return copied_out(result, out);
 }
 

@@ -1,6 +1,7 @@
 // Triangular systems, by the BLAS of LAPACK's library.
 #include "base/matmul_precision.h"
 #include "iter/dtypes.h"
+#include "kernel_args.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/matrices.h"
@@ -53,9 +54,8 @@ Tensor triangle_of(const Tensor& t, bool upper, bool unitriangular) {
 }
 
 // g_B = A^-H g and g_A = -g_B X^H (X^H on the left: -X^H g_B) within the triangle.
-std::tuple<Tensor, Tensor> solve_triangular_backward(const Tensor& grad, const Tensor& A, const Tensor& X,
-                                                     bool upper, bool left, bool unitriangular, bool needs_a,
-                                                     bool needs_b) {
+std::tuple<Tensor, Tensor> solve_triangular_backward(const SolveTriangularBackwardArgs& a) {
+  const auto& [grad, A, X, upper, left, unitriangular, needs_a, needs_b] = a;
   const AllBits all_bits;
   if (!needs_a && !needs_b) return {};
   const Tensor g = ops::linalg_solve_triangular(adjoint(A), grad, !upper, left, unitriangular);

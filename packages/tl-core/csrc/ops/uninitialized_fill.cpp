@@ -1,3 +1,4 @@
+// Fill of uninitialized results with NaN or the largest integer, for deterministic algorithms.
 #include "ops/uninitialized_fill.h"
 
 #include <atomic>

@@ -84,6 +84,7 @@ void each_bin(const Tensor& bins, F f) {
   for (int64_t i = 0; i < bins.numel(); ++i) f(bin[i], i);
 }
 
+// Counts, or sums of weights in double, in the order of the elements.
 Tensor bincount(const Tensor& self, OptTensor weights, int64_t minlength) {
   TL_CHECK(is_integral(self.dtype(), true), NotImplemented, "\"bincount_cpu\" not implemented for '",
            scalar_type_name(self.dtype()), "'");
@@ -100,7 +101,7 @@ Tensor bincount(const Tensor& self, OptTensor weights, int64_t minlength) {
     length = std::max(length, *elements_of<int64_t>("bincount", largest, 1) + 1);
   }
   const bool in_float = weights && weights->dtype() == DType::Float32;
-  const Tensor sums = ops::zeros(DimVector{length}, weights ? DType::Float64 : DType::Int64);
+  const Tensor sums = ops::zeros(DimVector{length}, {.dtype = weights ? DType::Float64 : DType::Int64});
   if (!weights) {
     each_bin(bins, [out = sums.ptr<int64_t>()](int64_t bin, int64_t) { ++out[bin]; });
     return sums;
@@ -166,7 +167,7 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& 
   check_histogram("histogram", self);
   TL_CHECK(bins > 0, Runtime, "torch.histc(): bins must be > 0, but got ", bins);
   const Ends ends = outer_edges("torch.histc()", self, min.to_double(), max.to_double(), 1);
-  const Tensor sums = ops::zeros(DimVector{bins}, DType::Float64);
+  const Tensor sums = ops::zeros(DimVector{bins}, {.dtype = DType::Float64});
   count_between(to_contiguous(self), ends, bins, sums.ptr<double>());
   const Tensor result = prepare_out(out, DimVector{bins}, {self.dtype(), self.device()});
   copy_elements(result, sums);
@@ -174,6 +175,7 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& 
 }
 
 using Pair = std::tuple<Tensor, Tensor>;
+// Bins by binary search of their left edges; the last bin has its right edge as well.
 Pair histogram_by(const Tensor& self, const Tensor& edges, OptTensor weight, bool density) {
   check_histogram("histogram", self);
   TL_CHECK(edges.dim() == 1 && edges.numel() > 0, Runtime,
@@ -195,14 +197,14 @@ Pair histogram_by(const Tensor& self, const Tensor& edges, OptTensor weight, boo
       self.sizes(), " and weight with shape ", weight ? weight->sizes() : self.sizes());
   const int64_t bins = edges.numel() - 1;
   const Tensor flat = ops::reshape(self, DimVector{-1});
-  const Tensor places = ops::searchsorted(edges, flat, false, true);
+  const Tensor positions = ops::searchsorted(edges, flat, false, true);
   const Tensor last = to_contiguous(ops::eq(flat, ops::select_int(edges, 0, bins)));
-  const Tensor sums = ops::zeros(DimVector{bins}, DType::Float64);
+  const Tensor sums = ops::zeros(DimVector{bins}, {.dtype = DType::Float64});
   const Tensor by =
       weight ? to_contiguous(to_dtype(ops::reshape(*weight, DimVector{-1}), DType::Float64)) : Tensor();
   double* counts = sums.ptr<double>();
-  each_bin(places, [&](int64_t place, int64_t i) {
-    const int64_t bin = last.ptr<bool>()[i] ? bins - 1 : place - 1;
+  each_bin(positions, [&](int64_t position, int64_t i) {
+    const int64_t bin = last.ptr<bool>()[i] ? bins - 1 : position - 1;
     if (bin >= 0 && bin < bins) counts[bin] += weight ? by.ptr<double>()[i] : 1.0;
   });
   Tensor result = to_dtype(sums, self.dtype());
@@ -235,7 +237,8 @@ Pair histogram_count(const Tensor& self, int64_t bins, std::optional<std::span<c
            range ? (*range)[0] : 0, " should not exceed its rightmost edge ", range ? (*range)[1] : 0);
   const Ends ends =
       outer_edges("torch.histogramdd()", self, range ? (*range)[0] : 0, range ? (*range)[1] : 0, 0.5);
-  const Tensor made = ops::linspace(Scalar(ends.low), Scalar(ends.high), checked_add(bins, 1), self.dtype());
+  const Tensor made =
+      ops::linspace(Scalar(ends.low), Scalar(ends.high), checked_add(bins, 1), {.dtype = self.dtype()});
   return given(histogram_by(self, made, weight, density), hist, edges);
 }
 }  // namespace

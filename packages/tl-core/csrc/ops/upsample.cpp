@@ -89,6 +89,8 @@ void smooth_taps(const Sampling<F>& s, int64_t o, bool is_cubic, ResampleWeights
     map.tap(i, total != 0 ? weights[i - begin] / total : weights[i - begin]);
 }
 
+// The sparse matrix of one axis: for each output its inputs and weights. Nearest positions are rounded in
+// float, as PyTorch 2.7 does.
 template <class F>
 ResampleWeights axis_weights(Method method, int64_t in, int64_t out, bool align, OptDouble factor) {
   const Sampling<F> s{in, out, align, factor};

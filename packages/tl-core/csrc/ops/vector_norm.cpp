@@ -6,6 +6,7 @@
 #include "base/matmul_precision.h"
 #include "dispatch/thread_state.h"
 #include "iter/dtypes.h"
+#include "kernel_args.h"
 #include "kernels/cpu/linalg/cdist.h"
 #include "ops.h"
 #include "ops/copy.h"
@@ -54,6 +55,7 @@ void check_extreme(const Tensor& self, double p, OptDims dim) {
              " because this dimension is empty and the operation does not have an identity");
 }
 
+// p = 2, 1, 0 and infinities have reductions of their own; others are powers, summed.
 Tensor vector_norm(const Tensor& self, const Scalar& ord, OptDims dim, bool keepdim, OptDType dtype,
                    Out out) {
   TL_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()), Runtime,
@@ -129,7 +131,7 @@ Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p) {
 // ---- of all pairs
 // ----------------------------------------------------------------------------------------------------
 int64_t from_end(const Tensor& t, int64_t d) { return t.size(t.dim() - d); }
-Tensor turned(const Tensor& t) { return ops::transpose_int(t, -2, -1); }
+Tensor transposed(const Tensor& t) { return ops::transpose_int(t, -2, -1); }
 
 // |a - b|^2 = |a|^2 - 2ab + |b|^2
 Tensor by_product(const Tensor& x1, const Tensor& x2) {
@@ -140,7 +142,7 @@ Tensor by_product(const Tensor& x1, const Tensor& x2) {
   const Tensor n1 = squares(x1), n2 = squares(x2);
   const Tensor left = ops::cat(std::vector<Tensor>{ops::mul(x1, Scalar(-2)), n1, ops::ones_like(n1)}, -1);
   const Tensor right = ops::cat(std::vector<Tensor>{x2, ops::ones_like(n2), n2}, -1);
-  return ops::sqrt_(ops::clamp_min_(ops::matmul(left, turned(right)), Scalar(0)));
+  return ops::sqrt_(ops::clamp_min_(ops::matmul(left, transposed(right)), Scalar(0)));
 }
 
 DimVector pair_batch(const Tensor& x1, const Tensor& x2) {
@@ -174,7 +176,7 @@ Tensor distances(const Tensor& x1, const Tensor& x2, double p, bool product, boo
   if (product) return by_product(x1, x2);
   const DType type = accumulate_type(x1.dtype());
   DimVector sizes = pair_batch(x1, x2);
-  const Tensor a = in_batch(x1, sizes, type), b = in_batch(turned(x2), sizes, type);
+  const Tensor a = in_batch(x1, sizes, type), b = in_batch(transposed(x2), sizes, type);
   const cpu::CdistShape shape = pairs(sizes, x1, x2, p, later);
   if (later) {
     sizes.push_back(checked_mul(shape.rows, shape.rows - 1) / 2);
@@ -194,7 +196,8 @@ void check_distances(const Tensor& t, const Tensor& x1, const Tensor& x2) {
            Runtime, "_distances_backward(): shape ", t.sizes(), " is not that of the distances");
 }
 
-Tensor distance_slopes(const Tensor& g, const Tensor& x1, const Tensor& x2, const Tensor& result, double p) {
+Tensor distances_backward(const Tensor& g, const Tensor& x1, const Tensor& x2, const Tensor& result,
+                          double p) {
   check_pairs(x1, x2);
   const DimVector batch = pair_batch(x1, x2);
   const cpu::CdistShape shape = pairs(batch, x1, x2, p, false);
@@ -210,12 +213,12 @@ Tensor distance_slopes(const Tensor& g, const Tensor& x1, const Tensor& x2, cons
 }
 
 // Whether the kernel gives the gradient.
-bool has_slopes(double p) { return !grad_enabled() && p != 0 && !std::isinf(p); }
+bool has_backward_kernel(double p) { return !grad_enabled() && p != 0 && !std::isinf(p); }
 
 // A matrix of what there is of later pairs.
 Tensor of_all_pairs(const Tensor& later, int64_t n) {
-  const Tensor k = ops::arange(Scalar(n), DType::Int64, std::nullopt, later.device());
-  const Tensor none = ops::zeros(DimVector{n, n}, later.dtype(), std::nullopt, later.device());
+  const Tensor k = ops::arange(Scalar(n), {.dtype = DType::Int64, .device = later.device()});
+  const Tensor none = ops::zeros(DimVector{n, n}, {.dtype = later.dtype(), .device = later.device()});
   return ops::masked_scatter(none, ops::lt(ops::unsqueeze(k, 1), k), later);
 }
 
@@ -228,7 +231,7 @@ Tensor all_pairs_gradient(const Tensor& grad, const Tensor& x1, const Tensor& x2
         ops::masked_fill_Scalar(ops::div(grad, result), ops::eq(result, Scalar(0)), Scalar(0));
     return ops::sub(ops::mul(x1, ops::sum_dim_IntList(ratio, DimVector{-1}, true)), ops::matmul(ratio, x2));
   }
-  if (has_slopes(p)) return ops::_distances_backward(grad, x1, x2, result, p);
+  if (has_backward_kernel(p)) return ops::_distances_backward(grad, x1, x2, result, p);
   const Tensor differences = ops::sub(ops::unsqueeze(x1, -2), ops::unsqueeze(x2, -3));
   return ops::sum_dim_IntList(
       ops::linalg_vector_norm_backward(grad, differences, Scalar(p), result, DimVector{-1}, false),
@@ -239,8 +242,8 @@ Tensor all_pairs_gradient(const Tensor& grad, const Tensor& x1, const Tensor& x2
 Tensor later_pairs_gradient(const Tensor& grad, const Tensor& x, const Tensor& result, double p,
                             bool second) {
   const int64_t n = x.size(0);
-  const Tensor places = ops::triu_indices(n, n, 1, DType::Int64, std::nullopt, x.device());
-  const Tensor one = ops::select_int(places, 0, 0), other = ops::select_int(places, 0, 1);
+  const Tensor pairs_of = ops::triu_indices(n, n, 1, {.dtype = DType::Int64, .device = x.device()});
+  const Tensor one = ops::select_int(pairs_of, 0, 0), other = ops::select_int(pairs_of, 0, 1);
   const Tensor& own = second ? other : one;
   const Tensor differences =
       ops::sub(ops::index_select(x, 0, own), ops::index_select(x, 0, second ? one : other));
@@ -249,16 +252,16 @@ Tensor later_pairs_gradient(const Tensor& grad, const Tensor& x, const Tensor& r
       ops::linalg_vector_norm_backward(grad, differences, Scalar(p), result, DimVector{-1}, false));
 }
 
-Tensor distances_gradient(const Tensor& grad, const Tensor& x1, const Tensor& x2, const Tensor& result,
-                          double p, bool product, bool later, bool second) {
+Tensor distances_gradient(const DistancesGradientArgs& a) {
+  const auto& [grad, x1, x2, result, p, product, later, second] = a;
   check_pairs(x1, x2);
-  if (later && !has_slopes(p)) return later_pairs_gradient(grad, x1, result, p, second);
-  const auto all = [&](const Tensor& t) { return later ? of_all_pairs(t, x1.size(0)) : t; };
+  if (later && !has_backward_kernel(p)) return later_pairs_gradient(grad, x1, result, p, second);
+  const auto all = [&](const Tensor& t) { return a.later ? of_all_pairs(t, a.x1.size(0)) : t; };
   const Tensor g = all(grad), apart = all(result);
   for (const Tensor& t : {g, apart}) check_distances(t, x1, x2);
-  return second
-             ? ops::sum_to_size(all_pairs_gradient(turned(g), x2, x1, turned(apart), p, product), x2.sizes())
-             : ops::sum_to_size(all_pairs_gradient(g, x1, x2, apart, p, product), x1.sizes());
+  return second ? ops::sum_to_size(all_pairs_gradient(transposed(g), x2, x1, transposed(apart), p, product),
+                                   x2.sizes())
+                : ops::sum_to_size(all_pairs_gradient(g, x1, x2, apart, p, product), x1.sizes());
 }
 }  // namespace
 
@@ -270,7 +273,7 @@ TL_KERNEL(norm_ScalarOpt_dim_dtype, norm_dtype)
 TL_KERNEL(norm_ScalarOpt_dtype, norm_all_dtype)
 TL_KERNEL(dist, dist)
 TL_KERNEL(_distances, distances)
-TL_KERNEL(_distances_backward, distance_slopes)
+TL_KERNEL(_distances_backward, distances_backward)
 TL_KERNEL(_distances_gradient, distances_gradient)
 
 }  // namespace tl

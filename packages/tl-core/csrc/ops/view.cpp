@@ -33,6 +33,8 @@ Tensor reshape(const Tensor& self, IntSpan shape) {
   return ops::view(ops::clone(self, MemoryFormat::Contiguous), sizes);
 }
 
+// The last dimension absorbs the ratio of the element sizes; all other strides and the offset must be
+// multiples of it.
 Tensor view_dtype(const Tensor& self, DType dtype) {
   TL_CHECK(
       !self->has(TensorImpl::Conjugated), Runtime,

@@ -97,34 +97,34 @@ Tensor grid_sample_adjoint(const Tensor& g, const Tensor& grid, IntSpan sizes, i
   return to_dtype(out, g.dtype());
 }
 
-Tensor grid_sample_slope(const Tensor& g, const Tensor& input, const Tensor& grid, int64_t method,
-                         int64_t outside, bool align, IntSpan order) {
-  check_sampling("grid_sample_slope", input.sizes(), input.dtype(), grid, method, outside, order);
+Tensor grid_sample_derivative(const Tensor& g, const Tensor& input, const Tensor& grid, int64_t method,
+                              int64_t outside, bool align, IntSpan order) {
+  check_sampling("grid_sample_derivative", input.sizes(), input.dtype(), grid, method, outside, order);
   TL_CHECK(
       g.dtype() == input.dtype() && std::ranges::equal(g.sizes(), sampled_sizes(input.sizes(), grid.sizes())),
-      Runtime, "grid_sample_slope(): a gradient of shape ", g.sizes(), " does not belong to shape ",
+      Runtime, "grid_sample_derivative(): a gradient of shape ", g.sizes(), " does not belong to shape ",
       input.sizes(), " and a grid of shape ", grid.sizes());
   const DType type = sampling_type(input.dtype(), input.sizes());
   const Tensor grad = dense(g, type), in = dense(input, type), points = dense(grid, type);
   const Tensor out = empty(grid.sizes(), {type, grid.device()});
   if (!out.is_meta() && out.numel() != 0)
-    cpu::grid_sampling_kernels(type).slope(sampling(in.sizes(), grid.sizes(), method, outside, align, order),
-                                           out.ptr<char>(), grad.ptr<char>(), in.ptr<char>(),
-                                           points.ptr<char>());
+    cpu::grid_sampling_kernels(type).derivative(
+        sampling(in.sizes(), grid.sizes(), method, outside, align, order), out.ptr<char>(), grad.ptr<char>(),
+        in.ptr<char>(), points.ptr<char>());
   return to_dtype(out, grid.dtype());
 }
 
 Tensor grid_sample_gradient(const Tensor& g, const Tensor& input, const Tensor& grid, int64_t method,
                             int64_t outside, bool align, IntSpan order) {
-  if (!grad_enabled()) return ops::_grid_sample_slope(g, input, grid, method, outside, align, order);
-  std::vector<Tensor> slopes;
+  if (!grad_enabled()) return ops::_grid_sample_derivative(g, input, grid, method, outside, align, order);
+  std::vector<Tensor> gradients;
   for (size_t k = 0; k < order.size(); ++k) {
     DimVector more(order);
     more[k] = checked_add(more[k], 1);
     const Tensor steep = ops::_grid_sample(input, grid, method, outside, align, more);
-    slopes.push_back(ops::sum_dim_IntList(ops::mul(g, steep), DimVector{1}, false));
+    gradients.push_back(ops::sum_dim_IntList(ops::mul(g, steep), DimVector{1}, false));
   }
-  return ops::stack(slopes, -1);
+  return ops::stack(gradients, -1);
 }
 
 void check_sampler(const Tensor& input, const Tensor& grid, int64_t method, int64_t outside) {
@@ -197,8 +197,8 @@ Tensor affine_grid(const Tensor& theta, IntSpan size, bool align) {
     points = checked_mul(points, grid[k]);
     columns.push_back(ops::expand(ops::reshape(axis_points(grid[n - 1 - k], align, theta), shape), grid));
   }
-  columns.push_back(
-      ops::expand(ops::full(DimVector{}, Scalar(1), theta.dtype(), std::nullopt, theta.device()), grid));
+  columns.push_back(ops::expand(
+      ops::full(DimVector{}, Scalar(1), {.dtype = theta.dtype(), .device = theta.device()}), grid));
   // Long rows are quicker to multiply than many.
   const Tensor base = ops::reshape(ops::stack(columns, 0), DimVector{1, n + 1, points});
   const Tensor mapped = ops::contiguous(
@@ -274,7 +274,7 @@ Tensor channel_shuffle(const Tensor& self, int64_t groups) {
 
 TL_KERNEL(_grid_sample, grid_sample)
 TL_KERNEL(_grid_sample_adjoint, grid_sample_adjoint)
-TL_KERNEL(_grid_sample_slope, grid_sample_slope)
+TL_KERNEL(_grid_sample_derivative, grid_sample_derivative)
 TL_KERNEL(_grid_sample_gradient, grid_sample_gradient)
 TL_KERNEL(grid_sampler, grid_sampler)
 TL_KERNEL(grid_sampler_2d, grid_sampler_nd<2>)

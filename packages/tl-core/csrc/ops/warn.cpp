@@ -1,3 +1,4 @@
+// Operator warnings: texts go to a handler that the language binding sets.
 #include "ops/warn.h"
 
 #include "base/error.h"

@@ -12,18 +12,7 @@
 namespace tl {
 
 namespace {
-using OptDType = std::optional<DType>;
-using OptLayout = std::optional<Layout>;
-using OptDevice = std::optional<Device>;
-using OptBool = std::optional<bool>;
 using cpu::WindowShape;
-
-// What is asked of the tensor.
-struct Wanted {
-  OptDType dtype;
-  OptLayout layout;
-  OptDevice device;
-};
 
 struct NamedShape {
   std::string_view name;
@@ -38,7 +27,7 @@ constexpr NamedShape kShapes[] = {
 
 // A periodic window is a symmetric one of one number more, without its last.
 Tensor window(WindowShape shape, int64_t n, bool periodic, std::span<const double> parameters, DType dtype,
-              OptDevice device) {
+              std::optional<Device> device) {
   const Device on = settled(device.value_or(default_device()));
   const Tensor out = empty(DimVector{n}, {dtype, on});
   if (n == 0 || on.is_meta()) return out;
@@ -49,83 +38,73 @@ Tensor window(WindowShape shape, int64_t n, bool periodic, std::span<const doubl
 }
 
 Tensor checked_window(const char* name, WindowShape shape, int64_t n, bool periodic,
-                      std::span<const double> parameters, const Wanted& wanted) {
-  TL_CHECK(!wanted.layout || *wanted.layout == Layout::Strided, Runtime, name,
+                      std::span<const double> parameters, const FactoryOptions& options) {
+  TL_CHECK(!options.layout || *options.layout == Layout::Strided, Runtime, name,
            " is not implemented for sparse types: the layout must be torch.strided");
-  const DType dtype = wanted.dtype.value_or(default_dtype());
+  const DType dtype = options.dtype.value_or(default_dtype());
   TL_CHECK(is_floating(dtype), Runtime, name, " expects floating point dtypes, got: ", dtype_name(dtype));
   TL_CHECK(n >= 0, Runtime, name, " requires non-negative window_length, got window_length=", n);
-  return window(shape, n, periodic, parameters, dtype, wanted.device);
+  return window(shape, n, periodic, parameters, dtype, options.device);
 }
 
 // The private operator behind the module `signal.windows`.
 Tensor any_window(std::string_view shape, int64_t n, bool periodic, std::span<const double> parameters,
-                  OptDType dtype, OptLayout layout, OptDevice device, OptBool) {
+                  const FactoryOptions& options) {
   const auto* s = std::find_if(std::begin(kShapes), std::end(kShapes),
                                [&](const NamedShape& known) { return known.name == shape; });
   TL_CHECK(s != std::end(kShapes), Runtime, "_window: unknown shape ", shape);
   TL_CHECK(parameters.size() >= s->least && parameters.size() <= s->most, Runtime, "_window: ", shape,
            " does not have ", parameters.size(), " parameters");
-  return checked_window("_window", s->shape, n, periodic, parameters, {dtype, layout, device});
+  return checked_window("_window", s->shape, n, periodic, parameters, options);
 }
 
-Tensor hann_window_periodic(int64_t n, bool periodic, OptDType dtype, OptLayout layout, OptDevice device,
-                            OptBool) {
+Tensor hann_window_periodic(int64_t n, bool periodic, const FactoryOptions& options) {
   constexpr std::array kHann{0.5, 0.5};
-  return checked_window("hann_window", WindowShape::Cosines, n, periodic, kHann, {dtype, layout, device});
+  return checked_window("hann_window", WindowShape::Cosines, n, periodic, kHann, options);
 }
-Tensor hann_window(int64_t n, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin) {
-  return hann_window_periodic(n, true, dtype, layout, device, pin);
+Tensor hann_window(int64_t n, const FactoryOptions& options) {
+  return hann_window_periodic(n, true, options);
 }
 
-Tensor hamming_window_alpha_beta(int64_t n, bool periodic, double alpha, double beta, OptDType dtype,
-                                 OptLayout layout, OptDevice device, OptBool) {
+Tensor hamming_window_alpha_beta(int64_t n, bool periodic, double alpha, double beta,
+                                 const FactoryOptions& options) {
   const std::array coefficients{alpha, beta};
-  return checked_window("hamming_window", WindowShape::Cosines, n, periodic, coefficients,
-                        {dtype, layout, device});
+  return checked_window("hamming_window", WindowShape::Cosines, n, periodic, coefficients, options);
 }
-Tensor hamming_window_alpha(int64_t n, bool periodic, double alpha, OptDType dtype, OptLayout layout,
-                            OptDevice device, OptBool pin) {
-  return hamming_window_alpha_beta(n, periodic, alpha, 0.46, dtype, layout, device, pin);
+Tensor hamming_window_alpha(int64_t n, bool periodic, double alpha, const FactoryOptions& options) {
+  return hamming_window_alpha_beta(n, periodic, alpha, 0.46, options);
 }
-Tensor hamming_window_periodic(int64_t n, bool periodic, OptDType dtype, OptLayout layout, OptDevice device,
-                               OptBool pin) {
-  return hamming_window_alpha_beta(n, periodic, 0.54, 0.46, dtype, layout, device, pin);
+Tensor hamming_window_periodic(int64_t n, bool periodic, const FactoryOptions& options) {
+  return hamming_window_alpha_beta(n, periodic, 0.54, 0.46, options);
 }
-Tensor hamming_window(int64_t n, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin) {
-  return hamming_window_periodic(n, true, dtype, layout, device, pin);
+Tensor hamming_window(int64_t n, const FactoryOptions& options) {
+  return hamming_window_periodic(n, true, options);
 }
 
-Tensor blackman_window_periodic(int64_t n, bool periodic, OptDType dtype, OptLayout layout, OptDevice device,
-                                OptBool) {
+Tensor blackman_window_periodic(int64_t n, bool periodic, const FactoryOptions& options) {
   constexpr std::array kBlackman{0.42, 0.5, 0.08};
-  return checked_window("blackman_window", WindowShape::Cosines, n, periodic, kBlackman,
-                        {dtype, layout, device});
+  return checked_window("blackman_window", WindowShape::Cosines, n, periodic, kBlackman, options);
 }
-Tensor blackman_window(int64_t n, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin) {
-  return blackman_window_periodic(n, true, dtype, layout, device, pin);
-}
-
-Tensor bartlett_window_periodic(int64_t n, bool periodic, OptDType dtype, OptLayout layout, OptDevice device,
-                                OptBool) {
-  return checked_window("bartlett_window", WindowShape::Triangle, n, periodic, {}, {dtype, layout, device});
-}
-Tensor bartlett_window(int64_t n, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin) {
-  return bartlett_window_periodic(n, true, dtype, layout, device, pin);
+Tensor blackman_window(int64_t n, const FactoryOptions& options) {
+  return blackman_window_periodic(n, true, options);
 }
 
-Tensor kaiser_window_beta(int64_t n, bool periodic, double beta, OptDType dtype, OptLayout layout,
-                          OptDevice device, OptBool) {
+Tensor bartlett_window_periodic(int64_t n, bool periodic, const FactoryOptions& options) {
+  return checked_window("bartlett_window", WindowShape::Triangle, n, periodic, {}, options);
+}
+Tensor bartlett_window(int64_t n, const FactoryOptions& options) {
+  return bartlett_window_periodic(n, true, options);
+}
+
+Tensor kaiser_window_beta(int64_t n, bool periodic, double beta, const FactoryOptions& options) {
   const std::array parameters{beta};
-  return checked_window("kaiser_window", WindowShape::Kaiser, n, periodic, parameters,
-                        {dtype, layout, device});
+  return checked_window("kaiser_window", WindowShape::Kaiser, n, periodic, parameters, options);
 }
-Tensor kaiser_window_periodic(int64_t n, bool periodic, OptDType dtype, OptLayout layout, OptDevice device,
-                              OptBool pin) {
-  return kaiser_window_beta(n, periodic, 12.0, dtype, layout, device, pin);
+Tensor kaiser_window_periodic(int64_t n, bool periodic, const FactoryOptions& options) {
+  return kaiser_window_beta(n, periodic, 12.0, options);
 }
-Tensor kaiser_window(int64_t n, OptDType dtype, OptLayout layout, OptDevice device, OptBool pin) {
-  return kaiser_window_periodic(n, true, dtype, layout, device, pin);
+Tensor kaiser_window(int64_t n, const FactoryOptions& options) {
+  return kaiser_window_periodic(n, true, options);
 }
 }  // namespace
 

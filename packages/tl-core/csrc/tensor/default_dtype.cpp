@@ -1,3 +1,4 @@
+// The default floating-point dtype: one atomic for the process.
 #include "tensor/default_dtype.h"
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// Registered devices: tables of allocation and copy functions, and device names both ways.
 #include "tensor/device_registry.h"
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// Shape arithmetic: strides of formats, broadcasting, views by merging contiguous dimensions, overlap tests.
 #include "tensor/geometry.h"
 
 #include <algorithm>
@@ -174,6 +175,7 @@ DimVector broadcast_shapes(IntSpan a, IntSpan b) {
   return out;
 }
 
+// The size given as -1 is what remains of the number of elements; products are checked for overflow.
 DimVector infer_size(IntSpan sizes, int64_t numel) {
   DimVector out(sizes);
   int64_t known = 1;
@@ -264,6 +266,8 @@ int64_t span_bytes(IntSpan sizes, IntSpan strides, int64_t itemsize) {
   return (last + 1) * itemsize;
 }
 
+// The last element's position is offset + sum of (size - 1) * stride: it must not overflow, and lie within
+// the storage.
 void check_reach(size_t storage_bytes, int64_t itemsize, IntSpan sizes, IntSpan strides, int64_t offset) {
   TL_CHECK(sizes.size() == strides.size(), Runtime, "mismatch in length of strides and shape: size ", sizes,
            ", stride ", strides);

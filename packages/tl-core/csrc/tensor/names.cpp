@@ -1,3 +1,4 @@
+// Dimension names, interned in one table; a tensor's list hangs in a slot.
 #include "tensor/names.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Scalars: range-checked conversion to any dtype, loads and stores of single elements.
 #include "tensor/scalar.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// Slots of tensors: a field for autograd, a short linked list for all other layers.
 #include "tensor/slots.h"
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// Sparse tensors: indices, values and compressed pointers hang in a slot; the storage only counts writes.
 #include "tensor/sparse.h"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// Storages: small data lie behind the storage in one allocation, large data in a block of their own.
 #include "tensor/storage.h"
 
 #include <cstring>
@@ -40,8 +41,8 @@ constexpr size_t kMostInBlock = 0;
 constexpr size_t kMostInBlock = kSmallMax - kDataOffset;
 #endif
 
-char* place_in_block(Storage& s) { return reinterpret_cast<char*>(&s) + kDataOffset; }
-bool has_data_in_block(Storage& s) { return s.block_bytes > kDataOffset && s.data == place_in_block(s); }
+char* data_in_block(Storage& s) { return reinterpret_cast<char*>(&s) + kDataOffset; }
+bool has_data_in_block(Storage& s) { return s.block_bytes > kDataOffset && s.data == data_in_block(s); }
 
 Storage* new_block(size_t bytes, Device device) {
   auto* s = new (allocate(bytes)) Storage;
@@ -88,7 +89,7 @@ void Storage::destroy() {
 StoragePtr new_storage(size_t bytes, Device device) {
   if (bytes - 1 >= kMostInBlock || !device.is_cpu()) return storage_with_own_data(bytes, device);
   Storage* s = new_block(kDataOffset + bytes, device);
-  s->data = place_in_block(*s);
+  s->data = data_in_block(*s);
   s->bytes = bytes;
   note_allocated(s->data, bytes);
   return StoragePtr::adopt(s);
@@ -124,10 +125,10 @@ void resize_storage(Storage& s, size_t bytes) {
     return;
   }
   StoragePtr fresh = storage_with_own_data(bytes, s.device);
-  const size_t kept = std::min(bytes, s.bytes);
-  if (kept && s.device.is_cpu()) std::memcpy(fresh->data, s.data, kept);
-  if (kept && !s.device.is_cpu())
-    device_entry(s.device.type).copy_within(s.device.index, fresh->data, s.data, kept);
+  const size_t common = std::min(bytes, s.bytes);
+  if (common && s.device.is_cpu()) std::memcpy(fresh->data, s.data, common);
+  if (common && !s.device.is_cpu())
+    device_entry(s.device.type).copy_within(s.device.index, fresh->data, s.data, common);
   take_memory(s, *fresh);
 }
 

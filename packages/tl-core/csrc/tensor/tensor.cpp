@@ -1,3 +1,4 @@
+// Tensors: geometry in one block, flags of contiguity computed once, views that share storage and version.
 #include "tensor/tensor.h"
 
 #include <algorithm>
@@ -178,7 +179,7 @@ constexpr uint64_t kOwnBits = uint64_t{1} << TL_LAYER_LAZYBITS | uint64_t{1} << 
 
 [[gnu::cold]] void copy_own_bits(TensorImpl& t, const TensorImpl& src) {
   if (src.layout != Layout::Strided) set_parts(t, parts_of(src));
-  toggle_conj_neg_bits(t, src.marks());
+  toggle_conj_neg_bits(t, src.conj_neg_bits());
   t.bits.fetch_or(src.bits.load(std::memory_order_relaxed) & kHollowBit, std::memory_order_relaxed);
 }
 }  // namespace
@@ -258,10 +259,10 @@ Tensor view_of(const Tensor& src, IntSpan sizes, IntSpan strides, int64_t offset
   return view_of(src, sizes, strides, offset, src.dtype());
 }
 
-void toggle_conj_neg_bits(TensorImpl& t, uint16_t marks) {
+void toggle_conj_neg_bits(TensorImpl& t, uint16_t conj_neg_bits) {
   constexpr uint64_t bit = uint64_t{1} << TL_LAYER_LAZYBITS;
-  t.flags ^= marks;
-  if (t.marks())
+  t.flags ^= conj_neg_bits;
+  if (t.conj_neg_bits())
     t.bits.fetch_or(bit, std::memory_order_relaxed);
   else
     t.bits.fetch_and(~bit, std::memory_order_relaxed);

@@ -70,7 +70,7 @@ struct TensorImpl {
     else if (bits.load(std::memory_order_relaxed) & stored) [[unlikely]]
       bits.fetch_and(~stored, std::memory_order_relaxed);
   }
-  uint16_t marks() const { return flags & kConjNegBits; }
+  uint16_t conj_neg_bits() const { return flags & kConjNegBits; }
   IntSpan sizes() const { return {dims, ndim}; }
   IntSpan strides() const { return {dims + ndim, ndim}; }
   void* data() const {
@@ -163,10 +163,11 @@ Tensor on_storage(StoragePtr storage, DType dtype, IntSpan sizes, IntSpan stride
 // Same storage, another geometry; knows its base. The caller has checked the bounds.
 Tensor view_of(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t offset);
 Tensor view_of(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t offset, DType dtype);
-// The same tensor for storing away: geometry and marks only, no slots, no bits of other layers, no base.
+// The same tensor for storing away: geometry, conjugate and negative bits only, no slots, no bits of other
+// layers, no base.
 Tensor alias(const Tensor& t);
 // Conjugates or negates a tensor once more: one that was is no longer.
-void toggle_conj_neg_bits(TensorImpl& t, uint16_t marks);
+void toggle_conj_neg_bits(TensorImpl& t, uint16_t conj_neg_bits);
 // Gives `t` another storage share and geometry in place (set_, resize_).
 void set_geometry(TensorImpl& t, IntSpan sizes, IntSpan strides, int64_t offset);
 void set_storage(TensorImpl& t, StoragePtr storage);

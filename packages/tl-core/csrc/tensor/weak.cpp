@@ -1,3 +1,4 @@
+// Weak handles: a counted cell that points at the tensor until it dies.
 #include "tensor/weak.h"
 
 namespace tl {

@@ -1,3 +1,4 @@
+// Weak references to storages: a registry of numbers under one lock.
 #include "tensor/weak_storages.h"
 
 #include <mutex>

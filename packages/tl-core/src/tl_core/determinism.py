@@ -94,4 +94,4 @@ def _set_mode(mode: int, warn_only: bool) -> None:
 
 
 def _tell() -> None:
-    _C._set_fill_unwritten(are_deterministic_algorithms_enabled() and fills_uninitialized_memory())
+    _C._set_fill_uninitialized(are_deterministic_algorithms_enabled() and fills_uninitialized_memory())

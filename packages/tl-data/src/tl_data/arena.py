@@ -160,7 +160,7 @@ class Region:
         self._free.insert(i, (start, size))
 
     def release(self, offsets: list[int]) -> None:
-        """Gives back what the program has told, by its places in the arena."""
+        """Gives back what the program has told, by its offsets in the arena."""
         for offset in offsets:
             self.free(offset - self._start)
 

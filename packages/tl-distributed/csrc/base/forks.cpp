@@ -1,3 +1,4 @@
+// Counts forks by a pthread_atfork handler in the child.
 #include "base/forks.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// Shared memory: mmap of a descriptor, unmapped with the object.
 #include "base/mapping.h"
 
 #include <sys/mman.h>

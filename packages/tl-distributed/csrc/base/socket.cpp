@@ -1,3 +1,4 @@
+// TCP sockets: non-blocking, without Nagle's delay, addresses tried in the order of getaddrinfo.
 #include "base/socket.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+// Process groups for Python: tensors are made dense, a task is started and waited for without the GIL.
 #include "bind/group_object.h"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// Failures as Python exceptions of tl_distributed's classes, and arguments as tensors and numbers.
 #include "bind/python.h"
 
 #include "base/failure.h"

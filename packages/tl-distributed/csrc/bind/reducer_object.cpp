@@ -1,3 +1,4 @@
+// The reducer for Python: hooks on parameters that call C++ directly and mark a gradient as ready.
 #include "bind/reducer_object.h"
 
 #include "bind/group_object.h"

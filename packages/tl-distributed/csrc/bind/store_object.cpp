@@ -1,3 +1,4 @@
+// Stores for Python: keys and values as bytes, requests without the GIL.
 #include "bind/store_object.h"
 
 #include <memory>

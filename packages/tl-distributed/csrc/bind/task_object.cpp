@@ -1,3 +1,4 @@
+// Tasks for Python: waiting, exceptions and callbacks from whichever thread ends the operation.
 #include "bind/task_object.h"
 
 namespace tl::distributed {

@@ -1,3 +1,4 @@
+// Gradient buckets: filled as gradients come, all-reduced in the order of their numbers during the backward.
 #include "ddp/reducer.h"
 
 namespace tl::distributed {

@@ -1,3 +1,4 @@
+// Numbers the calls of a group, by which ranks see that they make the same one.
 #include "group/collectives.h"
 
 namespace tl::distributed {

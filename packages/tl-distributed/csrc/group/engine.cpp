@@ -1,3 +1,4 @@
+// Chooses the engine of a group: shared memory on one machine, a network between several.
 #include "group/engine.h"
 
 #include "group/local_collectives.h"

@@ -1,3 +1,4 @@
+// Process groups: checks tensors, numbers the call and queues it on the group's engine.
 #include "group/group.h"
 
 #include "base/failure.h"
@@ -86,6 +87,7 @@ std::shared_ptr<Task> Group::receive(Tensor tensor, int peer, int64_t tag, bool 
   return message(std::move(tensor), peer, tag, wait, false);
 }
 
+// The caller moves messages while it waits; otherwise the group's thread does.
 std::shared_ptr<Task> Group::message(Tensor tensor, int peer, int64_t tag, bool wait, bool sends) {
   check_usable();
   if (peer == rank_)
@@ -113,6 +115,8 @@ std::shared_ptr<Task> Group::message(Tensor tensor, int peer, int64_t tag, bool 
   return message->task;
 }
 
+// A tensor in the memory that the group's ranks share, given back with its storage; ordinary memory where
+// there is none.
 Tensor Group::arena_empty(Span sizes, int64_t dtype) {
   check_usable();
   if (!engine_.memory) return zeros(sizes, dtype);

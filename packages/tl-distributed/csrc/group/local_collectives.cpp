@@ -1,3 +1,4 @@
+// Collectives in shared memory: ranks copy through slots in steps; each reduces its share in rank order.
 #include "group/local_collectives.h"
 
 #include "group/reduction.h"

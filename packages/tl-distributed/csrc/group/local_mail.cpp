@@ -1,3 +1,4 @@
+// Point-to-point in shared memory: a single-producer ring of bytes for each pair of ranks.
 #include "group/local_mail.h"
 
 #include <algorithm>

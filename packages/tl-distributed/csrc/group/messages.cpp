@@ -1,3 +1,4 @@
+// Point-to-point messages: matched by sender and tag, moved by whoever waits, stored where nobody does.
 #include "group/messages.h"
 
 #include <sched.h>
@@ -221,6 +222,8 @@ void Messages::give_up(const std::exception_ptr& error) {
     if (!message->task->is_done()) message->task->finish(error);
 }
 
+// Waiting is work: whatever is under way is moved. First busy, then yielding, then asleep until something
+// changes.
 void Messages::wait_here(const std::shared_ptr<Message>& message) {
   int idle = 0;
   while (!message->task->is_done()) {
@@ -270,6 +273,7 @@ void Messages::start_thread() {
   if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
 }
 
+// The thread's loop: sleeps while nothing is under way; after stop() it goes on until stop_at_.
 void Messages::work() {
   std::unique_lock lock(mutex_);
   int idle = 0;

@@ -1,3 +1,4 @@
+// Collectives over TCP: reduce-scatter and all-gather by direct exchange, sums in rank order.
 #include "group/network_collectives.h"
 
 #include "group/recorded.h"

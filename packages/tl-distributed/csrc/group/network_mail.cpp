@@ -1,3 +1,4 @@
+// Point-to-point over TCP: bytes moved without blocking on a connection for each pair of ranks.
 #include "group/network_mail.h"
 
 #include <poll.h>

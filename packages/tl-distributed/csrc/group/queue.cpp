@@ -1,3 +1,4 @@
+// The queue of collectives: run in the caller's thread where nothing waits, else in order by the group's own.
 #include "group/queue.h"
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// The flight recorder: a ring of records in mapped memory, entries claimed by an atomic counter.
 #include "group/recorder.h"
 
 #include <sys/mman.h>

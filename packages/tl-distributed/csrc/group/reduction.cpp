@@ -1,3 +1,4 @@
+// Reductions: binary out= operators of tl-core on views of the ranks' memory, from rank 0 on.
 #include "group/reduction.h"
 
 namespace tl::distributed {

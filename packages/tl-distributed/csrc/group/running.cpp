@@ -1,3 +1,4 @@
+// A running collective: compares fingerprints at its first step, notes its stages in the flight recorder.
 #include "group/running.h"
 
 namespace tl::distributed {

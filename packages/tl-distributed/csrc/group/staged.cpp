@@ -1,3 +1,4 @@
+// Staging: a dense copy stands for a tensor that isn't dense and is copied back at the end.
 #include "group/staged.h"
 
 #include "ranks/call.h"

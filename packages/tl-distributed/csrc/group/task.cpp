@@ -1,3 +1,4 @@
+// Tasks: a state under a lock, an exception kept for whoever waits, callbacks at the end.
 #include "group/task.h"
 
 #include <algorithm>

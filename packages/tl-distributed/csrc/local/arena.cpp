@@ -1,3 +1,4 @@
+// The arena: first fit over an ordered map of taken ranges; freed pages go back to the system.
 #include "local/arena.h"
 
 #include <sys/mman.h>

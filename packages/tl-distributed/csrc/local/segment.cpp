@@ -1,3 +1,4 @@
+// The shared segment: barriers by counters, waited for by yields of the processor first and then on a futex.
 #include "local/segment.h"
 
 #include <fcntl.h>

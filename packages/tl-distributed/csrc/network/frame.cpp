@@ -1,3 +1,4 @@
+// Frames: a cursor over pieces of memory that sendmsg and recvmsg may move in parts.
 #include "network/frame.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The mesh: frames are exchanged with all ranks at once by ppoll, fingerprints first.
 #include "network/mesh.h"
 
 #include <poll.h>

@@ -1,3 +1,4 @@
+// Failure detection: a thread polls the watch connections; rank 0 passes on the first failure and all ends.
 #include "network/watch.h"
 
 #include <poll.h>

@@ -1,3 +1,4 @@
+// Fingerprints of calls: kind, sizes, dtype and reduction, and their words for errors.
 #include "ranks/call.h"
 
 #include "tl/c_api.h"

@@ -1,3 +1,4 @@
+// Members of a group: descriptions of ranks for errors, and failures that poison the group for all of them.
 #include "ranks/membership.h"
 
 #include <utility>

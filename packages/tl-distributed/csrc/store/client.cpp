@@ -1,3 +1,4 @@
+// The store's client: one request and its answer at a time over a connection, under a lock.
 #include "store/client.h"
 
 #include <unistd.h>

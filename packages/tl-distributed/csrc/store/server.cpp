@@ -1,3 +1,4 @@
+// The store's server: one thread with epoll over all connections, requests served as their bytes arrive.
 #include "store/server.h"
 
 #include <sys/epoll.h>

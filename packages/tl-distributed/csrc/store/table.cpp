@@ -1,3 +1,4 @@
+// The store's table: a map of keys, with lists of clients that wait for keys or at barriers.
 #include "store/table.h"
 
 #include <cerrno>
@@ -51,6 +52,7 @@ bool Table::serve_one(Session& session, Reader& reader) {
   return true;
 }
 
+// Requests arrive in pieces: an incomplete one changes nothing and is read again from its begin.
 void Table::answer(Session& session, Request kind, Reader& reader) {
   switch (kind) {
     case Request::kPing: {
@@ -88,6 +90,7 @@ bool Table::has(std::string_view key) const {
   return values_.find(key) != values_.end() || queues_.find(key) != queues_.end();
 }
 
+// Requests that only read: numbers and lists of keys, values, whether keys are there.
 void Table::look(Session& session, Request kind, Reader& reader) {
   Writer out(session.going);
   const auto tell = [&](std::string_view key) {
@@ -164,6 +167,7 @@ void Table::put(std::string_view key, std::string value) {
   arrived(key);
 }
 
+// Requests that write a value or remove a key; whoever waits for the key is answered by put().
 void Table::change(Session& session, Request kind, Reader& reader) {
   if (kind == Request::kMultiSet) {
     const std::vector<std::string_view> pairs = reader.values(2);

@@ -64,7 +64,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         1.3868
     """
     if nonlinearity == "leaky_relu":
-        return sqrt(2.0 / (1 + _negative_slope(param) ** 2))
+        return sqrt(2.0 / (1 + _leak(param) ** 2))
     if nonlinearity not in _GAINS:
         raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
     return _GAINS[nonlinearity]
@@ -85,7 +85,7 @@ _GAINS = {
 }
 
 
-def _negative_slope(param: Any) -> float:
+def _leak(param: Any) -> float:
     if param is None:
         return 0.01
     if isinstance(param, bool) or not isinstance(param, (int, float)):

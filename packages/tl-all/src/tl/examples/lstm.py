@@ -78,14 +78,14 @@ def train(model: Reader, texts: corpus.Corpus, options: argparse.Namespace) -> t
     """
     optimizer = tl.optim.AdamW(model.parameters(), lr=options.lr, weight_decay=0.01)
     rows, length = streams(texts.learned, options.batch_size), options.length
-    places = (rows.shape[1] - 1) // length
+    windows = (rows.shape[1] - 1) // length
     begin = [tl.zeros(options.layers, options.batch_size, options.width) for _ in range(2)]
     record: dict[str, Any] = {"state": begin, "learned": [], "held_out": [], "seconds": 0.0}
     checkpoints = Checkpoints(options, model, optimizer, record)
     bar = progress(options.steps, "step", options.quiet, done=checkpoints.steps)
     for step in bar:
         start = time.perf_counter()
-        at = step % places * length
+        at = step % windows * length
         stretch = rows[:, at : at + length + 1]
         for group in optimizer.param_groups:
             group["lr"] = options.lr * (1 - step / options.steps)

@@ -421,6 +421,8 @@ class WeightProduct {
     return n;
   }
 
+  // The columns of one tap for output positions [k, k + size), run by run along the width: zeros before, the
+  // strided row, zeros behind what lies inside the image.
   void pack_columns_of(T* panel, const PixelRows<T>& pixels, const ColumnRun& run, int64_t k,
                        int64_t size) const {
     const Tap tap(c_, run.tap);

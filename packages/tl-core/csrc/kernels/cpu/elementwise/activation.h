@@ -58,8 +58,8 @@ TL_INLINE T gate(T x) {
   else
     return math::sigmoid(x);
 }
-TL_BINARY(silu_backward, 0, true, const T s = gate(y), slope = s * (one_like(s) + y * (one_like(s) - s));
-          if constexpr (is_complex_type<T>) return x * conj(slope); else return x * slope;)
+TL_BINARY(silu_backward, 0, true, const T s = gate(y), derivative = s * (one_like(s) + y * (one_like(s) - s));
+          if constexpr (is_complex_type<T>) return x * conj(derivative); else return x * derivative;)
 
 // The size of x, at most 14.5: there e to the power of -x^2 / 2 ends as a float.
 TL_INLINE VecF size_of(VecF x) {
@@ -135,8 +135,8 @@ TL_INLINE T gelu_inner(T x) {
 }
 TL_UNARY(gelu_tanh, true, return Lane<T>(0.5) * x * (Lane<T>(1) + math::tanh(gelu_inner(x)));)
 TL_BINARY(gelu_tanh_backward, 0, true, const T t = math::tanh(gelu_inner(y));
-          const T slope = Lane<T>(0.79788456080286535588) * (Lane<T>(1) + Lane<T>(3 * 0.044715) * y * y);
-          return x * Lane<T>(0.5) * ((Lane<T>(1) + t) + y * (Lane<T>(1) - t * t) * slope);)
+          const T derivative = Lane<T>(0.79788456080286535588) * (Lane<T>(1) + Lane<T>(3 * 0.044715) * y * y);
+          return x * Lane<T>(0.5) * ((Lane<T>(1) + t) + y * (Lane<T>(1) - t * t) * derivative);)
 
 // ---- by way of log(1 + exp(x))
 // ---------------------------------------------------------------------------------------

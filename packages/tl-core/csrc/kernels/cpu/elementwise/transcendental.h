@@ -38,8 +38,8 @@ TL_UNARY(erfinv, true, return math::erfinv(x);)
 TL_UNARY(
     sinc, true, if constexpr (is_complex_type<T>) {
       if (is_zero(x)) return one_like(x);
-      const T turned = times_real(x, 3.14159265358979323846);
-      return math::sin(turned) / turned;
+      const T angle = times_real(x, 3.14159265358979323846);
+      return math::sin(angle) / angle;
     } else return math::sinc(x);)
 
 // log(x / (1 - x)) of x between two bounds.

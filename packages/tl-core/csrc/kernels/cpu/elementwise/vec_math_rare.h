@@ -80,8 +80,8 @@ TL_INLINE VecD expm1_below(VecD x) { return expm1(x); }
 
 namespace brief {
 
-// Of the angle's sine and cosine, see sin_turned; for |x| up to 4e6.
-TL_INLINE VecD tan(VecD x) { return sin_turned(x, 0) / sin_turned(x, 1); }
+// Of the angle's sine and cosine, see sin_quarters; for |x| up to 4e6.
+TL_INLINE VecD tan(VecD x) { return sin_quarters(x, 0) / sin_quarters(x, 1); }
 
 constexpr double kHalfPi = 0x1.921fb54442d18p0;
 
@@ -96,9 +96,9 @@ TL_INLINE VecD atan_to_one(VecD x) {
 TL_INLINE VecD atan2(VecD y, VecD x) {
   const VecD a = abs(y), b = abs(x);
   const auto steep = a > b;
-  const VecD slope = select<VecD>(steep, b, a) / select<VecD>(steep, a, b);
+  const VecD ratio = select<VecD>(steep, b, a) / select<VecD>(steep, a, b);
   const VecD same = select<VecD>(a == 0.0, VecD{}, VecD{} + 1.0);  // zeros and infinities, too
-  const VecD part = atan_to_one(select<VecD>(a == b, same, slope));
+  const VecD part = atan_to_one(select<VecD>(a == b, same, ratio));
   const VecD right = select<VecD>(steep, kHalfPi - part, part);
   const auto left = copysign(VecD{} + 1.0, x) < 0.0;
   return copysign(select<VecD>(left, 2.0 * kHalfPi - right, right), y);
@@ -124,8 +124,8 @@ TL_INLINE VecD atanh(VecD x) {
 
 // sin(pi x) / (pi x)
 TL_INLINE VecD sinc(VecD x) {
-  const VecD turned = x * (2.0 * kHalfPi);
-  return select<VecD>(x == 0.0, VecD{} + 1.0, sin_turned(turned, 0) / turned);
+  const VecD angle = x * (2.0 * kHalfPi);
+  return select<VecD>(x == 0.0, VecD{} + 1.0, sin_quarters(angle, 0) / angle);
 }
 TL_INLINE VecD hypot(VecD x, VecD y) { return sqrt(fma(x, x, y * y)); }
 
@@ -144,16 +144,16 @@ TL_INLINE VecD positive_lgamma(VecD x) {
 }
 TL_INLINE VecD positive_digamma(VecD x) {
   const auto small = x < 8.0;
-  VecD product = x, slope = VecD{} + 1.0;
+  VecD product = x, derivative = VecD{} + 1.0;
   for (int k = 1; k < 8; ++k) {
     const VecD next = x + static_cast<double>(k);
-    slope = fma(slope, next, product);
+    derivative = fma(derivative, next, product);
     product *= next;
   }
   const VecD z = select<VecD>(small, x + 8.0, x), r = 1.0 / z, w = r * r;
   const VecD series =
       w * polynomial(w, -691.0 / 32760, 1.0 / 132, -1.0 / 240, 1.0 / 252, -1.0 / 120, 1.0 / 12);
-  return log(z) - 0.5 * r - series - select<VecD>(small, slope / product, VecD{});
+  return log(z) - 0.5 * r - series - select<VecD>(small, derivative / product, VecD{});
 }
 template <class F, class One>
 TL_INLINE VecF of_positive(VecF x, F f, One one) {
@@ -179,20 +179,20 @@ TL_INLINE VecD digamma(VecD x) {
 }
 
 #ifdef __FMA__
-TL_INLINE VecF tan_near(VecF x) {
+TL_INLINE VecF tan_reduced(VecF x) {
   const Quarters q = quarters_of(x, 0);
   const auto odd = (q.count & 1) != 0;
   const VecF s = sine_of(q), c = cosine_of(q);
   return select<VecF>(odd, -c, s) / select<VecF>(odd, s, c);
 }
 #else
-TL_INLINE VecF tan_near(VecF x) {
+TL_INLINE VecF tan_reduced(VecF x) {
   return in_double(x, [](VecD v) { return brief::tan(v); });
 }
 #endif
 TL_INLINE VecF tan(VecF x) {
   return of_angle(
-      x, select<VecF>(x == 0.0f, x, tan_near(x)), [](VecD v) { return brief::tan(v); },
+      x, select<VecF>(x == 0.0f, x, tan_reduced(x)), [](VecD v) { return brief::tan(v); },
       [](float v) { return std::tan(v); });
 }
 // ---- inverse circular functions in float
@@ -200,7 +200,7 @@ TL_INLINE VecF tan(VecF x) {
 constexpr float kHalfPi = 0x1.921fb6p0f, kHalfPiRest = -0x1.777a5cp-25f;
 
 // a quarter turns + y + y * part, where a is 0 or a quarter turn is larger than y
-TL_INLINE VecF turned_by(VecF quarters, VecF y, VecF part) {
+TL_INLINE VecF plus_quarters(VecF quarters, VecF y, VecF part) {
   const VecF start = quarters * kHalfPi, sum = start + y, lost = y - (sum - start);
   return sum + fma(y, part, fma(quarters, VecF{} + kHalfPiRest, lost));
 }
@@ -215,7 +215,7 @@ TL_INLINE VecF asin(VecF x) {
   const VecF z = select<VecF>(large, 0.5f - 0.5f * size, size * size);
   const VecF y = select<VecF>(large, -2.0f * sqrt(z), size),
              quarters = select<VecF>(large, VecF{} + 1.0f, VecF{});
-  return copysign(turned_by(quarters, y, asin_part(z)), x);
+  return copysign(plus_quarters(quarters, y, asin_part(z)), x);
 }
 TL_INLINE VecF acos(VecF x) {
   const VecF size = abs(x);
@@ -223,7 +223,7 @@ TL_INLINE VecF acos(VecF x) {
   const VecF z = select<VecF>(large, 0.5f - 0.5f * size, size * size);
   const VecF y = select<VecF>(large, copysign(2.0f * sqrt(z), x), -x);
   const VecF far = select<VecF>(x < 0.0f, VecF{} + 2.0f, VecF{});
-  return turned_by(select<VecF>(large, far, VecF{} + 1.0f), y, asin_part(z));
+  return plus_quarters(select<VecF>(large, far, VecF{} + 1.0f), y, asin_part(z));
 }
 TL_INLINE VecF atan(VecF x) {
   const VecF size = abs(x);
@@ -231,7 +231,7 @@ TL_INLINE VecF atan(VecF x) {
   const VecF y = select<VecF>(large, -1.0f / size, size), z = y * y;
   const VecF p = polynomial(z, 0x1.7eb1a4p-9f, -0x1.0c1c26p-6f, 0x1.61f14p-5f, -0x1.35519p-4f, 0x1.b4dedep-4f,
                             -0x1.230a96p-3f, 0x1.9978ecp-3f, -0x1.5554dcp-2f);
-  return copysign(turned_by(select<VecF>(large, VecF{} + 1.0f, VecF{}), y, z * p), x);
+  return copysign(plus_quarters(select<VecF>(large, VecF{} + 1.0f, VecF{}), y, z * p), x);
 }
 
 // ---- erfc and the inverse of erf in float
@@ -270,8 +270,8 @@ TL_INLINE VecF erfinv(VecF x) {
 }
 
 TL_INLINE double sinc_of_one(double x) {
-  const double turned = x * (2 * brief::kHalfPi);
-  return x == 0 ? 1 : std::sin(turned) / turned;
+  const double angle = x * (2 * brief::kHalfPi);
+  return x == 0 ? 1 : std::sin(angle) / angle;
 }
 TL_INLINE VecF sinc(VecF x) {
   const VecF fast = in_double(x, [](VecD v) { return brief::sinc(v); });

@@ -210,9 +210,10 @@ void backward_sample(const ClassShape& s, const char* sample, char* out,
 
 template <class T>
 void backward(const ClassShape& s, const char* scores, const ClassTargets& t, const void* sums,
-              const void* grad, int64_t grad_step, double factor, char* out) {
+              const ClassLossGradients& grad, char* out) {
   using A = OpMath<T>;
-  const LossGradients<A> gradients{t, static_cast<const A*>(grad), grad_step, static_cast<A>(factor)};
+  const LossGradients<A> gradients{t, static_cast<const A*>(grad.data), grad.step,
+                                   static_cast<A>(grad.factor)};
   const A* log_sum = static_cast<const A*>(sums);
   const int64_t sample_bytes = s.classes * s.positions * static_cast<int64_t>(sizeof(T));
   for_samples(s, [&](int64_t begin, int64_t end) {
@@ -239,7 +240,7 @@ void backward(const ClassShape& s, const char* scores, const ClassTargets& t, co
 using LogSumsKernel = void (*)(const ClassShape&, const char*, void*);
 using LossKernel = ClassTotals (*)(const ClassShape&, const char*, const ClassTargets&, const void*, void*);
 using LossBackwardKernel = void (*)(const ClassShape&, const char*, const ClassTargets&, const void*,
-                                    const void*, int64_t, double, char*);
+                                    const ClassLossGradients&, char*);
 
 // By dtype, from Float16 on.
 extern const LogSumsKernel log_sums_kernels[4] = {&log_sums<Half>, &log_sums<BFloat16>, &log_sums<float>,
@@ -255,7 +256,7 @@ TL_LEVELS(using LogSumsKernel = void (*)(const ClassShape&, const char*, void*);
           using LossKernel = ClassTotals (*)(const ClassShape&, const char*, const ClassTargets&, const void*,
                                              void*);
           using LossBackwardKernel = void (*)(const ClassShape&, const char*, const ClassTargets&,
-                                              const void*, const void*, int64_t, double, char*);
+                                              const void*, const ClassLossGradients&, char*);
           extern const LogSumsKernel log_sums_kernels[4]; extern const LossKernel loss_kernels[4];
           extern const LossBackwardKernel loss_backward_kernels[4])
 
@@ -273,10 +274,9 @@ ClassTotals class_loss(DType dtype, const ClassShape& shape, const char* scores,
 }
 
 void class_loss_backward(DType dtype, const ClassShape& shape, const char* scores,
-                         const ClassTargets& targets, const void* log_sums, const void* grad,
-                         int64_t grad_step, double factor, char* out) {
-  TL_SELECT(loss_backward_kernels)
-  [column(dtype)](shape, scores, targets, log_sums, grad, grad_step, factor, out);
+                         const ClassTargets& targets, const void* log_sums, const ClassLossGradients& grad,
+                         char* out) {
+  TL_SELECT(loss_backward_kernels)[column(dtype)](shape, scores, targets, log_sums, grad, out);
 }
 
 }  // namespace tl::cpu

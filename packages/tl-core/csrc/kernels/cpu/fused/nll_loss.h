@@ -28,10 +28,17 @@ struct ClassTotals {
 ClassTotals class_loss(DType dtype, const ClassShape& shape, const char* scores, const ClassTargets& targets,
                        const void* log_sums, void* out);
 
-// The gradient of the scores. `grad` has one number for each loss or, with `grad_step` 0, one for all, in the
-// compute type; it is multiplied by `factor`. Without log_sums the scores are not read.
+// The gradients of the losses: a number each or, with a step of 0, one for all, in the compute type; times
+// `factor`.
+struct ClassLossGradients {
+  const void* data;
+  int64_t step;
+  double factor;
+};
+
+// The gradient of the scores. Without log_sums the scores are not read.
 void class_loss_backward(DType dtype, const ClassShape& shape, const char* scores,
-                         const ClassTargets& targets, const void* log_sums, const void* grad,
-                         int64_t grad_step, double factor, char* out);
+                         const ClassTargets& targets, const void* log_sums, const ClassLossGradients& grad,
+                         char* out);
 
 }  // namespace tl::cpu

@@ -17,37 +17,35 @@ constexpr int64_t kColumns = 64;  // of a row that one task adds up
 int64_t grain_for(int64_t cost) { return (1 << 15) / (cost + 1) + 1; }
 
 template <class A>
-void add_columns(const RowTable& t, const A* rows, const int64_t* indices, int64_t n, int64_t skipped,
-                 const int64_t* counts, A* out, int64_t first, int64_t last) {
+void add_columns(const RowTable& t, const IndexedRows& from, A* out, int64_t first, int64_t last) {
+  const A* const rows = reinterpret_cast<const A*>(from.rows);
+  const auto [unused, indices, n, skipped, counts] = from;
   for (int64_t i = 0; i < n; ++i) {
     const int64_t index = indices[i];
     if (index == skipped) continue;
-    const A* const from = rows + i * t.width;
+    const A* const row = rows + i * t.width;
     A* __restrict const to = out + index * t.width;
     if (counts) {
       const A count = static_cast<A>(counts[index]);
-      for (int64_t j = first; j < last; ++j) to[j] += from[j] / count;
+      for (int64_t j = first; j < last; ++j) to[j] += row[j] / count;
     } else {
-      for (int64_t j = first; j < last; ++j) to[j] += from[j];
+      for (int64_t j = first; j < last; ++j) to[j] += row[j];
     }
   }
 }
 
 template <class A>
-void add(const RowTable& t, const char* rows, const int64_t* indices, int64_t n, int64_t skipped,
-         const int64_t* counts, char* out) {
+void add(const RowTable& t, const IndexedRows& from, char* out) {
   const int64_t strips = (t.width + kColumns - 1) / kColumns;
-  parallel_for(0, strips, grain_for(n * kColumns), [&](int64_t begin, int64_t end) {
+  parallel_for(0, strips, grain_for(from.n * kColumns), [&](int64_t begin, int64_t end) {
     const int64_t last = end * kColumns < t.width ? end * kColumns : t.width;
-    add_columns(t, reinterpret_cast<const A*>(rows), indices, n, skipped, counts, reinterpret_cast<A*>(out),
-                begin * kColumns, last);
+    add_columns(t, from, reinterpret_cast<A*>(out), begin * kColumns, last);
   });
 }
 
 }  // namespace
 
-using AddRows = void (*)(const RowTable&, const char*, const int64_t*, int64_t, int64_t, const int64_t*,
-                         char*);
+using AddRows = void (*)(const RowTable&, const IndexedRows&, char*);
 
 // float and double.
 extern const AddRows row_adders[2] = {&add<float>, &add<double>};
@@ -55,8 +53,7 @@ extern const AddRows row_adders[2] = {&add<float>, &add<double>};
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 
 #if TL_ISA_LEVEL == 1
-TL_LEVELS(using AddRows = void (*)(const RowTable&, const char*, const int64_t*, int64_t, int64_t,
-                                   const int64_t*, char*);
+TL_LEVELS(using AddRows = void (*)(const RowTable&, const IndexedRows&, char*);
           extern const AddRows row_adders[2])
 
 namespace tl::cpu {
@@ -72,9 +69,8 @@ void gather_rows(const RowTable& table, int64_t itemsize, const char* data, cons
   });
 }
 
-void add_rows(DType dtype, const RowTable& table, const char* rows, const int64_t* indices, int64_t n,
-              int64_t skipped, const int64_t* counts, char* out) {
-  TL_SELECT(row_adders)[dtype == DType::Float64](table, rows, indices, n, skipped, counts, out);
+void add_rows(DType dtype, const RowTable& table, const IndexedRows& from, char* out) {
+  TL_SELECT(row_adders)[dtype == DType::Float64](table, from, out);
 }
 
 }  // namespace tl::cpu

@@ -13,9 +13,16 @@ struct RowTable {
 void gather_rows(const RowTable& table, int64_t itemsize, const char* data, const int64_t* indices, int64_t n,
                  char* out);
 
-// out[indices[i]] += rows[i] / counts[indices[i]], in the order of i, but for indices that are `skipped`.
-// float32 and float64; without counts they are 1.
-void add_rows(DType dtype, const RowTable& table, const char* rows, const int64_t* indices, int64_t n,
-              int64_t skipped, const int64_t* counts, char* out);
+// Rows to be added to those of a table; without counts they are 1.
+struct IndexedRows {
+  const char* rows;
+  const int64_t* indices;
+  int64_t n;
+  int64_t skipped;  // an index
+  const int64_t* counts;
+};
+
+// out[indices[i]] += rows[i] / counts[indices[i]], in the order of i. float32 and float64.
+void add_rows(DType dtype, const RowTable& table, const IndexedRows& from, char* out);
 
 }  // namespace tl::cpu

@@ -44,15 +44,14 @@ class BagLoop {
  public:
   using A = OpMath<T>;
 
-  BagLoop(const RowTable& t, const char* data, const Bags& bags, const char* factors, char* out,
-          int64_t* sizes, int64_t* winners)
+  BagLoop(const RowTable& t, const char* data, const Bags& bags, const char* factors, const BagResults& to)
       : table_(t),
         data_(reinterpret_cast<const T*>(data)),
         bags_(bags),
         factors_(factors),
-        out_(reinterpret_cast<T*>(out)),
-        sizes_(sizes),
-        winners_(winners) {}
+        out_(reinterpret_cast<T*>(to.out)),
+        sizes_(to.sizes),
+        winners_(to.winners) {}
 
   void bag(int64_t b) const {
     const int64_t *first = bags_.indices + bags_.offsets[b], *last = bags_.indices + bags_.offsets[b + 1];
@@ -117,10 +116,10 @@ class BagLoop {
 };
 
 template <class T>
-void reduce(const RowTable& t, const char* data, const Bags& bags, const char* factors, char* out,
-            int64_t* sizes, int64_t* winners) {
+void reduce(const RowTable& t, const char* data, const Bags& bags, const char* factors,
+            const BagResults& to) {
   if (bags.count == 0) return;
-  const BagLoop<T> loop(t, data, bags, factors, out, sizes, winners);
+  const BagLoop<T> loop(t, data, bags, factors, to);
   const int64_t cost = t.width * (bags.offsets[bags.count] / bags.count + 1);
   parallel_for(0, bags.count, (1 << 15) / (cost + 1) + 1, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) loop.bag(b);
@@ -130,16 +129,16 @@ void reduce(const RowTable& t, const char* data, const Bags& bags, const char* f
 }  // namespace
 
 void reduce_bags(DType dtype, const RowTable& table, const char* data, const Bags& bags, const char* factors,
-                 char* out, int64_t* sizes, int64_t* winners) {
+                 const BagResults& to) {
   switch (dtype) {
     case DType::Float16:
-      return reduce<Half>(table, data, bags, factors, out, sizes, winners);
+      return reduce<Half>(table, data, bags, factors, to);
     case DType::BFloat16:
-      return reduce<BFloat16>(table, data, bags, factors, out, sizes, winners);
+      return reduce<BFloat16>(table, data, bags, factors, to);
     case DType::Float64:
-      return reduce<double>(table, data, bags, factors, out, sizes, winners);
+      return reduce<double>(table, data, bags, factors, to);
     default:
-      return reduce<float>(table, data, bags, factors, out, sizes, winners);
+      return reduce<float>(table, data, bags, factors, to);
   }
 }
 
@@ -147,13 +146,13 @@ void reduce_bags(DType dtype, const RowTable& table, const char* data, const Bag
 
 #if TL_ISA_LEVEL == 1
 TL_LEVELS(void reduce_bags(DType dtype, const RowTable& table, const char* data, const Bags& bags,
-                           const char* factors, char* out, int64_t* sizes, int64_t* winners))
+                           const char* factors, const BagResults& to))
 
 namespace tl::cpu {
 
 void reduce_bags(DType dtype, const RowTable& table, const char* data, const Bags& bags, const char* factors,
-                 char* out, int64_t* sizes, int64_t* winners) {
-  TL_SELECT(reduce_bags)(dtype, table, data, bags, factors, out, sizes, winners);
+                 const BagResults& to) {
+  TL_SELECT(reduce_bags)(dtype, table, data, bags, factors, to);
 }
 
 }  // namespace tl::cpu

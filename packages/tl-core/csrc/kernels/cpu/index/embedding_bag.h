@@ -16,9 +16,14 @@ struct Bags {
 };
 
 // out[b] of the table's dtype, a floating one; zeros where no row is left. sizes[b] says how many were left.
-// `factors` multiplies each row of a sum, unless null; `winners` takes the index of each element of a Max, -1
-// where there is none. A Max's bags have less than 2^31 indices.
+// `winners` takes the index of each element of a Max, -1 where there is none.
+struct BagResults {
+  char* out;
+  int64_t *sizes, *winners;
+};
+
+// `factors` multiplies each row of a sum, unless null. A Max's bags have less than 2^31 indices.
 void reduce_bags(DType dtype, const RowTable& table, const char* data, const Bags& bags, const char* factors,
-                 char* out, int64_t* sizes, int64_t* winners);
+                 const BagResults& to);
 
 }  // namespace tl::cpu

@@ -64,9 +64,9 @@ int64_t count_dtype(const Block& b) {
 }
 
 // The indices in [begin, end) of a row whose elements aren't zero; returns how many. No branch for each.
-constexpr int64_t kPlaces = 256;
+constexpr int64_t kIndexBlock = 256;
 template <class T>
-int64_t places_in(const char* row, int64_t stride, int64_t begin, int64_t end, int64_t* indices) {
+int64_t indices_in(const char* row, int64_t stride, int64_t begin, int64_t end, int64_t* indices) {
   int64_t m = 0;
   for (int64_t i = begin; i < end; ++i) {
     indices[m] = i;
@@ -79,10 +79,10 @@ template <class T>
 void nonzero_dtype(const Block& b, int64_t* out, int64_t row_stride, int64_t column_stride) {
   const Rows rows(b);
   each_row(b, [&](int64_t offset, const int64_t* index) {
-    for (int64_t begin = 0; begin < rows.n; begin += kPlaces) {
-      int64_t indices[kPlaces];
-      const int64_t end = begin + kPlaces < rows.n ? begin + kPlaces : rows.n;
-      const int64_t m = places_in<T>(b.data + offset, rows.stride, begin, end, indices);
+    for (int64_t begin = 0; begin < rows.n; begin += kIndexBlock) {
+      int64_t indices[kIndexBlock];
+      const int64_t end = begin + kIndexBlock < rows.n ? begin + kIndexBlock : rows.n;
+      const int64_t m = indices_in<T>(b.data + offset, rows.stride, begin, end, indices);
       for (int d = 0; d + 1 < b.dims; ++d) {
         for (int64_t i = 0; i < m; ++i) out[d * column_stride + i * row_stride] = index[d];
       }
@@ -105,13 +105,13 @@ template <class T>
 void compress_items(char* out, const char* in, const char* mask, int64_t n) {
   for (int64_t begin = 0; begin < n; begin += kMaskBlock) {
     const int64_t end = begin + kMaskBlock < n ? begin + kMaskBlock : n;
-    T kept[kMaskBlock];
+    T chosen[kMaskBlock];
     int64_t m = 0;
     for (int64_t i = begin; i < end; ++i) {
-      kept[m] = read<T>(in + i * sizeof(T));
+      chosen[m] = read<T>(in + i * sizeof(T));
       m += mask[i] != 0;
     }
-    __builtin_memcpy(out, kept, static_cast<size_t>(m) * sizeof(T));
+    __builtin_memcpy(out, chosen, static_cast<size_t>(m) * sizeof(T));
     out += m * sizeof(T);
   }
 }

@@ -196,6 +196,7 @@ struct LeastSquaresCall {
     const int64_t* size;
   };
 
+  // One call of gels, gelsy, gelsd or gelss; real and complex forms differ in their workspaces.
   int32_t run(char* a, char* rhs, char* values, int64_t* rank, const Buffers& w) const {
     const int64_t lda = leading(b.rows), ldb = leading(std::max(b.rows, b.columns));
     const float single = static_cast<float>(how.rcond);

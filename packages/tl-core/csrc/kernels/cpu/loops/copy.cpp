@@ -20,7 +20,7 @@ namespace {
 
 // Other sizes: eight by eight through the stack.
 template <class T>
-struct SmallSquare {
+struct SmallTranspose {
   static constexpr int kSide = 8;
   static TL_INLINE void transpose(char* out, int64_t out_stride, const char* in, int64_t in_stride) {
     T tile[kSide][kSide];
@@ -35,8 +35,8 @@ struct SmallSquare {
 
 // Elements that are lanes of a vector are transposed in registers.
 template <class T>
-using SquareOf = std::conditional_t<std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>,
-                                    RegisterTranspose<T>, SmallSquare<T>>;
+using TransposeOf = std::conditional_t<std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>,
+                                       RegisterTranspose<T>, SmallTranspose<T>>;
 
 template <class T>
 TL_INLINE void copy_elements(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t n) {
@@ -48,7 +48,7 @@ TL_INLINE void copy_elements(char* out, int64_t out_stride, const char* in, int6
 template <class T>
 void transpose_copy(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t n0,
                     int64_t n1) {
-  using S = SquareOf<T>;
+  using S = TransposeOf<T>;
   constexpr int64_t kSide = S::kSide, size = sizeof(T), kBand = 64 / size > kSide ? 64 / size : kSide;
   for (int64_t band = 0; band < n1; band += kBand) {
     const int64_t end = band + kBand < n1 ? band + kBand : n1;

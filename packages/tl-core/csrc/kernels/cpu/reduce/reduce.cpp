@@ -306,6 +306,8 @@ DType reduce_result(Reduce op, DType in) {
   return op == Reduce::Sum || op == Reduce::Prod ? sum_type(in) : in;
 }
 
+// A pass over the elements of each task and a finalizer; variances take two, the means first, so that
+// deviations are summed around them.
 void reduce(Reduce op, DType in_dtype, char* out, char* second, const char* in, const ReduceShape& shape,
             double param) {
   const ReducedRange range = full_range(shape);

@@ -183,9 +183,9 @@ TL_INLINE VecF log1p(VecF x) {
   const VecF whole = 1.0f + x, lost = x - (whole - 1.0f);
   VecF m, k;
   split_exponent(whole, m, k);
-  const auto near = k == 0.0f;  // x is used as it is; elsewhere what rounding took from 1 + x comes back
+  const auto whole_x = k == 0.0f;  // x is used as it is; elsewhere what rounding took from 1 + x comes back
   const VecF result =
-      log_assemble(select<VecF>(near, x, m - 1.0f), k, select<VecF>(near, VecF{}, lost / whole));
+      log_assemble(select<VecF>(whole_x, x, m - 1.0f), k, select<VecF>(whole_x, VecF{}, lost / whole));
   return copysign(log_edges<VecF>(whole, result), x);
 }
 
@@ -265,15 +265,15 @@ TL_INLINE VecD cosh(VecD x) {
   return 0.5 * (e + 1.0 / e);
 }
 
-// sin(x + turns * pi/2) for |x| up to 4e6.
-TL_INLINE VecD sin_turned(VecD x, double turns) {
+// sin(x + quarters * pi/2) for |x| up to 4e6.
+TL_INLINE VecD sin_quarters(VecD x, double quarters) {
   constexpr double magic = 0x1.8p52;
   const VecD shifted =
       fma(x, VecD{} + 0x1.45f306dc9c883p-1, VecD{} + magic);  // 2/pi; the low bits count quarter turns
   const VecD n = shifted - magic;
   VecD r = fma(n, VecD{} - 0x1.921fb544p0, x);  // pi/2 with 33 bits: the product is exact
   r = fma(n, VecD{} - 0x1.0b4611a626331p-34, r);
-  const VecL quarter = bitcast<VecL>(shifted + turns);
+  const VecL quarter = bitcast<VecL>(shifted + quarters);
   const VecD z = r * r;
   const VecD sine =
       fma(r * z, polynomial(z, -1.0 / 39916800, 1.0 / 362880, -1.0 / 5040, 1.0 / 120, -1.0 / 6), r);
@@ -300,22 +300,22 @@ TL_INLINE VecD pow(VecD x, VecD y) {
 
 // ---- angles in float
 // -------------------------------------------------------------------------------------------------------------
-constexpr float kNearAngle = 8192, kFarAngle = 4e6f;
+constexpr float kReducedAngle = 8192, kFarAngle = 4e6f;
 
 #ifdef __FMA__
-// An angle up to kNearAngle as quarter turns and what is left of it, the sum of two numbers. pi/2 comes in
+// An angle up to kReducedAngle as quarter turns and what is left of it, the sum of two numbers. pi/2 comes in
 // three parts, of which the products with the first two cancel without a rounding where little is left.
 struct Quarters {
   VecF left, rest;
   VecI count;
 };
-TL_INLINE Quarters quarters_of(VecF x, int turns) {
+TL_INLINE Quarters quarters_of(VecF x, int quarters) {
   constexpr float magic = 0x1.8p23f;
   const VecF shifted = fma(x, VecF{} + 0x1.45f306p-1f, VecF{} + magic), n = shifted - magic;
   const VecF first = fma(n, VecF{} - 0x1.921fb6p0f, x), low = VecF{} + 0x1.778p-25f;
   const VecF left = fma(n, low, first);
   const VecF rest = fma(n, VecF{} - 0x1.68c234p-39f, fma(n, low, first - left));
-  return {left, rest, bitcast<VecI>(shifted) + turns};
+  return {left, rest, bitcast<VecI>(shifted) + quarters};
 }
 TL_INLINE VecF sine_of(const Quarters& q) {
   const VecF z = q.left * q.left;
@@ -327,38 +327,38 @@ TL_INLINE VecF cosine_of(const Quarters& q) {
   const VecF p = polynomial(z, 0x1.99e336p-16f, -0x1.6c0c1ep-10f, 0x1.55554ap-5f);
   return most + (fma(z * z, p, (1.0f - most) - half) - q.left * q.rest);
 }
-TL_INLINE VecF sin_turned(VecF x, int turns) {
-  const Quarters q = quarters_of(x, turns);
+TL_INLINE VecF sin_quarters(VecF x, int quarters) {
+  const Quarters q = quarters_of(x, quarters);
   const VecF value = select<VecF>((q.count & 1) != 0, cosine_of(q), sine_of(q));
   return bitcast<VecF>(bitcast<VecI>(value) ^ ((q.count & 2) << 30));
 }
 #else
-TL_INLINE VecF sin_turned(VecF x, int turns) {
-  return in_double(x, [=](VecD v) { return brief::sin_turned(v, turns); });
+TL_INLINE VecF sin_quarters(VecF x, int quarters) {
+  return in_double(x, [=](VecD v) { return brief::sin_quarters(v, quarters); });
 }
 #endif
 
 // Angles too far for the fast reduction go through double, those too far for that through the library; lane
 // by lane, as a value must not depend on its neighbours.
 template <class Wide, class F>
-[[gnu::noinline]] VecF far_angle(VecF x, VecF near, Wide wide, F library) {
-  const VecF far = select<VecF>(abs(x) > kNearAngle, in_double(x, wide), near);
+[[gnu::noinline]] VecF far_angle(VecF x, VecF reduced, Wide wide, F library) {
+  const VecF far = select<VecF>(abs(x) > kReducedAngle, in_double(x, wide), reduced);
   return select<VecF>(abs(x) > kFarAngle, map(x, library), far);
 }
 template <class Wide, class F>
-TL_INLINE VecF of_angle(VecF x, VecF near, Wide wide, F library) {
-  if (any(abs(x) > kNearAngle)) [[unlikely]]
-    return far_angle(x, near, wide, library);
-  return near;
+TL_INLINE VecF of_angle(VecF x, VecF reduced, Wide wide, F library) {
+  if (any(abs(x) > kReducedAngle)) [[unlikely]]
+    return far_angle(x, reduced, wide, library);
+  return reduced;
 }
 TL_INLINE VecF sin(VecF x) {
   return of_angle(
-      x, select<VecF>(x == 0.0f, x, sin_turned(x, 0)), [](VecD v) { return brief::sin_turned(v, 0); },
+      x, select<VecF>(x == 0.0f, x, sin_quarters(x, 0)), [](VecD v) { return brief::sin_quarters(v, 0); },
       [](float v) { return std::sin(v); });
 }
 TL_INLINE VecF cos(VecF x) {
   return of_angle(
-      x, sin_turned(x, 1), [](VecD v) { return brief::sin_turned(v, 1); },
+      x, sin_quarters(x, 1), [](VecD v) { return brief::sin_quarters(v, 1); },
       [](float v) { return std::cos(v); });
 }
 TL_INLINE VecF expm1(VecF x) {

@@ -312,6 +312,8 @@ class MsdPartition {
   int64_t found_ = 0;
 };
 
+// By the most significant digits into buckets; large ones recursively by the next digits, small ones by LSD
+// radix sort in the cache, in parallel over buckets.
 template <class K, class From>
 void msd_radix_sort(From from, int64_t n, KeyRange<K> range, int64_t position, SortedRunSink<K> sink) {
   constexpr int64_t kMost = LsdRadixSort<K>::kMost;

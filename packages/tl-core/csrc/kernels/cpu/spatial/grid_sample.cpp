@@ -28,8 +28,8 @@ TL_INLINE const char* bytes(const T* p) {
 }
 
 template <class V>
-struct Place {
-  V x, slope;  // the coordinate in positions, and its derivative by the point
+struct Coordinate {
+  V x, derivative;  // the coordinate in positions, and its derivative by the point
 };
 
 // What coordinates along one axis read, and with which weights.
@@ -46,12 +46,12 @@ class Axis {
         size_(s.size[s.dims - 1 - a]),
         order_(s.order[a]) {
     // The cubic kernel of Keys (1981) with a = -0.75, up to distance 1 and beyond, or a derivative of it.
-    constexpr T k = T(-0.75), near[4] = {1, 0, -(k + 3), k + 2}, far[4] = {-4 * k, 8 * k, -5 * k, k};
-    std::copy_n(near, 4, near_);
+    constexpr T k = T(-0.75), inner[4] = {1, 0, -(k + 3), k + 2}, far[4] = {-4 * k, 8 * k, -5 * k, k};
+    std::copy_n(inner, 4, inner_);
     std::copy_n(far, 4, far_);
     for (int d = 0; d < std::min(order_, 4); ++d)
       for (int i = 0; i < 4; ++i) {
-        near_[i] = i < 3 ? static_cast<T>(i + 1) * near_[i + 1] : T(0);
+        inner_[i] = i < 3 ? static_cast<T>(i + 1) * inner_[i + 1] : T(0);
         far_[i] = i < 3 ? static_cast<T>(i + 1) * far_[i + 1] : T(0);
       }
   }
@@ -61,9 +61,9 @@ class Axis {
   // Where a tap lies outside, its index is -1. If there is a second linear tap, it is behind the first.
   void taps(V point, I* at, V* weight) const {
     const T scale = static_cast<T>(align_ ? size_ - 1 : size_) / 2;
-    const Place<V> p{(point + T(1)) * scale - (align_ ? T(0) : T(0.5)), broadcast<V>(scale)};
+    const Coordinate<V> p{(point + T(1)) * scale - (align_ ? T(0) : T(0.5)), broadcast<V>(scale)};
     if (method_ == GridSampling::Cubic) return cubic(p, at, weight);
-    const Place<V> q = inside(p);
+    const Coordinate<V> q = inside(p);
     if (method_ == GridSampling::Nearest) {
       at[0] = index(round_even(q.x));
       weight[0] = broadcast<V>(1);
@@ -73,19 +73,19 @@ class Axis {
     const I before = first < T(0);
     at[0] = index(select<V>(before, first + T(1), first));
     at[1] = before ? I{} - 1 : index(first + T(1));
-    weight[1] = order_ == 0 ? t : q.slope;
-    weight[0] = select<V>(before, weight[1], order_ == 0 ? T(1) - t : -q.slope);
+    weight[1] = order_ == 0 ? t : q.derivative;
+    weight[0] = select<V>(before, weight[1], order_ == 0 ? T(1) - t : -q.derivative);
   }
 
  private:
-  void cubic(Place<V> p, I* at, V* weight) const {
+  void cubic(Coordinate<V> p, I* at, V* weight) const {
     const V x = tame(p.x), first = floor(x);
     for (int k = 0; k < 4; ++k) {
       const V signed_distance = x - first - static_cast<T>(k - 1), distance = abs(signed_distance);
-      V w = select<V>(distance <= T(1), polynomial(near_, distance),
+      V w = select<V>(distance <= T(1), polynomial(inner_, distance),
                       select<V>(distance < T(2), polynomial(far_, distance), V{}));
       if (order_ % 2) w = select<V>(signed_distance < T(0), -w, w);
-      for (int d = 0; d < order_; ++d) w *= p.slope;
+      for (int d = 0; d < order_; ++d) w *= p.derivative;
       at[k] = index(inside({first + static_cast<T>(k - 1), V{}}).x);
       weight[k] = w;
     }
@@ -100,23 +100,25 @@ class Axis {
   // Anything that is no position in reach of an int stays outside of every grid.
   static V tame(V x) { return select<V>((x > T(-1e9)) & (x < T(1e9)), x, V{} - T(100)); }
 
-  Place<V> inside(Place<V> p) const {
+  Coordinate<V> inside(Coordinate<V> p) const {
     if (outside_ == GridSampling::Border) p = clipped(p);
     if (outside_ == GridSampling::Reflection) p = clipped(reflected(p));
-    return {tame(p.x), p.slope};
+    return {tame(p.x), p.derivative};
   }
-  Place<V> clipped(Place<V> p) const {
+  Coordinate<V> clipped(Coordinate<V> p) const {
     const T top = static_cast<T>(size_ - 1);
     const I below = p.x <= T(0), above = p.x >= top;
-    return {select<V>(below, V{}, select<V>(above, V{} + top, p.x)), select<V>(below | above, V{}, p.slope)};
+    return {select<V>(below, V{}, select<V>(above, V{} + top, p.x)),
+            select<V>(below | above, V{}, p.derivative)};
   }
-  Place<V> reflected(Place<V> p) const {
+  Coordinate<V> reflected(Coordinate<V> p) const {
     const T low = align_ ? T(0) : T(-0.5), span = static_cast<T>(align_ ? size_ - 1 : size_),
             period = 2 * span;
     if (span <= 0) return {V{}, V{}};
     const V x = p.x - low, size = abs(x), rest = fma(trunc(size / period), V{} - period, size);
     const I back = rest > span;
-    return {select<V>(back, period - rest, rest) + low, select<V>((x < T(0)) ^ back, -p.slope, p.slope)};
+    return {select<V>(back, period - rest, rest) + low,
+            select<V>((x < T(0)) ^ back, -p.derivative, p.derivative)};
   }
 
   GridSampling::Method method_;
@@ -124,7 +126,7 @@ class Axis {
   bool align_;
   int64_t size_;
   int order_;
-  T near_[4], far_[4];
+  T inner_[4], far_[4];
 };
 
 // What the points of a block read: tap by tap, positions in a plane, -1 where there is none, and weights.
@@ -184,9 +186,9 @@ class Taps {
         const I none = dims_ == 3 ? at[2][z] | at[1][y] : at[1][y];
         const V share = dims_ == 3 ? weight[2][z] * weight[1][y] : weight[1][y];
         for (int x = 0; x < each_; ++x, ++k) {
-          const I place = select<I>((none | at[0][x]) < 0, I{} - 1, row * width + at[0][x]);
-          ends |= place == end_;
-          write(bytes(at_ + slot(k, p)), place);
+          const I index = select<I>((none | at[0][x]) < 0, I{} - 1, row * width + at[0][x]);
+          ends |= index == end_;
+          write(bytes(at_ + slot(k, p)), index);
           write(bytes(weight_ + slot(k, p)), share * weight[0][x]);
         }
       }
@@ -205,9 +207,9 @@ class Taps {
 // from[at], or 0 where `at` is negative.
 TL_INLINE VecF gathered(const float* from, VecI at) {
 #if TL_ISA_LEVEL >= 4
-  const __m512i places = bitcast<__m512i>(at);
-  return _mm512_mask_i32gather_ps(VecF{}, static_cast<__mmask16>(~_mm512_movepi32_mask(places)), places, from,
-                                  4);
+  const __m512i indices = bitcast<__m512i>(at);
+  return _mm512_mask_i32gather_ps(VecF{}, static_cast<__mmask16>(~_mm512_movepi32_mask(indices)), indices,
+                                  from, 4);
 #elif TL_ISA_LEVEL >= 3
   return _mm256_mask_i32gather_ps(VecF{}, from, bitcast<__m256i>(at), bitcast<__m256>(~at), 4);
 #else
@@ -218,9 +220,9 @@ TL_INLINE VecF gathered(const float* from, VecI at) {
 }
 TL_INLINE VecD gathered(const double* from, VecL at) {
 #if TL_ISA_LEVEL >= 4
-  const __m512i places = bitcast<__m512i>(at);
-  return _mm512_mask_i64gather_pd(VecD{}, static_cast<__mmask8>(~_mm512_movepi64_mask(places)), places, from,
-                                  8);
+  const __m512i indices = bitcast<__m512i>(at);
+  return _mm512_mask_i64gather_pd(VecD{}, static_cast<__mmask8>(~_mm512_movepi64_mask(indices)), indices,
+                                  from, 8);
 #elif TL_ISA_LEVEL >= 3
   return _mm256_mask_i64gather_pd(VecD{}, from, bitcast<__m256i>(at), bitcast<__m256d>(~at), 8);
 #else
@@ -378,7 +380,7 @@ void adjoint(const GridSampling& s, T* out, const T* in, const T* points) {
 // The products with the gradient are summed over channels tap by tap; the sums serve all coordinates'
 // weights.
 template <class T>
-void slope(const GridSampling& s, T* out, const T* grad, const T* in, const T* points) {
+void derivative(const GridSampling& s, T* out, const T* grad, const T* in, const T* points) {
   constexpr int64_t W = kLanes<T>;
   if (s.method == GridSampling::Nearest) return void(std::fill_n(out, s.batch * s.points * s.dims, T(0)));
   GridSampling steeper[3] = {s, s, s};
@@ -414,7 +416,7 @@ void run(const GridSampling& s, char* out, In... in) {
   f(s, reinterpret_cast<T*>(out), reinterpret_cast<const T*>(in)...);
 }
 template <class T>
-constexpr GridSamplingKernels kKernels{&run<T, &sample<T>>, &run<T, &adjoint<T>>, &run<T, &slope<T>>};
+constexpr GridSamplingKernels kKernels{&run<T, &sample<T>>, &run<T, &adjoint<T>>, &run<T, &derivative<T>>};
 
 }  // namespace
 

@@ -34,7 +34,8 @@ struct GridSamplingKernels {
   void (*sample)(const GridSampling& s, char* out, const char* input, const char* points);
   void (*adjoint)(const GridSampling& s, char* input, const char* grad, const char* points);
   // The gradient by the points.
-  void (*slope)(const GridSampling& s, char* out, const char* grad, const char* input, const char* points);
+  void (*derivative)(const GridSampling& s, char* out, const char* grad, const char* input,
+                     const char* points);
 };
 const GridSamplingKernels& grid_sampling_kernels(DType dtype);
 

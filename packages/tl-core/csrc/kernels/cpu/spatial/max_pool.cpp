@@ -36,7 +36,7 @@ struct Best {
     value = v;
     at = position;
   }
-  TL_INLINE void write(T* values, int32_t* places, int lanes) const {
+  TL_INLINE void write(T* values, int32_t* indices, int lanes) const {
     auto* p = reinterpret_cast<char*>(values);
     if (lanes == W)
       store<T>(p, value);
@@ -45,35 +45,35 @@ struct Best {
     if constexpr (indexed) {
       const Narrow narrow = __builtin_convertvector(at, Narrow);
       if (lanes == W)
-        cpu::TL_ISA_NAMESPACE::write(reinterpret_cast<char*>(places), narrow);
+        cpu::TL_ISA_NAMESPACE::write(reinterpret_cast<char*>(indices), narrow);
       else
-        for (int l = 0; l < lanes; ++l) places[l] = narrow[l];
+        for (int l = 0; l < lanes; ++l) indices[l] = narrow[l];
     }
   }
-  static TL_INLINE M read_places(const int32_t* places, int lanes) {
-    if (lanes == W) return __builtin_convertvector(read<Narrow>(reinterpret_cast<const char*>(places)), M);
+  static TL_INLINE M read_indices(const int32_t* indices, int lanes) {
+    if (lanes == W) return __builtin_convertvector(read<Narrow>(reinterpret_cast<const char*>(indices)), M);
     M out{};
-    for (int l = 0; l < lanes; ++l) out[l] = places[l];
+    for (int l = 0; l < lanes; ++l) out[l] = indices[l];
     return out;
   }
 };
 
 template <class T>
-struct Places {  // values with their positions
+struct IndexedValues {  // values with their positions
   T* values;
   int32_t* at;
-  Places operator+(int64_t n) const { return {values + n, at ? at + n : nullptr}; }
+  IndexedValues operator+(int64_t n) const { return {values + n, at ? at + n : nullptr}; }
 };
 
 template <bool indexed, class T>
 void along_rows(const RowPlans<T>& plans, const ResampleWeights& map, bool restart, int64_t rows, const T* in,
-                Places<T> out) {
+                IndexedValues<T> out) {
   constexpr int W = kLanes<T>;
   using M = Mask<Vec<T>>;
   plans.run(rows, [&](const RowPlan<T>& plan, int64_t row) {
     const T* from = in + row * map.inputs;
     const M start = M{} + static_cast<Lane<M>>(restart ? 0 : row * map.inputs);
-    const Places<T> to = out + row * map.outputs();
+    const IndexedValues<T> to = out + row * map.outputs();
     for (int64_t b = 0; b < plan.blocks(); ++b) {
       Best<indexed, T> best;
       for (const RowTap<T>* tap = plan.begin(b); tap != plan.end(b); ++tap) {
@@ -91,11 +91,11 @@ void along_rows(const RowPlans<T>& plans, const ResampleWeights& map, bool resta
   });
 }
 
-// Lines of `n` elements. Without places in `in`, all elements of an input line have its number as their
+// Lines of `n` elements. Without indices in `in`, all elements of an input line have its number as their
 // place, counted from `number` on.
 template <bool indexed, class T>
-void one_line(const ResampleWeights& map, int64_t o, int64_t first, int64_t n, int64_t number, Places<T> in,
-              Places<T> out) {
+void one_line(const ResampleWeights& map, int64_t o, int64_t first, int64_t n, int64_t number,
+              IndexedValues<T> in, IndexedValues<T> out) {
   constexpr int W = kLanes<T>;
   using B = Best<indexed, T>;
   using M = typename B::M;
@@ -109,7 +109,7 @@ void one_line(const ResampleWeights& map, int64_t o, int64_t first, int64_t n, i
       const auto x = lanes == W ? load<T>(bytes) : load_partial<T>(bytes, lanes);
       M at{};
       if constexpr (indexed)
-        at = in.at ? B::read_places(in.at + line * n + i, lanes) : at + static_cast<Lane<M>>(number + line);
+        at = in.at ? B::read_indices(in.at + line * n + i, lanes) : at + static_cast<Lane<M>>(number + line);
       if (k == map.begin[o])
         best.start(x, at);
       else
@@ -152,18 +152,18 @@ class MaxPooling {
   }
 
  private:
-  void one(const Tile& tile, T* out, int64_t* indices, const T* in, Places<T> first, Places<T> second,
-           int32_t* last) const {
+  void one(const Tile& tile, T* out, int64_t* indices, const T* in, IndexedValues<T> first,
+           IndexedValues<T> second, int32_t* last) const {
     const int64_t line = width_.outputs() * field_.inner, lines = flat_ ? 1 : height_.outputs();
     const int64_t deep = flat_ ? 1 : height_.inputs, n = lines * line,
                   start = tile.first * deep * width_.inputs;
     const int64_t target = tile.plane * field_.output_plane() + tile.begin * n;
-    const Places<T> to{out + target, last};
+    const IndexedValues<T> to{out + target, last};
     const T* source = in + tile.plane * field_.input_plane() + start * field_.inner;
-    Places<T> from = upright_ && outward_ ? to : first;
+    IndexedValues<T> from = upright_ && outward_ ? to : first;
     across(tile.rows * deep, source, from);
     if (!upright_) {
-      const Places<T> next = outward_ ? to : second;
+      const IndexedValues<T> next = outward_ ? to : second;
       for (int64_t p = 0; p < tile.rows; ++p)
         for (int64_t o = 0; o < lines; ++o)
           one_line<indexed>(height_, o, 0, line, 0, from + p * deep * line, next + (p * lines + o) * line);
@@ -180,9 +180,9 @@ class MaxPooling {
   void run_rows(T* out, int64_t* indices, const T* in) const {
     const int64_t n = width_.outputs();
     tiling_.run_rows([=, this] {
-      return [=, this, places = Scratch<int32_t>(indexed ? Tiling::kRows * n : 0)](int64_t row,
-                                                                                   int64_t rows) mutable {
-        const Places<T> to{out + row * n, places.data()};
+      return [=, this, scratch = Scratch<int32_t>(indexed ? Tiling::kRows * n : 0)](int64_t row,
+                                                                                    int64_t rows) mutable {
+        const IndexedValues<T> to{out + row * n, scratch.data()};
         along_rows<indexed>(*plans_, width_, true, rows, in + row * width_.inputs, to);
         if constexpr (indexed)
           for (int64_t i = 0; i < rows * n; ++i) indices[row * n + i] = to.at[i];
@@ -190,7 +190,7 @@ class MaxPooling {
     });
   }
 
-  void across(int64_t rows, const T* in, Places<T> out) const {
+  void across(int64_t rows, const T* in, IndexedValues<T> out) const {
     if (plans_) {
       along_rows<indexed>(*plans_, width_, false, rows, in, out);
       return;
@@ -199,7 +199,7 @@ class MaxPooling {
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t o = 0; o < width_.outputs(); ++o)
         one_line<indexed>(width_, o, 0, n, r * width_.inputs,
-                          Places<T>{const_cast<T*>(in) + r * width_.inputs * n, nullptr},
+                          IndexedValues<T>{const_cast<T*>(in) + r * width_.inputs * n, nullptr},
                           out + (r * width_.outputs() + o) * n);
   }
 

@@ -41,7 +41,12 @@ TL_INLINE V permute([[maybe_unused]] V low, [[maybe_unused]] V high, [[maybe_unu
 template <class T>
 struct RowTap {
   using V = Vec<T>;
-  enum Reach : uint8_t { Straight, Near, Wide, Far };  // one vector as it lies, one, two, single elements
+  enum Reach : uint8_t {
+    Straight,
+    OneVector,
+    TwoVectors,
+    Far
+  };  // one vector as it lies, one, two, single elements
 
   Reach reach;
   bool masked;       // some lanes have no such tap
@@ -60,7 +65,7 @@ struct RowTap {
     const auto* p = reinterpret_cast<const char*>(from);
     const V a = low == W ? load<T>(p) : load_partial<T>(p, low);
     if (reach == Straight) return a;
-    if (reach == Near) return permute(a, a, lane);
+    if (reach == OneVector) return permute(a, a, lane);
     const char* q = p + W * sizeof(T);
     return permute(a, high == W ? load<T>(q) : load_partial<T>(q, high), lane);
   }
@@ -119,6 +124,8 @@ class RowPlan {
     return map.begin[o + 1] - map.begin[o];
   }
 
+  // The k-th tap of a vector of outputs: where it begins, and whether its lanes lie in one vector, in two, or
+  // anywhere.
   Tap tap(const ResampleWeights& map, bool restart, int64_t output, int lanes, int64_t k) const {
     Tap t{};
     int64_t at[W] = {};
@@ -145,7 +152,10 @@ class RowPlan {
     const int64_t there = rows_ * map.inputs - low;
     t.low = static_cast<int>(std::min<int64_t>(W, there));
     t.high = static_cast<int>(std::clamp<int64_t>(there - W, 0, W));
-    t.reach = straight ? Tap::Straight : top - low < W ? Tap::Near : top - low < 2 * W ? Tap::Wide : Tap::Far;
+    t.reach = straight            ? Tap::Straight
+              : top - low < W     ? Tap::OneVector
+              : top - low < 2 * W ? Tap::TwoVectors
+                                  : Tap::Far;
     return t;
   }
 
