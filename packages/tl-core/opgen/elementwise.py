@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -30,6 +32,8 @@ ONE_LOOP = [
     "#define TL_ONE_LOOP_OF(table) {{::tl::cpu::base::table, ::tl::cpu::base::table, ::tl::cpu::base::table}}"
 ]
 FUNCTORS = Path(__file__).parents[1] / "csrc/kernels/cpu/elementwise"
+# Headers of functors beside those that all.h has.
+HEADERS = ("activation", "numeric", "special", "transcendental")
 ROWS_PER_FILE = 6
 
 
@@ -48,19 +52,31 @@ def symbol(row: Row) -> str:
 
 
 def loop_files(rows: list[Row]) -> dict[str, str]:
-    """`generated/elementwise_<family>_<n>.cpp`: the loops of a few operators, compiled for each instruction set or,
+    """`generated/elementwise_<header>_<n>.cpp`: the loops of a few operators, compiled for each instruction set or,
     with `once_` before the number, for the portable one only."""
     files = {}
     todo = sorted(elementwise_rows(rows), key=_file_of)
-    for (family, once), same in groupby(todo, key=_file_of):
+    for (header, once), same in groupby(todo, key=_file_of):
         for n, group in enumerate(_portions(same)):
-            files[f"elementwise_{family}{'once_' * once}{n:02}.cpp"] = _loops_cpp(group, family, once)
+            name = f"{header}_" * bool(header) + "once_" * once + f"{n:02}"
+            files[f"elementwise_{name}.cpp"] = _loops_cpp(group, header or "all", once)
     return files
 
 
+@cache
+def functors() -> dict[str, str]:
+    """The header of each functor that all.h lacks."""
+    found = {}
+    for header in HEADERS:
+        text = (FUNCTORS / f"{header}.h").read_text()
+        for macro, name in re.findall(r"^(?:TL_(\w+)\(|struct )\s*(\w+)", text, re.MULTILINE):
+            found[f"shifted_{name}" if macro == "SHIFTED" else name] = header
+    return found
+
+
 def _file_of(row: Row) -> tuple[str, bool]:
-    """`family_` if a header of that name has its functors, and whether it is compiled once."""
-    return f"{row.family}_" * (FUNCTORS / f"{row.family}.h").exists(), row.elementwise.once
+    """The header that has its functor, "" for all.h, and whether it is compiled once."""
+    return functors().get(row.elementwise.function, ""), row.elementwise.once
 
 
 def _portions(rows: Iterable[Row]) -> list[list[Row]]:
@@ -76,8 +92,7 @@ def _portions(rows: Iterable[Row]) -> list[list[Row]]:
     return portions
 
 
-def _loops_cpp(group: list[Row], family: str, once: bool) -> str:
-    header = family.removesuffix("_") or "all"
+def _loops_cpp(group: list[Row], header: str, once: bool) -> str:
     lines = [
         *["// isa: all"] * (not once),
         f'#include "kernels/cpu/elementwise/{header}.h"',

@@ -216,6 +216,13 @@ def Unary(name: str, *, cpu: str = "", to: str = "same", dtypes: str = "int floa
     return _elementwise(f"{name}(Tensor self) -> Tensor", elementwise, **fields)
 
 
+def Transcendental(name: str, grad: str, doc: str, *, dtypes: str = "float complex", **fields: Any) -> Row:
+    """f(x) of floating-point and complex numbers, whose loops take long to compile: float32 has the wide ones."""
+    fields.setdefault("expr", f"{name}(x)")
+    fields |= {"grad": {"self": grad}, "doc": doc}
+    return Unary(name, to="float", dtypes=dtypes, loops="wide", hot="float32", **fields)
+
+
 def Binary(name: str, *, overload: str = "Tensor", scalars: str = "", cpu: str = "", to: str = "same",
            dtypes: str = "bool int float complex", number_first: bool = False, other: str = "Operand",
            not_bool: str = "", loops: str = "", hot: str = "", once: bool = False, also: str = "",

@@ -1,6 +1,6 @@
 """Activation functions and their derivatives."""
 
-from opgen.row import Composite, Op, Pointwise, real
+from opgen.row import Composite, Op, Pointwise, Unary, real
 
 ONE = "float32"
 TANH = "tanh(0.7978845608028654 * (y + 0.044715 * y ** 3))"
@@ -52,6 +52,24 @@ def _backward(
 
 
 ROWS = [
+    Unary(
+        "relu",
+        dtypes="int float",
+        out=False,
+        grad={"self": "threshold_backward(g, result, 0)"},
+        expr="max(x, 0)",
+        doc="Each element, or zero if that is larger.",
+        example=">>> tl.relu(tl.tensor([-1.0, 2.0]))\ntensor([0., 2.])",
+    ),
+    Pointwise(
+        "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor", inputs=2,
+        cpu="threshold_backward",
+        dtypes="int float",
+        inplace=False, method=False, namespace="_nn",
+        grad={"grad_output": "threshold_backward(g, self, threshold)", "self": "zeros_like(g)"},
+        expr="y > threshold ? x : 0",
+        doc="The gradient where the result was above the threshold, else zero.",
+    ),
     # ---- piecewise linear ----------------------------------------------------------------------------------
     _unit(
         "threshold(Tensor self, Scalar threshold, Scalar value)", "threshold",

@@ -1,6 +1,6 @@
 """Reading and writing through tensors of positions."""
 
-from opgen.row import Composite, Op
+from opgen.row import Composite, Op, Pointwise
 
 INTEGER = "none:the result is an integer"
 
@@ -10,6 +10,20 @@ def _private(signature, **fields):
 
 
 ROWS = [
+    Pointwise(
+        "where.self(Tensor condition, Operand self, Operand other) -> Tensor", inputs=3, cpu="where",
+        dtypes="bool int float complex complex32 float8", condition=True, moves=True,
+        inplace=False, method=False, shown="condition, input, other, *, out=None",
+        grad={"self": "where(condition, g, 0)", "other": "where(condition, 0, g)"},
+        expr="c ? x : y",
+        doc="The first input's element where the condition holds, else the second's.",
+        example=">>> x = tl.tensor([-1.0, 2.0])\n>>> tl.where(x > 0, x, 0.0)\ntensor([0., 2.])",
+    ),
+    Composite(
+        "where(Tensor condition) -> Tensor[]",
+        method=False,
+        doc="The positions where the condition holds, a tensor a dimension.",
+    ),
     Op(
         "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
         out=True, out_name="index.Tensor_out", function=False, method=False,

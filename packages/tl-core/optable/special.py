@@ -1,6 +1,6 @@
 """Special functions, and others that are seldom called: compiled once, in double precision."""
 
-from opgen.row import Binary, Composite, Op, Pointwise, Unary, real
+from opgen.row import Binary, Composite, Op, Pointwise, Transcendental, Unary, real
 
 
 def _rare(name: str, grad, doc: str, *, arg: str = "self", cpu: str = "", **fields):
@@ -52,6 +52,39 @@ def _refused(what: str) -> str:
 APART = "none:not differentiable"
 
 ROWS = [
+    Unary(
+        "erf",
+        to="float", dtypes="float",
+        grad={"self": "g * (self.square().neg().exp() * 1.1283791670955126)"},
+        expr="erf(x)", ref="scipy.special.erf",
+        doc="The error function of each element.",
+        example=">>> tl.erf(tl.tensor([0.0, 1.0]))\ntensor([0.0000, 0.8427])",
+    ),
+    Transcendental(
+        "lgamma", "g * digamma(self)", "The logarithm of the size of the gamma function.",
+        dtypes="float",
+        expr="x", ref="scipy.special.gammaln", samples=real(0.3, 5),
+        example=">>> tl.lgamma(tl.tensor([4.0]))\ntensor([1.7918])",
+    ),
+    Transcendental(
+        "digamma", "g * polygamma(1, self)", "The derivative of lgamma.",
+        dtypes="float",
+        expr="x", ref="scipy.special.digamma", samples=real(0.3, 5),
+        example=">>> tl.digamma(tl.tensor([1.0]))\ntensor([-0.5772])",
+    ),
+    Transcendental(
+        "erfc", "g * (self.square().neg().exp() * -1.1283791670955126)",
+        "1 - erf(x) of each element, without loss where that is small.",
+        dtypes="float",
+        ref="scipy.special.erfc",
+        example=">>> tl.erfc(tl.tensor([0.0, 1.0]))\ntensor([1.0000, 0.1573])",
+    ),
+    Transcendental(
+        "erfinv", "g * (result.square().exp() * 0.886226925452758)", "The inverse of erf.",
+        dtypes="float",
+        ref="scipy.special.erfinv", samples=real(-0.9, 0.9),
+        example=">>> tl.erfinv(tl.tensor([0.0, 0.5]))\ntensor([0.0000, 0.4769])",
+    ),
     Op(
         "polygamma(int n, Tensor self) -> Tensor",
         inplace=False, out=True, devices="Any",
@@ -290,36 +323,6 @@ ROWS = [
         doc="What nextafter runs on the bits of 16-bit numbers.",
     ),
     # ---- complex numbers -----------------------------------------------------------------------------------
-    Unary(
-        "angle",
-        to="real float", dtypes="float complex", once=True,
-        inplace=False,
-        grad={"self": "angle_backward(g, self)"},
-        expr="angle(x)", ref="numpy.angle",
-        doc="The angle of each complex number; 0 or pi of a real one.",
-        example=">>> tl.angle(tl.tensor([1j, -1 + 0j]))\ntensor([1.5708, 3.1416])",
-    ),
-    Composite(
-        "angle_backward(Tensor grad, Tensor self) -> Tensor",
-        function=False, method=False,
-        doc="The gradient of angle; 0 at 0 and of real numbers.",
-    ),
-    Op(
-        "complex(Tensor real, Tensor imag) -> Tensor",
-        out=True, method=False, devices="Any",
-        grad={"real": "g.real()", "imag": "g.imag()"},
-        jvp="linear", batch="elementwise",
-        doc="Complex numbers from their parts.",
-        example=">>> tl.complex(tl.tensor([1.0]), tl.tensor([2.0]))\ntensor([1.+2.j])",
-    ),
-    Op(
-        "polar(Tensor abs, Tensor angle) -> Tensor",
-        out=True, method=False, devices="Any", autocast="float32",
-        grad={"abs": "(g.conj() * sgn(result)).real()", "angle": "(g.conj() * (result * 1j)).real()"},
-        jvp="elementwise", batch="elementwise",
-        doc="Complex numbers from their lengths and angles.",
-        example=">>> tl.polar(tl.tensor([2.0]), tl.tensor([0.0]))\ntensor([2.+0.j])",
-    ),
     *(
         Binary(
             f"_{name}", cpu=name, overload="", other="Tensor",
