@@ -34,17 +34,17 @@ def readme_table(imports: dict[str, str]) -> str:
 
 
 def house_table(imports: dict[str, str]) -> str:
-    """Import name, what it holds, whom it may import."""
+    """Import name and whom it may import; what may import all others says so."""
     rows = []
     for dist, design in TABLE.items():
-        parts = "".join(
-            f"; `{part}` needs the extra `{extra}`" for part, extra in design.extras_of_parts.items()
-        )
-        allowed = (
-            ", ".join(f"`{name}`" for name in design.may_import) or "numpy, and only when it is asked for"
-        )
-        rows.append([f"`{imports[dist]}`", design.holds, allowed + parts])
-    return table(["package", "holds", "may import"], rows)
+        parts: dict[str, list[str]] = {}
+        for part, extra in design.extras_of_parts.items():
+            parts.setdefault(extra, []).append(f"`{part.partition('.')[2]}`")
+        others = len(TABLE) - 1
+        allowed = "all others" if len(design.may_import) == others else ", ".join(design.may_import)
+        more = "".join(f"; the extra `{extra}` only in {', '.join(names)}" for extra, names in parts.items())
+        rows.append([f"`{imports[dist]}`", (allowed or "numpy, when it is asked for") + more])
+    return table(["package", "may import"], rows)
 
 
 def marked(text: str, rows: str) -> str:

@@ -151,7 +151,7 @@ def in_workers(
 
 def in_processes(options: argparse.Namespace, ours: Side, peer: Side) -> tuple[list[Measured], bool]:
     """Measures and prints the programs in fresh processes."""
-    todo = [p for p in cases.PROGRAMS if options.only.search(f"fresh process: {p.name}")]
+    todo = [p for p in (*cases.PROGRAMS, *graphs.PROGRAMS) if options.only.search(f"fresh process: {p.name}")]
     everything: list[Measured] = []
     if todo:
         print("\nfresh process", flush=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tools.bench.cases import Case, Group
+from tools.bench.cases import Case, Group, Program
 from tools.bench.training import GPT, RESNET, START
 
 GRAPHS = Group("programs as graphs")
 HANDLED = Group("operators that Python handles")
+OVERRIDES = Group("functions that ask for overrides")
 
 # The statements name modules of either library, which `torch` alone does not bring.
 MODULES = """\
@@ -116,6 +117,16 @@ def built():
 """
 )
 
+# With `--peer-module tl` both sides are tl's: the peer's functions are the wrapped ones, which ask for nothing.
+ASKING = (
+    START
+    + """\
+x, y = torch.randn(16, 16), torch.randn(16, 16)
+softmax, layer_norm, mse_loss = functions = F.softmax, F.layer_norm, F.mse_loss
+bare_softmax, bare_layer_norm, bare_mse_loss = (getattr(f, "__wrapped__", f) for f in functions)
+"""
+)
+
 CASES = [
     Case(GRAPHS, "ResNet-18: symbolic_trace", IMAGES, "fx.symbolic_trace(model)", bound=0.6),
     Case(GRAPHS, "ResNet-18: export", IMAGES, "export(model, (x,))", bound=0.15),
@@ -131,4 +142,16 @@ CASES = [
     Case(HANDLED, "ten additions of fakes", ADDITIONS, "with fakes:\n    ten(fake)", bound=0.3),
     Case(HANDLED, "an operator written in Python, a call", CUSTOM, "operator(x, 1.0)", bound=0.15),
     Case(HANDLED, "a model of 6.7e9 parameters, forward, of fakes", LARGE, "built()", rounds=3),
+    Case(
+        OVERRIDES,
+        "three functions of nn.functional on 16x16",
+        ASKING,
+        "softmax(x, 1)\nlayer_norm(x, (16,))\nmse_loss(x, y)",
+        bound=1.02,
+        peer="bare_softmax(x, 1)\nbare_layer_norm(x, (16,))\nbare_mse_loss(x, y)",
+    ),
+]
+
+PROGRAMS = [
+    Program("a model of 6.7e9 parameters of fakes", f"import torch\n{LARGE}built()", time=1.0, memory=1.0)
 ]
