@@ -3,7 +3,7 @@
 import pytest
 
 import tl_core as tl
-from tl_autograd import gradcheck, gradgradcheck
+from tl_autograd import grad, gradcheck, gradgradcheck
 from tl_core import lapack, linalg
 
 pytestmark = pytest.mark.skipif(lapack.library() is None, reason="LAPACK is not installed")
@@ -104,3 +104,34 @@ def test_a_singular_matrix_has_a_determinant_with_zero_derivative():
     a = tl.zeros(2, 2, dtype=tl.float64, requires_grad=True)
     linalg.det(a).backward()
     assert not a.grad.any()
+
+
+SOLVERS = {
+    "solve": linalg.solve,
+    "solve_ex": lambda a, b: linalg.solve_ex(a, b).result,
+    "solve_triangular": lambda a, b: linalg.solve_triangular(a, b, upper=True),
+    "triangular_solve": lambda a, b: tl.triangular_solve(b, a).solution,
+    "cholesky_solve": lambda a, b: tl.cholesky_solve(b, a.tril()),
+    "lu_solve": lambda a, b: linalg.lu_solve(*linalg.lu_factor(a), b),
+    "lstsq": lambda a, b: linalg.lstsq(a, b).solution,
+    "lstsq residuals": lambda a, b: (
+        linalg.lstsq(tl.cat([a, a.sin()], -2), tl.cat([b, b.cos()], -2)).residuals
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [((2, 2), (3, 2, 1)), ((3, 2, 2), (2, 1)), ((2, 1, 2, 2), (3, 2, 1)), ((1, 2, 2), (3, 2, 1))],
+)
+def test_gradients_of_solvers_have_the_shapes_of_what_is_broadcast(name, left, right):
+    solve = SOLVERS[name]
+    a, b = drawn(*left, dtype=tl.float64, seed=3), drawn(*right, dtype=tl.float64, seed=4)
+
+    def solved(a, b):
+        return solve(a + 3 * tl.eye(2, dtype=a.dtype), b)
+
+    grads = grad(solved(a, b).sum(), (a, b))
+    assert [g.shape for g in grads] == [a.shape, b.shape]
+    assert gradcheck(solved, (a, b)) and gradgradcheck(solved, (a, b))

@@ -331,7 +331,10 @@ ROWS = [
         "_linalg_solve(Tensor A, Tensor B) -> Tensor",
         function=False, method=False,
         grad={
-            "A": "-_linalg_solve(A.transpose(-2, -1).conj(), g).matmul(result.transpose(-2, -1).conj())",
+            "A": (
+                "(-_linalg_solve(A.transpose(-2, -1).conj(), g).matmul(result.transpose(-2, -1).conj()))"
+                ".sum_to_size(A.shape)"
+            ),
             "B": "_linalg_solve(A.transpose(-2, -1).conj(), g)",
         },
         jvp="double-vjp", batch="dims",

@@ -197,7 +197,7 @@ ROWS = [
         out=True,
         grad={
             "self": "cholesky_solve(g, input2, upper)",
-            "input2": "_cholesky_solve_backward(g, input2, result, upper)",
+            "input2": "_cholesky_solve_backward(g, input2, result, upper).sum_to_size(input2.shape)",
         },
         jvp="double-vjp", batch="dims",
         doc="X of A X = B, where `input2` is the Cholesky factor of A.",

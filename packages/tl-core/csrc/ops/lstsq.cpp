@@ -146,7 +146,7 @@ Tensor lstsq_backward_a(OptTensor grad, OptTensor grad_residuals, const Tensor& 
     const Tensor part = ops::matmul(residual_gradient(*grad_residuals, A, B, X), adjoint(X));
     result = result ? ops::add(result, part) : part;
   }
-  return result ? result : ops::zeros_like(A);
+  return result ? ops::sum_to_size(result, A.sizes()) : ops::zeros_like(A);
 }
 
 Tensor lstsq_backward_b(OptTensor grad, OptTensor grad_residuals, const Tensor& A, const Tensor& B,
@@ -158,7 +158,7 @@ Tensor lstsq_backward_b(OptTensor grad, OptTensor grad_residuals, const Tensor& 
     const Tensor part = ops::neg(residual_gradient(*grad_residuals, A, B, X));
     result = result ? ops::add(result, part) : part;
   }
-  return result ? result : ops::zeros_like(B);
+  return result ? ops::sum_to_size(result, B.sizes()) : ops::zeros_like(B);
 }
 
 // V diag(1 / s) U^H of the singular values above the tolerance.

@@ -61,7 +61,8 @@ std::tuple<Tensor, Tensor> solve_triangular_backward(const SolveTriangularBackwa
   const Tensor g = ops::linalg_solve_triangular(adjoint(A), grad, !upper, left, unitriangular);
   if (!needs_a) return {Tensor(), g};
   const Tensor product = ops::neg(left ? ops::matmul(g, adjoint(X)) : ops::matmul(adjoint(X), g));
-  return {triangle_of(product, upper, unitriangular), needs_b ? g : Tensor()};
+  const Tensor triangle = triangle_of(product, upper, unitriangular);
+  return {ops::sum_to_size(triangle, A.sizes()), needs_b ? g : Tensor()};
 }
 
 using Pair = std::tuple<Tensor, Tensor>;
