@@ -181,3 +181,12 @@ def test_parameter_dict_refuses_keys():
         nn.ParameterDict({3: tl.ones(1)})
     with pytest.raises(KeyError, match="attribute 'keys' already exists"):
         nn.ParameterDict({"keys": tl.ones(1)})
+
+
+@pytest.mark.parametrize("kind", [nn.ModuleList, nn.ParameterList])
+def test_names_of_positions(kind):
+    held = kind([nn.Linear(1, 1) if kind is nn.ModuleList else tl.ones(1) for _ in range(3)])
+    assert [held._get_abs_string_index(i) for i in (0, 2, -1, -3)] == ["0", "2", "2", "0"]
+    for wrong in (3, -4):
+        with pytest.raises(IndexError, match="out of range"):
+            held._get_abs_string_index(wrong)

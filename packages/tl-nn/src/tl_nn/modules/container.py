@@ -155,6 +155,10 @@ class ModuleList(_Numbered):
             return type(self)(list(self)[position])
         return self._modules[_name_at(self, position)]
 
+    def _get_abs_string_index(self, idx: int) -> str:
+        """The name of the module at a position, which counts from the end if it is negative; subclasses ask for it."""
+        return str(_wrapped_index(idx, len(self)))
+
     def extend(self, modules: Iterable[Any]) -> Self:
         """Add modules at the end; returns self.
 
@@ -287,10 +291,14 @@ class ParameterList(Module):
     def __getitem__(self, position: Any) -> Any:
         if isinstance(position, slice):
             return type(self)([self[index] for index in range(*position.indices(len(self)))])
-        return getattr(self, str(_wrapped_index(position, len(self))))
+        return getattr(self, self._get_abs_string_index(position))
+
+    def _get_abs_string_index(self, idx: int) -> str:
+        """The name of the value at a position, which counts from the end if it is negative; subclasses ask for it."""
+        return str(_wrapped_index(idx, len(self)))
 
     def __setitem__(self, position: int, value: Any) -> None:
-        setattr(self, str(_wrapped_index(position, len(self))), _as_parameter(value))
+        setattr(self, self._get_abs_string_index(position), _as_parameter(value))
 
     def __len__(self) -> int:
         return self._size
