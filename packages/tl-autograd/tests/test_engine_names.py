@@ -5,6 +5,7 @@ import pytest
 import tl_autograd
 import tl_core as tl
 from tl_autograd import engine_names as names
+from tl_autograd import native_names
 
 
 def test_functions_whose_derivative_raises_or_is_undefined():
@@ -31,18 +32,18 @@ def test_a_weak_reference_to_a_tensor():
 
 
 def test_saved_tensor_hooks_can_be_asked_for_and_refused():
-    assert names._autograd._saved_tensors_hooks_is_enabled()
-    names._autograd._saved_tensors_hooks_disable("not here")
+    assert native_names._saved_tensors_hooks_is_enabled()
+    native_names._saved_tensors_hooks_disable("not here")
     try:
-        assert not names._autograd._saved_tensors_hooks_is_enabled()
+        assert not native_names._saved_tensors_hooks_is_enabled()
         with (
             pytest.raises(RuntimeError, match="not here"),
             tl_autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t),
         ):
             pass
     finally:
-        names._autograd._saved_tensors_hooks_enable()
-    assert names._autograd._saved_tensors_hooks_is_enabled()
+        native_names._saved_tensors_hooks_enable()
+    assert native_names._saved_tensors_hooks_is_enabled()
 
 
 def test_warnings_of_loops_and_tangents_are_switches():

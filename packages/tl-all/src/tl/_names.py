@@ -397,7 +397,7 @@ OBJECTS |= {
     ]
 }
 _ENGINE = (
-    "_WeakTensorRef _autograd _current_autograd_node _current_graph_task_id "
+    "_WeakTensorRef _current_autograd_node _current_graph_task_id "
     "_debug_only_are_vmap_fallback_warnings_enabled _debug_only_display_vmap_fallback_warnings "
     "_functions _is_fwd_grad_enabled _set_fwd_grad_enabled "
     "_will_engine_execute_node"

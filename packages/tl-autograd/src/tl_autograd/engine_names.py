@@ -91,17 +91,3 @@ class _Functions(types.ModuleType):
 
 
 _functions = _Functions("_functions")
-_autograd = types.SimpleNamespace(
-    SavedTensor=_C.SavedTensor,
-    _get_current_graph_task_keep_graph=_C.keeps_graph,
-    _saved_tensors_hooks_is_enabled=lambda: _hooks_allowed(),
-    _saved_tensors_hooks_disable=_C.disable_saved_hooks,
-    _saved_tensors_hooks_enable=lambda: _C.disable_saved_hooks(None),
-)
-
-
-def _hooks_allowed() -> bool:
-    before = _C.disable_saved_hooks(None)
-    if before is not None:
-        _C.disable_saved_hooks(before)
-    return before is None

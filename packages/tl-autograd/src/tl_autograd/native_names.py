@@ -1,7 +1,8 @@
-"""Profiling: the names of `torch._C._autograd` that programs use."""
+"""The engine and profiling: the names of `torch._C._autograd` that programs use."""
 
 from typing import Any
 
+from tl_autograd import _C
 from tl_autograd._C import SavedTensor
 from tl_autograd.profiler import kineto_available, supported_activities
 from tl_autograd.profiler import profiler_type as _profiler_type
@@ -13,10 +14,27 @@ from tl_core.recording import is_recording as _profiler_enabled
 
 __all__ = ["DeviceType", "ProfilerActivity", "SavedTensor", "_KinetoEvent", "_ProfilerResult", "_profiler_enabled",
            "_profiler_type",
+           "_get_current_graph_task_keep_graph", "_saved_tensors_hooks_disable", "_saved_tensors_hooks_enable",
+           "_saved_tensors_hooks_is_enabled",
            "_record_function_with_args_enter", "_record_function_with_args_exit",
            "_supported_activities", "kineto_available"]  # fmt: skip
 
 _supported_activities = supported_activities
+_get_current_graph_task_keep_graph = _C.keeps_graph
+_saved_tensors_hooks_disable = _C.disable_saved_hooks
+
+
+def _saved_tensors_hooks_enable() -> None:
+    """Allows hooks on saved tensors again."""
+    _C.disable_saved_hooks(None)
+
+
+def _saved_tensors_hooks_is_enabled() -> bool:
+    """Whether hooks on saved tensors are allowed."""
+    before = _C.disable_saved_hooks(None)
+    if before is not None:
+        _C.disable_saved_hooks(before)
+    return before is None
 
 
 def _record_function_with_args_enter(name: str, *args: Any) -> EventRange:
