@@ -20,6 +20,7 @@ from tools.bench.cases import Case
 from tools.packages import ROOT
 
 SAMPLES = 3  # a slice
+SLOW = 0.25  # seconds a sample; of what takes longer one sample a slice, one round and one build tell enough
 
 
 @dataclass(frozen=True)
@@ -92,10 +93,10 @@ class Worker:
             raise WorkerError(f"{self.side.module}: {answer['error']}")
         return answer
 
-    def prepare(self, case: Case, run: str) -> None:
-        """Builds the inputs anew."""
+    def prepare(self, case: Case, run: str) -> float:
+        """Builds the inputs anew; how many seconds a sample takes, 0 where nobody knows."""
         asked = {name: getattr(case, name) for name in ("setup", "before", "after", "less", "clock")}
-        self.ask(prepare=asked | {"run": run})
+        return float(self.ask(prepare=asked | {"run": run})["seconds"])
 
     def fastest(self, samples: int) -> float:
         """The fastest of some samples."""
@@ -144,8 +145,10 @@ class Pair:
         rounds: list[tuple[float, float]] = []
         try:
             for _ in range(case.builds):
-                for worker, run in zip(self.workers, (case.run, case.peer or case.run), strict=True):
-                    worker.prepare(case, run)
+                runs = zip(self.workers, (case.run, case.peer or case.run), strict=True)
+                if max(worker.prepare(case, run) for worker, run in runs) > SLOW:
+                    rounds.append(self.round(1))
+                    break
                 rounds += [self.round(1 if case.before else SAMPLES) for _ in range(case.rounds)]
         except WorkerError as error:
             return Measured(case.name, case.group.name, case.limit, error=str(error))

@@ -2,8 +2,9 @@
 
 It is asked in lines of JSON on its standard input and answers on its standard output, one line each:
 `{"prepare": {"setup": …, "run": …, "before": …, "after": …, "less": …, "clock": …}}` builds the inputs anew, warms
-up and settles the number of runs a sample; `{"sample": N}` answers with N samples, in seconds a run;
-`{"about": true}` tells what is measured. Only the standard library is used, as the environment belongs to the module.
+up, settles the number of runs a sample, and answers with it and the seconds that one takes; `{"sample": N}` answers
+with N samples, in seconds a run; `{"about": true}` tells what is measured. Only the standard library is used, as the
+environment belongs to the module.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Bench:
         self.after = compile(case["after"], "<after>", "exec")
         self.timer = timeit.Timer(case["run"], timer=clock, globals=self.names)
         self.less = timeit.Timer(case["less"], timer=clock, globals=self.names) if case["less"] else None
-        self.runs = 1
+        self.runs, self.seconds = 1, 0.0
         if self.before is None:
             self.calibrate()
 
@@ -42,6 +43,7 @@ class Bench:
         self.timer.timeit(1)
         while (seconds := self.timer.timeit(self.runs) / 1e9) < SAMPLE_SECONDS:
             self.runs = max(self.runs * 2, int(self.runs * SAMPLE_SECONDS / max(seconds, 1e-9)))
+        self.seconds = seconds
 
     def sample(self) -> float:
         """Seconds a run."""
@@ -70,7 +72,7 @@ def serve(module: ModuleType, clock: Callable[[], int]) -> None:
                 gc.collect()
                 case = request["prepare"]
                 bench = Bench(module, CLOCKS.get(case["clock"], clock), case)
-                answer["runs"] = bench.runs
+                answer.update(runs=bench.runs, seconds=bench.seconds)
             elif "sample" in request:
                 if bench is None:
                     raise RuntimeError("nothing is prepared")

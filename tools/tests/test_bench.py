@@ -49,6 +49,17 @@ def test_a_known_ratio_is_measured(pair):
     assert measured.ours < measured.peers
 
 
+def test_what_takes_long_is_measured_once(sides, monkeypatch):
+    monkeypatch.setattr("tools.bench.pair.SLOW", 0.0)
+    pair = Pair(*sides, threads=1, clock="cpu")
+    asked = []
+    monkeypatch.setattr(pair, "round", lambda samples: asked.append(samples) or (1.0, 2.0))
+    measured = pair.measure(Case(GROUP, "work", "", "torch.work()"))
+    pair.close()
+    assert asked == [1]
+    assert measured.ratio == 0.5
+
+
 def test_both_sides_are_measured(sides):
     pair = Pair(sides[0], sides[0], threads=1, clock="cpu")
     measured = pair.measure(Case(GROUP, "work", "", "torch.work()"))
