@@ -15,7 +15,7 @@ from tl_autograd import func
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from test_row_gradients import CORE, ROWS
+from test_row_gradients import CORE, ROWS, operator
 
 BATCH = 3
 KINDS = ("bool", "uint8", "int64", "float64", "complex128")
@@ -163,7 +163,7 @@ def called(row, values):
         back = [put(v, tensors) for v in slots]
         positional = [v for v, a in zip(back, row.args) if not a.keyword_only]
         keywords = {a.name: v for v, a in zip(back, row.args) if a.keyword_only}
-        result = tl._C._call_operator((row.name,), *positional, **keywords)
+        result = operator(row.name)(*positional, **keywords)
         results = result if isinstance(result, (tuple, list)) else (result,)
         return tuple(r for r in results if isinstance(r, tl.Tensor))
 
