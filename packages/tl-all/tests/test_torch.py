@@ -222,6 +222,9 @@ import tl.torch
 tl.torch.install()
 import functorch, torch
 from functorch import FunctionalModule, make_functional, make_fx, vmap
+from functorch.experimental import control_flow, replace_all_batch_norm_modules_
+assert control_flow.cond is torch.cond
+assert replace_all_batch_norm_modules_ is torch.func.replace_all_batch_norm_modules_
 assert vmap is torch.func.vmap and functorch.grad is torch.func.grad
 function, parameters = make_functional(torch.nn.Linear(1, 1))
 assert isinstance(function, FunctionalModule) and len(parameters) == 2

@@ -64,7 +64,8 @@ def install() -> None:
         )
     install_finder()
     finder.roots.add("torch")
-    finder.aliases["functorch"] = "tl.functorch"
+    for name in ("functorch", "functorch.experimental", "functorch.experimental.control_flow"):
+        finder.aliases[name] = f"tl.{name}"
     finder.distributions["torch"] = distribution
     sys.modules["torch"] = tl
     tl.Tensor.__module__ = "torch"
