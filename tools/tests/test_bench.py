@@ -44,7 +44,7 @@ def pair(sides):
 
 def test_a_known_ratio_is_measured(pair):
     measured = pair.measure(Case(GROUP, "work", "", "torch.work()"))
-    assert 0.05 < measured.ratio < 0.2
+    assert 0.02 < measured.ratio < 0.5  # 0.1 where nobody else runs
     assert measured.met
     assert measured.ours < measured.peers
 
