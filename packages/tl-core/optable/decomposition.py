@@ -332,8 +332,8 @@ ROWS = [
         function=False, method=False,
         grad={
             "A": (
-                "(-_linalg_solve(A.transpose(-2, -1).conj(), g).matmul(result.transpose(-2, -1).conj()))"
-                ".sum_to_size(A.shape)"
+                "(-_linalg_solve(A.transpose(-2, -1).conj(), g).matmul(result.transpose(-2, "
+                "-1).conj())).sum_to_size(A.shape)"
             ),
             "B": "_linalg_solve(A.transpose(-2, -1).conj(), g)",
         },
