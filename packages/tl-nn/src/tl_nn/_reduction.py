@@ -6,6 +6,8 @@ import warnings
 
 from tl_core import Tensor
 
+_NAMES = ("none", "mean", "sum")
+
 
 def reduced(losses: Tensor, reduction: str) -> Tensor:
     """The elements themselves, their mean, or their sum.
@@ -24,12 +26,23 @@ def reduced(losses: Tensor, reduction: str) -> Tensor:
 def reduction_code(reduction: str) -> int:
     """The number by which operators know a reduction."""
     check(reduction)
-    return ("none", "mean", "sum").index(reduction)
+    return _NAMES.index(reduction)
+
+
+def reduction_name(code: int, function: str) -> str:
+    """The reduction of a number; `function` is the one that was given it, for the error.
+
+    Raises:
+        ValueError: If it is the number of none.
+    """
+    if code not in (0, 1, 2):
+        raise ValueError(f"{function}(): reduction must be 0, 1 or 2, got {code!r}")
+    return _NAMES[code]
 
 
 def check(reduction: str) -> None:
     """Refuse the name of a reduction that doesn't exist."""
-    if reduction not in ("none", "mean", "sum"):
+    if reduction not in _NAMES:
         raise ValueError(f"{reduction} is not a valid value for reduction")
 
 

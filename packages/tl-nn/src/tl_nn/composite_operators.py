@@ -12,48 +12,20 @@ from tl_core import composite_operators
 from tl_core.composite_operators import add
 
 from . import functional, utils
-from ._reduction import reduced
-
-_REDUCTIONS = "none", "mean", "sum"
-
-
-def _loss(name: str) -> Callable[..., Any]:
-    """The loss of that name, which takes two or three tensors, then what its signature has by name."""
-    function = getattr(functional, name)
-
-    def call(*tensors: Any, reduction: int, **options: Any) -> Any:
-        return function(*tensors, reduction=_REDUCTIONS[reduction], **options)
-
-    return call
+from ._reduction import reduction_name
+from .functional import numbered_reductions
 
 
-def _ordered(name: str, tensors: int, options: str) -> Callable[..., Any]:
-    """The same with its options by position, in this order."""
-    loss, names = _loss(name), options.split()
-    return lambda *arguments: loss(*arguments[:tensors], **dict(zip(names, arguments[tensors:], strict=True)))
+def _loss(name: str, tensors: int, options: str) -> Callable[..., Any]:
+    """A loss of `nn.functional`, which takes some tensors, then options by position, in this order."""
+    function, names = getattr(functional, name), options.split()
 
-
-def _training(name: str) -> Callable[..., Any]:
-    """A dropout, which may be in place."""
-    function, inplace = getattr(functional, name.removesuffix("_")), name.endswith("_")
-    return lambda input, p, train: function(input, p, train, inplace)
-
-
-def _feature_dropout(name: str) -> Callable[..., Any]:
-    """Whole channels: the input is a batch, of any number of dimensions."""
-
-    def call(input: Any, p: float, train: bool) -> Any:
-        flat = input.reshape(*input.shape[:2], -1) if input.dim() > 2 else input.unsqueeze(-1)
-        function = functional.feature_alpha_dropout if "alpha" in name else functional.dropout1d
-        out = function(flat, p, train).reshape(input.shape)
-        return input.copy_(out) if name.endswith("_") else out
+    def call(*arguments: Any) -> Any:
+        given = dict(zip(names, arguments[tensors:], strict=True))
+        given["reduction"] = reduction_name(given["reduction"], name)
+        return function(*arguments[:tensors], **given)
 
     return call
-
-
-def _kl_div(self: Any, target: Any, reduction: int, *, log_target: bool) -> Any:
-    losses = functional.kl_div(self, target, reduction="none", log_target=log_target)
-    return reduced(losses, _REDUCTIONS[reduction])
 
 
 def __getattr__(name: str) -> Any:
@@ -64,89 +36,86 @@ def __getattr__(name: str) -> Any:
 _CLASSES = "Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100"
 _PAIR = "Tensor self, Tensor target"
 _DROPOUT = "float p, bool train"
+_DROPOUTS = ("alpha_dropout", "feature_dropout", "feature_alpha_dropout")
 _CTC = "int blank=0, int reduction=1, bool zero_infinity=False"
-_CTC_OPTIONS = "blank reduction zero_infinity"
-_nll = _ordered("nll_loss", 2, "weight reduction ignore_index")
-_ctc = _ordered("ctc_loss", 4, _CTC_OPTIONS)
+_nll = _loss("nll_loss", 2, "weight reduction ignore_index")
 
 add(
     [
         *(
-            (f"{name}({_PAIR}, int reduction=1) -> Tensor", _ordered(name, 2, "reduction"))
+            (f"{name}({_PAIR}, int reduction=1) -> Tensor", _loss(name, 2, "reduction"))
             for name in ("mse_loss", "l1_loss", "soft_margin_loss", "multilabel_margin_loss")
         ),
         (
             f"smooth_l1_loss({_PAIR}, int reduction=1, float beta=1.) -> Tensor",
-            _ordered("smooth_l1_loss", 2, "reduction beta"),
+            _loss("smooth_l1_loss", 2, "reduction beta"),
         ),
         (
             f"huber_loss({_PAIR}, int reduction=1, float delta=1.) -> Tensor",
-            _ordered("huber_loss", 2, "reduction delta"),
+            _loss("huber_loss", 2, "reduction delta"),
         ),
         (
             f"binary_cross_entropy({_PAIR}, Tensor? weight=None, int reduction=1) -> Tensor",
-            _ordered("binary_cross_entropy", 2, "weight reduction"),
+            _loss("binary_cross_entropy", 2, "weight reduction"),
         ),
         (
             (
                 f"binary_cross_entropy_with_logits({_PAIR}, Tensor? weight=None, Tensor? pos_weight=None, "
                 "int reduction=1) -> Tensor"
             ),
-            lambda self, target, weight, pos_weight, reduction: _loss("binary_cross_entropy_with_logits")(
-                self, target, weight=weight, pos_weight=pos_weight, reduction=reduction
-            ),
+            numbered_reductions.binary_cross_entropy_with_logits,
         ),
-        (f"kl_div({_PAIR}, int reduction=1, *, bool log_target=False) -> Tensor", _kl_div),
+        (f"kl_div({_PAIR}, int reduction=1, *, bool log_target=False) -> Tensor", numbered_reductions.kl_div),
         *((f"{name}({_CLASSES}) -> Tensor", _nll) for name in ("nll_loss", "nll_loss2d", "nll_loss_nd")),
         (
             f"cross_entropy_loss({_CLASSES}, float label_smoothing=0.) -> Tensor",
-            _ordered("cross_entropy", 2, "weight reduction ignore_index label_smoothing"),
+            _loss("cross_entropy", 2, "weight reduction ignore_index label_smoothing"),
         ),
         (
             (
                 f"multi_margin_loss({_PAIR}, Scalar p=1, Scalar margin=1, Tensor? weight=None, "
                 "int reduction=1) -> Tensor"
             ),
-            _ordered("multi_margin_loss", 2, "p margin weight reduction"),
+            _loss("multi_margin_loss", 2, "p margin weight reduction"),
         ),
         *(
             (
                 f"{name}(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor",
-                _ordered(name, 3, "margin reduction"),
+                getattr(numbered_reductions, name),
             )
             for name in ("margin_ranking_loss", "cosine_embedding_loss")
         ),
         (
             f"hinge_embedding_loss({_PAIR}, float margin=1., int reduction=1) -> Tensor",
-            _ordered("hinge_embedding_loss", 2, "margin reduction"),
+            numbered_reductions.hinge_embedding_loss,
         ),
         (
             (
                 "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., "
                 "float eps=1e-06, bool swap=False, int reduction=1) -> Tensor"
             ),
-            _ordered("triplet_margin_loss", 3, "margin p eps swap reduction"),
+            numbered_reductions.triplet_margin_loss,
         ),
         (
             (
                 "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, "
                 "int reduction) -> Tensor"
             ),
-            _ordered("poisson_nll_loss", 2, "log_input full eps reduction"),
+            numbered_reductions.poisson_nll_loss,
         ),
         (
             (
                 "ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, "
                 f"{_CTC}) -> Tensor"
             ),
-            _ctc,
+            numbered_reductions.ctc_loss,
         ),
         (
             (
                 "ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, "
                 f"{_CTC}) -> Tensor"
             ),
-            _ctc,
+            numbered_reductions.ctc_loss,
         ),
     ]
 )
@@ -176,15 +145,13 @@ add(
             ),
             utils.rnn.pad_sequence,
         ),
-        (f"alpha_dropout(Tensor input, {_DROPOUT}) -> Tensor", _training("alpha_dropout")),
-        (f"alpha_dropout_(Tensor(a!) self, {_DROPOUT}) -> Tensor(a!)", _training("alpha_dropout_")),
         *(
-            (f"{name}(Tensor input, {_DROPOUT}) -> Tensor", _feature_dropout(name))
-            for name in ("feature_dropout", "feature_alpha_dropout")
+            (f"{name}(Tensor input, {_DROPOUT}) -> Tensor", getattr(numbered_reductions, name))
+            for name in _DROPOUTS
         ),
         *(
-            (f"{name}(Tensor(a!) self, {_DROPOUT}) -> Tensor(a!)", _feature_dropout(name))
-            for name in ("feature_dropout_", "feature_alpha_dropout_")
+            (f"{name}_(Tensor(a!) self, {_DROPOUT}) -> Tensor(a!)", getattr(numbered_reductions, f"{name}_"))
+            for name in _DROPOUTS
         ),
     ]
 )

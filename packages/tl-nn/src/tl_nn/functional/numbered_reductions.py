@@ -8,17 +8,10 @@ from collections.abc import Sequence
 from tl_core import Tensor
 from tl_core.overrides import overridable
 
+from .._reduction import reduced, reduction_name
 from . import dropouts, elementwise_losses, margin_losses, sequence_losses
 
 __all__: list[str] = []
-
-_REDUCTIONS = ("none", "mean", "sum")
-
-
-def _named(reduction: int, function: str) -> str:
-    if reduction not in (0, 1, 2):
-        raise ValueError(f"{function}(): reduction must be 0, 1 or 2, got {reduction!r}")
-    return _REDUCTIONS[reduction]
 
 
 @overridable
@@ -30,7 +23,7 @@ def binary_cross_entropy_with_logits(
     reduction: int = 1,
 ) -> Tensor:
     """`nn.functional.binary_cross_entropy_with_logits`."""
-    name = _named(reduction, "binary_cross_entropy_with_logits")
+    name = reduction_name(reduction, "binary_cross_entropy_with_logits")
     return elementwise_losses.binary_cross_entropy_with_logits(
         input, target, weight, reduction=name, pos_weight=pos_weight
     )
@@ -41,7 +34,7 @@ def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
 ) -> Tensor:
     """`nn.functional.cosine_embedding_loss`."""
-    name = _named(reduction, "cosine_embedding_loss")
+    name = reduction_name(reduction, "cosine_embedding_loss")
     return margin_losses.cosine_embedding_loss(input1, input2, target, margin, reduction=name)
 
 
@@ -56,7 +49,7 @@ def ctc_loss(
     zero_infinity: bool = False,
 ) -> Tensor:
     """`nn.functional.ctc_loss`."""
-    name = _named(reduction, "ctc_loss")
+    name = reduction_name(reduction, "ctc_loss")
     return sequence_losses.ctc_loss(
         log_probs, targets, input_lengths, target_lengths, blank, name, zero_infinity
     )
@@ -65,16 +58,15 @@ def ctc_loss(
 @overridable
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor:
     """`nn.functional.hinge_embedding_loss`."""
-    name = _named(reduction, "hinge_embedding_loss")
+    name = reduction_name(reduction, "hinge_embedding_loss")
     return margin_losses.hinge_embedding_loss(input, target, margin, reduction=name)
 
 
 @overridable
 def kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor:
     """`nn.functional.kl_div`, whose mean is that of all elements."""
-    name = _named(reduction, "kl_div")
-    losses = elementwise_losses.kl_div(input, target, reduction="none", log_target=log_target)
-    return losses if name == "none" else losses.mean() if name == "mean" else losses.sum()
+    name = reduction_name(reduction, "kl_div")
+    return reduced(elementwise_losses.kl_div(input, target, reduction="none", log_target=log_target), name)
 
 
 @overridable
@@ -82,7 +74,7 @@ def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
 ) -> Tensor:
     """`nn.functional.margin_ranking_loss`."""
-    name = _named(reduction, "margin_ranking_loss")
+    name = reduction_name(reduction, "margin_ranking_loss")
     return margin_losses.margin_ranking_loss(input1, input2, target, margin, reduction=name)
 
 
@@ -91,7 +83,7 @@ def poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
 ) -> Tensor:
     """`nn.functional.poisson_nll_loss`."""
-    name = _named(reduction, "poisson_nll_loss")
+    name = reduction_name(reduction, "poisson_nll_loss")
     return elementwise_losses.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=name)
 
 
@@ -107,7 +99,7 @@ def triplet_margin_loss(
     reduction: int = 1,
 ) -> Tensor:
     """`nn.functional.triplet_margin_loss`."""
-    name = _named(reduction, "triplet_margin_loss")
+    name = reduction_name(reduction, "triplet_margin_loss")
     return margin_losses.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=name)
 
 
