@@ -65,31 +65,28 @@ def bits(tl: Any, result: Any, hashed: Any) -> None:
 # ---- every row -----------------------------------------------------------------------------------------------------
 
 
-def as_given(tl: Any, value: Any, dtype: str) -> Any:
-    """A value of calls.jsonl: tensors stand as {dtype: shape}, floating ones take the dtype."""
-    if isinstance(value, list):
-        return [as_given(tl, v, dtype) for v in value]
-    if not isinstance(value, dict):
-        return value
-    if "dtype" in value:
-        return getattr(tl, value["dtype"])
-    own, shape = next(iter(value.items()))
-    if "values" in value:
-        return tl.tensor(value["values"], dtype=getattr(tl, own)).reshape(shape)
-    own = dtype if own.startswith(("float", "bfloat", "complex")) else own
-    return filled(tl, shape, own, 3 if own == "int64" else 23)
+def of_type(tl: Any, dtype: str) -> Callable[[list[int], str], Any]:
+    """What fills the tensors of a recorded call: those of floating point take the type instead of their own."""
+
+    def make(shape: list[int], own: str) -> Any:
+        takes = own.startswith(("float", "bfloat", "complex"))
+        return filled(tl, shape, dtype if takes else own, 3 if own == "int64" else 23)
+
+    return make
 
 
 def listed_calls(tl: Any, rows: dict[str, Any]) -> Iterator[Case]:
     """The calls of calls.jsonl in several dtypes."""
-    for number, line in enumerate((CORE / "tests" / "calls.jsonl").read_text().splitlines()):
-        name, *values = json.loads(line)
+    sys.path.insert(0, str(CORE / "tests"))
+    from recorded_calls import as_given, recorded
+
+    for number, (name, values) in enumerate(recorded()):
         if name.startswith(("resize", "empty", "new_empty")):  # uninitialized memory
             continue
         for dtype in FLOATING:
 
             def run(name: str = name, values: list[Any] = values, dtype: str = dtype) -> Any:
-                arguments = [as_given(tl, v, dtype) for v in values]
+                arguments = [as_given(tl, v, of_type(tl, dtype)) for v in values]
                 schema = rows[name].schema
                 positional = [v for v, a in zip(arguments, schema.args) if not a.keyword_only]
                 keywords = {a.name: v for v, a in zip(arguments, schema.args) if a.keyword_only}

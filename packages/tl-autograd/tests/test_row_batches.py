@@ -3,7 +3,6 @@
 Rows with a kernel for an element are called with each kind of number, the others as tl-core's calls.jsonl says.
 """
 
-import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,10 @@ from tl_autograd import func
 sys.path.insert(0, str(Path(__file__).parent))
 
 from test_row_gradients import CORE, ROWS, operator
+
+sys.path.insert(0, str(CORE / "tests"))
+
+from recorded_calls import as_given, recorded
 
 BATCH = 3
 KINDS = ("bool", "uint8", "int64", "float64", "complex128")
@@ -38,20 +41,6 @@ def filled(shape, dtype, count=23):
         .to(getattr(tl, dtype))
         .reshape(shape)
     )
-
-
-def given(value):
-    """A value of calls.jsonl: tensors stand as {dtype: shape}, their "values" beside it where they matter."""
-    if isinstance(value, list):
-        return [given(v) for v in value]
-    if not isinstance(value, dict):
-        return value
-    if "dtype" in value:
-        return getattr(tl, value["dtype"])
-    dtype, shape = next(iter(value.items()))
-    if "values" in value:
-        return tl.tensor(value["values"], dtype=getattr(tl, dtype)).reshape(shape)
-    return filled(shape, dtype)
 
 
 REAL, COMPLEX, TRUTH, WHOLE = ({kind: [3, 4]} for kind in ("float64", "complex128", "bool", "int64"))
@@ -113,8 +102,7 @@ MORE = [
 
 def listed():
     """The calls of calls.jsonl and those above: a row and its arguments."""
-    lines = (CORE / "tests" / "calls.jsonl").read_text().splitlines()
-    for name, *values in map(json.loads, lines):
+    for name, values in recorded():
         yield ROWS[name], values
     for names, values in MORE:
         for name in names.split():
@@ -143,7 +131,7 @@ def elementwise():
 
 def called(row, values):
     """The call as a function of its tensors, and the tensors."""
-    arguments, tensors = [given(v) for v in values], []
+    arguments, tensors = [as_given(tl, v, filled) for v in values], []
 
     def taken(value):
         """The value with its tensors taken out: each leaves its number."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -13,7 +12,9 @@ from hypothesis import strategies as st
 import tl_core as tl
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
 from opgen.schema import Arg, Schema
+from recorded_calls import recorded
 
 DTYPES = (
     *("bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64"),
@@ -125,19 +126,9 @@ PLAIN: dict[str, st.SearchStrategy] = {
 # ---- calls that are right but for an argument or two ---------------------------------------------------------------
 
 
-def _good_calls() -> dict[str, list[list]]:
-    """Calls that succeed, by operator, of those whose arguments have to fit each other.
-
-    One a line of calls.jsonl: a tensor is {type: shape}, integers with their "values", a type is {"dtype": name}.
-    """
-    found = defaultdict(list)
-    for line in (Path(__file__).parent / "calls.jsonl").read_text().splitlines():
-        name, *arguments = json.loads(line)
-        found[name].append(arguments)
-    return found
-
-
-GOOD = _good_calls()
+GOOD: dict[str, list[list]] = defaultdict(list)  # calls that succeed, by operator
+for _name, _arguments in recorded():
+    GOOD[_name].append(_arguments)
 KINDS = ("float32", "float32", "float64", "float64", "float16", "bfloat16", "complex64", "int64")
 
 
