@@ -423,12 +423,7 @@ def clients(session: nox.Session) -> None:
     that has torch and the libraries; `--record --python PYTHON` writes what that one answers.
     """
     given = [name for name in session.posargs if name in CLIENTS]
-    others, alone = requirements(given or list(CLIENTS))
-    session.install(*others)
-    session.install("--no-deps", *alone)
-    install(session, ["tl-all"], {})
-    session.run("python", "-c", "import importlib.util as u; assert not u.find_spec('torch')")
-    session.run("python", "-m", "tools.clients", *session.posargs, env={"PYTHONPATH": str(ROOT)})
+    run_clients(session, requirements(given or list(CLIENTS)), "tools.clients")
 
 
 @nox.session(name="client-suites")
@@ -440,12 +435,17 @@ def client_suites(session: nox.Session) -> None:
     checkouts instead.
     """
     given = [name for name in session.posargs if name in SUITES]
-    others, alone = suite_requirements(given or list(SUITES))
+    run_clients(session, suite_requirements(given or list(SUITES)), "tools.clients.suites")
+
+
+def run_clients(session: nox.Session, needed: tuple[list[str], list[str]], module: str) -> None:
+    """Runs one of the tools for libraries where no torch is installed; of the needed, some come without theirs."""
+    others, alone = needed
     session.install(*others)
     session.install("--no-deps", *alone)
     install(session, ["tl-all"], {})
     session.run("python", "-c", "import importlib.util as u; assert not u.find_spec('torch')")
-    session.run("python", "-m", "tools.clients.suites", *session.posargs, env={"PYTHONPATH": str(ROOT)})
+    session.run("python", "-m", module, *session.posargs, env={"PYTHONPATH": str(ROOT)})
 
 
 @nox.session

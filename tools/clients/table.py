@@ -5,7 +5,9 @@ Libraries that ask for torch are installed without what they ask for, so what th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 COMMON = (
     *(
@@ -138,8 +140,13 @@ MEASURED = (
 )
 
 
+def gathered(chosen: Iterable[Any], *common: str) -> tuple[list[str], list[str]]:
+    """What is installed for programs or suites: with what it asks for, and without."""
+    chosen = list(chosen)
+    others = {*COMMON, *common, *(other for one in chosen for other in one.others)}
+    return sorted(others), sorted({dist for one in chosen for dist in one.alone})
+
+
 def requirements(names: list[str]) -> tuple[list[str], list[str]]:
-    """What is installed for the named programs: with what it asks for, and without."""
-    chosen = [CLIENTS[name] for name in names]
-    others = {*COMMON, *(other for client in chosen for other in client.others)}
-    return sorted(others), sorted({one for client in chosen for one in client.alone})
+    """What is installed for the named programs."""
+    return gathered(CLIENTS[name] for name in names)

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from tools.clients.__main__ import SETTINGS
 from tools.clients.suites.table import Suite
 
 PLUGIN = Path(__file__).parent / "plugin"
 TEST_SECONDS = 120  # of the processor
 HUNG_SECONDS = 900  # without a word, once there was one: the process is ended
 COLLECT_SECONDS = 1200  # until the first
-SETTINGS = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1"}
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tools.clients.table import COMMON
+from tools.clients.table import gathered
 
 # pytest and what several suites import.
 TOOLS = ("pytest>=8", "flaky", "parameterized")
@@ -177,7 +177,5 @@ SUITES = {
 
 
 def requirements(names: list[str]) -> tuple[list[str], list[str]]:
-    """What is installed for the named suites: with what it asks for, and without."""
-    chosen = [SUITES[name] for name in names]
-    others = {*COMMON, *TOOLS, *(other for suite in chosen for other in suite.others)}
-    return sorted(others), sorted({one for suite in chosen for one in suite.alone})
+    """What is installed for the named suites."""
+    return gathered((SUITES[name] for name in names), *TOOLS)
