@@ -108,6 +108,28 @@ def is_structseq(obj: object | type) -> bool:
     return is_structseq_class(obj if isinstance(obj, type) else type(obj))
 
 
+def by_fields(
+    cls: type[Any], names: list[str], keep_none: bool = False
+) -> tuple[Callable[[Any], tuple[list[Any], Any]], Callable[[Iterable[Any], Any], Any]]:
+    """What flattens objects to their fields, and makes them anew; fields that are None are left out.
+
+    Args:
+        cls: the class.
+        names: the fields.
+        keep_none: whether fields that are None are children, too.
+    """
+
+    def flatten(obj: Any) -> tuple[list[Any], Any]:
+        present = [name for name in names if keep_none or getattr(obj, name) is not None]
+        return [getattr(obj, name) for name in present], [present, [n for n in names if n not in present]]
+
+    def unflatten(children: Iterable[Any], context: Any) -> Any:
+        present, absent = context
+        return cls(**dict(zip(present, children, strict=True)), **dict.fromkeys(absent))
+
+    return flatten, unflatten
+
+
 def register_dataclass(
     cls: type[Any],
     *,
@@ -142,14 +164,7 @@ def register_dataclass(
     else:
         names = field_names
 
-    def flatten(obj: Any) -> tuple[list[Any], Any]:
-        present = [name for name in names if getattr(obj, name) is not None]
-        absent = [name for name in names if getattr(obj, name) is None]
-        return [getattr(obj, name) for name in present], [present, absent]
-
-    def unflatten(children: Iterable[Any], context: Any) -> Any:
-        present, absent = context
-        return cls(**dict(zip(present, children)), **dict.fromkeys(absent))
+    flatten, unflatten = by_fields(cls, names)
 
     def keyed(obj: Any) -> tuple[list[tuple[Any, Any]], Any]:
         children, context = flatten(obj)

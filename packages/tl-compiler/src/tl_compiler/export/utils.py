@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tl_core.pytree import register_pytree_node
+from tl_core.pytree_kinds import by_fields
 
 from ..fx._pytree import register_pytree_flatten_spec
 
@@ -49,13 +50,7 @@ def register_dataclass_as_pytree_node(
         raise AssertionError(f"Only dataclasses can be registered with this function: {cls}")
     names = [f.name for f in dataclasses.fields(cls)]
 
-    def flatten(x: Any) -> tuple[list[Any], Any]:
-        kept = [n for n in names if return_none_fields or getattr(x, n) is not None]
-        return [getattr(x, n) for n in kept], [kept, [n for n in names if n not in kept]]
-
-    def unflatten(values: Any, context: Any) -> Any:
-        return cls(**dict(zip(context[0], values, strict=True)), **dict.fromkeys(context[1]))
-
+    flatten, unflatten = by_fields(cls, names, return_none_fields)
     register_pytree_node(
         cls,
         flatten_fn or flatten,
