@@ -104,40 +104,18 @@ def _cpu(self: Tensor, memory_format: Any = _C.preserve_format) -> Tensor:
     return self.to("cpu", memory_format=memory_format)
 
 
-def _cuda(
-    self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = _C.preserve_format
-) -> Tensor:
-    """On a CUDA device."""
-    return self.to(
-        "cuda" if device is None else device, non_blocking=non_blocking, memory_format=memory_format
-    )
+def _mover(kind: str, device_name: str) -> Any:
+    """The method that moves a tensor to a kind of device."""
 
+    def move(
+        self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = _C.preserve_format
+    ) -> Tensor:
+        return self.to(
+            kind if device is None else device, non_blocking=non_blocking, memory_format=memory_format
+        )
 
-def _xpu(
-    self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = _C.preserve_format
-) -> Tensor:
-    """On an XPU device."""
-    return self.to(
-        "xpu" if device is None else device, non_blocking=non_blocking, memory_format=memory_format
-    )
-
-
-def _ipu(
-    self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = _C.preserve_format
-) -> Tensor:
-    """On an IPU device."""
-    return self.to(
-        "ipu" if device is None else device, non_blocking=non_blocking, memory_format=memory_format
-    )
-
-
-def _mtia(
-    self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = _C.preserve_format
-) -> Tensor:
-    """On an MTIA device."""
-    return self.to(
-        "mtia" if device is None else device, non_blocking=non_blocking, memory_format=memory_format
-    )
+    move.__doc__ = f"On {device_name} device."
+    return move
 
 
 def _is_distributed(self: Tensor) -> bool:
@@ -803,7 +781,7 @@ _METHODS: dict[str, Any] = {
     "storage_type": _storage_type, "dim_order": _dim_order,
     "backward": _backward, "register_hook": _register_hook, "retain_grad": _retain_grad,
     "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,
-    "type": _type, "type_as": _type_as, "cpu": _cpu, "cuda": _cuda, "xpu": _xpu, "numpy": _numpy, "__array__": _array,
+    "type": _type, "type_as": _type_as, "cpu": _cpu, "numpy": _numpy, "__array__": _array,
     "__array_wrap__": _array_wrap, "__reduce_ex__": _reduce_ex, "__deepcopy__": _deepcopy, "as_subclass": _as_subclass,
     "untyped_storage": _untyped_storage, "storage": _storage, "_typed_storage": _storage, "set_": _set_,
     "__contains__": _contains,
@@ -818,7 +796,8 @@ _METHODS: dict[str, Any] = {
     "has_names": _has_names, "rename": _rename, "rename_": _rename_, "refine_names": _refine_names,
     "align_to": _align_to, "align_as": _align_as,
     "resize": _resize, "resize_as": _resize_as, "is_distributed": _is_distributed,
-    "_dimI": _sparse_dim, "_dimV": _dense_dim, "mtia": _mtia, "ipu": _ipu,
+    "_dimI": _sparse_dim, "_dimV": _dense_dim, "cuda": _mover("cuda", "a CUDA"), "xpu": _mover("xpu", "an XPU"),
+    "mtia": _mover("mtia", "an MTIA"), "ipu": _mover("ipu", "an IPU"),
     "corrcoef": _corrcoef, "cov": _cov, "unique": _unique, "unique_consecutive": _unique_consecutive,
     **sparse_methods.METHODS,
     "__array_priority__": 1000,
@@ -858,7 +837,7 @@ Tensor.grad_fn = property(lambda self: None)
 Tensor.output_nr = property(lambda self: 0)  # type: ignore[assignment]  # a number to those who read it
 Tensor.retains_grad = property(lambda self: False)  # type: ignore[assignment]  # a bool to those who read it
 Tensor._backward_hooks = property(lambda self: None)
-Tensor._cdata = property(id, doc="A number that no other tensor has while this one lives.")  # type: ignore[attr-defined]
+Tensor._cdata = property(id, doc="A number that no other tensor has while this one lives.")  # type: ignore[attr-defined]  # private: not in the stub
 Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
 Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)  # type: ignore[attr-defined]
 _C._set_python_helper("new", _new)

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tl_autograd.func.vmap import _name
 from tl_autograd.func.vmap import vmap as _transform
 from tl_core import Tensor
 from tl_core.overrides import is_tensor_like as _is_tensor_like
@@ -74,10 +75,6 @@ def _placed(found: tuple, out_dims: Dims, single: bool, missing: set[int]) -> An
         value = None if i in missing else next(values)
         results.append(value if value is None or where == 0 else value.movedim(0, where))
     return results[0] if single else tuple(results)
-
-
-def _name(func: Callable) -> str:
-    return getattr(func, "__name__", repr(func))
 
 
 def _check_out_dims(out_dims: Any, func: Callable) -> None:
