@@ -278,7 +278,7 @@ def test_a_view_written_where_nothing_is_recorded():
         view *= 2
     assert repr(view) == "tensor([2., 4.], dtype=torch.float64, grad_fn=<Invalid>)"
     with pytest.raises(RuntimeError, match="created in no_grad mode"):
-        view.grad_fn  # noqa: B018
+        view.grad_fn  # noqa: B018 - asked for its error
     base = base.detach()
     assert base[:].grad_fn is None
 

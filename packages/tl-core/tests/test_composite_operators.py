@@ -8,6 +8,7 @@ import pytest
 import tl_core as tl
 from tl_core import composite_operators, ops
 
+# What is expected comes from NumPy and SciPy; the core is tested without them, too.
 np = pytest.importorskip("numpy")
 special = pytest.importorskip("scipy.special")
 aten = ops.aten

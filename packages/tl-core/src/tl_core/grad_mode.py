@@ -22,7 +22,7 @@ class _ContextDecorator:
             return _stepwise(self, function)  # type: ignore[return-value]
         if isinstance(function, type):
             _warn_of_class()
-            return lambda *args, **kwargs: self._within(function, args, kwargs)  # type: ignore[return-value]
+            return lambda *args, **kwargs: self._within(function, args, kwargs)  # type: ignore[return-value]  # makes it
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
