@@ -25,8 +25,10 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 if(TL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER AND NOT DEFINED ENV{CCACHE_DISABLE})
   find_program(ccache_program ccache)
-  if(ccache_program) # relative paths, so that checkouts in different folders share the cache
-    set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${CMAKE_CURRENT_SOURCE_DIR}"
+  if(ccache_program)
+    # Paths below the repository are relative, pybind11's in its .venv too: checkouts in different folders share the cache.
+    get_filename_component(repository "${CMAKE_CURRENT_SOURCE_DIR}/../.." ABSOLUTE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${repository}"
         CCACHE_NOHASHDIR=1 "${ccache_program}")
   endif()
 endif()
