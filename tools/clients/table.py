@@ -125,18 +125,16 @@ CLIENTS = {
 
 # Those whose time and memory are held against torch's: models, training, sampling, solvers.
 MEASURED = (
-    *(
-        "bert",
-        "gpt2",
-        "llama",
-        "trainer",
-        "diffusers",
-        "timm",
-        "lightning",
-        "gpytorch",
-        "torchdiffeq",
-        "mnist",
-    ),
+    "bert",
+    "gpt2",
+    "llama",
+    "trainer",
+    "diffusers",
+    "timm",
+    "lightning",
+    "gpytorch",
+    "torchdiffeq",
+    "mnist",
 )
 
 

@@ -92,8 +92,7 @@ void add_inputs(Run& run, PyObject* inputs, bool accumulate) {
 
 // Levels of tangents let it be.
 void refuse_inside_transform() {
-  const Level* top = in_transform() ? levels().top : nullptr;
-  if (!top || top->kind == LevelKind::Jvp) return;
+  if (!top_beside_jvp()) return;
   raise(PyExc_RuntimeError,
         "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
         "functorch.vjp instead or call backward() outside of functorch transforms.");

@@ -118,8 +118,8 @@ int set_requires_grad_property(PyObject* self, PyObject* value, void*) {
 
 // Of methods that only recording outside of transforms heeds.
 void refuse_inside_transform(const std::string& method, const std::string& hint = "") {
-  const Level* top = in_transform() ? levels().top : nullptr;
-  if (!top || top->kind == LevelKind::Jvp) return;
+  const Level* top = top_beside_jvp();
+  if (!top) return;
   raise(PyExc_RuntimeError,
         "You are attempting to call Tensor." + method + "()" + hint +
             " inside of a function being transformed by a functorch transform (level " +

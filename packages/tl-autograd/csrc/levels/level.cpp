@@ -41,6 +41,11 @@ bool in_transform() {
   return all && !all->begun.empty();
 }
 
+const Level* top_beside_jvp() {
+  const Level* top = in_transform() ? levels().top : nullptr;
+  return top && top->kind != LevelKind::Jvp ? top : nullptr;
+}
+
 void set_top(Level* level) {
   Levels& all = levels();
   all.top = level;

@@ -37,6 +37,8 @@ struct Levels {
 };
 Levels& levels();
 bool in_transform();  // a level has begun on this thread
+// The innermost level, where it records or batches; null outside of transforms and inside of a jvp.
+const Level* top_beside_jvp();
 
 void set_top(Level* level);  // NULL: none
 Level* begin_level(LevelKind kind);
