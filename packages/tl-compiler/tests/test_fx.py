@@ -322,7 +322,7 @@ def test_module_stack_and_mutable_operations():
 
 
 def test_functions_of_layers_that_are_operators_have_nothing_to_trace():
-    for function in (functional.conv_tbc, functional.relu_, functional.linear):
+    for function in (functional.conv_tbc, functional.relu_, functional.linear, functional.pdist):
         with pytest.raises(AssertionError, match="nothing to trace"):
             fx.symbolic_trace(function)
     made = fx.symbolic_trace(lambda x: functional.conv_tbc(x, x, x))
@@ -336,6 +336,21 @@ def test_what_a_function_of_layers_is_made_of(monkeypatch):
     monkeypatch.setattr(functional, "has_torch_function", lambda relevant_args: False)
     with pytest.raises(TraceError, match="inplace"):
         fx.symbolic_trace(functional.relu6)
+
+
+@pytest.mark.filterwarnings("ignore:.*deprecated")
+@pytest.mark.parametrize(
+    "name", ["soft_margin_loss", "nll_loss", "hinge_embedding_loss", "grid_sample", "upsample"]
+)
+def test_a_choice_by_an_argument_without_a_value_is_refused(monkeypatch, name):
+    monkeypatch.setattr(functional, "has_torch_function", lambda relevant_args: False)
+    with pytest.raises(TraceError, match="inputs to control flow"):
+        fx.symbolic_trace(getattr(functional, name))
+
+
+def test_older_names_of_interpolate_are_one_node():
+    made = fx.symbolic_trace(lambda x: functional.upsample(x, scale_factor=2))
+    assert [n.target for n in made.graph.nodes if n.op == "call_function"] == [functional.upsample]
 
 
 def test_indices_without_a_value():

@@ -181,6 +181,10 @@ def test_old_switches_choose_the_reduction():
         assert nn.L1Loss(size_average=False).reduction == "sum"
     with pytest.warns(UserWarning, match="please use reduction='none'"):
         assert F.mse_loss(tl.ones(2), tl.zeros(2), reduce=False).tolist() == [1.0, 1.0]
+    with pytest.warns(UserWarning, match="please use reduction='none'"):  # by truth, not only of bools
+        assert F.mse_loss(tl.ones(2), tl.zeros(2), reduce=0).tolist() == [1.0, 1.0]
+    with pytest.warns(UserWarning, match="please use reduction='sum'"):
+        assert F.mse_loss(tl.ones(2), tl.zeros(2), size_average=0).item() == 2.0
 
 
 def test_class_weights_are_a_buffer():

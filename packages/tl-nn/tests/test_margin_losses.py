@@ -55,6 +55,23 @@ def test_distances():
     numpy.testing.assert_allclose(F.cosine_similarity(tl.tensor(x), tl.tensor(y)).numpy(), cosine, rtol=1e-12)
 
 
+def test_normalize():
+    x = drawn(6, 3)
+    for p in (0.5, 1.0, 2.0, 3.0, numpy.inf):
+        want = [v / numpy.linalg.norm(v, p) for v in x]
+        numpy.testing.assert_allclose(F.normalize(tl.tensor(x), p).numpy(), want, rtol=1e-10)
+    out = tl.empty(1, 2)
+    assert F.normalize(tl.tensor([[3.0, 4.0]]), out=out) is out
+    assert out.tolist() == tl.tensor([[0.6, 0.8]]).tolist()
+
+
+@pytest.mark.parametrize("p", [0.5, 1.5, 2.0])
+def test_a_norm_below_two_has_a_gradient_where_an_element_is_zero(p):
+    x = tl.tensor([[0.0, 4.0]], requires_grad=True)
+    F.pairwise_distance(x, tl.zeros(1, 2), p=p, eps=0.0).sum().backward()
+    assert x.grad.tolist() == [[0.0, 1.0]]
+
+
 def all_alignments(scores, target, blank):
     """The likelihood of a target: the sum over all paths that collapse to it."""
     total = 0.0

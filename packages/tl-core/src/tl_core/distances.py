@@ -1,7 +1,5 @@
 """Distances of all pairs of vectors."""
 
-from __future__ import annotations
-
 from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.autocast_inputs import in_float32

@@ -48,10 +48,10 @@ def check(reduction: str) -> None:
 
 def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
     """The reduction that the two old switches mean; left out, each of them is True."""
-    if reduce is False:
+    if reduce is not None and not reduce:
         reduction = "none"
     else:
-        reduction = "sum" if size_average is False else "mean"
+        reduction = "mean" if size_average is None or size_average else "sum"
     if emit_warning:
         warnings.warn(
             f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",

@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from tl_nn import functional
+
 __all__ = ["full_call", "is_operator"]
 
 # Functions that are one operator in the reference: their calls are recorded as they are written.
@@ -59,7 +61,9 @@ def is_operator(function: Any) -> bool:
         function: the function.
     """
     name = getattr(function, "__name__", "")
-    return _of_layers(function) and (name in _OPERATORS or name.endswith("_"))
+    if name in _OPERATORS:  # some of them are tl_core's own
+        return getattr(functional, name, None) is function
+    return _of_layers(function) and name.endswith("_")
 
 
 @functools.cache

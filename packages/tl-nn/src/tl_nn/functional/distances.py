@@ -5,7 +5,6 @@ from tl_core import Tensor, pdist
 from tl_core.overrides import overridable
 
 from .checks import check_tensor
-from .lengths import vector_length
 
 __all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
 
@@ -33,8 +32,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if not dtype.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dtype}")
     x1, x2 = tl_core.broadcast_tensors(x1.to(dtype), x2.to(dtype))
-    length1 = vector_length(x1, 2, dim, keepdim=True)
-    length2 = vector_length(x2, 2, dim, keepdim=True)
+    length1 = x1.norm(2, dim, keepdim=True)
+    length2 = x2.norm(2, dim, keepdim=True)
     return ((x1 / _at_least(length1, eps)) * (x2 / _at_least(length2, eps))).sum(dim)
 
 
@@ -60,4 +59,4 @@ def pairwise_distance(
         >>> tl_nn.functional.pairwise_distance(tl_core.tensor([[3.0, 4.0]]), tl_core.zeros(1, 2))
         tensor([5.0000])
     """
-    return vector_length(x1 - x2 + eps, p, -1, keepdim)
+    return (x1 - x2 + eps).norm(p, -1, keepdim)

@@ -8,7 +8,6 @@ from tl_core import Tensor
 from tl_core.overrides import overridable
 
 from .checks import check_tensor
-from .lengths import vector_length
 
 __all__ = [
     "batch_norm",
@@ -252,7 +251,7 @@ def normalize(
         >>> tl_nn.functional.normalize(tl_core.tensor([[3.0, 4.0]]))
         tensor([[0.6000, 0.8000]])
     """
-    length = vector_length(input, p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+    length = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     return input / length if out is None else tl_core.div(input, length, out=out)
 
 

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import tl_core
 from tl_core import Tensor, nn_functions
-from tl_core.overrides import overridable
+from tl_core.overrides import made_of_others, overridable
 
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
@@ -149,6 +149,10 @@ def interpolate(
     return getattr(nn_functions, name)(input, sizes, bool(align_corners), factors)
 
 
+# For functions whose own arguments have been asked whether they take the call over.
+_interpolated: Any = made_of_others(interpolate)
+
+
 def _refused(mode: str, ndim: int) -> NoReturn:
     dims = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}.get(mode)
     if dims is not None and 3 <= ndim <= 5:
@@ -180,7 +184,7 @@ def upsample(
     warnings.warn(
         "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
     )
-    return interpolate(input, size, scale_factor, mode, align_corners)
+    return _interpolated(input, size, scale_factor, mode, align_corners)
 
 
 @overridable
@@ -196,7 +200,7 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
         "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.",
         stacklevel=2,
     )
-    return interpolate(input, size, scale_factor, mode="nearest")
+    return _interpolated(input, size, scale_factor, mode="nearest")
 
 
 @overridable
@@ -212,13 +216,13 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
         "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
         stacklevel=2,
     )
-    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+    return _interpolated(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
 # Reading at given points
 
-_METHODS = {"bilinear": 0, "nearest": 1, "bicubic": 2}
-_OUTSIDE = {"zeros": 0, "border": 1, "reflection": 2}
+_METHODS = ("bilinear", "nearest", "bicubic")
+_OUTSIDE = ("zeros", "border", "reflection")
 
 
 @overridable
@@ -254,19 +258,21 @@ def grid_sample(
         >>> tl_nn.functional.grid_sample(image, tl_core.zeros(1, 1, 1, 2), align_corners=False)
         tensor([[[[2.5000]]]])
     """
-    if mode not in _METHODS:
+    method = _code("mode", mode, _METHODS)
+    outside = _code("padding_mode", padding_mode, _OUTSIDE)
+    return tl_core.grid_sampler(input, grid, method, outside, _aligned("grid_sample", align_corners))
+
+
+def _code(argument: str, name: str, codes: tuple[str, ...]) -> int:
+    """The number by which the operator knows a name, its place among all of them."""
+    if (
+        name not in codes
+    ):  # compares, as no table would: what stands for the name in a trace says that it has no value
+        *others, last = (repr(known) for known in codes)
         raise ValueError(
-            "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', "
-            f"but got: '{mode}'"
+            f"nn.functional.grid_sample(): expected {argument} to be {', '.join(others)} or {last}, but got: '{name}'"
         )
-    if padding_mode not in _OUTSIDE:
-        raise ValueError(
-            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', "
-            f"but got: '{padding_mode}'"
-        )
-    return tl_core.grid_sampler(
-        input, grid, _METHODS[mode], _OUTSIDE[padding_mode], _aligned("grid_sample", align_corners)
-    )
+    return codes.index(name)
 
 
 @overridable
