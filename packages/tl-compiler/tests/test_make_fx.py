@@ -7,6 +7,7 @@ import tl_core as tl
 import tl_nn as nn
 from tl_autograd import func
 from tl_compiler.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
+from tl_core.pytree import tree_map
 
 
 def loss(x, y):
@@ -62,6 +63,35 @@ def test_whole_operators_above_autograd():
         "aten.linear.default",
         "aten.flatten.using_ints",
     ]
+
+
+class Pair(tl.Tensor):
+    """Two tensors that are computed with side by side."""
+
+    @staticmethod
+    def __new__(cls, a, b):
+        return tl.Tensor._make_wrapper_subclass(cls, a.shape, dtype=a.dtype, device=a.device)
+
+    def __init__(self, a, b):
+        self.parts = a, b
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        def part(i):
+            return tree_map(lambda x: x.parts[i] if isinstance(x, Pair) else x, args)
+
+        return cls(func(*part(0), **(kwargs or {})), func(*part(1), **(kwargs or {})))
+
+
+@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
+def test_tensors_that_stand_for_others_are_taken_apart(mode):
+    def f(a, b, y):
+        return (Pair(a, b) * y).parts
+
+    a, b, y = tl.randn(3), tl.randn(3), tl.randn(3)
+    made = make_fx(f, tracing_mode=mode)(a, b, y)
+    assert targets(made) == ["aten.mul.Tensor", "aten.mul.Tensor"]
+    assert all(map(tl.equal, made(y, a, b), (y * b, a * b)))
 
 
 def test_values_of_traced_tensors():

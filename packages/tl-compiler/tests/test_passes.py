@@ -8,6 +8,8 @@ import pytest
 import tl_core as tl
 import tl_nn as nn
 from tl_compiler import export, fx
+from tl_compiler.fx.experimental.proxy_tensor import make_fx
+from tl_compiler.fx.experimental.symbolic_shapes import ShapeEnv, statically_known_true
 from tl_compiler.fx.passes import (
     graph_manipulation,
     net_min_base,
@@ -43,7 +45,7 @@ from tl_compiler.fx.passes.split_utils import getattr_recursive, setattr_recursi
 from tl_compiler.fx.passes.utils import compare_graphs
 from tl_compiler.fx.passes.utils.fuser_utils import fuse_by_partitions
 from tl_compiler.fx.passes.utils.source_matcher_utils import check_subgraphs_connected, get_source_partitions
-from tl_core.subclasses.fake_tensor import FakeTensor
+from tl_core.subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 
 class Branches(nn.Module):
@@ -262,6 +264,36 @@ def test_fakes_go_through_a_graph():
     assert isinstance(seen["linear"], FakeTensor)
     assert seen["linear"].device.type == "cpu"
     assert tuple(seen["mul"].shape) == (2, 3)
+
+
+def test_a_graph_of_fakes_runs_in_their_mode():
+    made = fx.symbolic_trace(nn.Linear(4, 3))
+    mode = FakeTensorMode()
+    for path, value in list(made.named_parameters()):
+        owner, _, name = path.rpartition(".")
+        setattr(made.get_submodule(owner), name, nn.Parameter(mode.from_tensor(value)))
+    assert FakeTensorProp(made, mode).propagate(tl.ones(5, 4)).shape == (5, 3)
+    with pytest.raises(AssertionError, match="Mixing fake modes"):
+        FakeTensorProp(made).propagate(tl.ones(5, 4))
+
+
+def test_sizes_that_data_decide_keep_their_symbols():
+    env = ShapeEnv()
+    mode = FakeTensorMode(shape_env=env)
+    with mode:
+        value = tl.randn(5)
+        made = make_fx(lambda x: x.nonzero())(value)
+    (node,) = made.graph.find_nodes(op="call_function", target=tl.ops.aten.nonzero.default)
+    first = node.meta["val"].shape[0]
+    assert [str(path[0]) for path in node.meta["unbacked_bindings"].values()] == [".size()[0]"]
+    assert list(node.meta["unbacked_bindings"]) == [first.node.expr]
+    FakeTensorProp(made, mode).propagate(value)
+    again = node.meta["val"].shape[0]
+    assert again is not first and statically_known_true(again == first)
+    assert not env.pending_fresh_unbacked_symbols
+
+
+def test_what_cudagraphs_take():
     assert not any(isinstance(m, fx.GraphModule) for m in partition_cudagraphs(traced(), (X, Y)).children())
 
 

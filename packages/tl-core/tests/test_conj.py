@@ -6,6 +6,7 @@ import pickle
 import pytest
 
 import tl_core as tl
+from tl_core import _C
 
 np = pytest.importorskip("numpy", reason="the references are numpy's")
 
@@ -248,3 +249,18 @@ def test_results_do_not_depend_on_the_bits():
     b = tl.randn(37, 29, dtype=tl.complex64, generator=generator)
     assert tl.equal(a.mH @ b, a.mH.resolve_conj() @ b)
     assert tl.equal((a.conj() * b).sum(), (a.conj_physical() * b).sum())
+
+
+def test_bits_set_in_place():
+    z = tl.tensor([1 + 2j])
+    _C._set_conj(z, True)
+    assert z.is_conj() and z.tolist() == [1 - 2j] and (z * 1j).tolist() == [2 + 1j]
+    _C._set_conj(z, False)
+    assert not z.is_conj() and z.tolist() == [1 + 2j]
+    x = tl.tensor([3.0])
+    _C._set_neg(x, True)
+    assert x.is_neg() and x.tolist() == [-3.0] and (x + 1).tolist() == [-2.0]
+    with pytest.raises(RuntimeError, match="expected a complex tensor"):
+        _C._set_conj(x, True)
+    with pytest.raises(RuntimeError, match="bool has no negative"):
+        _C._set_neg(tl.tensor([True]), True)

@@ -82,3 +82,18 @@ def test_the_first_of_equal_rows_wins_and_a_nan_stays_first():
     assert winners.tolist() == [[1, 1, 1], [0, 0, 0]]
     assert out[0].tolist() == [1.0, 2.0, 0.0]
     assert out[1].isnan().tolist() == [False, True, False]
+
+
+def test_a_table_on_meta_takes_indices_on_the_cpu():
+    table, indices = tl.empty(10, 3, device="meta"), tl.tensor([1, 2])
+    offsets = tl.tensor([0, 1])
+    for got in (
+        ops.aten._embedding_bag(table, indices, offsets)[0],
+        tl.embedding(table, indices),
+        tl.index_select(table, 0, indices),
+    ):
+        assert got.is_meta and got.shape == (2, 3)
+    with pytest.raises(RuntimeError, match="two devices, cpu and meta"):
+        tl.embedding(tl.ones(10, 3), indices.to("meta"))
+    with pytest.raises(RuntimeError, match="two devices"):
+        tl.embedding(table, indices) + tl.ones(2, 3)

@@ -8,6 +8,7 @@ np = pytest.importorskip("numpy", reason="the references are numpy's")
 
 import tl_core as tl  # noqa: E402
 from tl_core import nn_functions as nn  # noqa: E402
+from tl_core.ops import aten  # noqa: E402
 
 WINDOWS = [
     # kernel, stride, padding, dilation, ceil_mode
@@ -344,3 +345,17 @@ def test_maxima_of_one_sample_keep_channels_last():
     assert alone.equal(both[0]) and at.equal(both_at[0])
     for one in (alone, at):
         assert one.unsqueeze(0).is_contiguous(memory_format=tl.channels_last_3d)
+
+
+@pytest.mark.parametrize("of_input", [tl.contiguous_format, tl.channels_last])
+@pytest.mark.parametrize("of_gradient", [tl.contiguous_format, tl.channels_last])
+def test_gradients_of_means_have_the_inputs_memory_format(of_input, of_gradient):
+    x = tl.rand(2, 3, 4, 6).contiguous(memory_format=of_input)
+    g = tl.rand(2, 3, 2, 3).contiguous(memory_format=of_gradient)
+    want = np.kron(g.numpy(), np.full((2, 2), 0.25, dtype=np.float32))
+    for got in (
+        aten._adaptive_avg_pool2d_backward(g, x),
+        aten.avg_pool2d_backward(g, x, [2, 2], [2, 2], [0, 0], False, True, None),
+    ):
+        assert np.array_equal(got.numpy(), want)
+        assert got.is_contiguous(memory_format=of_input)

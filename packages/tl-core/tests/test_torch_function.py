@@ -279,3 +279,16 @@ def test_copies_of_the_parts_of_sparse_tensors():
     assert not functions.is_distributed(tl.ones(1))
     assert functions._conj_copy(tl.tensor([1j])).tolist() == [-1j]
     assert functions._neg_view_copy(tl.tensor([1])).tolist() == [-1]
+
+
+def test_indices_in_a_list_are_asked():
+    class Asked(tl.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func.__name__, len(args)
+
+    x = tl.ones(3)
+    assert x[[Asked(), Asked()]] == ("__getitem__", 2)
+    assert x[[0, Asked()]] == ("__getitem__", 2)
+    x[[Asked(), 0]] = 5.0  # the class did nothing
+    assert x.tolist() == [1.0, 1.0, 1.0]

@@ -227,6 +227,38 @@ def test_handlers_say_strides_and_devices():
     assert x.device.type == "meta" and x.is_meta and not x.is_cpu and x.layout is tl.sparse_csr
 
 
+def test_handlers_say_whether_strides_are_in_order():
+    x = answering(
+        "strides", {"aten.is_strides_like_format": True, "aten.is_non_overlapping_and_dense": False}
+    )
+    assert aten.is_strides_like_format.default(x, tl.channels_last)
+    assert not aten.is_non_overlapping_and_dense.default(x)
+    with no_dispatch():  # as stored
+        assert not aten.is_strides_like_format.default(x, tl.channels_last)
+        assert aten.is_non_overlapping_and_dense.default(x) and x.stride() == (3, 1)
+
+
+def test_contiguous_asks_the_handler():
+    assert (x := answering("strides", {"aten.is_contiguous": True})).contiguous() is x
+    for answers in ({"aten.is_contiguous": False}, {}):  # a clone, of which the handler does not know either
+        with pytest.raises(TypeError, match="Multiple dispatch failed"):
+            answering("strides", answers).contiguous()
+
+
+@pytest.mark.parametrize(
+    ("strides", "like"),
+    [
+        ((60, 1, 15, 3), True), ((120, 2, 30, 6), True),  # dense and not
+        ((60, 20, 5, 1), False), ((60, 1, 3, 12), False), ((0, 0, 0, 0), False),
+    ],
+)  # fmt: skip
+def test_strides_like_channels_last(strides, like):
+    x = tl.empty_strided((2, 3, 4, 5), strides, device="meta")
+    assert aten.is_strides_like_format.default(x, tl.channels_last) is like
+    assert not aten.is_strides_like_format.default(x, tl.channels_last_3d)
+    assert aten.is_non_overlapping_and_dense.default(x) is (max(strides) == 60)
+
+
 def test_aliases_of_written_arguments():
     x, out = boxed(1.0, 2.0), boxed(0.0, 0.0)
     assert tl.exp(x, out=out) is out and out.inner.tolist() == tl.exp(x.inner).tolist()

@@ -1,6 +1,7 @@
 // Indexing: one walk over the index applies views at once and gathers tensors for one index or index_put.
 #include "bind/index.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "bind/from_python.h"
@@ -185,10 +186,9 @@ bool overrides_item(PyObject* o) {
 
 bool has_override(PyObject* self, PyObject* index) {
   if (override_mode_active() || has_torch_function(self) || overrides_item(index)) return true;
-  if (PyTuple_Check(index))
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(index); ++i)
-      if (overrides_item(PyTuple_GET_ITEM(index, i))) return true;
-  return false;
+  if (!PyTuple_Check(index) && !(PyList_Check(index) && stands_for_tuple(index))) return false;
+  PyObject* const* items = PySequence_Fast_ITEMS(index);
+  return std::any_of(items, items + PySequence_Fast_GET_SIZE(index), overrides_item);
 }
 
 Tensor read(const Tensor& self, PyObject* index) {

@@ -381,6 +381,25 @@ void add_exchange(py::module_& m) {
   m.def("_from_buffer", [](py::object o) { return take(wrap(tensor_from_buffer(o.ptr()))); });
 }
 
+// Writes nothing: from now on the elements are read as their conjugates or negatives, or no longer are.
+void set_lazy_bit(const Tensor& t, TensorImpl::Flag bit, bool on) {
+  if (t->has(bit) != on) toggle_conj_neg_bits(*t.impl(), bit);
+}
+
+void add_lazy_bits(py::module_& m) {
+  m.def("_set_conj", [](const py::object& o, bool on) {
+    const Tensor& t = tensor_argument(o);
+    TL_CHECK(is_complex(t.dtype()) || !on, Runtime, "_set_conj(): expected a complex tensor, got ",
+             dtype_name(t.dtype()));
+    set_lazy_bit(t, TensorImpl::Conjugated, on);
+  });
+  m.def("_set_neg", [](const py::object& o, bool on) {
+    const Tensor& t = tensor_argument(o);
+    TL_CHECK(t.dtype() != DType::Bool || !on, Runtime, "_set_neg(): a bool has no negative");
+    set_lazy_bit(t, TensorImpl::Negated, on);
+  });
+}
+
 void add_tensors(py::module_& m) {
   m.def("_swap_tensors", swap_tensor_contents);
   m.def("_make_subclass", make_subclass, py::arg("cls"), py::arg("data"), py::arg("require_grad") = false);
@@ -461,6 +480,7 @@ void build(py::module_& m) {
   add_types_and_promotion(m);
   add_hooks(m);
   add_tensors(m);
+  add_lazy_bits(m);
   add_storages(m);
   add_exchange(m);
   add_wrapper_subclasses(module);

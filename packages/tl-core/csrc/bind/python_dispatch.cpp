@@ -366,6 +366,22 @@ void run(const Operator& op, int layer, const TlValue* args, int n_args, TlValue
   }
 }
 
+bool says_contiguous(const Tensor& t, MemoryFormat format) {
+  const WithLock lock;
+  try {
+    auto* o = reinterpret_cast<PyObject*>(t->py);
+    PyRef made = format == MemoryFormat::Contiguous
+                     ? checked(PyObject_CallMethod(o, "is_contiguous", nullptr))
+                     : checked(PyObject_CallMethod(o, "is_contiguous", "O", memory_format_object(format)));
+    const int said = PyObject_IsTrue(made.get());
+    if (said < 0) throw PythonError();
+    return said;
+  } catch (const PythonError&) {
+    pending_from_python();
+    throw_pending();
+  }
+}
+
 // ---- what Python calls
 // ------------------------------------------------------------------------------------------------------
 int layer_argument(PyObject* o) {
@@ -524,6 +540,7 @@ void join_python_layer(TensorImpl& t, PyTypeObject* type) {
 
 void add_python_dispatch(PyObject* module) {
   set_python_call(run);
+  set_says_contiguous(says_contiguous);
   if (PyModule_AddFunctions(module, kFunctions) != 0) throw PythonError();
   g_disabled = checked(PyObject_GetAttrString(module, "_disabled_torch_dispatch_impl")).release();
   checked(PyDict_SetItem(g_tensor_type->tp_dict, handler_name(), g_disabled));

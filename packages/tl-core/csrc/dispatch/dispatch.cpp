@@ -1,5 +1,7 @@
 // Room 2: which layers want a call, and which backend runs it.
+#include <algorithm>
 #include <bit>
+#include <string_view>
 
 #include "base/thread_local.h"
 #include "dispatch/cpu_fallback.h"
@@ -67,11 +69,23 @@ void each_written(const Operator& op, const TlValue* args, F f) {
   }
 }
 
-// Indices may lie on the CPU.
+// Lookups in a table: on meta they read no index.
+bool looks_up(const Operator& op) {
+  static constexpr std::string_view kLookups[] = {"embedding", "embedding_dense_backward", "_embedding_bag",
+                                                  "index_select", "gather"};
+  return std::ranges::find(kLookups, std::string_view(op.info.name)) != std::end(kLookups);
+}
+bool is_index(const TlArgInfo& info) {
+  const std::string_view name(info.name);
+  return name == "index" || name == "indices" || name == "offsets";
+}
+
+// Indices may lie on the CPU: of tensors with elements only those of `index`, which brings them over.
 [[gnu::cold, gnu::noinline]] void check_one_device(const Operator& op, const TlValue* args, int n_args) {
   const TensorImpl* first = nullptr;
   const auto meet = [&](const TensorImpl* t, int arg) {
     if (!first) first = t;
+    if (first->device.is_meta() && t->device.is_cpu() && is_index(op.info.args[arg]) && looks_up(op)) return;
     TL_CHECK(t->device == first->device, Runtime, op.info.name,
              "(): Expected all tensors to be on the same device, but found at least two devices, ",
              device_name(first->device), " and ", device_name(t->device), "! (argument '",

@@ -13,6 +13,7 @@ namespace tl {
 
 namespace {
 PythonCall g_call = nullptr;
+SaysContiguous g_says_contiguous = nullptr;
 
 struct ModeStacks {
   std::vector<Mode> trace, python;
@@ -219,6 +220,14 @@ int bind_hollow(void*, const TlOperator* op, TlLayerEntry* out) {
 }  // namespace
 
 void set_python_call(PythonCall call) { g_call = call; }
+void set_says_contiguous(SaysContiguous says) { g_says_contiguous = says; }
+
+std::optional<bool> contiguous_by_handler(const Tensor& t, MemoryFormat format) {
+  if (!(t->bits.load(std::memory_order_relaxed) & kAsksHandlerBit)) [[likely]]
+    return std::nullopt;
+  if (!t->py || thread_locals().excluded & kPythonBit) return std::nullopt;
+  return g_says_contiguous(t, format);
+}
 
 void pass_modes_once(const Operator* op) { t_passed = op; }
 

@@ -3,6 +3,7 @@
 // tensors may bring a handler of their own to `python`.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "dispatch/operator.h"
@@ -17,6 +18,12 @@ inline constexpr uint64_t kPythonBit = uint64_t{1} << TL_LAYER_PYTHON;
 using PythonCall = void (*)(const Operator& op, int layer, const TlValue* args, int n_args, TlValue* rets,
                             int n_rets);
 void set_python_call(PythonCall call);
+
+// Whether a tensor whose handler says its strides lies in the order of a memory format; raises.
+using SaysContiguous = bool (*)(const Tensor& t, MemoryFormat format);
+void set_says_contiguous(SaysContiguous says);
+// Nothing: the stored strides say it, or the thread is below the handlers.
+std::optional<bool> contiguous_by_handler(const Tensor& t, MemoryFormat format);
 
 // Before the first mode or tensor that needs them; until then no operator knows the layers. With them comes
 // the one of hollow tensors: operators that are not made of others are refused, views are as their base.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "dispatch/cpu_fallback.h"
+#include "dispatch/python.h"
 #include "dispatch/thread_state.h"
 #include "iter/dtypes.h"
 #include "iter/loop_nest.h"
@@ -159,10 +160,13 @@ Tensor clone(const Tensor& self, std::optional<MemoryFormat> format) {
 Tensor contiguous(const Tensor& self, MemoryFormat format) {
   TL_CHECK(format != MemoryFormat::Preserve, Runtime,
            "preserve memory format is unsupported by the contiguous operator");
-  const bool already = format == MemoryFormat::Contiguous
-                           ? self.is_contiguous()
-                           : std::ranges::equal(strides_for(self.sizes(), format), self.strides());
-  return already ? self : ops::clone(self, format);
+  const auto stored = [&] {
+    return format == MemoryFormat::Contiguous
+               ? self.is_contiguous()
+               : std::ranges::equal(strides_for(self.sizes(), format), self.strides());
+  };
+  const std::optional<bool> said = contiguous_by_handler(self, format);
+  return (said ? *said : stored()) ? self : ops::clone(self, format);
 }
 
 Tensor to_copy(const Tensor& self, const FactoryOptions& options, bool, std::optional<MemoryFormat> format) {

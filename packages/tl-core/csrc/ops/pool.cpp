@@ -477,12 +477,16 @@ Tensor avg_pool1d(const Tensor& self, IntSpan kernel, IntSpan stride, IntSpan pa
                   bool include_pad, Out out) {
   return avg_pool_nd<1>(self, kernel, stride, padding, ceil, include_pad, std::nullopt, out);
 }
+// The gradient in the memory format of the input, which that of the input takes over.
+Tensor ordered_as(const Tensor& g, const Tensor& self) {
+  return g.dim() == self.dim() ? ops::contiguous(g, preferred_format(self)) : g;
+}
 template <int n, class Args>
 Tensor avg_pool_backward(const Args& a) {
   const Window w =
       avg_window(n, spread(kAvgNames[n], "kernel_size", a.kernel_size, n), a.stride, a.padding, a.ceil_mode);
-  return ops::_avg_pool_adjoint(a.grad_output, a.self.sizes(), w.kernel, w.stride, w.padding, a.ceil_mode,
-                                a.count_include_pad, a.divisor_override);
+  return ops::_avg_pool_adjoint(ordered_as(a.grad_output, a.self), a.self.sizes(), w.kernel, w.stride,
+                                w.padding, a.ceil_mode, a.count_include_pad, a.divisor_override);
 }
 
 constexpr const char* kAdaptiveAvgNames[] = {"", "adaptive_avg_pool1d", "adaptive_avg_pool2d",
@@ -534,7 +538,7 @@ Tensor adaptive_avg_pool(const Tensor& self, IntSpan output_size, Out out) {
 }
 template <int n>
 Tensor adaptive_avg_pool_backward(const Tensor& g, const Tensor& self) {
-  return ops::_adaptive_avg_pool_adjoint(g, self.sizes(), n);
+  return ops::_adaptive_avg_pool_adjoint(ordered_as(g, self), self.sizes(), n);
 }
 }  // namespace
 

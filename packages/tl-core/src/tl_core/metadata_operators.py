@@ -14,6 +14,8 @@ OPERATORS: dict[str, Any] = {
     "shape": PACKETS["aten::sym_size"], "size": PACKETS["aten::sym_size"], "stride": PACKETS["aten::sym_stride"],
     "numel": PACKETS["aten::sym_numel"], "storage_offset": PACKETS["aten::sym_storage_offset"],
     "dim": PACKETS["aten::dim"], "ndim": PACKETS["aten::dim"], "is_contiguous": PACKETS["aten::is_contiguous"],
+    "is_strides_like_format": PACKETS["aten::is_strides_like_format"],
+    "is_non_overlapping_and_dense": PACKETS["aten::is_non_overlapping_and_dense"],
     "device": PACKETS["prim::device"], "layout": PACKETS["prim::layout"],
 }  # fmt: skip
 
@@ -28,9 +30,9 @@ def wanted(t: Tensor, packet: Any, args: tuple[Any, ...]) -> Any:
     """
     whole = packet.default
     if args and packet is OPERATORS["is_contiguous"]:
-        whole, given = packet.memory_format, (t, *args)
-    else:
-        given = (t,)
+        whole = packet.memory_format
+    formats = packet in (OPERATORS["is_contiguous"], OPERATORS["is_strides_like_format"])
+    given = (t, *args) if formats else (t,)
     made = t.__torch_dispatch__(whole, (type(t),), given, {})
     if made is NotImplemented:
         raise TypeError(

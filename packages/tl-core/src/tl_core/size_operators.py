@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tl_core import _C
 from tl_core.ops import OpOverload, OpOverloadPacket
 
 __all__ = ["PACKETS", "PythonOperator"]
@@ -91,6 +92,41 @@ def _assert_metadata(
             raise RuntimeError(f"Tensor {name} mismatch! Expected: {wanted}, Got: {found}")
 
 
+def _asked(name: str, stored: Callable[..., bool]) -> Callable[..., bool]:
+    """A question about a geometry: the handler's answer where the tensor's class says its strides."""
+
+    def answer(self: Any, *args: Any) -> bool:
+        from tl_core.wrapper_subclasses import said_by_handler
+
+        said = said_by_handler(name, self, args)
+        return stored(self, *args) if said is NotImplemented else said
+
+    return answer
+
+
+def _is_dense(self: Any) -> bool:
+    from tl_core.torch_names import prims_common
+
+    return prims_common.is_non_overlapping_and_dense(self)
+
+
+_INNERMOST_FIRST = {_C.channels_last: (1, 3, 2, 0), _C.channels_last_3d: (1, 4, 3, 2, 0)}
+
+
+def _is_strides_like(self: Any, memory_format: Any) -> bool:
+    """Whether the strides, dense or not, grow in the order of a format; of a tensor whose strides fit both, False."""
+    order = _INNERMOST_FIRST.get(memory_format, ())
+    if self.dim() != len(order) or self.stride(1) == 0:
+        return False
+    least, strides = 0, self.stride()
+    for d in order:
+        n = self.shape[d]
+        if n == 0 or strides[d] < least or (d == 0 and least == strides[1]):
+            return False
+        least = strides[d] * max(n, 1)
+    return True
+
+
 _TABLE: dict[str, dict[str, tuple[str, Callable[..., Any]]]] = {
     "sym_size": {
         "int": ("sym_size.int(Tensor self, int dim) -> SymInt", lambda self, dim: self.shape[dim]),
@@ -115,6 +151,18 @@ _TABLE: dict[str, dict[str, tuple[str, Callable[..., Any]]]] = {
             "is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool",
             lambda self, memory_format: self.is_contiguous(memory_format=memory_format),
         ),
+    },
+    "is_strides_like_format": {
+        "default": (
+            "is_strides_like_format(Tensor self, MemoryFormat memory_format) -> bool",
+            _asked("is_strides_like_format", _is_strides_like),
+        )
+    },
+    "is_non_overlapping_and_dense": {
+        "default": (
+            "is_non_overlapping_and_dense(Tensor self) -> bool",
+            _asked("is_non_overlapping_and_dense", _is_dense),
+        )
     },
     "item": {"default": ("item(Tensor self) -> Scalar", _item)},
     "lift_fresh_copy": {"default": ("lift_fresh_copy(Tensor self) -> Tensor", _lift)},

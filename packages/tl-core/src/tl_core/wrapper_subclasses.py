@@ -17,10 +17,11 @@ __all__ = [
     "transform_subclass",
 ]
 
+_STRIDES = ("stride", "is_contiguous", "is_strides_like_format", "is_non_overlapping_and_dense")
 _POLICIES: dict[str | None, tuple[str, ...]] = {
     None: (),
-    "strides": ("stride", "is_contiguous"),
-    "sizes": ("shape", "size", "stride", "dim", "ndim", "numel", "is_contiguous", "storage_offset"),
+    "strides": _STRIDES,
+    "sizes": ("shape", "size", "dim", "ndim", "numel", "storage_offset", *_STRIDES),
 }
 
 
@@ -120,14 +121,31 @@ def _metadata(name: str, t: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any
     symbolic = t.__dict__.get("symbolic")
     if symbolic is not None:
         return symbolic.says(t, name, (*args, *(kwargs or {}).values()))
-    if name not in t.__dict__.get(_asked_for, ()):
+    return said_by_handler(name, t, (*args, *(kwargs or {}).values()))
+
+
+def _handlers_are_off() -> bool:
+    """Whether the thread is in `no_dispatch`, or below the handlers."""
+    before = _C._exclude_layer(_C._LAYER_PYTHON, True)
+    _C._exclude_layer(_C._LAYER_PYTHON, before)
+    return before
+
+
+def said_by_handler(name: str, t: Tensor, args: tuple[Any, ...]) -> Any:
+    """What a tensor's handler says of it where it wants to be asked; NotImplemented where that is as stored.
+
+    Args:
+        name: a property or method of tensors.
+        t: the tensor.
+        args: a dimension, or a memory format.
+    """
+    if type(t) is Tensor or name not in t.__dict__.get(_asked_for, ()) or _handlers_are_off():
         return NotImplemented
     from tl_core.metadata_operators import OPERATORS, wanted
 
     if name in _DEVICES:
         return wanted(t, OPERATORS["device"], ()).type == name.removeprefix("is_")
-    given = (*args, *(kwargs or {}).values())
-    return wanted(t, OPERATORS[name], given)
+    return wanted(t, OPERATORS[name], args)
 
 
 _C._set_python_helper("metadata", _metadata)

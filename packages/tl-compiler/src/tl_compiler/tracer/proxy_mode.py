@@ -10,6 +10,7 @@ from typing import Any
 import tl_core
 import tl_core.ops
 import tl_core.symbolic
+from tl_core import pytree
 from tl_core.dispatch_keys import DispatchKey
 from tl_core.dispatch_modes import modes_in_force, no_modes
 from tl_core.python_dispatch import TorchDispatchMode, TorchDispatchModeKey
@@ -17,6 +18,7 @@ from tl_core.subclasses import FakeTensor
 from tl_core.subclasses.fake_tensor import require_gradients
 from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 
+from ..fx.experimental.unbacked import note_unbacked_bindings
 from ..fx.graph import Graph
 from ..fx.node import Node
 from ..fx.proxy import Proxy, TracerBase
@@ -384,6 +386,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     # ---- recording
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if types and not self.pre_dispatch and self._takes_itself_apart(types, args, kwargs):
+            return NotImplemented
         replaced = self.decomposition_table.get(func)
         if replaced is not None:
             with self:
@@ -395,6 +399,16 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             return self._record(func, args, kwargs)
         finally:
             _handling.pop()
+
+    def _takes_itself_apart(self, types: Any, args: Any, kwargs: dict[str, Any]) -> bool:
+        """Whether a class of the arguments stands for other tensors: its handler calls what is to be recorded.
+
+        Tensors of such a class that are values of the graph, such as its inputs, stay whole.
+        """
+        others = [t for t in types if not issubclass(t, FakeTensor)]
+        return bool(others) and any(
+            type(leaf) in others and self.tracked(leaf) is None for leaf in pytree.tree_leaves((args, kwargs))
+        )
 
     def _record(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         name = str(func)
@@ -449,6 +463,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
 
     def _track_result(self, out: Any, node: Node, func: Any, args: Any, kwargs: Any) -> None:
         node.meta["val"] = out
+        if self.shape_env is not None and self.shape_env.pending_fresh_unbacked_symbols:
+            note_unbacked_bindings(self.shape_env, node, out)
         if isinstance(out, Tensor):
             self._track_tensor(out, node, func, args, kwargs)
         elif isinstance(out, (list, tuple)):
@@ -493,6 +509,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         if getattr(t, "real_tensor", None) is not None:
             learn(self.shape_env, out, t.real_tensor.item())
         made.meta["val"] = out
+        note_unbacked_bindings(self.shape_env, made, out)
         self.track(out, made)
         return out
 

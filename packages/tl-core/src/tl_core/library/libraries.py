@@ -156,8 +156,8 @@ class Library:
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
         if dispatch_key and self.kind == "IMPL" and self.dispatch_key not in ("", dispatch_key):
             raise RuntimeError(
-                f"Explicitly provided dispatch key ({dispatch_key}) is inconsistent with that of the library "
-                f"({self.dispatch_key})"
+                f"Explicitly provided dispatch key ({dispatch_key}) is inconsistent with the dispatch key "
+                f"({self.dispatch_key}) of the library"
             )
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
         full = self._full_name(op_name)

@@ -25,6 +25,8 @@ FIRST_TENSOR_DECIDES = frozenset(
         "select_scatter", "_foreach_copy_", "set_", "gather", "type_as",
     }
 )  # fmt: skip
+# Tables in which indices are looked up, which may lie on the CPU if the table is on meta.
+TABLES = frozenset({"embedding", "embedding_dense_backward", "_embedding_bag", "index_select"})
 
 
 def has_mask(args: Any) -> bool:
@@ -60,6 +62,12 @@ def common_device(func: Any, tensors: list[Any]) -> Any:
     """
     first = tensors[0].device
     if all(t.device == first for t in tensors) or func._native_name in FIRST_TENSOR_DECIDES:
+        return first
+    if (
+        first.type == "meta"
+        and func._native_name in TABLES
+        and {t.device.type for t in tensors} == {"meta", "cpu"}
+    ):
         return first
     found, found_is_number = None, True
     for t in tensors:

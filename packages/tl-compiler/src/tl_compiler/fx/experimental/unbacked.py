@@ -22,6 +22,7 @@ __all__ = [
     "PropagateUnbackedSymInts",
     "compute_unbacked_bindings",
     "is_accessor_node",
+    "note_unbacked_bindings",
     "rebind_unbacked",
     "resolve_unbacked_bindings",
 ]
@@ -168,6 +169,25 @@ def compute_unbacked_bindings(
     return found
 
 
+def note_unbacked_bindings(shape_env: Any, n: Any, result: Any) -> None:
+    """Notes in a node's `meta` where its result has the symbols that were made for it, as `unbacked_bindings`.
+
+    Args:
+        shape_env: the environment.
+        n: the node.
+        result: its result.
+    """
+    bindings = compute_unbacked_bindings(shape_env, result, peek=True)
+    if bindings:
+        n.meta["unbacked_bindings"] = bindings
+        _no_longer_pending(shape_env, set(bindings))
+
+
+def _no_longer_pending(shape_env: Any, symbols: set[Symbol]) -> None:
+    pending = shape_env.pending_fresh_unbacked_symbols
+    pending[:] = [symbol for symbol in pending if symbol not in symbols]
+
+
 def resolve_unbacked_bindings(shape_env: Any, bindings: Any) -> Any:
     """Bindings with the symbols that took the place of others.
 
@@ -199,8 +219,10 @@ def rebind_unbacked(shape_env: Any, n: Any, result: Any) -> None:
         for key in path:
             value = key.get(value)
         if isinstance(value, SymInt) and isinstance(value.node.expr, Symbol) and value.node.expr != symbol:
-            shape_env._use(relation("==", value.node.expr, symbol))
+            again = value.node.expr
+            shape_env._use(relation("==", again, symbol))
             shape_env._learned()
+            _no_longer_pending(shape_env, {again})
 
 
 def is_accessor_node(node: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tl_core
+from tl_core.subclasses import FakeTensor
 from tl_nn.func import functional_call
 
 from ..interpreter import Interpreter
@@ -29,6 +30,19 @@ class FakeRun(Interpreter):
             return value
         return self.fake_mode.from_tensor(value)
 
+    def _own_fake(self, value: Any) -> Any:
+        """The fake of a module's tensor. One that is a fake already must be of this mode: others know other symbols."""
+        if (
+            isinstance(value, FakeTensor)
+            and self.fake_mode is not None
+            and value.fake_mode is not self.fake_mode
+        ):
+            raise AssertionError(
+                "Mixing fake modes NYI: the module's parameters are fakes of another FakeTensorMode than the one "
+                "that the graph is run in"
+            )
+        return self._fake(value)
+
     def fetch_attr(self, target: str) -> Any:
         """An attribute of the module; in a fake mode, a fake of it.
 
@@ -38,7 +52,7 @@ class FakeRun(Interpreter):
         Returns:
             The value.
         """
-        return self._fake(super().fetch_attr(target))
+        return self._own_fake(super().fetch_attr(target))
 
     def call_module(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Calls a submodule; in a fake mode, with fakes of its parameters and buffers.
@@ -53,7 +67,7 @@ class FakeRun(Interpreter):
         if self.fake_mode is None:
             return super().call_module(target, args, kwargs)
         module = super().fetch_attr(str(target))
-        state = {name: self._fake(value) for name, value in module.state_dict(keep_vars=True).items()}
+        state = {name: self._own_fake(value) for name, value in module.state_dict(keep_vars=True).items()}
         return functional_call(module, state, args, kwargs)
 
     def _run_faked(self, args: tuple[Any, ...]) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import tl_core
 from tl_core.subclasses.fake_tensor import FakeTensorMode
 
+from ..experimental.unbacked import note_unbacked_bindings, rebind_unbacked
 from ..node import Node
 from .fake_run import FakeRun
 
@@ -41,6 +42,10 @@ class FakeTensorProp(FakeRun):
             The value.
         """
         result = super().run_node(n)
+        env = getattr(self.fake_mode, "shape_env", None)
+        if env is not None:
+            rebind_unbacked(env, n, result)
+            note_unbacked_bindings(env, n, result)
         if n.op != "output" or isinstance(result, tl_core.Tensor):
             n.meta["val"] = result
         return result
