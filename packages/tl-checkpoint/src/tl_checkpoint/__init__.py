@@ -8,7 +8,14 @@
 {'step': 3, 'weight': tensor([0, 1, 2])}
 """
 
-from tl_checkpoint.inert import Inert as Inert
-from tl_checkpoint.serialization import load as load
-from tl_checkpoint.serialization import save as save
+from typing import TYPE_CHECKING
+
 from tl_checkpoint.version import __version__ as __version__
+from tl_core.lazy_attributes import attach
+
+if TYPE_CHECKING:
+    from tl_checkpoint.inert import Inert as Inert
+    from tl_checkpoint.serialization import load as load
+    from tl_checkpoint.serialization import save as save
+
+__getattr__, __dir__, __all__ = attach(__name__, {"inert": ["Inert"], "serialization": ["load", "save"]})

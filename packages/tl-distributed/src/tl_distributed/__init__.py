@@ -12,7 +12,7 @@ Processes of one machine share memory; a backend of somebody's own is a `Communi
 
 import tl_core
 
-from . import algorithms, constants
+from . import constants
 from .backend import (
     Backend,
     BackendConfig,

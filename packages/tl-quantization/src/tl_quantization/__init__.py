@@ -6,18 +6,183 @@
 (tensor([1, 5], dtype=torch.uint8), tensor([0.1000, 0.5000]))
 """
 
-from . import nn, operators
-from .dtypes import *
-from .fake_quantization import *
-from .fake_quantize import *
-from .functions import *
-from .fuse_modules import *
-from .fuser_method_mappings import *
-from .observer import *
-from .qconfig import *
-from .quantization_mappings import *
-from .quantize import *
-from .quantizer import *
-from .stubs import *
-from .tensor import *
+from typing import TYPE_CHECKING
+
+from tl_core.lazy_attributes import attach
+
+from . import operators as operators  # without them, quantized tensors can't be computed with
 from .version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from . import nn
+    from .dtypes import *
+    from .fake_quantization import *
+    from .fake_quantize import *
+    from .functions import *
+    from .fuse_modules import *
+    from .fuser_method_mappings import *
+    from .observer import *
+    from .qconfig import *
+    from .quantization_mappings import *
+    from .quantize import *
+    from .quantizer import *
+    from .stubs import *
+    from .tensor import *
+
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "dtypes": (
+            "QScheme",
+            "bounds",
+            "is_quantized_dtype",
+            "per_channel_affine",
+            "per_channel_affine_float_qparams",
+            "per_channel_symmetric",
+            "per_tensor_affine",
+            "per_tensor_symmetric",
+            "qint8",
+            "qint32",
+            "quantized_dtype",
+            "quint8",
+            "storage_dtype",
+        ),
+        "fake_quantization": ("fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine"),
+        "fake_quantize": (
+            "FakeQuantize",
+            "FakeQuantizeBase",
+            "FixedQParamsFakeQuantize",
+            "FusedMovingAvgObsFakeQuantize",
+            "default_dynamic_fake_quant",
+            "default_embedding_fake_quant",
+            "default_embedding_fake_quant_4bit",
+            "default_fake_quant",
+            "default_fixed_qparams_range_0to1_fake_quant",
+            "default_fixed_qparams_range_neg1to1_fake_quant",
+            "default_fused_act_fake_quant",
+            "default_fused_per_channel_wt_fake_quant",
+            "default_fused_wt_fake_quant",
+            "default_histogram_fake_quant",
+            "default_per_channel_weight_fake_quant",
+            "default_weight_fake_quant",
+            "disable_fake_quant",
+            "disable_observer",
+            "enable_fake_quant",
+            "enable_observer",
+            "fused_per_channel_wt_fake_quant_range_neg_127_to_127",
+            "fused_wt_fake_quant_range_neg_127_to_127",
+        ),
+        "functions": (
+            "choose_qparams",
+            "dequantize",
+            "int_repr",
+            "q_per_channel_axis",
+            "q_per_channel_scales",
+            "q_per_channel_zero_points",
+            "q_scale",
+            "q_zero_point",
+            "quantize_per_channel",
+            "quantize_per_tensor",
+            "quantize_per_tensor_dynamic",
+            "quantized_batch_norm",
+            "quantized_max_pool1d",
+            "quantized_max_pool2d",
+            "quantized_max_pool3d",
+        ),
+        "fuse_modules": ("fuse_known_modules", "fuse_modules", "fuse_modules_qat"),
+        "fuser_method_mappings": (
+            "fuse_conv_bn",
+            "fuse_conv_bn_relu",
+            "fuse_convtranspose_bn",
+            "fuse_linear_bn",
+            "get_fuser_method",
+        ),
+        "observer": (
+            "FixedQParamsObserver",
+            "HistogramObserver",
+            "MinMaxObserver",
+            "MovingAverageMinMaxObserver",
+            "MovingAveragePerChannelMinMaxObserver",
+            "NoopObserver",
+            "ObserverBase",
+            "PerChannelMinMaxObserver",
+            "PlaceholderObserver",
+            "RecordingObserver",
+            "ReuseInputObserver",
+            "UniformQuantizationObserverBase",
+            "default_debug_observer",
+            "default_dynamic_quant_observer",
+            "default_fixed_qparams_range_0to1_observer",
+            "default_fixed_qparams_range_neg1to1_observer",
+            "default_float_qparams_observer",
+            "default_float_qparams_observer_4bit",
+            "default_histogram_observer",
+            "default_observer",
+            "default_per_channel_weight_observer",
+            "default_placeholder_observer",
+            "default_reuse_input_observer",
+            "default_symmetric_fixed_qparams_observer",
+            "default_weight_observer",
+            "get_observer_state_dict",
+            "load_observer_state_dict",
+            "per_channel_weight_observer_range_neg_127_to_127",
+            "weight_observer_range_neg_127_to_127",
+        ),
+        "qconfig": (
+            "QConfig",
+            "default_activation_only_qconfig",
+            "default_debug_qconfig",
+            "default_dynamic_qat_qconfig",
+            "default_dynamic_qconfig",
+            "default_embedding_qat_qconfig",
+            "default_embedding_qat_qconfig_4bit",
+            "default_per_channel_qconfig",
+            "default_per_channel_symmetric_qnnpack_qat_qconfig",
+            "default_per_channel_symmetric_qnnpack_qconfig",
+            "default_qat_qconfig",
+            "default_qat_qconfig_v2",
+            "default_qconfig",
+            "default_reuse_input_qconfig",
+            "default_symmetric_qnnpack_qat_qconfig",
+            "default_symmetric_qnnpack_qconfig",
+            "default_weight_only_qconfig",
+            "float16_dynamic_qconfig",
+            "float16_static_qconfig",
+            "float_qparams_weight_only_qconfig",
+            "float_qparams_weight_only_qconfig_4bit",
+            "get_default_qat_qconfig",
+            "get_default_qconfig",
+            "per_channel_dynamic_qconfig",
+            "qconfig_equals",
+        ),
+        "quantization_mappings": (
+            "DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS",
+            "DEFAULT_MODULE_TO_ACT_POST_PROCESS",
+            "DEFAULT_QAT_MODULE_MAPPINGS",
+            "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS",
+            "get_default_dynamic_quant_module_mappings",
+            "get_default_qat_module_mappings",
+            "get_default_qconfig_propagation_list",
+            "get_default_static_quant_module_mappings",
+            "get_dynamic_quant_module_class",
+            "get_static_quant_module_class",
+            "no_observer_set",
+        ),
+        "quantize": (
+            "add_quant_dequant",
+            "convert",
+            "default_eval_fn",
+            "prepare",
+            "prepare_qat",
+            "propagate_qconfig_",
+            "quantize",
+            "quantize_dynamic",
+            "quantize_qat",
+            "swap_module",
+        ),
+        "quantizer": ("PerChannel", "PerTensor", "Quantizer"),
+        "stubs": ("DeQuantStub", "QuantStub", "QuantWrapper"),
+        "tensor": ("QuantizedTensor", "implements", "integers_of", "made_of"),
+    },
+    ["nn"],
+)

@@ -4,17 +4,14 @@ as they are."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tl_compiler.tracer.proxy_mode import current_mode
+from tl_core.lazy_attributes import attach
 
-from . import config as config
-from . import eval_frame as eval_frame
-from . import exc as exc
-from . import source as source
-from . import utils as utils
-from .eval_frame import OptimizedModule
-from .export import ExportResult, export
+if TYPE_CHECKING:
+    from . import config, exc
+    from .eval_frame import OptimizedModule
+    from .export import ExportResult, export
 
 __all__ = [
     "ExportResult",
@@ -41,6 +38,13 @@ __all__ = [
     "reset_code_caches",
     "run",
 ]
+
+# Libraries ask for a decorator at import; most never for a graph, and what makes one takes long to load.
+__getattr__, __dir__, _ = attach(
+    __name__,
+    {"eval_frame": ["OptimizedModule"], "export": ["ExportResult", "export"]},
+    ("config", "exc", "source", "utils"),
+)
 
 
 def disable(
@@ -100,6 +104,8 @@ def is_compiling() -> bool:
         >>> is_compiling()
         False
     """
+    from tl_compiler.tracer.proxy_mode import current_mode  # not before somebody asks
+
     return current_mode() is not None
 
 

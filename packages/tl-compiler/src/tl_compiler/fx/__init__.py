@@ -10,22 +10,36 @@ def forward(self, x):
     return add
 """
 
-from importlib import import_module
-from typing import Any
+from __future__ import annotations
 
-from . import graph, graph_module, immutable_collections, interpreter, node, proxy
-from ._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
-from .graph import CodeGen, Graph
-from .graph_module import GraphModule
-from .interpreter import Interpreter, Transformer
-from .node import Node, has_side_effect, map_arg
-from .proxy import Proxy
+from typing import TYPE_CHECKING, Any
 
-# Modules that are imported when somebody asks for them.
-_LAZY = (
-    *("annotate", "config", "experimental", "operator_schemas", "passes", "subgraph_rewriter"),
-    *("tensor_type", "traceback", "_compatibility", "_lazy_graph_module", "_pytree", "_utils"),
-)
+from tl_core.lazy_attributes import attach
+
+if TYPE_CHECKING:
+    from . import (
+        annotate,
+        config,
+        experimental,
+        graph,
+        graph_module,
+        immutable_collections,
+        interpreter,
+        node,
+        operator_schemas,
+        passes,
+        proxy,
+        subgraph_rewriter,
+        tensor_type,
+        traceback,
+    )
+    from ._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace
+    from .graph import CodeGen, Graph
+    from .graph_module import GraphModule
+    from .interpreter import Interpreter, Transformer
+    from .node import Node, has_side_effect, map_arg
+    from .proxy import Proxy
+    from .wrapping import wrap
 
 __all__ = [
     "PH",
@@ -72,7 +86,7 @@ def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Any
         The occurrences, each with the node that its result was and the nodes by those of the pattern.
 
     Example:
-        >>> import tl_core
+        >>> from tl_compiler.fx import symbolic_trace
         >>> made = symbolic_trace(lambda x: (x + 1).relu())
         >>> len(replace_pattern(made, lambda x: x.relu(), lambda x: x.sigmoid()))
         1
@@ -82,11 +96,21 @@ def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Any
     return replace(gm, pattern, replacement)
 
 
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+# Models mark functions with `wrap` when they are imported, and are seldom traced.
+__getattr__, __dir__, _ = attach(
+    __name__,
+    {
+        "_symbolic_trace": ("PH", "ProxyableClassMeta", "Tracer", "symbolic_trace"),
+        "graph": ("CodeGen", "Graph"),
+        "graph_module": ["GraphModule"],
+        "interpreter": ("Interpreter", "Transformer"),
+        "node": ("Node", "has_side_effect", "map_arg"),
+        "proxy": ["Proxy"],
+        "wrapping": ["wrap"],
+    },
+    (
+        *("annotate", "config", "experimental", "immutable_collections", "operator_schemas", "passes"),
+        *("subgraph_rewriter", "tensor_type", "traceback"),
+        *("_compatibility", "_lazy_graph_module", "_pytree", "_utils"),
+    ),
+)
