@@ -54,6 +54,7 @@ def _extreme(name, word, sign):
 def _spread(name, word):
     grad = {"var": {"self": "var_backward(g, self, dim, correction, keepdim)"},
             "std": {"self": "std_backward(g, result, self, dim, correction, keepdim)"}}[name]  # fmt: skip
+    spread = {"var": "None", "std": "result0"}[name]
     return [
         Composite(f"{name}(Tensor self, bool unbiased=True) -> Tensor", doc=f"The {word} of all elements."),
         Composite(
@@ -87,12 +88,17 @@ def _spread(name, word):
             method=False,
             doc=f"The {word} and the mean along dimensions.",
         ),
-        Composite(
+        Op(
             (
                 f"{name}_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
                 f"keepdim=False) -> (Tensor, Tensor)"
             ),
             method=False, shown="input, dim=None, *, correction=1, keepdim=False, out=None",
+            out=True, out_name=f"{name}_mean.correction_out",
+            grad={
+                "self": f"_moments_backward(g0, g1, {spread}, self, dim, correction, keepdim)",
+            },
+            jvp="double-vjp", batch="dims",
             doc=f"The {word} and the mean along dimensions.",
         ),
     ]  # fmt: skip
@@ -199,6 +205,13 @@ ROWS = [
             "keepdim) -> Tensor"
         ),
         doc="The derivative of std.",
+    ),
+    _private(
+        (
+            "_moments_backward(Tensor? grad_spread, Tensor? grad_mean, Tensor? deviation, Tensor self, "
+            "int[]? dim, Scalar? correction, bool keepdim) -> Tensor"
+        ),
+        doc="The derivative of var_mean, and with the deviation of std_mean.",
     ),
     _private(
         "amax_backward(Tensor grad, Tensor self, Tensor result, int[] dim, bool keepdim) -> Tensor",

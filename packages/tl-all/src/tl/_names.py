@@ -243,6 +243,7 @@ OBJECTS = {
     "cond": "tl_compiler.higher_order.cond:cond",
     "sym_sqrt": "tl_core.symbolic:_sym_sqrt",
     "_unique": "tl_core.torch_names.functions:_unique",
+    "_unique2": "tl_core.torch_names.functions:_unique2",
     "_has_compatible_shallow_copy_type": "tl_core.torch_names.functions:_has_compatible_shallow_copy_type",
     "_is_functional_tensor": "tl_core.torch_names.functions:_is_functional_tensor",
     "_disable_dynamo": "tl_core.torch_names.functions:_disable_dynamo",

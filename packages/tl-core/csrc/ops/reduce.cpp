@@ -392,14 +392,16 @@ Tensor std_(const Tensor& self, OptDims dim, const std::optional<Scalar>& correc
   return variance(Reduce::Std, "std", self, dim, correction, keepdim, out);
 }
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, OptDims dim, const std::optional<Scalar>& correction,
-                                    bool keepdim) {
+                                    bool keepdim, Out out_var, Out out_mean) {
   check_variance("var_mean", self);
-  return {ops::var_correction(self, dim, correction, keepdim), ops::mean_dim(self, dim, keepdim)};
+  return {var(self, dim, correction, keepdim, out_var),
+          copied_out(ops::mean_dim(self, dim, keepdim), out_mean)};
 }
 std::tuple<Tensor, Tensor> std_mean(const Tensor& self, OptDims dim, const std::optional<Scalar>& correction,
-                                    bool keepdim) {
+                                    bool keepdim, Out out_std, Out out_mean) {
   check_variance("std_mean", self);
-  return {ops::std_correction(self, dim, correction, keepdim), ops::mean_dim(self, dim, keepdim)};
+  return {std_(self, dim, correction, keepdim, out_std),
+          copied_out(ops::mean_dim(self, dim, keepdim), out_mean)};
 }
 template <auto f>
 Tensor unbiased(const Tensor& self, bool unbiased) {
@@ -409,12 +411,13 @@ template <auto f>
 Tensor unbiased_dim(const Tensor& self, OptDims dim, bool unbiased, bool keepdim, Out out) {
   return f(self, dim, Scalar(unbiased ? 1 : 0), keepdim, out);
 }
+using Moments = std::tuple<Tensor, Tensor>;
 template <auto f>
-std::tuple<Tensor, Tensor> both_unbiased(const Tensor& self, bool unbiased) {
+Moments both_unbiased(const Tensor& self, bool unbiased) {
   return f(self, std::nullopt, Scalar(unbiased ? 1 : 0), false);
 }
 template <auto f>
-std::tuple<Tensor, Tensor> both_unbiased_dim(const Tensor& self, OptDims dim, bool unbiased, bool keepdim) {
+Moments both_unbiased_dim(const Tensor& self, OptDims dim, bool unbiased, bool keepdim) {
   return f(self, dim, Scalar(unbiased ? 1 : 0), keepdim);
 }
 Tensor var_op(const Tensor& self, OptDims dim, const std::optional<Scalar>& c, bool keepdim, Out out) {
@@ -448,6 +451,20 @@ Tensor std_backward(const Tensor& g, const Tensor& result, const Tensor& self, O
   const Tensor scaled =
       ops::where_self(ops::eq(result, Scalar(0)), Scalar(0.0), ops::div(g, ops::mul(result, Scalar(2))));
   return var_backward(scaled, self, dim, correction, keepdim);
+}
+
+// Of var_mean, and with the deviation of std_mean: either gradient may be missing.
+Tensor moments_backward(OptTensor grad_spread, OptTensor grad_mean, OptTensor deviation, const Tensor& self,
+                        OptDims dim, const std::optional<Scalar>& correction, bool keepdim) {
+  std::optional<Tensor> total;
+  if (grad_spread)
+    total = deviation ? std_backward(*grad_spread, *deviation, self, dim, correction, keepdim)
+                      : var_backward(*grad_spread, self, dim, correction, keepdim);
+  if (!grad_mean) return total ? *total : ops::zeros_like(self);
+  const int64_t results = std::max<int64_t>(grad_mean->numel(), 1);
+  const Tensor of_mean = ops::div(ops::unsum(*grad_mean, self.sizes(), dim, keepdim),
+                                  Scalar(static_cast<double>(self.numel()) / static_cast<double>(results)));
+  return total ? ops::add(*total, of_mean) : of_mean;
 }
 
 // The gradient of an extreme value, shared evenly among equal elements.
@@ -508,12 +525,13 @@ TL_KERNEL(var, unbiased<&var_op>)
 TL_KERNEL(std, unbiased<&std_op>)
 TL_KERNEL(var_dim, unbiased_dim<&var_op>)
 TL_KERNEL(std_dim, unbiased_dim<&std_op>)
-TL_KERNEL(var_mean, both_unbiased<&var_mean>)
-TL_KERNEL(std_mean, both_unbiased<&std_mean>)
-TL_KERNEL(var_mean_dim, both_unbiased_dim<&var_mean>)
-TL_KERNEL(std_mean_dim, both_unbiased_dim<&std_mean>)
+TL_KERNEL(var_mean, both_unbiased<&ops::var_mean_correction>)
+TL_KERNEL(std_mean, both_unbiased<&ops::std_mean_correction>)
+TL_KERNEL(var_mean_dim, both_unbiased_dim<&ops::var_mean_correction>)
+TL_KERNEL(std_mean_dim, both_unbiased_dim<&ops::std_mean_correction>)
 TL_KERNEL(var_backward, var_backward)
 TL_KERNEL(std_backward, std_backward)
+TL_KERNEL(_moments_backward, moments_backward)
 TL_KERNEL(amax_backward, amax_backward)
 TL_KERNEL(value_selecting_backward, value_selecting_backward)
 

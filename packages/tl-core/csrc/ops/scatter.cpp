@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/checked.h"
+#include "dispatch/thread_state.h"
 #include "iter/checks.h"
 #include "iter/dtypes.h"
 #include "kernel_args.h"
@@ -367,6 +368,17 @@ Pair extreme_backward(const Tensor& g, const Tensor& self, const Tensor& src, co
   return {ops::mul(own, each), ops::mul(theirs, at.read(each))};
 }
 
+// The product without either of two zeros is nowhere in what follows: their second derivative would be lost.
+void check_twice_differentiable(const Tensor& src, const Tensor& zero, const Tensor& zeros) {
+  const bool recorded = src->bits.load(std::memory_order_relaxed) >> TL_LAYER_AUTOGRAD & 1;
+  if (!recorded || !grad_enabled()) return;
+  const Tensor several = ops::any(ops::logical_and(zero, ops::ne(zeros, Scalar(1))));
+  TL_CHECK(
+      !load_scalar(several.dtype(), several.data()).to_bool(), Runtime,
+      "Double backward is unsupported for a product of several elements of src that are 0 and go to the same "
+      "element of self");
+}
+
 // A factor's derivative is the product of the others; where it is the only zero, that has to be made anew.
 Pair prod_backward(const Tensor& g, const Tensor& self, const Tensor& src, const Tensor& result, const At& at,
                    bool include_self) {
@@ -377,6 +389,7 @@ Pair prod_backward(const Tensor& g, const Tensor& self, const Tensor& src, const
   const Tensor for_self = ops::mul(g, ops::conj_physical(ops::div(product(own, src), own)));
   const Tensor zero = ops::eq(src, Scalar(0));
   const Tensor zeros = at.read(at.add(ops::zeros_like(self), to_dtype(zero, self.dtype())));
+  check_twice_differentiable(src, zero, zeros);
   const Tensor only = ops::logical_and(zero, ops::eq(zeros, Scalar(1)));
   const Tensor without = product(self, ops::masked_fill_Scalar(src, only, Scalar(1)));
   const Tensor others = ops::div(at.read(result), ops::masked_fill_Scalar(src, zero, Scalar(1)));

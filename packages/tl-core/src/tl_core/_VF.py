@@ -6,4 +6,8 @@ from tl_core import _C
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(_C, name)
+    if hasattr(_C, name):
+        return getattr(_C, name)
+    from tl_core import ops
+
+    return getattr(ops.aten, name)  # no function of the flat namespace

@@ -231,6 +231,16 @@ def _neg_view_copy(input: Tensor) -> Tensor:
 
 
 @overridable
+def _unique2(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`unique` as three tensors: positions and counts are empty unless they are asked for."""
+    values, inverse, counts = tl_core.unique(input, sorted, True, True)
+    empty = tl_core.empty(0, dtype=tl_core.int64, device=input.device)
+    return values, inverse if return_inverse else empty, counts if return_counts else empty
+
+
+@overridable
 def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
     """`unique` as a pair: the positions are an empty tensor unless they are asked for."""
     found = tl_core.unique(input, sorted, return_inverse)
