@@ -7,7 +7,7 @@
 #include "bind/tensor_methods.h"
 #include "engine.h"
 #include "leaf.h"
-#include "levels/level.h"
+#include "levels/entry.h"
 #include "ops.h"
 #include "thread.h"
 #include "view.h"
@@ -25,9 +25,19 @@ Edge edge_from(PyObject* o) {
   return {node_of(node.get()), static_cast<uint32_t>(nr)};
 }
 
+// What has the shape, dtype and device of a root: the tensor itself, or what its edge keeps of them
+// (graph.py); NULL for an edge that was put together by hand.
+PyRef root_like(PyObject* root) {
+  if (bridge->unwrap(root)) return PyRef::share(root);
+  PyRef like(PyObject_GetAttrString(root, "like"));
+  if (!like) PyErr_Clear();
+  return like;
+}
+
 Tensor implied_gradient(PyObject* root) {
-  TlTensor* t = bridge->unwrap(root);
-  if (!t) raise(PyExc_RuntimeError, "gradients of edges must be given");
+  const PyRef like = root_like(root);
+  if (!like) raise(PyExc_RuntimeError, "gradients of edges that stand for no known tensor must be given");
+  TlTensor* t = bridge->unwrap(like.get());
   if (api->tensor_numel(t) != 1)
     raise(PyExc_RuntimeError, "grad can be implicitly created only for scalar outputs");
   if (is_complex(api->tensor_dtype(t)))
@@ -47,8 +57,9 @@ std::string shape_of(const TlTensor* t) {
 }
 
 Tensor given_gradient(PyObject* root, TlTensor* g, Py_ssize_t i) {
-  TlTensor* t = bridge->unwrap(root);
-  if (!t) return Tensor::share(g);
+  const PyRef like = root_like(root);
+  if (!like) return Tensor::share(g);
+  const TlTensor* t = bridge->unwrap(like.get());
   if (!same_shape(t, static_cast<size_t>(api->tensor_ndim(g)), api->tensor_sizes(g)))
     raise(PyExc_RuntimeError, "Mismatch in shape: grad_output[" + std::to_string(i) + "] has a shape of " +
                                   shape_of(g) + " and output[" + std::to_string(i) + "] has a shape of " +
@@ -92,10 +103,32 @@ void add_inputs(Run& run, PyObject* inputs, bool accumulate) {
 
 // Levels of tangents let it be.
 void refuse_inside_transform() {
-  if (!top_beside_jvp()) return;
+  const Level* top = top_beside_jvp();
+  if (!top) return;
+  if (top->is_older)
+    raise(
+        PyExc_RuntimeError,
+        "backward() called inside torch.vmap. This is not supported, please call backward() outside of it or "
+        "use torch.func.vmap(torch.func.grad(...)) instead.");
   raise(PyExc_RuntimeError,
         "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
         "functorch.vjp instead or call backward() outside of functorch transforms.");
+}
+
+// The older vmap takes batches of gradients, but no derivatives of what it wraps.
+void refuse_inside_older_vmap(PyObject* tensors, const char* what) {
+  const Level* top = top_beside_jvp();
+  if (!top || !top->is_older) return;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tensors); ++i) {
+    TlTensor* t = bridge->unwrap(PyTuple_GET_ITEM(tensors, i));
+    if (t && wrapped_value(t, *top))
+      raise(PyExc_RuntimeError,
+            std::string("torch.autograd.grad(outputs, inputs, grad_outputs) called inside "
+                        "torch.vmap with a batch among the ") +
+                what +
+                ". This is not supported, please call it outside of vmap or use "
+                "torch.func.vmap(torch.func.grad(...)) instead.");
+  }
 }
 
 struct WithoutGil {
@@ -155,7 +188,12 @@ PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
       raise(PyExc_TypeError,
             "run_backward(roots, grads, retain_graph, create_graph, inputs, allow_unused, accumulate)");
     const bool accumulate = args[6] == Py_True;
-    if (accumulate) refuse_inside_transform();
+    if (accumulate) {
+      refuse_inside_transform();
+    } else {
+      refuse_inside_older_vmap(args[0], "outputs");
+      refuse_inside_older_vmap(args[4], "inputs");
+    }
     Run run({args[2] == Py_True, args[3] == Py_True, accumulate});
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); ++i)
       add_root(run, PyTuple_GET_ITEM(args[0], i), PyTuple_GET_ITEM(args[1], i), i);

@@ -216,6 +216,19 @@ Tape& tape_from(PyObject* capsule) {
   return *tape;
 }
 
+// The level on top is one of the older vmap.
+PyObject* mark_older(PyObject*, PyObject*) {
+  return guarded([] {
+    if (!levels().top) raise(PyExc_RuntimeError, "mark_older(): no transform has begun");
+    levels().top->is_older = true;
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* in_older_vmap(PyObject*, PyObject*) {
+  return PyBool_FromLong(levels().top && levels().top->is_older);
+}
+
 // begin_tape(serial) -> what keeps the calls of the level of tangents
 PyObject* begin_tape(PyObject*, PyObject* serial) {
   return guarded([&] {
@@ -303,6 +316,8 @@ PyMethodDef kFunctions[] = {
     {"level_numbered", level_numbered_function, METH_O, nullptr},
     {"wrap_functional", method(wrap_functional_function), METH_FASTCALL, nullptr},
     {"functional_value", functional_value, METH_O, nullptr},
+    {"in_older_vmap", in_older_vmap, METH_NOARGS, nullptr},
+    {"mark_older", mark_older, METH_NOARGS, nullptr},
     {"begin_tape", begin_tape, METH_O, nullptr},
     {"end_tape", end_tape, METH_O, nullptr},
     {"break_tape", break_tape, METH_O, nullptr},

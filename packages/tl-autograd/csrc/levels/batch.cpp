@@ -205,8 +205,9 @@ int at_batch(const Rule& r, Level& level, const TlValue* args, int n_args, TlVal
   }
   if (random && level.randomness == Randomness::Error)
     fail(TL_ERROR_RUNTIME,
-         "vmap: called random operation while in randomness error mode: " + name_of(r) + " (level " +
-             std::to_string(level.number) +
+         (level.is_older ? "vmap: We do not yet support calling random operations inside of vmap: "
+                         : "vmap: called random operation while in randomness error mode: ") +
+             name_of(r) + " (level " + std::to_string(level.number) +
              "). Please either use the 'same' or 'different' randomness flags on vmap or perform "
              "the randomness operation out of vmap");
   if (r.writes()) {

@@ -104,7 +104,11 @@ class Numbers {
   bool differ_ = false;
 };
 
-void plain_memory_format(Arguments& a) {
+// A batch has no channels behind its first dimension. Where memory is copied that may be seen, elsewhere not.
+void plain_memory_format(const Rule& r, Arguments& a) {
+  if (!std::strcmp(r.info->name, "clone") && a[1].tag == TL_MEMORY_FORMAT && a[1].u.i >= TL_CHANNELS_LAST)
+    fail(TL_ERROR_RUNTIME,
+         "vmap: clone is only supported with memory_format torch.preserve_format or torch.contiguous_format");
   for (int i = 0; i < a.size(); ++i)
     if (a[i].tag == TL_MEMORY_FORMAT && a[i].u.i >= TL_CHANNELS_LAST) a[i].u.i = TL_PRESERVE;
 }
@@ -139,7 +143,7 @@ void BatchCall::elementwise(const TlOperator* op, Results& out) {
     if (!rule.writes() && !(rule.silent >> i & 1)) v = numbers.promoted(std::move(v), t);
     return with_ones(std::move(v), 1, rank - ndim(t));
   });
-  plain_memory_format(a);
+  plain_memory_format(rule, a);
   call(op, a.data(), n_args, out.data(), out.n);
 }
 
@@ -353,17 +357,61 @@ struct Ranks {
 const Ranks kRanks[] = {{"mm", 0, {2, 2}},    {"bmm", 0, {3, 3}},     {"mv", 0, {2, 1}},   {"dot", 0, {1, 1}},
                         {"addmm", 1, {2, 2}}, {"baddbmm", 1, {3, 3}}, {"addmv", 1, {2, 1}}};
 
-bool has_other_rank(const Rule& r, const TlValue* args) {
-  for (const Ranks& known : kRanks)
-    if (!std::strcmp(r.info->name, known.op))
-      return ndim(args[known.first].u.t) != known.ranks[0] ||
-             ndim(args[known.first + 1].u.t) != known.ranks[1];
-  return false;
+void check_ranks(const Rule& r, const TlValue* args) {
+  for (const Ranks& known : kRanks) {
+    if (std::strcmp(r.info->name, known.op) != 0) continue;
+    const int a = ndim(args[known.first].u.t), b = ndim(args[known.first + 1].u.t);
+    if (a == known.ranks[0] && b == known.ranks[1]) continue;
+    fail(TL_ERROR_RUNTIME, std::string("Shape mismatch: vmap over ") + known.op + " takes examples of " +
+                               std::to_string(known.ranks[0]) + " and " + std::to_string(known.ranks[1]) +
+                               " dimensions, but got " + std::to_string(a) + " and " + std::to_string(b));
+  }
+}
+
+// The last element that a geometry reaches, counted from the storage's first; -1: it has none.
+int64_t last_element(const int64_t* sizes, const int64_t* strides, size_t n, int64_t offset) {
+  for (size_t d = 0; d < n; ++d) {
+    if (sizes[d] == 0) return -1;
+    offset += (sizes[d] - 1) * strides[d];
+  }
+  return offset;
+}
+
+// Each example's view must stay inside of that example: then one view of the batch is all of theirs.
+void check_as_strided(const BatchCall& c) {
+  if (std::strcmp(c.rule.info->name, "as_strided") != 0) return;
+  const TlValue &size = c.args[1], &stride = c.args[2];
+  if (size.len != stride.len)
+    fail(TL_ERROR_RUNTIME, "as_strided: size and stride must have the same length, but got " +
+                               std::to_string(size.len) + " and " + std::to_string(stride.len));
+  const Tensor whole = c.moved(c.args[0].u.t);
+  const int64_t *sizes = api->tensor_sizes(whole.get()), *strides = api->tensor_strides(whole.get());
+  const auto n = static_cast<size_t>(ndim(whole.get()));
+  const bool innermost =
+      levels().begun.back() == &c.level;  // further out, other batches are among the dimensions
+  if (innermost && n > 1 && strides[0] < *std::max_element(strides + 1, strides + n))
+    fail(
+        TL_ERROR_RUNTIME,
+        "vmap: as_strided is only supported where the batch dims being vmapped over are at the front of the "
+        "tensor (in memory layout): otherwise its strides would count elements of other examples. Express it "
+        "by other views.");
+  const int64_t base = api->tensor_offset(whole.get());
+  const int64_t offset = c.args[3].tag == TL_INT ? c.args[3].u.i : base;
+  const int64_t last = last_element(static_cast<const int64_t*>(size.u.p),
+                                    static_cast<const int64_t*>(stride.u.p), size.len, offset);
+  const int64_t own_last = last_element(sizes + 1, strides + 1, n - 1, base);
+  if (last >= 0 && (offset < base || last > own_last))
+    fail(TL_ERROR_RUNTIME,
+         "vmap: as_strided can access memory outside of `tensor`: it reaches from element " +
+             std::to_string(offset) + " to " + std::to_string(last) + " of the storage, an example from " +
+             std::to_string(base) + " to " + std::to_string(own_last) +
+             ". This is not supported inside of vmap, please rewrite it as a sequence of other views.");
 }
 }  // namespace
 
 void BatchCall::formula(Results& out) {
-  if (has_other_rank(rule, args)) return loop(rule.op, out);  // it says what is wrong
+  check_ranks(rule, args);
+  check_as_strided(*this);
   Arguments a(args, n_args);
   a.replace([&](TlTensor* t, int i) {
     Tensor v = moved(t);
@@ -493,7 +541,7 @@ void BatchCall::random(const TlOperator* op, Results& out) {
     std::copy_n(static_cast<const int64_t*>(a[i].u.p), a[i].len, sizes + 1);
     a[i] = ints(sizes, a[i].len + 1);
   }
-  plain_memory_format(a);
+  plain_memory_format(rule, a);
   call(op, a.data(), n_args, out.data(), out.n);
 }
 

@@ -23,8 +23,9 @@ struct Level {
   uint64_t excluded = 0;  // the thread's layers while a call is on its way through this level
   Randomness randomness = Randomness::Error;
   int64_t batch_size = 0;
-  bool removes_views = false;   // of a level without writes
-  Tape* tape = nullptr;         // of a level of tangents: where its calls are kept
+  bool removes_views = false;  // of a level without writes
+  bool is_older = false;  // of a batch: begun by the older vmap, inside of which nothing is differentiated
+  Tape* tape = nullptr;   // of a level of tangents: where its calls are kept
   const void* frames[kFrames];  // where the program began it, innermost frame first
 };
 

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
+import tl_core
 from tl_autograd import _C
 from tl_autograd.hooks import RemovableHandle
 from tl_autograd.saved_mutation import allow_mutation_on_saved_tensors
@@ -80,13 +81,22 @@ class GradientEdge(NamedTuple):
     ownership_token: Any = None
 
 
+class _TensorEdge(GradientEdge):
+    """The edge of a tensor, which is not kept: `like` has its shape, dtype and device, in one element's memory."""
+
+    like: Tensor
+
+
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The edge by which the gradient of `tensor` is computed.
 
     Raises:
         RuntimeError: the tensor does not require gradients.
     """
-    return GradientEdge(*_C.gradient_edge(tensor))
+    edge = _TensorEdge(*_C.gradient_edge(tensor))
+    if tensor.layout is tl_core.strided and not tensor.is_nested:
+        edge.like = tensor.detach().new_empty(()).expand(tensor.shape)
+    return edge
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:

@@ -40,9 +40,11 @@ def apply_in_transform(cls: Any, args: tuple, kwargs: dict) -> Any:
             f"Run {cls.__name__}.apply with kwarg-only Tensor args: please do not pass kwarg-only Tensors, of which a "
             "transform would know nothing"
         )
-    serial, kind, number, size, randomness = _C.top_level()
+    if _C.in_older_vmap():
+        return functions.apply_recorded(cls, args, kwargs)
+    serial, kind, _, size, randomness = _C.top_level()
     if cls.setup_context is functions.Function.setup_context:
-        if kind == JVP and number == 1:  # forward_ad's own level, where the older style is known
+        if kind == JVP and _is_older_style_known(serial):
             return _at_tangents(cls, args, kwargs, serial)
         raise RuntimeError(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
@@ -55,6 +57,12 @@ def apply_in_transform(cls: Any, args: tuple, kwargs: dict) -> Any:
     if kind == BATCH:
         return _at_batch(cls, args, kwargs, serial, VmapInfo(size, RANDOMNESS[randomness]))
     return _at_tangents(cls, args, kwargs, serial)
+
+
+def _is_older_style_known(serial: int) -> bool:
+    """Whether nothing but the older vmap is below forward_ad's level: then `forward` may take the context."""
+    with below(serial):
+        return not _C.transforms_active() or _C.in_older_vmap()
 
 
 # ---- gradients --------------------------------------------------------------------------------------------------
@@ -130,7 +138,7 @@ def _at_tangents(cls: Any, args: tuple, kwargs: dict, serial: int) -> Any:
     tangents = tuple(_C.tangent(a, serial) if isinstance(a, Tensor) else None for a in args)
     with below(serial):
         older = cls.setup_context is functions.Function.setup_context
-        if older and not _C.transforms_active():
+        if older:
             made, output = functions.apply_with_context(cls, args, kwargs)
         else:
             made, output = None, cls.apply(*args, **kwargs)

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tl_autograd import _C
 from tl_autograd.func.vmap import _name
 from tl_autograd.func.vmap import vmap as _transform
 from tl_core import Tensor
@@ -53,6 +54,7 @@ def _vmap(
         missing: set[int] = set()
 
         def of_tensors(*inside: Any) -> tuple:
+            _C.mark_older()
             outputs = func(*inside)
             single.append(_is_tensor_like(outputs))
             many = (outputs,) if single[-1] else outputs
