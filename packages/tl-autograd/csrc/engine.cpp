@@ -226,14 +226,16 @@ void Run::evaluate(Node* node, TlTensor* const* grads, const Buffer* for_hooks) 
   Frame frame(node->n_edges);
   for (uint32_t i = 0; i < node->n_edges; ++i)
     frame.needs[i] = node->edges[i].node && needed(node->edges[i].node);
+  const bool hooked = node->extra && node->extra->post_hooks;
   {
     const NodeEvent event(recorded_, TL_EVENT_NODE, *node, grads, node->n_outputs);
     apply_node(*node, {grads, node->n_outputs, frame.needs, options_.create_graph, !options_.retain_graph},
                frame.out);
   }
-  if (for_hooks && node->extra) {
-    if (node->is(Node::Leaf)) run_accumulated_hooks(node);
-    run_post_hooks(node, frame.out, *for_hooks);
+  if (node->extra) {
+    if (for_hooks && node->is(Node::Leaf)) run_accumulated_hooks(node);
+    // Hooks that came while the node ran, from the hooks of what it saved, are given none of its gradients.
+    run_post_hooks(node, frame.out, hooked ? *for_hooks : Buffer(node->n_outputs));
   }
   for (uint32_t i = 0; i < node->n_edges; ++i) {
     Tensor grad(std::exchange(frame.out[i], nullptr));

@@ -32,13 +32,24 @@ void Leaf::accumulate(TlTensor* g, bool create_graph) {
   }
 }
 
+namespace {
+// Values whose elements repeat in memory, as an expanded tensor's, could not be written in place.
+bool has_contiguous_values(TlTensor* sparse) {
+  static const TlOperator* values = operator_named("_values");
+  return api->tensor_is_contiguous(call_one(values, {value(Tensor::share(sparse))}).get());
+}
+}  // namespace
+
 // The caller's handle is one reference: a gradient that nobody else holds becomes .grad as it is, any other
 // is copied, because it may be another leaf's too. The copy has the strides of the variable.
 Tensor Leaf::fresh(TlTensor* g, bool create_graph) const {
   Tensor v = variable();
   const bool dense = !v || api->tensor_is_contiguous(v.get()) || is_sparse(v.get());
   if (!create_graph && dense && api->tensor_is_contiguous(g) && solely_owned(g)) return Tensor::share(g);
-  if (is_sparse(g)) return !create_graph && solely_owned(g) ? Tensor::share(g) : clone(g);
+  if (is_sparse(g)) {
+    const bool taken = !create_graph && solely_owned(g) && has_contiguous_values(g);
+    return taken ? Tensor::share(g) : clone(g);
+  }
   if (dense) return clone_contiguous(g);
   Tensor copy = empty_like(v.get());
   copy_into(copy.get(), g);

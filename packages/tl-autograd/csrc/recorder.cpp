@@ -278,12 +278,37 @@ void attach(Node* node, const Outputs& outputs, bool is_view) {
   if (!given) drop(node);
 }
 
-void record_results(const Recorder& r, const TlValue* args, const CallEdges& edges, const TlValue* rets,
-                    int n_rets) {
+// The arguments that a node saves, taken through the hooks before the call: where a hook ends a checkpoint's
+// second run with its last tensor, the call that saves it need not be computed.
+class PackedArguments {
+ public:
+  PackedArguments(const Recorder& r, const TlValue* args, const CallEdges& edges) {
+    if (!packing() || !edges.any()) return;
+    const TlProgram& p = r.derivative->program;
+    values_.assign(static_cast<size_t>(p.n_saved), none());
+    for (int i = 0; i < p.n_saved; ++i) {
+      const TlSaved& what = p.saved[i];
+      if (what.blocks & edges.blocks && what.source != TL_SOURCE_RESULT)
+        values_[static_cast<size_t>(i)] = save_argument(args[what.index], what.meta);
+    }
+  }
+  ~PackedArguments() {
+    for (TlValue& v : values_) forget(v);
+  }
+  PackedArguments(const PackedArguments&) = delete;
+
+  TlValue* data() { return values_.empty() ? nullptr : values_.data(); }
+
+ private:
+  std::vector<TlValue> values_;
+};
+
+void record_results(const Recorder& r, const TlValue* args, const CallEdges& edges, PackedArguments& packed,
+                    const TlValue* rets, int n_rets) {
   const Outputs outputs(rets, n_rets);
   if (!outputs.any_differentiable()) return;
   if (r.info->is_view && args[0].tag == TL_TENSOR && api->tensor_is_inference(args[0].u.t)) return;
-  Node* node = make_node(r, args, edges, outputs.tensors, outputs.n, nullptr);
+  Node* node = make_node(r, args, edges, outputs.tensors, outputs.n, packed.data());
   attach(node, outputs, r.info->is_view);
 }
 
@@ -293,9 +318,10 @@ int record(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets
   try {
     CallEdges edges;
     gather_edges(r, args, edges);
+    PackedArguments packed(r, args, edges);
     if (below(r, args, n_args, rets, n_rets) != 0) return -1;
     results.owned = true;
-    if (edges.any()) record_results(r, args, edges, rets, n_rets);
+    if (edges.any()) record_results(r, args, edges, packed, rets, n_rets);
     return 0;
   } catch (...) {
     results.release();

@@ -1,6 +1,7 @@
 """gradcheck finds wrong derivatives and passes right ones; random graphs against finite differences."""
 
 import random
+import warnings
 
 import pytest
 
@@ -196,3 +197,44 @@ def test_the_forward_check_makes_every_input_dual_and_none_recorded():
     assert tl_autograd.gradcheck(Twice.apply, (x, y), check_forward_ad=True, check_backward_ad=False)
     assert seen and not any(seen)
     assert tl_autograd.gradgradcheck(lambda a, b: (a * b).sin(), (x, y), check_fwd_over_rev=True)
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_gradients_that_never_arrive(fast):
+    def refusing(x):
+        def hook(g):
+            if g is None:
+                raise RuntimeError("no gradient")
+
+        y = x.clone()
+        y.register_hook(hook)
+        return y
+
+    class Constant(tl_autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.set_materialize_grads(False)
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            return tl.ones(2, dtype=tl.float64) if g is None else g
+
+    x = tl.ones(2, dtype=tl.float64, requires_grad=True)
+    for function, message in (
+        (refusing, "it raised: .*no gradient"),
+        (Constant.apply, "that of input 0 is not"),
+    ):
+        with warnings.catch_warnings(), pytest.raises(GradcheckError, match=f"(?s)undefined.*{message}"):
+            warnings.simplefilter("ignore")
+            gradcheck(function, x, fast_mode=fast)
+        assert gradcheck(function, x, fast_mode=fast, check_undefined_grad=False)
+
+
+def test_a_product_of_two_zeros_has_no_second_derivative():
+    x, src = tl.ones(1, dtype=tl.float64), tl.zeros(2, dtype=tl.float64)
+    inputs = x.requires_grad_(), src.requires_grad_()
+    f = lambda x, src: tl.scatter_reduce(x, 0, tl.tensor([0, 0]), src, "prod")  # noqa: E731
+    assert gradcheck(f, inputs)
+    with pytest.raises(RuntimeError, match="Double backward is unsupported"):
+        gradgradcheck(f, inputs)

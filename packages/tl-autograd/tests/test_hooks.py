@@ -1,6 +1,7 @@
 """Hooks on tensors and nodes, and what nodes show."""
 
 import gc
+import math
 import threading
 import weakref
 
@@ -8,7 +9,7 @@ import pytest
 
 import tl_autograd
 import tl_core as tl
-from tl_autograd import _C
+from tl_autograd import _C, graph
 from tl_autograd.graph import GradientEdge, Node, get_gradient_edge, register_multi_grad_hook
 
 
@@ -244,6 +245,39 @@ def test_edges_stand_for_tensors():
     (g,) = tl_autograd.grad(edge, x, tl.ones(1, dtype=tl.float64), retain_graph=True)
     assert g.item() == 6.0
     assert tl_autograd.grad((y * 2).sum(), edge)[0].item() == 2.0
+
+
+def test_edges_know_what_they_stand_for():
+    x = tl.ones(2, requires_grad=True)
+    edge = graph.get_gradient_edge((x * 3).sum())
+    assert tl_autograd.grad(edge, x, retain_graph=True)[0].tolist() == [3, 3]
+    with pytest.raises(RuntimeError, match="Mismatch in shape"):
+        tl_autograd.grad(edge, x, tl.ones(4))
+    with pytest.raises(RuntimeError, match="required to have the same dtype"):
+        tl_autograd.grad(edge, x, tl.ones((), dtype=tl.complex64))
+    with pytest.raises(RuntimeError, match="only for scalar outputs"):
+        tl_autograd.grad(graph.get_gradient_edge(x * 3), x)
+    with pytest.raises(RuntimeError, match="must be given"):
+        tl_autograd.grad(graph.GradientEdge(edge.node, edge.output_nr), x)
+
+
+def test_a_hook_that_comes_while_its_node_runs_sees_no_gradients():
+    seen = []
+
+    def unpack(t):
+        def hook(inputs, outputs):
+            seen.append((inputs[0].tolist(), outputs))
+            return (inputs[0] / 2,)
+
+        _C.current_node().register_hook(hook)
+        return t
+
+    x = tl.ones(2, requires_grad=True)
+    with graph.saved_tensors_hooks(lambda t: t, unpack):
+        y = x.exp().sum()
+    y.backward()
+    assert seen == [([pytest.approx(math.e)] * 2, (None,))]
+    assert x.grad.tolist() == pytest.approx([math.e / 2] * 2)
 
 
 def test_multi_grad_hooks():

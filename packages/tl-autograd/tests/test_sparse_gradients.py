@@ -81,6 +81,24 @@ def test_a_gradient_is_nobody_elses():
     assert out.grad.tolist() == [[1.0, 1.0, 1.0]] and t.grad._values().tolist() == [[7.0] * 3]
 
 
+def test_values_that_repeat_in_memory_are_copied_for_the_leaf():
+    class Rows(tl_autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x + 1
+
+        @staticmethod
+        def backward(ctx, _):
+            indices = tl.ones(1, 1, dtype=tl.int64).expand(1, 4)
+            return tl.sparse_coo_tensor(indices, tl.ones(1, 3).expand(4, 3), (5, 3))
+
+    x = tl.zeros(5, 3, requires_grad=True)
+    Rows.apply(x).sum().backward()
+    x.grad._values().mul_(2)
+    assert x.grad._values().stride() == (3, 1)
+    assert x.grad.to_dense().tolist() == [[0] * 3, [8] * 3, [0] * 3, [0] * 3, [0] * 3]
+
+
 def test_hooks_and_assignment():
     t, seen = table(), []
     t.register_hook(lambda grad: seen.append(grad.is_sparse) or grad * 2)

@@ -235,8 +235,10 @@ def _metadata(t: Tensor) -> tuple:
 class _Region:
     """One call of a checkpointed function: what it takes to run it again, and what a run computed."""
 
-    def __init__(self, again: Callable[[], Any], check: bool, early_stop: bool):
-        self.again, self.check, self.early_stop = again, check, early_stop
+    again: Callable[[], Any]
+
+    def __init__(self, check: bool, early_stop: bool, logs: tuple[Any, Any] | None):
+        self.check, self.early_stop, self.logs = check, early_stop, logs
         self.complete = False  # whether the first run has ended
         self.unequal = False  # whether a second run inside of it went on beyond what was saved by then
         self.holders: list[weakref.ref[_Holder]] = []
@@ -282,17 +284,24 @@ class _Region:
 
     def meet_more(self) -> None:
         if self.complete:
-            raise CheckpointError(
+            raise self.error(
                 "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original "
                 f"forward pass, which saved {len(self.saved)}."
             )
         self.unequal = True
 
+    def error(self, text: str) -> CheckpointError:
+        if self.logs is not None:
+            from tl_autograd.checkpoint_log import explanation
+
+            text += explanation(*self.logs)
+        return CheckpointError(text)
+
     def compare(self, seen: list[tuple]) -> None:
         if self.unequal:
             return
         if len(seen) != len(self.saved):
-            raise CheckpointError(
+            raise self.error(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
                 f"recomputation.\nNumber of tensors saved during forward: {len(self.saved)}\n"
                 f"Number of tensors saved during recomputation: {len(seen)}"
@@ -305,7 +314,7 @@ class _Region:
             if a != b
         ]
         if differing:
-            raise CheckpointError(
+            raise self.error(
                 "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
                 "during the forward pass.\n" + "\n".join(differing)
             )
@@ -316,9 +325,20 @@ def _told(metadata: tuple) -> str:
     return f"{{'shape': {shape}, 'dtype': {dtype}, 'device': {device}}}"
 
 
-def _checked_twice(function: Callable, args: tuple, kwargs: dict, context_fn: Callable, preserve: bool,
-                   determinism_check: str, early_stop: bool) -> Any:  # fmt: skip
-    first, second = context_fn()
+def _logs(debug: bool, context_fn: Callable) -> tuple[Any, Any] | None:
+    if not debug:
+        return None
+    if context_fn is not noop_context_fn:
+        raise ValueError("debug=True is incompatible with non-default context_fn")
+    from tl_autograd.checkpoint_log import OperatorLog
+
+    return OperatorLog(), OperatorLog()
+
+
+def _checked_twice(
+    region: _Region, function: Callable, args: tuple, kwargs: dict, contexts: tuple[Any, Any], preserve: bool
+) -> Any:
+    first, second = contexts
     state = tl_core.get_rng_state() if preserve else None
     regions = AutocastSnapshot()
 
@@ -326,7 +346,7 @@ def _checked_twice(function: Callable, args: tuple, kwargs: dict, context_fn: Ca
         with _random_state(state), regions.entered(), second:
             function(*args, **kwargs)
 
-    region = _Region(again, determinism_check == "default", early_stop and _settings.early_stop)
+    region.again = again
     with saved_tensors_hooks(region.pack, _Region.unpack), first:
         result = function(*args, **kwargs)
     region.complete = True
@@ -351,7 +371,8 @@ def checkpoint(
             as soon as it has all.
         context_fn: makes two context managers, for the first run and for the second. Not reentrant only.
         determinism_check: "default" compares shapes, types and devices of what both runs save; "none" does not.
-        debug: accepted; errors name the operators anyway.
+        debug: whether the error about runs that differ lists the operators of both, at the cost of a mode around
+            them; `set_checkpoint_debug_enabled` overrides it. Not reentrant only, and without `context_fn`.
         early_stop: whether the second run ends as soon as all that is needed has been computed. Not reentrant only;
             `set_checkpoint_early_stop(False)` wins.
         preserve_rng_state: whether the second run draws the same random numbers; True by default.
@@ -382,7 +403,11 @@ def checkpoint(
             f"determinism_check should be one of ('default', 'none') but got {determinism_check}"
         )
     if not use_reentrant:
-        return _checked_twice(function, args, kwargs, context_fn, preserve, determinism_check, early_stop)
+        logs = _logs(debug if _settings.debug is None else _settings.debug, context_fn)
+        region = _Region(determinism_check == "default", early_stop and _settings.early_stop, logs)
+        return _checked_twice(
+            region, function, args, kwargs, context_fn() if logs is None else logs, preserve
+        )
     if kwargs:
         raise ValueError(f"Unexpected keyword arguments: {','.join(kwargs)}")
     if context_fn is not noop_context_fn or debug is not False:

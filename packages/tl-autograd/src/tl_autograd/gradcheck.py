@@ -8,6 +8,7 @@ from typing import Any
 
 import tl_core
 from tl_autograd.backward import grad
+from tl_autograd.function import Function
 from tl_core import Tensor
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
@@ -314,9 +315,22 @@ def _check_shapes(problem: _Problem, check_dtypes: bool) -> None:
                 raise GradcheckError("backward not multiplied by grad_output")
 
 
+class _Undefined(Function):
+    """The identity; its gradient never arrives."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> None:
+        return None
+
+
 def _check_undefined(problem: _Problem) -> None:
-    """Gradients that never arrive must act as zeros."""
+    """Gradients that never arrive must act as zeros: those of all outputs, and those of all but one."""
     outputs = [y for y in problem.outputs() if y.requires_grad]
+    _check_none_arrives(problem, outputs)
     if len(outputs) < 2:
         return
     for index, chosen in enumerate(outputs):  # one tensor may be several of them
@@ -330,6 +344,28 @@ def _check_undefined(problem: _Problem) -> None:
                 raise GradcheckError(
                     "Expected undefined output grads to be treated as zeros, but the gradients differ"
                 )
+
+
+def _check_none_arrives(problem: _Problem, outputs: list[Tensor]) -> None:
+    unreached = [_Undefined.apply(y) for y in outputs]
+    vs = [tl_core.zeros_like(y) for y in outputs]
+    try:
+        found = grad(unreached, problem.differentiated, vs, retain_graph=True, allow_unused=True)
+    except RuntimeError as error:
+        warnings.warn(
+            "Backwards compatibility: New undefined gradient support checking feature is on by default; "
+            "check_undefined_grad=False turns it off for functions whose backward takes no undefined gradients.",
+            stacklevel=5,
+        )
+        raise GradcheckError(
+            f"Expected backward function to handle undefined output grads, but it raised: {error}"
+        ) from error
+    for i, g in enumerate(found):
+        if g is not None and g.numel() and float(g.abs().max()) != 0:
+            raise GradcheckError(
+                f"Expected all input grads to be undefined or zero when all output grads are, but that of input "
+                f"{_position(problem, i)} is not"
+            )
 
 
 def _check_forward(problem: _Problem, fast: bool) -> None:
@@ -353,26 +389,36 @@ def _check_forward(problem: _Problem, fast: bool) -> None:
                         )
 
 
+def _check_missing_tangents(problem: _Problem) -> None:
+    from tl_autograd.gradcheck_forward import missing_tangent_mismatch
+
+    for x in problem.differentiated:
+        text = missing_tangent_mismatch(problem.func, problem.inputs, x, problem.atol, problem.rtol)
+        if text is not None:
+            raise GradcheckError(f"Expected missing tangents to be treated as zeros, but {text}")
+
+
 def _check_batches(problem: _Problem, gradients: bool, tangents: bool) -> None:
     from tl_autograd import gradcheck_forward as checks
 
-    wrong = []
     if gradients:
-        wrong += [
-            checks.batched_gradient_mismatch(y, problem.differentiated, problem.atol, problem.rtol)
-            for y in problem.outputs()
-            if y.requires_grad
-        ]
+        for y in problem.outputs():
+            if y.requires_grad:
+                mismatch = checks.batched_gradient_mismatch(
+                    y, problem.differentiated, problem.atol, problem.rtol
+                )
+                _refuse_batch("batched gradient computation", mismatch)
     if tangents:
-        wrong += [
-            checks.batched_tangent_mismatch(problem.func, problem.inputs, x, problem.atol, problem.rtol)
-            for x in problem.differentiated
-        ]
-    for text in wrong:
-        if text is not None:
-            raise GradcheckError(
-                f"gradcheck or gradgradcheck failed while testing batched derivatives: {text}"
+        for x in problem.differentiated:
+            mismatch = checks.batched_tangent_mismatch(
+                problem.func, problem.inputs, x, problem.atol, problem.rtol
             )
+            _refuse_batch("forward derivatives of batches", mismatch)
+
+
+def _refuse_batch(what: str, mismatch: str | None) -> None:
+    if mismatch is not None:
+        raise GradcheckError(f"gradcheck or gradgradcheck failed while testing {what}: {mismatch}")
 
 
 def _any_sparse(tensors: Sequence[Any]) -> bool:
@@ -452,7 +498,9 @@ def gradcheck(
         check = tl_core.sparse.as_sparse_gradcheck(gradcheck)
         return check(
             func, inputs, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
-            check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes, fast_mode=fast_mode,
+            check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
+            check_batched_grad=check_batched_grad, check_batched_forward_grad=check_batched_forward_grad,
+            check_forward_ad=check_forward_ad, check_backward_ad=check_backward_ad, fast_mode=fast_mode,
             masked=bool(masked),
         )  # fmt: skip
     problem = _Problem(_with_dense_results(func, bool(masked)), inputs, eps, atol, rtol, nondet_tol)
@@ -463,6 +511,8 @@ def gradcheck(
                 _check_all(problem, fast_mode, check_undefined_grad, check_grad_dtypes)
             if check_forward_ad:
                 _check_forward(problem, fast_mode)
+                if check_undefined_grad:
+                    _check_missing_tangents(problem)
             _check_batches(problem, check_batched_grad, check_batched_forward_grad)
     except (GradcheckError, ValueError) as error:
         if raise_exception or not isinstance(error, GradcheckError):

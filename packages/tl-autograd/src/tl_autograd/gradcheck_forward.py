@@ -8,14 +8,14 @@ from typing import Any
 import tl_core
 from tl_autograd import forward_ad
 from tl_autograd.backward import grad
-from tl_autograd.func.jvp import jvp
+from tl_autograd.func import older_vmap
 from tl_autograd.func.vmap import vmap
 from tl_core import Tensor
 
-__all__ = ["batched_gradient_mismatch", "batched_tangent_mismatch", "pushed"]
+__all__ = ["batched_gradient_mismatch", "batched_tangent_mismatch", "missing_tangent_mismatch", "pushed"]
 
 
-def pushed(func: Callable, inputs: tuple, x: Tensor, direction: Tensor) -> list[Tensor]:
+def pushed(func: Callable, inputs: tuple, x: Tensor, direction: Tensor, fill: bool = True) -> list[Tensor]:
     """Tangents of the outputs that are not integers, for one input's direction; zeros where there is none.
 
     Args:
@@ -23,9 +23,10 @@ def pushed(func: Callable, inputs: tuple, x: Tensor, direction: Tensor) -> list[
         inputs: its inputs, a tensor or a tuple, of double precision.
         x: the input that is moved.
         direction: the direction, of the input's shape.
+        fill: whether the other inputs have tangents of zeros; otherwise they have none.
     """
     with forward_ad.dual_level():
-        duals = tuple(_dual(i, direction if i is x else None) for i in inputs)
+        duals = tuple(_dual(i, direction if i is x else None, fill) for i in inputs)
         result = func(*duals)
         outputs = (result,) if isinstance(result, Tensor) else tuple(result)
         found = [forward_ad.unpack_dual(y) for y in outputs if _varies(y)]
@@ -34,15 +35,13 @@ def pushed(func: Callable, inputs: tuple, x: Tensor, direction: Tensor) -> list[
         ]
 
 
-def _dual(x: Any, direction: Tensor | None) -> Any:
-    """An input as a dual tensor outside of any graph, with a tangent of zero where it does not move."""
+def _dual(x: Any, direction: Tensor | None, fill: bool) -> Any:
+    """An input as a dual tensor outside of any graph; where it does not move, its tangent is zero or missing."""
     if not isinstance(x, Tensor) or not x.requires_grad:
         return x
+    if direction is None and not fill:
+        return x.detach()
     return forward_ad.make_dual(x.detach(), tl_core.zeros_like(x) if direction is None else direction)
-
-
-def _detached(x: Any) -> Any:
-    return x.detach() if isinstance(x, Tensor) else x
 
 
 def _varies(y: Any) -> bool:
@@ -84,6 +83,29 @@ def batched_gradient_mismatch(y: Tensor, inputs: list[Tensor], atol: float, rtol
     return None
 
 
+def missing_tangent_mismatch(
+    func: Callable, inputs: tuple, x: Tensor, atol: float, rtol: float
+) -> str | None:
+    """What is wrong where the tangents of all inputs but one are missing instead of zero; None: nothing.
+
+    Args:
+        func: the function, of tensors, to a tensor or a tuple of them.
+        inputs: its inputs, a tensor or a tuple, of double precision.
+        x: the input that is moved; if no other one can be, by zero.
+        atol: the absolute tolerance.
+        rtol: the relative tolerance.
+    """
+    alone = sum(isinstance(i, Tensor) and i.requires_grad for i in inputs) == 1
+    missing = pushed(func, inputs, x, tl_core.zeros_like(x) if alone else tl_core.ones_like(x), fill=False)
+    zero = (
+        [tl_core.zeros_like(t) for t in missing] if alone else pushed(func, inputs, x, tl_core.ones_like(x))
+    )
+    for k, (m, z) in enumerate(zip(missing, zero, strict=True)):
+        if _apart(m, z, atol, rtol):
+            return f"the tangent of output {k} differs where tangents of inputs are missing instead of zero"
+    return None
+
+
 def batched_tangent_mismatch(
     func: Callable, inputs: tuple, x: Tensor, atol: float, rtol: float
 ) -> str | None:
@@ -99,15 +121,10 @@ def batched_tangent_mismatch(
     directions = _pair(x)
 
     def of_one(v: Tensor) -> tuple:
-        def of_input(moved: Tensor) -> tuple:
-            result = func(*(moved if i is x else _detached(i) for i in inputs))
-            outputs = (result,) if isinstance(result, Tensor) else tuple(result)
-            return tuple(y for y in outputs if _varies(y))
-
-        return jvp(of_input, (x.detach(),), (v,))[1]
+        return tuple(pushed(func, inputs, x, v, fill=False))
 
     try:
-        batched = vmap(of_one)(directions)
+        batched = older_vmap.vmap(of_one)(directions)
     except RuntimeError as error:
         return f"While considering batched tangents: computing them with vmap raised {error}"
     each = [of_one(v) for v in directions]
