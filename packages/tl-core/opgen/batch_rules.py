@@ -133,7 +133,8 @@ BATCH = {
     "as_strided": "self.as_strided([batch_size] + size, [self.stride(0)] + stride, storage_offset)",
     "new_empty_strided": (
         "self.new_empty_strided([batch_size] + size, "
-        "[1 + sum([(n - 1) * s for n, s in zip(size, stride)]) if prod(size) > 0 else 0] + stride, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)"
+        "[1 + sum([(n - 1) * s for n, s in zip(size, stride)]) if prod(size) > 0 else 0] + stride, "
+        "dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)"
     ),
     "view_as_real": "view_as_real(resolve_conj(self))",
     "view_as_complex": "view_as_complex(self if self.ndim > 1 else new_zeros(self, []))",  # which says what is wrong
