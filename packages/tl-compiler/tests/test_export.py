@@ -156,6 +156,11 @@ def test_damaged_and_forged_files_are_refused():
     ],
 )
 def test_names_in_files_are_data(old, new):
+    with pytest.raises(RuntimeError):
+        load(_forged(old, new))
+
+
+def _forged(old, new):
     file = io.BytesIO()
     save(exported(Net()), file)
     forged = io.BytesIO()
@@ -167,8 +172,16 @@ def test_names_in_files_are_data(old, new):
                 content = content.replace(old.encode(), new.encode())
             target.writestr(info.filename, content)
     forged.seek(0)
-    with pytest.raises(RuntimeError):
-        load(forged)
+    return forged
+
+
+def test_a_program_is_verified_once_however_often_its_file_says_so():
+    many = load(
+        _forged('"verifiers": ["TRAINING"]', '"verifiers": [' + ", ".join(['"TRAINING"'] * 1000) + "]")
+    )
+    assert len(many.verifiers) == 1
+    with pytest.raises(RuntimeError, match="verifiers is a list of texts"):
+        load(_forged('"verifiers": ["TRAINING"]', '"verifiers": "TRAINING"'))
 
 
 class Writes(nn.Module):

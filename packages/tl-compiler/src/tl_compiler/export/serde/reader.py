@@ -101,6 +101,12 @@ def sizes_of_meta(meta: Json) -> tuple[list[int], list[int], int]:
     )
 
 
+def _texts(data: Any, what: str) -> list[str]:
+    if not isinstance(data, list):
+        raise FileRefused(f"{what} is a list of texts, got {str(data)[:80]}")
+    return [str(text) for text in data]
+
+
 class Reader:
     """Reads one program.
 
@@ -149,11 +155,16 @@ class Reader:
             range_constraints=self.ranges,
             module_call_graph=entries,
             constants=constants,  # type: ignore[arg-type]
-            verifiers=[load_verifier(str(v)) for v in self.data.get("verifiers") or ["TRAINING"]],
+            verifiers=self._verifiers(),
         )
-        guards = self.data.get("guards_code") or []
-        made._guards_code = [str(g) for g in guards]
+        made._guards_code = _texts(self.data.get("guards_code") or [], "guards_code")
         return made
+
+    def _verifiers(self) -> list[Any]:
+        dialects = _texts(self.data.get("verifiers") or ["TRAINING"], "verifiers")
+        return list(
+            dict.fromkeys(load_verifier(d) for d in dialects)
+        )  # each checks once, however often it is named
 
     def _state(self, spec: Any) -> Any:
         if spec.target not in self.tensors:
