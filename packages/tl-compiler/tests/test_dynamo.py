@@ -5,8 +5,9 @@ import tl_nn
 from tl_compiler import dynamo
 from tl_compiler.dynamo.testing import make_test_cls_with_patches, rand_strided
 from tl_compiler.dynamo.utils import same
-from tl_compiler.fx.passes.utils.source_matcher_utils import get_source_partitions
+from tl_compiler.fx.passes.utils.source_matcher_utils import check_subgraphs_connected, get_source_partitions
 from tl_core.testing import assert_close
+from tl_nn import functional
 
 
 class Net(tl_nn.Module):
@@ -78,3 +79,26 @@ def test_same():
     assert same(tl.ones(3), tl.ones(3) * 1.5, cos_similarity=True)
     assert not same(1, True)
     assert not same([1], [1, 2])
+
+
+class _Twice(tl_nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.act, self.second = tl_nn.Linear(3, 3), tl_nn.ReLU(), tl_nn.Linear(3, 5)
+
+    def forward(self, x):
+        y = self.second(self.act(self.first(self.first(x))))
+        return functional.relu(functional.linear(y, self.second.weight.t()))
+
+
+def test_nodes_say_which_function_or_layer_they_come_from():
+    graph = dynamo.export(_Twice(), aten_graph=True)(tl.ones(2, 3)).graph_module.graph
+    found = get_source_partitions(graph, [tl_nn.Linear, tl_nn.ReLU, functional.linear, functional.relu])
+    assert {source: len(parts) for source, parts in found.items()} == {
+        tl_nn.Linear: 3, tl_nn.ReLU: 1, functional.linear: 1, functional.relu: 1,
+    }  # fmt: skip
+    names = [node.meta["source_fn_stack"][-1][0] for node in graph.nodes if "source_fn_stack" in node.meta]
+    assert list(dict.fromkeys(names)) == ["first", "first_1", "act", "second", "t", "linear", "relu"]
+    last = found[tl_nn.Linear][2]
+    assert check_subgraphs_connected(found[tl_nn.ReLU][0], last)
+    assert not check_subgraphs_connected(found[tl_nn.Linear][0], last)

@@ -10,6 +10,7 @@ import pytest
 
 import tl_core as tl
 import tl_nn as nn
+from tl_compiler import fx
 from tl_compiler.export import (
     Dim,
     default_decompositions,
@@ -21,11 +22,15 @@ from tl_compiler.export import (
     unflatten,
 )
 from tl_compiler.export.dynamic_shapes import refine_dynamic_shapes_from_suggested_fixes
+from tl_compiler.export.pass_base import ExportPassBase
+from tl_compiler.higher_order.cond import cond
 from tl_compiler.symbolic.errors import UserError
 from tl_core.checks import state, state_size
 from tl_core.dispatch_modes import is_exporting
 from tl_core.library import Library
+from tl_core.ops import aten
 from tl_core.subclasses import config
+from tl_core.symbolic_numbers import SymInt
 
 
 class Net(nn.Module):
@@ -405,3 +410,70 @@ def test_values_that_real_tensors_tell():
         assert export(Branches(), (tl.ones(1),)).module()(tl.ones(1)).tolist() == [0.0]
     with pytest.raises(UserError):
         export(Branches(), (tl.ones(3),))
+
+
+def test_checks_in_a_branch_belong_to_it():
+    class M(nn.Module):
+        def forward(self, flag, x, y):
+            def limited(x, y):
+                n = x.item()
+                state(n >= 2)
+                return y * n
+
+            return cond(flag, limited, lambda x, y: y.clone(), (x, y))
+
+    program = export(M(), (tl.tensor(True), tl.tensor(3), tl.ones(2)))
+    run = program.module()
+    assert run(tl.tensor(True), tl.tensor(4), tl.ones(2)).tolist() == [4.0, 4.0]
+    assert run(tl.tensor(False), tl.tensor(1), tl.ones(2)).tolist() == [1.0, 1.0]
+    with pytest.raises(RuntimeError, match="u0 >= 2"):
+        run(tl.tensor(True), tl.tensor(1), tl.ones(2))
+
+
+def test_a_graph_with_checks_runs_on_fakes_again():
+    class M(nn.Module):
+        def forward(self, n, y):
+            k = n.item()
+            state_size(k)
+            state(k < y.size(0))
+            return y[:k]
+
+    program = export(M(), (tl.tensor(4), tl.randn(10)))
+    fakes = [node.meta["val"] for node in program.graph.nodes if node.op == "placeholder"]
+    with fakes[0].fake_mode:
+        made = fx.Interpreter(program.module()).run(*fakes)
+    assert isinstance(made.shape[0], SymInt)
+    with pytest.raises(RuntimeError, match="u0 >= 0"):
+        program.module()(tl.tensor(-1), tl.randn(10))
+
+
+class AsModule(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+def test_a_pass_that_rebuilds_keeps_names_and_notes():
+    class Cosine(ExportPassBase):
+        def call_operator(self, op, args, kwargs, meta):
+            if op is not aten.sin.default:
+                return super().call_operator(op, args, kwargs, meta)
+            assert meta["val"].shape == (2,)
+            return super().call_operator(aten.cos.default, args, kwargs, meta)
+
+    program = export(AsModule(lambda x: x.exp().sin() + 1), (tl.zeros(2),))
+    made = program._transform_do_not_use(Cosine())
+    assert [n.name for n in made.graph.nodes] == ["x", "exp", "cos_default", "add", "output"]
+    assert all(n.meta["val"].shape == (2,) for n in made.graph.nodes if n.op == "call_function")
+    assert made.module()(tl.zeros(2)).tolist() == (tl.ones(2).cos() + 1).tolist()
+
+
+def test_a_signature_follows_a_node_that_is_renamed():
+    program = export(AsModule(lambda x: x.exp()), (tl.zeros(2),))
+    module, signature = program.graph_module, program.graph_signature
+    with module._set_replace_hook(signature.get_replace_hook()):
+        module.graph.find_nodes(op="call_function", target=aten.exp.default)[0].name = "power"
+    assert list(signature.user_outputs) == ["power"]

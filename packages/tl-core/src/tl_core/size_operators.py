@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from tl_core import _C
 from tl_core.ops import OpOverload, OpOverloadPacket
+from tl_core.symbolic_numbers import SymBool, SymInt
 
 __all__ = ["PACKETS", "PythonOperator"]
 
@@ -57,12 +59,23 @@ def _lift(self: Any) -> Any:
     return self.clone()
 
 
+def _holds(condition: Any) -> bool:
+    """Whether a condition holds; of one that data decide, which is taken as true from now on, True."""
+    return condition.node.expect_true("", 0) if isinstance(condition, SymBool) else bool(condition)
+
+
 def _assert_scalar(self: Any, assert_msg: str) -> None:
-    if not self:
+    if not _holds(self):
         raise RuntimeError(assert_msg)
 
 
 def _constrain_range(size: Any, *, min: int | None = None, max: int | None = None) -> None:
+    if isinstance(size, SymInt):
+        number: Any = size
+        bounds = (min is None or number >= min, max is None or number <= max)
+        if not all(map(_holds, bounds)):
+            raise RuntimeError(f"Invalid value range for {number} between [{min}, {max}].")
+        return
     value = int(size)
     if (min is not None and value < min) or (max is not None and value > max):
         raise RuntimeError(f"Invalid value range for {value} between [{min}, {max}].")
@@ -96,10 +109,9 @@ def _asked(name: str, stored: Callable[..., bool]) -> Callable[..., bool]:
     """A question about a geometry: the handler's answer where the tensor's class says its strides."""
 
     def answer(self: Any, *args: Any) -> bool:
-        from tl_core.wrapper_subclasses import said_by_handler
-
-        said = said_by_handler(name, self, args)
-        return stored(self, *args) if said is NotImplemented else said
+        # only who asks loads it
+        said = import_module("tl_core.wrapper_subclasses").said_by_handler(name, self, args)
+        return stored(self, *args) if said is NotImplemented else bool(said)
 
     return answer
 

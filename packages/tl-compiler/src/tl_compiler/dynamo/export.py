@@ -59,8 +59,9 @@ def export(
     Args:
         f: a function or module.
         extra_args, extra_kwargs: examples; with some, the graph is returned at once: an older form.
-        aten_graph: whether the graph has operators; else it has the functions and layers that the program calls, which
-            stand for tensors of any size.
+        aten_graph: whether the graph has operators, whose nodes say in `meta["source_fn_stack"]` which function or
+            layer they come from; else it has the functions and layers that the program calls, which stand for tensors
+            of any size.
         pre_dispatch: with `aten_graph`: whether operators that are made of others stay whole.
         decomposition_table: with `aten_graph`: from operators to functions that take their place.
         tracing_mode: "symbolic": sizes stay symbols, as far as the program lets them; else they are numbers.
@@ -117,7 +118,7 @@ def _of_operators(
 ) -> ExportResult:
     from ..export._trace import exported
 
-    program = exported(module, args, kwargs, shapes, (), deferred)
+    program = exported(module, args, kwargs, shapes, (), deferred, notes_sources=True)
     env = program.graph_module.meta["shape_env"]
     if not whole:
         program = program.run_decompositions(table or {})

@@ -43,6 +43,7 @@ from .graph_signature import (
 from .inherited import FollowedRun
 from .inputs import Inputs
 from .naming import input_names, placeholder_name
+from .sources import SourceNotes
 
 __all__ = ["exported"]
 
@@ -56,14 +57,21 @@ def exported(
     dynamic_shapes: Any,
     preserve_module_call_signature: tuple[str, ...],
     prefer_deferred_runtime_asserts_over_guards: bool,
+    notes_sources: bool = False,
 ) -> ExportedProgram:
-    """The program of a module; `export` has the arguments."""
+    """The program of a module; `export` has the arguments.
+
+    Args:
+        notes_sources: whether nodes say which function or layer they come from, as `source_fn_stack`.
+    """
     _check_arguments(mod, args)
     more = dynamic_shapes if isinstance(dynamic_shapes, AdditionalInputs) else None
     if isinstance(dynamic_shapes, (ShapesCollection, AdditionalInputs)):
         dynamic_shapes = dynamic_shapes.dynamic_shapes(mod, args, kwargs)
     trace = _Export(mod, args, dict(kwargs or {}), prefer_deferred_runtime_asserts_over_guards)
     trace.preserved = tuple(preserve_module_call_signature)
+    if notes_sources:
+        trace.sources = SourceNotes(trace.mode)
     program = trace.run(dynamic_shapes)
     if more is not None:
         more.verify(program)
@@ -113,6 +121,7 @@ class _Export:
             record_stack_traces=True,
         )
         self.mode.exports = True
+        self.sources: SourceNotes | None = None
 
     def _ordered(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         """Keyword arguments in the order of the signature."""
@@ -156,7 +165,7 @@ class _Export:
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         before = self._attributes()
         try:
-            with self._recording(), self._followed(), self.mode:
+            with self._recording(), self._followed(), self.mode, self.sources or contextlib.nullcontext():
                 out = _trace_boundary(self.mod, args, kwargs)
                 self._assigned_buffers()
         except GuardOnDataDependentSymNode as error:
@@ -383,16 +392,8 @@ class _Export:
 
     def _assertions(self) -> None:
         """Checks of numbers that only data decide, at the end of the graph."""
-        output = self.graph.output_node()
-        with self.graph.inserting_before(output):
-            for held in self.env.deferred_runtime_asserts.values():
-                for check in held:
-                    node = self.mode.node_of_expr(self.env.replace(check.expr), bool)
-                    if isinstance(node, Node):
-                        self.graph.call_function(
-                            tl_core.ops.aten._assert_scalar.default,
-                            (node, f"Runtime assertion failed for expression {check.expr}"),
-                        )
+        with self.graph.inserting_before(self.graph.output_node()):
+            self.mode.record_assertions()
 
     def _settle_sizes(self) -> None:
         """Sizes that were learned to be numbers are numbers in what is noted of nodes."""
@@ -440,8 +441,12 @@ class _Export:
                 return original(module, *args, **kwargs)
             kind = f"{type(module).__module__}.{type(module).__qualname__}"
             trace._modules.append((f"L['self']{'.' + path if path else ''}", path, kind))
+            source = (
+                contextlib.nullcontext() if trace.sources is None else trace.sources.of_module(path, module)
+            )
             try:
-                out = original(module, *args, **kwargs)
+                with source:
+                    out = original(module, *args, **kwargs)
                 if path in trace.preserved:
                     trace._keep_call(module, path, args, kwargs, out)
                 return out

@@ -6,6 +6,7 @@ from typing import Any
 
 from tl_compiler.fx.graph_module import GraphModule
 from tl_compiler.fx.interpreter import Transformer
+from tl_compiler.fx.node import Node
 
 __all__ = ["ExportPassBase"]
 
@@ -24,7 +25,7 @@ class ExportPassBase:
         Returns:
             What stands for the result.
         """
-        return self._transformer.record(op, args, kwargs)
+        return self._transformer.record(op, args, kwargs, meta)
 
     def call(self, graph_module: GraphModule) -> Any:
         """The graph rebuilt.
@@ -48,14 +49,37 @@ _ExportPassBaseDeprecatedDoNotUse = ExportPassBase
 
 
 class _Rebuild(Transformer):
+    """Records what a pass makes of each node; what the pass leaves as it was keeps its name."""
+
     def __init__(self, module: GraphModule, owner: ExportPassBase) -> None:
         super().__init__(module)
         self.owner = owner
+        self._node: Any = None
 
-    def record(self, target: Any, args: Any, kwargs: Any) -> Any:
-        """Records a call."""
-        return super().call_function(target, args, kwargs)
+    def record(self, target: Any, args: Any, kwargs: Any, meta: dict[str, Any]) -> Any:
+        """Records a call.
+
+        Args:
+            target: what is called.
+            args, kwargs: its arguments.
+            meta: what is noted of the node.
+        """
+        made = super().call_function(target, args, kwargs)
+        made.node.meta.update(meta)
+        if self._node is not None and self._node.target is target:
+            made.node._rename(self._node.name)
+            self._node = None  # a pass may record it several times
+        return made
+
+    def run_node(self, n: Node) -> Any:
+        """Runs a node.
+
+        Args:
+            n: the node.
+        """
+        self._node = n
+        return super().run_node(n)
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
         """Asks the pass."""
-        return self.owner.call_operator(target, args, kwargs, {})
+        return self.owner.call_operator(target, args, kwargs, dict(self._node.meta))

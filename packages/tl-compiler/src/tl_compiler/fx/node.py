@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import copy
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -132,7 +133,7 @@ class Node:
                 f"Node [name = '{name}'] target {target} has type {type(target)} but a str is expected"
             )
         self.graph = graph
-        self.name = name
+        self._name = name
         self.op = op
         self.target = target
         self.type = return_type
@@ -144,6 +145,17 @@ class Node:
         self._args: tuple[Argument, ...] = ()
         self._kwargs: dict[str, Argument] = {}
         self._update_args_kwargs(args, kwargs)
+
+    def _set_name(self, name: str) -> None:
+        for hook in getattr(self.graph.owning_module, "_replace_hooks", ()):
+            for user in self.users:
+                hook(old=self, new=name, user=user)
+        self._name = name
+
+    # read often: by a function of C
+    name = property(
+        operator.attrgetter("_name"), _set_name, doc="The name of its value, unique in the graph."
+    )
 
     # ---- order
     @property

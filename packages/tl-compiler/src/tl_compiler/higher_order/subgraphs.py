@@ -76,7 +76,7 @@ def traced(mode: ProxyTorchDispatchMode, function: Callable[..., Any], operands:
         record_stack_traces=mode.record_stack_traces,
         module_stack=mode._module_stack,
     )
-    inner._fakes = mode._fakes
+    inner._fakes, inner.asserted = mode._fakes, mode.asserted
     inner.symbol_from_outside = lambda symbol: _lifted(found, tracer, mode._number_of(symbol))
     given = [_operand(mode, inner, found, value, i) for i, value in enumerate(flat)]
     with disable_current_modes(), inner:
@@ -118,6 +118,7 @@ def _input_name(graph: Any) -> str:
 
 def _finish(found: Subgraph, inner: ProxyTorchDispatchMode) -> None:
     results = [inner.node_of(r) if isinstance(r, _VALUES) else r for r in found.results]
+    inner.record_assertions()
     found.tracer.graph.output(tuple(results))
     eliminate_dead(found.tracer.graph)
     for node in found.tracer.graph.nodes:

@@ -159,6 +159,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self._numbers: dict[Expr, Node] = {}
         self._calls: dict[str, int] = {}
         self.symbol_from_outside: Callable[[Symbol], Node] | None = None  # of a subgraph
+        self.asserted: set[int] = set()  # the ids of checks that this graph or a subgraph makes
 
     # ---- what stands for what
     def track(self, value: Any, node: Node) -> None:
@@ -543,6 +544,21 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                     self._describe(item)
                     self.track(value, item)
         return node
+
+    def record_assertions(self) -> None:
+        """Records the checks of numbers that only data decide; in a subgraph, of those that it makes itself."""
+        if self.shape_env is None:
+            return
+        for check in [c for held in self.shape_env.deferred_runtime_asserts.values() for c in held]:
+            e = self.shape_env.replace(check.expr)
+            elsewhere = self.symbol_from_outside is not None and not e.free_symbols & self._sources.keys()
+            if elsewhere or id(check) in self.asserted:
+                continue
+            self.asserted.add(id(check))
+            node = self.node_of_expr(e, bool)
+            if isinstance(node, Node):
+                said = f"Runtime assertion failed for expression {check.expr}"
+                self.tracer.graph.call_function(tl_core.ops.aten._assert_scalar.default, (node, said))
 
     def _note_call(self, node: Node, name: str) -> None:
         """Notes which call of the program a node is, where composite operators are whole."""

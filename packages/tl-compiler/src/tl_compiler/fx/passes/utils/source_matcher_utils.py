@@ -36,7 +36,7 @@ def _sources_of(node: Node) -> Iterator[tuple[str, Any]]:
     stack = node.meta.get("source_fn_stack")
     if stack:
         yield stack[-1]
-    elif node.op in ("call_function", "call_method") and "torch_fn" in node.meta:
+    if node.op in ("call_function", "call_method") and "torch_fn" in node.meta:
         name, called = node.meta["torch_fn"]
         yield name, called.partition(".")[2]
         modules = node.meta.get("nn_module_stack")
