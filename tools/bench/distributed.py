@@ -10,6 +10,7 @@ COLLECTIVES = Group("distributed: collectives")
 ARENA = Group("distributed: in a bucket of the arena")
 NETWORK = Group("distributed: over the network transport")
 DATA_PARALLEL = Group("distributed: data-parallel steps")
+LINK = Group("distributed: over a link of 4 Gbit/s")
 START = Group("distributed: start and meeting")
 FAKE = Group("distributed: a fake world")
 
@@ -116,6 +117,30 @@ for _name, (_rows, _width) in PARAMETERS.items():
         Case(DATA_PARALLEL, f"step alone, {_name}", _model, STEP, clock="wall"),
         case(DATA_PARALLEL, f"step with DDP, 2 ranks, {_name}", 2, _model + WRAP, STEP, None),
     ]
+
+# A token bucket on the loopback of a network namespace of one's own, which takes the rights of the administrator. Both
+# directions share it. The step should take what its computation or its transfer takes alone, whichever is longer.
+BUCKET = """\
+import ctypes, subprocess
+NEW_NETWORK = 0x40000000
+if ctypes.CDLL(None, use_errno=True).unshare(NEW_NETWORK):
+    raise PermissionError("a network namespace takes the rights of the administrator")
+subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+bucket = ["rate", "4gbit", "burst", "256kb", "latency", "50ms"]
+subprocess.run(["tc", "qdisc", "add", "dev", "lo", "root", "tbf", *bucket], check=True)
+"""
+LAYERS = """\
+model = torch.nn.Sequential(*(torch.nn.Linear(1024, 1024, bias=False) for _ in range(8)))
+x = torch.randn(192, 1024)
+"""
+LAYERS_STEP = "model.zero_grad()\nmodel(x).sum().backward()"
+for _name, _setup, _run in (
+    ("compute alone", LAYERS, LAYERS_STEP),
+    ("transfer alone, 32 MB", zeros(8 << 20), ALL_REDUCE),
+    ("step with DDP", LAYERS + WRAP, LAYERS_STEP),
+):
+    _made = world(2, _setup, _run, OVER_TCP)
+    CASES.append(Case(LINK, f"{_name}, 2 ranks", BUCKET + _made, _run, rounds=2, clock="wall"))
 
 LAUNCH = """\
 import os, subprocess, sys, tempfile
