@@ -1,4 +1,5 @@
-"""What other packages add to operators that are defined at run time: `module:function`, loaded when it is asked for."""
+"""What other packages add to operators that are defined at run time, and to `compile`: `module:function`, loaded when
+it is asked for."""
 
 from __future__ import annotations
 

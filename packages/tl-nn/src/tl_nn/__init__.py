@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from tl_core import operator_hooks
+
 from . import functional, init, modules, parameter, utils
 from .modules import Module
 from .modules.activation import *
@@ -48,6 +50,8 @@ __all__ = [
     "utils",
 ]
 __all__ += modules.__all__
+
+operator_hooks.makers["compiled"] = "tl_nn.optimized_module:compiled"
 
 
 def __getattr__(name: str) -> Any:

@@ -1,10 +1,11 @@
-"""`compile`: checks what it is given and hands the function back, which runs eagerly."""
+"""`compile`: checks what it is given and hands the function back, which runs eagerly; a module comes back wrapped."""
 
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from tl_backends import eagerly
+from tl_core import operator_hooks
 
 __all__ = ["InvalidBackend", "compile", "list_backends"]
 
@@ -36,7 +37,9 @@ def compile(
     options: dict[str, Any] | None = None,
     disable: bool = False,
 ) -> Any:
-    """Gives a function or module back unchanged; it runs eagerly, which is said once by a warning.
+    """Gives a function back unchanged, and a module wrapped in an `OptimizedModule`, as programs expect one.
+
+    Either runs eagerly, which is said once by a warning.
 
     Args:
         model: the function or module; without it, the result is a decorator.
@@ -45,7 +48,10 @@ def compile(
         backend: the name of a backend, or a function that would be called with the graph.
         mode: "default", "reduce-overhead", "max-autotune" or "max-autotune-no-cudagraphs".
         options: settings of the backend, by name; not together with `mode`.
-        disable: does nothing at all, not even warn.
+        disable: gives back what it got, without a warning.
+
+    Returns:
+        The function, or the module's wrapper, whose state has names that begin with `_orig_mod.`.
 
     Raises:
         AssertionError: `model` can't be called, or `fullgraph`, `dynamic` or `disable` isn't a bool.
@@ -69,16 +75,19 @@ def compile(
     _check_backend(backend)
     say = not disable and backend not in ("eager", "aot_eager")
     if model is None:
-        return partial(_finish, say=say, depth=1)
-    return _finish(model, say=say, depth=2)
+        return partial(_finish, say=say, disable=disable, depth=1)
+    return _finish(model, say=say, disable=disable, depth=2)
 
 
-def _finish(model: Any, say: bool, depth: int) -> Any:
+def _finish(model: Any, say: bool, disable: bool, depth: int) -> Any:
     if not callable(model):
         raise AssertionError(f"A callable function is expected as model, but {type(model)} is provided.")
     if say:
         eagerly.say("tl.compile", stacklevel=depth + 2)
-    return model
+    # The package of modules says how one is wrapped, once it is imported: without it, nothing here is a module.
+    if disable or "compiled" not in operator_hooks.makers:
+        return model
+    return operator_hooks.maker("compiled")(model)
 
 
 def _check_flag(name: str, value: Any) -> None:

@@ -1,0 +1,99 @@
+"""What `compile` makes of a module: a module that holds it and answers for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+from typing import Any
+
+from .modules.module import Module
+from .modules.registration import _INITIAL_STATE, _MEMBER_DICTS
+
+__all__ = ["OptimizedModule", "compiled"]
+
+# What belongs to the wrapper itself, its hooks among it; all else is the module's.
+_OWN = frozenset({"_orig_mod", "dynamo_ctx", "forward", *(name for name, _ in _INITIAL_STATE)})
+
+
+class OptimizedModule(Module):
+    """Wraps a module that was compiled, as `_orig_mod`: its parameters are named after that, its attributes are the
+    module's, and hooks are its own. The module runs as it is.
+
+    Args:
+        mod: the module.
+        dynamo_ctx: accepted.
+
+    Example:
+        >>> import tl_nn
+        >>> made = OptimizedModule(tl_nn.Linear(2, 1))
+        >>> list(made.state_dict()), made.out_features
+        (['_orig_mod.weight', '_orig_mod.bias'], 1)
+    """
+
+    _orig_mod: Module
+
+    def __init__(self, mod: Module, dynamo_ctx: Any = None) -> None:
+        super().__init__()
+        self._orig_mod = mod
+        self.dynamo_ctx = dynamo_ctx
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the module.
+
+        Args:
+            args, kwargs: what it is called with.
+        """
+        return self._orig_mod(*args, **kwargs)
+
+    @property
+    def training(self) -> bool:
+        """Whether the module is in training mode."""
+        return self._orig_mod.training
+
+    @training.setter
+    def training(self, value: bool) -> None:
+        if "_orig_mod" in self._modules:  # not yet while this one is made
+            self._orig_mod.training = value
+
+    def __len__(self) -> int:
+        if isinstance(self._orig_mod, Sized):
+            return len(self._orig_mod)
+        raise TypeError(f"{type(self._orig_mod).__name__} does not support len()")
+
+    def __bool__(self) -> bool:
+        return bool(self._orig_mod)
+
+    def __getattr__(self, name: str) -> Any:
+        module = None if name in _MEMBER_DICTS else self._modules.get("_orig_mod")
+        if module is None:
+            return super().__getattr__(name)
+        return module if name == "_orig_mod" else getattr(module, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _OWN or hasattr(type(self), name) or "_orig_mod" not in self._modules:
+            super().__setattr__(name, value)
+        else:
+            setattr(self._orig_mod, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        if name in _OWN or hasattr(type(self), name):
+            super().__delattr__(name)
+        else:
+            delattr(self._orig_mod, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(self._orig_mod)})
+
+
+def compiled(model: Any) -> Any:
+    """What `compile` gives back: a module wrapped, once, and all else as it is.
+
+    Args:
+        model: a module or another callable.
+
+    Example:
+        >>> import tl_nn
+        >>> type(compiled(tl_nn.ReLU())).__name__, compiled(len) is len
+        ('OptimizedModule', True)
+    """
+    wraps = isinstance(model, Module) and not isinstance(model, OptimizedModule)
+    return OptimizedModule(model) if wraps else model
