@@ -9,6 +9,7 @@ import pytest
 
 import tl_core as tl
 from tl_autograd import grad, profiler, profiler_util
+from tl_core import ops
 
 
 def test_operators_of_forward_and_backward():
@@ -383,3 +384,18 @@ def test_sums_are_those_of_the_single_events(shapes, depth, flops, overloads):
     assert any(e.flops for e in found) == flops
     tables = [each.table(top_level_events_only=True).splitlines() for each in (found, wanted)]
     assert [line[:30] for line in tables[0]] == [line[:30] for line in tables[1]]
+
+
+def test_ranges_as_operators():
+    enter, leave = ops.profiler._record_function_enter_new, ops.profiler._record_function_exit
+    with profiler.profile() as prof:
+        handle = enter("mine", "of two numbers")
+        tl.ones(2)
+        leave(handle)
+        tl.zeros(2)
+    mine, ones = (next(e for e in prof.function_events if e.name == name) for name in ("mine", "aten::ones"))
+    assert mine.time_range.start <= ones.time_range.start and ones.time_range.end <= mine.time_range.end
+    assert str(enter.default._schema).startswith(
+        "profiler::_record_function_enter_new(str name, str? args=None)"
+    )
+    leave(enter("outside of a profile"))

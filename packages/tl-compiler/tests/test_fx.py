@@ -176,6 +176,15 @@ def _assert_holds(x):
     assert x is not None
 
 
+def test_ranges_of_a_profile_are_effects():
+    graph = fx.Graph()
+    handle = graph.call_function(tl.ops.profiler._record_function_enter_new, ("range",))
+    graph.call_function(tl.ops.profiler._record_function_exit._RecordFunction, (handle,))
+    graph.output(None)
+    assert not graph.eliminate_dead_code()
+    assert fx.GraphModule({}, graph)() is None
+
+
 def test_dead_code_goes_and_effects_stay():
     def f(x):
         x.sum()

@@ -276,7 +276,7 @@ class _OpNamespace:
             space, base, overload = _split(full)
             if base == name and space == self.__name__:
                 found[overload] = (full, schema)
-        if not found and self.__name__ in ("aten", "prim"):
+        if not found and self.__name__ in ("aten", "prim", "profiler"):
             of_python = _python_packet(f"{self.__name__}::{name}")
             if of_python is not None:
                 return of_python

@@ -1,4 +1,5 @@
-"""Operators of graphs that are no kernels: they read a size, take a number out of a tensor, or check a condition."""
+"""Operators of graphs that are no kernels: they read a size, take a number out of a tensor, check a condition, or
+begin and end a range that a profile lists."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from tl_core import _C
+from tl_core import _C, recording
 from tl_core.ops import OpOverload, OpOverloadPacket
 from tl_core.symbolic_numbers import SymBool, SymInt
 
@@ -48,7 +49,7 @@ class PythonOperator(OpOverload):
     def _schema(self) -> Any:
         from tl_core.library.schema_parser import parse_schema
 
-        return parse_schema(f"aten::{self._schema_text}")
+        return parse_schema(f"{self.overloadpacket._namespace}::{self._schema_text}")
 
 
 def _item(self: Any) -> Any:
@@ -230,8 +231,28 @@ _PRIM: dict[str, dict[str, tuple[str, Callable[..., Any]]]] = {
     "device": {"default": ("device(Tensor a) -> Device", lambda a: a.device)},
     "layout": {"default": ("layout(Tensor a) -> Layout", lambda a: a.layout)},
 }
+
+
+def _begin_range(name: str, args: str | None = None) -> Any:
+    made = recording.EventRange(name, args)
+    made.__enter__()
+    return made
+
+
+_HANDLE = "__torch__.torch.classes.profiler._RecordFunction"
+_PROFILER: dict[str, dict[str, tuple[str, Callable[..., Any]]]] = {
+    "_record_function_enter_new": {
+        "default": (f"_record_function_enter_new(str name, str? args=None) -> {_HANDLE}", _begin_range)
+    },
+    "_record_function_exit": {
+        "_RecordFunction": (
+            f"_record_function_exit._RecordFunction({_HANDLE} handle) -> ()",
+            lambda handle: handle.__exit__(),
+        )
+    },
+}
 PACKETS: dict[str, OpOverloadPacket] = {
     f"{namespace}::{name}": _Packet(namespace, name, found)
-    for namespace, table in (("aten", _TABLE), ("prim", _PRIM))
+    for namespace, table in (("aten", _TABLE), ("prim", _PRIM), ("profiler", _PROFILER))
     for name, found in table.items()
 }

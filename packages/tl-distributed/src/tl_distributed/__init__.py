@@ -10,7 +10,10 @@
 Processes of one machine share memory; a backend of somebody's own is a `Communicator`.
 """
 
+from typing import TYPE_CHECKING
+
 import tl_core
+from tl_core.lazy_attributes import attach
 
 from . import constants
 from .backend import (
@@ -86,6 +89,9 @@ from .store import HashStore, PrefixStore, Store
 from .tcp_store import TCPStore
 from .version import __version__ as __version__
 from .work import Work
+
+if TYPE_CHECKING:
+    from . import algorithms
 
 __all__ = [
     "Backend",
@@ -172,3 +178,5 @@ __all__ = [
     "set_debug_level_from_env",
     "supports_complex",
 ]
+
+__getattr__, __dir__, _ = attach(__name__, {}, ("algorithms",))
