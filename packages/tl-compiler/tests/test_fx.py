@@ -176,6 +176,19 @@ def _assert_holds(x):
     assert x is not None
 
 
+def test_an_output_that_may_be_left_out_is_traced():
+    class Strict(fx.Tracer):
+        check_mutable_operations = True
+
+    def ratio(x, y, out=None):
+        return tl.div(x, y, out=out)
+
+    made = fx.GraphModule(nn.Module(), Strict().trace(ratio))
+    assert made(tl.ones(2), tl.full((2,), 2.0)).tolist() == [0.5, 0.5]
+    with pytest.raises(RuntimeError, match=r"mutable operation aten::div\.out"):
+        Strict().trace(lambda x, y, out: tl.div(x, y, out=out))
+
+
 def test_ranges_of_a_profile_are_effects():
     graph = fx.Graph()
     handle = graph.call_function(tl.ops.profiler._record_function_enter_new, ("range",))

@@ -105,6 +105,7 @@ def test_special_functions(name):
         ("_stack", ([X, Y], 1), lambda: np.stack([X.numpy(), Y.numpy()], 1)),
         ("_unsafe_view", (X, [3, 2]), lambda: X.numpy().reshape(3, 2)),
         ("_reshape_alias", (X, [3], [1]), lambda: X.numpy().reshape(-1)[:3]),
+        ("_reshape_alias_copy", (X, [3], [1]), lambda: X.numpy().reshape(-1)[:3]),
         ("_is_all_true", (tl.tensor([True, False]),), lambda: False),
         ("_is_any_true", (tl.tensor([True, False]),), lambda: True),
         ("_sparse_mm", (SQUARE.to_sparse(), SQUARE), lambda: SQUARE.numpy() @ SQUARE.numpy()),

@@ -215,6 +215,10 @@ add(
         ("_stack(Tensor[] tensors, int dim=0) -> Tensor", _function("stack")),
         ("_unsafe_view(Tensor self, SymInt[] size) -> Tensor", _method("view")),
         (
+            "_reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor",
+            lambda self, size, stride: self.as_strided(size, stride).clone(),
+        ),
+        (
             "_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
             _method("as_strided"),
         ),

@@ -219,13 +219,18 @@ def _inherit_meta(node: Node) -> None:
 def _refuse_writes(kind: str, target: Target, kwargs: dict[str, Argument]) -> None:
     """Raises for a call that writes to an argument, where the tracer is asked to."""
     name = getattr(target, "__name__", str(target))
-    if kind == "call_function" and "out" in kwargs:
+    if kind == "call_function" and "out" in kwargs and not _may_be_none(kwargs["out"]):
         raise RuntimeError(
             f"Tried to trace mutable operation aten::{name}.out. FX only supports functional code"
         )
     ours = getattr(target, "__module__", "") != "_operator"  # and_ and or_ write nothing
     if kind == "call_function" and ours and name.endswith("_") and not name.startswith("_"):
         raise RuntimeError(f"Tried to trace mutable operation aten::{name}. FX only supports functional code")
+
+
+def _may_be_none(out: Argument) -> bool:
+    """Whether a call may write nothing: it is given an input that is None unless the caller says otherwise."""
+    return isinstance(out, Node) and out.op == "placeholder" and out.args == (None,)
 
 
 def _lines_of_user() -> list[str]:

@@ -25,6 +25,7 @@ from ..fx.proxy import Proxy, TracerBase
 from ..symbolic.expression import Call, Expr, Logic, Product, Relation, Sum, Symbol, sympify
 from ..symbolic.user_lines import user_stack
 from .geometry import learn
+from .public_operators import public_call
 from .schemas import schema_of
 from .symbolic_fakes import SymbolicFakes, unbacked_number
 
@@ -389,6 +390,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         kwargs = kwargs or {}
         if types and not self.pre_dispatch and self._takes_itself_apart(types, args, kwargs):
             return NotImplemented
+        if not self.pre_dispatch:
+            func, args = public_call(func, args)
         replaced = self.decomposition_table.get(func)
         if replaced is not None:
             with self:
