@@ -265,9 +265,8 @@ def grid_sample(
 
 def _code(argument: str, name: str, codes: tuple[str, ...]) -> int:
     """The number by which the operator knows a name, its place among all of them."""
-    if (
-        name not in codes
-    ):  # compares, as no table would: what stands for the name in a trace says that it has no value
+    # Compared, not looked up in a table: what stands for the name in a trace says then that it has no value.
+    if name not in codes:
         *others, last = (repr(known) for known in codes)
         raise ValueError(
             f"nn.functional.grid_sample(): expected {argument} to be {', '.join(others)} or {last}, but got: '{name}'"
