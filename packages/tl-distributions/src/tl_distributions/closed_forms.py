@@ -28,7 +28,7 @@ from .geometric import Geometric
 from .gumbel import Gumbel
 from .half_normal import HalfNormal
 from .independent import Independent
-from .kl_registry import kl_divergence, register_kl
+from .kl import kl_divergence, register_kl
 from .laplace import Laplace
 from .lowrank_multivariate_normal import LowRankMultivariateNormal, lowrank_mahalanobis
 from .multivariate_normal import MultivariateNormal, half_log_det, mahalanobis

@@ -1,13 +1,147 @@
-"""The Kullback-Leibler divergence, with those of the package registered.
+"""Kullback-Leibler divergences: the registry of pairs and its dispatch.
 
 >>> from tl_distributions import Normal
 >>> kl_divergence(Normal(0.0, 1.0), Normal(1.0, 1.0))
 tensor(0.5000)
 """
 
-from . import closed_forms as closed_forms  # registers them
-from .kl_registry import _KL_MEMOIZE as _KL_MEMOIZE
-from .kl_registry import _KL_REGISTRY as _KL_REGISTRY
-from .kl_registry import kl_divergence, register_kl
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import total_ordering
+from typing import Any
+
+from tl_core import Tensor
+
+from .distribution import Distribution
+from .exp_family import ExponentialFamily, _differentiated
+from .utils import _sum_rightmost
 
 __all__ = ["kl_divergence", "register_kl"]
+
+Divergence = Callable[[Any, Any], Tensor]
+
+# By the types of p and q; what is found for the types of a call is remembered.
+_KL_REGISTRY: dict[tuple[type, type], Divergence] = {}
+_KL_MEMOIZE: dict[tuple[type, type], Any] = {}
+
+
+def register_kl(type_p: type, type_q: type) -> Callable[[Any], Any]:
+    """Decorates a function that gives the divergence of a pair of types.
+
+    The most specific pair wins. Where several pairs fit and none is more specific than all others, a call warns, and a
+    third pair should be registered: `register_kl(DerivedP, DerivedQ)(chosen)`.
+
+    Args:
+        type_p: a subclass of `Distribution`, or another class that distributions have.
+        type_q: the same of q.
+
+    Returns:
+        The decorator.
+
+    Raises:
+        TypeError: a type is no class.
+
+    Example:
+        >>> from tl_distributions import Distribution
+        >>> class Mine(Distribution):
+        ...     pass
+        >>> @register_kl(Mine, Mine)
+        ... def kl_mine(p, q):
+        ...     return tl_core.tensor(0.0)
+    """
+    for name, value in (("type_p", type_p), ("type_q", type_q)):
+        if not isinstance(value, type):
+            raise TypeError(f"Expected {name} to be a class of distributions but got {value!r}")
+
+    def decorate(function: Divergence) -> Divergence:
+        _KL_REGISTRY[type_p, type_q] = function
+        _KL_MEMOIZE.clear()
+        return function
+
+    return decorate
+
+
+@total_ordering
+class _Match:
+    """A tuple of types, less than another if each of its types is a subclass of the other's, compared in order."""
+
+    def __init__(self, *types: type) -> None:
+        self.types = types
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Match) and self.types == other.types
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __le__(self, other: _Match) -> bool:
+        for mine, theirs in zip(self.types, other.types):
+            if not issubclass(mine, theirs):
+                return False
+            if mine is not theirs:
+                break
+        return True
+
+
+def _dispatch_kl(type_p: type, type_q: type) -> Any:
+    """The function of the most specific registered pair; NotImplemented where none fits."""
+    fitting = [(p, q) for p, q in _KL_REGISTRY if issubclass(type_p, p) and issubclass(type_q, q)]
+    if not fitting:
+        return NotImplemented
+    left = min(_Match(p, q) for p, q in fitting).types
+    right = min(_Match(q, p) for p, q in fitting).types[::-1]
+    by_left, by_right = _KL_REGISTRY[left[0], left[1]], _KL_REGISTRY[right[0], right[1]]
+    if by_left is not by_right:
+        warnings.warn(
+            f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please "
+            f"register_kl({left[0].__name__}, {right[1].__name__})",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    return by_left
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
+    """The Kullback-Leibler divergence, the mean under p of log p(x) - log q(x).
+
+    Args:
+        p: a distribution.
+        q: another, of the same batch shape or one that broadcasts with it.
+
+    Returns:
+        A tensor of the batch's shape; inf where q has no mass somewhere that p has.
+
+    Raises:
+        NotImplementedError: no pair that fits the types was registered.
+
+    Example:
+        >>> from tl_distributions import Bernoulli, Poisson
+        >>> kl_divergence(Poisson(1.0), Bernoulli(0.5))
+        tensor(inf)
+    """
+    key = type(p), type(q)
+    function = _KL_MEMOIZE.get(key)
+    if function is None:
+        function = _KL_MEMOIZE[key] = _dispatch_kl(*key)
+    if function is NotImplemented:
+        raise NotImplementedError(
+            f"No KL(p || q) is implemented for p type {key[0].__name__} and q type {key[1].__name__}"
+        )
+    return function(p, q)
+
+
+@register_kl(ExponentialFamily, ExponentialFamily)
+def _kl_expfamily_expfamily(p: Any, q: Any) -> Tensor:
+    """F(θq) - F(θp) - <θq - θp, ∇F(θp)>, of two distributions of one family (Nielsen and Nock, 2010)."""
+    if type(p) is not type(q):
+        raise NotImplementedError(
+            f"the divergence of exponential families needs one family, but got {type(p).__name__} and "
+            f"{type(q).__name__}"
+        )
+    natural, normalizer, gradients = _differentiated(p)
+    result = q._log_normalizer(*q._natural_params) - normalizer
+    for mine, other, gradient in zip(natural, q._natural_params, gradients):
+        term = (other - mine) * gradient
+        result = result - _sum_rightmost(term, mine.dim() - len(p._batch_shape))
+    return result
