@@ -477,3 +477,20 @@ def test_a_signature_follows_a_node_that_is_renamed():
     with module._set_replace_hook(signature.get_replace_hook()):
         module.graph.find_nodes(op="call_function", target=aten.exp.default)[0].name = "power"
     assert list(signature.user_outputs) == ["power"]
+
+
+@pytest.mark.parametrize(
+    ("make", "wanted"),
+    [
+        (lambda x: tl.tensor(x.shape[0]), lambda n: tl.tensor(n)),
+        (lambda x: tl.tensor(x.shape), lambda n: tl.tensor([n, 2])),
+        (lambda x: tl.tensor([[x.shape[0], 0.5], [True, 2]]), lambda n: tl.tensor([[n, 0.5], [1.0, 2.0]])),
+        (lambda x: tl.tensor([x.shape[0] * 2], dtype=tl.int32), lambda n: tl.tensor([2 * n], dtype=tl.int32)),
+        (lambda x: tl.tensor([x.shape[0], tl.ones((), dtype=tl.int64)]), lambda n: tl.tensor([n, 1])),
+    ],
+)
+def test_tensors_of_sizes_stay_dynamic(make, wanted):
+    program = export(AsModule(make), (tl.zeros(3, 2),), dynamic_shapes={"x": {0: Dim("rows")}})
+    for rows in (3, 7):
+        got, expected = program.module()(tl.zeros(rows, 2)), wanted(rows)
+        assert got.dtype == expected.dtype and got.tolist() == expected.tolist()

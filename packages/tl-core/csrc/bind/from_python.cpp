@@ -1,12 +1,14 @@
 // Tensors from nested sequences: shape and dtype are inferred in a first pass, elements stored in a second.
 #include "bind/from_python.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "bind/buffer.h"
 #include "bind/error.h"
 #include "bind/names.h"
 #include "bind/parse.h"
+#include "bind/symbols.h"
 #include "bind/tensor_object.h"
 #include "bind/types.h"
 #include "dispatch/lazy_bits.h"
@@ -267,10 +269,27 @@ Tensor without_modes(PyObject* data, std::optional<DType> dtype, Device device) 
 }
 }  // namespace
 
-Tensor lifted(Tensor made) {
-  const bool watched = !modes_of(TL_LAYER_PYTHON).empty() || !modes_of(TL_LAYER_TRACE).empty();
-  return watched ? ops::lift_fresh(made) : made;
+namespace {
+bool watched() { return !modes_of(TL_LAYER_PYTHON).empty() || !modes_of(TL_LAYER_TRACE).empty(); }
+
+bool holds_symbol(PyObject* o, size_t depth = 0) {
+  if (!PyList_Check(o) && !PyTuple_Check(o)) return is_symbolic(o);
+  if (depth >= kMaxDepth) return false;
+  PyObject* const* items = PySequence_Fast_ITEMS(o);
+  return std::any_of(items, items + PySequence_Fast_GET_SIZE(o),
+                     [&](PyObject* item) { return holds_symbol(item, depth + 1); });
 }
+
+// Of symbolic numbers, by operators that the modes see.
+PyObject* tensor_of_symbols(PyObject* data, std::optional<DType> dtype, Device device) {
+  PyRef module = checked(PyImport_ImportModule("tl_core.symbolic_data"));
+  PyRef place = checked(device_object(device));
+  return PyObject_CallMethod(module.get(), "tensor_of_symbols", "OOO", data,
+                             dtype ? dtype_object(*dtype) : Py_None, place.get());
+}
+}  // namespace
+
+Tensor lifted(Tensor made) { return watched() ? ops::lift_fresh(made) : made; }
 
 PyObject* recorded_from(PyObject* tensor, PyObject* requires_grad) {
   const DType dtype = impl_of(tensor)->dtype;
@@ -291,7 +310,9 @@ PyObject* py_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
         TL_CHECK(in.data, Type, "tensor() missing 1 required positional argument: \"data\"");
         Device device =
             in.device.value_or(is_tensor(in.data) ? tensor_of(in.data).device() : default_device());
-        PyRef t(wrap(lifted(without_modes(in.data, in.dtype, device))));
+        PyRef t = watched() && holds_symbol(in.data)
+                      ? checked(tensor_of_symbols(in.data, in.dtype, device))
+                      : PyRef(wrap(lifted(without_modes(in.data, in.dtype, device))));
         if (in.names) name_result(t.get(), in.names);
         if (!in.requires_grad || in.requires_grad == Py_False) return t.release();
         return recorded_from(t.get(), in.requires_grad);
