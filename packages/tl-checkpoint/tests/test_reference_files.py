@@ -13,6 +13,7 @@ import pytest
 
 import tl_checkpoint
 import tl_core as tl
+from tl_checkpoint.legacy import load_from_bytes
 from tl_checkpoint.safe_globals import allowed
 from tl_checkpoint.unpickler import DataUnpickler
 
@@ -113,3 +114,21 @@ def test_the_same_object_gives_the_same_bytes():
         return file.getvalue()
 
     assert written() == written()
+
+
+# A storage of two floats, 1 and 2.5, as torch 2.13 writes it within a pickle.
+STORAGE = (
+    b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}q\x00(X\x10\x00\x00\x00protocol_versionq"
+    b"\x01M\xe9\x03X\r\x00\x00\x00little_endianq\x02\x88X\n\x00\x00\x00type_sizesq\x03}q\x04(X\x05\x00\x00\x00shortq"
+    b"\x05K\x02X\x03\x00\x00\x00intq\x06K\x04X\x04\x00\x00\x00longq\x07K\x04uu.\x80\x02(X\x07\x00\x00\x00storageq\x00"
+    b"ctorch\nFloatStorage\nq\x01X\x0e\x00\x00\x0093893635341520q\x02X\x03\x00\x00\x00cpuq\x03K\x02Ntq\x04Q.\x80\x02]"
+    b"q\x00X\x0e\x00\x00\x0093893635341520q\x01a.\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x80?\x00\x00 @"
+)
+
+
+def test_a_storage_within_a_pickle_is_read_as_data():
+    assert load_from_bytes(STORAGE).tolist() == [1.0, 2.5]
+    with pytest.raises(pickle.UnpicklingError):
+        load_from_bytes(STORAGE[:-1])
+    with pytest.raises(pickle.UnpicklingError):
+        load_from_bytes(STORAGE.replace(b"ctorch\nFloatStorage\n", b"cposix\nsystem\n"))

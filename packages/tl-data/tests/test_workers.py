@@ -144,6 +144,75 @@ def test_persistent_workers_live_on():
     loader._iterator._shutdown_workers()
 
 
+class Watched(_MultiProcessingDataLoaderIter):
+    """Notes when its workers go, as trainers do."""
+
+    def __init__(self, loader):
+        self.ends = loader.ends
+        super().__init__(loader)
+
+    def _shutdown_workers(self):
+        self.ends.append(self._pool.pids[0])
+        super()._shutdown_workers()
+
+
+class WatchedLoader(tl_data.DataLoader):
+    ends = None  # a list of this loader's own
+
+    def _get_iterator(self):
+        return Watched(self)
+
+
+def test_a_subclass_learns_when_workers_go():
+    loader = WatchedLoader(Pids(4), num_workers=1)
+    loader.ends = []
+    (first,) = {pid for (pid,) in plain(list(loader))}
+    assert loader.ends == [first, first], "at the end of the epoch, and when the iterator is let go"
+    iterator = iter(loader)
+    second = next(iterator).item()
+    del iterator
+    assert loader.ends[2:] == [second], "an epoch that is broken off"
+
+
+def test_a_subclass_learns_of_an_epoch_that_fails():
+    loader = WatchedLoader(Bad(4), num_workers=1, timeout=0)
+    loader.ends = []
+    with pytest.raises(ZeroDivisionError):
+        list(loader)
+    assert loader.ends
+
+
+class Bad(Numbers):
+    def __getitem__(self, index):
+        raise ZeroDivisionError
+
+
+class FromQueue(tl_data.IterableDataset):
+    def __init__(self, queue):
+        self.queue = queue
+
+    def __iter__(self):
+        for _ in range(3):
+            yield self.queue.get(timeout=20)
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
+def test_a_queue_for_forked_processes_reaches_the_workers():
+    queue = multiprocessing.get_context("fork").Queue()
+    for i in range(6):
+        queue.put(i)
+    loader = tl_data.DataLoader(FromQueue(queue), num_workers=1, batch_size=None)
+    assert list(loader) == [0, 1, 2] and list(loader) == [3, 4, 5]
+
+
+@pytest.mark.skipif("forkserver" not in multiprocessing.get_all_start_methods(), reason="needs its server")
+def test_a_queue_for_fresh_processes_reaches_the_workers():
+    queue = multiprocessing.get_context("forkserver").Queue()
+    for i in range(3):
+        queue.put(i)
+    assert list(tl_data.DataLoader(FromQueue(queue), num_workers=1, batch_size=None)) == [0, 1, 2]
+
+
 class Pids(Numbers):
     """Samples are process ids."""
 

@@ -177,6 +177,7 @@ OBJECTS = {
     "_C.Argument": "tl_core.library.function_schema:Argument",
     "_C.parse_schema": "tl_core.library.schema_parser:parse_schema",
     "autograd._calculate_shape": "tl_autograd.gradient_shapes:_calculate_shape",
+    "storage._load_from_bytes": "tl_checkpoint.legacy:load_from_bytes",
     "_ops.HigherOrderOperator": "tl_compiler.higher_order.base:HigherOrderOperator",
     "_ops.OpOverload": "tl_core.ops:OpOverload",
     "_ops.OpOverloadPacket": "tl_core.ops:OpOverloadPacket",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 import struct
 from typing import Any
@@ -11,12 +12,12 @@ from tl_core.storage import TypedStorage, UntypedStorage
 from .class_names import StorageType
 from .locations import restore_location, target_of
 from .safe_globals import allowed
-from .source import Source
+from .source import ObjectSource, Source
 from .storages import bytes_of
 from .unpickler import CutOff as _CutOff
 from .unpickler import DataUnpickler
 
-__all__ = ["load"]
+__all__ = ["load", "load_from_bytes"]
 
 _MAGIC = b"\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."  # the number 0x1950A86A20F9469CFC6C, pickled
 _PROTOCOL = 1001
@@ -82,6 +83,23 @@ def load(source: Source, map_location: Any, weights_only: bool) -> Any:
     for key in parts[4]:
         at = _fill(source, at, stream, key)
     return parts[3]
+
+
+def load_from_bytes(b: bytes) -> Any:
+    """A storage as the reference pickles it outside of archives, such as within `pickle.dumps(tensor)`: as a file of
+    that time.
+
+    Args:
+        b: the file's bytes. They are read as data, whatever the pickle around them may do.
+
+    Raises:
+        pickle.UnpicklingError: the bytes are damaged, or want what isn't allowed.
+    """
+    source = ObjectSource(io.BytesIO(b))
+    try:
+        return load(source, None, weights_only=True)
+    finally:
+        source.close()
 
 
 def _pickles(data: bytes, stream: _Stream) -> tuple[list[Any], int]:

@@ -151,6 +151,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         super().__init__(loader)
         loader = self._loader
         self._epoch_id = 0
+        self._abrupt = False  # whether workers are ended without waiting for what they do
         self._use(_pool(loader, self._base_seed, loader.multiprocessing_context))
         self._start_epoch()
 
@@ -228,7 +229,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             while (number := self._ready()) is None and self._requested:
                 self._wait(deadline)
         except BaseException:
-            self._shutdown_workers(abrupt=True)
+            self._abrupt = True
+            self._shutdown_workers()
             raise
         if number is None:
             self._end()
@@ -312,12 +314,19 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         if not self._loader.persistent_workers:
             self._shutdown_workers()
 
-    def _shutdown_workers(self, abrupt: bool = False) -> None:
+    def __del__(self) -> None:
+        if hasattr(self, "_requested"):  # else it was never finished
+            self._abrupt = True
+            self._shutdown_workers()
+
+    # Programs override it to learn when workers go: it takes no arguments, and is called at the end of an epoch, when
+    # an epoch fails, and when the iterator is no longer held.
+    def _shutdown_workers(self) -> None:
         self._exhausted = True
         self._requested.clear()
         self._responses.clear()
         if self._close.detach() is not None:
-            self._pool.close(abrupt)
+            self._pool.close(self._abrupt)
         if self._loader._iterator is self:
             self._loader._iterator = None
 

@@ -8,7 +8,9 @@ import os
 import pickle
 import socket
 import time
+from multiprocessing import context as spawning
 from multiprocessing.connection import Connection
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from . import interrupts, main_program, spool, worker
@@ -124,11 +126,32 @@ def _method(config: WorkerConfig, context: Any) -> tuple[Any, Any]:
     if "forkserver" in methods and (main_program.can_be_imported() or not can_fork):
         try:
             sent = _sent(config)
-            return _fork_server().CONTEXT, sent
+            if not can_fork or sent is not config or _goes_along(config):
+                return _fork_server().CONTEXT, sent
         except Exception:  # whatever pickling a program's objects may raise
             if not can_fork:
                 raise
     return multiprocessing.get_context("fork" if can_fork else "spawn"), config
+
+
+class _Trial:
+    """Stands for a process that is being started, to which descriptors would go."""
+
+    def duplicate_for_child(self, fd: int) -> int:
+        return fd
+
+
+def _goes_along(config: WorkerConfig) -> bool:
+    """Whether what can only go along with a process, such as a queue, may go along with a fresh one: not if it was made
+    for forked ones, as those of multiprocessing itself are where forking is the default."""
+    spawning.set_spawning_popen(_Trial())  # type: ignore[arg-type]  # all that pickling asks of it
+    try:
+        ForkingPickler.dumps(config)
+    except RuntimeError:
+        return False
+    finally:
+        spawning.set_spawning_popen(None)
+    return True
 
 
 def _sent(config: WorkerConfig) -> Any:
