@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import builtins
 import doctest
+import functools
 import importlib
 import pkgutil
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from tools.packages import ROOT, packages
 
@@ -30,6 +32,13 @@ def modules(name: str) -> list[ModuleType]:
     return [package, *(importlib.import_module(n) for n in names if not n.endswith(("__main__", "._C")))]
 
 
+@functools.cache
+def names_of(module: ModuleType) -> dict[str, Any]:
+    """A module's names, among them those that it imports when they are asked for."""
+    public = {name: getattr(module, name) for name in getattr(module, "__all__", ())}
+    return {**public, **vars(module)}
+
+
 def run(tests: list[doctest.DocTest]) -> doctest.TestResults:
     """Runs examples; failures are printed."""
     runner = doctest.DocTestRunner(optionflags=FLAGS)
@@ -45,9 +54,9 @@ def main() -> int:
     parser, finder = doctest.DocTestParser(), doctest.DocTestFinder()
     found = [parser.get_doctest(p.read_text(), {}, str(p.relative_to(ROOT)), str(p), 0) for p in pages(ROOT)]
     for module in (m for name in names for m in modules(name)):
-        package = vars(known[module.__name__.split(".")[0]])
+        package = names_of(known[module.__name__.split(".")[0]])
         package = {n: v for n, v in package.items() if not hasattr(builtins, n)}  # `bool` is a dtype there
-        found += finder.find(module, globs={**known, **package, **vars(module)})
+        found += finder.find(module, globs={**known, **package, **names_of(module)})
     result = run([test for test in found if test.examples])
     print(f"{result.attempted} examples, {result.failed} failed")
     return 1 if result.failed or not result.attempted else 0
