@@ -494,3 +494,41 @@ def test_tensors_of_sizes_stay_dynamic(make, wanted):
     for rows in (3, 7):
         got, expected = program.module()(tl.zeros(rows, 2)), wanted(rows)
         assert got.dtype == expected.dtype and got.tolist() == expected.tolist()
+
+
+_assert_async = getattr(aten, "_assert_async")  # noqa: B009 - a name that programs call
+
+
+def test_assertions_of_elements_are_made_when_the_program_runs():
+    def f(x):
+        _assert_async((x > 0).all(), "not positive")
+        _assert_async((x < 9).sum())
+        return x + 1
+
+    run = export(AsModule(f), (tl.ones(2),)).module()
+    assert run(tl.tensor([1.0, 20.0])).tolist() == [2.0, 21.0]
+    for bad in ([-1.0, 2.0], [20.0, 20.0]):
+        with pytest.raises(RuntimeError, match="Runtime assertion failed"):
+            run(tl.tensor(bad))
+
+
+def test_a_stated_equality_is_checked():
+    def f(x):
+        n = x.sum().item()
+        state(n == 4)
+        state((x > 0).all().item())
+        return x * n
+
+    run = export(AsModule(f), (tl.tensor([3, 1]),)).module()
+    assert run(tl.tensor([2, 2])).tolist() == [8, 8]
+    for bad in ([2, 3], [5, -1]):
+        with pytest.raises(RuntimeError, match="Runtime assertion failed"):
+            run(tl.tensor(bad))
+
+
+def test_an_entry_that_a_table_does_not_have():
+    table = default_decompositions()
+    table.pop(aten.linear.default)
+    assert table.pop(aten.linear.default, None) is None
+    with pytest.raises(KeyError, match=r"aten\.linear\.default is not in the table"):
+        table.pop(aten.linear.default)

@@ -51,7 +51,12 @@ class CustomDecompTable(dict[Any, Callable[..., Any]]):
 
         Returns:
             Its function.
+
+        Raises:
+            KeyError: there is no entry, and nothing to return.
         """
+        if len(args) == 1 and args[0] not in self:
+            raise KeyError(f"{args[0]} is not in the table of decompositions")
         self.deleted.add(args[0])
         return super().pop(*args)
 

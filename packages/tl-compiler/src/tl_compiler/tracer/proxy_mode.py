@@ -553,7 +553,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         if self.shape_env is None:
             return
         for check in [c for held in self.shape_env.deferred_runtime_asserts.values() for c in held]:
-            e = self.shape_env.replace(check.expr)
+            e = self._to_check(check.expr)
             elsewhere = self.symbol_from_outside is not None and not e.free_symbols & self._sources.keys()
             if elsewhere or id(check) in self.asserted:
                 continue
@@ -562,6 +562,12 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             if isinstance(node, Node):
                 said = f"Runtime assertion failed for expression {check.expr}"
                 self.tracer.graph.call_function(tl_core.ops.aten._assert_scalar.default, (node, said))
+
+    def _to_check(self, condition: Expr) -> Expr:
+        """A condition by what is known of its symbols; as it was stated if it is known by that alone."""
+        known = self.shape_env.replace(condition)
+        stated = known.is_number and condition.free_symbols <= self._sources.keys()
+        return condition if stated else known
 
     def _note_call(self, node: Node, name: str) -> None:
         """Notes which call of the program a node is, where composite operators are whole."""

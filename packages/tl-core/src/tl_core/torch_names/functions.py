@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 import tl_core
-from tl_core import Tensor
+from tl_core import Tensor, checks
 from tl_core.overrides import overridable
+from tl_core.symbolic_numbers import SymBool
 
 __all__: list[str] = []
 
@@ -36,14 +37,14 @@ def _assert_async(
 ) -> None:
     """Raises RuntimeError with the text unless the tensor's only element is not zero.
 
-    On a CPU there is nothing to wait for: it is checked at once.
+    On a CPU there is nothing to wait for: it is checked at once; in a trace, when the program runs.
     """
     if input.numel() != 1:
         raise RuntimeError(
             f"Boolean value of Tensor with {'no values' if input.numel() == 0 else 'more than one value'} is ambiguous"
         )
-    if not input.item():
-        raise RuntimeError(assert_msg)
+    element = input.item()
+    checks.state(element if isinstance(element, SymBool) else element != 0, lambda: assert_msg)
 
 
 def _has_compatible_shallow_copy_type(input: Tensor, from_: Tensor) -> bool:
