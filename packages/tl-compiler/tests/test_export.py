@@ -532,3 +532,15 @@ def test_an_entry_that_a_table_does_not_have():
     assert table.pop(aten.linear.default, None) is None
     with pytest.raises(KeyError, match=r"aten\.linear\.default is not in the table"):
         table.pop(aten.linear.default)
+
+
+def test_shapes_of_the_only_argument_that_is_a_dict():
+    dim = Dim("rows")
+    inputs = ({"k": tl.ones(3, 2)},)
+    module = AsModule(lambda x: x["k"] + 1)
+    with pytest.raises(UserError, match="forgot to enclose `dynamic_shapes` in a list/tuple"):
+        export(module, inputs, dynamic_shapes={"k": {0: dim}})
+    assert export(module, inputs, dynamic_shapes=({"k": {0: dim}},)).module()({"k": tl.ones(5, 2)}).shape == (
+        5,
+        2,
+    )

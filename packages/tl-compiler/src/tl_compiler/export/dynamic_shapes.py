@@ -374,13 +374,19 @@ def spec_by_name(combined: dict[str, Any], dynamic_shapes: Any) -> dict[str, Any
             )
         return dict(zip(combined, dynamic_shapes, strict=True))
     if set(dynamic_shapes) != set(combined):
-        hint = ""
-        if len(combined) == 1 and isinstance(next(iter(combined.values())), dict):
-            hint = ". Since there is only one input, did you mean to name it?"
+        hint = (
+            "Alternatively, you could also ignore arg names entirely and specify `dynamic_shapes` as a list/tuple "
+            "matching `inputs`"
+        )
+        only = next(iter(combined.values())) if len(combined) == 1 else None
+        if isinstance(only, dict) and set(only) == set(dynamic_shapes):
+            hint = (
+                "Since here `inputs` is a list/tuple enclosing a single dict, maybe you just forgot to enclose "
+                "`dynamic_shapes` in a list/tuple?"
+            )
         raise _spec_error(
             "When `dynamic_shapes` is specified as a dict, its top-level keys must be the arg names "
-            f"{list(combined)} of `inputs`, but here they are {list(dynamic_shapes)}. Alternatively, you could also "
-            f"ignore arg names entirely and specify `dynamic_shapes` as a list/tuple matching `inputs`{hint}"
+            f"{list(combined)} of `inputs`, but here they are {list(dynamic_shapes)}. {hint}"
         )
     return {name: dynamic_shapes[name] for name in combined}
 
