@@ -180,3 +180,12 @@ def test_leaves_stand_for_containers():
     assert pytree._broadcast_to_and_flatten(0, spec) == [0, 0, 0]
     for other in ([1], (1, (2,)), [1, [2]], [1, (2, 3)], [1, (([2],),)]):
         assert pytree._broadcast_to_and_flatten(other, spec) is None
+
+
+def test_sizes_are_taken_apart_as_tuples():
+    """As in the reference, what is made of them is a tuple; a function of leaves never meets one."""
+    sizes = tl.Size([2, 3])
+    assert pytree.tree_leaves({"a": sizes, "b": 1}) == [2, 3, 1]
+    made = pytree.tree_map(lambda size: size + 1, sizes)
+    assert made == (3, 4) and type(made) is tuple
+    assert pytree.treespec_loads(pytree.treespec_dumps(pytree.tree_structure(sizes))).type is tl.Size

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from tl_core._size import Size
+
 __all__ = [
     "LeafSpec",
     "PyTree",
@@ -100,6 +102,12 @@ def _of_mapping(mapping: Any) -> tuple[list[Any], Context]:
 
 register_pytree_node(list, lambda values: (values, None), lambda values, _: list(values))
 register_pytree_node(tuple, lambda values: (list(values), None), lambda values, _: tuple(values))
+register_pytree_node(
+    Size,
+    lambda sizes: (list(sizes), None),
+    lambda values, _: tuple(values),
+    serialized_type_name="torch.Size",
+)
 register_pytree_node(deque, lambda values: (list(values), values.maxlen), deque)
 register_pytree_node(dict, _of_mapping, lambda values, keys: dict(zip(keys, values, strict=True)))
 register_pytree_node(
