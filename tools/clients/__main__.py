@@ -36,6 +36,16 @@ SETTINGS = {
 }
 
 
+def environment(**more: str) -> dict[str, str]:
+    """The variables of a program's process.
+
+    Python keeps what it compiles: pip does so for most libraries, and a package that comes without, as one of a working
+    tree does, would be compiled in every process and look slower than it is.
+    """
+    given = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**given, **SETTINGS, **more}
+
+
 @dataclass(frozen=True)
 class Outcome:
     """How a program ended."""
@@ -53,7 +63,7 @@ def run(name: str, python: str, peer: bool) -> Outcome:
             done = subprocess.run(
                 command + ["torch"] * peer,
                 cwd=folder,
-                env={**os.environ, **SETTINGS, "HF_HOME": folder},
+                env=environment(HF_HOME=folder),
                 capture_output=True,
                 text=True,
                 timeout=SECONDS,
@@ -128,12 +138,16 @@ def measure(names: Iterable[str], python: str, peer: str, rounds: int) -> None:
     """Runs programs on both in turn, and prints medians and tl's share of torch's.
 
     These are seconds of the processor, megabytes of peak memory, and seconds from the start of the process to the first
-    result. Where tl's numbers differ from torch's, nothing is measured.
+    result. Where tl's numbers differ from torch's, nothing is measured; the first run of each counts for nothing, as
+    it may compile modules and bring files to memory.
     """
     print(f"{'':16} {'seconds':>22} {'MB at the peak':>22} {'to the first result':>22}   tl / torch = share")
     columns: list[list[float]] = [[], [], []]
     for name in names:
-        answers = [(_figures(judged(name, python)), _figures(run(name, peer, True))) for _ in range(rounds)]
+        answers = [
+            (_figures(judged(name, python)), _figures(run(name, peer, True))) for _ in range(rounds + 1)
+        ]
+        del answers[0]
         ours, theirs = ([median(column) for column in zip(*side)] for side in zip(*answers))
         ratios = [a / b for a, b in zip(ours, theirs)]
         for column, ratio in zip(columns, ratios):

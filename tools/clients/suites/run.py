@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from tools.clients.__main__ import SETTINGS
+from tools.clients.__main__ import environment
 from tools.clients.suites.table import Suite
 
 PLUGIN = Path(__file__).parent / "plugin"
@@ -65,14 +65,14 @@ def _process(suite: Suite, folder: Path, record: Path, python: str, peer: bool) 
     command = [python, "-P", "-m", "pytest", "-q", "-c", str(empty), f"--rootdir={folder}"]
     command += ["-p", "tl_suite", "-p", "no:cacheprovider", "--tb=short", "--continue-on-collection-errors"]
     command += [f"--deselect={name}" for name in suite.left_out if "::" in name]
-    environment = {**os.environ, **SETTINGS, **dict(suite.settings)}
-    environment |= {"TL_SUITE_RECORD": str(record), "TL_SUITE_SECONDS": str(TEST_SECONDS)}
-    environment["PATH"] = f"{Path(python).parent}{os.pathsep}{environment['PATH']}"  # tests start "python"
-    environment["PYTHONPATH"] = str(PLUGIN)
-    environment["TL_SUITE_TORCH"] = str(int(peer))
+    variables = environment(**dict(suite.settings))
+    variables |= {"TL_SUITE_RECORD": str(record), "TL_SUITE_SECONDS": str(TEST_SECONDS)}
+    variables["PATH"] = f"{Path(python).parent}{os.pathsep}{variables['PATH']}"  # tests start "python"
+    variables["PYTHONPATH"] = str(PLUGIN)
+    variables["TL_SUITE_TORCH"] = str(int(peer))
     with record.with_suffix(".log").open("a") as log:
         return _watch(
-            [*command, *suite.arguments, *_files(suite, folder)], folder / suite.at, environment, record, log
+            [*command, *suite.arguments, *_files(suite, folder)], folder / suite.at, variables, record, log
         )
 
 

@@ -29,6 +29,8 @@ class Suite:
 
 NUMERIC = ("jaxtyping", "pyro-api", "opt_einsum", "networkx")
 HUB = ("huggingface_hub", "tokenizers", "safetensors", "datasets", "evaluate", "tensorboard")
+# Inference: the files that take seconds, not those that learn until they are right.
+PYRO_INFER = ("abstract_infer", "compute_downstream_costs", "conjugate_gradients", "csis", "discrete")
 # The files without a hub, further processes or other libraries.
 ACCELERATE = (
     *(
@@ -55,6 +57,14 @@ ACCELERATE = (
 PEFT = (
     *("adamss_asa", "bdlora", "bufferdict", "deft", "incremental_pca", "lorafa", "loraplus", "low_level_api"),
     *("lora_variants", "mapping", "mixed", "osf", "velora"),
+)
+# The files whose references need neither a network nor another library for torch.
+TORCHMETRICS = (
+    *("regression/test_*", "pairwise/test_*", "segmentation/test_dice", "clustering/test_*"),
+    *("nominal/test_cramers", "nominal/test_pearson", "nominal/test_t*"),
+    *(f"image/test_{name}" for name in ("ergas", "lpips", "qnr", "sam", "uqi")),
+    *("audio/test_sa_sdr", "audio/test_si_*"),
+    *(f"text/test_{name}" for name in ("cer", "chrf", "eed", "mer", "rouge", "sacre_bleu", "ter", "w*")),
 )
 NETWORK = "needs a network"
 LARGE = "takes long, as it trains on large sets"
@@ -105,7 +115,7 @@ SUITES = {
         "Lightning-AI/torchmetrics",
         "v1.9.0",
         ("tests",),
-        ("tests/unittests/regression/test_*.py",),
+        tuple(f"tests/unittests/{files}.py" for files in TORCHMETRICS),
         ("torchmetrics==1.9.0", "lightning-utilities"),
         ("cachier", "scikit-image", "pytest-rerunfailures"),
         at="tests",
@@ -121,6 +131,8 @@ SUITES = {
                 f"tests/{folder}/test_*.py"
                 for folder in ("ops", "ops/einsum", "params", "poutine", "nn", "optim")
             ),
+            "tests/distributions/test_[a-q]*.py",
+            *(f"tests/infer/test_{name}.py" for name in PYRO_INFER),
         ),
         ("pyro-ppl==1.9.1",),
         NUMERIC,
@@ -167,11 +179,15 @@ SUITES = {
         "Lightning-AI/pytorch-lightning",
         "2.6.5",
         ("tests/tests_pytorch",),
-        ("tests/tests_pytorch/core/test_*.py",),
+        tuple(
+            f"tests/tests_pytorch/{files}.py"
+            for files in ("core/test_*", "loops/test_*", "loops/optimization/test_*", "callbacks/test_[cd]*")
+        ),
         ("lightning==2.6.5", "pytorch-lightning==2.6.5", "torchmetrics", "lightning-utilities"),
         ("cloudpickle", "tensorboard", "pytest-rerunfailures"),
         at="tests",
-        arguments=("-p", "no:flaky"),  # it and rerunfailures understand one mark differently
+        # flaky and rerunfailures understand one mark differently; several processes are started by others
+        arguments=("-p", "no:flaky", "-k", "not spawn and not ddp"),
     ),
 }
 
