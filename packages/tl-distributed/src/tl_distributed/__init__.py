@@ -93,6 +93,9 @@ from .work import Work
 if TYPE_CHECKING:
     from . import algorithms
 
+if TYPE_CHECKING:
+    from . import algorithms
+
 __all__ = [
     "Backend",
     "BackendConfig",
@@ -180,3 +183,6 @@ __all__ = [
 ]
 
 __getattr__, __dir__, _ = attach(__name__, {}, ("algorithms",))
+
+# The communication hooks are for those who ask for them.
+__getattr__, __dir__, _ = attach(__name__, {}, ["algorithms"])
