@@ -252,6 +252,7 @@ def test_nothing_to_transform():
         ),
         (lambda x: fft.rfftfreq(-1), RuntimeError, "-1"),
         (lambda x: fft.fftshift(x, dim=3), IndexError, "Dimension out of range"),
+        (lambda x: fft.fftshift(x.sum(), dim=0), IndexError, "no dimensions"),
     ],
 )
 def test_refusals(call, error, message):

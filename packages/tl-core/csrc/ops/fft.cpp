@@ -212,7 +212,7 @@ Tensor shifted(const Tensor& self, Sizes dims, bool back) {
   }
   DimVector by;
   for (const int64_t d : which) {
-    const int64_t n = self.size(wrap_dim(d, self.dim()));
+    const int64_t at = wrap_dim(d, self.dim()), n = self.dim() ? self.size(at) : 1;
     by.push_back(back ? (n + 1) / 2 : n / 2);
   }
   return which.empty() ? ops::clone(self) : ops::roll(self, by, which);

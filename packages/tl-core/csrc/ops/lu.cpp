@@ -92,6 +92,7 @@ Tensor lu_backward_square(const Tensor& gL, const Tensor& gU, const Tensor& L, c
 // rectangular parts follow by block elimination.
 Tensor lu_backward(const Tensor& grad, const Tensor& LU, const Tensor& pivots) {
   const AllBits all_bits;
+  check_matrix("lu_backward", "LU", LU);
   const int64_t rows = rows_of(LU), columns = last(LU), k = std::min(rows, columns);
   const auto [L, U] = triangles(LU);
   const Tensor P = std::get<0>(ops::lu_unpack(LU, pivots, false, true));
@@ -173,6 +174,7 @@ Triple lu_unpack(const Tensor& LU, const Tensor& pivots, bool unpack_data, bool 
 // The gradients of L and U, side by side in the compact form.
 Tensor lu_unpack_backward(OptTensor grad_L, OptTensor grad_U, const Tensor& LU) {
   const AllBits all_bits;
+  check_matrix("lu_unpack_backward", "LU", LU);
   const int64_t rows = rows_of(LU), columns = last(LU), k = std::min(rows, columns);
   Tensor result = ops::zeros_like(LU);
   if (grad_L) {
@@ -307,6 +309,7 @@ Tensor scaled_identity(const Tensor& factors, const Tensor& like) {
 Tensor det_backward(const Tensor& grad, const Tensor& result, const Tensor& A, const Tensor& LU,
                     const Tensor& pivots) {
   const AllBits all_bits;
+  check_square("det_backward", "A", A);
   const Tensor d = scaled_identity(ops::mul(grad, ops::conj_physical(result)), A);
   const Tensor zero = ops::eq(ops::diagonal(ops::detach(LU), 0, -2, -1), Scalar(0.0));
   if (has_known_values(zero) && !ops::_local_scalar_dense(ops::any(zero)).to_bool())
@@ -336,6 +339,7 @@ Quadruple slogdet_with_factors(const Tensor& A, Out out_sign, Out out_log, Out o
 // (g_log - i Im(conj(g_sign) sign)) A^-H
 Tensor slogdet_backward(OptTensor grad_sign, OptTensor grad_log, const Tensor& A, const Tensor& sign) {
   const AllBits all_bits;
+  check_square("slogdet_backward", "A", A);
   Tensor g = grad_log ? ops::mul(*grad_log, ops::ones_like(sign)) : ops::zeros_like(sign);
   if (grad_sign && is_complex(A.dtype())) {
     const Tensor turn = ops::imag(ops::mul(ops::conj_physical(*grad_sign), sign));

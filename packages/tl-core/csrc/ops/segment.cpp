@@ -145,6 +145,7 @@ Tensor segment_expand(const Tensor& self, const Tensor& offsets, OptTensor lengt
 
 Tensor segment_extreme_backward(const Tensor& g, const Tensor& self, const Tensor& result,
                                 const Tensor& offsets, OptTensor lengths) {
+  expect_rows("segment_extreme_backward", self);
   const int64_t total = self.size(0);
   const Tensor equal = ops::to_dtype(
       ops::eq(self, ops::_segment_expand(ops::detach(result), offsets, lengths, total)), g.dtype());
@@ -171,6 +172,7 @@ Tensor segment_softmax(const Tensor& self, const Tensor& offsets, OptTensor leng
 // With y = softmax(x): dx = y (g - sum y g).
 Tensor segment_softmax_backward(const Tensor& g, const Tensor& result, const Tensor& offsets,
                                 OptTensor lengths) {
+  expect_rows("segment_softmax_backward", result);
   const Tensor product = ops::mul(g, result);
   const Tensor sums = ops::_segment_sum(product, offsets, lengths);
   return ops::sub(product, ops::mul(result, ops::_segment_expand(sums, offsets, lengths, result.size(0))));
@@ -179,6 +181,7 @@ Tensor segment_softmax_backward(const Tensor& g, const Tensor& result, const Ten
 // With y = log softmax(x): dx = g - e^y sum g. Rows between segments have no gradient.
 Tensor segment_log_softmax_backward(const Tensor& g, const Tensor& result, const Tensor& offsets,
                                     OptTensor lengths) {
+  expect_rows("segment_log_softmax_backward", result);
   const int64_t total = result.size(0);
   const Tensor sums = ops::_segment_expand(ops::_segment_sum(g, offsets, lengths), offsets, lengths, total);
   const Tensor difference = ops::sub(g, ops::mul(ops::exp(result), sums));
