@@ -39,3 +39,4 @@ def setup(app):
     """Connects the reference's hooks."""
     app.connect("autodoc-process-docstring", reference.convert_docstring, priority=400)  # before napoleon
     app.connect("doctree-read", reference.unlink_builtins)
+    app.connect("html-page-context", reference.share_navigation, priority=400)  # before the theme
