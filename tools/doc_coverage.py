@@ -78,6 +78,9 @@ def undescribed(known: set[str]) -> Iterator[str]:
     for name in sorted(known):
         value = resolve(name)
         described = not (inspect.isclass(value) or inspect.isroutine(value)) or inspect.getdoc(value)
+        described = described or isinstance(
+            getattr(value, "__doc__", None), property
+        )  # each object has its own
         if not described and not is_passed_on(value):
             yield name
 

@@ -261,6 +261,8 @@ PyTypeObject* make_type() {
       {Py_tp_repr, slot(repr)},
       {Py_tp_members, g_members},
       {Py_tp_methods, g_methods},
+      {Py_tp_doc,
+       const_cast<char*>("A function that asks its arguments for `__torch_function__` before it is called.")},
       {0, nullptr},
   };
   static PyType_Spec spec = {"tl_core._C.overridable", sizeof(Overridable), 0,

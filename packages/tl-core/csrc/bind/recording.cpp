@@ -251,7 +251,7 @@ void add_table(py::module_& m) {
 void add_recordings(py::module_& m) {
   m.attr("__path__") = py::list();  // so that a finder may serve names below it as modules
   add_table(m);
-  py::class_<Recording>(m, "_Recording")
+  py::class_<Recording>(m, "_Recording", "What threads did and when, from its start to its stop.")
       .def("events", events_of)
       .def("event", single_event)
       .def("sums", sums_of)

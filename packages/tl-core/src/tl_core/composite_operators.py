@@ -131,6 +131,7 @@ def _copied(name: str) -> Callable[..., Any]:
 
 
 def _convolution(input: Any, weight: Any, bias: Any, *rest: Any) -> Any:
+    """`convolution`, with the switches of a library that isn't used behind its arguments."""
     stride, padding, dilation, transposed, output_padding, groups, *_switches = rest
     return tl_core.convolution(
         input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
@@ -140,6 +141,7 @@ def _convolution(input: Any, weight: Any, bias: Any, *rest: Any) -> Any:
 def _convolution_mode(
     input: Any, weight: Any, bias: Any, stride: Any, padding: str, dilation: Any, groups: int
 ) -> Any:
+    """A convolution with its padding by name: `"same"` or `"valid"`."""
     convolve = getattr(tl_core, f"conv{weight.dim() - 2}d")
     return convolve(input, weight, bias, stride, padding, dilation, groups)
 

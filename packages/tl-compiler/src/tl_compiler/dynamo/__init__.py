@@ -67,6 +67,7 @@ def disable(
 
 
 def _as_it_is(fn: Any) -> Any:
+    """Gives the function, or each of a list, back: what a trace makes of a call, its operators decide."""
     return [_as_it_is(f) for f in fn] if isinstance(fn, (list, tuple)) else fn
 
 
