@@ -226,7 +226,8 @@ def sanitizers(session: nox.Session, kind: str, options: dict[str, str]) -> tupl
     libraries = [f"lib{kind[0]}san.so", "libstdc++.so"]
     found = [session.run("gcc", f"-print-file-name={name}", external=True, silent=True) for name in libraries]
     preload = " ".join(str(path).strip() for path in found)
-    reports = Path(session.create_tmp()).resolve() / "reports"
+    # Not in create_tmp(): programs would have it as TMPDIR, whose path is too long for their sockets.
+    reports = Path(session.virtualenv.location).resolve() / "reports"
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir()
     options = {name: f"{text}:log_path={reports / name}" for name, text in options.items()}
