@@ -51,7 +51,7 @@ void Recorder::use(int descriptor) {
 
 Record* Recorder::begin(const Call& call, const std::string& group, int rank) {
   Record& record = ring_->records[ring_->next.fetch_add(1, std::memory_order_relaxed) % kRecords];
-  ring_->rank = rank;
+  std::atomic_ref(ring_->rank).store(rank, std::memory_order_relaxed);  // ranks may be threads
   record.stage.store(Stage::kEmpty, std::memory_order_relaxed);
   record.call = call;
   record.ended = 0;
