@@ -77,12 +77,15 @@ def undescribed(known: set[str]) -> Iterator[str]:
     """The listed classes, functions and methods of ours without a docstring."""
     for name in sorted(known):
         value = resolve(name)
-        described = not (inspect.isclass(value) or inspect.isroutine(value)) or inspect.getdoc(value)
-        described = described or isinstance(
-            getattr(value, "__doc__", None), property
-        )  # each object has its own
-        if not described and not is_passed_on(value):
+        if not is_described(value) and not is_passed_on(value):
             yield name
+
+
+def is_described(value: Any) -> bool:
+    """Whether a class or function has a text; where `__doc__` is a property, each of its objects has its own."""
+    if not (inspect.isclass(value) or inspect.isroutine(value)):
+        return True
+    return bool(inspect.getdoc(value)) or isinstance(getattr(value, "__doc__", None), property)
 
 
 def main() -> int:

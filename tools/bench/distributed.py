@@ -138,10 +138,10 @@ WRAP_LAYERS = (
     "model = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=4)\n"  # a layer a bucket
 )
 _timed = [("transfer alone, 32 MB", zeros(8 << 20), ALL_REDUCE)]
-for _rows in (192, 512):  # the transfer takes longer, the computation does
-    _model = LAYERS.format(rows=_rows)
-    _timed.append((f"compute alone, {_rows} rows", _model, LAYERS_STEP))
-    _timed.append((f"step with DDP, {_rows} rows", _model + WRAP_LAYERS, LAYERS_STEP))
+for _batch in (192, 512):  # the transfer takes longer, the computation does
+    _model = LAYERS.format(rows=_batch)
+    _timed.append((f"compute alone, {_batch} rows", _model, LAYERS_STEP))
+    _timed.append((f"step with DDP, {_batch} rows", _model + WRAP_LAYERS, LAYERS_STEP))
 for _name, _setup, _run in _timed:
     _made = world(2, _setup, _run, OVER_TCP)
     CASES.append(Case(LINK, f"{_name}, 2 ranks", BUCKET + _made, _run, rounds=2, clock="wall"))

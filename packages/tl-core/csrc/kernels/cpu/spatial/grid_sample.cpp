@@ -240,7 +240,7 @@ struct Pair {
 // Two taps that follow each other. `whole`: there is memory behind every first one.
 template <class T>
 TL_INLINE Pair<Vec<T>> gathered_pair(const T* from, Mask<Vec<T>> first, Mask<Vec<T>> second,
-                                  [[maybe_unused]] bool whole) {
+                                     [[maybe_unused]] bool whole) {
 #if TL_ISA_LEVEL >= 4
   // Read together, as an element of twice the size.
   if constexpr (sizeof(T) == 4) {
