@@ -18,8 +18,9 @@ namespace {
 
 constexpr const char* kNames[] = {"DEFAULT", "AVX2", "AVX512"};
 
+// What the processor has and this build has kernels for.
 Capability supported() {
-#if defined(__x86_64__)
+#if defined(TL_ISA_X86)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("x86-64-v4")) return Capability::V4;
   if (__builtin_cpu_supports("x86-64-v3")) return Capability::V3;
