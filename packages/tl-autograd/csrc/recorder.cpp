@@ -282,7 +282,10 @@ void attach(Node* node, const Outputs& outputs, bool is_view) {
 // second run with its last tensor, the call that saves it need not be computed.
 class PackedArguments {
  public:
-  PackedArguments(const Recorder& r, const TlValue* args, const CallEdges& edges) {
+  PackedArguments() = default;
+  // Where a hook raises, the destructor frees what was packed before: the object was whole with the delegated
+  // constructor.
+  PackedArguments(const Recorder& r, const TlValue* args, const CallEdges& edges) : PackedArguments() {
     if (!packing() || !edges.any()) return;
     const TlProgram& p = r.derivative->program;
     values_.assign(static_cast<size_t>(p.n_saved), none());

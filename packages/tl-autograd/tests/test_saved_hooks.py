@@ -117,6 +117,26 @@ def test_errors():
 # ---- hooks on one saved tensor
 
 
+def test_what_was_packed_before_a_hook_raised_is_freed():
+    class Packed:
+        pass
+
+    packed = []
+
+    def pack(t):
+        if packed:
+            raise ValueError("enough")
+        kept = Packed()
+        packed.append(weakref.ref(kept))
+        return kept
+
+    x, w = (tl.ones(2, 2, requires_grad=True) for _ in range(2))
+    with pytest.raises(ValueError, match="enough"), saved_tensors_hooks(pack, lambda t: t):
+        x @ w
+    gc.collect()
+    assert packed[0]() is None
+
+
 def test_hooks_on_what_a_node_saved():
     x = leaf(2.0, 3.0)
     y = x * x
