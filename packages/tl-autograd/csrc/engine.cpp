@@ -232,11 +232,11 @@ void Run::evaluate(Node* node, TlTensor* const* grads, const Buffer* for_hooks) 
     apply_node(*node, {grads, node->n_outputs, frame.needs, options_.create_graph, !options_.retain_graph},
                frame.out);
   }
-  if (node->extra) {
-    if (for_hooks && node->is(Node::Leaf)) run_accumulated_hooks(node);
-    // Hooks that came while the node ran, from the hooks of what it saved, are given none of its gradients.
-    run_post_hooks(node, frame.out, hooked ? *for_hooks : Buffer(node->n_outputs));
-  }
+  if (for_hooks && node->extra && node->is(Node::Leaf)) run_accumulated_hooks(node);
+  if (hooked)
+    run_post_hooks(node, frame.out, *for_hooks);
+  else if (node->extra && node->extra->post_hooks)  // they came while it ran: its gradients may be gone
+    run_post_hooks(node, frame.out, Buffer(node->n_outputs));
   for (uint32_t i = 0; i < node->n_edges; ++i) {
     Tensor grad(std::exchange(frame.out[i], nullptr));
     if (node->edges[i].node) deliver(node->edges[i], std::move(grad));

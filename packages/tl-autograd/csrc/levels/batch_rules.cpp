@@ -106,11 +106,14 @@ class Numbers {
 
 // A batch has no channels behind its first dimension. Where memory is copied that may be seen, elsewhere not.
 void plain_memory_format(const Rule& r, Arguments& a) {
-  if (!std::strcmp(r.info->name, "clone") && a[1].tag == TL_MEMORY_FORMAT && a[1].u.i >= TL_CHANNELS_LAST)
-    fail(TL_ERROR_RUNTIME,
-         "vmap: clone is only supported with memory_format torch.preserve_format or torch.contiguous_format");
-  for (int i = 0; i < a.size(); ++i)
-    if (a[i].tag == TL_MEMORY_FORMAT && a[i].u.i >= TL_CHANNELS_LAST) a[i].u.i = TL_PRESERVE;
+  for (int i = 0; i < a.size(); ++i) {
+    if (a[i].tag != TL_MEMORY_FORMAT || a[i].u.i < TL_CHANNELS_LAST) continue;
+    if (!std::strcmp(r.info->name, "clone"))
+      fail(TL_ERROR_RUNTIME,
+           "vmap: clone is only supported with memory_format torch.preserve_format or "
+           "torch.contiguous_format");
+    a[i].u.i = TL_PRESERVE;
+  }
 }
 }  // namespace
 

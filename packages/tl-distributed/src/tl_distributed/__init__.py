@@ -93,9 +93,6 @@ from .work import Work
 if TYPE_CHECKING:
     from . import algorithms
 
-if TYPE_CHECKING:
-    from . import algorithms
-
 __all__ = [
     "Backend",
     "BackendConfig",
@@ -181,8 +178,6 @@ __all__ = [
     "set_debug_level_from_env",
     "supports_complex",
 ]
-
-__getattr__, __dir__, _ = attach(__name__, {}, ("algorithms",))
 
 # The communication hooks are for those who ask for them.
 __getattr__, __dir__, _ = attach(__name__, {}, ["algorithms"])

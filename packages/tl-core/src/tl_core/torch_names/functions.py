@@ -236,9 +236,7 @@ def _unique2(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`unique` as three tensors: positions and counts are empty unless they are asked for."""
-    values, inverse, counts = tl_core.unique(input, sorted, True, True)
-    empty = tl_core.empty(0, dtype=tl_core.int64, device=input.device)
-    return values, inverse if return_inverse else empty, counts if return_counts else empty
+    return tl_core._C._call_operator(("_unique2",), input, sorted, return_inverse, return_counts)
 
 
 @overridable
