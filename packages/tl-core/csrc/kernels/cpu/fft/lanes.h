@@ -34,16 +34,6 @@ TL_INLINE Vec<T> reversed(Vec<T> a, std::index_sequence<I...>) {
   return __builtin_shufflevector(a, a, static_cast<int>(kLanes<T> - 1 - I)...);
 }
 
-// The first lanes in the opposite order.
-template <class T>
-TL_INLINE Vec<T> reversed_first(Vec<T> a, int count) {
-  constexpr int W = kLanes<T>;
-  alignas(64) T lanes[2 * W];
-  write(reinterpret_cast<char*>(lanes), reversed<T>(a, std::make_index_sequence<W>{}));
-  write(reinterpret_cast<char*>(lanes + W), Vec<T>{});
-  return read<Vec<T>>(reinterpret_cast<const char*>(lanes + W - count));
-}
-
 // Consecutive numbers, one a lane.
 template <class T>
 TL_INLINE Complexes<T> load_consecutive(const T* p, int count) {

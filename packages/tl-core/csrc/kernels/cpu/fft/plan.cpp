@@ -188,7 +188,7 @@ template <class T>
 std::shared_ptr<const FftPlan<T>> made(int64_t n) {
   auto plan = std::make_shared<FftPlan<T>>();
   plan->n = n;
-  for (int64_t k = 0; k <= n / 2; ++k) push(plan->half_roots, root(k, 2 * n));
+  for (int64_t k = 0; k < n / 2 + 1 + fft_lanes<T>(); ++k) push(plan->half_roots, root(k, 2 * n));
   if (fft_is_smooth(n)) {
     add_passes(*plan);
     add_four_steps(*plan);

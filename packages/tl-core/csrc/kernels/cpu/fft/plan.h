@@ -23,7 +23,8 @@ struct FftPlan {
   std::vector<T> roots;  // cos and sin of 2 pi k / r for each odd radix above 5, at `root_of[r]`
   int64_t root_of[32] = {};
 
-  std::vector<T> half_roots;  // e^(-i pi k / n) for k up to n / 2: between n complex and 2 n real numbers
+  // Between n complex and 2 n real numbers: e^(-i pi k / n) for k up to n / 2, and a vector more.
+  std::vector<T> half_roots;
 
   // The four-step algorithm (Bailey, FFTs in External or Hierarchical Memory, 1990): n = columns.n * rows.n.
   std::shared_ptr<const FftPlan> columns, rows;

@@ -32,8 +32,9 @@ TL_INLINE void pack_pair(V& a_re, V& a_im, V& b_re, V& b_im, V u, V v) {
   b_im = odd_re - even_im;
 }
 
-// Calls pair(a, b, roots) for the numbers k and n - k, k from `first` to n / 2, vectors of them where they
-// are consecutive; from z to `to`, which may be the same.
+// Calls pair(a, b, roots) for the numbers k and n - k, k from 1 to n / 2, vectors of them where they
+// are consecutive; from z to `to`, which may be the same. The last two vectors may overlap: a pair has the
+// same bits either way round.
 template <class T, class Pair>
 TL_INLINE void for_pairs(const FftPlan<T>& plan, const T* z, T* to, int64_t stride, int64_t to_stride,
                          Pair pair) {
@@ -43,7 +44,7 @@ TL_INLINE void for_pairs(const FftPlan<T>& plan, const T* z, T* to, int64_t stri
   const T* roots = plan.half_roots.data();
   int64_t k = 1;
   if (stride == 2 && to_stride == 2)
-    for (; k + W <= n - k - W + 1; k += W) {
+    for (; k + W <= n - k + 1 && k <= n / 2; k += W) {
       const int64_t other = n - k - W + 1;
       Complexes<T> a = load_consecutive(z + 2 * k, W), b = load_consecutive(z + 2 * other, W);
       const Complexes<T> u = load_consecutive(roots + 2 * k, W);
@@ -52,19 +53,6 @@ TL_INLINE void for_pairs(const FftPlan<T>& plan, const T* z, T* to, int64_t stri
       store_consecutive(to + 2 * k, W, a);
       store_consecutive(to + 2 * other, W, Complexes<T>{reversed<T>(b.re, kAll), reversed<T>(b.im, kAll)});
     }
-  // Short vectors have too few numbers left for this to be worth while.
-  if (const int64_t left = (n + 1) / 2 - k; kVecBytes > 16 && stride == 2 && to_stride == 2 && left > 0) {
-    const auto count = static_cast<int>(left);
-    const int64_t other = n - k - left + 1;
-    Complexes<T> a = load_consecutive(z + 2 * k, count), b = load_consecutive(z + 2 * other, count);
-    const Complexes<T> u = load_consecutive(roots + 2 * k, count);
-    b = {reversed_first<T>(b.re, count), reversed_first<T>(b.im, count)};
-    pair(a.re, a.im, b.re, b.im, u.re, u.im);
-    store_consecutive(to + 2 * k, count, a);
-    store_consecutive(to + 2 * other, count,
-                      Complexes<T>{reversed_first<T>(b.re, count), reversed_first<T>(b.im, count)});
-    k += left;
-  }
   for (; k <= n / 2; ++k) {
     const T *from_a = z + k * stride, *from_b = z + (n - k) * stride;
     T a_re = from_a[0], a_im = from_a[1], b_re = from_b[0], b_im = from_b[1];

@@ -185,49 +185,59 @@ TL_INLINE void write_half(T* to, Vec<T> v, bool upper, std::index_sequence<I...>
   }
 }
 
-// A vector of several transforms' numbers, `block` of each.
-template <class T>
-TL_INLINE void store_block(T* const* to, int transforms, int64_t block, int64_t at, Vec<T> low, Vec<T> high) {
-  constexpr int W = kLanes<T>;
-  constexpr auto kHalf = std::make_index_sequence<W / 2>{};
-  if (4 * block == W && transforms == 4) {
-    write_half(to[0] + at, low, false, kHalf);
-    write_half(to[1] + at, low, true, kHalf);
-    write_half(to[2] + at, high, false, kHalf);
-    write_half(to[3] + at, high, true, kHalf);
-  } else if (2 * block == W && transforms == 2) {
-    write(reinterpret_cast<char*>(to[0] + at), low);
-    write(reinterpret_cast<char*>(to[1] + at), high);
-  } else {
-    alignas(64) T numbers[2 * W];
-    write(reinterpret_cast<char*>(numbers), low);
-    write(reinterpret_cast<char*>(numbers + W), high);
-    for (int l = 0; l < transforms; ++l) std::copy_n(numbers + 2 * l * block, 2 * block, to[l] + at);
-  }
-}
+// Vectors of which two or four transforms have equal parts, to where their numbers lie.
+template <class T, int kTransforms>
+struct StoreParts {
+  T* to[kTransforms];
+  bool inverse;
+  T scale;
 
-// Vectors that several transforms share, to where their numbers lie.
+  StoreParts(const FftGroup& g) : inverse(g.inverse), scale(static_cast<T>(g.scale)) {
+    for (int l = 0; l < kTransforms; ++l) to[l] = reinterpret_cast<T*>(g.out) + g.out_offset[l];
+  }
+  TL_INLINE void operator()(int64_t k, Complexes<T> a) const {
+    constexpr int W = kLanes<T>;
+    constexpr auto kAll = std::make_index_sequence<W>{};
+    constexpr auto kHalf = std::make_index_sequence<W / 2>{};
+    a = scaled(exchanged(a, inverse), scale);
+    const Vec<T> low = interleaved_low<T>(a, kAll), high = interleaved_high<T>(a, kAll);
+    const int64_t at = k * 2 * W / kTransforms;
+    if constexpr (kTransforms == 2) {
+      write(reinterpret_cast<char*>(to[0] + at), low);
+      write(reinterpret_cast<char*>(to[1] + at), high);
+    } else {
+      write_half(to[0] + at, low, false, kHalf);
+      write_half(to[1] + at, low, true, kHalf);
+      write_half(to[2] + at, high, false, kHalf);
+      write_half(to[3] + at, high, true, kHalf);
+    }
+  }
+};
+
+// The same for parts of any size.
 template <class T>
 void store_blocks(const FftGroup& g, const Complexes<T>* x, int64_t n, int64_t block) {
-  constexpr auto kAll = std::make_index_sequence<kLanes<T>>{};
-  const T scale = static_cast<T>(g.scale);
-  const bool inverse = g.inverse;
-  const int lanes = g.lanes;
-  T* to[kMostLanes];
-  for (int l = 0; l < lanes; ++l) to[l] = reinterpret_cast<T*>(g.out) + g.out_offset[l];
+  constexpr int W = kLanes<T>;
   for (int64_t k = 0; k < n; ++k) {
-    const Complexes<T> a = scaled(exchanged(x[k], inverse), scale);
-    store_block(to, lanes, block, 2 * k * block, interleaved_low<T>(a, kAll), interleaved_high<T>(a, kAll));
+    alignas(64) T numbers[2 * W];
+    store_consecutive(numbers, W, scaled(exchanged(x[k], g.inverse), static_cast<T>(g.scale)));
+    for (int l = 0; l < g.lanes; ++l)
+      std::copy_n(numbers + 2 * l * block, 2 * block,
+                  reinterpret_cast<T*>(g.out) + g.out_offset[l] + 2 * k * block);
   }
 }
 
 // Several transforms whose rows fill one vector together.
 template <class T>
 void rows_together(const FftPlan<T>& plan, const FftGroup& g, const T* planes, T* scratch) {
-  const int64_t n = plan.rows->n;
+  constexpr int W = kLanes<T>;
+  const int64_t n = plan.rows->n, block = plan.columns->n;
   auto *x = reinterpret_cast<Complexes<T>*>(scratch), *y = x + n, *result = y + n;
-  run_passes(*plan.rows, x, y, LoadPlanes<T>{planes, planes + n * kLanes<T>, kLanes<T>}, ToBuffer<T>{result});
-  store_blocks(g, result, n, plan.columns->n);
+  const LoadPlanes<T> load{planes, planes + n * W, W};
+  if (g.lanes == 2 && 2 * block == W) return run_passes(*plan.rows, x, y, load, StoreParts<T, 2>(g));
+  if (g.lanes == 4 && 4 * block == W) return run_passes(*plan.rows, x, y, load, StoreParts<T, 4>(g));
+  run_passes(*plan.rows, x, y, load, ToBuffer<T>{result});
+  store_blocks(g, result, n, block);
 }
 
 // The columns of a group where one pass computes them and rows fill their vectors: without a call for each
