@@ -132,3 +132,43 @@ def test_a_gradient_that_does_not_come_is_named(ranks):
             model(tl.ones(1, 1))
 
     ranks(2, body)
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"find_unused_parameters": True}, {"gradient_as_bucket_view": True}]
+)
+def test_sparse_gradients_of_tables(ranks, settings):
+    words = tl.tensor([[1, 4, 4], [0, 4, 9], [7, 7, 2], [1, 0, 3]])
+
+    def steps(wrap, rows):
+        model = nn.Sequential(nn.Embedding(10, 3, sparse=True), nn.Linear(3, 1))
+        with tl.no_grad():
+            for parameter in model.parameters():
+                parameter.copy_(tl.linspace(-1, 1, parameter.numel()).view(parameter.shape))
+        model = wrap(model)
+        optimizer = SGD(model.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            (model(rows) ** 2).mean().backward()
+            optimizer.step()
+        table = next(iter(model.parameters()))
+        assert table.grad.is_sparse
+        return tl.cat([p.detach().reshape(-1) for p in model.parameters()]), table.grad.to_dense()
+
+    def body(rank):
+        return steps(lambda m: DistributedDataParallel(m, **settings), words[2 * rank : 2 * rank + 2])
+
+    alone = steps(lambda m: m, words)
+    for trained in ranks(2, body):
+        for got, wanted in zip(trained, alone, strict=True):
+            assert tl.allclose(got, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_static_is_said_before_training(ranks):
+    def body(rank):
+        model = DistributedDataParallel(nn.Linear(2, 1))
+        model(tl.ones(1, 2)).sum().backward()
+        with pytest.raises(RuntimeError, match="before training loop starts"):
+            model._set_static_graph()
+
+    ranks(2, body)

@@ -201,8 +201,9 @@ void Messages::look_around() {
       if (mail_.is_dead(i)) mail_.check_peer(i, call);
     if (now < message.deadline) return;
     const std::string whom = message.peer < 0 ? "any rank" : members_.describe(message.peer);
-    members_.fail(members_.describe(members_.rank()) + " waited " + seconds_text(message.limit) + " s in " +
-                  text_of(call) + " of group " + members_.group_name() + " for " + whom + " (timeout)");
+    members_.fail(members_.describe(members_.rank()) + " reached its timeout of " +
+                  seconds_text(message.limit) + " s in " + text_of(call) + " of group " +
+                  members_.group_name() + ", waiting for " + whom);
   };
   for (const auto& message : sends_) look(*message, Kind::kSend);
   for (const auto& message : receives_) look(*message, Kind::kReceive);

@@ -132,12 +132,12 @@ std::vector<int> Segment::missing() const {
 }
 
 void Segment::time_out(const Call& call, const Patience& patience) {
-  std::string text = describe(rank()) + " waited " + seconds_text(patience.limit) + " s in " + text_of(call) +
-                     " of group " + group_name() + " for";
+  std::string text = describe(rank()) + " reached its timeout of " + seconds_text(patience.limit) + " s in " +
+                     text_of(call) + " of group " + group_name() + ", waiting for";
   for (int other : missing())
     text += " " + describe(other) + ", whose last call was " + text_of(last_call(other)) + ";";
   text.pop_back();
-  fail(text + " (timeout)");
+  fail(text);
 }
 
 void Segment::tell_mail() {

@@ -134,8 +134,8 @@ class Mesh::Exchange {
         if (!move.is_over && move.way == way) whom += (whom.empty() ? " " : ", ") + mesh_.describe(move.peer);
       if (!whom.empty()) break;
     }
-    mesh_.fail(mesh_.describe(mesh_.rank()) + " waited " + seconds_text(patience_.limit) + " s in " +
-               text_of(call_) + " of group " + mesh_.group_name() + " for" + whom + " (timeout)");
+    mesh_.fail(mesh_.describe(mesh_.rank()) + " reached its timeout of " + seconds_text(patience_.limit) +
+               " s in " + text_of(call_) + " of group " + mesh_.group_name() + ", waiting for" + whom);
   }
 
   Mesh& mesh_;

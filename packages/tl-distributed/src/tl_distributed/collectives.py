@@ -31,7 +31,7 @@ def all_reduce(
     """Reduces a tensor over the group, in place: all members get the same.
 
     Args:
-        tensor: any shape.
+        tensor: any shape. Sparse ones (COO) may store different elements in each process; they can be summed.
         op: how.
         group: the group; the world by default.
         async_op: whether to return before it is done.

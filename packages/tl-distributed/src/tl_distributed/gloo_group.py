@@ -15,6 +15,7 @@ from .flight_recorder import write_for_launcher
 from .group_context import GroupContext
 from .meeting import meet
 from .reduction import RedOpType
+from .sparse_reduction import all_reduce_sparse
 from .work import GroupWork, Work, all_of
 
 _WAITED_FOR = re.compile(r"rank (\d+) \(pid \d+\), whose last call")  # as the engine says it
@@ -54,6 +55,8 @@ class GlooGroup(Communicator):
         return Work(result) if task is None else GroupWork(task, result, name)
 
     def all_reduce(self, tensor: Tensor, op: RedOpType) -> Work:
+        if tensor.is_sparse:
+            return all_reduce_sparse(self, tensor, op)
         task = self.native.all_reduce(tensor, _REDUCTIONS[op], None, self._wait)
         return self._work(task, [tensor], "all_reduce")
 

@@ -12,7 +12,7 @@ class GradBucket:
 
     Args:
         index: the bucket's number; buckets are reduced in this order.
-        buffer: the gradients, one-dimensional.
+        buffer: the gradients, one-dimensional; that of a single parameter may be sparse.
         parameters: the parameters they belong to.
         is_last: whether it is the last bucket of a backward pass.
     """
@@ -49,6 +49,8 @@ class GradBucket:
 
 
 def views(flat: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
-    """Parts of a one-dimensional tensor, one after the other, with the shapes of some tensors."""
+    """Parts of a one-dimensional tensor, one after the other, shaped like some tensors; a sparse one is whole."""
+    if flat.is_sparse:
+        return [flat]
     sizes = [tensor.numel() for tensor in like]
     return [part.view(tensor.shape) for part, tensor in zip(flat.split(sizes), like, strict=True)]

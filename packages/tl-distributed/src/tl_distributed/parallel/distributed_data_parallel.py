@@ -10,7 +10,7 @@ from typing import Any
 import tl_core
 from tl_core import Tensor, is_grad_enabled, no_grad
 from tl_core.futures import Future
-from tl_nn import Module
+from tl_nn import Embedding, EmbeddingBag, Module
 from tl_nn.parameter import UninitializedParameter
 
 from ..algorithms.ddp_comm_hooks.mixed_precision_hooks import (
@@ -121,6 +121,7 @@ class DistributedDataParallel(Module, Joinable):
         )
         self.require_backward_grad_sync = True
         self._divide_by_initial = True
+        self._has_begun = False  # a forward pass that is followed by an average
         self.require_forward_param_sync = True
         if init_sync and self.process_group.size() > 1:
             _verify_param_shape_across_processes(
@@ -158,6 +159,7 @@ class DistributedDataParallel(Module, Joinable):
             self.find_unused_parameters,
             self.static_graph,
             self.gradient_as_bucket_view,
+            [p for p in trained.values() if id(p) in _of_sparse_tables(self.module)],
         )
 
     def _tracked(self, named: Iterable[tuple[str, Tensor]]) -> list[Tensor]:
@@ -181,6 +183,7 @@ class DistributedDataParallel(Module, Joinable):
         else:
             outputs = call(self.module, self.mixed_precision, inputs, kwargs)
         if synchronize:
+            self._has_begun = True
             self.reducer.prepare(outputs)
         elif not self.require_backward_grad_sync:
             self.reducer.pause()
@@ -295,7 +298,16 @@ class DistributedDataParallel(Module, Joinable):
         self._broadcast(tensors, int(mine))
 
     def _set_static_graph(self) -> None:
-        """Says that the same parameters take part in every forward pass."""
+        """Says that the same parameters take part in every forward pass.
+
+        Raises:
+            RuntimeError: a forward pass has been made.
+        """
+        if self._has_begun:
+            raise RuntimeError(
+                "_set_static_graph() should be called before training loop starts, after the construction of "
+                "DistributedDataParallel"
+            )
         self.static_graph = True
         self.reducer.set_static()
 
@@ -323,6 +335,12 @@ class DistributedDataParallel(Module, Joinable):
         super().__setstate__(state)
         self.process_group = default_group()
         self._make_reducers(None)
+
+
+def _of_sparse_tables(module: Module) -> set[int]:
+    """The parameters of embeddings whose gradients are sparse."""
+    tables = (m for m in module.modules() if isinstance(m, (Embedding, EmbeddingBag)) and m.sparse)
+    return {id(table.weight) for table in tables}
 
 
 class _Shadow(JoinHook):

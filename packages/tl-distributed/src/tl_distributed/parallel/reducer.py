@@ -49,6 +49,53 @@ class Bucket:
             else:
                 part.copy_(parameter.grad)
 
+    def fill_with_zeros(self) -> None:
+        """Makes a new buffer of zeros."""
+        self.buffer = self.parameters[0].new_zeros(self._size)
+
+    def take(self, result: Tensor) -> None:
+        """Puts what the reduction gave into the buffer."""
+        if result is not self.buffer:
+            self.buffer.copy_(result.view(-1))
+
+    def give_back(self, used: set[int], grads_are_views: bool) -> None:
+        """Gives the parameters that took part their gradients."""
+        for part, parameter in zip(views(self.buffer, self.parameters), self.parameters, strict=True):
+            if id(parameter) not in used:
+                continue
+            if grads_are_views or parameter.grad is None:
+                parameter.grad = part if grads_are_views else part.clone()
+            else:
+                parameter.grad.copy_(part)
+
+
+class SparseBucket(Bucket):
+    """One parameter with a sparse gradient: of rows of a table, only those that were looked up travel."""
+
+    def __init__(self, parameter: Tensor):
+        super().__init__([parameter], None)
+
+    def fill(self) -> None:
+        gradient = self.parameters[0].grad
+        if gradient is None:
+            self.fill_with_zeros()
+        else:
+            self.buffer = gradient.clone() if gradient.is_sparse else gradient.to_sparse(1)
+
+    def fill_with_zeros(self) -> None:
+        parameter = self.parameters[0]
+        self.buffer = tl_core.zeros(
+            parameter.shape, dtype=parameter.dtype, device=parameter.device
+        ).to_sparse(1)
+
+    def take(self, result: Tensor) -> None:
+        self.buffer = result
+
+    def give_back(self, used: set[int], grads_are_views: bool) -> None:
+        parameter = self.parameters[0]
+        if id(parameter) in used:
+            parameter.grad = self.buffer
+
 
 class Reducer:
     """Reduces the gradients of parameters over a group, bucket by bucket, as soon as a bucket is complete.
@@ -64,6 +111,7 @@ class Reducer:
         find_unused: whether a forward pass may leave parameters out.
         static: whether the same parameters are left out each time.
         grads_are_views: whether `grad` shall be a view of a bucket.
+        sparse: the parameters whose gradients are sparse, each of which has a bucket of its own.
     """
 
     def __init__(
@@ -74,6 +122,7 @@ class Reducer:
         find_unused: bool,
         static: bool,
         grads_are_views: bool,
+        sparse: Sequence[Tensor] = (),
     ):
         self.names = list(parameters)
         self.parameters: list[Tensor] = list(parameters.values())
@@ -83,7 +132,10 @@ class Reducer:
         self.grads_are_views = grads_are_views
         self.divisor = group.size()
         native = getattr(group.communicator(self.parameters[0].device.type), "native", None)
-        self.buckets = [Bucket(part, native) for part in _assign(self.parameters, bucket_bytes)]
+        alone = {id(p) for p in sparse}
+        dense = [p for p in self.parameters if id(p) not in alone]
+        self.buckets = [Bucket(part, native) for part in _assign(dense, bucket_bytes)]
+        self.buckets += [SparseBucket(p) for p in reversed(self.parameters) if id(p) in alone]
         self._bucket_of = {id(p): bucket for bucket in self.buckets for p in bucket.parameters}
         self._hook: tuple[Any, Hook] | None = None
         self._expecting = False
@@ -92,7 +144,7 @@ class Reducer:
         self._gathered: set[int] = set()  # whose gradients came while nothing was averaged
         self._next = 0
         self._on_gradient = partial(_on_gradient, weakref.ref(self))
-        self._native = self._source = None if native is None else self._make_native(native)
+        self._native = self._source = None if native is None or alone else self._make_native(native)
         for i, parameter in enumerate(self.parameters):
             hook = self._on_gradient if self._native is None else self._native.hook(i)
             parameter.register_post_accumulate_grad_hook(hook)
@@ -214,7 +266,7 @@ class Reducer:
     def shadow(self) -> None:
         """Takes part in the reductions of the others with zeros, for a process that has no inputs left."""
         for index, bucket in enumerate(self.buckets):
-            bucket.buffer = bucket.parameters[0].new_zeros(sum(p.numel() for p in bucket.parameters))
+            bucket.fill_with_zeros()
             self._reduce(bucket, index).wait()
         if self.find_unused and self.group.size() > 1:
             self._used_anywhere()
@@ -223,20 +275,10 @@ class Reducer:
         used = self._used_anywhere() if self.find_unused and self.group.size() > 1 else self._used_here()
         for bucket in self.buckets:
             if bucket.future is not None:
-                self._give_back(bucket, _tensor_of(bucket.future.wait()), used)
+                bucket.take(_tensor_of(bucket.future.wait()))
+                bucket.give_back(used, self.grads_are_views)
         self._expecting = False
         self._gathered.clear()
-
-    def _give_back(self, bucket: Bucket, result: Tensor, used: set[int]) -> None:
-        if result is not bucket.buffer:
-            bucket.buffer.copy_(result.view(-1))
-        for part, parameter in zip(views(bucket.buffer, bucket.parameters), bucket.parameters, strict=True):
-            if id(parameter) not in used:
-                continue
-            if self.grads_are_views or parameter.grad is None:
-                parameter.grad = part if self.grads_are_views else part.clone()
-            else:
-                parameter.grad.copy_(part)
 
     def _used_here(self) -> set[int]:
         return {id(p) for p in self.parameters if id(p) not in self._unused_ids()} | self._gathered
