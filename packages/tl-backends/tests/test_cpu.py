@@ -4,6 +4,7 @@ import pytest
 
 import tl_core
 from tl_backends import cpu
+from tl_backends.streams import Stream
 
 
 def test_the_current_stream_changes_for_a_block():
@@ -62,3 +63,13 @@ def test_the_memory_of_the_cpu():
             x.clone()
     finally:
         cpu.set_memory_limit(None)
+
+
+def test_streams_of_other_devices_are_named_by_numbers():
+    stream = Stream(stream_id=1, device_index=2, device_type=3)
+    assert (stream.stream_id, stream.device_index, stream.device_type) == (1, 2, 3)
+    assert str(stream.device) == "opengl:2" and "opengl, device_index=2, stream_id=1" in repr(stream)
+    assert stream == Stream(stream_id=1, device_index=2, device_type=3) != Stream("cpu")
+    assert len({stream, Stream(stream_id=1, device_index=2, device_type=3)}) == 1
+    with pytest.raises(TypeError, match="device_index and device_type"):
+        Stream(stream_id=1)

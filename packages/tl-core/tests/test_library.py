@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import pickle
 import re
@@ -13,7 +14,8 @@ import pytest
 
 import tl_core as tl
 from tl_core import library
-from tl_core.library import Library, custom_op
+from tl_core.dispatch_keys import DispatchKeySet
+from tl_core.library import Library, custom_op, fallbacks
 from tl_core.library.functional_variant import register_functional_op
 from tl_core.library.schema_parser import parse_schema
 from tl_core.library.tags import Tag
@@ -498,3 +500,85 @@ def test_results_of_an_operator_that_writes_first_are_its_own(lib: Library) -> N
     with _Passing():
         assert [t.item() for t in op.written(tl.ones(1), tl.ones(1))] == [2.0, 2.0, 4.0]
         assert op.one(tl.ones(1)).item() == 4.0
+
+
+# ---- one function for all operators ---------------------------------------------------------------------------------
+MODE, WRAPPER = "TESTING_ONLY_GenericMode", "TESTING_ONLY_GenericWrapper"
+
+
+@contextlib.contextmanager
+def included(*names: str) -> Iterator[None]:
+    """A region whose calls meet the keys."""
+    with fallbacks.ForceDispatchKeyGuard(
+        fallbacks.included_keys() | DispatchKeySet(*names), fallbacks.excluded_keys()
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def excluded(*names: str) -> Iterator[None]:
+    with fallbacks.ForceDispatchKeyGuard(
+        fallbacks.included_keys(), fallbacks.excluded_keys() | DispatchKeySet(*names)
+    ):
+        yield
+
+
+def test_a_function_for_all_operators_while_its_key_is_included() -> None:
+    calls = []
+
+    def function(op: Any, *args: Any, **kwargs: Any) -> Any:
+        calls.append((op, args, kwargs))
+        with excluded(MODE):
+            return op(*args, **kwargs)
+
+    x = tl.ones(2)
+    with library._scoped_library("_", "IMPL") as everywhere:
+        everywhere.fallback(function, MODE)
+        assert (x + x).tolist() == [2.0, 2.0] and not calls
+        with included(MODE):
+            assert (x + x).tolist() == [2.0, 2.0]
+            tl.empty((2, 2), dtype=tl.float64)
+        assert (x + x).tolist() == [2.0, 2.0]
+    assert [op for op, *_ in calls] == [tl.ops.aten.add.Tensor, tl.ops.aten.empty.memory_format]
+    assert calls[0][1] == (x, x) and calls[1][2]["dtype"] is tl.float64
+    with included(MODE):
+        x + x
+    assert len(calls) == 2  # it went with its library
+
+
+def test_functions_of_several_keys_pass_calls_on() -> None:
+    seen = []
+
+    def above(keys: DispatchKeySet, op: Any, *args: Any, **kwargs: Any) -> Any:
+        seen.append("above")
+        if "below" in seen:
+            with excluded(MODE, WRAPPER):
+                return op(*args, **kwargs)
+        return op.redispatch(keys.remove(MODE), *args, **kwargs)
+
+    def below(op: Any, *args: Any, **kwargs: Any) -> Any:
+        seen.append("below")
+        return args[0] - args[1]  # a call of its own, which meets both
+
+    with library._scoped_library("_", "IMPL") as everywhere:
+        everywhere.fallback(above, MODE, with_keyset=True)
+        everywhere.fallback(below, WRAPPER)
+        x = tl.ones(1)
+        with included(MODE, WRAPPER):
+            made = x + x
+    assert made.item() == 0.0
+    assert seen == ["above", "below", "above"]
+    with library._scoped_library("_", "IMPL") as everywhere:
+        everywhere.fallback(library.fallthrough_kernel, MODE)
+        with included(MODE):
+            assert (tl.ones(1) + tl.ones(1)).item() == 2.0
+
+
+def test_a_librarys_functions_are_noted_as_long_as_it_lives() -> None:
+    lib = Library(NS, "FRAGMENT")
+    lib.define("noted(Tensor x) -> Tensor")
+    lib.impl("noted", lambda x: x.clone(), "CPU")
+    assert f"{NS}/noted/CPU" in library._impls and lib._op_impls == {f"{NS}/noted/CPU"}
+    del lib
+    gc.collect()
+    assert f"{NS}/noted/CPU" not in library._impls

@@ -499,3 +499,63 @@ def test_symbols_are_guarded_without_a_handler(symbols):
     i, f, _ = symbols
     assert tl.zeros(i).shape == (6,) and i.guards == 1
     assert (tl.ones(1) * f).item() == 2.5 and f.guards == 1
+
+
+def test_a_function_of_python_returns_a_symbol(symbols):
+    i, f, _ = symbols
+    lib = tl.library.Library("_test_symbols", "DEF")
+    try:
+        lib.define("twice(SymInt a) -> SymInt")
+        lib.impl("twice", lambda a: a, "CompositeExplicitAutograd")
+        lib.define("both(SymInt a, float b) -> (SymInt, float)")
+        lib.impl("both", lambda a, b: (a, 2.5), "CompositeExplicitAutograd")
+        assert tl.ops._test_symbols.twice(i) is i and tl.ops._test_symbols.twice(6) == 6
+        assert tl.ops._test_symbols.both(i, f) == (i, 2.5)
+    finally:
+        lib._destroy()
+
+
+# ---- operators that are methods -------------------------------------------------------------------------------------
+def test_set_is_seen_by_modes_and_classes():
+    seen = []
+
+    class Told(tl.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return super().__torch_dispatch__(func, types, args, kwargs)
+
+    x, source = tl.zeros(2).as_subclass(Told), tl.arange(6.0)
+    x.set_(source)
+    assert seen == [aten.set_.source_Tensor] and x.tolist() == source.tolist() and type(x) is Told
+    y = tl.zeros(2)
+    with Seen() as mode:
+        y.set_(source.untyped_storage(), 1, (2, 2), (2, 1))
+        y.set_(source)
+        y.set_()
+    assert mode.names == ["set_.source_Storage_storage_offset", "set_.source_Tensor", "set_.default"]
+    assert y.shape == (0,)
+    with no_dispatch():
+        x.set_(tl.ones(1))
+    assert len(seen) == 1
+
+
+def test_set_refuses():
+    x = tl.zeros(2)
+    with pytest.raises(RuntimeError, match="the devices must match"):
+        x.set_(tl.ones(3, device="meta"))
+    with pytest.raises(RuntimeError, match="keeps the type"):
+        x.set_(tl.ones(3, dtype=tl.int32))
+
+
+def test_record_stream_is_for_modes():
+    class Takes(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            self.call = func.name(), args
+
+    x, stream = tl.ones(1), object()
+    with Takes() as mode:
+        x.record_stream(stream)
+    assert mode.call == ("aten::record_stream", (x, stream))
+    with pytest.raises(NotImplementedError, match="record_stream"):
+        x.record_stream(stream)

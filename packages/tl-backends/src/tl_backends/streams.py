@@ -10,6 +10,13 @@ from tl_backends.cpu import streams as _cpu
 __all__ = ["Event", "Stream"]
 
 
+# The types of devices, by the numbers that other programs give them.
+_TYPES = (
+    "cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip", "fpga", "maia", "xla", "vulkan", "metal", "xpu",
+    "mps", "meta", "hpu", "ve", "lazy", "ipu", "mtia", "privateuseone",
+)  # fmt: skip
+
+
 def _device(given: Any, what: str) -> Any:
     """The CPU; RuntimeError for a device that isn't there."""
     device = tl_core.device("cpu") if given is None else tl_core.device(given)
@@ -21,12 +28,18 @@ def _device(given: Any, what: str) -> Any:
 class Stream(_cpu.Stream):
     """A queue of work on a device. On a CPU work is done in the order of the calls, and the queue is always empty.
 
+    The three numbers name a queue of any device, such as one that a program of another machine has described.
+
     Args:
         device: the device; None for the CPU.
         priority: accepted, and without effect.
+        stream_id: the number of a queue; with it, `device_index` and `device_type` are needed.
+        device_index: the device's number among those of its type.
+        device_type: the number of its type: 0 for the CPU.
 
     Raises:
         RuntimeError: the device isn't there.
+        TypeError: some of the three numbers are missing.
 
     Example:
         >>> with Stream("cpu") as stream:
@@ -34,11 +47,24 @@ class Stream(_cpu.Stream):
         True
     """
 
-    def __init__(self, device: Any = None, *, priority: int = 0):
+    def __init__(
+        self,
+        device: Any = None,
+        *,
+        priority: int = 0,
+        stream_id: int | None = None,
+        device_index: int | None = None,
+        device_type: int | None = None,
+    ):
         super().__init__(priority)
-        self.device = _device(device, "Stream")
-        self.stream_id = 0
-        self.device_type = self.device.type
+        if stream_id is None:
+            self.device = _device(device, "Stream")
+            self.stream_id, self.device_index, self.device_type = 0, self.device.index or 0, 0
+            return
+        if device_index is None or device_type is None:
+            raise TypeError("Stream: stream_id needs device_index and device_type")
+        self.stream_id, self.device_index, self.device_type = stream_id, device_index, device_type
+        self.device = tl_core.device(_TYPES[device_type], device_index)
 
     def record_event(self, event: Any = None) -> Any:
         """Records an event, a new one if none is given, and returns it."""
@@ -52,8 +78,20 @@ class Stream(_cpu.Stream):
     def __exit__(self, *error: object) -> None:
         pass
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stream) and self._numbers() == other._numbers()
+
+    def __hash__(self) -> int:
+        return hash(self._numbers())
+
+    def _numbers(self) -> tuple[int, int, int]:
+        return self.stream_id, self.device_index, self.device_type
+
     def __repr__(self) -> str:
-        return f"torch.Stream device_type={self.device.type}, device_index=0, stream_id={self.stream_id}"
+        return (
+            f"torch.Stream device_type={self.device.type}, device_index={self.device_index}, "
+            f"stream_id={self.stream_id}"
+        )
 
 
 class Event(_cpu.Event):

@@ -167,6 +167,7 @@ void add_layers(py::module_& m) {
     excluded = on ? excluded | bit : excluded & ~bit;
     return before;
   });
+  m.def("_is_layer_excluded", [](int layer) { return (thread_locals().excluded >> layer & 1) != 0; });
 }
 
 // The stack of this thread from the caller on, a text a frame.

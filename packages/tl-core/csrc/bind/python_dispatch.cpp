@@ -152,7 +152,7 @@ TlValue number_result(const Operator& op, PyObject* o) {
     const Py_complex c = PyComplex_AsCComplex(o);
     return owned(Scalar(Complex128{c.real, c.imag}));
   }
-  if (is_symbolic(o)) return number_for_symbol(o);
+  if (is_symbolic(o)) return number_for_result(o);
   refuse_result(op, o, "a number");
 }
 
@@ -198,6 +198,8 @@ TlValue result_from(const Operator& op, PyObject* o, const TlArgInfo& info) {
       return tensors_result(op, o);
     case TL_ARG_INT_LIST:
       return ints_result(op, o);
+    case TL_ARG_OBJECT:
+      return {TL_OBJECT, 0, {.p = Py_NewRef(o)}};
     default:
       return o == Py_None ? none() : other_result(op, o);
   }

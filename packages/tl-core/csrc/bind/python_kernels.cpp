@@ -11,6 +11,7 @@
 #include "bind/argument_to_python.h"
 #include "bind/error.h"
 #include "bind/parse.h"
+#include "bind/symbols.h"
 #include "bind/tensor_object.h"
 #include "dispatch/operator.h"
 #include "dispatch/schema.h"
@@ -100,6 +101,8 @@ TlValue result_value(const Operator& op, PyObject* o, const TlArgInfo& info) {
   if (info.kind == TL_ARG_TENSOR && is_tensor(o)) [[likely]]
     return owned(tensor_of(o));
   if (info.kind == TL_ARG_OBJECT) return {TL_OBJECT, 0, {.p = Py_NewRef(o)}};
+  if (is_symbolic(o)) [[unlikely]]
+    return number_for_result(o);
   TlValue v;
   Scratch scratch;
   bool overloaded = false;

@@ -10,6 +10,7 @@
 
 #include "bind/argument_to_python.h"
 #include "bind/error.h"
+#include "bind/symbols.h"
 #include "bind/tensor_object.h"
 #include "bind/types.h"
 
@@ -106,6 +107,7 @@ PyObject* detail::other_to_python(TlValue& v) {
     case TL_BOOL:
     case TL_INT:
     case TL_FLOAT:
+      if (PyObject* symbol = symbol_of_result(v)) return symbol;
       return scalar_to_python(Scalar::from(v));
     case TL_COMPLEX:
       return scalar_to_python(TakeResult<Scalar>::take(v));

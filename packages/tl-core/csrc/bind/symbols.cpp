@@ -24,6 +24,15 @@ int64_t bits_of(const TlValue& number) {
 
 bool some_mode_is_on() { return !modes_of(TL_LAYER_TRACE).empty() || !modes_of(TL_LAYER_PYTHON).empty(); }
 
+TlValue number_of(PyRef number) {
+  if (PyErr_Occurred()) throw PythonError();
+  if (PyFloat_Check(number.get())) return value(PyFloat_AS_DOUBLE(number.get()));
+  if (PyBool_Check(number.get())) return value(number.get() == Py_True);
+  const int64_t i = PyLong_AsLongLong(number.get());
+  if (i == -1 && PyErr_Occurred()) throw PythonError();
+  return value(i);
+}
+
 PyTypeObject* class_argument(PyObject* o) {
   TL_CHECK(PyType_Check(o), Type, "_set_symbolic_types(): expected classes, got ", Py_TYPE(o)->tp_name);
   return reinterpret_cast<PyTypeObject*>(Py_NewRef(o));
@@ -45,6 +54,16 @@ PyObject* Symbols::find(const TlArgInfo* arg, int position, int64_t hint) const 
   return nullptr;
 }
 
+PyObject* Symbols::take(int64_t hint) {
+  for (auto g = given_.begin(); g != given_.end(); ++g) {
+    if (g->hint != hint) continue;
+    PyObject* symbol = g->symbol.release();
+    given_.erase(g);
+    return symbol;
+  }
+  return nullptr;
+}
+
 SymbolsHidden::SymbolsHidden() : before_(t_symbols) { t_symbols = nullptr; }
 SymbolsHidden::~SymbolsHidden() { t_symbols = before_; }
 
@@ -58,16 +77,22 @@ TlValue number_for_symbol(PyObject* symbol) {
     number = checked(PyBool_FromLong(PyObject_IsTrue(symbol)));
   else
     number = checked(PyNumber_Float(symbol));
-  if (PyErr_Occurred()) throw PythonError();
-  if (PyFloat_Check(number.get())) return value(PyFloat_AS_DOUBLE(number.get()));
-  if (PyBool_Check(number.get())) return value(number.get() == Py_True);
-  const int64_t i = PyLong_AsLongLong(number.get());
-  if (i == -1 && PyErr_Occurred()) throw PythonError();
-  return value(i);
+  return number_of(std::move(number));
 }
 
 PyObject* symbol_behind(const TlArgInfo* arg, int position, const TlValue& number) {
   return t_symbols ? t_symbols->find(arg, position, bits_of(number)) : nullptr;
+}
+
+TlValue number_for_result(PyObject* symbol) {
+  if (!t_symbols) return number_for_symbol(symbol);
+  const TlValue hint = number_of(checked(PyObject_CallMethod(symbol, "__sym_hint__", nullptr)));
+  t_symbols->give(symbol, bits_of(hint));
+  return hint;
+}
+
+PyObject* symbol_of_result(const TlValue& number) {
+  return t_symbols ? t_symbols->take(bits_of(number)) : nullptr;
 }
 
 }  // namespace tl::bind

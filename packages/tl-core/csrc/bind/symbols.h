@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "bind/error.h"
 #include "dispatch/value.h"
 
 namespace tl::bind {
@@ -40,6 +41,9 @@ class Symbols {
       if (n.arg == from) n.arg = to;
   }
   PyObject* find(const TlArgInfo* arg, int position, int64_t hint) const;
+  // A result, which the call's own conversion to Python takes.
+  void give(PyObject* symbol, int64_t hint) { given_.push_back({PyRef(Py_NewRef(symbol)), hint}); }
+  PyObject* take(int64_t hint);
 
  private:
   struct Noted {
@@ -48,7 +52,12 @@ class Symbols {
     PyObject* symbol;
     int64_t hint;
   };
+  struct Given {
+    PyRef symbol;
+    int64_t hint;
+  };
   std::vector<Noted> noted_;
+  std::vector<Given> given_;
   Symbols* outer_;
 };
 
@@ -68,5 +77,10 @@ class SymbolsHidden {
 TlValue number_for_symbol(PyObject* symbol);
 // Of the running call: what was given where the operator has this number; borrowed, or NULL.
 PyObject* symbol_behind(const TlArgInfo* arg, int position, const TlValue& number);
+// The number of a symbol that a Python function returned. If the running call was given symbols, its result
+// will be this one.
+TlValue number_for_result(PyObject* symbol);
+// What stands behind a number that is being returned; a new reference, or NULL.
+PyObject* symbol_of_result(const TlValue& number);
 
 }  // namespace tl::bind

@@ -543,11 +543,25 @@ PyObject* numel(PyObject* o, PyObject*) { return PyLong_FromLongLong(tensor_of(o
 PyObject* element_size(PyObject* o, PyObject*) { return PyLong_FromLongLong(tensor_of(o).itemsize()); }
 PyObject* storage_offset(PyObject* o, PyObject*) { return PyLong_FromLongLong(tensor_of(o).offset()); }
 PyObject* hides_batch_(PyObject* o, PyObject*) { return PyBool_FromLong(hides_batch(tensor_of(o))); }
+bool asks_handler(PyObject* o) {
+  return Py_TYPE(o) != g_tensor_type && (impl_of(o)->bits.load(std::memory_order_relaxed) & kAsksHandlerBit);
+}
+PyObject* metadata(const char* name, PyObject* o, PyObject* args, PyObject* kwargs);
+// Whether a tensor says that it has no element.
+bool says_empty(PyObject* o) {
+  if (asks_handler(o)) {
+    const PyRef count(metadata("plain_numel", o, nullptr, nullptr));
+    if (PyErr_Occurred()) throw PythonError();
+    if (count.get()) return PyObject_Not(count.get());
+  }
+  return tensor_of(o).numel() == 0;
+}
 PyObject* data_ptr(PyObject* o, PyObject*) {
   return get([&] {
-    check_has_memory(tensor_of(o));
     const Tensor& t = tensor_of(o);
-    return PyLong_FromVoidPtr(t.numel() ? t.data() : nullptr);  // no element, no address
+    if (!is_hollow(t)) check_has_memory(t);
+    // No element, no address; nor has one what stands for others.
+    return PyLong_FromVoidPtr(says_empty(o) || is_hollow(t) ? nullptr : t.data());
   });
 }
 PyObject* is_contiguous_(PyObject* o, PyObject* args, PyObject* kwargs) {
@@ -681,10 +695,6 @@ PyObject* iterate(PyObject* o) {
 }
 
 // ---- what a handler is asked for
-bool asks_handler(PyObject* o) {
-  return Py_TYPE(o) != g_tensor_type && (impl_of(o)->bits.load(std::memory_order_relaxed) & kAsksHandlerBit);
-}
-
 // What the tensor's handler says in place of what is stored; NULL without an exception: nothing.
 PyObject* metadata(const char* name, PyObject* o, PyObject* args, PyObject* kwargs) {
   return translated(

@@ -170,8 +170,9 @@ def _to_mkldnn(self: Tensor, dtype: Any = None) -> Tensor:
 
 
 def _record_stream(self: Tensor, stream: Any) -> None:
-    """NotImplementedError on the CPU, whose memory is not used by streams."""
-    raise NotImplementedError(f"record_stream: tensors on {self.device.type} aren't used by streams")
+    """NotImplementedError on the CPU, whose memory is not used by streams, unless a mode handles it."""
+    if _handled("record_stream", "default", self, stream) is NotImplemented:
+        raise NotImplementedError(f"record_stream: tensors on {self.device.type} aren't used by streams")
 
 
 def _storage_type(self: Tensor) -> type:
@@ -412,6 +413,13 @@ def _set_(
     self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
 ) -> Tensor:
     """Makes the tensor another view: of a storage, or the same as another tensor."""
+    if _C._grad_enabled() and self.requires_grad and self.is_leaf:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    given = (
+        () if source is None else (source,) if size is None else (source, storage_offset, size, stride or [])
+    )
+    if _handled("set_", _overload_of_set(source, size), self, *given) is not NotImplemented:
+        return self
     if source is None:
         source = _C.empty(0, dtype=self.dtype)
     if isinstance(source, Tensor):
@@ -435,8 +443,32 @@ def _set_(
         n = source.nbytes() // self.element_size()
         size = (n - storage_offset,) if size is None else tuple(size)
         view = _C._with_storage(held, self.dtype, size, tuple(stride or _dense_strides(size)), storage_offset)
+    if view.device != self.device:
+        raise RuntimeError(
+            f'Attempted to set the storage of a tensor on device "{self.device}" to a storage on different device '
+            f'"{view.device}".  This is no longer allowed; the devices must match.'
+        )
     _C._set_storage(self, view)
+    _C._bump_version(self)
     return self
+
+
+def _overload_of_set(source: Any, size: Any) -> str:
+    if source is None:
+        return "default"
+    kind = "source_Tensor" if isinstance(source, Tensor) else "source_Storage"
+    return kind if size is None else f"{kind}_storage_offset"
+
+
+def _handled(name: str, overload: str, *args: Any) -> Any:
+    """What a mode or a class makes of an operator that is a method here; NotImplemented where nobody handles it."""
+    from tl_core import dispatch_modes
+
+    if not dispatch_modes.is_handled(args):
+        return NotImplemented
+    from tl_core import composite_operators  # large
+
+    return dispatch_modes.ask_handlers(getattr(getattr(composite_operators, name), overload), args)
 
 
 def _dense_strides(size: Any) -> tuple[int, ...]:

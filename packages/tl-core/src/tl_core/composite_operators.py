@@ -277,6 +277,7 @@ add(
         ),
         ("detach_(Tensor(a!) self) -> Tensor(a!)", _method("detach_")),
         ("requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)", _method("requires_grad_")),
+        ("record_stream(Tensor(a!) self, Stream s) -> ()", _method("record_stream")),
         ("set_(Tensor(a!) self) -> Tensor(a!)", _set_source),
         ("set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)", _set_source),
         ("set_.source_Storage(Tensor(a!) self, Storage source) -> Tensor(a!)", _set_source),

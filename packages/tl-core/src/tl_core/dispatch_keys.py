@@ -86,11 +86,15 @@ DispatchKey = enum.Enum("DispatchKey", {name: i for i, name in enumerate(dict.fr
 DispatchKey.__doc__ = "A stage at which operators are handled; `PreDispatch` stands above autograd."
 
 
+def _key(key: Any) -> Any:
+    return DispatchKey[key] if isinstance(key, str) else key
+
+
 class DispatchKeySet:
     """A set of keys.
 
     Args:
-        *keys: what it holds.
+        *keys: what it holds: keys, their names, sets of keys.
 
     Example:
         >>> DispatchKeySet(DispatchKey.CPU).has(DispatchKey.CPU)
@@ -98,7 +102,7 @@ class DispatchKeySet:
     """
 
     def __init__(self, *keys: Any) -> None:
-        sets = [key._keys if isinstance(key, DispatchKeySet) else {key} for key in keys]
+        sets = [key._keys if isinstance(key, DispatchKeySet) else {_key(key)} for key in keys]
         self._keys: frozenset[Any] = frozenset().union(*sets)
 
     @staticmethod
@@ -120,7 +124,7 @@ class DispatchKeySet:
 
     def has(self, key: Any) -> bool:
         """Whether the key is in the set."""
-        return key in self._keys
+        return _key(key) in self._keys
 
     def add(self, key: Any) -> DispatchKeySet:
         """The set with one more key."""
@@ -128,7 +132,7 @@ class DispatchKeySet:
 
     def remove(self, key: Any) -> DispatchKeySet:
         """The set without a key."""
-        return DispatchKeySet(*(self._keys - {key}))
+        return DispatchKeySet(*(self._keys - {_key(key)}))
 
     def __or__(self, other: DispatchKeySet) -> DispatchKeySet:
         return DispatchKeySet(*(self._keys | other._keys))

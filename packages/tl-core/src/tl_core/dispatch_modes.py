@@ -7,10 +7,13 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from tl_core import _C
+from tl_core._C import Tensor
 
 __all__ = [
     "all_same_mode",
+    "ask_handlers",
     "innermost_off",
+    "is_handled",
     "modes_in_force",
     "modes_off",
     "no_dispatch",
@@ -129,6 +132,58 @@ def innermost_off() -> Iterator[Any]:
         yield mode
     finally:
         _C._push_mode(layer, mode, _USERS if rank is None else int(rank))
+
+
+def _handles(a: Any) -> bool:
+    return (
+        isinstance(a, Tensor)
+        and _C._has_torch_dispatch(type(a))
+        and not getattr(type(a), "handles_kernels_only", False)
+    )
+
+
+def _users_mode() -> bool:
+    """Whether a program has written the innermost mode. The core's own know kernels, and see what these are made of."""
+    modes = modes_in_force()
+    return bool(modes) and getattr(modes[-1], "_mode_key", None) is None
+
+
+def is_handled(args: tuple[Any, ...]) -> bool:
+    """Whether a mode, or a class of the arguments, handles operators here.
+
+    Args:
+        args: the arguments.
+
+    Example:
+        >>> is_handled((1, 2))
+        False
+    """
+    return not _C._is_layer_excluded(_C._LAYER_PYTHON) and (_users_mode() or any(map(_handles, args)))
+
+
+def ask_handlers(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
+    """What the innermost mode, or else a class of the arguments, makes of an operator that is no kernel.
+
+    Args:
+        func: the operator, whose call is a function of Python.
+        args: its arguments.
+        kwargs: those by keyword.
+
+    Returns:
+        The handler's answer; NotImplemented where nobody handles it.
+    """
+    handling = {type(a): a for a in args if _handles(a)}
+    call = func, tuple(handling), args, kwargs or {}
+    if _users_mode():
+        with innermost_off() as mode:
+            made = mode.__torch_dispatch__(*call)
+        if made is not NotImplemented:
+            return made
+    for tensor in handling.values():
+        made = tensor.__torch_dispatch__(*call)
+        if made is not NotImplemented:
+            return made
+    return NotImplemented
 
 
 _USERS = 255  # the rank of modes that programs write; the core's own stand below them

@@ -12,7 +12,8 @@ __all__ = ["OPERATORS", "wanted"]
 
 OPERATORS: dict[str, Any] = {
     "shape": PACKETS["aten::sym_size"], "size": PACKETS["aten::sym_size"], "stride": PACKETS["aten::sym_stride"],
-    "numel": PACKETS["aten::sym_numel"], "storage_offset": PACKETS["aten::sym_storage_offset"],
+    "numel": PACKETS["aten::sym_numel"], "plain_numel": PACKETS["aten::numel"],
+    "storage_offset": PACKETS["aten::sym_storage_offset"],
     "dim": PACKETS["aten::dim"], "ndim": PACKETS["aten::dim"], "is_contiguous": PACKETS["aten::is_contiguous"],
     "is_strides_like_format": PACKETS["aten::is_strides_like_format"],
     "is_non_overlapping_and_dense": PACKETS["aten::is_non_overlapping_and_dense"],

@@ -110,9 +110,10 @@ class OpOverload(_C._Operator):
             *args: the arguments.
             **kwargs: those by keyword.
         """
+        from tl_core.library.fallbacks import passed_on
         from tl_core.library.layers import layers_outside
 
-        with layers_outside(keyset):
+        with layers_outside(keyset), passed_on(keyset):
             return self(*args, **kwargs)
 
     def py_impl(self, k: Any) -> Any:

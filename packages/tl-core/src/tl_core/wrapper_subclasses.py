@@ -21,7 +21,7 @@ _STRIDES = ("stride", "is_contiguous", "is_strides_like_format", "is_non_overlap
 _POLICIES: dict[str | None, tuple[str, ...]] = {
     None: (),
     "strides": _STRIDES,
-    "sizes": ("shape", "size", "dim", "ndim", "numel", "storage_offset", *_STRIDES),
+    "sizes": ("shape", "size", "dim", "ndim", "numel", "plain_numel", "storage_offset", *_STRIDES),
 }
 
 
@@ -124,13 +124,6 @@ def _metadata(name: str, t: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any
     return said_by_handler(name, t, (*args, *(kwargs or {}).values()))
 
 
-def _handlers_are_off() -> bool:
-    """Whether the thread is in `no_dispatch`, or below the handlers."""
-    before = _C._exclude_layer(_C._LAYER_PYTHON, True)
-    _C._exclude_layer(_C._LAYER_PYTHON, before)
-    return before
-
-
 def said_by_handler(name: str, t: Tensor, args: tuple[Any, ...]) -> Any:
     """What a tensor's handler says of it where it wants to be asked; NotImplemented where that is as stored.
 
@@ -139,7 +132,9 @@ def said_by_handler(name: str, t: Tensor, args: tuple[Any, ...]) -> Any:
         t: the tensor.
         args: a dimension, or a memory format.
     """
-    if type(t) is Tensor or name not in t.__dict__.get(_asked_for, ()) or _handlers_are_off():
+    if type(t) is Tensor or name not in t.__dict__.get(_asked_for, ()):
+        return NotImplemented
+    if _C._is_layer_excluded(_C._LAYER_PYTHON):  # in `no_dispatch`, or below the handlers
         return NotImplemented
     from tl_core.metadata_operators import OPERATORS, wanted
 

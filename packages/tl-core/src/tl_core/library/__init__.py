@@ -11,6 +11,7 @@ from typing import Any
 from tl_core.library.custom_ops import CustomOpDef, custom_op
 from tl_core.library.fake_impl import get_ctx
 from tl_core.library.libraries import Library, define, impl
+from tl_core.library.libraries import _impls as _impls
 from tl_core.library.libraries import _scoped_library as _scoped_library
 from tl_core.library.registering import (
     impl_abstract,

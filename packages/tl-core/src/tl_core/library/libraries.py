@@ -11,7 +11,7 @@ from typing import Any
 
 from tl_core import _C, ops
 from tl_core.dispatch_keys import DispatchKey
-from tl_core.library import fake_impl, registrations, tags
+from tl_core.library import fake_impl, fallbacks, registrations, tags
 from tl_core.library.layers import EVERY_KEY, device_key
 from tl_core.library.names import native_name, parse_namespace, qualified
 from tl_core.library.registrations import Registration, fallthrough_kernel
@@ -23,7 +23,7 @@ _RESERVED = ("prim",)
 _KINDS = ("IMPL", "DEF", "FRAGMENT")
 # Where each namespace has been defined, and by whom functions have been registered, in all libraries.
 _defined: set[str] = set()
-_registered: set[str] = set()
+_impls: set[str] = set()
 _keep_alive: list[Library] = []
 
 
@@ -63,6 +63,7 @@ class Library:
             )
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
         self._state = _State()
+        self._op_impls = self._state.marks
         if kind == "DEF":
             _defined.add(ns)
             self._state.namespace = ns
@@ -162,7 +163,7 @@ class Library:
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
         full = self._full_name(op_name)
         mark = f"{self.ns}/{full.rpartition('::')[2]}/{key}"
-        if mark in _registered and not allow_override:
+        if mark in _impls and not allow_override:
             raise RuntimeError(
                 f"This is not allowed since there's already a kernel registered from python overriding "
                 f"{full.rpartition('::')[2]}'s behavior for {key} dispatch key and {self.ns} namespace."
@@ -170,7 +171,8 @@ class Library:
         native = native_name(full)
         function = functools.partial(fn, EVERY_KEY) if with_keyset and fn is not fallthrough_kernel else fn
         made = registrations.put(Registration(native, key, function, refuses_aliasing))
-        _registered.add(mark)
+        _impls.add(mark)
+        self._op_impls.add(mark)
         self._state.registrations.append((made, mark))
         return made
 
@@ -179,7 +181,8 @@ class Library:
         for item in [i for i in self._state.registrations if i[0] is made]:
             self._state.registrations.remove(item)
             registrations.withdraw(made)
-            _registered.discard(item[1])
+            _impls.discard(item[1])
+            self._op_impls.discard(item[1])
 
     def _full_name(self, op_name: Any) -> str:
         if isinstance(op_name, ops.OpOverload):
@@ -201,13 +204,13 @@ class Library:
         """Registers one function for every operator at a key. It takes a library of the namespace `_`.
 
         Args:
-            fn: gets the operator, then its arguments; or `fallthrough_kernel`.
+            fn: gets the operator, then its arguments, while the key is included; or `fallthrough_kernel`.
             dispatch_key: the key, by default the library's.
             with_keyset: whether the function gets the keys ahead of all.
 
         Raises:
-            RuntimeError: the library is of another namespace.
-            NotImplementedError: the function is another than `fallthrough_kernel`.
+            RuntimeError: the library is of another namespace, or there is no such key.
+            NotImplementedError: the key is that of a device or layer, and the function not `fallthrough_kernel`.
         """
         key = dispatch_key or self.dispatch_key
         if self.ns != "_":
@@ -217,10 +220,16 @@ class Library:
             )
         if key not in DispatchKey.__members__:
             raise RuntimeError(f"could not parse dispatch key: {key}")
-        if fn is not fallthrough_kernel:
+        if fn is fallthrough_kernel:
+            fallbacks.put(key, None)
+            return
+        if not key.startswith("TESTING_ONLY"):
             raise NotImplementedError(
-                f"fallback({key}): one function for all operators is not taken in tl; a TorchDispatchMode sees all"
+                f"fallback({key}): one function for all operators of a device or layer is not taken in tl; a "
+                "TorchDispatchMode sees all"
             )
+        fallbacks.put(key, fn, with_keyset)
+        self._state.fallbacks.append(key)
 
     def _register_fake(
         self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, *, allow_override: bool = False
@@ -260,22 +269,28 @@ class _State:
         self.operators: list[str] = []
         self.registrations: list[tuple[Registration, str]] = []
         self.fakes: list[str] = []
+        self.fallbacks: list[str] = []
+        self.marks: set[str] = set()
+        self.all_marks = _impls  # the module's name for it may be gone when the interpreter ends
 
     def destroy(self) -> None:
         for made, mark in reversed(self.registrations):
             registrations.withdraw(made)
-            _registered.discard(mark)
+            self.all_marks.discard(mark)
         for full in self.fakes:
             fake_impl.entries.pop(full, None)
+        for key in self.fallbacks:
+            fallbacks.put(key, None)
         for full in self.operators:
             registrations.forget(full)
             tags.forget(full)
             _C._remove_operator(full)
-            _registered.difference_update(m for m in list(_registered) if m.startswith(_mark(full)))
+            self.all_marks.difference_update([m for m in self.all_marks if m.startswith(_mark(full))])
             ops._forget(full)
         if self.namespace is not None:
             _defined.discard(self.namespace)
-        self.registrations, self.operators, self.fakes = [], [], []
+        self.registrations, self.operators, self.fakes, self.fallbacks = [], [], [], []
+        self.marks.clear()
 
 
 def _set_tags(full: str, given: Any) -> None:

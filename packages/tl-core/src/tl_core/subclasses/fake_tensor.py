@@ -87,6 +87,7 @@ class FakeTensor(Tensor):
     """
 
     __torch_function__ = disabled_torch_function
+    handles_kernels_only = True  # of operators that are methods it sees the parts
 
     fake_mode: FakeTensorMode
     symbolic: Any = None
@@ -176,6 +177,16 @@ class FakeTensor(Tensor):
         if symbolic is None or self.constant is not None or self.is_meta:
             return Tensor.item(self)
         return symbolic.item(self)
+
+    def data_ptr(self) -> int:
+        """RuntimeError: two fakes would seem to share an address.
+
+        Raises:
+            RuntimeError: always.
+        """
+        raise RuntimeError(
+            "Cannot access data pointer of Tensor that doesn't have storage: a FakeTensor has no memory"
+        )
 
     def tolist(self) -> Any:
         """The elements, each as `item` says.
