@@ -158,6 +158,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self.inherited: dict[str, Any] = {}  # what nodes say that are made from a node of another graph
         self._sources: dict[Symbol, Callable[[], Node]] = {}
         self._numbers: dict[Expr, Node] = {}
+        self._dimensions: dict[int, tuple[Any, Callable[[], Node]]] = {}  # by the id of a number, which is kept
+        self._sizes: dict[tuple[Node, int], Node] = {}
         self._calls: dict[str, int] = {}
         self.symbol_from_outside: Callable[[Symbol], Node] | None = None  # of a subgraph
         self.asserted: set[int] = set()  # the ids of checks that this graph or a subgraph makes
@@ -193,6 +195,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         for i, n in enumerate(value.symbolic.sizes):
             if isinstance(n, SymInt):
                 e = n.node._expr
+                self._dimensions[id(n.node)] = n.node, lambda i=i, e=e: self._size_node(node, i, e)  # type: ignore[misc]
                 if isinstance(e, Symbol) and e not in self._sources:
                     self._sources[e] = lambda i=i, s=e: self._size_node(node, i, s)  # type: ignore[misc]
                 elif isinstance(e, Sum) and len(e.terms) == 1 and isinstance(e.terms[0][0], Symbol):
@@ -212,12 +215,11 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self._sources[symbol] = read  # type: ignore[index]
 
     def _size_node(self, node: Node, i: int, e: Expr) -> Node:
-        found = self._numbers.get(e)
-        if found is not None:
-            return found
-        made = self._call(tl_core.ops.aten.sym_size.int, (node, i), e, after=node)
-        self._numbers[e] = made
-        return made
+        found = self._sizes.get((node, i))
+        if found is None:
+            found = self._sizes[node, i] = self._call(tl_core.ops.aten.sym_size.int, (node, i), e, after=node)
+            self._numbers.setdefault(e, found)
+        return found
 
     def _call(self, target: Any, args: tuple[Any, ...], e: Expr | None, after: Node | None = None) -> Node:
         name = getattr(target, "overloadpacket", target).__name__
@@ -249,7 +251,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         Args:
             number: the number.
         """
-        return self.node_of_expr(number.node.expr, number.node.pytype)
+        _, size = self._dimensions.get(id(number.node), (None, None))
+        return self.node_of_expr(number.node.expr, number.node.pytype) if size is None else size()
 
     def node_of_expr(self, e: Expr, pytype: type = int) -> Any:
         """The node that computes an expression, made where it is first needed; a number if it is a constant.
