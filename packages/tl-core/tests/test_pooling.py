@@ -359,3 +359,57 @@ def test_gradients_of_means_have_the_inputs_memory_format(of_input, of_gradient)
     ):
         assert np.array_equal(got.numpy(), want)
         assert got.is_contiguous(memory_format=of_input)
+
+
+# Rows whose windows are told by numbers, and windows that are read along the row.
+LONG_ROWS = [(3, 3, 0, 1), (5, 2, 2, 1), (2, 1, 1, 3), (100, 7, 40, 1), (64, 64, 0, 1), (70, 1, 35, 2)]
+
+
+@pytest.mark.parametrize("dtype", [tl.float32, tl.float64])
+@pytest.mark.parametrize("kernel, stride, padding, dilation", LONG_ROWS)
+def test_long_rows_of_maxima(kernel, stride, padding, dilation, dtype):
+    x = np.random.default_rng(0).integers(-9, 9, (2, 777)).astype(str(dtype).rpartition(".")[2])
+    x[0, 40:60:3] = np.nan
+    x[1, 300:500] = -np.inf
+    axis = windows(777, kernel, stride, padding, dilation, False)
+    values, indices = reference_max(x, [axis])
+    got, at = aten.max_pool1d_with_indices(tl.tensor(x), kernel, stride, padding, dilation)
+    assert np.array_equal(got.numpy(), values, equal_nan=True)
+    assert np.array_equal(at.numpy(), indices)
+    plain = aten.max_pool1d(tl.tensor(x), kernel, stride, padding, dilation)
+    assert np.array_equal(plain.numpy(), values, equal_nan=True)
+
+
+@pytest.mark.parametrize("outputs_", [1, 3, 12, 13, 300])
+def test_long_rows_of_adaptive_windows(outputs_):
+    x = np.random.default_rng(0).standard_normal((3, 801))
+    x[1, 5] = np.nan
+    axis = [list(range(o * 801 // outputs_, -((o + 1) * -801 // outputs_))) for o in range(outputs_)]
+    values, indices = reference_max(x, [axis])
+    got, at = aten.adaptive_max_pool1d(tl.tensor(x), outputs_)
+    assert np.array_equal(got.numpy(), values, equal_nan=True)
+    assert np.array_equal(at.numpy(), indices)
+    means = reference_mean(x, [axis], lambda here: len(axis[here[0]]))
+    assert np.allclose(aten.adaptive_avg_pool1d(tl.tensor(x), outputs_).numpy(), means, 1e-12, equal_nan=True)
+
+
+@pytest.mark.parametrize("kernel, stride, padding, dilation", LONG_ROWS)
+@pytest.mark.parametrize("padded", [True, False])
+def test_long_rows_of_means(kernel, stride, padding, dilation, padded):
+    x = np.random.default_rng(0).standard_normal((2, 777))
+    axis = windows(777, kernel, stride, padding, 1, False)
+    sizes = [kernel if padded else len(spots) for spots in axis]
+    means = reference_mean(x, [axis], lambda here: sizes[here[0]])
+    got = aten.avg_pool1d(tl.tensor(x), kernel, stride, padding, False, padded)
+    assert np.allclose(got.numpy(), means, 1e-12, 1e-14)
+
+
+def test_results_do_not_depend_on_plans():
+    """A map is applied alike with a plan and without one, and in pieces."""
+    x = tl.rand(40, 3, 20000)
+    for pool in (lambda t: aten.adaptive_avg_pool1d(t, 9000), lambda t: aten.adaptive_max_pool1d(t, 9000)[0]):
+        assert tl.equal(pool(x)[:1], pool(x[:1]))
+    linear = [aten.upsample_linear1d(t, [34000], False) for t in (x, x[:1])]
+    nearest = [aten.upsample_nearest1d(t, [34000]) for t in (x, x[:1])]
+    assert tl.equal(linear[0][:1], linear[1])
+    assert tl.equal(nearest[0][:1], nearest[1])

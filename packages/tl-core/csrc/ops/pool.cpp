@@ -7,6 +7,7 @@
 #include "iter/dtypes.h"
 #include "kernel_args.h"
 #include "kernels/cpu/spatial/max_pool.h"
+#include "kernels/cpu/spatial/row_windows.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
@@ -17,7 +18,30 @@ namespace tl {
 
 namespace {
 using Pair = std::tuple<Tensor, Tensor>;
+using cpu::AxisWindows;
 using cpu::ResampleWeights;
+
+ResampleWeights weights_of(const AxisWindows& windows) {
+  ResampleWeights out;
+  out.inputs = windows.inputs;
+  out.reserve(windows.outputs, windows.outputs ? windows.kernel : 0);
+  for (int64_t o = 0; o < windows.outputs; ++o) {
+    const int64_t end = windows.end(o);
+    for (int64_t i = windows.first(o); i < end; i += windows.dilation) out.tap(i);
+    out.close();
+  }
+  return out;
+}
+std::vector<ResampleWeights> weights_of(const std::vector<AxisWindows>& axes) {
+  std::vector<ResampleWeights> out;
+  for (const AxisWindows& windows : axes) out.push_back(weights_of(windows));
+  return out;
+}
+
+// The windows of a tensor whose grid is dense rows, if their numbers suffice to pool them.
+const AxisWindows* windows_of_rows(const SpatialView& field, const std::vector<AxisWindows>& axes) {
+  return field.spatial() == 1 && field.inner() == 1 && cpu::suits_rows(axes[0]) ? &axes[0] : nullptr;
+}
 
 // ---- windows
 // ---------------------------------------------------------------------------------------------------------
@@ -63,21 +87,11 @@ struct Window {
     if (ceil && (n - 1) * stride[a] >= inputs + padding[a]) --n;  // the last window must begin inside
     return n;
   }
-  // The windows along one axis, and, if asked for, their sizes as scales.
-  ResampleWeights map(int64_t a, int64_t inputs) const {
-    ResampleWeights out;
-    out.inputs = inputs;
-    for (int64_t o = 0; o < outputs(a, inputs); ++o) {
-      const int64_t begin = o * stride[a] - padding[a], end = std::min(inputs, begin + reach(a));
-      const int64_t before = begin < 0 ? (-begin + dilation[a] - 1) / dilation[a] : 0;
-      for (int64_t i = begin + before * dilation[a]; i < end; i += dilation[a]) out.tap(i);
-      out.close();
-    }
-    return out;
-  }
-  std::vector<ResampleWeights> maps(IntSpan grid) const {
-    std::vector<ResampleWeights> out;
-    for (size_t a = 0; a < kernel.size(); ++a) out.push_back(map(static_cast<int64_t>(a), grid[a]));
+  std::vector<AxisWindows> axes(IntSpan grid) const {
+    std::vector<AxisWindows> out;
+    for (size_t a = 0; a < kernel.size(); ++a)
+      out.push_back({grid[a], outputs(static_cast<int64_t>(a), grid[a]), kernel[a], stride[a], padding[a],
+                     dilation[a]});
     return out;
   }
   DimVector result(IntSpan grid) const {
@@ -95,18 +109,6 @@ struct Window {
   }
 };
 
-ResampleWeights adaptive_weights(int64_t inputs, int64_t outputs, bool mean) {
-  ResampleWeights out;
-  out.inputs = inputs;
-  for (int64_t o = 0; o < outputs; ++o) {
-    const int64_t begin = o * inputs / outputs, end = ((o + 1) * inputs + outputs - 1) / outputs;
-    for (int64_t i = begin; i < end; ++i) out.tap(i);
-    if (mean) out.scale.push_back(1.0 / static_cast<double>(end - begin));
-    out.close();
-  }
-  return out;
-}
-
 // ---- maxima
 // ----------------------------------------------------------------------------------------------------------
 void check_max_dtype(const char* op, const Tensor& self) {
@@ -114,14 +116,18 @@ void check_max_dtype(const char* op, const Tensor& self) {
            "\" not implemented for '", scalar_type_name(self.dtype()), "'");
 }
 
-template <class F>
-Pair maxima(const Tensor& self, IntSpan grid, bool indexed, F maps) {
+Pair maxima(const Tensor& self, IntSpan grid, bool indexed, const std::vector<AxisWindows>& axes) {
   const SpatialView field(self, static_cast<int64_t>(grid.size()));
   const Tensor values = field.like(grid, field.data().dtype());
   const Tensor indices = indexed ? field.like(grid, DType::Int64) : Tensor();
-  if (!values.is_meta() && values.numel() != 0)
-    cpu::max_pool(values.dtype(), field.mapped(maps()), values.ptr<char>(),
-                  indexed ? indices.ptr<int64_t>() : nullptr, field.data().ptr<char>());
+  if (values.is_meta() || values.numel() == 0) return {to_dtype(values, self.dtype()), indices};
+  int64_t* const at = indexed ? indices.ptr<int64_t>() : nullptr;
+  const AxisWindows* row = values.dtype() == DType::Int64 ? nullptr : windows_of_rows(field, axes);
+  if (row)
+    cpu::max_of_rows(values.dtype(), *row, field.planes(), values.ptr<char>(), at, field.data().ptr<char>());
+  else
+    cpu::max_pool(values.dtype(), field.mapped(weights_of(axes)), values.ptr<char>(), at,
+                  field.data().ptr<char>());
   return {to_dtype(values, self.dtype()), indices};
 }
 
@@ -144,7 +150,7 @@ Pair max_pool_of(const Tensor& self, const Window& window, bool indexed) {
   check_grid(window.op, self, spatial);
   check_max_dtype(window.op, self);
   const DimVector grid(grid_of(window.op, self.sizes(), spatial));
-  return maxima(self, window.result(grid), indexed, [&] { return window.maps(grid); });
+  return maxima(self, window.result(grid), indexed, window.axes(grid));
 }
 
 constexpr const char* kMaxNames[] = {"", "max_pool1d", "max_pool2d", "max_pool3d"};
@@ -191,10 +197,10 @@ void check_adaptive(const char* op, const Tensor& self, IntSpan output_size, int
              ". Trying to create tensor with negative dimension ", n);
 }
 
-std::vector<ResampleWeights> adaptive_maps(IntSpan grid, IntSpan output_size, bool mean) {
-  std::vector<ResampleWeights> maps;
-  for (size_t a = 0; a < grid.size(); ++a) maps.push_back(adaptive_weights(grid[a], output_size[a], mean));
-  return maps;
+std::vector<AxisWindows> adaptive_axes(IntSpan grid, IntSpan output_size) {
+  std::vector<AxisWindows> axes;
+  for (size_t a = 0; a < grid.size(); ++a) axes.push_back({grid[a], output_size[a]});
+  return axes;
 }
 
 Pair adaptive_max(const Tensor& self, IntSpan output_size) {
@@ -204,7 +210,7 @@ Pair adaptive_max(const Tensor& self, IntSpan output_size) {
   check_adaptive(op, self, output_size, n);
   TL_CHECK(is_floating(self.dtype()), NotImplemented, "\"", op, "\" not implemented for '",
            scalar_type_name(self.dtype()), "'");
-  return maxima(self, output_size, true, [&] { return adaptive_maps(grid, output_size, false); });
+  return maxima(self, output_size, true, adaptive_axes(grid, output_size));
 }
 
 template <int n>
@@ -370,9 +376,9 @@ Pair fractional_max(const Tensor& self, IntSpan kernel, IntSpan output_size, con
           fractional_weights(sample[n == 2 ? 1 - a : a], field.size(a), output_size[a], kernel[a]));
     cpu::SeparableResample mapped = field.mapped(std::move(maps));
     mapped.planes = 1;
-    cpu::max_windows(data.dtype(), mapped, values.ptr<char>() + p * out_plane * values.itemsize(),
-                     indices.ptr<int64_t>() + p * out_plane,
-                     data.ptr<char>() + p * field.positions() * data.itemsize());
+    cpu::max_pool(data.dtype(), mapped, values.ptr<char>() + p * out_plane * values.itemsize(),
+                  indices.ptr<int64_t>() + p * out_plane,
+                  data.ptr<char>() + p * field.positions() * data.itemsize());
   }
   return {to_dtype(values, self.dtype()), indices};
 }
@@ -395,36 +401,45 @@ Window avg_window(int64_t n, IntSpan kernel, IntSpan stride, IntSpan padding, bo
   return Window(kAvgNames[n], n, kernel, stride, padding, DimVector(static_cast<size_t>(n), 1), ceil);
 }
 
-// How many elements the window of an output counts along one axis.
-int64_t window_size(const Window& w, int64_t a, int64_t inputs, int64_t o, bool include_pad) {
-  const int64_t begin = o * w.stride[a] - w.padding[a];
-  const int64_t end = std::min(begin + w.kernel[a], inputs + w.padding[a]);
-  return include_pad ? end - begin : std::min(end, inputs) - std::max<int64_t>(begin, 0);
-}
+// Windows of each axis, and what their sums are divided by: `divisor`, or what they count.
+struct Means {
+  std::vector<AxisWindows> axes;
+  bool padded = false;
+  std::optional<int64_t> divisor = std::nullopt;
 
-// The divisor of a window is the product of its sizes, so each axis divides by its own.
-std::vector<ResampleWeights> avg_maps(const Window& w, IntSpan grid, bool include_pad,
-                                      std::optional<int64_t> divisor) {
-  std::vector<ResampleWeights> maps = w.maps(grid);
-  for (size_t a = 0; a < maps.size(); ++a)
-    for (int64_t o = 0; o < maps[a].outputs(); ++o) {
-      const int64_t size = divisor ? (a == 0 ? *divisor : 1)
-                                   : window_size(w, static_cast<int64_t>(a), grid[a], o, include_pad);
-      maps[a].scale.push_back(1.0 / static_cast<double>(size));
-    }
-  return maps;
+  // The divisor of a window is the product of its sizes, so each axis divides by its own.
+  std::vector<ResampleWeights> maps() const {
+    std::vector<ResampleWeights> maps = weights_of(axes);
+    for (size_t a = 0; a < maps.size(); ++a)
+      for (int64_t o = 0; o < maps[a].outputs(); ++o) {
+        const int64_t size = divisor ? (a == 0 ? *divisor : 1) : axes[a].counted(o, padded);
+        maps[a].scale.push_back(1.0 / static_cast<double>(size));
+      }
+    return maps;
+  }
+};
+
+Tensor means_of(const Tensor& self, IntSpan grid, const Means& means) {
+  const SpatialView field(self, static_cast<int64_t>(grid.size()));
+  const AxisWindows* row = grid[0] ? windows_of_rows(field, means.axes) : nullptr;
+  if (!row || field.data().is_meta() || field.data().numel() == 0)
+    return to_dtype(resampled(field, grid, [&] { return means.maps(); }), self.dtype());
+  const Tensor out = field.like(grid, field.data().dtype());
+  cpu::mean_of_rows(out.dtype(), {*row, means.padded, means.divisor.value_or(0)}, field.planes(),
+                    out.ptr<char>(), field.data().ptr<char>());
+  return to_dtype(out, self.dtype());
 }
 
 // The windows' divisors, of the shape of the grid.
 Tensor divisors(const Window& w, IntSpan grid, IntSpan result, bool include_pad,
                 std::optional<int64_t> divisor) {
+  const std::vector<AxisWindows> axes = w.axes(grid);
   Tensor out = ops::full(DimVector{}, Scalar(divisor.value_or(1)), {.dtype = DType::Int64});
   for (size_t a = 0; a < grid.size() && !divisor; ++a) {
     DimVector shape(grid.size(), 1);
     shape[a] = result[a];
     const Tensor sizes = empty(shape, {DType::Int64, Device{}});
-    for (int64_t o = 0; o < result[a]; ++o)
-      sizes.ptr<int64_t>()[o] = window_size(w, static_cast<int64_t>(a), grid[a], o, include_pad);
+    for (int64_t o = 0; o < result[a]; ++o) sizes.ptr<int64_t>()[o] = axes[a].counted(o, include_pad);
     out = ops::mul(out, sizes);
   }
   return out;
@@ -439,13 +454,13 @@ Tensor avg_pool(const Tensor& self, IntSpan kernel, IntSpan stride, IntSpan padd
   TL_CHECK(is_floating(self.dtype()) || self.dtype() == DType::Int64, NotImplemented, "\"", w.op,
            "_out_frame\" not implemented for '", scalar_type_name(self.dtype()), "'");
   const DimVector result = w.result(grid);
-  const SpatialView field(self, n);
   if (self.dtype() != DType::Int64 || self.is_meta())
-    return to_dtype(resampled(field, result, [&] { return avg_maps(w, grid, include_pad, divisor); }),
-                    self.dtype());
+    return means_of(self, result, {w.axes(grid), include_pad, divisor});
+  const SpatialView field(self, n);
   const Tensor sums = field.like(result, DType::Int64);
   if (sums.numel())
-    cpu::sum_windows(field.mapped(w.maps(grid)), sums.ptr<int64_t>(), field.data().ptr<int64_t>());
+    cpu::sum_windows(field.mapped(weights_of(w.axes(grid))), sums.ptr<int64_t>(),
+                     field.data().ptr<int64_t>());
   return ops::div_Tensor_mode(sums, divisors(w, grid, result, include_pad, divisor), "trunc");
 }
 
@@ -458,7 +473,7 @@ Tensor avg_pool_adjoint(const AvgPoolAdjointArgs& a) {
   const DimVector result = w.result(grid);
   TL_CHECK(std::ranges::equal(result, own), Runtime, w.op, "_backward: expected a gradient of the grid ",
            IntSpan(result), ", got ", g.sizes());
-  const auto maps = [&] { return avg_maps(w, grid, a.count_include_pad, a.divisor_override); };
+  const auto maps = [&] { return Means{w.axes(grid), a.count_include_pad, a.divisor_override}.maps(); };
   return to_dtype(adjoint_resampled(SpatialView(g, n), grid, maps), g.dtype());
 }
 
@@ -499,14 +514,13 @@ Tensor adaptive_avg(const Tensor& self, IntSpan output_size) {
   check_adaptive(op, self, output_size, n);
   TL_CHECK(is_floating(self.dtype()), NotImplemented, "\"", op, "\" not implemented for '",
            scalar_type_name(self.dtype()), "'");
-  const auto maps = [&] { return adaptive_maps(grid, output_size, true); };
-  return to_dtype(resampled(SpatialView(self, n), output_size, maps), self.dtype());
+  return means_of(self, output_size, {adaptive_axes(grid, output_size)});
 }
 Tensor adaptive_avg_adjoint(const Tensor& g, IntSpan sizes, int64_t n) {
   constexpr const char* op = "adaptive_avg_pool_backward";
   check_gradient(op, g);
   const IntSpan grid = grid_of(op, sizes, n), own = grid_of(op, g.sizes(), n);
-  const auto maps = [&] { return adaptive_maps(grid, own, true); };
+  const auto maps = [&] { return Means{adaptive_axes(grid, own)}.maps(); };
   return to_dtype(adjoint_resampled(SpatialView(g, n), grid, maps), g.dtype());
 }
 

@@ -23,26 +23,22 @@ struct Sampling {
   bool align;
   OptDouble factor;
 
-  F plain_step() const {
-    return factor && *factor > 0 ? static_cast<F>(1.0 / *factor) : static_cast<F>(in) / static_cast<F>(out);
-  }
-  F step() const {
-    if (!align) return plain_step();
-    return out > 1 ? static_cast<F>(in - 1) / static_cast<F>(out - 1) : F(0);
-  }
+  F plain_step =
+      factor && *factor > 0 ? static_cast<F>(1.0 / *factor) : static_cast<F>(in) / static_cast<F>(out);
+  F step = !align ? plain_step : out > 1 ? static_cast<F>(in - 1) / static_cast<F>(out - 1) : F(0);
+
   F source(int64_t o) const {
-    return align ? step() * static_cast<F>(o) : step() * (static_cast<F>(o) + F(0.5)) - F(0.5);
+    return align ? step * static_cast<F>(o) : step * (static_cast<F>(o) + F(0.5)) - F(0.5);
   }
 };
 
 int64_t nearest(const Sampling<float>& s, int64_t o) {
   if (s.out == s.in) return o;
   if (s.out == 2 * s.in) return o / 2;
-  return std::min(static_cast<int64_t>(std::floor(static_cast<float>(o) * s.plain_step())), s.in - 1);
+  return std::min(static_cast<int64_t>(std::floor(static_cast<float>(o) * s.plain_step)), s.in - 1);
 }
 int64_t nearest_exact(const Sampling<float>& s, int64_t o) {
-  return std::min(static_cast<int64_t>(std::floor((static_cast<float>(o) + 0.5f) * s.plain_step())),
-                  s.in - 1);
+  return std::min(static_cast<int64_t>(std::floor((static_cast<float>(o) + 0.5f) * s.plain_step)), s.in - 1);
 }
 
 template <class F>
@@ -74,7 +70,7 @@ void cubic_taps(const Sampling<F>& s, int64_t o, ResampleWeights& map) {
 // Antialiased: where the result is coarser, the kernel is stretched to its step, and its weights sum to 1.
 template <class F>
 void smooth_taps(const Sampling<F>& s, int64_t o, bool is_cubic, ResampleWeights& map) {
-  const F step = s.step(), stretch = std::max(step, F(1)), reach = (is_cubic ? F(2) : F(1)) * stretch;
+  const F step = s.step, stretch = std::max(step, F(1)), reach = (is_cubic ? F(2) : F(1)) * stretch;
   const F center = step * (static_cast<F>(o) + F(0.5));
   const int64_t begin = std::max(static_cast<int64_t>(center - reach + F(0.5)), int64_t{0});
   const int64_t end = std::min(static_cast<int64_t>(center + reach + F(0.5)), s.in);
@@ -89,15 +85,15 @@ void smooth_taps(const Sampling<F>& s, int64_t o, bool is_cubic, ResampleWeights
     map.tap(i, total != 0 ? weights[i - begin] / total : weights[i - begin]);
 }
 
-// The sparse matrix of one axis: for each output its inputs and weights. Nearest positions are rounded in
-// float, as PyTorch 2.7 does.
+// The sparse matrix of one axis, of outputs begin..end: their inputs and weights. Nearest positions are
+// rounded in float, as PyTorch 2.7 does.
 template <class F>
-ResampleWeights axis_weights(Method method, int64_t in, int64_t out, bool align, OptDouble factor) {
-  const Sampling<F> s{in, out, align, factor};
-  const Sampling<float> rough{in, out, align, factor};
+ResampleWeights axis_weights(Method method, const Sampling<F>& s, int64_t begin, int64_t end) {
+  const Sampling<float> rough{s.in, s.out, s.align, s.factor};
   ResampleWeights map;
-  map.inputs = in;
-  for (int64_t o = 0; o < out; ++o) {
+  map.inputs = s.in;
+  map.reserve(end - begin, method == Method::Linear ? 2 : method == Method::Cubic ? 4 : 1);
+  for (int64_t o = begin; o < end; ++o) {
     switch (method) {
       case Method::Nearest:
         map.tap(nearest(rough, o));
@@ -126,12 +122,19 @@ struct Request {
   DimVector in, out;
   OptDouble factors[3];
 
+  ResampleWeights map(DType dtype, size_t a, int64_t begin, int64_t end) const {
+    return dtype == DType::Float64
+               ? axis_weights<double>(method, {in[a], out[a], align, factors[a]}, begin, end)
+               : axis_weights<float>(method, {in[a], out[a], align, factors[a]}, begin, end);
+  }
   std::vector<ResampleWeights> maps(DType dtype) const {
     std::vector<ResampleWeights> maps;
-    for (size_t a = 0; a < out.size(); ++a)
-      maps.push_back(dtype == DType::Float64 ? axis_weights<double>(method, in[a], out[a], align, factors[a])
-                                             : axis_weights<float>(method, in[a], out[a], align, factors[a]));
+    for (size_t a = 0; a < out.size(); ++a) maps.push_back(map(dtype, a, 0, out[a]));
     return maps;
+  }
+  bool long_rows(const SpatialView& field) const {
+    return out.size() == 1 && out[0] >= cpu::LongRows::kLong && field.inner() == 1 &&
+           field.planes() < cpu::LongRows::kFew;
   }
 };
 
@@ -145,17 +148,25 @@ void check_sizes(const Request& r, const Tensor& t) {
            "D data tensor expected but got a tensor with sizes ", t.sizes());
 }
 
+Tensor interpolated(const Tensor& self, const Request& r) {
+  const SpatialView field(self, static_cast<int64_t>(r.out.size()));
+  const DType dtype = self.dtype();
+  if (self.is_meta() || self.numel() == 0 || !r.long_rows(field))
+    return resampled(field, r.out, [&] { return r.maps(dtype); });
+  const Tensor out = field.like(r.out, field.data().dtype());
+  const auto piece = [&](int64_t begin, int64_t end) { return r.map(dtype, 0, begin, end); };
+  cpu::resample_rows(out.dtype(), {field.planes(), r.in[0], r.out[0], piece}, out.ptr<char>(),
+                     field.data().ptr<char>());
+  return out;
+}
+
 // uint8 is rounded to the nearest number, as the reference does.
 Tensor upsampled(const Tensor& self, const Request& r, Out out) {
   check_sizes(r, self);
   TL_CHECK(is_floating(self.dtype()) || self.dtype() == DType::UInt8, NotImplemented, "\"", r.op,
            "\" not implemented for '", scalar_type_name(self.dtype()), "'");
-  const auto n = static_cast<int64_t>(r.out.size());
-  if (self.dtype() != DType::UInt8)
-    return delivered(resampled(SpatialView(self, n), r.out, [&] { return r.maps(self.dtype()); }),
-                     self.dtype(), out);
-  const Tensor wide = resampled(SpatialView(ops::to_dtype(self, DType::Float32), n), r.out,
-                                [&] { return r.maps(DType::Float32); });
+  if (self.dtype() != DType::UInt8) return delivered(interpolated(self, r), self.dtype(), out);
+  const Tensor wide = interpolated(ops::to_dtype(self, DType::Float32), r);
   const Tensor bytes =
       wide.is_meta() ? wide : ops::clamp(ops::floor(ops::add(wide, Scalar(0.5))), Scalar(0), Scalar(255));
   return delivered(ops::to_dtype(bytes, DType::UInt8), DType::UInt8, out);

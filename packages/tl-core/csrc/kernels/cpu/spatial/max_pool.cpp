@@ -2,61 +2,18 @@
 // Max pooling in vectors, with the index of each maximum.
 #include "kernels/cpu/spatial/max_pool.h"
 
-#include <limits>
 #include <optional>
 
 #include "kernels/cpu/loops/scratch.h"
 #include "kernels/cpu/simd/isa_dispatch.h"
+#include "kernels/cpu/spatial/row_gather.h"
 #include "kernels/cpu/spatial/row_plan.h"
+#include "kernels/cpu/spatial/running_maximum.h"
 #include "kernels/cpu/spatial/tiles.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
 namespace {
-
-template <class T>
-constexpr T lowest = -std::numeric_limits<T>::infinity();
-
-// The largest so far and where it was. Positions are 32 bits wide in memory, as wide as T in registers.
-template <bool indexed, class T>
-struct Best {
-  using V = Vec<T>;
-  using M = Mask<V>;
-  static constexpr int W = kLanes<T>;
-  using Narrow = Pack<int32_t, W>;
-  V value = broadcast<V>(lowest<T>);
-  M at = M{} - 1;
-
-  TL_INLINE void meet(V v, M position) {
-    const M larger = (v > value) | (v != v);
-    value = select<V>(larger, v, value);
-    if constexpr (indexed) at = larger ? position : at;
-  }
-  TL_INLINE void start(V v, M position) {
-    value = v;
-    at = position;
-  }
-  TL_INLINE void write(T* values, int32_t* indices, int lanes) const {
-    auto* p = reinterpret_cast<char*>(values);
-    if (lanes == W)
-      store<T>(p, value);
-    else
-      store_partial<T>(p, lanes, value);
-    if constexpr (indexed) {
-      const Narrow narrow = __builtin_convertvector(at, Narrow);
-      if (lanes == W)
-        cpu::TL_ISA_NAMESPACE::write(reinterpret_cast<char*>(indices), narrow);
-      else
-        for (int l = 0; l < lanes; ++l) indices[l] = narrow[l];
-    }
-  }
-  static TL_INLINE M read_indices(const int32_t* indices, int lanes) {
-    if (lanes == W) return __builtin_convertvector(read<Narrow>(reinterpret_cast<const char*>(indices)), M);
-    M out{};
-    for (int l = 0; l < lanes; ++l) out[l] = indices[l];
-    return out;
-  }
-};
 
 template <class T>
 struct IndexedValues {  // values with their positions
@@ -75,13 +32,13 @@ void along_rows(const RowPlans<T>& plans, const ResampleWeights& map, bool resta
     const M start = M{} + static_cast<Lane<M>>(restart ? 0 : row * map.inputs);
     const IndexedValues<T> to = out + row * map.outputs();
     for (int64_t b = 0; b < plan.blocks(); ++b) {
-      Best<indexed, T> best;
+      RunningMaximum<indexed, T> best;
       for (const RowTap<T>* tap = plan.begin(b); tap != plan.end(b); ++tap) {
         const auto x = tap->fetch(from);
-        if (tap == plan.begin(b) && !tap->masked)
+        if (tap->masked)
+          best.meet(x, tap->position + start, tap->used, tap == plan.begin(b));
+        else if (tap == plan.begin(b))
           best.start(x, tap->position + start);
-        else if (tap->masked)  // a repeated element changes nothing; a lane without any must not see one
-          best.meet(select<Vec<T>>(tap->used, x, best.value), tap->used ? tap->position + start : best.at);
         else
           best.meet(x, tap->position + start);
       }
@@ -91,13 +48,29 @@ void along_rows(const RowPlans<T>& plans, const ResampleWeights& map, bool resta
   });
 }
 
+// The same for outputs begin..end of rows that are not worth a plan.
+template <bool indexed, class T>
+void gathered_rows(const ResampleWeights& map, bool restart, int64_t begin, int64_t end, int64_t rows,
+                   const T* in, IndexedValues<T> out) {
+  using Best = RunningMaximum<indexed, T>;
+  using M = typename Best::M;
+  const auto add = [&](Best& best, const GatheredTap<T>& tap, int64_t row, bool first) {
+    const M position = tap.position() + static_cast<Lane<M>>(restart ? 0 : row * map.inputs);
+    best.meet(tap.fetch(in + row * map.inputs), position, tap.masked ? tap.used : M{} - 1, first);
+  };
+  gather_rows<T, Best>(map, begin, end, rows, add, [&](const Best& best, int64_t row, int64_t o, int lanes) {
+    const IndexedValues<T> to = out + (row * map.outputs() + o);
+    best.write(to.values, to.at, lanes);
+  });
+}
+
 // Lines of `n` elements. Without indices in `in`, all elements of an input line have its number as their
 // place, counted from `number` on.
 template <bool indexed, class T>
 void one_line(const ResampleWeights& map, int64_t o, int64_t first, int64_t n, int64_t number,
               IndexedValues<T> in, IndexedValues<T> out) {
   constexpr int W = kLanes<T>;
-  using B = Best<indexed, T>;
+  using B = RunningMaximum<indexed, T>;
   using M = typename B::M;
   for (int64_t i = 0; i < n; i += W) {
     const int lanes = static_cast<int>(std::min<int64_t>(W, n - i));
@@ -129,13 +102,14 @@ class MaxPooling {
         height_(field.axes[1]),
         flat_(tiling_.outer() == 1) {
     const std::vector<int64_t> counts = tiling_.row_counts(true);
-    if (field.inner == 1 && !counts.empty()) plans_.emplace(width_, tiling_.only_rows(), counts);
+    if (field.inner == 1 && !counts.empty() && RowPlans<T>::pays(width_, tiling_.all_rows(true)))
+      plans_.emplace(width_, tiling_.only_rows(), counts);
     upright_ = flat_ || height_.is_identity();
     outward_ = tiling_.axis().is_identity();
   }
 
   void run(T* out, int64_t* indices, const T* in) const {
-    if (tiling_.only_rows()) return run_rows(out, indices, in);
+    if (tiling_.only_rows()) return plans_ ? run_rows(out, indices, in) : run_gathered(out, indices, in);
     const int64_t line = width_.outputs() * field_.inner;
     const int64_t rows = tiling_.longest() * (flat_ ? 1 : height_.inputs) * line;
     const int64_t columns = flat_ ? 0 : tiling_.longest() * height_.outputs() * line;
@@ -190,11 +164,22 @@ class MaxPooling {
     });
   }
 
+  void run_gathered(T* out, int64_t* indices, const T* in) const {
+    const int64_t n = width_.outputs(), rows = field_.planes;
+    Scratch<int32_t> narrow(indexed ? rows * n : 0);
+    int32_t* const at = narrow.data();
+    tiling_.run_outputs([=, this](int64_t begin, int64_t end) {
+      gathered_rows<indexed>(width_, true, begin, end, rows, in,
+                             IndexedValues<T>{out, indexed ? at : nullptr});
+      if constexpr (indexed)
+        for (int64_t row = 0; row < rows; ++row)
+          for (int64_t o = begin; o < end; ++o) indices[row * n + o] = at[row * n + o];
+    });
+  }
+
   void across(int64_t rows, const T* in, IndexedValues<T> out) const {
-    if (plans_) {
-      along_rows<indexed>(*plans_, width_, false, rows, in, out);
-      return;
-    }
+    if (plans_) return along_rows<indexed>(*plans_, width_, false, rows, in, out);
+    if (field_.inner == 1) return gathered_rows<indexed>(width_, false, 0, width_.outputs(), rows, in, out);
     const int64_t n = field_.inner;
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t o = 0; o < width_.outputs(); ++o)

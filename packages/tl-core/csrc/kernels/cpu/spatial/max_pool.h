@@ -11,7 +11,7 @@ namespace tl::cpu {
 // gives the lowest value and the index -1.
 void max_pool(DType dtype, const SeparableResample& field, char* out, int64_t* indices, const char* in);
 
-// The same one element at a time, for any type and for planes that have windows of their own.
+// The same one element at a time, for any type.
 void max_windows(DType dtype, const SeparableResample& field, char* out, int64_t* indices, const char* in);
 
 // out[p][index] += in (or = in, of equals the last) in planes of `plane` positions with `inner` elements,

@@ -1,5 +1,5 @@
-// Windows one element at a time, for integers and for windows that differ from plane to plane; and putting
-// elements at the positions that a maximum came from.
+// Windows one element at a time, for integers; and putting elements at the positions that a maximum came
+// from.
 #include <algorithm>
 #include <atomic>
 #include <limits>

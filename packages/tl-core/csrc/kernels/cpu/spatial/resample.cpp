@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/parallel.h"
 #include "kernels/cpu/loops/scratch.h"
 #include "kernels/cpu/simd/isa_dispatch.h"
 #include "kernels/cpu/simd/masked_load.h"
+#include "kernels/cpu/spatial/row_gather.h"
 #include "kernels/cpu/spatial/row_plan.h"
 #include "kernels/cpu/spatial/tiles.h"
 
@@ -39,6 +41,25 @@ void along_rows(const RowPlans<T>& plans, const ResampleWeights& map, int64_t ro
       else
         store_partial<T>(to + b * W * sizeof(T), static_cast<int>(n), sum);
     }
+  });
+}
+
+// The same for outputs begin..end of rows that are not worth a plan, `step` apart in `out`.
+template <class T>
+void gathered_rows(const ResampleWeights& map, int64_t begin, int64_t end, int64_t rows, const T* in, T* out,
+                   int64_t step) {
+  using V = Vec<T>;
+  struct Sum {
+    V value{};
+  };
+  const auto add = [&](Sum& sum, const GatheredTap<T>& tap, int64_t row, bool) {
+    const V next = fma(tap.fetch(in + row * map.inputs), tap.weight, sum.value);
+    sum.value = tap.masked ? select<V>(tap.used, next, sum.value) : next;
+  };
+  gather_rows<T, Sum>(map, begin, end, rows, add, [&](const Sum& sum, int64_t row, int64_t o, int lanes) {
+    V scale = broadcast<V>(1);
+    for (int l = 0; l < lanes && !map.scale.empty(); ++l) scale[l] = static_cast<T>(map.scale[o + l]);
+    store_some<T>(out + row * step + o, lanes, sum.value * scale);
   });
 }
 
@@ -93,10 +114,17 @@ class Resampling {
       if (!map(a).is_identity()) steps_[count_++] = a;
     if (!width_first_) std::reverse(steps_, steps_ + count_);
     const std::vector<int64_t> rows = tiling_.row_counts(width_first_);
-    if (field.inner == 1 && !rows.empty()) plans_.emplace(map(2), false, rows);
+    if (field.inner == 1 && !rows.empty() && RowPlans<T>::pays(map(2), tiling_.all_rows(width_first_)))
+      plans_.emplace(map(2), false, rows);
   }
 
   void run(T* out, const T* in) const {
+    if (tiling_.only_rows() && !plans_) {
+      tiling_.run_outputs([=, this](int64_t begin, int64_t end) {
+        gathered_rows(map(2), begin, end, field_.planes, in, out, map(2).outputs());
+      });
+      return;
+    }
     if (tiling_.only_rows()) {
       tiling_.run_rows([=, this] {
         return [=, this](int64_t row, int64_t rows) {
@@ -143,6 +171,8 @@ class Resampling {
   void across(int64_t rows, const T* from, T* to) const {
     if (plans_)
       along_rows(*plans_, map(2), rows, from, to);
+    else if (field_.inner == 1)
+      gathered_rows(map(2), 0, map(2).outputs(), rows, from, to, map(2).outputs());
     else
       along_lines(map(2), rows, 0, map(2).outputs(), 0, map(2).inputs, field_.inner, from, to);
   }
@@ -159,21 +189,40 @@ void run(const SeparableResample& field, char* out, const char* in) {
   Resampling<T>(field).run(reinterpret_cast<T*>(out), reinterpret_cast<const T*>(in));
 }
 
+template <class T>
+void run_rows(const LongRows& field, char* out, const char* in) {
+  constexpr int64_t kPiece = 2048;  // outputs, whose taps stay in the first-level cache
+  parallel_for(0, (field.outputs + kPiece - 1) / kPiece, 4, [&](int64_t first, int64_t last) {
+    for (int64_t o = first * kPiece; o < std::min(last * kPiece, field.outputs); o += kPiece) {
+      const ResampleWeights map = field.piece(o, std::min(o + kPiece, field.outputs));
+      gathered_rows(map, 0, map.outputs(), field.rows, reinterpret_cast<const T*>(in),
+                    reinterpret_cast<T*>(out) + o, field.outputs);
+    }
+  });
+}
+
 }  // namespace
 
 using ResampleKernel = void (*)(const SeparableResample&, char*, const char*);
 extern const ResampleKernel resamplings[2] = {&run<float>, &run<double>};
+using ResampleRowsKernel = void (*)(const LongRows&, char*, const char*);
+extern const ResampleRowsKernel row_resamplings[2] = {&run_rows<float>, &run_rows<double>};
 
 }  // namespace tl::cpu::TL_ISA_NAMESPACE
 
 #if TL_ISA_LEVEL == 1
 TL_LEVELS(using ResampleKernel = void (*)(const SeparableResample&, char*, const char*);
-          extern const ResampleKernel resamplings[2])
+          extern const ResampleKernel resamplings[2];
+          using ResampleRowsKernel = void (*)(const LongRows&, char*, const char*);
+          extern const ResampleRowsKernel row_resamplings[2])
 
 namespace tl::cpu {
 
 void resample(DType dtype, const SeparableResample& field, char* out, const char* in) {
   TL_SELECT(resamplings)[dtype == DType::Float64](field, out, in);
+}
+void resample_rows(DType dtype, const LongRows& field, char* out, const char* in) {
+  TL_SELECT(row_resamplings)[dtype == DType::Float64](field, out, in);
 }
 
 }  // namespace tl::cpu

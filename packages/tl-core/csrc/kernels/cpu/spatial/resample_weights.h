@@ -21,6 +21,11 @@ struct ResampleWeights {
     index.push_back(input);
     weight.push_back(w);
   }
+  void reserve(int64_t outputs, int64_t taps) {  // `taps` for each output
+    begin.reserve(static_cast<std::size_t>(outputs) + 1);
+    index.reserve(static_cast<std::size_t>(outputs * taps));
+    weight.reserve(static_cast<std::size_t>(outputs * taps));
+  }
   void close() { begin.push_back(static_cast<int64_t>(index.size())); }  // the output's taps are complete
   bool is_identity() const;
 };

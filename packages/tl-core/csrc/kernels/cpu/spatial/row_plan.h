@@ -9,6 +9,7 @@
 
 #include "kernels/cpu/simd/load_store.h"
 #include "kernels/cpu/spatial/resample_weights.h"
+#include "kernels/cpu/spatial/row_gather.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE {
 
@@ -60,26 +61,14 @@ struct RowTap {
   TL_INLINE V fetch(const T* row) const {
     constexpr int W = kLanes<T>;
     const T* from = row + first;
-    if constexpr (!kPermutes<T>) return single(from);
-    if (reach == Far) return single(from);
+    if constexpr (!kPermutes<T>) return gather(from, lane);
+    if (reach == Far) return gather(from, lane);
     const auto* p = reinterpret_cast<const char*>(from);
     const V a = low == W ? load<T>(p) : load_partial<T>(p, low);
     if (reach == Straight) return a;
     if (reach == OneVector) return permute(a, a, lane);
     const char* q = p + W * sizeof(T);
     return permute(a, high == W ? load<T>(q) : load_partial<T>(q, high), lane);
-  }
-  TL_INLINE V single(const T* from) const {
-#if TL_ISA_LEVEL >= 4
-    if constexpr (std::is_same_v<T, float>)
-      return _mm512_i32gather_ps(bitcast<__m512i>(lane), from, sizeof(T));
-    else
-      return _mm512_i64gather_pd(bitcast<__m512i>(lane), from, sizeof(T));
-#else
-    V v;
-    for (int l = 0; l < kLanes<T>; ++l) v[l] = from[lane[l]];
-    return v;
-#endif
   }
 };
 
@@ -177,6 +166,12 @@ class RowPlans {
     prepare(group_);
     for (int64_t n : row_counts)
       if (n % group_) prepare(n % group_);
+  }
+
+  // Whether that many rows are enough for a plan, which costs as much as some dozens of its uses.
+  static bool pays(const ResampleWeights& map, int64_t rows) {
+    constexpr int64_t kUses = 32;
+    return rows / RowPlan<T>::group(map) >= kUses;
   }
 
   // f(plan, row) for all groups of one of these numbers of rows.

@@ -52,6 +52,10 @@ class Tiling {
     return counts;
   }
   bool only_rows() const { return only_rows_; }
+  int64_t all_rows(bool of_inputs) const {  // of all planes
+    const ResampleWeights &depth = field_.axes[0], &height = field_.axes[1];
+    return field_.planes * (of_inputs ? depth.inputs * height.inputs : depth.outputs() * height.outputs());
+  }
 
   // With rows only: f() as below, g(row, rows) runs up to kRows rows.
   template <class F>
@@ -63,6 +67,15 @@ class Tiling {
       for (int64_t r = b * kRows; r < std::min(e * kRows, field_.planes); r += kRows)
         g(r, std::min(kRows, field_.planes - r));
     });
+  }
+
+  // With few rows only: f(begin, end) for parts of the outputs of each row.
+  template <class F>
+  void run_outputs(F f) const {
+    const ResampleWeights& width = field_.axes[2];
+    const auto taps = static_cast<int64_t>(width.index.size());
+    const int64_t outputs = std::max<int64_t>(width.outputs(), 1);
+    parallel_for(0, width.outputs(), 1 + 32768 / (1 + taps * field_.planes / outputs), f);
   }
 
   // On the pool: g = f() has what a chunk of tasks shares, g(tile) runs one.
