@@ -158,7 +158,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self.inherited: dict[str, Any] = {}  # what nodes say that are made from a node of another graph
         self._sources: dict[Symbol, Callable[[], Node]] = {}
         self._numbers: dict[Expr, Node] = {}
-        self._dimensions: dict[int, tuple[Any, Callable[[], Node]]] = {}  # by the id of a number, which is kept
+        # By the id of a number, which is kept.
+        self._dimensions: dict[int, tuple[Any, Callable[[], Node]]] = {}
         self._sizes: dict[tuple[Node, int], Node] = {}
         self._calls: dict[str, int] = {}
         self.symbol_from_outside: Callable[[Symbol], Node] | None = None  # of a subgraph
