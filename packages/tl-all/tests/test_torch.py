@@ -65,6 +65,29 @@ if __name__ == "__main__":
     assert execute(program, method, files=files) == "tl_nn\n"
 
 
+def test_workers_of_a_loader_do_not_load_another_torch(execute):
+    program = """
+import tl.torch
+tl.torch.install()
+if __name__ == "__main__":
+    from squares import Squares
+    from torch.utils.data import DataLoader
+    print([int(x) for x in DataLoader(Squares(), num_workers=1)])
+"""
+    files = {
+        "torch/__init__.py": "raise AssertionError('this is another torch')\n",
+        "squares.py": """
+import torch
+class Squares(torch.utils.data.Dataset):
+    def __len__(self):
+        return 3
+    def __getitem__(self, i):
+        return torch.tensor(i * i)
+""",
+    }
+    assert execute(program, files=files) == "[0, 1, 4]\n"
+
+
 def test_children_find_tl_where_the_program_found_it(execute, tmp_path):
     program = """
 import sys

@@ -28,6 +28,7 @@ from tl._release import Release
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from importlib.machinery import ModuleSpec
     from importlib.metadata import Distribution
     from types import CodeType, ModuleType
@@ -77,7 +78,8 @@ def install() -> None:
         if name in sys.modules:
             _name_functions(sys.modules[name])
     for name in _SPAWNERS:
-        _follow(name)
+        _follow(name, _tell_children)
+    _follow("tl_data.fork_server", _tell_fork_server)
 
 
 # Modules with functions in Python that are torch's own.
@@ -166,11 +168,17 @@ def distribution() -> "Distribution":
     return Torch()
 
 
-def _follow(spawner: str) -> None:
-    if spawner in sys.modules:
-        _tell_children(sys.modules[spawner])
+def _follow(name: str, tell: "Callable[[Any], None]") -> None:
+    if name in sys.modules:
+        tell(sys.modules[name])
     else:
-        _watch.watchers[spawner] = _tell_children
+        _watch.watchers[name] = tell
+
+
+def _tell_fork_server(server: "Any") -> None:
+    """Lets the server that workers come from install the alias before it loads what the program imports."""
+    if "tl._torch_installed" not in server.first:
+        server.first.append("tl._torch_installed")
 
 
 def _tell_children(spawn: "Any") -> None:

@@ -19,6 +19,7 @@ from . import interrupts, main_program
 __all__ = ["CONTEXT", "start"]
 
 _PRELOADED = "tl_data.worker"
+first: list[str] = []  # modules that the server loads before those of the program
 
 
 def start(modules: Sequence[str] = ()) -> forkserver.ForkServer:
@@ -41,8 +42,8 @@ def _preloaded(modules: Sequence[str]) -> list[str]:
     asked: list[str] = getattr(forkserver._forkserver, "_preload_modules", ["__main__"])
     if asked == ["__main__"]:  # as it is until a program says what it wants
         wanted = [_PRELOADED, *modules, *main_program.imports()]
-        return [name for name in dict.fromkeys(wanted) if name in sys.modules]
-    return [_PRELOADED, *asked]
+        return [*first, *(name for name in dict.fromkeys(wanted) if name in sys.modules)]
+    return [*first, _PRELOADED, *asked]
 
 
 class _Start(popen_forkserver.Popen):

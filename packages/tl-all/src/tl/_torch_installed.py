@@ -1,0 +1,5 @@
+"""Makes `torch` another name of tl when it is imported: fork servers load it before anything that says `import torch`."""
+
+from tl.torch import install
+
+install()
