@@ -1,4 +1,4 @@
-"""Makes `torch` another name of tl when it is imported: fork servers load it before anything that says `import torch`."""
+"""Makes `torch` another name of tl when imported: fork servers load it before anything that says `import torch`."""
 
 from tl.torch import install
 
