@@ -395,7 +395,8 @@ _ENGINE = (
 )
 OBJECTS |= {f"_C.{name}": f"tl_autograd.engine_names:{name}" for name in _ENGINE.split()}
 _SCHEMA_LISTS = (
-    "_dispatch_get_all_op_names _dispatch_has_kernel _dispatch_has_kernel_for_dispatch_key _get_operation_overload "
+    "_dispatch_get_all_op_names _dispatch_get_registrations_for_dispatch_key _dispatch_has_kernel "
+    "_dispatch_has_kernel_for_dispatch_key _get_operation_overload "
     "_get_schema _jit_get_all_schemas _jit_get_operation _jit_get_schemas_for_operator _jit_resolve_packet"
 )
 OBJECTS |= {f"_C.{name}": f"tl_core.library.schema_lists:{name}" for name in _SCHEMA_LISTS.split()}

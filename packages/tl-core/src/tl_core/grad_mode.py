@@ -92,6 +92,9 @@ class _GradContext(_ContextDecorator):
         _C._set_grad_enabled(self._before.pop())
 
 
+switch = _C._set_grad_enabled  # what graphs have where the setting changes; returns what it was
+
+
 class no_grad(_GradContext):
     """Nothing is recorded inside: a context and a decorator.
 

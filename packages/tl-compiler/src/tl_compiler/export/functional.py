@@ -15,6 +15,7 @@ from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 
 from ..fx.graph import Graph
 from ..fx.node import Node, map_arg
+from ..higher_order.auto_functionalize import auto_functionalized, can_auto_functionalize, written_names
 from ..tracer.schemas import schema_of
 
 __all__ = ["functional_graph"]
@@ -131,6 +132,9 @@ class _Functional:
         functional = _functional_of(target)
         out = node.kwargs.get("out")
         written = out if isinstance(out, Node) else node.args[0]
+        if functional is None and can_auto_functionalize(target):
+            self._write_copies(node, target)
+            return
         if functional is None or not isinstance(written, Node):
             raise NotImplementedError(
                 f"{target} writes to an argument, and there is no operator that returns the result"
@@ -146,6 +150,27 @@ class _Functional:
         self.aliases[node] = self._real(written)
         self.nodes[node] = made
         self._set(self._real(written), made)
+
+    def _write_copies(self, node: Node, target: OpOverload) -> None:
+        """An operator of which nothing returns what it writes gets copies, which its call returns."""
+        names = [a.name for a in target._schema.arguments]
+        given = {**dict(zip(names, node.args, strict=False)), **node.kwargs}
+        kwargs = dict(map_arg(given, self._value))
+        made = self.graph.create_node(
+            "call_function", auto_functionalized, (target,), kwargs, auto_functionalized.__name__
+        )
+        made.meta = dict(node.meta)
+        count = len(target._schema.returns)
+        self.nodes[node] = self.now[node] = self._item(made, 0, node) if count == 1 else made
+        for i, name in enumerate(written_names(target)):
+            written = given.get(name)
+            if isinstance(written, Node):
+                self._set(self._real(written), self._item(made, max(count, 1) + i, written))
+
+    def _item(self, made: Node, i: int, like: Node) -> Node:
+        item = self.graph.create_node("call_function", operator.getitem, (made, i), {}, "getitem")
+        item.meta = dict(like.meta)
+        return item
 
     def _copied(self, node: Node, written: Node, args: Any) -> Node:
         return self._call(tl_core.ops.aten.copy.default, tuple(args), {}, node)

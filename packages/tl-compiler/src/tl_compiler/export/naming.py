@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["input_names", "placeholder_name"]
+__all__ = ["input_names", "name_outputs", "placeholder_name"]
 
 
 def placeholder_name(prefix: str, fqn: str) -> str:
@@ -41,6 +41,18 @@ def input_names(paths: list[str]) -> list[str]:
         used[name] = count + 1
         made.append(name if not count else f"{name}_{count}")
     return made
+
+
+def name_outputs(signature: Any, graph: Any) -> None:
+    """Lets a signature call the outputs of a graph as their nodes are called now.
+
+    Args:
+        signature: the signature, which is changed.
+        graph: the graph.
+    """
+    for spec, node in zip(signature.output_specs, graph.output_node().args[0], strict=True):
+        if hasattr(node, "name"):
+            spec.arg.name = node.name
 
 
 def as_identifier(text: Any) -> str:

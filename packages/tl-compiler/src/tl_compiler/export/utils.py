@@ -11,6 +11,8 @@ from tl_core.pytree import register_pytree_node
 from tl_core.pytree_kinds import by_fields
 
 from ..fx._pytree import register_pytree_flatten_spec
+from .graph_parts import node_inline_, node_replace_, sequential_split
+from .node_lists import nodes_count, nodes_filter, nodes_first, nodes_map
 
 __all__ = [
     "get_buffer",
@@ -19,7 +21,14 @@ __all__ = [
     "is_buffer",
     "is_lifted_tensor_constant",
     "is_param",
+    "node_inline_",
+    "node_replace_",
+    "nodes_count",
+    "nodes_filter",
+    "nodes_first",
+    "nodes_map",
     "register_dataclass_as_pytree_node",
+    "sequential_split",
 ]
 
 

@@ -66,6 +66,8 @@ def qualified_name(function: Callable[..., Any]) -> str:
         for path, holder in _public_modules():
             if getattr(holder, name, None) is function:
                 return f"{path}.{name}"
+    if module == "tl_core._C":  # native, with no public name; `torch` has the module by that name
+        return f"torch._C.{name}"
     owner = getattr(function, "__objclass__", None)
     if owner is not None:
         return (

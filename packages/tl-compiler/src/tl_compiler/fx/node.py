@@ -25,7 +25,7 @@ OPS = ("placeholder", "call_method", "call_module", "call_function", "get_attr",
 
 _RANGES = (tl_core.ops.profiler._record_function_enter_new, tl_core.ops.profiler._record_function_exit)
 _side_effectful_functions: set[Callable[..., Any]] = {
-    *(tl_core.manual_seed, *_RANGES),
+    *(tl_core.manual_seed, tl_core.grad_mode.switch, *_RANGES),
     *(getattr(packet, name) for packet in _RANGES for name in packet.overloads()),
 }
 
@@ -344,6 +344,7 @@ class Node:
                 asserts
                 or (impure_random and _is_random(self.target))
                 or self.target in _side_effectful_functions
+                or getattr(self.target, "has_effect", False)
                 or "out" in self.kwargs
                 or _writes(self.target)
             )

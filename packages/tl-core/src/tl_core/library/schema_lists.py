@@ -65,6 +65,12 @@ def _dispatch_get_all_op_names() -> list[str]:
     return [name if "::" in name else f"aten::{name}" for name in _C._operators()]
 
 
+def _dispatch_get_registrations_for_dispatch_key(key: str = "") -> list[str]:
+    """The names of the operators that have a function for a key; of all without one."""
+    names = _dispatch_get_all_op_names()
+    return [name for name in names if not key or _dispatch_has_kernel_for_dispatch_key(name, key)]
+
+
 def operators_of_libraries() -> list[Any]:
     """The operators that came at run time.
 

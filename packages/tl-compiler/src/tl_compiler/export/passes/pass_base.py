@@ -6,6 +6,8 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..naming import name_outputs
+
 __all__ = ["transformed"]
 
 
@@ -29,8 +31,6 @@ def transformed(ep: Any, passes: Sequence[Callable[[Any], Any]]) -> Any:
     if not changed:
         return ep
     signature = copy.deepcopy(ep.graph_signature)
-    for spec, node in zip(signature.output_specs, module.graph.output_node().args[0], strict=True):
-        if hasattr(node, "name"):
-            spec.arg.name = node.name
+    name_outputs(signature, module.graph)
     module.recompile()
     return ep._update(module, signature)

@@ -1,0 +1,138 @@
+"""Regions without derivatives as calls of `wrap_with_set_grad_enabled`, in place of the switches around them."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import tl_core
+from tl_core import grad_mode
+
+from ...fx.graph_module import GraphModule
+from ...fx.node import Node
+from ...higher_order.wrap import wrap_with_set_grad_enabled
+from ..graph_parts import node_inline_, sequential_split
+from ..naming import name_outputs
+from ..node_lists import nodes_filter, nodes_first
+
+__all__ = ["replace_set_grad_with_hop_pass"]
+
+
+def _is_set_grad_enabled_node(node: Node) -> bool:
+    """Whether a node switches the recording of derivatives."""
+    return node.op == "call_function" and node.target is grad_mode.switch
+
+
+def _is_set_grad_enabled_sub_mod(node: Node, omit_if_same_with_ambient: bool = False) -> bool:
+    """Whether a node calls a submodule that begins with a switch: to another setting than now, if that is asked."""
+    switch = _switch_of(node)
+    return switch is not None and not (
+        omit_if_same_with_ambient and switch.args[0] == tl_core.is_grad_enabled()
+    )
+
+
+def _switch_of(node: Node) -> Node | None:
+    """The switch with which a submodule begins; None without one."""
+    part = _part_of(node)
+    first = None if part is None else nodes_first(part.graph.nodes, lambda n: n.op != "placeholder")
+    return first if first is not None and _is_set_grad_enabled_node(first) else None
+
+
+def _part_of(node: Node) -> GraphModule | None:
+    owner = node.graph.owning_module
+    if node.op != "call_module" or owner is None:
+        return None
+    part = owner.get_submodule(str(node.target))
+    return part if isinstance(part, GraphModule) else None
+
+
+def replace_set_grad_with_hop_pass(gm: GraphModule, graph_signature: Any = None) -> tuple[GraphModule, Any]:
+    """Makes submodules of the regions in which derivatives are recorded otherwise than now, and calls those in them.
+
+    Args:
+        gm: the module; nodes in its graph switch the recording of derivatives on and off.
+        graph_signature: what its inputs and outputs are; the names of its outputs are kept up.
+
+    Returns:
+        A module without switches, and the signature.
+
+    Example:
+        >>> from tl_compiler.fx import Graph
+        >>> graph = Graph()
+        >>> x = graph.placeholder("x")
+        >>> _ = graph.call_function(grad_mode.switch, (False,))
+        >>> y = graph.call_function(tl_core.ops.aten.neg.default, (x,))
+        >>> _ = graph.call_function(grad_mode.switch, (True,))
+        >>> _ = graph.output((y,))
+        >>> made, _ = replace_set_grad_with_hop_pass(GraphModule({}, graph))
+        >>> [n.name for n in made.graph.nodes]
+        ['x', 'submod_3', 'wrap_with_set_grad_enabled', 'getitem', 'output']
+    """
+    _in_subgraphs(gm)
+    if not any(map(_is_set_grad_enabled_node, gm.graph.nodes)):
+        return gm, graph_signature
+    made = sequential_split(gm, _is_set_grad_enabled_node)
+    for call in nodes_filter(made.graph.nodes, lambda n: _part_of(n) is not None):
+        differs = _is_set_grad_enabled_sub_mod(call, omit_if_same_with_ambient=True)
+        on = bool(_without_switch(call))
+        if differs and nodes_first(_part_of(call).graph.nodes, _computes):  # type: ignore[union-attr]
+            _wrapped(call, on)
+        else:
+            node_inline_(call)
+    made.graph.lint()
+    made.recompile()
+    if graph_signature is not None:
+        name_outputs(graph_signature, made.graph)
+    return made, graph_signature
+
+
+def _computes(node: Node) -> bool:
+    return node.op not in ("placeholder", "output")
+
+
+def _in_subgraphs(gm: GraphModule) -> None:
+    """Does the same in the functions that higher-order operators of a graph take, each in the setting of its call."""
+    on = tl_core.is_grad_enabled()
+    for node in gm.graph.nodes:
+        if _is_set_grad_enabled_node(node):
+            on = node.args[0]
+        for held in nodes_filter(node.all_input_nodes, lambda n: n.op == "get_attr"):
+            owner, _, name = str(held.target).rpartition(".")
+            module: Any = gm.get_submodule(owner)
+            if isinstance(getattr(module, name), GraphModule):
+                with tl_core.set_grad_enabled(on):
+                    setattr(module, name, replace_set_grad_with_hop_pass(getattr(module, name))[0])
+
+
+def _without_switch(call: Node) -> Any:
+    """Removes the switch with which a submodule begins; what it was set to."""
+    switch, part = _switch_of(call), _part_of(call)
+    if switch is None or part is None:
+        return None
+    on = switch.args[0]
+    part.graph.erase_node(switch)
+    part.recompile()
+    return on
+
+
+def _wrapped(call: Node, on: bool) -> None:
+    """Calls a submodule through the operator, which returns a tuple."""
+    graph, part = call.graph, _part_of(call)
+    output = part.graph.output_node()  # type: ignore[union-attr]
+    single = isinstance(output.args[0], Node)
+    if single:
+        output.args = ((output.args[0],),)
+        part.recompile()  # type: ignore[union-attr]
+    with graph.inserting_before(call):
+        held = graph.get_attr(str(call.target))
+        made = graph.call_function(wrap_with_set_grad_enabled, (on, held, *call.args))
+        made.meta = dict(call.meta)
+        results = output.args[0]
+        made.meta["val"] = tuple(r.meta.get("val") if isinstance(r, Node) else r for r in results)
+        if single:
+            item = graph.call_function(operator.getitem, (made, 0))
+            item.meta["val"] = made.meta["val"][0]
+            call.replace_all_uses_with(item)
+        else:
+            call.replace_all_uses_with(made)
+    graph.erase_node(call)
