@@ -160,12 +160,81 @@ Tensor interpolated(const Tensor& self, const Request& r) {
   return out;
 }
 
+// ---- grids of bytes
+constexpr int kMostBits = 22;
+
+// Taps of one input are one tap: it is rounded once.
+ResampleWeights merged(const ResampleWeights& map) {
+  ResampleWeights made;
+  made.inputs = map.inputs;
+  for (int64_t o = 0; o < map.outputs(); ++o) {
+    for (int64_t t = map.begin[o]; t < map.begin[o + 1]; ++t) {
+      if (t > map.begin[o] && map.index[t] == made.index.back())
+        made.weight.back() += map.weight[t];
+      else
+        made.tap(map.index[t], map.weight[t]);
+    }
+    made.close();
+  }
+  return made;
+}
+
+// The weights rounded to multiples of 2^-bits whose numerators have 16 bits: as many as the largest allows.
+int round_to_fixed_point(std::vector<double>& weights) {
+  const double largest = std::max(0.0, *std::ranges::max_element(weights));
+  int bits = 0;
+  while (bits < kMostBits && 0.5 + std::ldexp(largest, bits + 1) < 1 << 15) ++bits;
+  for (double& w : weights) w = std::ldexp(std::trunc(std::ldexp(w, bits) + std::copysign(0.5, w)), -bits);
+  return bits;
+}
+
+// Whether all sums of bytes by the weights are exact in float: numerators below 2^24.
+bool is_exact_in_float(const ResampleWeights& map, int bits) {
+  for (int64_t o = 0; o < map.outputs(); ++o) {
+    double total = 0;
+    for (int64_t t = map.begin[o]; t < map.begin[o + 1]; ++t) total += std::abs(map.weight[t]);
+    if (std::ldexp(255 * total, bits) >= 1 << 24) return false;
+  }
+  return true;
+}
+
+// One axis, rounded to bytes.
+Tensor resampled_bytes(const Tensor& self, const Request& r, size_t a) {
+  ResampleWeights map = merged(r.map(DType::Float64, a, 0, r.out[a]));
+  const int bits = round_to_fixed_point(map.weight);
+  const DType dtype = is_exact_in_float(map, bits) ? DType::Float32 : DType::Float64;
+  const SpatialView field(ops::to_dtype(self, dtype), 2);
+  DimVector grid{field.size(0), field.size(1)};
+  std::vector<ResampleWeights> maps{cpu::identity_weights(grid[0]), cpu::identity_weights(grid[1])};
+  grid[a] = r.out[a];
+  maps[a] = std::move(map);
+  const Tensor sums = resampled(field, grid, [&] { return maps; });
+  ops::add_(sums, Scalar(0.5));
+  return ops::to_dtype(ops::clamp_(sums, Scalar(0), Scalar(255)), DType::UInt8);
+}
+
+// Images are resampled as Pillow does it, and the reference: in fixed point, rounded after each axis, the
+// last one first.
+Tensor upsampled_image(const Tensor& self, const Request& r) {
+  if (std::ranges::equal(r.in, r.out)) return ops::clone(self);
+  Tensor bytes = self;
+  for (const size_t a : {1, 0})
+    if (r.in[a] != r.out[a]) bytes = resampled_bytes(bytes, r, a);
+  return bytes;
+}
+
+bool is_image(const Tensor& self, const Request& r) {
+  const bool weighted = r.method != Method::Nearest && r.method != Method::NearestExact;
+  return weighted && r.out.size() == 2 && !self.is_meta() && self.numel() > 0;
+}
+
 // uint8 is rounded to the nearest number, as the reference does.
 Tensor upsampled(const Tensor& self, const Request& r, Out out) {
   check_sizes(r, self);
   TL_CHECK(is_floating(self.dtype()) || self.dtype() == DType::UInt8, NotImplemented, "\"", r.op,
            "\" not implemented for '", scalar_type_name(self.dtype()), "'");
   if (self.dtype() != DType::UInt8) return delivered(interpolated(self, r), self.dtype(), out);
+  if (is_image(self, r)) return delivered(upsampled_image(self, r), DType::UInt8, out);
   const Tensor wide = interpolated(ops::to_dtype(self, DType::Float32), r);
   const Tensor bytes =
       wide.is_meta() ? wide : ops::clamp(ops::floor(ops::add(wide, Scalar(0.5))), Scalar(0), Scalar(255));
