@@ -1,5 +1,7 @@
 """Passes over exported programs: parts cut and put back, switches, views, copies and tokens removed."""
 
+import copy
+import io
 import operator
 
 import pytest
@@ -7,7 +9,7 @@ import pytest
 import tl_core as tl
 import tl_nn as nn
 from tl_compiler import fx
-from tl_compiler.export import export
+from tl_compiler.export import Dim, export, load, save, unflatten
 from tl_compiler.export._remove_auto_functionalized_pass import unsafe_remove_auto_functionalized_pass
 from tl_compiler.export._remove_effect_tokens_pass import _remove_effect_tokens
 from tl_compiler.export.constant_attributes import ConstantAttrMap, gathered
@@ -19,7 +21,9 @@ from tl_compiler.export.passes.replace_view_ops_with_view_copy_ops_pass import (
     is_view_op,
 )
 from tl_compiler.export.utils import node_inline_, node_replace_, nodes_count, nodes_filter, sequential_split
+from tl_compiler.fx.experimental.proxy_tensor import make_fx
 from tl_compiler.higher_order.auto_functionalize import auto_functionalized, can_auto_functionalize
+from tl_compiler.higher_order.cond import cond
 from tl_compiler.higher_order.effects import with_effects
 from tl_compiler.higher_order.wrap import wrap_with_autocast, wrap_with_set_grad_enabled
 from tl_core import grad_mode
@@ -135,6 +139,113 @@ def test_calls_in_another_setting():
     out = wrap_with_autocast("cpu", tl.bfloat16, True, None, tl.mm, x, x)
     assert out.dtype is tl.bfloat16
     assert tl.mm(x, x).dtype is tl.float32
+
+
+class Frozen(nn.Module):
+    """Features without derivatives, statistics and a count that are written in there, and a branch with a region."""
+
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+        self.scale = nn.Parameter(tl.tensor([2.0, -1.0]))
+        self.count = nn.Buffer(tl.zeros(1))
+
+    def forward(self, x):
+        with tl.no_grad():
+            y = self.features(x)
+            size = y * x.shape[0]
+            self.count.add_(1)
+        return cond(y.sum() > 0, self.doubled, lambda x: x.cos(), (x * self.scale + size,))
+
+    def doubled(self, x):
+        with tl.no_grad():
+            y = x * x
+        return y * x
+
+
+def learnt(model, x):
+    """What a step of training sees: the result, gradients, and buffers."""
+    out = model(x)
+    out.sum().backward()
+    grads = {name: p.grad for name, p in model.named_parameters()}
+    return {"out": out.detach(), **grads, **dict(model.named_buffers())}
+
+
+def assert_same(found, wanted):
+    for name, value in wanted.items():
+        assert (value is None) == (found[name] is None), name
+        assert value is None or tl.allclose(found[name], value), name
+
+
+def reread(ep):
+    file = io.BytesIO()
+    save(ep, file)
+    file.seek(0)
+    return load(file).module()
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        lambda ep, x: ep.module(),
+        lambda ep, x: reread(ep),
+        lambda ep, x: unflatten(ep),
+        lambda ep, x: export(ep.module(), (x,)).module(),
+    ],
+    ids=["module", "read", "unflattened", "again"],
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_programs_learn_what_their_modules_learn(way, sign):
+    tl.manual_seed(0)
+    model, x = Frozen(), tl.randn(3, 2)
+    model.features[1].bias.data += sign
+    made = way(copy.deepcopy(export(model, (x,), dynamic_shapes={"x": {0: Dim("batch")}})), x)
+    wanted = learnt(copy.deepcopy(model), x)
+    assert wanted["scale"] is not None and wanted["features.0.weight"] is None
+    assert_same(learnt(made, x), wanted)
+
+
+def test_a_program_without_writes_has_no_regions():
+    model, x = Frozen(), tl.randn(3, 2)
+    ep = export(model, (x,))
+    made = ep.run_decompositions()
+    assert any(n.target is wrap_with_set_grad_enabled for n in ep.graph.nodes)
+    assert not any(n.target is wrap_with_set_grad_enabled for n in made.graph.nodes)
+    assert set(made.graph_signature.buffers_to_mutate.values()) >= {"count", "features.1.running_mean"}
+    assert tl.allclose(made.module()(x), copy.deepcopy(model)(x))
+
+
+def test_modules_of_a_region_are_noted():
+    ep = export(Frozen(), (tl.randn(3, 2),))
+    region = next(n for n in ep.graph.nodes if n.target is wrap_with_set_grad_enabled)
+    inner = getattr(ep.graph_module, region.args[1].target).graph
+
+    def paths(node):
+        return [path for path, _ in node.meta["nn_module_stack"].values()]
+
+    assert paths(region) == [""]
+    linear = next(n for n in inner.nodes if n.target is aten.linear.default)
+    assert paths(linear) == ["", "features", "features.0"]
+
+
+def test_graphs_switch_where_the_function_does():
+    def f(x):
+        with tl.no_grad():
+            y = x * 2
+        z = y + x
+        with tl.no_grad():
+            return y, z, z * 3
+
+    made = make_fx(f, pre_dispatch=True)(tl.ones(2))
+    assert [n.args[0] for n in made.graph.nodes if is_switch(n)] == [False, True, False, True]
+    assert "torch._C._set_grad_enabled(False)" in made.code
+    x = tl.ones(2, requires_grad=True)
+    assert [t.requires_grad for t in made(x)] == [False, True, False]
+    assert tl.is_grad_enabled()
+    copied = copy.deepcopy(made)
+    copied.graph.eliminate_dead_code()
+    assert sum(map(is_switch, copied.graph.nodes)) == 4
+    assert not any(map(is_switch, make_fx(f)(tl.ones(2)).graph.nodes))  # below autograd nothing is recorded
 
 
 # ---- views

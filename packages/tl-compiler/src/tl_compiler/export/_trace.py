@@ -43,6 +43,7 @@ from .graph_signature import (
 from .inherited import FollowedRun
 from .inputs import Inputs
 from .naming import input_names, placeholder_name
+from .passes.replace_set_grad_with_hop_pass import replace_set_grad_with_hop_pass
 from .sources import SourceNotes
 
 __all__ = ["exported"]
@@ -119,6 +120,7 @@ class _Export:
             constant=self._constant,
             module_stack=self._module_stack,
             record_stack_traces=True,
+            records_grad_mode=True,
         )
         self.mode.exports = True
         self.sources: SourceNotes | None = None
@@ -362,6 +364,8 @@ class _Export:
         if isinstance(self.mod, GraphModule) and "custom" in self.mod.meta:
             module.meta["custom"] = self.mod.meta["custom"]
         module.meta["shape_env"] = self.env
+        ranges = self._ranges()
+        module, signature = replace_set_grad_with_hop_pass(module, ExportGraphSignature(specs, output_specs))
         call = ModuleCallSignature([], [], in_spec, out_spec, self._argument_names())
         entries = [ModuleCallEntry("", call)]
         entries += [ModuleCallEntry(n, self.calls.get(n)) for n, _ in self.mod.named_modules() if n]
@@ -369,9 +373,9 @@ class _Export:
         return ExportedProgram(
             root=module,
             graph=module.graph,
-            graph_signature=ExportGraphSignature(specs, output_specs),
+            graph_signature=signature,
             state_dict=self._state,
-            range_constraints=self._ranges(),
+            range_constraints=ranges,
             module_call_graph=entries,
             example_inputs=(self.args, self.kwargs),
             constants=self.constants,

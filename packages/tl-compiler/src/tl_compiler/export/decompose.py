@@ -31,6 +31,7 @@ from .graph_signature import (
     TensorArgument,
 )
 from .inherited import said_of
+from .regions import without_regions
 from .verifier import Verifier
 
 __all__ = ["decomposed"]
@@ -45,9 +46,10 @@ _MUTATION = {
 
 def decomposed(ep: ExportedProgram, table: dict[Any, Callable[..., Any]] | None) -> ExportedProgram:
     """The program in other operators; `run_decompositions` has the arguments."""
-    graph, mutated = _functional(ep)
+    flat = without_regions(ep.graph_module)
+    graph, mutated = _functional(ep, flat)
     table = CustomDecompTable() if table is None else table
-    root, graph = _retraced(ep, graph, table)
+    root, graph = _retraced(flat, graph, table)
     module = GraphModule(root, graph, "GraphModule")
     module.meta.update(ep.graph_module.meta)
     signature = _signature(ep, graph, mutated)
@@ -64,12 +66,12 @@ def decomposed(ep: ExportedProgram, table: dict[Any, Callable[..., Any]] | None)
     )
 
 
-def _functional(ep: ExportedProgram) -> tuple[Graph, list[OutputSpec]]:
+def _functional(ep: ExportedProgram, flat: GraphModule) -> tuple[Graph, list[OutputSpec]]:
     """The graph without writes; new values of inputs come first among its outputs."""
-    graph, _nodes, written = functional_graph(ep.graph)
+    graph, _nodes, written = functional_graph(flat.graph)
     specs = {s.arg.name: s for s in ep.graph_signature.input_specs}
     values, mutated = [], []
-    for node in ep.graph.nodes:
+    for node in flat.graph.nodes:
         if node in written and node.op == "placeholder":
             spec = specs[node.name]
             target = spec.target if spec.target is not None else node.name
@@ -81,11 +83,11 @@ def _functional(ep: ExportedProgram) -> tuple[Graph, list[OutputSpec]]:
     return graph, mutated
 
 
-def _retraced(ep: ExportedProgram, graph: Graph, table: Any) -> tuple[Any, Graph]:
+def _retraced(flat: GraphModule, graph: Graph, table: Any) -> tuple[Any, Graph]:
     """The graph with operators replaced by what the table says."""
     tracer = PythonKeyTracer()
     tracer.root = tl_nn.Module()
-    env = ep.graph_module.meta.get("shape_env")
+    env = flat.meta.get("shape_env")
     found = _Table(table)
     mode = ProxyTorchDispatchMode(
         tracer,
@@ -100,12 +102,12 @@ def _retraced(ep: ExportedProgram, graph: Graph, table: Any) -> tuple[Any, Graph
             if node.op == "output":
                 _end(tracer, mode, node, values)
             else:
-                values[node] = _run(ep, tracer, mode, node, values)
+                values[node] = _run(flat, tracer, mode, node, values)
     eliminate_dead(tracer.graph)
     return tracer.root, tracer.graph
 
 
-def _run(ep: ExportedProgram, tracer: Any, mode: Any, node: Node, values: dict[Node, Any]) -> Any:
+def _run(flat: GraphModule, tracer: Any, mode: Any, node: Node, values: dict[Node, Any]) -> Any:
     if node.op == "placeholder":
         made = tracer.graph.placeholder(str(node.target))
         made.meta = dict(node.meta)
@@ -117,7 +119,7 @@ def _run(ep: ExportedProgram, tracer: Any, mode: Any, node: Node, values: dict[N
             mode.track(value, made)
         return value
     if node.op == "get_attr":
-        found = ep.graph_module
+        found: Any = flat
         for part in str(node.target).split("."):
             found = getattr(found, part)
         return found

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import tl_core
+
 from ..fx.interpreter import Interpreter
 from ..fx.node import Node
+from ..higher_order.wrap import wrap_with_set_grad_enabled
 
 __all__ = ["FollowedRun", "said_of"]
 
@@ -48,3 +51,16 @@ class FollowedRun(Interpreter):
             return super().run_node(n)
         finally:
             self.mode.inherited = before
+
+    def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        """Calls a function; a region without derivatives is followed, too.
+
+        Args:
+            target: the function.
+            args, kwargs: its arguments.
+        """
+        if target is not wrap_with_set_grad_enabled:
+            return super().call_function(target, args, kwargs)
+        enable_grad, part, *given = args
+        with tl_core.set_grad_enabled(enable_grad):
+            return FollowedRun(part, self.mode).run(*given)

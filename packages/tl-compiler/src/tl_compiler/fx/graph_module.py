@@ -274,12 +274,11 @@ class GraphModule(tl_nn.Module):
                 continue
             parts = str(node.target).split(".")
             used.update(".".join(parts[: i + 1]) for i in range(len(parts)))
-            if node.op == "call_module":
-                try:
-                    called = self.get_submodule(str(node.target))
-                except AttributeError:
-                    continue  # a wrong target is lint's to name
-                used.update(f"{node.target}.{name}" for name, _ in called.named_modules() if name)
+            try:
+                held = self.get_submodule(str(node.target))
+            except AttributeError:
+                continue  # a tensor; a wrong target is lint's to name
+            used.update(f"{node.target}.{name}" for name, _ in held.named_modules() if name)
         for name in [name for name, _ in self.named_modules() if name and name not in used]:
             self.delete_submodule(name)
 

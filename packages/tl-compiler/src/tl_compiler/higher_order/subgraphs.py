@@ -75,6 +75,7 @@ def traced(mode: ProxyTorchDispatchMode, function: Callable[..., Any], operands:
         constant=lift,
         record_stack_traces=mode.record_stack_traces,
         module_stack=mode._module_stack,
+        records_grad_mode=mode.records_grad_mode,
     )
     inner._fakes, inner.asserted = mode._fakes, mode.asserted
     inner.symbol_from_outside = lambda symbol: _lifted(found, tracer, mode._number_of(symbol))
@@ -118,6 +119,7 @@ def _input_name(graph: Any) -> str:
 
 def _finish(found: Subgraph, inner: ProxyTorchDispatchMode) -> None:
     results = [inner.node_of(r) if isinstance(r, _VALUES) else r for r in found.results]
+    inner.restore_grad()
     inner.record_assertions()
     found.tracer.graph.output(tuple(results))
     eliminate_dead(found.tracer.graph)

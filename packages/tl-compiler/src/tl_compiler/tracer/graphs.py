@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tl_core import grad_mode
 from tl_core.ops import OpOverload
 
 from ..fx.node import Node
@@ -27,7 +28,7 @@ def has_effect(node: Node) -> bool:
     target: Any = node.target
     if isinstance(target, OpOverload):
         return schema_of(target).writes or target.overloadpacket.__name__.startswith(_CHECKS)
-    return bool(getattr(target, "has_effect", False))
+    return target is grad_mode.switch or bool(getattr(target, "has_effect", False))
 
 
 def eliminate_dead(graph: Any) -> None:

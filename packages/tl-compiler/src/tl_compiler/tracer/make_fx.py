@@ -141,6 +141,7 @@ class _Trace:
             error_on_data_dependent_ops=strict,
             record_stack_traces=stacks,
             module_stack=(dict) if modules else None,
+            records_grad_mode=pre_dispatch,
         )
 
     def run(self, args: tuple[Any, ...]) -> GraphModule:
@@ -158,7 +159,9 @@ class _Trace:
         ]
         with self.mode:
             out = _trace_boundary(self.f, in_spec.unflatten(given))
-        self.tracer.graph.output(self._result(out))
+        result = self._result(out)
+        self.mode.restore_grad()
+        self.tracer.graph.output(result)
         eliminate_dead(self.tracer.graph)
         return self._module(names, in_spec)
 

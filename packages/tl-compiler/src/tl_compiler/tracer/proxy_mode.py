@@ -10,7 +10,7 @@ from typing import Any
 import tl_core
 import tl_core.ops
 import tl_core.symbolic
-from tl_core import pytree
+from tl_core import grad_mode, pytree
 from tl_core.dispatch_keys import DispatchKey
 from tl_core.dispatch_modes import modes_in_force, no_modes
 from tl_core.python_dispatch import TorchDispatchMode, TorchDispatchModeKey
@@ -126,6 +126,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         module_stack: tells in which modules the program is.
         error_on_data_dependent_ops: whether an operator that needs elements raises.
         record_stack_traces: whether nodes have the program's lines.
+        records_grad_mode: whether the graph switches the recording of derivatives where the program does.
     """
 
     _mode_key = TorchDispatchModeKey.PROXY
@@ -142,6 +143,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         module_stack: Callable[[], dict[str, Any]] | None = None,
         error_on_data_dependent_ops: bool = True,
         record_stack_traces: bool = False,
+        records_grad_mode: bool = False,
     ) -> None:
         super().__init__(DispatchKey.PreDispatch if pre_dispatch else None)  # type: ignore[attr-defined]
         self.tracer, self.tracing_mode, self.pre_dispatch = tracer, tracing_mode, pre_dispatch
@@ -149,6 +151,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self.fake_mode = fake_mode
         self.shape_env: Any = None if fake_mode is None else fake_mode.shape_env
         self.record_stack_traces = record_stack_traces
+        self.records_grad_mode = records_grad_mode
+        self._grad_before = self._grad_now = tl_core.is_grad_enabled()  # of the graph
         self._constant = constant or self._attribute
         self._module_stack = module_stack
         self._error_on_data_dependent_ops = error_on_data_dependent_ops
@@ -430,6 +434,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         if name == "aten.lift_fresh.default":  # the program makes the tensor anew whenever it runs
             recorded = tl_core.ops.aten.lift_fresh_copy.default
             func = recorded if self.tracing_mode == "real" else func
+        self._switch_grad(tl_core.is_grad_enabled())
         node = self.tracer.create_node(
             "call_function",
             recorded,
@@ -535,6 +540,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         Returns:
             The node.
         """
+        self._switch_grad(tl_core.is_grad_enabled())
         made = tuple(self.node_of(a) for a in args), {k: self.node_of(v) for k, v in kwargs.items()}
         node = self.tracer.create_node("call_function", target, *made, name)
         self._describe(node)
@@ -551,6 +557,17 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                     self._describe(item)
                     self.track(value, item)
         return node
+
+    def _switch_grad(self, on: bool) -> None:
+        """Records that derivatives are recorded from here on, or are not, where that changes."""
+        if self.records_grad_mode and on != self._grad_now:
+            self._grad_now = on
+            node = self.tracer.create_node("call_function", grad_mode.switch, (on,), {}, "_set_grad_enabled")
+            self._describe(node)
+
+    def restore_grad(self) -> None:
+        """Records that derivatives are recorded at the end as at the beginning, so that a run changes nothing."""
+        self._switch_grad(self._grad_before)
 
     def record_assertions(self) -> None:
         """Records the checks of numbers that only data decide; in a subgraph, of those that it makes itself."""

@@ -66,7 +66,7 @@ def replace_set_grad_with_hop_pass(gm: GraphModule, graph_signature: Any = None)
         >>> _ = graph.output((y,))
         >>> made, _ = replace_set_grad_with_hop_pass(GraphModule({}, graph))
         >>> [n.name for n in made.graph.nodes]
-        ['x', 'submod_3', 'wrap_with_set_grad_enabled', 'getitem', 'output']
+        ['x', 'submod_3', 'neg_default', 'getitem', 'output']
     """
     _in_subgraphs(gm)
     if not any(map(_is_set_grad_enabled_node, gm.graph.nodes)):
@@ -116,23 +116,35 @@ def _without_switch(call: Node) -> Any:
 
 
 def _wrapped(call: Node, on: bool) -> None:
-    """Calls a submodule through the operator, which returns a tuple."""
+    """Calls a submodule through the operator, which returns a tuple; one result gives it its name."""
     graph, part = call.graph, _part_of(call)
     output = part.graph.output_node()  # type: ignore[union-attr]
-    single = isinstance(output.args[0], Node)
-    if single:
-        output.args = ((output.args[0],),)
+    single = output.args[0] if isinstance(output.args[0], Node) else None
+    if single is not None:
+        output.args = ((single,),)
         part.recompile()  # type: ignore[union-attr]
     with graph.inserting_before(call):
-        held = graph.get_attr(str(call.target))
-        made = graph.call_function(wrap_with_set_grad_enabled, (on, held, *call.args))
-        made.meta = dict(call.meta)
-        results = output.args[0]
-        made.meta["val"] = tuple(r.meta.get("val") if isinstance(r, Node) else r for r in results)
-        if single:
-            item = graph.call_function(operator.getitem, (made, 0))
-            item.meta["val"] = made.meta["val"][0]
-            call.replace_all_uses_with(item)
-        else:
-            call.replace_all_uses_with(made)
+        args = (on, graph.get_attr(str(call.target)), *call.args)
+        name = "wrap_with_set_grad_enabled" if single is None else single.name
+        made = graph.create_node("call_function", wrap_with_set_grad_enabled, args, {}, name)
+        made.meta = _said_together(part)  # type: ignore[arg-type]
+        item = made if single is None else graph.call_function(operator.getitem, (made, 0))
+    if single is not None:
+        item.meta = dict(single.meta)
+    call.replace_all_uses_with(item)
     graph.erase_node(call)
+    for i, user in enumerate(made.users if single is None else ()):
+        user.meta = dict(output.args[0][i].meta)
+
+
+def _said_together(part: GraphModule) -> dict[str, Any]:
+    """What a call says of the nodes in it: the values that they give, and the modules that all of them ran in."""
+    results: Any = part.graph.output_node().args[0]
+    made: dict[str, Any] = {"val": tuple(r.meta.get("val") for r in results)}
+    stacks = [list(n.meta.get("nn_module_stack", {}).items()) for n in part.graph.nodes if _computes(n)]
+    shared = stacks[0]
+    for stack in stacks[1:]:
+        same = [a == b for a, b in zip(shared, stack, strict=False)]
+        shared = shared[: same.index(False) if False in same else len(same)]
+    made["nn_module_stack"] = dict(shared)
+    return made

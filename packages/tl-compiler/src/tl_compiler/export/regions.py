@@ -1,0 +1,49 @@
+"""Regions of a graph in which derivatives are recorded otherwise than around them."""
+
+from __future__ import annotations
+
+from ..fx.graph_module import GraphModule
+from ..fx.node import Node
+from ..higher_order.wrap import wrap_with_set_grad_enabled
+from .graph_parts import node_inline_, node_replace_
+from .node_lists import nodes_filter
+
+__all__ = ["without_regions"]
+
+
+def without_regions(gm: GraphModule) -> GraphModule:
+    """A graph with the operators of its regions where these are called, for those who record no derivatives.
+
+    Args:
+        gm: the module.
+
+    Returns:
+        A module that shares what the other holds; the same one where it has no regions.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_compiler.export import export
+        >>> class Frozen(tl_nn.Module):
+        ...     @tl_core.no_grad()
+        ...     def forward(self, x):
+        ...         return x.neg()
+        >>> made = export(Frozen(), (tl_core.ones(2),)).graph_module
+        >>> [str(n.target) for n in without_regions(made).graph.nodes]
+        ['x', 'aten.neg.default', 'output']
+    """
+    if not any(map(_is_region, gm.graph.nodes)):
+        return gm
+    made = GraphModule(gm, gm.graph)  # which copies a graph that is another's
+    made.meta.update(gm.meta)
+    for call in nodes_filter(made.graph.nodes, _is_region):
+        _, held, *args = call.args
+        with made.graph.inserting_before(call):
+            part = made.graph.call_module(str(held.target), tuple(args))
+        node_replace_(call, part)
+        made.graph.erase_node(held)
+        node_inline_(part)
+    return made
+
+
+def _is_region(node: Node) -> bool:
+    return node.op == "call_function" and node.target is wrap_with_set_grad_enabled
