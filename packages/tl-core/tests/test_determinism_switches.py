@@ -87,6 +87,9 @@ def test_what_is_written_stays() -> None:
     assert all(map(math.isnan, t[3:].tolist()))
     assert t.resize_(2).tolist() == [0, 1]
     assert t.resize_(5)[:3].tolist() == [0, 1, 2]
+    base = tl.zeros(4)
+    wide = base[2:3].expand(10)  # more elements than lie behind the offset
+    assert wide.resize_(10).tolist() == [0] * 10 and base.tolist() == [0] * 4
 
 
 def test_filling_can_be_left_out() -> None:

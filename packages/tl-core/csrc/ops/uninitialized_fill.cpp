@@ -31,7 +31,8 @@ Tensor uninitialized(Tensor t) {
 
 void fill_uninitialized_after(const Tensor& t, size_t bytes) {
   if (!g_fill.load(std::memory_order_relaxed) || t.is_meta()) return;
-  const int64_t first = static_cast<int64_t>(bytes) / t.itemsize(), end = t.offset() + t.numel();
+  const int64_t first = static_cast<int64_t>(bytes) / t.itemsize();
+  const int64_t end = static_cast<int64_t>(t.storage()->bytes) / t.itemsize();
   if (first < end) uninitialized(view_of(t, DimVector{end - first}, DimVector{1}, first));
 }
 
