@@ -12,8 +12,6 @@ import mpmath
 
 PATH = Path(__file__).parents[1] / "packages/tl-core/csrc/kernels/cpu/elementwise/special_tables.h"
 
-TERMS = 44  # of the series of I0 and I1 up to 20
-
 HEAD = """// Written by tools/special_tables.py, which computes these numbers.
 #pragma once
 // clang-format off
@@ -39,34 +37,6 @@ def zeta_less_one() -> str:
     return f"// zeta(k) - 1 from k = 2 on.\nconstexpr double kZetaLessOne[] = {{\n{rows(cells, 4)}}};"
 
 
-def airy_nodes() -> str:
-    """Ai and its derivative at 0, -1, ... -8."""
-    cells = [f"{{{number(mpmath.airyai(-k))}, {number(mpmath.airyai(-k, derivative=1))}}}" for k in range(9)]
-    return f"// Ai and its derivative at 0, -1, ... -8.\nconstexpr double kAiryNodes[][2] = {{\n{rows(cells, 1)}}};"
-
-
-def bessel_nodes() -> str:
-    """cosh(t) - 1 and cosh(t/3) for t = 1/7, 2/7, ..."""
-    nodes = [mpmath.mpf(j) / 7 for j in range(1, 47)]
-    cells = [f"{{{number(mpmath.cosh(t) - 1)}, {number(mpmath.cosh(t / 3))}}}" for t in nodes]
-    return (
-        "struct BesselNode {\n  double cosh_less_one, cosh_third;\n};\n"
-        "// cosh(t) - 1 and cosh(t/3) for t = 1/7, 2/7, ...\n"
-        f"constexpr int kBesselNodeCount = {len(cells)};\n"
-        f"constexpr BesselNode kBesselNodes[kBesselNodeCount] = {{\n{rows(cells, 2)}}};"
-    )
-
-
-def bessel_series(order: int, terms: int) -> str:
-    """1 / (k! (k + order)!)."""
-    f = mpmath.factorial
-    cells = [number(1 / (f(k) * f(k + order))) for k in range(terms)]
-    return (
-        f"// 1 / (k! (k + {order})!).\n"
-        f"constexpr double kBesselI{order}[kBesselTerms] = {{\n{rows(cells, 4)}}};"
-    )
-
-
 def digamma_root() -> str:
     """The positive root of digamma in two parts, and the Taylor series about it."""
     root = mpmath.findroot(mpmath.digamma, 1.46)
@@ -82,8 +52,7 @@ def digamma_root() -> str:
 def text() -> str:
     """The whole header."""
     mpmath.mp.dps = 50
-    series = [f"constexpr int kBesselTerms = {TERMS};", *(bessel_series(order, TERMS) for order in (0, 1))]
-    tables = [zeta_less_one(), airy_nodes(), bessel_nodes(), *series, digamma_root()]
+    tables = [zeta_less_one(), digamma_root()]
     return "\n".join([HEAD, *(f"{table}\n" for table in tables), "}  // namespace tl::cpu::special"]) + "\n"
 
 

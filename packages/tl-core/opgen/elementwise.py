@@ -33,7 +33,7 @@ ONE_LOOP = [
 ]
 FUNCTORS = Path(__file__).parents[1] / "csrc/kernels/cpu/elementwise"
 # Headers of functors beside those that all.h has.
-HEADERS = ("activation", "numeric", "special", "transcendental")
+HEADERS = ("activation", "numeric", "special", "special_vectors", "transcendental")
 ROWS_PER_FILE = 6
 
 

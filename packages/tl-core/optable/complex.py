@@ -38,7 +38,7 @@ ROWS = [
     ),
     Unary(
         "angle",
-        to="real float", dtypes="float complex", once=True,
+        to="real float", dtypes="float complex", loops="wide", hot="float32 float64",
         inplace=False,
         grad={"self": "angle_backward(g, self)"},
         expr="angle(x)", ref="numpy.angle",

@@ -1,14 +1,17 @@
-"""Special functions, and others that are seldom called: compiled once, in double precision."""
+"""Special functions, computed in double precision, and others that are seldom called."""
 
 from opgen.row import Binary, Composite, Op, Pointwise, Transcendental, Unary, real
+
+VECTORS = "float32 float64"  # what has loops, for every instruction set
 
 
 def _rare(name: str, grad, doc: str, *, arg: str = "self", cpu: str = "", **fields):
     fields.setdefault("expr", "x")
+    compiled = {"once": True} if fields.pop("once", False) else {"loops": VECTORS, "hot": VECTORS}
     grad = {arg: grad} if not grad.startswith("none:") else grad
     return Pointwise(
         f"{name}(Tensor {arg}) -> Tensor", inputs=1, cpu=cpu or name,
-        to="float", dtypes="float", once=True, grad=grad, doc=doc, **fields,
+        to="float", dtypes="float", grad=grad, doc=doc, **compiled, **fields,
     )  # fmt: skip
 
 
@@ -28,7 +31,8 @@ def _special(name: str, grad, doc: str, **fields):
 def _two_numbers(name: str, doc: str, args: tuple[str, str], grad, **fields):
     """f(x, y), and the overloads in which either is a number."""
     first, second = args
-    shared = {"inputs": 2, "cpu": name, "to": "float", "dtypes": "float", "once": True, "inplace": False,
+    shared = {"inputs": 2, "cpu": name, "to": "float", "dtypes": "float", "loops": VECTORS, "hot": VECTORS,
+              "inplace": False,
               "method": False, "namespace": "_special", "expr": "x", "doc": doc, **fields}  # fmt: skip
     if isinstance(grad, str):
         shared["jvp"] = grad
@@ -95,7 +99,7 @@ ROWS = [
     ),
     Pointwise(
         "_polygamma(Tensor self, Scalar n) -> Tensor", inputs=1, cpu="polygamma",
-        to="float", dtypes="float", once=True,
+        to="float", dtypes="float", loops=VECTORS, hot=VECTORS,
         function=False, method=False,
         grad="none:a part of polygamma",
         jvp="none:a part of polygamma",
@@ -152,6 +156,7 @@ ROWS = [
     *(
         _special(
             name, APART, f"The Bessel function of the {kind} kind of order {order}.",
+            once=True,
             jvp=APART,
             ref=f"scipy.special.{ref}", samples=real(0.2, 8),
         )
@@ -286,7 +291,7 @@ ROWS = [
     *(
         Unary(
             f"_frexp_{part}", cpu=f"frexp_{part}",
-            dtypes="float", once=True,
+            dtypes="float", loops=VECTORS, hot=VECTORS,
             function=False, method=False,
             grad="none:a part of frexp",
             jvp="none:a part of frexp",
@@ -305,7 +310,7 @@ ROWS = [
     ),
     Binary(
         "_nextafter", overload="", other="Tensor", cpu="nextafter",
-        dtypes="float32 float64", loops="float32 float64", once=True,
+        dtypes=VECTORS, loops=VECTORS, hot=VECTORS,
         inplace=False, function=False, method=False,
         grad="none:a part of nextafter",
         jvp="none:a part of nextafter",
@@ -323,19 +328,13 @@ ROWS = [
         doc="What nextafter runs on the bits of 16-bit numbers.",
     ),
     # ---- complex numbers -----------------------------------------------------------------------------------
-    *(
-        Binary(
-            f"_{name}", cpu=name, overload="", other="Tensor",
-            to="complex", dtypes=dtypes, loops=loops, once=True,
-            inplace=False, function=False, method=False,
-            grad=f"none:a part of {name}",
-            jvp=f"none:a part of {name}",
-            expr=expr,
-            doc=f"What {name} runs.",
-        )
-        for name, dtypes, loops, expr in (
-            ("complex", "float16 float32 float64", "float32 float64", "x + 1j * y"),
-            ("polar", "float32 float64", "float64", "x * exp(1j * y)"),
-        )
+    Binary(
+        "_complex", cpu="complex", overload="", other="Tensor",
+        to="complex", dtypes="float16 float32 float64", loops="float32 float64", once=True,
+        inplace=False, function=False, method=False,
+        grad="none:a part of complex",
+        jvp="none:a part of complex",
+        expr="x + 1j * y",
+        doc="What complex runs.",
     ),
 ]  # fmt: skip

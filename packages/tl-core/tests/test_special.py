@@ -57,6 +57,8 @@ BOUNDS = [
     ("ndtr", lambda x: mp.erfc(-x / mp.sqrt(2)) / 2, [*between(-37, 8), -1e-9], 4),
     ("ndtri", normal_quantile, [*powers(-300, -1), 0.02425, 0.2499, 0.2501], 4),
     ("log_ndtr", lambda x: mp.log(mp.erfc(-x / mp.sqrt(2)) / 2), [*between(-6, 4), *-powers(0, 4)], 4),
+    ("i0e", bessel(mp.besseli, 0, -1), [*between(0, 8.5), 7.999999, 8.0, 64.0], 4),
+    ("ndtri", normal_quantile, [*between(0.001, 0.08), 0.075, 0.0750001], 4),
     ("digamma", mp.digamma, [*powers(-5, 4), *between(1.3, 1.6), 1.4616321449683622], 6),
 ]  # fmt: skip
 
@@ -69,6 +71,39 @@ def test_errors_stay_below_their_bounds(name, reference, arguments, bound):
         errors = [units(y, reference(mp.mpf(x))) for x, y in zip(arguments, got, strict=True)]
     worst = max(range(len(errors)), key=errors.__getitem__)
     assert errors[worst] <= bound, f"{name}({arguments[worst]!r})"
+
+
+def test_trigamma():
+    arguments = [*powers(-5, 4), *between(0.9, 11), 1.0, 2.0, 10.0, 9.9999999]
+    got = tl.polygamma(1, tl.tensor([float(x) for x in arguments], dtype=tl.float64)).tolist()
+    with mp.workdps(40):
+        assert (
+            max(units(y, mp.polygamma(1, mp.mpf(float(x)))) for x, y in zip(arguments, got, strict=True)) <= 4
+        )
+
+
+@pytest.mark.parametrize("dtype", [tl.float32, tl.float64])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "airy_ai",
+        "modified_bessel_i1",
+        "modified_bessel_k0",
+        "erfcx",
+        "log_ndtr",
+        "ndtri",
+        "spherical_bessel_j0",
+    ],
+)
+def test_an_element_does_not_depend_on_its_neighbours(name, dtype):
+    """All pieces side by side, each element alone."""
+    x = tl.tensor(
+        [float(v) for v in [*powers(-3, 2.5), *between(-12, 0), *between(0, 1), math.inf, math.nan]],
+        dtype=dtype,
+    )
+    function = getattr(special, name)
+    together, alone = function(x).tolist(), [float(function(v)) for v in x]
+    np.testing.assert_array_equal(together, alone)
 
 
 def test_airy_oscillates_with_small_errors():

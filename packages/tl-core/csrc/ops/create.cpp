@@ -202,16 +202,17 @@ int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step
   return static_cast<int64_t>(n);
 }
 
-Tensor arange_values(const Scalar& start, const Scalar& step, int64_t n, DType dtype) {
-  if (!is_floating(dtype)) {
-    Tensor t = empty(DimVector{n}, {DType::Int64, {}});
-    const auto first = static_cast<uint64_t>(start.to_int()), by = static_cast<uint64_t>(step.to_int());
-    for (int64_t i = 0; i < n; ++i) t.ptr<uint64_t>()[i] = first + static_cast<uint64_t>(i) * by;
-    return t;
-  }
-  Tensor t = empty(DimVector{n}, {DType::Float64, {}});
-  for (int64_t i = 0; i < n; ++i)
-    t.ptr<double>()[i] = start.to_double() + static_cast<double>(i) * step.to_double();
+// As a number for loops of that type.
+cpu::Number number(const Scalar& s, DType dtype) {
+  return {s.to_double(), is_integral(dtype, true) ? s.to_int() : 0};
+}
+
+// Writes start, start + step, ...
+Tensor fill_steps(const Tensor& t, const Scalar& start, const Scalar& step) {
+  const DType d = t.dtype();
+  if (!t.device().is_cpu()) return ops::copy_(t, fill_steps(empty(t.sizes(), {d, {}}), start, step));
+  if (t.numel())
+    cpu::arange(d, t.ptr<char>(), t.byte_stride(0), t.numel(), number(start, d), number(step, d));
   return t;
 }
 
@@ -232,8 +233,7 @@ Tensor arange_start_step(const Scalar& start, const Scalar& end, const Scalar& s
   Tensor t = fresh(DimVector{n}, options, wanted, out);
   TL_CHECK(!is_complex(t.dtype()), NotImplemented, "\"arange_cpu\" not implemented for '",
            scalar_type_name(t.dtype()), "'");
-  if (n && !t.is_meta()) ops::copy_(t, arange_values(start, step, n, t.dtype()));
-  return t;
+  return t.is_meta() ? t : fill_steps(t, start, step);
 }
 Tensor arange(const Scalar& end, const FactoryOptions& options, Out out) {
   return arange_start_step(0, end, 1, options, out);
@@ -263,12 +263,12 @@ Tensor range_step(const Scalar& start, const Scalar& end, const Scalar& step, co
   TL_CHECK(!is_complex(wanted) && wanted != DType::Bool, NotImplemented,
            "\"range_cpu\" not implemented for '", scalar_type_name(wanted), "'");
   const int64_t n = range_length(start, end, step, wanted);
-  if (auto t = written_in_order(
-          out, n, [&](DType d) { return arange_values(start, step, n, options.dtype.value_or(d)); }))
+  if (auto t = written_in_order(out, n, [&](DType d) {
+        return fill_steps(empty(DimVector{n}, {options.dtype.value_or(d), {}}), start, step);
+      }))
     return *t;
   Tensor t = fresh(DimVector{n}, options, wanted, out);
-  if (!t.is_meta()) ops::copy_(t, arange_values(start, step, n, wanted));
-  return t;
+  return t.is_meta() ? t : fill_steps(t, start, step);
 }
 Tensor range(const Scalar& start, const Scalar& end, const FactoryOptions& options) {
   return range_step(start, end, 1, options, {});
@@ -289,8 +289,6 @@ Tensor linspace_complex(const Scalar& start, const Scalar& end, int64_t steps) {
   return t;
 }
 
-cpu::Number number(const Scalar& s) { return {s.to_double(), s.to_int()}; }
-
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const FactoryOptions& options,
                 Out out) {
   TL_CHECK(steps >= 0, Runtime, "number of steps must be non-negative, got ", steps);
@@ -305,7 +303,8 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const Fac
   Tensor t = fresh(DimVector{steps}, options, complex ? to_complex(default_dtype()) : default_dtype(), out);
   if (t.is_meta() || steps == 0) return t;
   if (complex) return ops::copy_(t, linspace_complex(start, end, steps));
-  cpu::linspace(t.dtype(), t.ptr<char>(), t.byte_stride(0), steps, number(start), number(end));
+  cpu::linspace(t.dtype(), t.ptr<char>(), t.byte_stride(0), steps, number(start, t.dtype()),
+                number(end, t.dtype()));
   return t;
 }
 

@@ -175,10 +175,8 @@ Tensor ihfft2(const Tensor& self, Sizes s, IntSpan dims, Name norm, Out out) {
 // ---- frequencies
 Tensor frequencies(int64_t n, int64_t first, int64_t count, double d, TensorOptions options) {
   const Tensor positions = ops::arange(Scalar(count), {.dtype = options.dtype, .device = options.device});
-  const Tensor signed_positions = first == count ? positions
-                                                 : ops::where_self(ops::ge(positions, Scalar(first)),
-                                                                   ops::sub(positions, Scalar(n)), positions);
-  return ops::mul(signed_positions, Scalar(1.0 / (static_cast<double>(n) * d)));
+  if (first < count) ops::sub_(ops::narrow(positions, 0, first, count - first), Scalar(n));
+  return ops::mul_(positions, Scalar(1.0 / (static_cast<double>(n) * d)));
 }
 
 TensorOptions real_options(const char* name, std::optional<DType> dtype, std::optional<Device> device) {

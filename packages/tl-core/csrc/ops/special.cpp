@@ -116,7 +116,8 @@ Tensor complex_of(const Tensor& first, const Tensor& second, Out out) {
     TL_CHECK(out.tensor->dtype() == to_complex(d), Runtime, "Expected object of scalar type ",
              scalar_type_name(to_complex(d)), " but got scalar type ", scalar_type_name(out.tensor->dtype()),
              " for argument 'out'");
-  return elementwise(polar ? kElementwise_polar__polar : kElementwise_complex__complex, out, first, second);
+  return elementwise(kElementwise_complex__complex, out, polar ? ops::mul(first, ops::cos(second)) : first,
+                     polar ? ops::mul(first, ops::sin(second)) : second);
 }
 }  // namespace
 

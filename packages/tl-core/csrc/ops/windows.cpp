@@ -31,8 +31,13 @@ Tensor window(WindowShape shape, int64_t n, bool periodic, std::span<const doubl
   const Device on = settled(device.value_or(default_device()));
   const Tensor out = empty(DimVector{n}, {dtype, on});
   if (n == 0 || on.is_meta()) return out;
+  const cpu::Window w{shape, n, periodic ? n : n - 1, parameters};
+  if (dtype == DType::Float32) {
+    cpu::fill_window(w, out.ptr<float>());
+    return out;
+  }
   const Tensor wide = dtype == DType::Float64 ? out : empty(DimVector{n}, {DType::Float64, on});
-  cpu::fill_window({shape, n, periodic ? n : n - 1, parameters}, wide.ptr<double>());
+  cpu::fill_window(w, wide.ptr<double>());
   if (!wide.same(out)) copy_elements(out, wide);
   return out;
 }

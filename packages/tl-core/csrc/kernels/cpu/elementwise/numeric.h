@@ -108,6 +108,46 @@ TL_BINARY(
       return select<T>(y == T{}, ratio, select<T>(whole == T{}, math::copysign(T{}, ratio), nearest));
     })
 
+// ---- the parts of a number, and its neighbours
+// ----------------------------------------------------------------------------------------------
+template <class V>
+struct Format {  // of a vector's lanes, which are IEEE 754's
+  using T = Lane<V>;
+  using Bits = Lane<BitsOf<V>>;
+  static constexpr int kMantissa = std::numeric_limits<T>::digits - 1;
+  static constexpr Bits kHalfExponent = std::numeric_limits<T>::max_exponent - 2;  // that of 1/2
+  static constexpr Bits kExponents = 2 * kHalfExponent + 3;                        // all bits of it
+};
+// What isn't zero and is finite is mantissa * 2^exponent, the mantissa at least 1/2 and less than 1.
+template <class V>
+struct Parts {
+  V mantissa;
+  BitsOf<V> exponent;
+};
+template <class V>
+TL_INLINE Parts<V> parts_of(V x) {
+  using F = Format<V>;
+  using U = typename VecOf<std::make_unsigned_t<typename F::Bits>, kVecBytes>::type;
+  const auto tiny = math::abs(x) < std::numeric_limits<Lane<V>>::min();
+  const auto bits = bitcast<BitsOf<V>>(select<V>(tiny, x * (Lane<V>(1ULL << F::kMantissa)), x));
+  const auto size = bitcast<BitsOf<V>>(bitcast<U>(bits & ~kSignBit<V>) >> F::kMantissa);
+  const auto mantissa = (bits & ~(F::kExponents << F::kMantissa)) | (F::kHalfExponent << F::kMantissa);
+  return {bitcast<V>(mantissa), size - F::kHalfExponent - (tiny & F::kMantissa)};
+}
+template <class V>
+TL_INLINE auto has_parts(V x) {
+  return (x != 0) & (math::abs(x) < kInfinity<V>);
+}
+TL_UNARY(frexp_mantissa, true, return select<T>(has_parts(x), parts_of(x).mantissa, x);)
+TL_UNARY(frexp_exponent, true, return __builtin_convertvector(has_parts(x) & parts_of(x).exponent, T);)
+
+// One step away from zero or towards it is the next or the last of the integers with the same bits.
+TL_BINARY(nextafter, 0, true, const auto bits = bitcast<BitsOf<T>>(x); const auto away = (x < y) == (x > 0);
+          const T step = bitcast<T>(bits - (away | 1));  // a mask is -1
+          const T first = math::copysign(bitcast<T>(BitsOf<T>{} + 1), y);
+          const T next = select<T>(x == 0, first, step);
+          return select<T>(is_nan(x) | is_nan(y), x + y, select<T>(x == y, y, next));)
+
 // ---- integers
 // ----------------------------------------------------------------------------------------
 template <class T>

@@ -107,7 +107,7 @@ double polygamma(double order, double x) {
   return std::fmod(order, 2) == 0 ? -size : size;
 }
 
-// ---- the error function and the normal distribution
+// ---- the error function
 // -----------------------------------------------------------------
 // exp(x^2) erfc(x): the product, with the rounding error of x^2 compensated by an fma; from 25 on the
 // asymptotic series (DLMF 7.12.1).
@@ -151,28 +151,6 @@ double erfinv(double x) {
   const double size = std::fabs(x);
   if (!(size < 1)) return size == 1 ? x * kInfinity : kNaN;
   return std::copysign(size <= 0.5 ? erf_inverse(size) : erfc_inverse(1 - size), x);
-}
-
-double ndtri(double p) {
-  if (!(p > 0 && p < 1)) return p == 0 ? -kInfinity : p == 1 ? kInfinity : kNaN;
-  if (p < 0.25) return -erfc_inverse(2 * p) / kRootHalf;
-  return p > 0.75 ? erfc_inverse(2 * (1 - p)) / kRootHalf : erfinv(2 * p - 1) / kRootHalf;
-}
-
-// erfc(x / sqrt(2)) / 2, with the rounding of x / sqrt(2) taken back by the derivative.
-double ndtr_upper(double x) {
-  constexpr double kRootHalfRest = -4.83364665672645672553e-17;  // sqrt(1/2) less kRootHalf
-  const double t = x * kRootHalf, rest = std::fma(x, kRootHalf, -t) + x * kRootHalfRest;
-  const double tail = std::erfc(t) / 2;
-  if (!(std::fabs(x) < 40)) return tail;
-  return tail - rest * std::exp(-t * t) / (2 * kHalfRootPi);
-}
-double ndtr(double x) { return ndtr_upper(-x); }
-
-// log of the normal CDF; below -1 through erfcx, where erfc would underflow.
-double log_ndtr(double x) {
-  if (x < -1) return std::log(erfcx(-x * kRootHalf) / 2) - x * x / 2;
-  return x < 0 ? std::log(ndtr(x)) : std::log1p(-ndtr_upper(x));
 }
 
 // ---- complex inverse functions: libm's, with the special values of C11 Annex G

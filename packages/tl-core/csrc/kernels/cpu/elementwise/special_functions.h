@@ -15,13 +15,10 @@ double polygamma(double order,
                  double x);       // the derivative of that order of digamma; order is whole and not negative
 double zeta(double s, double q);  // Hurwitz's: the sum of (q + k)^-s
 
-// ---- the error function and the normal distribution
+// ---- the error function
 // -----------------------------------------------------------------
 double erfinv(double x);
 double erfcx(double x);  // exp(x^2) erfc(x)
-double ndtr(double x);
-double ndtri(double p);
-double log_ndtr(double x);
 
 // ---- complex numbers
 // ------------------------------------------------------------------------------------------------

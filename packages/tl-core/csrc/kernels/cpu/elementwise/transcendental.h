@@ -47,6 +47,10 @@ TL_UNARY_WITH(logit, 2, true,
               const T bounded = select<T>(x < p[0], spread<T>(p[0]), select<T>(x > p[1], spread<T>(p[1]), x));
               return math::log(bounded / (Lane<T>(1) - bounded));)
 
+// -x log(x), and 0 at 0.
+TL_UNARY(entr, true, constexpr Lane<T> infinity = std::numeric_limits<Lane<T>>::infinity();
+         return select<T>(x == 0, T{}, select<T>(x < 0, T{} - infinity, -x* math::log(x)));)
+
 // x log y, and 0 where x is 0 unless y is NaN.
 TL_BINARY(xlogy, 0, true, return select<T>(is_nan(y), y, select<T>(x == 0, T{}, x* math::log(y)));)
 TL_BINARY(xlog1py, 0, true, return select<T>(is_nan(y), y, select<T>(x == 0, T{}, x* math::log1p(y)));)

@@ -63,7 +63,9 @@ TL_UNARY(isnan, true, if constexpr (std::is_integral_v<T>) return false; else re
 TL_UNARY(logical_not, true, if constexpr (is_complex_type<T>) return is_zero(x); else return x == T{};)
 TL_UNARY(bitwise_not, false, if constexpr (std::is_same_v<T, bool>) return !x;
          else return static_cast<T>(~x);)
-TL_UNARY(angle, false, if constexpr (is_complex_type<T>) return arg(x);
+TL_UNARY(angle, true, if constexpr (is_complex_type<T>) return arg(x);
+         else if constexpr (is_vec<T>) return select<T>(
+             is_nan(x), x, select<T>(x < 0, spread<T>(Lane<T>(3.14159265358979323846)), T{}));
          else return x != x ? x
          : x < T{}          ? static_cast<T>(3.14159265358979323846)
                             : T{};)

@@ -1,4 +1,4 @@
-// Window functions, as numbers in double precision.
+// Window functions, computed in double precision.
 #pragma once
 
 #include <cstdint>
@@ -18,5 +18,6 @@ struct Window {
 };
 
 void fill_window(const Window& w, double* out);
+void fill_window(const Window& w, float* out);
 
 }  // namespace tl::cpu
