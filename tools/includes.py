@@ -15,8 +15,8 @@ ROOMS = {
     "tl-distributed": ["base", "store", "ranks", "local", "network", "group", "ddp", "bind"],
 }
 KERNEL_ROOMS = [
-    *("simd", "loops", "elementwise", "reduce", "index", "sort", "random", "linalg", "fft"),
-    *("gemm", "sparse", "conv", "norm", "attention", "spatial", "fused"),
+    *("simd", "loops", "elementwise", "reduce", "index", "sort", "random", "fft"),
+    *("gemm", "linalg", "sparse", "conv", "norm", "attention", "spatial", "fused"),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 SUFFIXES = {".h", ".hpp", ".c", ".cpp"}

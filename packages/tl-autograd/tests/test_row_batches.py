@@ -67,6 +67,7 @@ MORE = [
     ("linalg_lu_factor_ex linalg_matrix_exp linalg_qr", [SQUARE]),
     ("_linalg_lstsq", [SQUARE, RIGHT, 1e-12, "gelsd"]),
     ("_linalg_solve", [SQUARE, RIGHT]),
+    ("linalg_householder_product", [SQUARE, {"float64": [3]}]),
     ("cholesky_solve", [RIGHT, SQUARE]),
     ("linalg_ldl_solve", [SQUARE, PIVOTS, RIGHT]),
     ("linalg_solve_triangular", [SQUARE, RIGHT, True]),

@@ -411,7 +411,9 @@ def test_composites(name):
 # Rows that the functions which users call are made of: their gradients are checked through these, in other files.
 INSIDE = {
     "test_conj_gradients.py": {"_conj", "_neg_view"},
-    "test_decomposition_gradients.py": {"linalg_qr", "_linalg_svd", "_linalg_solve", "linalg_matrix_exp"},
+    "test_decomposition_gradients.py": {
+        "linalg_qr", "linalg_householder_product", "_linalg_svd", "_linalg_solve", "linalg_matrix_exp",
+    },
     "test_linalg_gradients.py": {
         "linalg_inv_ex", "lu_unpack", "_linalg_det", "_linalg_slogdet", "linalg_eig", "_linalg_eigh", "_linalg_pinv",
         "linalg_cholesky_ex", "cholesky_inverse", "cholesky_solve", "linalg_ldl_solve", "linalg_lu_factor_ex",

@@ -51,13 +51,18 @@ ROWS = [
         "linalg_qr_backward(Tensor? grad_Q, Tensor? grad_R, Tensor Q, Tensor R, str mode) -> Tensor",
         doc="The gradient of linalg_qr.",
     ),
-    Composite(
+    _named(
         "linalg_householder_product(Tensor input, Tensor tau) -> Tensor",
-        out=True, method=False, namespace="_linalg", autocast="float32",
+        autocast="float32",
+        grad={"input, tau": "_householder_product_backward(g, input, tau)"},
         doc=(
             "The first columns of the product of the reflections whose vectors stand below the diagonal and "
             "whose factors are `tau`."
         ),
+    ),
+    _derived(
+        "_householder_product_backward(Tensor grad, Tensor input, Tensor tau) -> (Tensor, Tensor)",
+        doc="The gradients of linalg_householder_product.",
     ),
     Composite(
         "orgqr(Tensor self, Tensor input2) -> Tensor",

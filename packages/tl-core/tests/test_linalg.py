@@ -1,5 +1,6 @@
 """Factorizations and solutions by LAPACK, against numpy and what they must multiply to."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -302,3 +303,70 @@ def test_old_names():
     close(a.pinverse(), linalg.inv(a))
     assert tl.equal(a.qr().R, linalg.qr(a).R) and tl.equal(a.inverse(), linalg.inv(a))
     assert a.matrix_power(2).shape == (3, 3) and tl.equal(a.det(), linalg.det(a))
+
+
+# Orders and right-hand sides above the sizes of blocks and strips.
+@pytest.mark.parametrize("dtype", [tl.float32, tl.float64])
+@pytest.mark.parametrize("n, columns", [(33, 1), (70, 3), (131, 300), (257, 60)])
+def test_large_triangles(n, columns, dtype):
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal((2, n, n)) / n + 2 * np.eye(n)
+    b = rng.standard_normal((2, n, columns))
+    typed = tl.tensor(a, dtype=dtype)
+    layouts = [typed, typed.mT.contiguous().mT]
+    tolerance = 1e-5 if dtype == tl.float32 else 1e-13
+    for upper, unit, left, matrices in itertools.product(
+        [False, True], [False, True], [False, True], layouts
+    ):
+        triangle = np.triu(a) if upper else np.tril(a)
+        if unit:
+            triangle = triangle * (1 - np.eye(n)) + np.eye(n)
+        sides = tl.tensor(b if left else b.swapaxes(-2, -1), dtype=dtype)
+        x = linalg.solve_triangular(matrices, sides, upper=upper, left=left, unitriangular=unit).numpy()
+        product = triangle @ x if left else x @ triangle
+        assert np.abs(product - sides.numpy()).max() < 40 * tolerance
+
+
+@pytest.mark.parametrize("dtype", [tl.float32, tl.float64])
+@pytest.mark.parametrize("n", [20, 129, 300])
+def test_large_systems_from_factors(n, dtype):
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal((2, n, n)) + np.sqrt(n) * np.eye(n)
+    a[1] = a[1][::-1]  # rows that are exchanged
+    definite = a @ a.swapaxes(-2, -1) / n + np.eye(n)
+    b = rng.standard_normal((2, n, 5))
+    tolerance = {tl.float32: 2e-3, tl.float64: 1e-9}[dtype]
+    A, D, B = (tl.tensor(t, dtype=dtype) for t in (a, definite, b))
+
+    def close(got, wanted):
+        assert np.abs(got.numpy() - wanted).max() < tolerance * max(1, np.abs(wanted).max())
+
+    factors = linalg.lu_factor(A)
+    close(linalg.lu_solve(*factors, B), np.linalg.solve(a, b))
+    close(linalg.lu_solve(*factors, B, adjoint=True), np.linalg.solve(a.swapaxes(-2, -1), b))
+    close(
+        linalg.lu_solve(*factors, B.mT, left=False), np.linalg.solve(a.swapaxes(-2, -1), b).swapaxes(-2, -1)
+    )
+    close(linalg.solve(A, B), np.linalg.solve(a, b))
+    assert tl.equal(linalg.solve_ex(A, B).result, linalg.solve(A, B))
+    close(linalg.inv(A), np.linalg.inv(a))
+    for upper in (False, True):
+        factor = linalg.cholesky(D, upper=upper)
+        close(tl.cholesky_solve(B, factor, upper=upper), np.linalg.solve(definite, b))
+        inverse = tl.cholesky_inverse(factor, upper=upper)
+        close(inverse, np.linalg.inv(definite))
+        assert tl.equal(inverse, inverse.mT)
+
+
+def test_solutions_do_not_depend_on_threads():
+    a, b = tl.rand(3, 200, 200) + 9 * tl.eye(200), tl.rand(3, 200, 600)
+    threads = tl.get_num_threads()
+    results = []
+    try:
+        for n in (1, 3):
+            tl.set_num_threads(n)
+            results.append((linalg.solve(a, b), linalg.inv(a), linalg.solve_triangular(a, b, upper=True)))
+    finally:
+        tl.set_num_threads(threads)
+    assert all(tl.equal(one, other) for one, other in zip(*results))
+    assert tl.equal(linalg.solve(a[1:2], b[1:2])[0], results[0][0][1])

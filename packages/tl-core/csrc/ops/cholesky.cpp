@@ -87,7 +87,7 @@ Tensor cholesky_solve(const Tensor& self, const Tensor& input2, bool upper, Out 
   const DimVector batch = broadcast_shapes(batch_of(self), batch_of(input2));
   const Tensor x = column_major(self, with_matrix(batch, rows_of(self), last(self)));
   if (x.is_meta() || x.numel() == 0) return copied_out(x, out);
-  const Tensor factor = column_major(input2, with_matrix(batch, last(input2), last(input2)));
+  const Tensor factor = as_column_major(input2, with_matrix(batch, last(input2), last(input2)));
   const lapack::Library& library = lapack::require("cholesky_solve");
   const lapack::SingleThreaded single(library);
   cpu::potrs(lapack_batch(library, x), upper ? 'U' : 'L', factor.ptr<char>(), x.ptr<char>());
@@ -115,6 +115,7 @@ Tensor cholesky_inverse(const Tensor& self, bool upper, Out out) {
   check_info("cholesky_inverse", info, [](int32_t code) {
     return cat("The diagonal element ", code, " is zero, the inversion could not be completed.");
   });
+  if (!is_complex(inverse.dtype())) return copied_out(inverse, out);
   const Tensor stored = upper ? ops::triu(inverse, 0) : ops::tril(inverse, 0);
   const Tensor strict = upper ? ops::triu(inverse, 1) : ops::tril(inverse, -1);
   return copied_out(column_major(ops::add(stored, adjoint(strict))), out);

@@ -64,25 +64,53 @@ Pair geqrf(const Tensor& self, Out out, Out out_tau) {
   return {copied_out(r.a, out), copied_out(r.tau, out_tau)};
 }
 
-// The compact form of the product: 1 - V T V^H with T = (1 + D U)^-1 D, where D holds tau and U is the strict
+// The product of reflections as 1 - V T V^H with T = (1 + D U)^-1 D, where D holds tau and U is the strict
 // upper triangle of V^H V (Joffrain et al., Accumulating Householder transformations, revisited, 2006).
+struct CompactHouseholder {
+  Tensor v;       // (rows, k), a unit lower trapezoid
+  Tensor u;       // U
+  Tensor system;  // 1 + D U
+
+  CompactHouseholder(const Tensor& vectors, const Tensor& tau) {
+    const int64_t rows = rows_of(vectors), k = last(tau);
+    const TensorOptions like{vectors.dtype(), vectors.device()};
+    const Tensor below = ops::tril(ops::narrow(vectors, -1, 0, k), -1);
+    v = ops::add(below, ops::eye_m(rows, k, {.dtype = like.dtype, .device = like.device}));
+    u = ops::triu(ops::matmul(adjoint(v), v), 1);
+    const Tensor one = ops::eye(k, {.dtype = like.dtype, .device = like.device});
+    system = ops::add(one, ops::mul(ops::unsqueeze(tau, -1), u));
+  }
+};
+
 Tensor accumulate_q(const Tensor& vectors, const Tensor& tau, int64_t columns) {
   const AllBits all_bits;
-  const int64_t rows = rows_of(vectors), k = last(tau);
-  const TensorOptions like{vectors.dtype(), vectors.device()};
-  const Tensor unit = ops::eye_m(rows, columns, {.dtype = like.dtype, .device = like.device});
-  if (k == 0) return ops::clone(ops::expand(unit, with_matrix(batch_of(vectors), rows, columns)));
-  const Tensor below = ops::tril(ops::narrow(vectors, -1, 0, k), -1);
-  const Tensor v = ops::add(below, ops::eye_m(rows, k, {.dtype = like.dtype, .device = like.device}));
-  const Tensor factors = ops::unsqueeze(tau, -1);
-  const Tensor inner = ops::mul(factors, ops::triu(ops::matmul(adjoint(v), v), 1));
-  const Tensor one = ops::eye(k, {.dtype = like.dtype, .device = like.device});
-  const Tensor right = ops::mul(factors, adjoint(ops::narrow(v, -2, 0, columns)));
-  return ops::sub(unit, ops::matmul(v, ops::_linalg_solve(ops::add(one, inner), right)));
+  const int64_t rows = rows_of(vectors);
+  const Tensor unit = ops::eye_m(rows, columns, {.dtype = vectors.dtype(), .device = vectors.device()});
+  if (last(tau) == 0) return ops::clone(ops::expand(unit, with_matrix(batch_of(vectors), rows, columns)));
+  const CompactHouseholder q(vectors, tau);
+  const Tensor right = ops::mul(ops::unsqueeze(tau, -1), adjoint(ops::narrow(q.v, -2, 0, columns)));
+  return ops::sub(unit, ops::matmul(q.v, ops::_linalg_solve(q.system, right)));
+}
+
+// The first `columns` columns of Q from the reflectors of LAPACK.
+Tensor lapack_q(const lapack::Library& library, const HouseholderQr& f, int64_t columns) {
+  const lapack::SingleThreaded single(library);
+  const int64_t reflectors = last(f.tau);
+  const Tensor q =
+      empty_column_major(with_matrix(batch_of(f.a), rows_of(f.a), columns), {f.a.dtype(), f.a.device()});
+  copy_elements(ops::narrow(q, -1, 0, reflectors), ops::narrow(f.a, -1, 0, reflectors));
+  cpu::orgqr(lapack_batch(library, q), reflectors, q.ptr<char>(), f.tau.ptr<char>());
+  return q;
+}
+
+Tensor orthonormal_columns(const HouseholderQr& f, int64_t columns) {
+  const lapack::Library* library = f.a.is_meta() || !f.a.numel() ? nullptr : lapack::find();
+  return library ? lapack_q(*library, f, columns) : column_major(accumulate_q(f.a, f.tau, columns));
 }
 
 Tensor householder_product(const Tensor& input, const Tensor& tau, Out out) {
   check_matrix("linalg.householder_product", "input", input);
+  check_decomposed("orgqr_cpu", input);
   TL_CHECK(rows_of(input) >= last(input), Runtime,
            "linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]");
   TL_CHECK(tau.dim() == input.dim() - 1 &&
@@ -95,7 +123,33 @@ Tensor householder_product(const Tensor& input, const Tensor& tau, Out out) {
            "linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]");
   TL_CHECK(tau.dtype() == input.dtype(), Runtime, "linalg.householder_product: tau dtype ",
            scalar_type_name(tau.dtype()), " does not match input dtype ", scalar_type_name(input.dtype()));
-  return copied_out(columns_first(accumulate_q(input, tau, last(input))), out);
+  if (input.is_meta() || input.numel() == 0)
+    return copied_out(empty_column_major(input.sizes(), {input.dtype(), input.device()}), out);
+  return copied_out(orthonormal_columns({input, to_contiguous(tau)}, last(input)), out);
+}
+
+// Of Q = 1 - V T V^H: the gradients of both V, of T, and of what T is made of.
+Pair householder_product_backward(const Tensor& grad, const Tensor& input, const Tensor& tau) {
+  const AllBits all_bits;
+  const int64_t n = last(input), k = last(tau);
+  if (k == 0) return {ops::zeros_like(input), ops::zeros_like(tau)};
+  const CompactHouseholder q(input, tau);
+  const auto solved = [&](const Tensor& a, const Tensor& b, bool upper) {
+    return ops::linalg_solve_triangular(a, b, upper, true, true);
+  };
+  const Tensor t = solved(q.system, ops::diag_embed(tau), true), top = ops::narrow(q.v, -2, 0, n);
+  const Tensor g_t = ops::neg(ops::matmul(ops::matmul(adjoint(q.v), grad), top));
+  const Tensor g_u = ops::neg(ops::matmul(ops::matmul(adjoint(t), g_t), adjoint(t)));
+  const Tensor strict = ops::triu(g_u, 1);
+  const Tensor of_top = ops::matmul(adjoint(grad), ops::matmul(q.v, t));
+  const Tensor products = ops::sub(ops::matmul(q.v, ops::add(strict, adjoint(strict))),
+                                   ops::matmul(ops::matmul(grad, top), adjoint(t)));
+  const Tensor g_v = ops::sub(products, ops::constant_pad_nd(of_top, DimVector{0, 0, 0, rows_of(input) - n}));
+  const Tensor below = ops::tril(g_v, -1);
+  const Tensor one = ops::eye(k, {.dtype = tau.dtype(), .device = tau.device()});
+  const Tensor g_d =
+      ops::matmul(solved(adjoint(q.system), g_t, false), adjoint(ops::sub(one, ops::matmul(q.u, t))));
+  return {ops::constant_pad_nd(below, DimVector{0, n - k}), ops::diagonal(g_d, 0, -2, -1)};
 }
 
 // Q C, Q^H C, C Q or C Q^H with the whole square Q of the reflectors.
@@ -107,34 +161,21 @@ Tensor ormqr(const Tensor& self, const Tensor& input2, const Tensor& input3, boo
   TL_CHECK(rows_of(self) == (left ? rows_of(input3) : last(input3)), Runtime, "torch.ormqr: other.shape[",
            left ? "-2" : "-1", "] must be equal to input.shape[-2], got ", input3.sizes(), " and ",
            self.sizes());
-  const Tensor q = accumulate_q(self, input2, rows_of(self));
+  const int64_t rows = rows_of(self), k = std::min({last(self), rows});
+  const Tensor vectors = ops::narrow(self, -1, 0, k);
+  const Tensor square = k < rows ? ops::constant_pad_nd(vectors, DimVector{0, rows - k}) : vectors;
+  const Tensor q = ops::linalg_householder_product(square, input2);
   const Tensor factor = transpose ? adjoint(q) : q;
   return copied_out(columns_first(left ? ops::matmul(factor, input3) : ops::matmul(input3, factor)), out);
 }
 
 Tensor orgqr(const Tensor& self, const Tensor& input2, Out out) {
-  return householder_product(self, input2, out);
+  return copied_out(ops::linalg_householder_product(self, input2), out);
 }
 
 void check_mode(std::string_view mode) {
   TL_CHECK(mode == "reduced" || mode == "complete" || mode == "r", Runtime, "qr received unrecognized mode '",
            mode, "' but expected one of 'reduced' (default), 'r', or 'complete'");
-}
-
-// The first `count_of_q` columns of Q from the reflectors of LAPACK.
-Tensor lapack_q(const lapack::Library& library, const HouseholderQr& f, int64_t count_of_q) {
-  const lapack::SingleThreaded single(library);
-  const int64_t reflectors = last(f.tau);
-  const Tensor q =
-      empty_column_major(with_matrix(batch_of(f.a), rows_of(f.a), count_of_q), {f.a.dtype(), f.a.device()});
-  copy_elements(ops::narrow(q, -1, 0, reflectors), ops::narrow(f.a, -1, 0, reflectors));
-  cpu::orgqr(lapack_batch(library, q), reflectors, q.ptr<char>(), f.tau.ptr<char>());
-  return q;
-}
-
-Tensor orthonormal_columns(const HouseholderQr& f, int64_t count_of_q) {
-  const lapack::Library* library = f.a.is_meta() || !f.a.numel() ? nullptr : lapack::find();
-  return library ? lapack_q(*library, f, count_of_q) : column_major(accumulate_q(f.a, f.tau, count_of_q));
 }
 
 Pair qr(const Tensor& A, std::string_view mode, Out out_q, Out out_r) {
@@ -428,10 +469,11 @@ Tensor pade(const Tensor& a) {
   const Tensor one = ops::eye(last(a), {.dtype = a.dtype(), .device = a.device()});
   const Tensor a2 = ops::matmul(a, a), a4 = ops::matmul(a2, a2), a6 = ops::matmul(a4, a2);
   auto half = [&](int first) {  // the even or the odd terms
-    auto term = [&](int k, const Tensor& power) { return ops::mul(power, Scalar(c[k])); };
-    auto three = [&](int k) { return ops::add(ops::add(term(k, a2), term(k + 2, a4)), term(k + 4, a6)); };
+    auto three = [&](int k) {
+      return ops::add(ops::add(ops::mul(a2, Scalar(c[k])), a4, Scalar(c[k + 2])), a6, Scalar(c[k + 4]));
+    };
     const Tensor high = ops::matmul(a6, three(first + 8));
-    return ops::add(high, ops::add(three(first + 2), term(first, one)));
+    return ops::add(ops::add(high, three(first + 2)), one, Scalar(c[first]));
   };
   const Tensor odd = ops::matmul(a, half(1)), even = half(0);
   return ops::_linalg_solve(ops::sub(even, odd), ops::add(even, odd));
@@ -444,6 +486,10 @@ Tensor exponential(const Tensor& self) {
   Tensor x = pade(ops::mul(self, scale));
   for (int k = 0; k < *std::ranges::max_element(times); ++k) {
     const Tensor squared = ops::matmul(x, x);
+    if (k < *std::ranges::min_element(times)) {
+      x = squared;
+      continue;
+    }
     const Tensor due = for_each_matrix(self, times, [k](int t) { return t > k; });
     x = ops::where_self(ops::ne(due, Scalar(0)), squared, x);
   }
@@ -453,7 +499,17 @@ Tensor exponential(const Tensor& self) {
 Tensor linalg_matrix_exp(const Tensor& self) {
   check_square("linalg.matrix_exp", "A", self);
   if (self.is_meta() || self.numel() == 0) return ops::empty_like(self);
-  return to_dtype(exponential(to_dtype(self, double_precision(self.dtype()))), self.dtype());
+  const auto one = [](const Tensor& t) {
+    return to_dtype(exponential(to_dtype(t, double_precision(t.dtype()))), t.dtype());
+  };
+  constexpr int64_t kAlone =
+      64;  // of this order on, the steps of one matrix are work enough, and stay in the cache
+  if (last(self) < kAlone || self.dim() == 2) return one(self);
+  const Tensor result = empty(self.sizes(), {self.dtype(), self.device()});
+  const Tensor to = ops::flatten_using_ints(result, 0, -3), from = ops::flatten_using_ints(self, 0, -3);
+  for (int64_t i = 0; i < to.size(0); ++i)
+    copy_elements(ops::select_int(to, 0, i), one(ops::select_int(from, 0, i)));
+  return result;
 }
 
 // exp of [[A^H, g], [0, A^H]] holds it in its corner (Najfeld and Havel, Derivatives of the matrix
@@ -476,6 +532,7 @@ TL_KERNEL(geqrf, geqrf)
 TL_KERNEL(linalg_qr, qr)
 TL_KERNEL(linalg_qr_backward, qr_backward)
 TL_KERNEL(linalg_householder_product, householder_product)
+TL_KERNEL(_householder_product_backward, householder_product_backward)
 TL_KERNEL(orgqr, orgqr)
 TL_KERNEL(ormqr, ormqr)
 TL_KERNEL(_linalg_svd, svd_factors)

@@ -1,6 +1,8 @@
 // Whether an operator made of others may look at elements to choose a quicker way.
 #pragma once
 
+#include "base/thread_local.h"
+#include "dispatch/thread_state.h"
 #include "ops.h"
 #include "tensor/hollow.h"
 #include "tensor/tensor.h"
@@ -20,6 +22,12 @@ inline bool has_known_values(const Tensor& t) { return !t.is_meta() && !stands_f
 // A formula may be asked of what is computed from it: the operator keeps what that reads.
 inline bool may_be_differentiated(const Tensor& t) {
   return t->autograd != nullptr || (t->bits.load(std::memory_order_relaxed) >> TL_LAYER_TRANSFORMS & 1);
+}
+// Whether no layer wants calls with this tensor: an operator made of others may do without them.
+inline bool is_plain(const Tensor& t) {
+  const ThreadLocals& thread = thread_locals();
+  return !((t->all_bits() | included_layers(thread)) & ~thread.excluded) &&
+         (t.device().is_cpu() || t.is_meta());
 }
 // Raises where the memory of a tensor is asked for that has none, or only an example's.
 inline void check_is_no_batch(const Tensor& t, const char* what) {

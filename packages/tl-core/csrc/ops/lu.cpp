@@ -121,6 +121,15 @@ Tensor lu_backward(const Tensor& grad, const Tensor& LU, const Tensor& pivots) {
   return ops::matmul(P, result);
 }
 
+void check_pivots(const int32_t* pivots, int64_t count, int64_t rows) {
+  for (int64_t i = 0; i < count; ++i)
+    TL_CHECK(
+        pivots[i] >= 1 && pivots[i] <= rows, Runtime,
+        "pivots passed to lu_unpack must be greater or equal to 1 and lie between 1 and LU.size(-2). They "
+        "count rows from 1, as lu_factor gives them; got ",
+        pivots[i], " for ", rows, " rows. Did you forget to call lu_factor?");
+}
+
 // The permutation that the exchanges of rows make, as a matrix P with P L U = A.
 Tensor permutation(const Tensor& pivots, IntSpan batch, int64_t rows, DType dtype) {
   const Tensor P = empty(with_matrix(batch, rows, rows), {dtype, pivots.device()});
@@ -134,14 +143,9 @@ Tensor permutation(const Tensor& pivots, IntSpan batch, int64_t rows, DType dtyp
   for (int64_t i = 0; i < count; ++i) {
     std::iota(order.begin(), order.end(), 0);
     const int32_t* swaps = dense.ptr<int32_t>() + i * exchanges;
-    for (int64_t k = 0; k < exchanges; ++k) {
-      TL_CHECK(
-          swaps[k] >= 1 && swaps[k] <= rows, Runtime,
-          "pivots passed to lu_unpack must be greater or equal to 1 and lie between 1 and LU.size(-2). They "
-          "count rows from 1, as lu_factor gives them; got ",
-          swaps[k], " for ", rows, " rows. Did you forget to call lu_factor?");
+    check_pivots(swaps, exchanges, rows);
+    for (int64_t k = 0; k < exchanges; ++k)
       std::swap(order[static_cast<size_t>(k)], order[static_cast<size_t>(swaps[k] - 1)]);
-    }
     char* matrix = P.ptr<char>() + i * rows * rows * item;
     for (int64_t k = 0; k < rows; ++k)
       std::copy_n(one.ptr<char>(), item, matrix + (order[static_cast<size_t>(k)] * rows + k) * item);
@@ -196,8 +200,28 @@ Triple lu(const Tensor& A, bool pivot, Out out_p, Out out_l, Out out_u) {
 }
 
 // ---- solutions
-// As compositions, which autograd differentiates: A = P L U.
+// By one kernel, where nothing but the result is wanted.
+Tensor lapack_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool adjoint_system) {
+  const lapack::Library& library = lapack::require("linalg.lu_solve");
+  const lapack::SingleThreaded single(library);
+  const DimVector batch = broadcast_shapes(batch_of(LU), batch_of(B));
+  const Tensor swaps = to_contiguous(ops::expand(pivots, with_vector(batch, last(pivots))));
+  check_pivots(swaps.ptr<int32_t>(), swaps.numel(), last(LU));
+  const Tensor lu = as_column_major(LU, with_matrix(batch, last(LU), last(LU)));
+  const Tensor x = column_major(B, with_matrix(batch, rows_of(B), last(B)));
+  cpu::getrs(lapack_batch(library, x), adjoint_system ? 'C' : 'N', lu.ptr<char>(), swaps.ptr<int32_t>(),
+             x.ptr<char>());
+  return x;
+}
+
+// Else as compositions, which autograd differentiates: A = P L U.
 Tensor lu_solve_left(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool adjoint_system) {
+  const bool plain = is_plain(LU) && is_plain(pivots) && is_plain(B);
+  const bool known = has_known_values(LU) && has_known_values(pivots) && has_known_values(B);
+  if (plain && known && LU.numel() && B.numel() && rows_of(B) == last(LU)) {
+    check_decomposed("lu_solve_cpu", LU);
+    return lapack_lu_solve(LU, pivots, B, adjoint_system);
+  }
   const Tensor P = std::get<0>(ops::lu_unpack(ops::detach(LU), pivots, false, true));
   if (!adjoint_system) {
     const Tensor y = ops::matmul(ops::transpose_int(P, -2, -1), B);

@@ -84,6 +84,11 @@ Tensor column_major(const Tensor& t, IntSpan sizes) {
   return copy;
 }
 
+Tensor as_column_major(const Tensor& t, IntSpan sizes) {
+  const bool lies = std::ranges::equal(t.sizes(), sizes) && ops::transpose_int(t, -2, -1).is_contiguous();
+  return lies ? t : column_major(t, sizes);
+}
+
 bool holds_vectors(const Tensor& A, const Tensor& B) {
   return B.dim() == 1 || (A.dim() - 1 == B.dim() &&
                           std::ranges::equal(B.sizes(), A.sizes().first(static_cast<size_t>(A.dim() - 1))));

@@ -34,6 +34,8 @@ Tensor columns_first(const Tensor& t);
 // Fresh matrices whose columns lie one after the other, and such a copy of others, broadcast to the shape.
 Tensor empty_column_major(IntSpan sizes, TensorOptions options);
 Tensor column_major(const Tensor& t, IntSpan sizes);
+// The same matrices, not copied where they lie like that.
+Tensor as_column_major(const Tensor& t, IntSpan sizes);
 inline Tensor column_major(const Tensor& t) { return column_major(t, t.sizes()); }
 
 // B holds vectors if it has one dimension, or all of A's but the last.

@@ -6,6 +6,7 @@
 #include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/copy.h"
+#include "ops/known_values.h"
 #include "ops/matrices.h"
 #include "ops/out.h"
 #include "tensor/geometry.h"
@@ -98,6 +99,13 @@ Tensor tensorsolve(const Tensor& self, const Tensor& other, std::optional<IntSpa
   return copied_out(ops::reshape(x, unknowns), out);
 }
 
+// Whether A X = B is well formed, and no layer wants X to be a function of A.
+bool factors_suffice(const Tensor& A, const Tensor& B, bool left) {
+  if (has_small_kernels(A) || !is_plain(A) || !is_plain(B) || A.dtype() != B.dtype()) return false;
+  if (holds_vectors(A, B)) return left && last(B) == last(A);
+  return B.dim() >= 2 && (left ? rows_of(B) : last(B)) == last(A);
+}
+
 // Of a singular matrix, what its factors give.
 Pair solve_ex(const Tensor& A, const Tensor& B, bool left, bool check_errors, Out out, Out out_info) {
   check_square("linalg.solve", "A", A);
@@ -108,7 +116,7 @@ Pair solve_ex(const Tensor& A, const Tensor& B, bool left, bool check_errors, Ou
     });
   const bool vectors = left && holds_vectors(A, B);
   const Tensor result =
-      first_failure("torch.linalg.solve_ex", info) < 0
+      !factors_suffice(A, B, left) && first_failure("torch.linalg.solve_ex", info) < 0
           ? ops::linalg_solve(A, B, left)
           : ops::linalg_lu_solve(lu, pivots, vectors ? ops::unsqueeze(B, -1) : B, left, false);
   return {copied_out(vectors && result.dim() > B.dim() ? ops::squeeze_dim(result, -1) : result, out),

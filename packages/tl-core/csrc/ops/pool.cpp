@@ -2,8 +2,6 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "base/thread_local.h"
-#include "dispatch/thread_state.h"
 #include "iter/dtypes.h"
 #include "kernel_args.h"
 #include "kernels/cpu/spatial/max_pool.h"
@@ -11,6 +9,7 @@
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
+#include "ops/known_values.h"
 #include "ops/spatial.h"
 #include "tensor/geometry.h"
 
@@ -171,17 +170,11 @@ Pair max_pool_with_indices(const Tensor& self, IntSpan kernel, IntSpan stride, I
   return {delivered(values, self.dtype(), out), delivered(indices, DType::Int64, out_indices)};
 }
 
-// Positions are looked for only where something will ask for them.
-bool is_plain(const Tensor& t) {
-  const ThreadLocals& thread = thread_locals();
-  return !((t->all_bits() | included_layers(thread)) & ~thread.excluded) &&
-         (t.device().is_cpu() || t.is_meta());
-}
-
 template <int n>
 Tensor max_pool_values(const Tensor& self, IntSpan kernel, IntSpan stride, IntSpan padding, IntSpan dilation,
                        bool ceil) {
   const Window w(kMaxNames[n], n, kernel, stride, padding, dilation, ceil);
+  // Positions are looked for only where something will ask for them.
   if (is_plain(self)) return std::get<0>(max_pool_of(self, w, false));
   return std::get<0>(ops::_max_pool(self, w.kernel, w.stride, w.padding, w.dilation, ceil));
 }

@@ -32,8 +32,7 @@ struct Triangles {
 Triangles triangles(const Tensor& A, IntSpan batch) {
   const bool whole = std::ranges::equal(batch, batch_of(A));
   if (whole && A.is_contiguous()) return {A, true};
-  if (whole && ops::transpose_int(A, -2, -1).is_contiguous()) return {A, false};
-  return {column_major(A, with_matrix(batch, rows_of(A), last(A))), false};
+  return {as_column_major(A, with_matrix(batch, rows_of(A), last(A))), false};
 }
 
 Tensor solve_triangular(const Tensor& A, const Tensor& B, bool upper, bool left, bool unitriangular,

@@ -27,6 +27,7 @@ void getri(const MatrixBatch& b, char* lu, const int32_t* pivots, int32_t* info)
 // Cholesky factor of the triangle `uplo`; the other one is left as it is.
 void potrf(const MatrixBatch& b, char uplo, char* a, int32_t* info);
 void potrs(const MatrixBatch& b, char uplo, const char* factor, char* rhs);
+// The inverse; of complex matrices its triangle `uplo` only.
 void potri(const MatrixBatch& b, char uplo, char* factor, int32_t* info);
 
 // Householder QR; `tau` holds min(rows, columns) factors for each matrix.
