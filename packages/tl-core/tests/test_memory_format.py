@@ -75,3 +75,22 @@ def test_out_that_is_resized_has_the_order_of_the_operands(order):
         assert out.stride() == x.stride() and tl.equal(out, x.exp() if name == "exp" else x * 2), name
     kept = tl.empty(x.shape)
     assert tl.exp(x, out=kept).stride() == kept.stride()
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, out: tl.cat([x, x], 1, out=out),
+        lambda x, out: nn.avg_pool2d(x, 2, out=out),
+        lambda x, out: nn.upsample_nearest2d(x, [5, 5], None, out=out),
+        lambda x, out: nn.upsample_bilinear2d(x, [5, 5], False, None, out=out),
+    ],
+    ids=["cat", "avg_pool2d", "upsample_nearest2d", "upsample_bilinear2d"],
+)
+def test_out_that_is_resized_has_the_order_of_the_result(f):
+    empty, given = tl.empty(0), tl.empty(0)
+    f(image(), empty)
+    f(image().contiguous(), given)
+    assert empty.is_contiguous(memory_format=LAST) and given.is_contiguous() and tl.equal(empty, given)
+    f(image(), given)
+    assert given.is_contiguous()  # of the right size: as it was

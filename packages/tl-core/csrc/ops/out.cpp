@@ -15,7 +15,7 @@ void check_out_dtype(Out out, DType dtype, const char* where) {
            dtype_name(dtype), ", but got ", dtype_name(out.tensor->dtype()), " instead");
 }
 
-Tensor prepare_out(Out out, IntSpan sizes, TensorOptions options) {
+Tensor prepare_out(Out out, IntSpan sizes, TensorOptions options, IntSpan strides) {
   if (!out) return empty(sizes, options);
   const Tensor& t = *out;
   TL_CHECK(t.device() == options.device, Runtime, "Expected out tensor to be on the device ",
@@ -25,7 +25,7 @@ Tensor prepare_out(Out out, IntSpan sizes, TensorOptions options) {
     TL_CHECK(!AliasedOuts::has(t), Runtime, "unsupported operation: argument 'out' of shape ", t.sizes(),
              " is also an input, so that it cannot be resized to the result's shape ", sizes);
     if (t.numel() != 0) warn_resized_out(t.sizes(), sizes);
-    resize(t, sizes);
+    strides.empty() ? resize(t, sizes) : resize(t, sizes, strides);
   }
   return t;
 }

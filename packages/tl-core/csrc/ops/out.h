@@ -7,7 +7,8 @@
 namespace tl {
 
 // The output of an operator whose result has this shape and dtype: checked and resized if given, else fresh.
-Tensor prepare_out(Out out, IntSpan sizes, TensorOptions options);
+// One that is resized gets the strides, contiguous ones if there are none.
+Tensor prepare_out(Out out, IntSpan sizes, TensorOptions options, IntSpan strides = {});
 // The value, or where out= is given that tensor with the value in it: for composite operators.
 Tensor copied_out(const Tensor& value, Out out);
 // out= must have exactly the result's dtype; `where` stands before the message.

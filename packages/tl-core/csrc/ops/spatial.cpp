@@ -15,7 +15,8 @@ namespace tl {
 Tensor delivered(const Tensor& result, DType dtype, Out out) {
   if (!out) return ops::to_dtype(result, dtype);
   check_castable(dtype, *out);
-  return ops::copy_(prepare_out(out, result.sizes(), {out.tensor->dtype(), result.device()}), result);
+  const TensorOptions options{out.tensor->dtype(), result.device()};
+  return ops::copy_(prepare_out(out, result.sizes(), options, result.strides()), result);
 }
 
 DimVector spread(const char* op, const char* argument, IntSpan list, int64_t n) {

@@ -109,6 +109,7 @@ Tensor cat_tensors(TensorList tensors, int64_t dim, Out out) {
   if (!first) first = &tensors[0];
   const DimVector shape = cat_shape(tensors, *first, d);
   const DType dtype = promotion.result();
+  const DimVector strides = strides_for(shape, common_format(tensors, *first));
   Tensor result;
   if (out) {
     check_castable(dtype, *out);
@@ -116,10 +117,9 @@ Tensor cat_tensors(TensorList tensors, int64_t dim, Out out) {
       TL_CHECK(!t.same(*out) && !share_elements(t, *out.tensor), Runtime,
                "unsupported operation: the input tensors cannot refer to any of the output memory locations. "
                "Found overlap in input tensor.");
-    result = prepare_out(out, shape, {out.tensor->dtype(), first->device()});
+    result = prepare_out(out, shape, {out.tensor->dtype(), first->device()}, strides);
   } else {
-    result =
-        empty_strided(shape, strides_for(shape, common_format(tensors, *first)), {dtype, first->device()});
+    result = empty_strided(shape, strides, {dtype, first->device()});
   }
   if (result.is_meta()) return result;
   if (are_dense(tensors, result) && join_dense(tensors, result, d)) return result;
