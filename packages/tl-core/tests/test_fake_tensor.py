@@ -371,3 +371,20 @@ def test_modes_and_fakes_are_let_go():
     del mode, x
     gc.collect()
     assert ref() is None
+
+
+@pytest.mark.parametrize("accumulate", [True, False])
+def test_writing_where_a_mask_holds(accumulate):
+    with FakeTensorMode():
+        x, mask = tl.zeros(3, 4), tl.zeros(3, dtype=tl.bool)
+        out = x.index_put((mask,), tl.ones(2, 4), accumulate)
+        assert out.shape == (3, 4) and out is not x
+        x[mask] = tl.ones(1, 4)
+        assert x.index_put_((mask,), tl.ones(4)) is x
+
+
+def test_kernels_that_read_their_arguments_leave_fakes_alone():
+    with FakeTensorMode():
+        x, index = tl.zeros(3, 4), tl.zeros(2, dtype=tl.int64)
+        assert x.index_copy(0, index, tl.ones(2, 4)).shape == (3, 4)
+        assert tl.cdist(x, tl.zeros(5, 4)).shape == (3, 5)

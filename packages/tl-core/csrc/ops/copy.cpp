@@ -60,7 +60,7 @@ Tensor to_contiguous(const Tensor& t) {
     return ops::contiguous(t);
   if (t.is_contiguous()) return t;
   Tensor out = empty(t.sizes(), {t.dtype(), t.device()});
-  copy_elements(out, t);
+  if (!t.is_meta()) copy_elements(out, t);
   return out;
 }
 

@@ -13,6 +13,7 @@
 #include "ops/expanded.h"
 #include "ops/index_loops.h"
 #include "tensor/geometry.h"
+#include "tensor/hollow.h"
 
 namespace tl {
 
@@ -481,7 +482,8 @@ Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Ten
 Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, Out out) {
   check_written(out, index, source);
   const Slices s("index_copy", self, dim, index, source);
-  if (!self.is_meta()) checked_positions(index, along(self, s.dim), ErrorKind::Index);
+  // Fakes come here too: it is made of others, which see them.
+  if (!self.is_meta() && !is_hollow(index)) checked_positions(index, along(self, s.dim), ErrorKind::Index);
   return in_form(
       self, out, [&] { return ops::scatter__src(self, s.dim, s.index, s.source); },
       [&] { return ops::scatter_src(self, s.dim, s.index, s.source); },

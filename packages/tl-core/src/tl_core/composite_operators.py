@@ -412,3 +412,80 @@ add(
         (f"random.from(Tensor self, int from, int? to, {_GENERATOR}) -> Tensor", _copied("random_")),
     ]
 )
+
+
+# Gradients that a row of our own computes.
+_NLL = "Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index"
+_MASK = "bool[3] output_mask) -> (Tensor, Tensor, Tensor)"
+_MODES = "int interpolation_mode, int padding_mode, bool align_corners"
+_FLASH = "_scaled_dot_product_flash_attention_for_cpu"
+_HEADS = "Tensor query, Tensor key, Tensor value"
+_MASK_AND_SCALE = "*, Tensor? attn_mask=None, float? scale=None"
+add(
+    [
+        *(
+            (
+                f"nll_loss{d}_backward(Tensor grad_output, {_NLL}, Tensor total_weight) -> Tensor",
+                _function("gradient_operators.nll_loss_backward"),
+            )
+            for d in ("", "2d")
+        ),
+        (
+            f"nll_loss2d_forward({_NLL}) -> (Tensor output, Tensor total_weight)",
+            lambda *args: tl_core.ops.aten.nll_loss_forward.default(*args),
+        ),
+        *(
+            (
+                f"{name}_pad{d}d_backward(Tensor grad_output, Tensor self, SymInt[{2 * d}] padding) -> Tensor",
+                lambda *args, kind=kind: _function("gradient_operators.border_backward")(kind)(*args),
+            )
+            for name, kind in (("reflection", "reflect"), ("replication", "replicate"))
+            for d in (1, 2, 3)
+        ),
+        *(
+            (
+                (
+                    f"grid_sampler_{d}d_backward(Tensor grad_output, Tensor input, Tensor grid, {_MODES}, bool[2] "
+                    "output_mask) -> (Tensor, Tensor)"
+                ),
+                _function("gradient_operators.grid_sampler_backward"),
+            )
+            for d in (2, 3)
+        ),
+        (
+            (
+                f"{_FLASH}({_HEADS}, float dropout_p=0.0, bool is_causal=False, {_MASK_AND_SCALE}) -> (Tensor output, "
+                "Tensor logsumexp)"
+            ),
+            _function("gradient_operators.attention_forward"),
+        ),
+        (
+            (
+                f"{_FLASH}_backward(Tensor grad_out, {_HEADS}, Tensor out, Tensor logsumexp, float dropout_p, bool "
+                f"is_causal, {_MASK_AND_SCALE}) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)"
+            ),
+            _function("gradient_operators.attention_backward"),
+        ),
+        (
+            (
+                "native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, "
+                f"Tensor rstd, Tensor? weight, Tensor? bias, {_MASK}"
+            ),
+            _function("gradient_operators.native_layer_norm_backward"),
+        ),
+        (
+            (
+                "native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, "
+                f"SymInt N, SymInt C, SymInt HxW, int group, {_MASK}"
+            ),
+            _function("gradient_operators.native_group_norm_backward"),
+        ),
+        (
+            (
+                "native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, "
+                f"Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, {_MASK}"
+            ),
+            _function("gradient_operators.native_batch_norm_backward"),
+        ),
+    ]
+)

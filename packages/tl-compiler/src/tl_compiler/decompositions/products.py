@@ -23,9 +23,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         rows: Any = 1
         for n in input.shape[:-1]:
             rows = rows * n
-        flat = aten.view.default(
-            aten.clone.default(input, memory_format=tl_core.contiguous_format), [rows, input.shape[-1]]
-        )
+        flat = _reshaped(input, [rows, input.shape[-1]])
     turned = aten.permute.default(weight, [1, 0])
     out = aten.mm.default(flat, turned) if bias is None else aten.addmm.default(bias, flat, turned)
     return out if input.ndim == 2 else aten.view.default(out, [*input.shape[:-1], weight.shape[0]])

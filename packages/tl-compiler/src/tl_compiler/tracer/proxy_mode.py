@@ -14,6 +14,7 @@ from tl_core import grad_mode, pytree
 from tl_core.dispatch_keys import DispatchKey
 from tl_core.dispatch_modes import modes_in_force, no_modes
 from tl_core.python_dispatch import TorchDispatchMode, TorchDispatchModeKey
+from tl_core.size_operators import PythonOperator
 from tl_core.subclasses import FakeTensor
 from tl_core.subclasses.fake_tensor import require_gradients
 from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
@@ -25,6 +26,7 @@ from ..fx.proxy import Proxy, TracerBase
 from ..symbolic.expression import Call, Expr, Logic, Product, Relation, Sum, Symbol, sympify
 from ..symbolic.user_lines import user_stack
 from .geometry import learn
+from .public_formulas import FORMULAS
 from .public_operators import public_call
 from .schemas import schema_of
 from .symbolic_fakes import SymbolicFakes, unbacked_number
@@ -157,6 +159,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self._module_stack = module_stack
         self._error_on_data_dependent_ops = error_on_data_dependent_ops
         self._nodes: dict[int, tuple[Any, Node]] = {}
+        self._in_memory: dict[Any, tuple[Any, Node]] = {}  # real tensors by where their elements are
         self._constants: dict[int, tuple[Any, Node]] = {}
         self._fakes: dict[int, tuple[Any, Any]] = {}
         self.inherited: dict[str, Any] = {}  # what nodes say that are made from a node of another graph
@@ -183,6 +186,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             if not isinstance(value, FakeTensor):
                 held = weakref.ref(value, lambda _: self._nodes.pop(key, None))
             self._nodes[key] = (held, node)
+            if self.tracing_mode == "real":
+                self._in_memory[_place(value)] = value, node
             self._note_sizes(value, node)
         elif isinstance(value, _SYMBOLIC):
             e = value.node.expr
@@ -363,6 +368,17 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         owner = held[0]() if isinstance(held[0], weakref.ref) else held[0]
         return held[1] if owner is t else None
 
+    def node_or_none(self, t: Any) -> Node | None:
+        """The node of a tensor, or of one with the same elements: autograd keeps results as objects of its own.
+
+        Args:
+            t: the tensor.
+        """
+        node = self.tracked(t)
+        if node is None and self.tracing_mode == "real":
+            _, node = self._in_memory.get(_place(t), (None, None))
+        return node
+
     def _tensor_node(self, t: Any) -> Node:
         node = self.tracked(t)
         if node is not None:
@@ -370,7 +386,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         held = self._constants.get(id(t))
         if held is not None and held[0] is t:
             return held[1]
-        node = self._constant(t)
+        node = self.node_or_none(t) or self._constant(t)
         self._constants[id(t)] = (t, node)
         return node
 
@@ -400,6 +416,23 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             return NotImplemented
         if not self.pre_dispatch:
             func, args = public_call(func, args)
+            formula = FORMULAS.get(func._native_name)
+            if formula is not None and func not in self.decomposition_table:
+                out = formula(_Recorded(self), *args, **kwargs)
+                if out is not NotImplemented:
+                    return out
+        return self.recorded(func, args, kwargs)
+
+    def recorded(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Records an operator, or what the table has in its place.
+
+        Args:
+            func: the operator.
+            args, kwargs: its arguments.
+
+        Returns:
+            Its result.
+        """
         replaced = self.decomposition_table.get(func)
         if replaced is not None:
             with self:
@@ -461,6 +494,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             args, kwargs: its arguments.
         """
         args, kwargs = self._substituted(args), {k: self._substituted(v) for k, v in kwargs.items()}
+        if isinstance(func, PythonOperator):  # the operators that it calls see the fakes
+            return func(*args, **kwargs)
         out = self.fake_mode.dispatch(func, (), args, kwargs)
         if self.pre_dispatch:
             require_gradients(func, out, args, kwargs)
@@ -603,6 +638,38 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         if self.record_stack_traces and "stack_trace" not in self.inherited:
             node.meta["stack_trace"] = _stack_text()
         node.meta.update(self.inherited)
+
+
+def _place(t: Any) -> Any:
+    """Where the elements of a real tensor are, and as what; of one without memory of its own, the tensor itself."""
+    if type(t) not in _PLAIN or t.layout is not tl_core.strided or t.is_meta or not t.numel():
+        return id(t)
+    return t.data_ptr(), t.dtype, t.shape, t.stride(), t.is_conj(), t.is_neg()
+
+
+_PLAIN = (Tensor, tl_core.parameter.Parameter)
+_SAME_VALUE = (operator.getitem, tl_core.ops.aten.detach.default, tl_core.ops.aten.alias.default)
+
+
+class _Recorded:
+    """What formulas of operators record with."""
+
+    def __init__(self, mode: ProxyTorchDispatchMode) -> None:
+        self.mode = mode
+
+    def __call__(self, op: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return self.mode.recorded(op, args, kwargs)
+
+    def origin(self, t: Any) -> Node | None:
+        """The node of the operator that a tensor is a result of; None for one that is not known.
+
+        Args:
+            t: the tensor.
+        """
+        node: Any = self.mode.node_or_none(t)
+        while node is not None and node.target in _SAME_VALUE:
+            node = node.args[0]
+        return node
 
 
 def _recorded_item(t: Any) -> Any:

@@ -9,7 +9,7 @@ from tl_core._C import Tensor
 
 # Results are not known without elements.
 NUMBER_OF_VALUES = frozenset({"_local_scalar_dense", "equal", "allclose", "is_nonzero"})
-# Nor are the sizes of these; `index` and `index_put` only where an index is a mask.
+# Nor are the sizes of these; `index` only where an index is a mask.
 SHAPE_OF_VALUES = frozenset(
     {
         "nonzero", "nonzero_numpy", "argwhere", "masked_select", "unique", "_unique", "_unique2", "unique_dim",
@@ -17,6 +17,8 @@ SHAPE_OF_VALUES = frozenset(
         "_to_sparse", "segment_lengths",
     }
 )  # fmt: skip
+# Where an index is a mask, these still return what is like their first argument.
+WRITE_AT_INDICES = frozenset({"index_put", "index_put_", "index_put.out", "_index_put_impl_"})
 # Operators whose first tensor alone says where the result lies.
 FIRST_TENSOR_DECIDES = frozenset(
     {

@@ -530,7 +530,16 @@ class FakeTensorMode(TorchDispatchMode):
             return self._as_registered(func, fake_impl.entries[facts.name], args, kwargs)
         if fake_rules.depends_on_elements(facts.name, args) and not any(t.is_meta for t in fakes):
             return self._of_elements(func, facts, args, kwargs)
-        return self._on_meta(func, facts, args, kwargs, fakes)
+        if facts.name in fake_rules.WRITE_AT_INDICES and fake_rules.has_mask(args):
+            args = self._at_no_positions(args)
+        return self._on_meta(func, facts, args, kwargs, _tensors_in((args, kwargs), []))
+
+    def _at_no_positions(self, args: Any) -> Any:
+        """Arguments of `index_put` that write nothing: how many positions its masks name is not known."""
+        first = args[0]
+        with no_modes():
+            index, value = _C.empty(0, dtype=_C.int64, device="meta"), first.elem.new_empty(())
+        return first, [self.claimed(index, first.device)], self.claimed(value, first.device), *args[3:]
 
     def _as_registered(self, func: Any, kernel: Any, args: Any, kwargs: Any) -> Any:
         """What a function of `register_fake` makes of the fakes."""
