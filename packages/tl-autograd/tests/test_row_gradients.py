@@ -357,7 +357,7 @@ def check(name, call, dtype, low=0.5, high=1.5):
 def elementwise(row):
     """All inputs as leaves of shapes that broadcast; parameters with a value that is not neutral."""
     parameters = {"alpha": 2, "value": 3, "threshold": 1, "scale": 1.5, "input_scale": 0.5, "negative_slope": 0.1,
-                  "lambd": 0.5, "beta": 2, "min_val": -1, "max_val": 1.2}  # fmt: skip
+                  "lambd": 0.5, "beta": 2, "delta": 1.5, "min_val": -1, "max_val": 1.2}  # fmt: skip
 
     def call(op, t):
         n = row.elementwise.inputs

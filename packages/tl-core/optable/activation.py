@@ -172,11 +172,12 @@ ROWS = [
         doc="Each element, scaled where it is negative by the weight of its channel.",
         example=">>> tl.prelu(tl.tensor([-2.0, 3.0]), tl.tensor([0.25]))\ntensor([-0.5000,  3.0000])",
     ),
-    Op(
-        "_prelu_kernel(Tensor self, Tensor weight) -> Tensor",
-        function=False, method=False, devices="Any",
+    Pointwise(
+        "_prelu_kernel(Tensor self, Tensor weight) -> Tensor", inputs=2, cpu="prelu",
+        dtypes="float", loops="wide", hot=ONE,
+        inplace=False, out=False, function=False, method=False,
         grad={"self": "where(self > 0, g, g * weight)", "weight": "where(self > 0, 0, g * self)"},
-        jvp="elementwise", batch="elementwise",
+        expr="x > 0 ? x : x * y",
         doc="What prelu runs on a weight that broadcasts.",
     ),
     Composite(
@@ -353,6 +354,17 @@ ROWS = [
         out=True, method=False, namespace="_nn",
         doc="The first half along a dimension times the sigmoid of the second.",
     ),
+    Pointwise(
+        "_glu_halves(Tensor self, Tensor gate) -> Tensor", inputs=2, cpu="gated",
+        dtypes="float complex", loops="wide", hot=ONE,
+        inplace=False, function=False, method=False,
+        grad={
+            "self": "g * gate.sigmoid().conj()",
+            "gate": "sigmoid_backward(g * self.conj(), gate.sigmoid())",
+        },
+        expr="x / (1 + exp(-y))",
+        doc="What glu runs on the halves.",
+    ),
     # ---- in terms of log(1 + exp(x)) -----------------------------------------------------------------------
     _unit(
         "softplus(Tensor self, Scalar beta=1, Scalar threshold=20)", "softplus",
@@ -382,5 +394,39 @@ ROWS = [
         grad_output="log_sigmoid_backward(g, self)",
         self="-sigmoid_backward(g * grad_output, self.sigmoid())",
         expr="x / (1 + exp(y))",
+    ),
+    # ---- losses of each element ----------------------------------------------------------------------------
+    *(
+        Pointwise(
+            f"_{name}(Tensor self, Tensor target{number}) -> Tensor", inputs=2, cpu=name,
+            dtypes="float", loops="wide", hot=ONE,
+            inplace=False, out=False, method=False, namespace="_nn",
+            grad={"self": f"g * {slope}", "target": f"g * -{slope}"},
+            expr=expr,
+            doc=f"{doc} `d` of `self` and `target`.",
+        )
+        for name, number, slope, expr, doc in (
+            (
+                "squared_error",
+                "",
+                "((self - target) * 2)",
+                "(x - y) * (x - y)",
+                "The square of the difference",
+            ),
+            (
+                "huber_error",
+                ", Scalar delta",
+                "(self - target).clamp(-delta, delta)",
+                "abs(x - y) <= delta ? (x - y) * (x - y) * 0.5 : (abs(x - y) - delta * 0.5) * delta",
+                "`d^2 / 2` up to `delta`, then `delta (d - delta / 2)`, of the absolute difference",
+            ),
+            (
+                "smooth_l1_error",
+                ", Scalar beta",
+                "((self - target) / beta).clamp(-1, 1)",
+                "abs(x - y) < beta ? (x - y) * (x - y) * (0.5 / beta) : abs(x - y) - beta * 0.5",
+                "`d^2 / (2 beta)` below `beta`, then `d - beta / 2`, of the absolute difference",
+            ),
+        )
     ),
 ]  # fmt: skip

@@ -6,6 +6,7 @@ ALL = "bool int float complex"
 WITH_HALVES = ALL + " complex32"
 INEXACT = "float complex"
 NO_SIGN = "none:piecewise constant"
+COMPLEX = "complex64 complex128"
 SMALL = "uint8 float16"  # which images and half precision use
 OF_INTEGERS = "none:defined on integers only"
 TWO = "float32 float64"
@@ -62,7 +63,7 @@ ROWS = [
     ),
     Binary(
         "add", number_first=True, scalars="Scalar alpha=1",
-        dtypes=WITH_HALVES, also=SMALL,
+        dtypes=WITH_HALVES, hot=COMPLEX, also=SMALL,
         shown="input, other, *, alpha=1, out=None", sparse="sparse_add",
         grad={"self": "g", "other": "g * alpha"},
         expr="x + alpha * y", ref="numpy.add",
@@ -86,7 +87,7 @@ ROWS = [
     ),
     Binary(
         "mul", number_first=True,
-        dtypes=WITH_HALVES, also=SMALL,
+        dtypes=WITH_HALVES, hot=COMPLEX, also=SMALL,
         aliases=("multiply",),
         sparse="sparse_values",
         grad={"self": "g * other.conj()", "other": "g * self.conj()"},

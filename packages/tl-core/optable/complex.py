@@ -5,7 +5,7 @@ from opgen.row import Composite, Op, Unary
 ROWS = [
     Unary(
         "_conj_physical", cpu="conj_physical",
-        dtypes="complex complex32",
+        dtypes="complex complex32", hot="complex64 complex128",
         function=False, method=False,
         grad={"self": "g.conj_physical()"},
         expr="conj(x)",

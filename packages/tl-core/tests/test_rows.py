@@ -41,8 +41,8 @@ PURE = [row for row in r.ELEMENTWISE if row.args[0].type != "Scalar"]
 TWO_TENSORS = [row for row in PURE if row.elementwise.inputs == 2]
 WITH_NUMBERS = [row for row in TWO_TENSORS if row.args[1].type == "Operand"]
 PARAMETERS = {"alpha": 2, "value": 3, "threshold": 1, "scale": 1.5, "input_scale": 0.5, "is_result": 1, "lambd": 0.5,
-              "negative_slope": 0.1, "beta": 2, "min_val": -1, "max_val": 2, "low": 0.25, "high": 0.75, "n": 2,
-              "factor": 100, "divisor": 1, "nan": 0, "posinf": 1, "neginf": -1, "infinity": 0x7C00}  # fmt: skip
+              "negative_slope": 0.1, "beta": 2, "delta": 1.5, "min_val": -1, "max_val": 2, "low": 0.25, "high": 0.75,
+              "n": 2, "factor": 100, "divisor": 1, "nan": 0, "posinf": 1, "neginf": -1, "infinity": 0x7C00}  # fmt: skip
 
 
 def seeded(*what):

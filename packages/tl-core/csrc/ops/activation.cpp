@@ -134,16 +134,12 @@ Tensor glu(const Tensor& self, int64_t dim, Out out) {
   const int64_t d = wrap_dim(dim, self.dim()), half = self.size(d) / 2;
   TL_CHECK(self.size(d) % 2 == 0, Runtime, "Halving dimension must be even, but dimension ", d, " is size ",
            self.size(d));
-  const Tensor gate = ops::sigmoid(ops::narrow(self, d, half, half));
-  const Tensor passed = ops::narrow(self, d, int64_t{0}, half);
-  return out ? ops::mul_out(passed, gate, *out) : ops::mul(passed, gate);
+  const Tensor passed = ops::narrow(self, d, int64_t{0}, half), gate = ops::narrow(self, d, half, half);
+  return out ? ops::_glu_halves_out(passed, gate, *out) : ops::_glu_halves(passed, gate);
 }
 
 // ---- learned and random factors below zero
 // ------------------------------------------------------------------------------------------------
-Tensor prelu_kernel(const Tensor& self, const Tensor& weight) {
-  return ops::where_self(ops::gt(self, Scalar(0)), self, ops::mul(self, weight));
-}
 Tensor prelu(const Tensor& self, const Tensor& weight) {
   TL_CHECK(self.dtype() == weight.dtype(), Runtime, "prelu: Type promoting not supported. Got ",
            scalar_type_name(self.dtype()), " and ", scalar_type_name(weight.dtype()));
@@ -199,6 +195,5 @@ TL_KERNEL(gelu_backward, gelu_backward)
 TL_KERNEL(gelu_double_backward, gelu_double_backward)
 TL_KERNEL(glu, glu)
 TL_KERNEL(prelu, prelu)
-TL_KERNEL(_prelu_kernel, prelu_kernel)
 
 }  // namespace tl

@@ -3,7 +3,7 @@
 import warnings
 from math import log, pi
 
-from tl_core import Tensor, where
+from tl_core import Tensor, nn_functions, where
 from tl_core.autocast_inputs import in_float32
 from tl_core.dispatch_modes import modes_in_force
 from tl_core.overrides import overridable
@@ -53,8 +53,7 @@ def mse_loss(
         tensor(2.)
     """
     reduction = _prepare(input, target, size_average, reduce, reduction)
-    difference = input - target
-    return _weighted(difference * difference, weight, reduction)
+    return _weighted(_squared_error(input, target), weight, reduction)
 
 
 @overridable
@@ -84,6 +83,13 @@ def l1_loss(
     """
     reduction = _prepare(input, target, size_average, reduce, reduction)
     return _weighted((input - target).abs(), weight, reduction)
+
+
+def _squared_error(input: Tensor, target: Tensor) -> Tensor:
+    if input.is_floating_point() and target.is_floating_point():
+        return nn_functions._squared_error(input, target)
+    difference = input - target
+    return difference * difference
 
 
 def _prepare(
@@ -141,6 +147,8 @@ def smooth_l1_loss(
     if beta == 0:
         return l1_loss(input, target, size_average, reduce, reduction)
     reduction = _prepare(input, target, size_average, reduce, reduction)
+    if input.is_floating_point() and target.is_floating_point():
+        return reduced(nn_functions._smooth_l1_error(input, target, beta), reduction)
     size = (input - target).abs()
     return reduced(where(size < beta, size * size * (0.5 / beta), size - 0.5 * beta), reduction)
 
@@ -172,6 +180,8 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")
     reduction = _prepare(input, target, None, None, reduction)
+    if input.is_floating_point() and target.is_floating_point():
+        return _weighted(nn_functions._huber_error(input, target, delta), weight, reduction)
     size = (input - target).abs()
     return _weighted(where(size <= delta, size * size * 0.5, (size - 0.5 * delta) * delta), weight, reduction)
 

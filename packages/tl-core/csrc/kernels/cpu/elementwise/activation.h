@@ -158,4 +158,16 @@ TL_UNARY(mish, true, return x * mish_gate(x);)
 TL_BINARY(mish_backward, 0, true, const T t = mish_gate(y);
           return x * (t + y * math::sigmoid(y) * (Lane<T>(1) - t * t));)
 
+TL_BINARY(prelu, 0, true, return select<T>(x > 0, x, x* y);)
+TL_BINARY(gated, 0, true, if constexpr (is_complex_type<T>) return x / (one_like(y) + math::exp(-y));
+          else return x * math::sigmoid(y);)
+
+// ---- losses: of a prediction and its target
+// ----------------------------------------------------------------------------------------------
+TL_BINARY(squared_error, 0, true, const T d = x - y; return d * d;)
+TL_BINARY(huber_error, 1, true, const T d = math::abs(x - y);
+          return select<T>(d <= p[0], d * d * Lane<T>(0.5), (d - Lane<T>(0.5) * p[0]) * p[0]);)
+TL_BINARY(smooth_l1_error, 1, true, const T d = math::abs(x - y);
+          return select<T>(d < p[0], d * d * (Lane<T>(0.5) / p[0]), d - Lane<T>(0.5) * p[0]);)
+
 }  // namespace tl::cpu::TL_ISA_NAMESPACE::functions

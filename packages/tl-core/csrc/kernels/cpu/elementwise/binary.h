@@ -16,11 +16,12 @@ namespace tl::cpu::TL_ISA_NAMESPACE::functions {
     }                                                                    \
   };
 
-// Integers have no fast vector product: loops without one are worth their room.
+// Integers have no fast vector product, complex numbers' takes its time and makes NaN of infinite parts:
+// loops without one are worth their room.
 template <class T, class P>
 TL_INLINE T by_alpha(T y, P alpha) {
-  if constexpr (is_whole<T>()) {
-    if (alpha == P(1)) return y;
+  if constexpr (is_whole<T>() || is_complex_type<T>) {
+    if (alpha == P{1}) return y;
   }
   return times(spread<T>(alpha), y);
 }

@@ -19,7 +19,11 @@ namespace tl::cpu::TL_ISA_NAMESPACE::functions {
 
 TL_UNARY(identity, true, return x;)
 TL_UNARY(positive, true, return x;)
-TL_UNARY(conj_physical, true, if constexpr (is_complex_type<T>) return conj(x); else return x;)
+// Of two floats as one integer, of which the upper bit is the imaginary part's sign.
+TL_UNARY(conj_physical, true,
+         if constexpr (std::is_same_v<T, C<float>>) return bitcast<T>(bitcast<uint64_t>(x) ^
+                                                                      (uint64_t{1} << 63));
+         else if constexpr (is_complex_type<T>) return conj(x); else return x;)
 TL_UNARY(cube, true, return times(times(x, x), x);)
 TL_UNARY(inverse_square, true, return quotient(one_like(x), times(x, x));)
 TL_UNARY(neg_value, true, if constexpr (std::is_integral_v<T>) return static_cast<T>(T{} - wrapping(x));
