@@ -430,6 +430,56 @@ def test_checks_in_a_branch_belong_to_it():
         run(tl.tensor(True), tl.tensor(1), tl.ones(2))
 
 
+@pytest.mark.parametrize(
+    ("holds", "text"),
+    [(lambda n: n >= 2, "u0 >= 2"), (lambda n: n == 3, r"Eq\(u0, 3\)"), (lambda n: n <= 3, "u0 <= 3")],
+)
+def test_a_branch_checks_numbers_from_around_it_where_it_runs(holds, text):
+    class M(nn.Module):
+        def forward(self, flag, x, y):
+            n = x.item()
+
+            def limited(y):
+                state(holds(n))
+                return y * n
+
+            return cond(flag, limited, lambda y: y - n, (y,)) + n
+
+    program = export(M(), (tl.tensor(True), tl.tensor(3), tl.ones(2)))
+    assert not any("_assert" in str(node.target) for node in program.graph.nodes)
+    file = io.BytesIO()
+    save(program, file)
+    file.seek(0)
+    for run in (program.module(), load(file).module()):
+        assert run(tl.tensor(True), tl.tensor(3), tl.ones(2)).tolist() == [6.0, 6.0]
+        for n in (1, 5):
+            assert run(tl.tensor(False), tl.tensor(n), tl.ones(2)).tolist() == [1.0, 1.0]
+        refused = next(n for n in (1, 5) if not holds(n))
+        with pytest.raises(RuntimeError, match=text):
+            run(tl.tensor(True), tl.tensor(refused), tl.ones(2))
+
+
+def test_what_both_sides_of_a_branch_state_is_stated_twice():
+    class M(nn.Module):
+        def forward(self, flag, x, y):
+            n = x.item()
+
+            def limited(y):
+                state(n >= 2)
+                return y * n
+
+            out = cond(flag, limited, limited, (y,))
+            state(n >= 2)
+            return out
+
+    run = export(M(), (tl.tensor(True), tl.tensor(3), tl.ones(2))).module()
+    checks = [
+        sum("_assert" in str(n.target) for n in g.graph.nodes)
+        for g in (run, run.true_graph_0, run.false_graph_0)
+    ]
+    assert checks == [1, 1, 1]
+
+
 def test_a_graph_with_checks_runs_on_fakes_again():
     class M(nn.Module):
         def forward(self, n, y):

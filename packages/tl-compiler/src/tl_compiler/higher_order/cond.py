@@ -14,7 +14,7 @@ from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 from ..symbolic.errors import UserError, UserErrorType
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, current_mode
 from .base import HigherOrderOperator
-from .subgraphs import Subgraph, attached, traced, with_inputs
+from .subgraphs import Subgraph, attached, key_of, traced, with_inputs
 
 __all__ = ["CondOp", "cond", "cond_op"]
 
@@ -133,7 +133,7 @@ def _recorded(
     lifted: dict[int, Any] = {}
     for branch in branches:
         for value in branch.lifted:
-            lifted.setdefault(id(value) if isinstance(value, Tensor) else hash(str(value)), value)
+            lifted.setdefault(key_of(value), value)
     values = list(lifted.values())
     modules = [with_inputs(b, values) for b in branches]
     nodes = [attached(mode, m, name) for m, name in zip(modules, ("true_graph", "false_graph"), strict=True)]

@@ -12,7 +12,7 @@ from tl_core.subclasses import FakeTensor
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, current_mode
 from .base import HigherOrderOperator
 from .cond import _fresh, _Ready
-from .subgraphs import Subgraph, attached, traced, with_inputs
+from .subgraphs import Subgraph, attached, key_of, traced, with_inputs
 
 __all__ = [
     "AssociativeScanOp",
@@ -41,7 +41,7 @@ def _union(graphs: list[Subgraph]) -> list[Any]:
     found: dict[int, Any] = {}
     for graph in graphs:
         for value in graph.lifted:
-            found.setdefault(id(value) if isinstance(value, Tensor) else hash(str(value)), value)
+            found.setdefault(key_of(value), value)
     return list(found.values())
 
 

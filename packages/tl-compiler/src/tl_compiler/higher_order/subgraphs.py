@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,7 +21,7 @@ from ..tracer.graphs import eliminate_dead
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
 from ..tracer.schemas import schema_of
 
-__all__ = ["Subgraph", "attached", "traced", "with_inputs"]
+__all__ = ["Subgraph", "attached", "key_of", "traced", "with_inputs"]
 
 Tensor = tl_core.Tensor
 _VALUES = (Tensor, SymInt, SymFloat, SymBool)
@@ -77,13 +78,15 @@ def traced(mode: ProxyTorchDispatchMode, function: Callable[..., Any], operands:
         module_stack=mode._module_stack,
         records_grad_mode=mode.records_grad_mode,
     )
-    inner._fakes, inner.asserted = mode._fakes, mode.asserted
+    inner._fakes = mode._fakes
     inner.symbol_from_outside = lambda symbol: _lifted(found, tracer, mode._number_of(symbol))
     given = [_operand(mode, inner, found, value, i) for i, value in enumerate(flat)]
-    with disable_current_modes(), inner:
-        out = function(*spec.unflatten(given))
-    found.results, found.out_spec = tree_flatten(out)
-    _finish(found, inner)
+    env = mode.shape_env
+    with contextlib.nullcontext(list) if env is None else env.branch() as checks:
+        with disable_current_modes(), inner:
+            out = function(*spec.unflatten(given))
+        found.results, found.out_spec = tree_flatten(out)
+        _finish(found, inner, checks())
     return found
 
 
@@ -98,9 +101,18 @@ def _operand(mode: Any, inner: Any, found: Subgraph, value: Any, i: int) -> Any:
     return value
 
 
+def key_of(value: Any) -> int:
+    """What tells the values apart that a function reads from around it.
+
+    Args:
+        value: a tensor, or a symbolic number, by its expression: what is known of that differs between branches.
+    """
+    return id(value) if isinstance(value, Tensor) else hash(str(value.node._expr))
+
+
 def _lifted(found: Subgraph, tracer: PythonKeyTracer, value: Any) -> Node:
     """The input of a value that belongs to the graph around."""
-    key = id(value) if isinstance(value, Tensor) else hash(str(value))
+    key = key_of(value)
     node = found.lifted_inputs.get(key)
     if node is None:
         first = next((n for n in tracer.graph.nodes if n.op != "placeholder"), None)
@@ -117,10 +129,10 @@ def _input_name(graph: Any) -> str:
     return f"arg{sum(1 for n in graph.nodes if n.op == 'placeholder')}_1"
 
 
-def _finish(found: Subgraph, inner: ProxyTorchDispatchMode) -> None:
+def _finish(found: Subgraph, inner: ProxyTorchDispatchMode, checks: list[Any]) -> None:
     results = [inner.node_of(r) if isinstance(r, _VALUES) else r for r in found.results]
     inner.restore_grad()
-    inner.record_assertions()
+    inner.record_assertions(checks)
     found.tracer.graph.output(tuple(results))
     eliminate_dead(found.tracer.graph)
     for node in found.tracer.graph.nodes:
@@ -147,7 +159,7 @@ def with_inputs(found: Subgraph, lifted: list[Any]) -> GraphModule:
     graph = found.tracer.graph
     last: Node | None = found.inputs[-1] if found.inputs else None
     for value in lifted:
-        key = id(value) if isinstance(value, Tensor) else hash(str(value))
+        key = key_of(value)
         node = found.lifted_inputs.get(key)
         with graph.inserting_after(last) if last is not None else graph.inserting_before():
             if node is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
@@ -572,6 +572,45 @@ class ShapeEnv:
         self._use(e)
         self._learned()
         return True
+
+    @contextlib.contextmanager
+    def branch(self) -> Iterator[Callable[[], list[RuntimeAssert]]]:
+        """A region that may not run: what the program asserts there of numbers from around it holds only there.
+
+        Guards, and what is known of symbols that were made in the region, are kept.
+
+        Yields:
+            A function that gives the checks of the region, which are its own to make.
+        """
+        before = {id(check) for check in self._checks()}
+        symbols, guards = set(self.var_to_range), len(self.guards)
+        known = self.replacements, dict(self.var_to_range), set(self._facts), set(self.divisible)
+
+        def made() -> list[RuntimeAssert]:
+            return [check for check in self._checks() if id(check) not in before]
+
+        try:
+            yield made
+        finally:
+            own = made()
+            for owner, held in self.deferred_runtime_asserts.items():
+                self.deferred_runtime_asserts[owner] = [c for c in held if id(c) in before]
+            replaced, ranges = self.replacements, self.var_to_range
+            self.replacements, self.var_to_range, self._facts, self.divisible = known
+            self.replacements = {
+                **{s: e for s, e in replaced.items() if s not in symbols},
+                **self.replacements,
+            }
+            self.var_to_range.update({s: r for s, r in ranges.items() if s not in symbols})
+            for guard in self.guards[guards:]:
+                self._use(guard.expr)
+            for check in own:
+                if not check.expr.free_symbols & symbols:
+                    self._use(check.expr)
+            self._learned()
+
+    def _checks(self) -> list[RuntimeAssert]:
+        return [check for held in self.deferred_runtime_asserts.values() for check in held]
 
     def _note(self, guard: Expr, size_oblivious: bool = False) -> None:
         if self._suppressed:

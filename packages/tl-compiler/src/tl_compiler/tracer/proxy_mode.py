@@ -170,7 +170,6 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self._sizes: dict[tuple[Node, int], Node] = {}
         self._calls: dict[str, int] = {}
         self.symbol_from_outside: Callable[[Symbol], Node] | None = None  # of a subgraph
-        self.asserted: set[int] = set()  # the ids of checks that this graph or a subgraph makes
 
     # ---- what stands for what
     def track(self, value: Any, node: Node) -> None:
@@ -604,16 +603,17 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         """Records that derivatives are recorded at the end as at the beginning, so that a run changes nothing."""
         self._switch_grad(self._grad_before)
 
-    def record_assertions(self) -> None:
-        """Records the checks of numbers that only data decide; in a subgraph, of those that it makes itself."""
+    def record_assertions(self, checks: list[Any] | None = None) -> None:
+        """Records checks of numbers that only data decide.
+
+        Args:
+            checks: those of a subgraph; None: all that no subgraph makes.
+        """
         if self.shape_env is None:
             return
-        for check in [c for held in self.shape_env.deferred_runtime_asserts.values() for c in held]:
+        held = self.shape_env.deferred_runtime_asserts.values() if checks is None else [checks]
+        for check in [c for several in held for c in several]:
             e = self._to_check(check.expr)
-            elsewhere = self.symbol_from_outside is not None and not e.free_symbols & self._sources.keys()
-            if elsewhere or id(check) in self.asserted:
-                continue
-            self.asserted.add(id(check))
             node = self.node_of_expr(e, bool)
             if isinstance(node, Node):
                 said = f"Runtime assertion failed for expression {check.expr}"
@@ -622,7 +622,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     def _to_check(self, condition: Expr) -> Expr:
         """A condition by what is known of its symbols; as it was stated if it is known by that alone."""
         known = self.shape_env.replace(condition)
-        stated = known.is_number and condition.free_symbols <= self._sources.keys()
+        readable = self.symbol_from_outside is not None or condition.free_symbols <= self._sources.keys()
+        stated = known.is_number and readable
         return condition if stated else known
 
     def _note_call(self, node: Node, name: str) -> None:
