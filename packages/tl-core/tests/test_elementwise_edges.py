@@ -390,3 +390,35 @@ def test_zero_divisors_of_an_empty_result_are_not_looked_at():
     empty = tl.ones((0, 3), dtype=tl.int64)
     assert (empty // tl.zeros(3, dtype=tl.int64)).shape == (0, 3)
     assert (empty // 0).shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    "dtype", [tl.float32, tl.float64, tl.float16, tl.bfloat16, tl.complex64, tl.int16, tl.bool]
+)
+@pytest.mark.parametrize("at", [0, 63, 64, 5000, 199_999])
+def test_equal_finds_the_one_that_differs(dtype, at):
+    x = (tl.arange(200_000) % 2).to(dtype)
+    y = x.clone()
+    assert tl.equal(x, y)
+    y[at] = 1 - int(at % 2)
+    assert not tl.equal(x, y)
+    assert tl.equal(x[::2], y[::2]) is (at % 2 == 1)
+    if dtype.is_floating_point or dtype.is_complex:
+        y[at] = x[at]
+        y[0] = -0.0
+        assert tl.equal(x, y)
+        y[at] = tl.nan
+        assert not tl.equal(y, y)
+    empty = tl.empty(0, dtype=dtype)
+    assert tl.equal(empty, empty)
+
+
+@pytest.mark.parametrize("dtype", [tl.float32, tl.float64])
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 4100])
+def test_all_and_any_of_floats(dtype, n):
+    ones, none = tl.ones(n, dtype=dtype), tl.zeros(n, dtype=dtype)
+    assert tl.all(ones) and not tl.any(none) and not tl.any(-none)
+    for at in {0, n // 2, n - 1}:
+        one, zero = none.clone(), ones.clone()
+        one[at], zero[at] = tl.nan, -0.0
+        assert tl.any(one) and not tl.all(zero)

@@ -1,5 +1,6 @@
 // Diagonals read and made, the cross product, triangles' positions.
 #include <algorithm>
+#include <array>
 
 #include "iter/dtypes.h"
 #include "ops.h"
@@ -85,14 +86,22 @@ Tensor cross_product(const Tensor& a, const Tensor& b, int64_t dim, Out out) {
       if (out.tensor->storage() == in->storage() && in->numel())
         return copied_out(cross_product(a, b, dim, {}), out);
   }
-  const Tensor result = prepare_out(out, shape, {out ? out.tensor->dtype() : dtype, a.device()});
+  const Tensor result = out ? prepare_out(out, shape, {out.tensor->dtype(), a.device()}) : Tensor();
+  // Side by side, the three are taken apart first, as rows can't be read with gaps so fast.
+  const bool interleaved = a.stride(d) == 1 && b.stride(d) == 1;
+  const auto parted = [&](const Tensor& t) {
+    return interleaved ? to_contiguous(ops::movedim_int(t, d, 0)) : ops::movedim_int(t, d, 0);
+  };
+  const Tensor x = parted(a), y = parted(b);
+  std::array<Tensor, 3> planes;
   for (int64_t i = 0; i < 3; ++i) {
     const int64_t j = (i + 1) % 3, k = (i + 2) % 3;
-    const Tensor first = ops::mul(ops::select_int(a, d, j), ops::select_int(b, d, k));
-    const Tensor second = ops::mul(ops::select_int(a, d, k), ops::select_int(b, d, j));
-    ops::copy_(ops::select_int(result, d, i), ops::sub(first, second));
+    const Tensor first = ops::mul(ops::select_int(x, 0, j), ops::select_int(y, 0, k));
+    const Tensor second = ops::mul(ops::select_int(x, 0, k), ops::select_int(y, 0, j));
+    planes[static_cast<size_t>(i)] = ops::sub(first, second);
   }
-  return result;
+  // In one pass: each of its own would touch all cache lines of the result.
+  return out ? ops::copy_(result, ops::stack(planes, d)) : ops::stack(planes, d);
 }
 
 int64_t first_of_three(const Tensor& t) {

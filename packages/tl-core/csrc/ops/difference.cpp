@@ -100,8 +100,10 @@ Tensor trapezoid_step(const Tensor& y, const Scalar& dx, int64_t dim) {
   if (y.size(d) == 0) return none_of(y, d, false);
   TL_CHECK(y.dtype() != DType::Bool && !dx.is_bool(), Runtime,
            "trapezoid: received a bool input for `y` or `dx`, but bool is not supported");
-  const Tensor sum = ops::sum_dim_IntList(neighbours(y, d), DimVector{d});
-  return ops::mul(ops::div(sum, Scalar(2)), dx);
+  // Each sample is a side of two trapezoids, but for the ends.
+  const Tensor sum = ops::sum_dim_IntList(y, DimVector{d});
+  const Tensor ends = ops::add(ops::select_int(y, d, 0), ops::select_int(y, d, -1));
+  return ops::mul(ops::sub(sum, ops::mul(ends, Scalar(0.5))), dx);
 }
 Tensor trapz_step(const Tensor& y, double dx, int64_t dim) { return trapezoid_step(y, Scalar(dx), dim); }
 

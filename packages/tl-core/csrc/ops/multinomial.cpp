@@ -22,7 +22,8 @@ void check_weights(const Tensor& self, int64_t n, bool replacement) {
            "number of categories cannot exceed 2^24, got ", self.size(self.dim() - 1));
   if (self.is_meta() || self.numel() == 0) return;
   const auto holds = [](const Tensor& flags) { return ops::_local_scalar_dense(ops::all(flags)).to_bool(); };
-  TL_CHECK(holds(ops::logical_and(ops::ge(self, Scalar(0)), ops::lt(self, Scalar(INFINITY)))), Runtime,
+  const auto [least, most] = ops::aminmax(self);  // a NaN is both
+  TL_CHECK(holds(ops::logical_and(ops::ge(least, Scalar(0)), ops::lt(most, Scalar(INFINITY)))), Runtime,
            replacement ? "invalid multinomial distribution: " : "",
            "probability tensor contains either `inf`, `nan` or "
            "element < 0");
@@ -34,10 +35,11 @@ void check_weights(const Tensor& self, int64_t n, bool replacement) {
 Tensor looked_up(const Tensor& self, int64_t n, Generator* generator) {
   DimVector shape(self.sizes());
   shape.back() = n;
-  const Tensor sums = ops::cumsum(ops::to_dtype(self, DType::Float64), -1);
-  const Tensor shares = ops::div(sums, ops::slice(sums, -1, self.size(self.dim() - 1) - 1, std::nullopt, 1));
+  const Tensor sums = ops::cumsum(self, -1, DType::Float64);
+  const Tensor totals = ops::slice(sums, -1, self.size(self.dim() - 1) - 1, std::nullopt, 1);
   const Tensor samples = ops::uniform_(empty(shape, {DType::Float64, self.device()}), 0, 1, generator);
-  return ops::clamp(ops::searchsorted(shares, samples), std::nullopt, Scalar(self.size(self.dim() - 1) - 1));
+  return ops::clamp(ops::searchsorted(sums, ops::mul(samples, totals)), std::nullopt,
+                    Scalar(self.size(self.dim() - 1) - 1));
 }
 
 // Without: a race of exponential clocks.

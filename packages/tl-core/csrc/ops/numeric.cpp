@@ -3,9 +3,11 @@
 
 #include "elementwise_defs.h"
 #include "iter/dtypes.h"
+#include "kernels/cpu/loops/equality.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
+#include "ops/known_values.h"
 
 namespace tl {
 
@@ -50,7 +52,12 @@ bool equal(const Tensor& self, const Tensor& other) {
   TL_CHECK(self.device() == other.device(), Runtime,
            "Expected all tensors to be on the same device, but found at least two devices, ",
            device_name(self.device()), " and ", device_name(other.device()), "! (equal)");
-  return std::ranges::equal(self.sizes(), other.sizes()) && is_true(ops::all(ops::eq(self, other)));
+  if (!std::ranges::equal(self.sizes(), other.sizes())) return false;
+  const bool plain = is_plain(self) && is_plain(other) && has_known_values(self) && has_known_values(other);
+  if (plain && self.dtype() == other.dtype() && cpu::has_equality(self.dtype()) && self.is_contiguous() &&
+      other.is_contiguous())
+    return cpu::equal_elements(self.dtype(), self.ptr<char>(), other.ptr<char>(), self.numel());
+  return is_true(ops::all(ops::eq(self, other)));
 }
 
 // ---- numbers in the place of what isn't finite

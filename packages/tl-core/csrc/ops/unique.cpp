@@ -37,7 +37,7 @@ Three grouped(const Tensor& dense, int64_t n, IntSpan group_shape, bool sorted, 
   const int64_t found =
       n == 0 ? 0 : cpu::group_equal(dense.dtype(), dense.ptr<char>(), n, dense.numel() / n, sorted, wanted);
   const auto shortened = [&](const Tensor& t) {
-    return ops::clone(ops::slice(t, 0, 0, std::min(found, t.numel()), 1));
+    return t.numel() <= found ? t : ops::clone(ops::slice(t, 0, 0, found, 1));
   };
   return {shortened(heads), groups, shortened(counts)};
 }

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import tl_core
-from tl_core import Tensor, where
+from tl_core import Tensor, cat, where
 from tl_core.autocast_inputs import in_float32
 from tl_core.overrides import overridable
 
@@ -286,6 +286,16 @@ def _scalar_name(t: Tensor) -> str:
     return names.get(name, name.capitalize())
 
 
+_PAIRS = 1 << 16
+
+
+def _sum_of_gaps(least: Tensor, rows: Tensor, counted: Tensor, others: Tensor) -> Tensor:
+    """For each sample the sum over its target classes, with `least` for each, and the other classes of `rows`."""
+    gaps = (least.unsqueeze(2) + rows.unsqueeze(1)).clamp_min(0)
+    relevant = counted.unsqueeze(2).logical_and(others.unsqueeze(1))
+    return where(relevant, gaps, 0).sum((1, 2))
+
+
 @overridable
 @in_float32
 def multilabel_margin_loss(
@@ -328,9 +338,12 @@ def multilabel_margin_loss(
     counted = (named >= 0).to(tl_core.int64).cumprod(1) != 0
     safe = where(counted, named, 0)
     positive = tl_core.zeros_like(safe).scatter_add(1, safe, counted.to(tl_core.int64)) != 0
-    gaps = (1 - rows.gather(1, safe).unsqueeze(2) + rows.unsqueeze(1)).clamp_min(0)
-    relevant = counted.unsqueeze(2).logical_and(positive.logical_not().unsqueeze(1))
-    losses = where(relevant, gaps, 0).sum((1, 2)) / classes
+    least = 1 - rows.gather(1, safe)
+    # Some samples at a time, whose pairs of classes stay in the cache.
+    at_once = max(1, _PAIRS // max(1, classes * classes))
+    parts = [t.split(at_once) for t in (least, rows, counted, positive.logical_not())]
+    sums = [_sum_of_gaps(*part) for part in zip(*parts, strict=True)]
+    losses = (cat(sums) if len(sums) > 1 else sums[0]) / classes
     return reduced(losses if input.dim() == 2 else losses.reshape(()), reduction)
 
 

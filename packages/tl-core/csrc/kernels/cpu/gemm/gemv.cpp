@@ -22,8 +22,16 @@ class Gemv {
   static constexpr int64_t kGrain = 1 << 16;
 
   explicit Gemv(const GemmArgs& p)
-      : p_(p), chunks_((p.k + kChunk - 1) / kChunk), x_(p.k + W), sums_(p.m * chunks_ + 4 * W) {
-    for (int64_t i = 0; i < p.k; ++i) x_.data()[i] = load_one<T>(at(p.b, i * p.b.row_stride));
+      : p_(p),
+        chunks_((p.k + kChunk - 1) / kChunk),
+        copy_(reads_in_place(p) ? 1 : p.k),
+        sums_(p.m * chunks_ + 4 * W),
+        x_(copy_.data()) {
+    if constexpr (std::is_same_v<E, T>) {
+      if (reads_in_place(p)) x_ = reinterpret_cast<const E*>(p.b.data);
+    }
+    for (int64_t i = 0; i < p.k && !reads_in_place(p); ++i)
+      copy_.data()[i] = load_one<T>(at(p.b, i * p.b.row_stride));
   }
 
   void run() const {
@@ -35,6 +43,7 @@ class Gemv {
   }
 
  private:
+  static bool reads_in_place(const GemmArgs& p) { return std::is_same_v<E, T> && p.b.row_stride == 1; }
   static char* at(const MatrixView& v, int64_t offset) {
     return v.data + offset * static_cast<int64_t>(sizeof(T));
   }
@@ -68,7 +77,7 @@ class Gemv {
   template <int R>
   void dense_rows(E* out, int64_t row, int64_t chunk) const {
     const int64_t n = terms(chunk);
-    const E* x = x_.data() + chunk * kChunk;
+    const E* x = x_ + chunk * kChunk;
     const char* a[R];
     for (int r = 0; r < R; ++r) a[r] = at(p_.a, (row + r) * p_.a.row_stride + chunk * kChunk);
     V sums[R][2] = {};
@@ -91,7 +100,7 @@ class Gemv {
 
   E strided_row(int64_t row, int64_t chunk) const {
     const int64_t n = terms(chunk), size = sizeof(T);
-    const E* x = x_.data() + chunk * kChunk;
+    const E* x = x_ + chunk * kChunk;
     V sum = {};
     for (int64_t p = 0; p < n; p += W) {
       const int left = static_cast<int>(n - p < W ? n - p : W);
@@ -127,7 +136,7 @@ class Gemv {
     for (int64_t block = first; block < last; block += kBlock) {
       V part[N] = {};
       for (int64_t p = block; p < last && p < block + kBlock; ++p) {
-        const V factor = broadcast<V>(x_.data()[p]);
+        const V factor = broadcast<V>(x_[p]);
         const char* a = at(p_.a, row + p * p_.a.column_stride);
         for (int v = 0; v < N; ++v)
           part[v] = fma(whole ? load<T>(a + v * W * sizeof(T)) : load_partial<T>(a, lanes), factor, part[v]);
@@ -152,7 +161,8 @@ class Gemv {
 
   const GemmArgs& p_;
   int64_t chunks_;
-  Workspace<E> x_, sums_;
+  Workspace<E> copy_, sums_;
+  const E* x_;  // the vector
 };
 
 template <class T>

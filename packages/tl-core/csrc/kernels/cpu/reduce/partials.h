@@ -247,6 +247,16 @@ class ScalarRow {
   A value() { return total_; }
 
  private:
+  // Whether one of the elements decides; of dense floats, how many are left behind whole vectors.
+  static TL_INLINE bool decided_by_vectors(const char*& p, int64_t& n) {
+    using V = Vec<T>;
+    Mask<V> decided{};
+    for (; n >= kLanes<T>; n -= kLanes<T>, p += kLanes<T> * sizeof(T)) {
+      const V x = load<T>(p);
+      decided |= std::is_same_v<S, reducers::All> ? x == V{} : x != V{};
+    }
+    return any(decided);
+  }
   template <bool dense>
   TL_INLINE A block(const char* p, int64_t stride, int64_t n) {
     A acc = S::template identity<A>();
@@ -257,6 +267,7 @@ class ScalarRow {
       return count;
     } else if constexpr (is_logical<S>) {
       UnsignedLike<T> decided = 0;  // as wide as the elements, for the compiler's vectors
+      if constexpr (dense && has_float_lanes<T>) decided = decided_by_vectors(p, n);
       for (int64_t i = 0; i < n; ++i)
         decided |= static_cast<UnsignedLike<T>>(U::at(p + i * stride) != S::template identity<A>());
       return decided ? !acc : acc;

@@ -99,6 +99,33 @@ int64_t group_elements(const Key<T>* keys, int64_t n, const char* in, const Grou
   return group_sorted<T>(keys, n, in, groups);
 }
 
+// Of single keys, where equal ones stand beside each other.
+template <class T>
+int64_t group_neighbours(const Key<T>* keys, int64_t n, const char* in, const Groups& groups) {
+  Recorder<T> recorder(in, groups);
+  for (int64_t i = 0; i < n; ++i) {
+    if (i == 0 || keys[i] != keys[i - 1] || (has_nan<T> && keys[i] == ~Key<T>{}))
+      recorder.begin(i, keys[i], i);
+    recorder.add(i);
+  }
+  return recorder.end(n);
+}
+
+// Only their elements: each is written, and stays if it begins a group.
+template <class T>
+int64_t write_neighbours(const Key<T>* keys, int64_t n, const char* in, char* values) {
+  constexpr int64_t kSize = sizeof(T);
+  Key<T> last = ~keys[0];
+  int64_t found = 0;
+  for (int64_t i = 0; i < n; ++i, in += kSize) {
+    const Key<T> key = keys[i];
+    write<T>(values + found * kSize, read<T>(in));
+    found += static_cast<int>(key != last) | static_cast<int>(has_nan<T> && key == ~Key<T>{});
+    last = key;
+  }
+  return found;
+}
+
 template <class K>
 bool equal_rows(const K* a, const K* b, int64_t width, bool nans) {
   for (int64_t i = 0; i < width; ++i) {
@@ -135,8 +162,11 @@ int64_t group_equal(DType dtype, const char* in, int64_t n, int64_t width, bool 
   with_sortable(dtype, [&]<class T>(T*) {
     Scratch<Key<T>> keys(n * width);
     key_reader(dtype)(in, sizeof(T), n * width, false, keys.data());
-    found = sorted && width == 1 ? group_elements<T>(keys.data(), n, in, groups)
-                                 : group_rows<T>(keys.data(), n, width, sorted, in, groups);
+    found = width != 1 ? group_rows<T>(keys.data(), n, width, sorted, in, groups)
+            : sorted   ? group_elements<T>(keys.data(), n, in, groups)
+            : groups.of_rows || groups.first || groups.counts
+                ? group_neighbours<T>(keys.data(), n, in, groups)
+                : write_neighbours<T>(keys.data(), n, in, groups.values);
   });
   return found;
 }
