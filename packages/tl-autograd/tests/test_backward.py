@@ -371,3 +371,13 @@ def test_what_can_require_gradients():
     with pytest.raises(RuntimeError, match="only Tensors of floating point dtype can require gradients"):
         tl.ones(2, dtype=tl.int64).requires_grad_()
     assert not tl.tensor([1], requires_grad=False).requires_grad
+
+
+def test_what_is_like_a_tensor_is_asked():
+    class Like:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func, types, args, kwargs["create_graph"]
+
+    x, y = Like(), Like()
+    assert tl_autograd.grad(y, [x], create_graph=True) == (tl_autograd.grad, (Like,), ((y,), (x,)), True)

@@ -594,3 +594,53 @@ def test_shapes_of_the_only_argument_that_is_a_dict():
         5,
         2,
     )
+
+
+class Twice(nn.Module):
+    """Two calls of one module, next to each other, that do different things."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = Choice()
+
+    def forward(self, x):
+        return self.inner(self.inner(x, True), False)
+
+
+class Choice(nn.Module):
+    def forward(self, x, double):
+        return x * 2 if double else x + 1
+
+
+@pytest.mark.parametrize("kept", [(), ("inner",)])
+def test_calls_that_follow_each_other_are_two(kept):
+    made = unflatten(export(Twice(), (tl.ones(1),), preserve_module_call_signature=kept))
+    assert [name for name, _ in made.named_children()] == ["inner", "inner@1"]
+    assert made(tl.tensor([3.0])).tolist() == [7.0]
+    if kept:
+        made.set_submodule("inner", Choice())
+        assert made(tl.tensor([3.0])).tolist() == [7.0]
+
+
+@pytest.mark.parametrize(
+    ("shapes", "text"),
+    [
+        (({"k": [Dim("n"), None]},), r"dynamic_shapes\[0\]\['k'\]\[0\]"),
+        (
+            ({"k": ((Dim("n"),), None)},),
+            r"`inputs\[0\]\['k'\]` is a <class 'list'>, but .* is a <class 'tuple'>",
+        ),
+        (
+            ({"k": Dim("n")},),
+            r"`inputs\[0\]\['k'\]` is a <class 'list'>, but `dynamic_shapes\[0\]\['k'\]` is not",
+        ),
+        ({"x": {"k": [Dim("n"), None]}}, r"dynamic_shapes\['x'\]\['k'\]\[0\]"),
+    ],
+)
+def test_errors_name_arguments_as_the_user_did(shapes, text):
+    class M(nn.Module):
+        def forward(self, x):
+            return x["k"][0] + x["k"][1]
+
+    with pytest.raises(UserError, match=text):
+        export(M(), ({"k": [tl.ones(2), tl.ones(2)]},), dynamic_shapes=shapes)

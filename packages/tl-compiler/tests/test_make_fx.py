@@ -146,3 +146,12 @@ def test_a_constant_that_is_written_is_new_at_each_run(mode):
     gm = make_fx(counted, tracing_mode=mode)(tl.zeros(2))
     assert "aten.lift_fresh_copy.default" in targets(gm)
     assert [gm(tl.zeros(2)).tolist() for _ in range(2)] == [[4.0, 4.0]] * 2
+
+
+def test_graphs_are_lazy_where_that_is_asked_for():
+    from tl_compiler.fx._lazy_graph_module import _LazyGraphModule, _use_lazy_graph_module
+
+    with _use_lazy_graph_module(True):
+        gm = make_fx(tl.sin)(tl.ones(2))
+    assert isinstance(gm, _LazyGraphModule) and gm._needs_recompile()
+    assert tl.equal(gm(tl.ones(2)), tl.ones(2).sin()) and not gm._needs_recompile()

@@ -6,6 +6,7 @@ import tl_autograd
 import tl_core as tl
 import tl_nn as nn
 import tl_nn.functional as F
+from tl_compiler.export import export
 from tl_compiler.fx.experimental.proxy_tensor import make_fx
 
 ROWS = tl.tensor([0, 2])
@@ -113,6 +114,10 @@ CASES = [
         [(2, 2, 4, 8)] * 3,
         "_scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_flash_attention_for_cpu_backward",
     ),
+    ("mse", F.mse_loss, [(3, 4)] * 2, "mse_loss mean"),
+    ("smooth_l1", lambda x, y: F.smooth_l1_loss(x, y, beta=0.3), [(3, 4)] * 2, "smooth_l1_loss"),
+    ("huber", lambda x, y: F.huber_loss(x, y, delta=0.3), [(3, 4)] * 2, "huber_loss"),
+    ("glu", F.glu, [(3, 4)], "sigmoid mul"),
     ("bce", lambda x: F.binary_cross_entropy(x.sigmoid(), tl.full((3, 4), 0.25)), [(3, 4)], "log"),
 ]
 PRIVATE = (
@@ -120,7 +125,8 @@ PRIVATE = (
     "_border_adjoint _pad_circular _convolve _convolve_input _convolve_weight _cross_entropy _cross_entropy_backward "
     "_grid_sample _grid_sample_adjoint _grid_sample_derivative _leaky_relu_backward _nll_loss_backward _put_by_index "
     "_sample_norm _sample_norm_backward _unpool cumsum_backward index_backward index_select_backward permute_backward "
-    "split_backward split_with_sizes_backward unbind_backward unsum"
+    "_glu_halves _huber_error _smooth_l1_error _squared_error split_backward split_with_sizes_backward "
+    "unbind_backward unsum"
 )
 
 
@@ -160,6 +166,20 @@ def test_a_model_with_attention_has_no_rows_of_our_own():
     assert not names(gm) & set(PRIVATE.split())
     x = tl.randn(3, 2, 8)
     assert tl.allclose(gm(x)[0], step(x)[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", [F.mse_loss, F.smooth_l1_loss, F.huber_loss])
+def test_exported_losses_are_the_operators_of_that_name(loss):
+    class Loss(nn.Module):
+        def forward(self, x, y):
+            return loss(x, y)
+
+    ep = export(Loss(), (tl.ones(3), tl.zeros(3)))
+    assert names(ep.graph_module) == {loss.__name__, "mean"}
+    x, y = tl.randn(3), tl.randn(3) * 3
+    for made in (ep, ep.run_decompositions()):
+        assert tl.allclose(made.module()(x, y), loss(x, y))
+    assert loss.__name__ not in names(made.graph_module)
 
 
 def test_a_table_has_the_last_word():

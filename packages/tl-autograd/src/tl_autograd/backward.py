@@ -7,13 +7,14 @@ from typing import Any
 
 from tl_autograd import _C
 from tl_core import Tensor, zeros_like
+from tl_core.overrides import handle_torch_function, has_torch_function, is_tensor_like
 
 __all__ = ["backward", "grad"]
 
 
 def _as_tuple(value: Any) -> tuple:
-    """A tensor or an edge stands for itself, a sequence for its items."""
-    if isinstance(value, Tensor) or hasattr(value, "output_nr"):
+    """A tensor, what is like one, or an edge stands for itself, a sequence for its items."""
+    if isinstance(value, Tensor) or hasattr(value, "output_nr") or is_tensor_like(value):
         return (value,)
     return tuple(value)
 
@@ -125,6 +126,20 @@ def grad(
         )
         return dict(zip(inputs, values))  # type: ignore[return-value]
     roots, wanted = _as_tuple(outputs), _as_tuple(inputs)
+    if has_torch_function((*roots, *wanted)):
+        return handle_torch_function(
+            grad,
+            (*roots, *wanted),
+            roots,
+            wanted,
+            grad_outputs=grad_outputs,
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            only_inputs=only_inputs,
+            allow_unused=allow_unused,
+            is_grads_batched=is_grads_batched,
+            materialize_grads=materialize_grads,
+        )
     if not wanted:
         raise ValueError("grad requires non-empty inputs.")
     keep = create_graph if retain_graph is None else bool(retain_graph)

@@ -6,11 +6,41 @@ from typing import Any
 
 import tl_core
 import tl_core.ops
+import tl_nn.composite_operators  # noqa: F401 - the losses of aten
 
 from .registry import decomposes
 
 aten = tl_core.ops.aten
 _NONE, _MEAN = 0, 1
+
+
+def _reduced(losses: Any, reduction: int) -> Any:
+    if reduction == _NONE:
+        return losses
+    return aten.mean.default(losses) if reduction == _MEAN else aten.sum.default(losses)
+
+
+@decomposes("mse_loss.default")
+def mse_loss(self: Any, target: Any, reduction: int = _MEAN) -> Any:
+    """The square of the difference."""
+    return _reduced(aten.pow.Tensor_Scalar(self - target, 2), reduction)
+
+
+@decomposes("smooth_l1_loss.default")
+def smooth_l1_loss(self: Any, target: Any, reduction: int = _MEAN, beta: float = 1.0) -> Any:
+    """A parabola up to `beta` of the absolute difference, a line from there."""
+    size = abs(self - target)
+    if beta == 0:
+        return _reduced(size, reduction)
+    return _reduced(aten.where.self(size < beta, size * size * (0.5 / beta), size - 0.5 * beta), reduction)
+
+
+@decomposes("huber_loss.default")
+def huber_loss(self: Any, target: Any, reduction: int = _MEAN, delta: float = 1.0) -> Any:
+    """A parabola up to `delta` of the absolute difference, a line of the slope `delta` from there."""
+    size = abs(self - target)
+    line = (size - 0.5 * delta) * delta
+    return _reduced(aten.where.self(size <= delta, size * size * 0.5, line), reduction)
 
 
 @decomposes("cross_entropy_of_classes.default")

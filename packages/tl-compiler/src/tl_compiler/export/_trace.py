@@ -107,6 +107,7 @@ class _Export:
         self.preserved: tuple[str, ...] = ()
         self.calls: dict[str, ModuleCallSignature] = {}
         self._modules: list[tuple[str, str, str]] = []
+        self._counts: dict[str, int] = {}  # calls of modules
         self._paths = {id(m): name for name, m in mod.named_modules()}
         self._swapped: list[tuple[dict[str, Any], str, Any, Any]] = []
         self._taken: set[str] = set()  # names of inputs
@@ -141,7 +142,7 @@ class _Export:
                 UserErrorType.INVALID_INPUT, f"{type(self.mod).__name__}.forward(): {error}"
             ) from error
         spec = spec_by_name(combined, dynamic_shapes)
-        leaves = check_spec(combined, spec)
+        leaves = check_spec(combined, spec, isinstance(dynamic_shapes, (tuple, list)))
         made = [self.inputs.fake(leaf, shape, path) for leaf, shape, path in leaves]
         names = input_names([path for _, _, path in leaves])
         self._taken = set(names)
@@ -444,7 +445,9 @@ class _Export:
             if path is None:
                 return original(module, *args, **kwargs)
             kind = f"{type(module).__module__}.{type(module).__qualname__}"
-            trace._modules.append((f"L['self']{'.' + path if path else ''}", path, kind))
+            number = trace._counts[path] = trace._counts.get(path, -1) + 1
+            again = f"@{number}" if number else ""  # tells the calls of a module apart
+            trace._modules.append((f"L['self']{'.' + path if path else ''}{again}", path, kind))
             source = (
                 contextlib.nullcontext() if trace.sources is None else trace.sources.of_module(path, module)
             )

@@ -312,7 +312,7 @@ def _walk(tree: Any, spec: Any, path: str, visit: Callable[[Any, Any, str], None
         if not _is_container(spec) and not dataclasses.is_dataclass(spec):
             raise _spec_error(
                 f"Detected mismatch between the structure of `inputs` and `dynamic_shapes`: `inputs{path}` is a "
-                f"{type(tree)}, but `dynamic_shapes{path}` is a {type(spec)}\n{_SPEC_HELP}"
+                f"{type(tree)}, but `dynamic_shapes{path}` is not\n{_SPEC_HELP}"
             )
         parts = _spec_children(tree, spec, kind, names, path)
     for name, child, part in zip(names, children, parts, strict=True):
@@ -331,6 +331,12 @@ def _child_names(kind: Any, children: list[Any], context: Any) -> list[Any]:
 
 
 def _spec_children(tree: Any, spec: Any, kind: Any, names: list[Any], path: str) -> list[Any]:
+    plain = (list, tuple, dict)
+    if kind in plain and type(spec) in plain and type(spec) is not kind:
+        raise _spec_error(
+            f"Detected mismatch between the structure of `inputs` and `dynamic_shapes`: `inputs{path}` is a {kind}, "
+            f"but `dynamic_shapes{path}` is a {type(spec)}\n{_SPEC_HELP}"
+        )
     if isinstance(spec, dict):
         missing = [n for n in names if n not in spec]
         extra = [n for n in spec if n not in names]
@@ -376,7 +382,7 @@ def spec_by_name(combined: dict[str, Any], dynamic_shapes: Any) -> dict[str, Any
     if set(dynamic_shapes) != set(combined):
         hint = (
             "Alternatively, you could also ignore arg names entirely and specify `dynamic_shapes` as a list/tuple "
-            "matching `inputs`"
+            "matching `inputs`."
         )
         only = next(iter(combined.values())) if len(combined) == 1 else None
         if isinstance(only, dict) and set(only) == set(dynamic_shapes):
@@ -391,12 +397,15 @@ def spec_by_name(combined: dict[str, Any], dynamic_shapes: Any) -> dict[str, Any
     return {name: dynamic_shapes[name] for name in combined}
 
 
-def check_spec(combined: dict[str, Any], spec: dict[str, Any] | None) -> list[tuple[Any, Any, str]]:
+def check_spec(
+    combined: dict[str, Any], spec: dict[str, Any] | None, in_order: bool = False
+) -> list[tuple[Any, Any, str]]:
     """Goes through the leaves of the arguments with what is said of each.
 
     Args:
         combined: the arguments by name.
         spec: what is said of each.
+        in_order: whether the user said it in order, so that errors count the arguments.
 
     Returns:
         For each leaf the leaf, what is said of it, and its path.
@@ -420,8 +429,10 @@ def check_spec(combined: dict[str, Any], spec: dict[str, Any] | None) -> list[tu
             )
         found.append((leaf, shape, path))
 
-    for name, value in combined.items():
-        _walk(value, None if spec is None else spec[name], f"[{name!r}]", visit)
+    for i, (name, value) in enumerate(combined.items()):
+        at, start = f"[{i if in_order else repr(name)}]", len(found)
+        _walk(value, None if spec is None else spec[name], at, visit)
+        found[start:] = [(leaf, shape, f"[{name!r}]{path[len(at) :]}") for leaf, shape, path in found[start:]]
     _check_roots(spec)
     return found
 

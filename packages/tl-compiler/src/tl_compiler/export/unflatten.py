@@ -302,8 +302,10 @@ class _Builder:
                 values[node] = graph.node_copy(node, lambda n: self._value(graph, values, n, path))
                 i += 1
                 continue
-            end = i
+            end, call = i, self._call_key(path, child, body[i])
             while end < len(body) and self._child(path, _path(body[end])) == child:
+                if self._call_key(path, child, body[end]) != call:
+                    break
                 end += 1
             self._call(graph, path, child, body[i:end], values, holder)
             i = end
@@ -314,6 +316,13 @@ class _Builder:
             return None
         rest = inner[len(path) + 1 :] if path else inner
         return rest.split(".")[0] if rest else None
+
+    @staticmethod
+    def _call_key(path: str, child: str, node: Node) -> str | None:
+        """Which call of a child a node ran in."""
+        full = f"{path}.{child}" if path else child
+        stack = node.meta.get("nn_module_stack") or {}
+        return next((key for key, (at, _) in stack.items() if at == full), None)
 
     def _call(
         self, graph: Graph, path: str, child: str, body: list[Node], values: dict[Node, Node], holder: Any

@@ -17,6 +17,7 @@ from tl_core.subclasses import FakeTensor
 from tl_core.subclasses.fake_tensor import maybe_get_fake_mode
 from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 
+from ..fx._lazy_graph_module import _make_graph_module
 from ..fx.graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from ..fx.graph_module import GraphModule
 from ..fx.interpreter import Interpreter
@@ -169,7 +170,9 @@ class _Trace:
         if any(not child.is_leaf() for child in in_spec.children_specs):
             self.tracer.graph.set_codegen(_PyTreeCodeGen(_PyTreeInfo(names, in_spec, None)))
         name = getattr(self.f, "__name__", type(self.f).__name__)
-        made = GraphModule(self.tracer.root, self.tracer.graph, name if name.isidentifier() else "lambda")
+        made = _make_graph_module(
+            self.tracer.root, self.tracer.graph, name if name.isidentifier() else "lambda"
+        )
         made.meta["shape_env"] = self.env
         object.__setattr__(made, "shape_env", self.env)
         return made

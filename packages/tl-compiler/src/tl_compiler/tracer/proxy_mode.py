@@ -26,7 +26,7 @@ from ..fx.proxy import Proxy, TracerBase
 from ..symbolic.expression import Call, Expr, Logic, Product, Relation, Sum, Symbol, sympify
 from ..symbolic.user_lines import user_stack
 from .geometry import learn
-from .public_formulas import FORMULAS
+from .public_formulas import FORMULAS, WHOLE
 from .public_operators import public_call
 from .schemas import schema_of
 from .symbolic_fakes import SymbolicFakes, unbacked_number
@@ -415,11 +415,12 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             return NotImplemented
         if not self.pre_dispatch:
             func, args = public_call(func, args)
-            formula = FORMULAS.get(func._native_name)
-            if formula is not None and func not in self.decomposition_table:
-                out = formula(_Recorded(self), *args, **kwargs)
-                if out is not NotImplemented:
-                    return out
+        formula = FORMULAS.get(func._native_name)
+        private = not self.pre_dispatch or func._native_name in WHOLE
+        if formula is not None and private and func not in self.decomposition_table:
+            out = formula(_Recorded(self), *args, **kwargs)
+            if out is not NotImplemented:
+                return out
         return self.recorded(func, args, kwargs)
 
     def recorded(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -494,8 +495,9 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         """
         args, kwargs = self._substituted(args), {k: self._substituted(v) for k, v in kwargs.items()}
         if isinstance(func, PythonOperator):  # the operators that it calls see the fakes
-            return func(*args, **kwargs)
-        out = self.fake_mode.dispatch(func, (), args, kwargs)
+            out = func(*args, **kwargs)
+        else:
+            out = self.fake_mode.dispatch(func, (), args, kwargs)
         if self.pre_dispatch:
             require_gradients(func, out, args, kwargs)
         return out

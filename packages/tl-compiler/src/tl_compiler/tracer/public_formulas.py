@@ -10,10 +10,11 @@ import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import tl_nn.composite_operators  # noqa: F401 - the losses of aten
 from tl_core.gradient_operators import rows_lie_outside
 from tl_core.ops import aten
 
-__all__ = ["FORMULAS", "Recording"]
+__all__ = ["FORMULAS", "WHOLE", "Recording"]
 
 
 class Recording(Protocol):
@@ -30,6 +31,8 @@ class Recording(Protocol):
 
 
 FORMULAS: dict[str, Callable[..., Any]] = {}
+# What functions in Python call, so that graphs above autograd meet them, too.
+WHOLE = frozenset({"_squared_error", "_smooth_l1_error", "_huber_error"})
 
 
 def _formula(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -267,6 +270,26 @@ def _convolve_weight(
 
 
 # ---- activations and losses
+@_formula("_glu_halves")
+def _glu(r: Recording, x: Any, gate: Any) -> Any:
+    return r(aten.mul.Tensor, x, r(aten.sigmoid.default, gate))
+
+
+@_formula("_squared_error")
+def _squared_error(r: Recording, x: Any, target: Any) -> Any:
+    return r(aten.mse_loss.default, x, target, 0)
+
+
+@_formula("_smooth_l1_error")
+def _smooth_l1_error(r: Recording, x: Any, target: Any, beta: Any) -> Any:
+    return r(aten.smooth_l1_loss.default, x, target, 0, beta)
+
+
+@_formula("_huber_error")
+def _huber_error(r: Recording, x: Any, target: Any, delta: Any) -> Any:
+    return r(aten.huber_loss.default, x, target, 0, delta)
+
+
 @_formula("_leaky_relu_backward")
 def _leaky_relu(r: Recording, grad: Any, x: Any, slope: Any) -> Any:
     return r(aten.leaky_relu_backward.default, grad, x, slope, False)
