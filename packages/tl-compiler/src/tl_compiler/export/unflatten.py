@@ -252,6 +252,21 @@ def _path(node: Node) -> str:
     return list(stack.values())[-1][0] if stack else ""
 
 
+def _do_the_same(a: InterpreterModule, b: InterpreterModule) -> bool:
+    """Whether two calls of a module ran the same operators on the same arguments."""
+    if a._signature is not None or b._signature is not None or len(a.graph.nodes) != len(b.graph.nodes):
+        return False
+    stands: dict[Node, Node] = {}
+    for x, y in zip(a.graph.nodes, b.graph.nodes, strict=True):
+        arguments = map_arg((x.args, x.kwargs), lambda n: stands[n])
+        if (x.op, arguments) != (y.op, (y.args, y.kwargs)) or (
+            x.op != "placeholder" and x.target != y.target
+        ):
+            return False
+        stands[x] = y
+    return True
+
+
 class _Builder:
     """Makes a graph for each module from the nodes that ran in it."""
 
@@ -260,6 +275,9 @@ class _Builder:
         self.nodes = list(flat.graph.nodes)
         self.by_name = {n.name: n for n in self.nodes}
         self.calls: dict[str, int] = {}
+        self.made: dict[
+            str, dict[str, InterpreterModule]
+        ] = {}  # by path, then by name: calls that do the same are one
         self.signatures = {
             e.fqn: e.signature for e in root.module_call_graph if e.fqn and e.signature is not None
         }
@@ -415,6 +433,12 @@ class _Builder:
         number = self.calls.get(full, 0)
         self.calls[full] = number + 1
         name = child if not number else f"{child}@{number}"
+        earlier = self.made.setdefault(full, {})
+        for known, other in earlier.items():
+            if _do_the_same(module, other):
+                holder._modules[known] = other
+                return known
+        earlier[name] = module
         for key, value in self._held(full).items():
             if key in module._modules or getattr(module, key, None) is not None:
                 continue
