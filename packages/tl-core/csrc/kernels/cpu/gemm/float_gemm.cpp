@@ -124,10 +124,39 @@ bool stays_cached(const GemmArgs& p) {
   return p.k <= kDepth && p.m <= (in_rows ? 2 * kElements : kElements) / std::max<int64_t>(p.k, 1);
 }
 
+// A single panel of columns meets each row once: packing the rows would only add to that.
+template <class T>
+bool has_one_panel(const GemmArgs& p) {
+  constexpr int64_t kDepth = 256, kStride = 512;
+  return p.n <= Tile<T>::kCols && p.k <= kDepth && p.a.column_stride == 1 && p.a.row_stride <= kStride;
+}
+template <class T>
+void one_panel_product(const GemmArgs& p) {
+  constexpr int64_t kRows = 512;  // of a part; even parts, so that none has so few that it goes another way
+  const int64_t parts = std::max<int64_t>(1, p.m / kRows);
+  const int64_t grain = kGemmGrain / (kRows * p.n * p.k + 1) + 1;
+  const auto below = [](MatrixView v, int64_t row) {
+    if (v.data) v.data += row * v.row_stride * static_cast<int64_t>(sizeof(T));
+    return v;
+  };
+  parallel_for(0, parts, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row = part_begin(i, parts, p.m);
+      GemmArgs part = p;
+      part.m = part_begin(i + 1, parts, p.m) - row;
+      part.a = below(p.a, row), part.c = below(p.c, row), part.added = below(p.added, row);
+      PanelProduct<T>(operand<T>(part.a), operand<T>(part.b), part.m, part.n, part.k)
+          .run(epilogue_of<T>(part));
+    }
+  });
+}
+
 template <class T>
 void product(const GemmArgs& p) {
   if (p.m <= 2 * Tile<T>::kRows || p.m * p.n * p.k <= 64 * 64 * 64 || stays_cached(p))
     PanelProduct<T>(operand<T>(p.a), operand<T>(p.b), p.m, p.n, p.k).run(epilogue_of<T>(p));
+  else if (has_one_panel<T>(p))
+    one_panel_product<T>(p);
   else
     blocked<T>(p, epilogue_of<T>(p));
 }
