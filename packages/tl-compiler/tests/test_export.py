@@ -644,3 +644,66 @@ def test_errors_name_arguments_as_the_user_did(shapes, text):
 
     with pytest.raises(UserError, match=text):
         export(M(), ({"k": [tl.ones(2), tl.ones(2)]},), dynamic_shapes=shapes)
+
+
+@pytest.mark.parametrize(
+    ("f", "sizes", "wanted"),
+    [
+        (lambda x, y: x + y, [(6, 4), (6, 4)], ["a b", "a b"]),
+        (lambda x, y: x + y, [(6, 6, 5), (6, 6, 5)], ["a b c", "a b c"]),
+        (lambda x, y: x @ y, [(3, 6, 4), (3, 4, 5)], ["a b c", "a c d"]),
+        (lambda x, y: tl.cat([x, y], 0), [(6, 4, 7), (6, 4, 7)], ["a b c", "d b c"]),
+        (lambda x, y: tl.where(x > 0, x, y), [(6, 4), (4,)], ["a b", "b"]),
+        (lambda x, y: x + y[4:], [(6, 4), (10, 4)], ["a b", "a+4 b"]),
+        (lambda x, y: x + y + tl.ones(4), [(6, 4), (6, 4)], ["a 4", "a 4"]),
+    ],
+)
+def test_sizes_that_are_related_stay_dynamic(f, sizes, wanted):
+    """Letters stand for symbols: the same ones for sizes that must be equal, and only for those."""
+
+    class M(nn.Module):
+        def forward(self, x, y):
+            return f(x, y)
+
+    shapes = tuple(dict.fromkeys(range(len(s)), Dim.AUTO) for s in sizes)
+    ep = export(M(), tuple(tl.randn(*s) for s in sizes), dynamic_shapes=shapes)
+    inputs = [n.meta["val"] for n in ep.graph.nodes if n.op == "placeholder"]
+    letters, found = {}, []
+    for t in inputs:
+        words = []
+        for size in map(str, t.shape):
+            symbol, plus, number = size.partition(" + ")
+            letter = symbol if symbol.isdigit() else letters.setdefault(symbol, "abcdef"[len(letters)])
+            words.append(letter + plus.strip() + number)
+        found.append(" ".join(words))
+    assert found == wanted
+
+
+def test_a_size_that_is_divided_is_a_multiple():
+    class M(nn.Module):
+        def forward(self, x):
+            return x.reshape(-1, 3) if x.shape[0] >= 9 else x
+
+    with pytest.raises(UserError) as error:
+        export(M(), (tl.ones(15),), dynamic_shapes=({0: Dim("n")},))
+    assert "_n = Dim('_n', min=3)\n  n = 3*_n" in str(error.value)
+    n = Dim("_n", min=3)
+    run = export(M(), (tl.ones(15),), dynamic_shapes=({0: 3 * n},)).module()
+    assert run(tl.ones(21)).shape == (7, 3)
+
+
+def test_related_sizes_are_said_by_the_one_that_is_divided():
+    class M(nn.Module):
+        def forward(self, x, y):
+            if x.shape[0] >= 5 and x.shape[0] <= 36 and y.shape[0] % 3 == 0:
+                return x + y[1:]
+            return x
+
+    with pytest.raises(UserError) as error:
+        export(M(), (tl.ones(11), tl.ones(12)), dynamic_shapes=({0: Dim("dx")}, {0: Dim("dy")}))
+    fixes = str(error.value).partition("Suggested fixes:")[2].split("\n")
+    assert [f.strip() for f in fixes if f.strip()] == [
+        "_dx = Dim('_dx', max=12)",
+        "dx = 3*_dx - 1",
+        "dy = 3*_dx",
+    ]

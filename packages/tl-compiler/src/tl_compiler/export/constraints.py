@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..symbolic.errors import UserError, UserErrorType
-from ..symbolic.expression import Boolean, Call, Expr, Integer, Sum, Symbol
+from ..symbolic.expression import Boolean, Call, Expr, Integer, Sum, Symbol, expand
 from ..symbolic.ranges import ValueRanges, bounds, int_oo
 from ..symbolic.shape_env import guard_text
 from .dynamic_shapes import Dim, _DerivedDim, _DimHint, _DimHintType
@@ -40,6 +40,7 @@ class _Check:
     def __init__(self, inputs: Inputs) -> None:
         self.inputs, self.env = inputs, inputs.env
         self.problems, self.fixes = list(inputs.problems), list(inputs.fixes)
+        self.multiples: dict[Symbol, tuple[int, int]] = {}  # modulus, and what is added
         self.names: dict[Symbol, str] = {}
         self.sources: dict[Symbol, str] = {}
         for d in inputs.dims:
@@ -51,6 +52,7 @@ class _Check:
 
     def run(self) -> None:
         """Looks at every dimension that was said to be dynamic, then at the guards."""
+        self._find_multiples()
         for d in self.inputs.dims:
             if isinstance(d.said, _DimHint):
                 self._hinted(d)
@@ -82,7 +84,36 @@ class _Check:
             )
 
     def _first(self, symbol: Symbol) -> DimOfInput | None:
-        return next((d for d in self.inputs.dims if symbol in d.expr.free_symbols), None)
+        found = [d for d in self.inputs.dims if symbol in d.expr.free_symbols]
+        return next((d for d in found if d.expr == symbol), found[0] if found else None)
+
+    # ---- sizes that must be multiples
+    def _find_multiples(self) -> None:
+        """Which sizes, with something added, must be multiples of a number: they are said by a new size."""
+        for guard in self.env.guards:
+            found = _congruence(self.env.replace(guard.expr))
+            if found is not None and found[0] in self.names:
+                self.multiples.setdefault(found[0], found[1:])
+
+    def _by_root(self, symbol: Symbol, e: Expr) -> tuple[Expr, str]:
+        """An expression of a size as one of the new size that is suggested for it, and that one's name."""
+        name = self.names[symbol]
+        if symbol not in self.multiples:
+            return e, name
+        modulus, added = self.multiples[symbol]
+        return expand(e.xreplace({symbol: symbol * modulus - added})), f"_{name}"
+
+    def _suggest(self, name: str, symbol: Symbol, low: int, high: Any, narrower: bool) -> None:
+        """The fix for a size with a range, and perhaps a divisor."""
+        if symbol not in self.multiples:
+            self.fixes.append(f"{name} = {Dim._readable(name, max(low, 2), high)}")
+            return
+        modulus, added = self.multiples[symbol]
+        if narrower:
+            least = max(-(-(low + added) // modulus), 2)
+            most = high if high == int_oo else (int(high) + added) // modulus
+            self.fixes.append(f"_{name} = {Dim._readable(f'_{name}', least, most)}")
+        self.fixes.append(f"{name} = {_derived_text(*self._by_root(symbol, symbol))}")
 
     def _root(self, name: str, symbol: Symbol) -> None:
         e = self.env.replace(symbol)
@@ -122,7 +153,7 @@ class _Check:
         other = self.names[others[0]]
         mine, theirs = self._first(symbol), self._first(others[0])
         a, b = (mine.source if mine else name), (theirs.source if theirs else other)
-        text = _derived_text(e, other)
+        text = _derived_text(*self._by_root(others[0], e))
         if isinstance(e, Symbol):
             said = f"The values of {name} = {a} and {other} = {b} must always be equal{self._where(symbol)}."
         else:
@@ -147,6 +178,8 @@ class _Check:
         if held.lower > max(low, 2):
             texts.append(f"{held.lower} <= {source}")
         if not texts:
+            if symbol in self.multiples:
+                self._suggest(name, symbol, 0, int_oo, False)
             return
         shown = f"{said.min} <= {name} <= {said.max}" if said.max != int_oo or said.min else "of all sizes"
         for text in texts:
@@ -160,7 +193,7 @@ class _Check:
                     ),
                 )
             )
-        self.fixes.append(f"{name} = {Dim._readable(name, max(int(held.lower), 2), held.upper)}")
+        self._suggest(name, symbol, int(held.lower), held.upper, True)
 
     # ---- what is left of the guards
     def _guards(self) -> None:
@@ -176,10 +209,12 @@ class _Check:
             if not all(s in self.names for s in symbols):
                 continue
             low, _ = bounds(e, promised)
-            if low or self._told(symbols):
+            if low:
                 continue
-            if self._is_congruence(e, symbols[0]):
-                self._congruence(e, symbols[0])
+            if _congruence(e) is not None:
+                self._divided(e, symbols[0])
+                continue
+            if self._told(symbols):
                 continue
             name = self.names[symbols[0]]
             text = guard_text(e, {s: self.sources.get(s, self.names[s]) for s in symbols})
@@ -201,28 +236,35 @@ class _Check:
         told = {n for n, _ in self.problems}
         return all(self.names[s] in told for s in symbols) and len(symbols) == 1
 
-    @staticmethod
-    def _is_congruence(e: Any, symbol: Symbol) -> bool:
-        if getattr(e, "rel_op", None) != "==" or e.rhs != 0:
-            return False
-        left = e.lhs
-        return isinstance(left, Call) and left.name in ("Mod", "PythonMod") and left.args[0] == symbol
-
-    def _congruence(self, e: Any, symbol: Symbol) -> None:
-        name, modulus = self.names[symbol], e.lhs.args[1]
-        source = self.sources.get(symbol, name)
-        said = self.inputs.named[name]
+    def _divided(self, e: Any, symbol: Symbol) -> None:
+        name = self.names[symbol]
+        source, said = self.sources.get(symbol, name), self.inputs.named[name]
+        text = guard_text(e.lhs, {symbol: source})
         self.problems.append(
             (
                 name,
                 (
                     f"Not all values of {name} = {source} in the specified range {said.min} <= {name} <= "
-                    f"{said.max} satisfy "
-                    f"the generated guard {source} % {modulus} == 0."
+                    f"{said.max} satisfy the generated guard {text} == 0."
                 ),
             )
         )
-        self.fixes.append(f"{name} = {modulus}*_{name}")
+
+
+def _congruence(e: Any) -> tuple[Symbol, int, int] | None:
+    """Of a condition `(s + c) % m == 0` the three; None for another."""
+    left = getattr(e, "lhs", None)
+    if getattr(e, "rel_op", None) != "==" or e.rhs != 0:
+        return None
+    if not isinstance(left, Call) or left.name not in ("Mod", "PythonMod"):
+        return None
+    of, modulus = left.args
+    if not isinstance(modulus, Integer) or modulus.value < 2:
+        return None
+    terms, added = (of.terms, of.constant) if isinstance(of, Sum) else (((of, 1),), 0)
+    if len(terms) != 1 or terms[0][1] != 1 or not isinstance(terms[0][0], Symbol):
+        return None
+    return terms[0][0], int(modulus.value), int(added)
 
 
 def _derived_text(e: Expr, name: str) -> str | None:

@@ -13,7 +13,7 @@ from tl_core.subclasses import FakeTensor
 from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 
 from ..symbolic.errors import GuardOnDataDependentSymNode
-from ..symbolic.expression import Expr, Integer, Symbol, relation, sympify
+from ..symbolic.expression import Call, Expr, Integer, Symbol, call, relation, sympify
 from ..symbolic.ranges import ValueRanges, int_oo
 from .geometry import Geometry, alike, probes_of, sizes_of
 from .probes import LANES
@@ -22,6 +22,9 @@ __all__ = ["SymbolicCall", "leaves_of"]
 
 Tensor = tl_core.Tensor
 _SYMBOLIC = (SymInt, SymFloat, SymBool)
+_ALL_ELEMENTS = frozenset(
+    {"view", "reshape", "_unsafe_view", "unflatten.int", "view_copy"}
+)  # the result has them
 _DO_NOT_FIT = (RuntimeError, ValueError, IndexError, KeyError)
 
 
@@ -114,11 +117,16 @@ class SymbolicCall:
 
     # ---- what must hold where other sizes raise
     def _narrow(self, error: Exception | None) -> None:
-        """Finds an equality of sizes without which the operator raises at other sizes, and makes it a guard."""
+        """Finds the equalities of sizes without which the operator raises at other sizes, and makes them guards."""
         candidates = self._candidates()
         for guard in candidates:
-            if self._helps(guard):
+            if self._helps([guard]):
                 self.env.evaluate_expr(guard)
+                return
+        for together in (self._aligned(), candidates):
+            if len(together) > 1 and self._helps(together):
+                for guard in self._needed(together):
+                    self.env.evaluate_expr(guard)
                 return
         if candidates:
             self.env.evaluate_expr(candidates[-1])
@@ -150,9 +158,31 @@ class SymbolicCall:
                 found.append(a.node.expr)
         return found
 
-    def _helps(self, guard: Expr) -> bool:
-        """Whether the operator runs at other sizes if a guard holds."""
-        trial = _Trial(self.env, guard)
+    def _aligned(self) -> list[Expr]:
+        """The equalities of sizes of two tensors that stand at the same place, counted from the end, in the example."""
+        shapes = [
+            [self.env.replace(e) for e in sizes_of(a)] for a in self.leaves if isinstance(a, FakeTensor)
+        ]
+        found = []
+        for one, other in itertools.combinations(shapes, 2):
+            for a, b in zip(reversed(one), reversed(other), strict=False):
+                hint = self.env.size_hint(a, allow_none=True)
+                if a != b and hint is not None and hint == self.env.size_hint(b, allow_none=True):
+                    found.append(relation("==", a, b))
+        return list(dict.fromkeys(found))
+
+    def _needed(self, guards: list[Expr]) -> list[Expr]:
+        """Of equalities that help together, those that help without the others; numbers are given up first."""
+        kept = list(guards)
+        for guard in reversed(guards):
+            rest = [g for g in kept if g is not guard]
+            if rest and self._helps(rest):
+                kept = rest
+        return kept
+
+    def _helps(self, guards: list[Expr]) -> bool:
+        """Whether the operator runs at other sizes if guards hold."""
+        trial = _Trial(self.env, guards)
         if not trial.learned:
             return False
         for i in range(1, LANES):
@@ -200,8 +230,16 @@ class SymbolicCall:
             e = self.probes.fit(values, known, self._again(path, d))
             if e is None:
                 e = self._fresh(values)
+            elif isinstance(e, Call) and e.name == "FloorDiv" and self.func._native_name in _ALL_ELEMENTS:
+                self._divides(*e.args)
             found.append(self.env.create_symintnode(e, hint=self.env.size_hint(e, allow_none=True)))
         return tuple(found)
+
+    def _divides(self, n: Expr, by: Expr) -> None:
+        """Nothing may be left of a size that is divided, which the probes do not show: they have its remainders."""
+        condition = relation("==", call("Mod", n, by), Integer(0))
+        if isinstance(condition, Expr) and not condition.is_number:
+            self.env.expect_true(condition)
 
     def _again(self, path: tuple[int, ...], d: int) -> Callable[[dict[Symbol, Any]], int | None]:
         def run(at: dict[Symbol, Any]) -> int | None:
@@ -243,9 +281,9 @@ def _tuple_like(out: Any, made: list[Any]) -> Any:
 
 
 class _Trial:
-    """What would be learned from a guard."""
+    """What would be learned from guards."""
 
-    def __init__(self, env: Any, guard: Expr) -> None:
+    def __init__(self, env: Any, guards: list[Expr]) -> None:
         trial = copy.copy(env)
         trial.__dict__ = {
             **env.__dict__,
@@ -256,7 +294,9 @@ class _Trial:
             "reasons": dict(env.reasons),
             "_replaced": {},
         }
-        trial._use(guard)
+        for guard in guards:
+            trial._use(trial.replace(guard))
+            trial._replaced = {}
         self.learned = {s: e for s, e in trial.replacements.items() if env.replacements.get(s) != e}
         self._env = trial
 
