@@ -128,6 +128,47 @@ def trigamma(x: mpf) -> mpf:
     return mp.polygamma(1, x)
 
 
+def log_gamma_ratio(a: mpf) -> mpf:
+    """log(gamma(1 + a)) / a."""
+    return mp.loggamma(1 + a) / a if a else -mp.euler
+
+
+def stirling_rest(u: mpf) -> mpf:
+    """a times what Stirling's formula without its series lacks of log(gamma(a + 1)), of 16 / a = u."""
+    a = 16 / max(u, AT_ZERO)
+    with mp.extradps(30):
+        return a * (mp.loggamma(a + 1) - (a * mp.log(a) - a + mp.log(2 * mp.pi * a) / 2))
+
+
+def bessel_y_rest(order: int) -> Function:
+    """What Y(x) has beyond 2 / pi (log(x) J(x) - order / x)."""
+
+    def f(x: mpf) -> mpf:
+        if x == 0:
+            return mpf(0) if order else 2 / mp.pi * (mp.euler - mp.log(2))
+        return mp.bessely(order, x) - 2 / mp.pi * (mp.log(x) * mp.besselj(order, x) - mpf(order) / x)
+
+    return f
+
+
+def hankel(order: int, part: int) -> Function:
+    """P or x Q of Hankel's form of J and Y (DLMF 10.17.3), of w = 64 / x^2."""
+
+    def f(w: mpf) -> mpf:
+        x = 8 / mp.sqrt(max(w, AT_ZERO))
+        angle, size = x - (2 * order + 1) * mp.pi / 4, mp.sqrt(mp.pi * x / 2)
+        j, y, s, c = mp.besselj(order, x) * size, mp.bessely(order, x) * size, mp.sin(angle), mp.cos(angle)
+        return (y * c - j * s) * x if part else j * c + y * s
+
+    return f
+
+
+def in_powers(f: Function, end: mpf, terms: int) -> list[mpf]:
+    """The interpolating polynomial from 0 to an end in powers of its argument, the highest first."""
+    about_middle = interpolated(f, mpf(0), end, end / 2, terms)
+    return mp.taylor(lambda w: mp.polyval(about_middle[::-1], w - end / 2), 0, terms - 1)[::-1]
+
+
 def tables() -> list[tuple[str, str, list[list[mpf]]]]:
     """Each table's name, what it has, and its rows."""
     return [
@@ -142,6 +183,13 @@ def tables() -> list[tuple[str, str, list[list[mpf]]]]:
          table(quantile_centre, 0, "0.180625", 11)),
         ("kQuantileTail", "Minus the normal quantile of exp(-r^2 / 2) divided by r, of 1 / r from 0.0257 to 0.44.",
          table(quantile_tail, "0.0257", "0.44", 15)),
+        ("kLogGammaRatio", "log(gamma(1 + a)) / a up to 2.", table(log_gamma_ratio, 0, 2, 12)),
+        ("kStirlingRest", "a times the series of Stirling's formula (DLMF 5.11.1), of 16 / a.",
+         table(stirling_rest, 0, 16, 9)),
+        ("kBesselJ0", "J0(x) up to 8.", table(lambda x: mp.besselj(0, x), 0, 8, 10)),
+        ("kBesselJ1", "J1(x) / x up to 8.", table(lambda x: mp.besselj(1, x) / x, 0, 8, 9)),
+        ("kBesselY0", "Y0(x) - 2 / pi log(x) J0(x) up to 8.", table(bessel_y_rest(0), 0, 8, 10)),
+        ("kBesselY1", "Y1(x) - 2 / pi (log(x) J1(x) - 1 / x) up to 8.", table(bessel_y_rest(1), 0, 8, 10)),
         ("kTrigamma", "The derivative of digamma, from 2 to 10.", table(trigamma, 2, 10, 14)),
     ]  # fmt: skip
 
@@ -163,14 +211,17 @@ def text() -> str:
     for name, what, rows in tables():
         body = ",\n".join(f"    {{{numbers(row, '     ')}}}" for row in rows)
         parts.append(f"// {what}\ninline constexpr double {name}[{len(rows)}][{PIECES}] = {{\n{body}}};\n")
-    far = interpolated(normal_far, mpf(0), mpf(1) / 64, mpf(1) / 128, 12)
-    # in powers of w itself
-    shifted = mp.taylor(lambda w: mp.polyval(far[::-1], w - mpf(1) / 128), 0, 11)
-    cells = numbers(shifted[::-1], "    ")
-    parts.append(
-        f"// a {TAIL} in powers of 1 / a^2, from a = 8 on.\n"
-        f"inline constexpr double kNormalFar[12] = {{\n    {cells}}};\n"
-    )
+    for name, what, coefficients in (
+        ("kNormalFar", f"a {TAIL} in powers of 1 / a^2, from a = 8 on.", in_powers(normal_far, mpf(1) / 64, 12)),
+        *(
+            (f"kHankel{letter}{order}", f"{what} of order {order} in powers of 64 / x^2, from 8 on.",
+             in_powers(hankel(order, part), mpf(1), 11))
+            for order in (0, 1)
+            for part, (letter, what) in enumerate((("P", "P"), ("Q", "x Q")))
+        ),
+    ):  # fmt: skip
+        cells = numbers(coefficients, "    ")
+        parts.append(f"// {what}\ninline constexpr double {name}[{len(coefficients)}] = {{\n    {cells}}};\n")
     return "\n".join([*parts, "}  // namespace tl::cpu::special"]) + "\n"
 
 

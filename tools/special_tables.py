@@ -31,12 +31,6 @@ def rows(cells: list[str], per_row: int) -> str:
     return ",\n".join(f"    {line}" for line in lines)
 
 
-def zeta_less_one() -> str:
-    """zeta(k) - 1 for k = 2 to 25."""
-    cells = [number(mpmath.zeta(k) - 1) for k in range(2, 26)]
-    return f"// zeta(k) - 1 from k = 2 on.\nconstexpr double kZetaLessOne[] = {{\n{rows(cells, 4)}}};"
-
-
 def digamma_root() -> str:
     """The positive root of digamma in two parts, and the Taylor series about it."""
     root = mpmath.findroot(mpmath.digamma, 1.46)
@@ -52,7 +46,7 @@ def digamma_root() -> str:
 def text() -> str:
     """The whole header."""
     mpmath.mp.dps = 50
-    tables = [zeta_less_one(), digamma_root()]
+    tables = [digamma_root()]
     return "\n".join([HEAD, *(f"{table}\n" for table in tables), "}  // namespace tl::cpu::special"]) + "\n"
 
 

@@ -401,11 +401,11 @@ ROWS = [
             f"_{name}(Tensor self, Tensor target{number}) -> Tensor", inputs=2, cpu=name,
             dtypes="float", loops="wide", hot=ONE,
             inplace=False, out=False, method=False, namespace="_nn",
-            grad={"self": f"g * {slope}", "target": f"g * -{slope}"},
+            grad={"self": f"g * {derivative}", "target": f"g * -{derivative}"},
             expr=expr,
             doc=f"{doc} `d` of `self` and `target`.",
         )
-        for name, number, slope, expr, doc in (
+        for name, number, derivative, expr, doc in (
             (
                 "squared_error",
                 "",

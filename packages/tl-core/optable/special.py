@@ -7,11 +7,11 @@ VECTORS = "float32 float64"  # what has loops, for every instruction set
 
 def _rare(name: str, grad, doc: str, *, arg: str = "self", cpu: str = "", **fields):
     fields.setdefault("expr", "x")
-    compiled = {"once": True} if fields.pop("once", False) else {"loops": VECTORS, "hot": VECTORS}
+    fields |= {"loops": VECTORS, "hot": VECTORS}
     grad = {arg: grad} if not grad.startswith("none:") else grad
     return Pointwise(
         f"{name}(Tensor {arg}) -> Tensor", inputs=1, cpu=cpu or name,
-        to="float", dtypes="float", grad=grad, doc=doc, **compiled, **fields,
+        to="float", dtypes="float", grad=grad, doc=doc, **fields,
     )  # fmt: skip
 
 
@@ -156,7 +156,6 @@ ROWS = [
     *(
         _special(
             name, APART, f"The Bessel function of the {kind} kind of order {order}.",
-            once=True,
             jvp=APART,
             ref=f"scipy.special.{ref}", samples=real(0.2, 8),
         )
@@ -223,7 +222,7 @@ ROWS = [
     *(
         Binary(
             name, overload="", other="Tensor", cpu=cpu,
-            dtypes="float", once=True,
+            dtypes="float", loops=VECTORS, hot=VECTORS,
             grad={
                 "self": _refused(f"{name}: input"),
                 "other": f"{sign}g * ((self - 1) * other.log() - other - self.lgamma()).exp()",

@@ -106,6 +106,24 @@ def test_an_element_does_not_depend_on_its_neighbours(name, dtype):
     np.testing.assert_array_equal(together, alone)
 
 
+@pytest.mark.parametrize("name", ["bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1"])
+def test_cylinder_functions_of_floats_are_those_of_doubles(name):
+    x = tl.tensor([*powers(-20, 8), *between(0, 20), *-between(0, 20), 0.0, -0.0, 8.0, math.inf, math.nan])
+    function = getattr(special, name)
+    want = function(x.double()).tolist()
+    np.testing.assert_allclose(function(x).tolist(), np.asarray(want, np.float32), rtol=2e-7, atol=1e-13)
+    assert function(x[-4]).signbit() == function(x[-4].double()).signbit()
+
+
+@pytest.mark.parametrize("dtype", [tl.float32, tl.float64])
+def test_an_incomplete_gamma_function_does_not_depend_on_its_neighbours(dtype):
+    pairs = [*gamma_arguments(), (0.0, 1.0), (1.0, math.inf), (math.nan, 1.0)]
+    a, x = (tl.tensor(column, dtype=dtype) for column in zip(*pairs, strict=True))
+    for function in (tl.igamma, tl.igammac):
+        alone = [float(function(s, t)) for s, t in zip(a, x, strict=True)]
+        np.testing.assert_array_equal(function(a, x).tolist(), alone)
+
+
 def test_airy_oscillates_with_small_errors():
     arguments = [*between(-9, 0.5), *-powers(0, 4), -8.5, -8.500001, 0.0]
     got = special.airy_ai(tl.tensor([float(x) for x in arguments], dtype=tl.float64)).tolist()

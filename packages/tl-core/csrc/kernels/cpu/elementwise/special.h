@@ -4,22 +4,13 @@
 #include <cmath>
 
 #include "kernels/cpu/elementwise/functor.h"
-#include "kernels/cpu/elementwise/incomplete_gamma.h"
 #include "kernels/cpu/elementwise/sample_gradients.h"
 
 namespace tl::cpu::TL_ISA_NAMESPACE::functions {
 
 #define TL_SPECIAL(name) TL_BINARY(name, 0, false, return special::name(x, y);)
-TL_SPECIAL(gammainc)
-TL_SPECIAL(gammaincc)
 TL_SPECIAL(standard_gamma_grad)
 #undef TL_SPECIAL
-#define TL_OF_LIBRARY(name, function) TL_UNARY(name, false, return function(x);)
-TL_OF_LIBRARY(bessel_j0, ::j0)
-TL_OF_LIBRARY(bessel_j1, ::j1)
-TL_OF_LIBRARY(bessel_y0, ::y0)
-TL_OF_LIBRARY(bessel_y1, ::y1)
-#undef TL_OF_LIBRARY
 TL_TERNARY(dirichlet_grad, 0, false, return special::dirichlet_grad(x, y, z);)
 // On the bits of 16-bit formats, of which p[0] are those of infinity.
 TL_BINARY(nextafter_bits, 1, false, const int from = x & 0x7fff, to = y & 0x7fff; if (from > p[0]) return x;

@@ -4,8 +4,10 @@
 #include "kernels/cpu/elementwise/airy_vectors.h"
 #include "kernels/cpu/elementwise/bessel_functions.h"
 #include "kernels/cpu/elementwise/bessel_vectors.h"
+#include "kernels/cpu/elementwise/cylinder_vectors.h"
 #include "kernels/cpu/elementwise/functor.h"
 #include "kernels/cpu/elementwise/gamma_vectors.h"
+#include "kernels/cpu/elementwise/incomplete_gamma_vectors.h"
 #include "kernels/cpu/elementwise/normal_vectors.h"
 #include "kernels/cpu/elementwise/polynomial_vectors.h"
 
@@ -65,6 +67,12 @@ TL_UNARY(ndtr, true,
                                                                    return special_vectors::ndtr_of_floats(v);
                                                                  });
          else return special_vectors::ndtr(x);)
+TL_BINARY(gammainc, 0, true, return special_vectors::incomplete<false>(x, y);)
+TL_BINARY(gammaincc, 0, true, return special_vectors::incomplete<true>(x, y);)
+TL_UNARY(bessel_j0, true, return (special_vectors::bessel<0, false>(x, ::j0));)
+TL_UNARY(bessel_j1, true, return (special_vectors::bessel<1, false>(x, ::j1));)
+TL_UNARY(bessel_y0, true, return (special_vectors::bessel<0, true>(x, ::y0));)
+TL_UNARY(bessel_y1, true, return (special_vectors::bessel<1, true>(x, ::y1));)
 TL_UNARY(spherical_j0, true, return special_vectors::spherical_j0(x);)
 
 #define TL_SPECIAL(name)   \

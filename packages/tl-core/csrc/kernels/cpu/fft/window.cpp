@@ -8,6 +8,7 @@
 
 #include "base/parallel.h"
 #include "kernels/cpu/elementwise/bessel_vectors.h"
+#include "kernels/cpu/elementwise/circle.h"
 #include "kernels/cpu/simd/isa_dispatch.h"
 #include "kernels/cpu/simd/load_store.h"
 
@@ -17,17 +18,10 @@ namespace {
 constexpr int64_t kChunk = 4096, kBlock = 256;
 
 // The sine of count / of quarter turns, both of them whole and below 2^53. Whole quarters are taken off
-// before anything is rounded; then the Maclaurin series up to pi/4.
+// before anything is rounded.
 TL_INLINE VecD sine_of_quarters(VecD count, double of, double more_quarters) {
-  const VecD quarters = round_even(count / of), angle = (count - quarters * of) / of * (std::numbers::pi / 2);
-  const VecL quarter = bitcast<VecL>(quarters + more_quarters + 0x1.8p52);
-  const VecD z = angle * angle;
-  const VecD s = polynomial(z, 1.0 / 355687428096000, -1.0 / 1307674368000, 1.0 / 6227020800, -1.0 / 39916800,
-                            1.0 / 362880, -1.0 / 5040, 1.0 / 120, -1.0 / 6);
-  const VecD c = polynomial(z, 1.0 / 20922789888000, -1.0 / 87178291200, 1.0 / 479001600, -1.0 / 3628800,
-                            1.0 / 40320, -1.0 / 720, 1.0 / 24, -0.5, 1.0);
-  const VecD value = select<VecD>((quarter & 1) != 0, c, fma(angle * z, s, angle));
-  return bitcast<VecD>(bitcast<VecL>(value) ^ ((quarter & 2) << 62));
+  const VecD quarters = round_even(count / of), left = (count - quarters * of) / of;
+  return sine_after(quarters + more_quarters, circle_point(left * (std::numbers::pi / 2)));
 }
 
 // a_0 - a_1 cos(x) + a_2 cos(2 x) - ..., where x goes from 0 to 2 pi.
