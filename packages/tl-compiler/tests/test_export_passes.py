@@ -97,7 +97,7 @@ def test_a_part_with_attributes_of_its_own():
         node_inline_(next(iter(made.graph.nodes)))
 
 
-def test_a_node_in_the_place_of_another():
+def test_a_node_replaced_by_a_graph():
     made = fx.symbolic_trace(lambda x: x.sin() + 1)
     old = next(n for n in made.graph.nodes if n.target == "sin")
     with made.graph.inserting_before(old):

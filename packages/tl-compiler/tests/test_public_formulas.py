@@ -125,7 +125,7 @@ PRIVATE = (
     "_border_adjoint _pad_circular _convolve _convolve_input _convolve_weight _cross_entropy _cross_entropy_backward "
     "_grid_sample _grid_sample_adjoint _grid_sample_derivative _leaky_relu_backward _nll_loss_backward _put_by_index "
     "_sample_norm _sample_norm_backward _unpool cumsum_backward index_backward index_select_backward permute_backward "
-    "_glu_halves _huber_error _smooth_l1_error _squared_error split_backward split_with_sizes_backward "
+    "_glu_halves huber_error smooth_l1_error squared_error split_backward split_with_sizes_backward "
     "unbind_backward unsum"
 )
 

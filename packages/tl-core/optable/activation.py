@@ -398,7 +398,7 @@ ROWS = [
     # ---- losses of each element ----------------------------------------------------------------------------
     *(
         Pointwise(
-            f"_{name}(Tensor self, Tensor target{number}) -> Tensor", inputs=2, cpu=name,
+            f"{name}(Tensor self, Tensor target{number}) -> Tensor", inputs=2, cpu=name,
             dtypes="float", loops="wide", hot=ONE,
             inplace=False, out=False, method=False, namespace="_nn",
             grad={"self": f"g * {derivative}", "target": f"g * -{derivative}"},

@@ -466,9 +466,8 @@ def _handled(name: str, overload: str, *args: Any) -> Any:
 
     if not dispatch_modes.is_handled(args):
         return NotImplemented
-    from tl_core import composite_operators  # large
-
-    return dispatch_modes.ask_handlers(getattr(getattr(composite_operators, name), overload), args)
+    packet = getattr(import_module("tl_core.composite_operators"), name)  # only who asks loads it
+    return dispatch_modes.ask_handlers(getattr(packet, overload), args)
 
 
 def _dense_strides(size: Any) -> tuple[int, ...]:

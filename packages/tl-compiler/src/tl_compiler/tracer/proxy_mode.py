@@ -186,7 +186,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                 held = weakref.ref(value, lambda _: self._nodes.pop(key, None))
             self._nodes[key] = (held, node)
             if self.tracing_mode == "real":
-                self._in_memory[_place(value)] = value, node
+                self._in_memory[_location(value)] = value, node
             self._note_sizes(value, node)
         elif isinstance(value, _SYMBOLIC):
             e = value.node.expr
@@ -375,7 +375,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         """
         node = self.tracked(t)
         if node is None and self.tracing_mode == "real":
-            _, node = self._in_memory.get(_place(t), (None, None))
+            _, node = self._in_memory.get(_location(t), (None, None))
         return node
 
     def _tensor_node(self, t: Any) -> Node:
@@ -643,7 +643,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         node.meta.update(self.inherited)
 
 
-def _place(t: Any) -> Any:
+def _location(t: Any) -> Any:
     """Where the elements of a real tensor are, and as what; of one without memory of its own, the tensor itself."""
     if type(t) not in _PLAIN or t.layout is not tl_core.strided or t.is_meta or not t.numel():
         return id(t)

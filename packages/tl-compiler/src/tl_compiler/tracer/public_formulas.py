@@ -32,7 +32,7 @@ class Recording(Protocol):
 
 FORMULAS: dict[str, Callable[..., Any]] = {}
 # What functions in Python call, so that graphs above autograd meet them, too.
-WHOLE = frozenset({"_squared_error", "_smooth_l1_error", "_huber_error"})
+WHOLE = frozenset({"squared_error", "smooth_l1_error", "huber_error"})
 
 
 def _formula(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -275,24 +275,24 @@ def _glu(r: Recording, x: Any, gate: Any) -> Any:
     return r(aten.mul.Tensor, x, r(aten.sigmoid.default, gate))
 
 
-@_formula("_squared_error")
+@_formula("squared_error")
 def _squared_error(r: Recording, x: Any, target: Any) -> Any:
     return r(aten.mse_loss.default, x, target, 0)
 
 
-@_formula("_smooth_l1_error")
+@_formula("smooth_l1_error")
 def _smooth_l1_error(r: Recording, x: Any, target: Any, beta: Any) -> Any:
     return r(aten.smooth_l1_loss.default, x, target, 0, beta)
 
 
-@_formula("_huber_error")
+@_formula("huber_error")
 def _huber_error(r: Recording, x: Any, target: Any, delta: Any) -> Any:
     return r(aten.huber_loss.default, x, target, 0, delta)
 
 
 @_formula("_leaky_relu_backward")
-def _leaky_relu(r: Recording, grad: Any, x: Any, slope: Any) -> Any:
-    return r(aten.leaky_relu_backward.default, grad, x, slope, False)
+def _leaky_relu(r: Recording, grad: Any, x: Any, negative_slope: Any) -> Any:
+    return r(aten.leaky_relu_backward.default, grad, x, negative_slope, False)
 
 
 @_formula("_nll_loss_backward")

@@ -63,7 +63,7 @@ class Library:
             )
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
         self._state = _State()
-        self._op_impls = self._state.marks
+        self._op_impls = self._state.impls
         if kind == "DEF":
             _defined.add(ns)
             self._state.namespace = ns
@@ -270,13 +270,13 @@ class _State:
         self.registrations: list[tuple[Registration, str]] = []
         self.fakes: list[str] = []
         self.fallbacks: list[str] = []
-        self.marks: set[str] = set()
-        self.all_marks = _impls  # the module's name for it may be gone when the interpreter ends
+        self.impls: set[str] = set()
+        self.all_impls = _impls  # the module's name for it may be gone when the interpreter ends
 
     def destroy(self) -> None:
         for made, mark in reversed(self.registrations):
             registrations.withdraw(made)
-            self.all_marks.discard(mark)
+            self.all_impls.discard(mark)
         for full in self.fakes:
             fake_impl.entries.pop(full, None)
         for key in self.fallbacks:
@@ -285,12 +285,12 @@ class _State:
             registrations.forget(full)
             tags.forget(full)
             _C._remove_operator(full)
-            self.all_marks.difference_update([m for m in self.all_marks if m.startswith(_mark(full))])
+            self.all_impls.difference_update([m for m in self.all_impls if m.startswith(_mark(full))])
             ops._forget(full)
         if self.namespace is not None:
             _defined.discard(self.namespace)
         self.registrations, self.operators, self.fakes, self.fallbacks = [], [], [], []
-        self.marks.clear()
+        self.impls.clear()
 
 
 def _set_tags(full: str, given: Any) -> None:

@@ -87,7 +87,7 @@ def l1_loss(
 
 def _squared_error(input: Tensor, target: Tensor) -> Tensor:
     if input.is_floating_point() and target.is_floating_point():
-        return nn_functions._squared_error(input, target)
+        return nn_functions.squared_error(input, target)
     difference = input - target
     return difference * difference
 
@@ -148,7 +148,7 @@ def smooth_l1_loss(
         return l1_loss(input, target, size_average, reduce, reduction)
     reduction = _prepare(input, target, size_average, reduce, reduction)
     if input.is_floating_point() and target.is_floating_point():
-        return reduced(nn_functions._smooth_l1_error(input, target, beta), reduction)
+        return reduced(nn_functions.smooth_l1_error(input, target, beta), reduction)
     size = (input - target).abs()
     return reduced(where(size < beta, size * size * (0.5 / beta), size - 0.5 * beta), reduction)
 
@@ -181,7 +181,7 @@ def huber_loss(
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")
     reduction = _prepare(input, target, None, None, reduction)
     if input.is_floating_point() and target.is_floating_point():
-        return _weighted(nn_functions._huber_error(input, target, delta), weight, reduction)
+        return _weighted(nn_functions.huber_error(input, target, delta), weight, reduction)
     size = (input - target).abs()
     return _weighted(where(size <= delta, size * size * 0.5, (size - 0.5 * delta) * delta), weight, reduction)
 
