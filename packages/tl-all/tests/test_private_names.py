@@ -2,6 +2,8 @@
 
 import gc
 import importlib
+import subprocess
+import sys
 from typing import ClassVar
 
 import pytest
@@ -27,6 +29,19 @@ STANDS_FOR = {
     "_jit_internal.unused": "tl_backends.jit.unused",
     "_lowrank.svd_lowrank": "tl_core.svd_lowrank",
     "torch_version.TorchVersion": "tl._release.Release",
+    "_C._dispatch_get_registrations_for_dispatch_key": (
+        "tl_core.library.schema_lists._dispatch_get_registrations_for_dispatch_key"
+    ),
+    "_export.pass_base._ExportPassBaseDeprecatedDoNotUse": "tl_compiler.export.pass_base.ExportPassBase",
+    "_export.passes.lift_constants_pass.ConstantAttrMap": "tl_compiler.export.constant_attributes.ConstantAttrMap",
+    "_export.utils.sequential_split": "tl_compiler.export.graph_parts.sequential_split",
+    "_higher_order_ops.auto_functionalize.auto_functionalized": (
+        "tl_compiler.higher_order.auto_functionalize.auto_functionalized"
+    ),
+    "_higher_order_ops.wrap.wrap_with_autocast": "tl_compiler.higher_order.wrap.wrap_with_autocast",
+    "export._remove_effect_tokens_pass._remove_effect_tokens": (
+        "tl_compiler.export._remove_effect_tokens_pass._remove_effect_tokens"
+    ),
 }
 
 
@@ -342,3 +357,9 @@ def test_streams_and_events_of_the_cpu():
     for make in (lambda: tl.Stream("cuda"), lambda: tl.Event("cuda"), lambda: tl.Event(interprocess=True)):
         with pytest.raises(RuntimeError, match=r"not available|can't be shared"):
             make()
+
+
+def test_higher_order_operators_are_found_before_they_are_loaded():
+    program = "import tl; print(tl.ops.higher_order.cond, hasattr(tl.ops.higher_order, 'nothing'))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["cond", "False"]

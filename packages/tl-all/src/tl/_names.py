@@ -156,6 +156,7 @@ PLANNED: frozenset[str] = frozenset()
 # Second names of modules: older ones, and files of the reference that are one here.
 ALIASES = {
     "_export": "export",
+    "_export.passes.lift_constants_pass": "export.constant_attributes",
     "_functorch.batch_norm_replacement": "_functorch.functional_call",
     "_higher_order_ops.associative_scan": "_higher_order_ops.while_loop",
     "_higher_order_ops.map": "_higher_order_ops.while_loop",

@@ -281,6 +281,10 @@ class _OpNamespace:
             of_python = _python_packet(f"{self.__name__}::{name}")
             if of_python is not None:
                 return of_python
+        if self.__name__ == "higher_order" and backend_registry.load("higher-order operators"):
+            made: Any = vars(self).get(name)
+            if made is not None:
+                return made
         if not found:
             raise AttributeError(f"'_OpNamespace' '{self.__name__}' object has no attribute '{name}'")
         packet = OpOverloadPacket(self.__name__, name, found)
