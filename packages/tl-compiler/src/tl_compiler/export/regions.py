@@ -11,8 +11,8 @@ from .node_lists import nodes_filter
 __all__ = ["without_regions"]
 
 
+def without_regions(gm: GraphModule) -> GraphModule:
     """A graph whose regions are inlined: where no derivatives are recorded, they say nothing.
-    """A graph with the operators of its regions without the calls, for those who record no derivatives.
 
     Args:
         gm: the module.
