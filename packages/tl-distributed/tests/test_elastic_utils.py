@@ -208,7 +208,9 @@ def test_options_by_variables(monkeypatch):
 
 def test_the_older_launcher(tmp_path):
     program = tmp_path / "worker.py"
-    program.write_text("import os, sys; print(os.environ['LOCAL_RANK'], *sys.argv[1:], flush=True)")
+    program.write_text(
+        "import os, sys; os.write(1, f\"{os.environ['LOCAL_RANK']} {sys.argv[1]}\\n\".encode())"
+    )
     command = [
         sys.executable,
         "-m",
