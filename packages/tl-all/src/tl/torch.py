@@ -177,8 +177,8 @@ def _follow(name: str, tell: "Callable[[Any], None]") -> None:
 
 def _tell_fork_server(server: "Any") -> None:
     """Lets the server that workers come from install the alias before it loads what the program imports."""
-    if "tl._torch_installed" not in server.first:
-        server.first.append("tl._torch_installed")
+    if "tl._alias.__main__" not in server.first:
+        server.first.append("tl._alias.__main__")
 
 
 def _tell_children(spawn: "Any") -> None:
