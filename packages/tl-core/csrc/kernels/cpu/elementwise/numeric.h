@@ -118,6 +118,9 @@ struct Format {  // of a vector's lanes, which are IEEE 754's
   static constexpr Bits kHalfExponent = std::numeric_limits<T>::max_exponent - 2;  // that of 1/2
   static constexpr Bits kExponents = 2 * kHalfExponent + 3;                        // all bits of it
 };
+template <class V>
+using UnsignedBitsOf = typename VecOf<std::make_unsigned_t<typename Format<V>::Bits>, kVecBytes>::type;
+
 // What isn't zero and is finite is mantissa * 2^exponent, the mantissa at least 1/2 and less than 1.
 template <class V>
 struct Parts {
@@ -127,10 +130,9 @@ struct Parts {
 template <class V>
 TL_INLINE Parts<V> parts_of(V x) {
   using F = Format<V>;
-  using U = typename VecOf<std::make_unsigned_t<typename F::Bits>, kVecBytes>::type;
   const auto tiny = math::abs(x) < std::numeric_limits<Lane<V>>::min();
   const auto bits = bitcast<BitsOf<V>>(select<V>(tiny, x * (Lane<V>(1ULL << F::kMantissa)), x));
-  const auto size = bitcast<BitsOf<V>>(bitcast<U>(bits & ~kSignBit<V>) >> F::kMantissa);
+  const auto size = bitcast<BitsOf<V>>(bitcast<UnsignedBitsOf<V>>(bits & ~kSignBit<V>) >> F::kMantissa);
   const auto mantissa = (bits & ~(F::kExponents << F::kMantissa)) | (F::kHalfExponent << F::kMantissa);
   return {bitcast<V>(mantissa), size - F::kHalfExponent - (tiny & F::kMantissa)};
 }
@@ -143,7 +145,8 @@ TL_UNARY(frexp_exponent, true, return __builtin_convertvector(has_parts(x) & par
 
 // One step away from zero or towards it is the next or the last of the integers with the same bits.
 TL_BINARY(nextafter, 0, true, const auto bits = bitcast<BitsOf<T>>(x); const auto away = (x < y) == (x > 0);
-          const T step = bitcast<T>(bits - (away | 1));  // a mask is -1
+          using U = UnsignedBitsOf<T>;  // the bits of -0 are the lowest integer
+          const T step = bitcast<T>(bitcast<U>(bits) - bitcast<U>(away | 1));  // a mask is -1
           const T first = math::copysign(bitcast<T>(BitsOf<T>{} + 1), y);
           const T next = select<T>(x == 0, first, step);
           return select<T>(is_nan(x) | is_nan(y), x + y, select<T>(x == y, y, next));)

@@ -50,7 +50,7 @@ bool equal_part(DType dtype, const char* a, const char* b, int64_t n) {
     case DType::BFloat16:
       return equal_halves<0x7f80>(a, b, n);
     default:
-      return std::memcmp(a, b, static_cast<size_t>(n * item_size(dtype))) == 0;
+      return n == 0 || std::memcmp(a, b, static_cast<size_t>(n * item_size(dtype))) == 0;
   }
 }
 
