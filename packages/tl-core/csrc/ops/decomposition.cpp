@@ -108,7 +108,7 @@ Tensor orthonormal_columns(const HouseholderQr& f, int64_t columns) {
   return library ? lapack_q(*library, f, columns) : column_major(accumulate_q(f.a, f.tau, columns));
 }
 
-Tensor householder_product(const Tensor& input, const Tensor& tau, Out out) {
+void check_reflectors(const Tensor& input, const Tensor& tau) {
   check_matrix("linalg.householder_product", "input", input);
   check_decomposed("orgqr_cpu", input);
   TL_CHECK(rows_of(input) >= last(input), Runtime,
@@ -123,6 +123,10 @@ Tensor householder_product(const Tensor& input, const Tensor& tau, Out out) {
            "linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]");
   TL_CHECK(tau.dtype() == input.dtype(), Runtime, "linalg.householder_product: tau dtype ",
            scalar_type_name(tau.dtype()), " does not match input dtype ", scalar_type_name(input.dtype()));
+}
+
+Tensor householder_product(const Tensor& input, const Tensor& tau, Out out) {
+  check_reflectors(input, tau);
   if (input.is_meta() || input.numel() == 0)
     return copied_out(empty_column_major(input.sizes(), {input.dtype(), input.device()}), out);
   return copied_out(orthonormal_columns({input, to_contiguous(tau)}, last(input)), out);
@@ -131,6 +135,10 @@ Tensor householder_product(const Tensor& input, const Tensor& tau, Out out) {
 // Of Q = 1 - V T V^H: the gradients of both V, of T, and of what T is made of.
 Pair householder_product_backward(const Tensor& grad, const Tensor& input, const Tensor& tau) {
   const AllBits all_bits;
+  check_reflectors(input, tau);
+  TL_CHECK(std::ranges::equal(grad.sizes(), input.sizes()), Runtime,
+           "householder_product_backward: expected a gradient of shape ", input.sizes(), ", got ",
+           grad.sizes());
   const int64_t n = last(input), k = last(tau);
   if (k == 0) return {ops::zeros_like(input), ops::zeros_like(tau)};
   const CompactHouseholder q(input, tau);
