@@ -93,7 +93,7 @@ const char* dtype_in_traces(int dtype) {
     case DType::Complex128:
       return "c10::complex<double>";
     default:
-      return detail::kDTypeName[dtype];
+      return tl::detail::kDTypeName[dtype];
   }
 }
 
