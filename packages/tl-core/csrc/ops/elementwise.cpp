@@ -242,8 +242,8 @@ class Plan : ElementwisePlan {
         TL_CHECK(std::ranges::equal(out_arg_.tensor->sizes(), shape_), Runtime, "output with shape ",
                  out_arg_.tensor->sizes(), " doesn't match the broadcast shape ", shape_);
     const bool resized = !std::ranges::equal(out_arg_.tensor->sizes(), shape_);
-    out_ = prepare_out(out_arg_, shape_, {out_arg_.tensor->dtype(), device_});
-    if (resized) resize(out_, shape_, output_strides());
+    const DimVector strides = resized ? output_strides() : DimVector{};
+    out_ = prepare_out(out_arg_, shape_, {out_arg_.tensor->dtype(), device_}, strides);
     for (int i = 0; i < def_.n_inputs; ++i)
       if (is_tensor(i)) check_no_partial_overlap(out_, tensor(i));
   }

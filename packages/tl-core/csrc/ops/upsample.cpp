@@ -208,7 +208,7 @@ Tensor resampled_bytes(const Tensor& self, const Request& r, size_t a) {
   std::vector<ResampleWeights> maps{cpu::identity_weights(grid[0]), cpu::identity_weights(grid[1])};
   grid[a] = r.out[a];
   maps[a] = std::move(map);
-  const Tensor sums = resampled(field, grid, [&] { return maps; });
+  const Tensor sums = resampled(field, grid, [&] { return std::move(maps); });
   ops::add_(sums, Scalar(0.5));
   return ops::to_dtype(ops::clamp_(sums, Scalar(0), Scalar(255)), DType::UInt8);
 }

@@ -34,11 +34,12 @@ def all_reduce_sparse(link: Communicator, tensor: Tensor, op: RedOpType) -> Work
 
 def _counts(link: Communicator, mine: Tensor) -> list[int]:
     """How many elements each process stores."""
-    geometry = tl_core.tensor([mine._nnz(), mine.sparse_dim(), *mine.shape])
+    ours = [mine.sparse_dim(), *mine.shape]
+    geometry = tl_core.tensor([mine._nnz(), *ours])
     rows = geometry.new_empty(link.size, geometry.numel())
     link.all_gather_single(rows, geometry).wait()
     for rank, (_, *theirs) in enumerate(rows.tolist()):
-        if theirs != geometry[1:].tolist():
+        if theirs != ours:
             raise RuntimeError(
                 f"all_reduce: the sparse tensor of rank {link.context.global_ranks[rank]} has the size {theirs[1:]}, "
                 f"{theirs[0]} dimensions of it sparse; here it has {list(mine.shape)}, {mine.sparse_dim()} of it sparse"

@@ -152,6 +152,7 @@ class DistributedDataParallel(Module, Joinable):
             for name, parameter in self.module.named_parameters()
             if parameter.requires_grad and name not in left_out
         }
+        sparse = _of_sparse_tables(self.module)
         return Reducer(
             trained,
             self.process_group,
@@ -159,7 +160,7 @@ class DistributedDataParallel(Module, Joinable):
             self.find_unused_parameters,
             self.static_graph,
             self.gradient_as_bucket_view,
-            [p for p in trained.values() if id(p) in _of_sparse_tables(self.module)],
+            [p for p in trained.values() if id(p) in sparse],
         )
 
     def _tracked(self, named: Iterable[tuple[str, Tensor]]) -> list[Tensor]:
