@@ -169,9 +169,14 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measures against torch, which lives in an environment of its own. `nox -s bench -- --only add --json FILE`."""
+    """Measures against torch, which lives in an environment of its own. `nox -s bench -- --only add --json FILE`.
+
+    `nox -s bench -- --against COMMIT` builds that commit and measures what a call costs against it.
+    """
     install(session, ["tl-all"], {"tl-all": "numpy"})
-    session.run("python", "-m", "tools.bench", "--peer-python", str(peer_python(session)), *session.posargs)
+    against = any(argument.partition("=")[0] == "--against" for argument in session.posargs)
+    peer = [] if against else ["--peer-python", str(peer_python(session))]
+    session.run("python", "-m", "tools.bench", *peer, *session.posargs)
 
 
 def peer_python(session: nox.Session) -> Path:

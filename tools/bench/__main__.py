@@ -1,4 +1,7 @@
-"""`python -m tools.bench --peer-python PYTHON`: measures tl against torch and says which figures are met."""
+"""`python -m tools.bench --peer-python PYTHON`: measures tl against torch and says which figures are met.
+
+`--against COMMIT` measures the overhead cases against the packages of another commit, which it builds.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,7 @@ from tools.bench import (
     indexing,
     loading,
     pages,
+    parent,
     peak,
     products,
     profiles,
@@ -57,7 +61,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--module", default="tl", help="what is measured (tl)")
     parser.add_argument("--python", default=sys.executable, help="the interpreter that has it (this one)")
     parser.add_argument("--peer-module", default="torch", help="what it is held against (torch)")
-    parser.add_argument("--peer-python", required=True, help="the interpreter that has the peer")
+    peer = parser.add_mutually_exclusive_group(required=True)
+    peer.add_argument("--peer-python", help="the interpreter that has the peer")
+    peer.add_argument(
+        "--against", metavar="COMMIT", help="the peer is tl of this commit; only what overhead is measured by"
+    )
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument(
         "--clock", choices=["cpu", "wall"], help="CPU time with one thread, else wall-clock time"
@@ -149,9 +157,11 @@ def in_workers(
     return everything, good and all(m.met for m in everything)
 
 
-def in_processes(options: argparse.Namespace, ours: Side, peer: Side) -> tuple[list[Measured], bool]:
+def in_processes(
+    options: argparse.Namespace, ours: Side, peer: Side, programs_: Iterable[cases.Program]
+) -> tuple[list[Measured], bool]:
     """Measures and prints the programs in fresh processes."""
-    todo = [p for p in (*cases.PROGRAMS, *graphs.PROGRAMS) if options.only.search(f"fresh process: {p.name}")]
+    todo = [p for p in programs_ if options.only.search(f"fresh process: {p.name}")]
     everything: list[Measured] = []
     if todo:
         print("\nfresh process", flush=True)
@@ -230,6 +240,16 @@ def every_operator(options: argparse.Namespace, pair: Pair, about: dict[str, obj
     return good and met
 
 
+def against_parent(options: argparse.Namespace, pair: Pair, about: dict[str, object]) -> bool:
+    """Measures and prints the overhead cases, ours against those of another commit."""
+    measured, good = in_workers(pair, options.only, options.rounds, parent.overhead(everything()))
+    pair.close()
+    more, also = in_processes(options, *pair.sides, parent.programs(cases.PROGRAMS))
+    rows = [asdict(m) | {"met": m.met} for m in measured + more]
+    save(options.json, {"about": about, "cases": rows, "of peak": {}, "footprint": {}})
+    return good and also
+
+
 def save(file: Path | None, found: dict[str, object]) -> None:
     """Writes what was found, if a file was asked for."""
     if file:
@@ -241,10 +261,14 @@ def main() -> int:
     options = arguments()
     options.clock = options.clock or ("cpu" if options.threads == 1 else "wall")
     ours, peer = Side(options.module, options.python), Side(options.peer_module, options.peer_python)
+    if options.against:
+        peer = Side(options.module, str(parent.parent_python(options.against)))
     pair = Pair(ours, peer, options.threads, options.clock, options.unpinned)
     about = header(options, pair)
     print("\n".join(f"{name}: {value}" for name, value in about.items()))
     print(f"\n  {'':44} {'ours':>10} {'peer':>10} {'ratio':>8}")
+    if options.against:
+        return 0 if against_parent(options, pair, about) else 1
     if options.all_ops:
         good = every_operator(options, pair, about)
         pair.close()
@@ -252,7 +276,7 @@ def main() -> int:
     measured, good = in_workers(pair, options.only, options.rounds, everything())
     pair.close()
     shares, near = near_peak(measured) if options.threads == 1 else ({}, True)
-    more, also = in_processes(options, ours, peer)
+    more, also = in_processes(options, ours, peer, (*cases.PROGRAMS, *graphs.PROGRAMS))
     rows = [asdict(m) | {"met": m.met} for m in measured + more]
     shown, quick = in_browser(options.only, ours) if options.module == "tl" else ({}, True)
     result: dict[str, object] = {"about": about, "cases": rows, "of peak": shares, "pages": shown}

@@ -1,11 +1,13 @@
 """The bench measures ratios that are known beforehand, and reports what does not work."""
 
+import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from tools.bench import all_operators, programs, report
+from tools.bench import all_operators, parent, programs, report
 from tools.bench.cases import CASES, Case, Group, Program
 from tools.bench.pair import Measured, Pair, Side
 from tools.bench.worker import Bench
@@ -158,3 +160,35 @@ def test_cases_have_names_of_their_own_and_compile():
     for case in CASES:
         for text in (case.setup, case.run, case.before, case.after, case.less):
             compile(text, case.name, "exec")
+
+
+def git(root: Path, *arguments: str) -> str:
+    """Runs git in a repository and returns what it prints."""
+    identity = ("-c", "user.name=tests", "-c", "user.email=tests@example.com")
+    command = ["git", "-C", str(root), *identity, *arguments]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def test_a_commit_is_unpacked_and_installed_once(tmp_path, monkeypatch):
+    git(tmp_path, "init", "--quiet")
+    for text in ("old", "new"):
+        (tmp_path / "file.txt").write_text(text)
+        git(tmp_path, "add", "file.txt")
+        git(tmp_path, "commit", "--quiet", "--message", text)
+    trees = []
+    monkeypatch.setattr(parent, "install", lambda tree, python: trees.append((tree / "file.txt").read_text()))
+    python = parent.parent_python("HEAD~1", tmp_path)
+    assert python == parent.parent_python(git(tmp_path, "rev-parse", "HEAD~1"), tmp_path)
+    assert parent.parent_python("HEAD", tmp_path) != python
+    assert trees == ["old", "new"]
+    with pytest.raises(SystemExit, match="'nothing' is no commit"):
+        parent.parent_python("nothing", tmp_path)
+
+
+def test_overhead_cases_have_the_bound_between_commits():
+    chosen = list(parent.overhead(CASES))
+    assert len(chosen) > 40
+    assert all(case.limit is None and not case.peer and case.group.mean == 1.01 for case in chosen)
+    assert {case.group.name for case in chosen} == {"call overhead", "item", "autograd", "chain of 1,000,000 nodes"}
+    slow = [Measured("a", "g", None, ratio=1.03), Measured("b", "g", None, ratio=1.01)]
+    assert not report.mean_row(chosen[0].group, slow)[1]
