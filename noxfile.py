@@ -279,6 +279,23 @@ def sanitize(session: nox.Session) -> None:
     run_sanitized(session, "address", ADDRESS, *workers, "--capture=no", seed)
 
 
+@nox.session(name="sanitize-peer")
+def sanitize_peer(session: nox.Session) -> None:
+    """PyTorch's own test files under AddressSanitizer and UBSan: `nox -s sanitize-peer -- FOLDER [FILE ...]`.
+
+    FOLDER is the folder `test` of PyTorch's sources, which nothing here downloads.
+    """
+    if not session.posargs:
+        session.error(
+            "name the folder `test` of PyTorch's sources: nox -s sanitize-peer -- FOLDER [FILE ...]"
+        )
+    install(session, ["tl-all"], {"tl-all": "test"}, sanitize="address")
+    session.install("pytest>=8", "numpy", "scipy", "hypothesis>=6", "expecttest")
+    environment, reports = sanitizers(session, "address", ADDRESS)
+    command = [*SANITIZED, "-m", "tools.peer_tests", *session.posargs]
+    judge(session, reports, [] if succeeds(session, command, env=environment) else ["PyTorch's tests"])
+
+
 @nox.session(name="trouble-data")
 def trouble_data(session: nox.Session) -> None:
     """The loader's workers killed, hung, failing and interrupted, hundreds of times."""

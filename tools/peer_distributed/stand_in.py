@@ -16,13 +16,15 @@ import sys
 import tempfile
 import types
 import unittest
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
+
+from tools.peer_tests.test_case import TestCase
 
 Test = Callable[..., Any]
 
 
-class MultiProcessTestCase(unittest.TestCase):
+class MultiProcessTestCase(TestCase):
     """A test that one of several processes runs."""
 
     rank = -1
@@ -32,53 +34,6 @@ class MultiProcessTestCase(unittest.TestCase):
     def world_size(self) -> int:
         """How many processes there are."""
         return int(os.environ["WORLD_SIZE"])
-
-    def assertEqual(self, first: Any, second: Any, msg: Any = None, **options: Any) -> None:
-        """Compares values, with the tolerances of their dtype; containers element by element."""
-        import torch
-
-        options = {name: value for name, value in options.items() if name in ("atol", "rtol")}
-        if isinstance(first, torch.Tensor) or isinstance(second, torch.Tensor):
-            self._tensors(first, second, msg, options)
-        elif isinstance(first, Mapping) and isinstance(second, Mapping):
-            self.assertEqual(list(first), list(second), msg)
-            for key in first:
-                self.assertEqual(first[key], second[key], msg, **options)
-        elif _is_sequence(first) and _is_sequence(second):
-            super().assertEqual(len(first), len(second), msg)
-            for one, other in zip(first, second, strict=True):
-                self.assertEqual(one, other, msg, **options)
-        elif isinstance(first, float) or isinstance(second, float):
-            torch.testing.assert_close(first, second, check_dtype=False, equal_nan=True, **options)
-        else:
-            super().assertEqual(first, second, msg)
-
-    def _tensors(self, first: Any, second: Any, msg: Any, options: dict[str, Any]) -> None:
-        import torch
-
-        if not isinstance(first, torch.Tensor):
-            first = torch.as_tensor(first, dtype=second.dtype)
-        elif not isinstance(second, torch.Tensor):
-            second = torch.as_tensor(second, dtype=first.dtype)
-        text = msg if isinstance(msg, str) else None
-        torch.testing.assert_close(first, second, equal_nan=True, msg=text, **options)
-
-    def assertNotEqual(self, first: Any, second: Any, msg: Any = None) -> None:
-        """Raises unless values differ."""
-        try:
-            self.assertEqual(first, second)
-        except AssertionError:
-            return
-        raise self.failureException(msg or f"{first!r} == {second!r}")
-
-    def assertGreaterAlmostEqual(self, first: float, second: float, **digits: Any) -> None:
-        """Raises unless a number is larger than another, or as large."""
-        if first < second:
-            self.assertAlmostEqual(first, second, **digits)
-
-
-def _is_sequence(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
 def skip(reason: str) -> Callable[[Test], Test]:

@@ -189,6 +189,11 @@ def test_overhead_cases_have_the_bound_between_commits():
     chosen = list(parent.overhead(CASES))
     assert len(chosen) > 40
     assert all(case.limit is None and not case.peer and case.group.mean == 1.01 for case in chosen)
-    assert {case.group.name for case in chosen} == {"call overhead", "item", "autograd", "chain of 1,000,000 nodes"}
+    assert {case.group.name for case in chosen} == {
+        "call overhead",
+        "item",
+        "autograd",
+        "chain of 1,000,000 nodes",
+    }
     slow = [Measured("a", "g", None, ratio=1.03), Measured("b", "g", None, ratio=1.01)]
     assert not report.mean_row(chosen[0].group, slow)[1]
