@@ -24,19 +24,19 @@ def parametrize(names: str, values: Any, name_fn: Any = None) -> Callable[[Test]
     keys = [name.strip() for name in names.split(",") if name.strip()]
 
     def decorate(test: Test) -> Test:
-        choices = [_choice(keys, value, place) for place, value in enumerate(values)]
+        choices = [_choice(keys, value, index) for index, value in enumerate(values)]
         test.__dict__["choices"] = [choices, *test.__dict__.get("choices", [])]
         return test
 
     return decorate
 
 
-def _choice(keys: list[str], value: Any, place: int) -> Choice:
+def _choice(keys: list[str], value: Any, index: int) -> Choice:
     name = None
     if isinstance(value, Subtest):
         name, value = value.name, value.values
     arguments = dict(zip(keys, value if len(keys) > 1 else (value,), strict=True))
-    return name or str(place), arguments
+    return name or str(index), arguments
 
 
 def dtypes(*values: Any) -> Callable[[Test], Test]:
