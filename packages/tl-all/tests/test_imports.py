@@ -19,7 +19,7 @@ MODULES = {
     "backends.mkl": "tl_backends.backends.mkl",
     "cuda": "tl_backends.cuda",
     "cuda.random": "tl_backends.cuda.random",
-    "compiler": "tl_backends.compiler",
+    "compiler": "tl_compiler.compiler",
 }
 
 
@@ -188,7 +188,7 @@ def test_deleting_an_attribute_brings_back_the_original():
 
 
 def test_objects_of_other_packages():
-    from tl_backends import compiler
+    from tl_compiler import compiler
 
     assert tl.compile is compiler.compile
 

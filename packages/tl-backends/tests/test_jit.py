@@ -1,13 +1,11 @@
 """The names of TorchScript: marks and eager functions work, compiled programs are refused."""
 
-import gc
 import typing
 import warnings
 
 import pytest
 
 from tl_backends import eagerly, jit
-from tl_backends.jit import scripts
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +30,7 @@ class Model:
 )
 def test_it_runs_eagerly_and_that_is_said_once(name, compiled):
     model = Model()
-    with pytest.warns(UserWarning, match=rf"tl\.jit\.{name}: tl has no compiler yet") as said:
+    with pytest.warns(UserWarning, match=rf"tl\.jit\.{name}: tl has no TorchScript") as said:
         assert compiled(model) is model
     assert said[0].filename == __file__
     with warnings.catch_warnings():
@@ -41,7 +39,7 @@ def test_it_runs_eagerly_and_that_is_said_once(name, compiled):
 
 
 def test_functions_and_classes_can_be_scripted():
-    with pytest.warns(UserWarning, match="runs eagerly"):
+    with pytest.warns(UserWarning, match="runs as Python"):
         assert jit.script(Model) is Model
 
     @jit.script
@@ -79,28 +77,50 @@ def test_nothing_is_compiled():
             kind()
 
 
-def test_what_was_to_be_compiled_is_known():
-    model, other = Model(), Model()
+def test_what_is_given_back_is_no_compiled_module():
+    model = Model()
 
     def function(x):
         return x
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert (
-            jit.script(model) is model
-            and jit.trace(function, (1,)) is function
-            and jit.script(Model) is Model
-        )
-    assert isinstance(model, jit.ScriptModule) and not isinstance(
-        model, (jit.ScriptFunction, jit.TracedModule)
-    )
-    assert isinstance(function, jit.ScriptFunction) and not isinstance(function, jit.ScriptModule)
-    assert not isinstance(other, jit.ScriptModule) and not isinstance(Model, jit.ScriptModule)
-    key = id(model)
-    del model
-    gc.collect()
-    assert key not in scripts._given
+        assert jit.script(model) is jit.trace(model, (1,)) is model and jit.trace(function, (1,)) is function
+    kinds = (jit.ScriptModule, jit.RecursiveScriptModule, jit.TracedModule, jit.ScriptFunction)
+    for given in (model, function):
+        assert not isinstance(given, kinds) and not hasattr(given, "code") and not hasattr(given, "save")
+
+
+def test_forked_functions():
+    future = jit.fork(lambda x, y=1: x + y, 2, y=3)
+    assert isinstance(future, jit.Future) and jit.wait(future) == 5
+    assert jit.wait(future.then(lambda done: done.value() * 2)) == 10
+    with pytest.raises(ValueError, match="no"):
+        jit.fork(int, "no")
+    for call in (lambda: jit.fork(3), lambda: jit.wait(3)):
+        with pytest.raises(TypeError, match="got <class 'int'>"):
+            call()
+
+
+def test_switches_of_code_generators_that_are_not_there():
+    with pytest.warns(UserWarning, match="nothing is fused here"), jit.strict_fusion():
+        pass
+    with jit.optimized_execution(False), jit.fuser("fuser1"):
+        assert jit.onednn_fusion_enabled() is False and jit.set_fusion_strategy([("STATIC", 2)]) == []
+    jit.enable_onednn_fusion(False)
+    with pytest.raises(RuntimeError, match="neither TorchScript nor oneDNN"):
+        jit.enable_onednn_fusion(True)
+    with pytest.raises(RuntimeError, match="unknown fusion strategy 'x'"):
+        jit.set_fusion_strategy([("x", 1)])
+    with pytest.raises(Exception, match="unrecognized fuser"), jit.fuser("x"):
+        pass
+
+
+@pytest.mark.parametrize("name", ["CompilationUnit", "export_opnames", "RecursiveScriptClass"])
+def test_names_that_are_not_built_say_so(name):
+    assert not hasattr(jit, name)
+    with pytest.raises(AttributeError, match=rf"torch\.jit\.{name} isn't built: tl has no TorchScript"):
+        getattr(jit, name)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 import tl_core
 import tl_nn as nn
-from tl_nn.optimized_module import OptimizedModule, compiled
+from tl_nn.optimized_module import OptimizedModule
 
 
 class Counter(nn.Module):
@@ -31,13 +31,12 @@ def module():
 
 @pytest.fixture
 def made(module):
-    return compiled(module)
+    return OptimizedModule(module)
 
 
 def test_it_holds_the_module(module, made):
     assert isinstance(made, OptimizedModule) and not isinstance(made, Counter)
     assert made._orig_mod is module
-    assert compiled(made) is made and compiled(len) is len and compiled(Counter) is Counter
     names = ["_orig_mod.layer.weight", "_orig_mod.layer.bias"]
     assert list(made.state_dict()) == [name for name, _ in made.named_parameters()] == names
     assert [name for name, _ in made.named_modules()] == ["", "_orig_mod", "_orig_mod.layer"]
@@ -83,7 +82,7 @@ def test_the_mode_is_that_of_the_module(module, made):
 
 
 def test_length_is_that_of_the_module(made):
-    layers = compiled(nn.Sequential(nn.ReLU(), nn.ReLU()))
+    layers = OptimizedModule(nn.Sequential(nn.ReLU(), nn.ReLU()))
     assert len(layers) == 2 and layers
     with pytest.raises(TypeError, match="Counter does not support len"):
         len(made)
@@ -93,7 +92,7 @@ def test_length_is_that_of_the_module(made):
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
 def test_copies(copied):
-    made = compiled(nn.Linear(2, 2))
+    made = OptimizedModule(nn.Linear(2, 2))
     again, x = copied(made), tl_core.ones(1, 2)
     assert isinstance(again, OptimizedModule) and again._orig_mod is not made._orig_mod
     assert tl_core.equal(again(x), made(x))
@@ -105,7 +104,13 @@ def test_state_has_the_names_of_the_wrapper(module, made):
         made.load_state_dict(module.state_dict())
 
 
+def test_what_it_was_compiled_to_is_called_instead(module):
+    made = OptimizedModule(module, lambda x: x + 1)
+    assert made(1) == 2 and made.layer is module.layer
+    assert tl_core.equal(copy.deepcopy(made)(tl_core.ones(1, 2)), module(tl_core.ones(1, 2)))
+
+
 def test_a_lazy_module_finds_its_sizes():
     lazy = nn.LazyLinear(2)
-    assert compiled(lazy)(tl_core.ones(1, 3)).shape == (1, 2)
+    assert OptimizedModule(lazy)(tl_core.ones(1, 3)).shape == (1, 2)
     assert type(lazy) is nn.Linear and lazy.in_features == 3

@@ -8,7 +8,6 @@ import tl_amp as _amp
 import tl_autograd as _autograd
 import tl_backends.accelerator as _accelerator
 import tl_backends.backends as _backends
-import tl_backends.compiler as _compiler
 import tl_backends.cpu as _cpu
 import tl_backends.cuda as _cuda
 import tl_backends.jit as _jit
@@ -17,6 +16,7 @@ import tl_backends.mtia as _mtia
 import tl_backends.onnx as _onnx
 import tl_backends.xpu as _xpu
 import tl_checkpoint.serialization as _serialization
+import tl_compiler.compiler as _compiler
 import tl_compiler.export as _export
 import tl_compiler.fx as _fx
 import tl_compiler.package as _package
@@ -37,7 +37,6 @@ from tl import version as version
 from tl.version import __version__ as __version__
 from tl_amp import GradScaler as GradScaler
 from tl_amp import autocast as autocast
-from tl_backends.compiler import compile as compile  # noqa: A004
 from tl_backends.devices import get_device_module as get_device_module
 from tl_backends.jit import ScriptFunction as ScriptFunction
 from tl_backends.jit import ScriptModule as ScriptModule
@@ -47,6 +46,7 @@ from tl_checkpoint import load as load
 from tl_checkpoint import save as save
 from tl_checkpoint.archive_files import PyTorchFileReader as PyTorchFileReader
 from tl_checkpoint.archive_files import PyTorchFileWriter as PyTorchFileWriter
+from tl_compiler.compiler import compile as compile  # noqa: A004
 from tl_compiler.higher_order.cond import cond as cond
 from tl_core import *  # noqa: F403
 from tl_core.autocast import autocast_decrement_nesting as autocast_decrement_nesting

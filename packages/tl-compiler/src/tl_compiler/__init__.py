@@ -9,3 +9,4 @@ __all__ = ["__version__"]
 operator_hooks.makers["symbolic_fakes"] = "tl_compiler.tracer.symbolic_fakes:SymbolicFakes"
 operator_hooks.makers["shape_env"] = "tl_compiler.symbolic.shape_env:ShapeEnv"
 operator_hooks.makers["make_fx"] = "tl_compiler.tracer.make_fx:traced_operator"
+operator_hooks.makers["compile"] = "tl_compiler.compiler.compile:compile"

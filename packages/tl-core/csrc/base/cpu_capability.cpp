@@ -1,12 +1,13 @@
-// CPU capability by cpuid: x86-64-v3 and v4, AVX512_BF16, AMX; TL_CPU_CAPABILITY lowers it.
+// CPU capability by cpuid: x86-64-v3 and v4, AVX512_BF16, AMX; TL_CPU_CAPABILITY lowers it, and so does
+// PyTorch's ATEN_CPU_CAPABILITY.
 #include "base/cpu_capability.h"
 
+#include <strings.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #if defined(__x86_64__) && defined(__linux__)
 #include <sys/syscall.h>
@@ -28,14 +29,18 @@ Capability supported() {
   return Capability::Base;
 }
 
-Capability allowed() {
-  const char* text = std::getenv("TL_CPU_CAPABILITY");
-  if (!text || !*text || std::strcmp(text, "avx512") == 0) return Capability::V4;
-  if (std::strcmp(text, "avx2") == 0) return Capability::V3;
-  if (std::strcmp(text, "default") == 0) return Capability::Base;
-  std::fprintf(stderr, "tl: TL_CPU_CAPABILITY must be default, avx2 or avx512; ignoring \"%s\"\n", text);
+// Upper and lower case are the same: PyTorch's variable takes small letters, its answers are capitals.
+Capability allowed_by(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (!text || !*text) return Capability::V4;
+  for (int i = 0; i < 3; ++i) {
+    if (strcasecmp(text, kNames[i]) == 0) return static_cast<Capability>(i);
+  }
+  std::fprintf(stderr, "tl: %s must be default, avx2 or avx512; ignoring \"%s\"\n", variable, text);
   return Capability::V4;
 }
+
+Capability allowed() { return std::min(allowed_by("TL_CPU_CAPABILITY"), allowed_by("ATEN_CPU_CAPABILITY")); }
 
 // The system saves a thread's tiles only after it was asked to.
 bool may_use_tiles() {

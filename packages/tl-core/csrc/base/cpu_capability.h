@@ -7,7 +7,7 @@ namespace tl {
 
 enum class Capability : uint8_t { Base, V3, V4 };  // portable; x86-64-v3 (AVX2, FMA); x86-64-v4 (AVX-512)
 
-// Decided once. The variable TL_CPU_CAPABILITY (default, avx2 or avx512) lowers it, never raises it.
+// Decided once. TL_CPU_CAPABILITY (default, avx2 or avx512, in any case) lowers it, never raises it.
 Capability cpu_capability();
 const char* cpu_capability_name();  // "DEFAULT", "AVX2" or "AVX512"
 

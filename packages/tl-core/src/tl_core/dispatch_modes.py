@@ -102,6 +102,18 @@ def is_exporting() -> bool:
     return any(getattr(mode, "exports", False) for mode in modes_in_force())
 
 
+def is_compiling() -> bool:
+    """Whether a program is being recorded, to be exported or for a backend of `compile`.
+
+    Example:
+        >>> is_compiling()
+        False
+    """
+    return any(
+        getattr(mode, "exports", False) or getattr(mode, "compiles", False) for mode in modes_in_force()
+    )
+
+
 def mode_of_fakes() -> Any:
     """The mode in force in which what is made stands for tensors, a FakeTensorMode; None without one.
 

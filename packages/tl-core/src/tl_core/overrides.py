@@ -68,9 +68,17 @@ def _get_current_function_mode() -> Any:
     return _modes()[-1] if _modes() else None
 
 
-def _get_current_function_mode_stack() -> list[Any]:
-    """The modes that are on, the outermost first."""
+def function_modes() -> list[Any]:
+    """The modes of `__torch_function__` that are on, the outermost first.
+
+    Example:
+        >>> function_modes()
+        []
+    """
     return list(_modes())
+
+
+_get_current_function_mode_stack = function_modes
 
 
 class DisableTorchFunctionSubclass:

@@ -43,3 +43,14 @@ def set(name: str, value: Any) -> Any:
         raise TypeError(f"the switch {name!r} takes {_types[name].__name__}, got {type(value).__name__}")
     _values[name] = value
     return before
+
+
+def values() -> dict[str, Any]:
+    """All switches and their values.
+
+    Example:
+        >>> declare("example.slow", False, bool)
+        >>> values()["example.slow"]
+        False
+    """
+    return dict(_values)

@@ -51,8 +51,6 @@ __all__ = [
 ]
 __all__ += modules.__all__
 
-operator_hooks.makers["compiled"] = "tl_nn.optimized_module:compiled"
-
 
 def __getattr__(name: str) -> Any:
     if name == "optim":  # when somebody trains: a sixth of the time that the package takes to load

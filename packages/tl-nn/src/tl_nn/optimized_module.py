@@ -8,7 +8,7 @@ from typing import Any
 from .modules.module import Module
 from .modules.registration import _INITIAL_STATE, _MEMBER_DICTS
 
-__all__ = ["OptimizedModule", "compiled"]
+__all__ = ["OptimizedModule"]
 
 # What belongs to the wrapper itself, its hooks among it; all else is the module's.
 _OWN = frozenset({"_orig_mod", "dynamo_ctx", "forward", *(name for name, _ in _INITIAL_STATE)})
@@ -16,11 +16,11 @@ _OWN = frozenset({"_orig_mod", "dynamo_ctx", "forward", *(name for name, _ in _I
 
 class OptimizedModule(Module):
     """Wraps a module that was compiled, as `_orig_mod`: its parameters are named after that, its attributes are the
-    module's, and hooks are its own. The module runs as it is.
+    module's, and hooks are its own.
 
     Args:
         mod: the module.
-        dynamo_ctx: accepted.
+        dynamo_ctx: what is called in the module's place; by default the module.
 
     Example:
         >>> import tl_nn
@@ -37,12 +37,17 @@ class OptimizedModule(Module):
         self.dynamo_ctx = dynamo_ctx
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Calls the module.
+        """Calls the module, or what it was compiled to.
 
         Args:
             args, kwargs: what it is called with.
         """
-        return self._orig_mod(*args, **kwargs)
+        call = self.dynamo_ctx
+        return self._orig_mod(*args, **kwargs) if call is None else call(*args, **kwargs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: the module. What it was compiled to is made anew by `compile`."""
+        return {**super().__getstate__(), "dynamo_ctx": None}
 
     @property
     def training(self) -> bool:
@@ -82,18 +87,3 @@ class OptimizedModule(Module):
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *dir(self._orig_mod)})
-
-
-def compiled(model: Any) -> Any:
-    """What `compile` gives back: a module wrapped, once, and all else as it is.
-
-    Args:
-        model: a module or another callable.
-
-    Example:
-        >>> import tl_nn
-        >>> type(compiled(tl_nn.ReLU())).__name__, compiled(len) is len
-        ('OptimizedModule', True)
-    """
-    wraps = isinstance(model, Module) and not isinstance(model, OptimizedModule)
-    return OptimizedModule(model) if wraps else model

@@ -1,11 +1,12 @@
 """The names of TorchScript, a language that tl doesn't have.
 
-Programs use it mostly to run faster, and so `script` and `trace` give back what they are given, which runs eagerly; a
-warning says so once. Marks such as `ignore` and `export` are accepted. What only makes sense with a compiled program
-(saving, loading, freezing it) raises RuntimeError and says what to use instead.
+Programs use it mostly to run faster, and so `script` and `trace` give back what they are given, which runs as Python; a
+warning says so once. It is no ScriptModule, so that programs which ask take their way for plain modules. Marks such as
+`ignore` and `export` are accepted, `fork` and `wait` work. What only makes sense with a compiled program (saving,
+loading, freezing it) raises RuntimeError and says what to use instead.
 """
 
-from typing import Final
+from typing import Any, Final
 
 from tl_backends.jit.annotations import (
     Attribute,
@@ -20,13 +21,24 @@ from tl_backends.jit.annotations import (
     script_method,
     unused,
 )
+from tl_backends.jit.fusion import (
+    enable_onednn_fusion,
+    fuser,
+    onednn_fusion_enabled,
+    optimized_execution,
+    set_fusion_strategy,
+    strict_fusion,
+)
 from tl_backends.jit.scripts import (
     Error,
+    RecursiveScriptModule,
     ScriptFunction,
     ScriptModule,
+    ScriptWarning,
     TopLevelTracedModule,
     TracedModule,
     TracerWarning,
+    TracingCheckError,
     freeze,
     load,
     optimize_for_inference,
@@ -35,33 +47,71 @@ from tl_backends.jit.scripts import (
     trace,
     trace_module,
 )
+from tl_backends.jit.tasks import fork, wait
+from tl_core.futures import Future
 
 __all__ = [
     "Attribute",
     "Error",
     "Final",
+    "Future",
+    "RecursiveScriptModule",
     "ScriptFunction",
     "ScriptModule",
+    "ScriptWarning",
     "TopLevelTracedModule",
     "TracedModule",
     "TracerWarning",
+    "TracingCheckError",
     "annotate",
+    "enable_onednn_fusion",
     "export",
+    "fork",
     "freeze",
+    "fuser",
     "ignore",
     "interface",
     "is_scripting",
     "is_tracing",
     "isinstance",
     "load",
+    "onednn_fusion_enabled",
     "optimize_for_inference",
+    "optimized_execution",
     "save",
     "script",
     "script_if_tracing",
     "script_method",
+    "set_fusion_strategy",
+    "strict_fusion",
     "trace",
     "trace_module",
     "unused",
+    "wait",
 ]
 
 _script_if_tracing = script_if_tracing
+_fork, _wait = fork, wait
+
+# Names of TorchScript's parts, which a program can only use with compiled programs.
+_ABSENT = frozenset(
+    [
+        "CompilationUnit",
+        "RecursiveScriptClass",
+        "ONNXTracedModule",
+        "export_opnames",
+        "jit_module_from_flatbuffer",
+        "last_executed_optimized_graph",
+        "run_frozen_optimizations",
+        "save_jit_module_to_flatbuffer",
+    ]
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ABSENT:
+        raise AttributeError(
+            f"torch.jit.{name} isn't built: tl has no TorchScript, and what script() and trace() are given runs as "
+            "Python"
+        )
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,20 +1,20 @@
 """What would compile to TorchScript, and what would hold it."""
 
-import contextlib
-import weakref
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any, NoReturn
 
 from tl_backends import eagerly
 
 __all__ = [
     "Error",
+    "RecursiveScriptModule",
     "ScriptFunction",
     "ScriptModule",
+    "ScriptWarning",
     "TopLevelTracedModule",
     "TracedModule",
     "TracerWarning",
+    "TracingCheckError",
     "freeze",
     "load",
     "optimize_for_inference",
@@ -33,39 +33,20 @@ class TracerWarning(Warning):
     """A trace may not hold for other inputs."""
 
 
-_given: dict[int, weakref.ref[Any]] = {}  # what was to be compiled, by its id: not all of it can be hashed
-
-
-def _give(obj: Any) -> Any:
-    """Remembers an object as long as it lives."""
-    key = id(obj)
-    if not isinstance(obj, type):
-        with contextlib.suppress(TypeError):  # what has no weak references isn't remembered
-            _given[key] = weakref.ref(obj, lambda _: _given.pop(key, None))
-    return obj
-
-
-class _Modules(type):
-    """Programs ask of what they gave to `script` whether it is a ScriptModule."""
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return cls is ScriptModule and id(instance) in _given and not isinstance(instance, FunctionType)
-
-
-class _Functions(type):
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return id(instance) in _given and isinstance(instance, FunctionType)
-
-
-class ScriptModule(metaclass=_Modules):
-    """A module that `script` or `trace` was given: it stays what it is, and runs eagerly. It can't be made otherwise.
+class ScriptModule:
+    """A compiled module. There is none in tl: `script` and `trace` give back what they get, which is no ScriptModule,
+    so that programs which ask take their way for plain modules.
 
     Raises:
         RuntimeError: always; write a subclass of `nn.Module`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError("tl has no TorchScript, and so no ScriptModule; write a subclass of nn.Module")
+
+
+class RecursiveScriptModule(ScriptModule):
+    """A module that `script` has compiled, with those inside of it. There is none in tl."""
 
 
 class TracedModule(ScriptModule):
@@ -76,15 +57,23 @@ class TopLevelTracedModule(TracedModule):
     """The outermost module compiled by tracing. There is none in tl."""
 
 
-class ScriptFunction(metaclass=_Functions):
-    """A function that `script` or `trace` was given: it stays what it is, and runs eagerly. It can't be made otherwise.
+class ScriptFunction:
+    """A compiled function. There is none in tl: `script` and `trace` give back the function that they get.
 
     Raises:
         RuntimeError: always.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError("tl has no TorchScript, and so no ScriptFunction; call the function itself")
+
+
+class ScriptWarning(Warning):
+    """What TorchScript warns of."""
+
+
+class TracingCheckError(Exception):
+    """A trace computes something else than the function."""
 
 
 def script(
@@ -102,7 +91,7 @@ def script(
         example_inputs: without effect.
     """
     eagerly.say("tl.jit.script")
-    return _give(obj)
+    return obj
 
 
 def trace(
@@ -121,13 +110,13 @@ def trace(
 ) -> Any:
     """Gives a function or module back unchanged; it runs eagerly, which is said once by a warning.
 
-    As nothing is recorded, it isn't run on the example inputs, and choices it makes by its inputs stay choices.
+    Nothing is recorded: it isn't run on the example inputs, and choices that it makes by its inputs stay choices.
 
     Args:
         func: the function or module.
         example_inputs: arguments of a call.
         optimize: accepted, and without effect.
-        check_trace: accepted: nothing is compiled that could differ.
+        check_trace: accepted: nothing is recorded that could differ.
         check_inputs: further arguments to check with; not used.
         check_tolerance: how far results may differ; not used.
         strict: accepted, and without effect.
@@ -139,7 +128,7 @@ def trace(
     if not callable(func):
         raise TypeError(f"func must be a function or module, got {type(func)}")
     eagerly.say("tl.jit.trace")
-    return _give(func)
+    return func
 
 
 def trace_module(
@@ -162,7 +151,7 @@ def trace_module(
         mod: the module.
         inputs: a dictionary, for each method that would be traced, of its inputs.
         optimize: accepted, and without effect.
-        check_trace: accepted: nothing is compiled that could differ.
+        check_trace: accepted: nothing is recorded that could differ.
         check_inputs: further arguments to check with; not used.
         check_tolerance: how far results may differ; not used.
         strict: accepted, and without effect.
@@ -176,7 +165,7 @@ def trace_module(
     for name in inputs:
         getattr(mod, name)
     eagerly.say("tl.jit.trace_module")
-    return _give(mod)
+    return mod
 
 
 def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True) -> Any:

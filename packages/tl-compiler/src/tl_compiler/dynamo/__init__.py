@@ -1,19 +1,31 @@
-"""Names of the reference's frame evaluation that libraries import. Nothing here evaluates frames: programs run
-as they are."""
+"""`torch._dynamo`: what `compile` does with functions, under the names of PyTorch. No frames are evaluated: a call runs
+on tensors without memory, and its operators become a graph."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tl_core import dispatch_modes
 from tl_core.lazy_attributes import attach
 
 if TYPE_CHECKING:
+    from ..compiler.annotations import allow_in_graph, assume_constant_result, disable, substitute_in_graph
+    from ..compiler.backends import (
+        list_backends,
+        lookup_backend,
+        register_backend,
+        register_debug_backend,
+        register_experimental_backend,
+    )
+    from ..compiler.explain import ExplainOutput
+    from ..compiler.stance import set_stance
     from . import config, exc
     from .eval_frame import OptimizedModule
     from .export import ExportResult, export
 
 __all__ = [
+    "ExplainOutput",
     "ExportResult",
     "OptimizedModule",
     "allow_in_graph",
@@ -29,74 +41,114 @@ __all__ = [
     "is_compiling",
     "is_dynamo_supported",
     "list_backends",
+    "lookup_backend",
     "mark_dynamic",
     "mark_static",
     "mark_static_address",
     "maybe_mark_dynamic",
     "optimize",
+    "optimize_assert",
+    "register_backend",
     "reset",
     "reset_code_caches",
     "run",
+    "set_stance",
+    "substitute_in_graph",
 ]
 
 # Libraries ask for a decorator at import; most never for a graph, and what makes one takes long to load.
-__getattr__, __dir__, _ = attach(
+_of_package, __dir__, _ = attach(
     __name__,
     {"eval_frame": ["OptimizedModule"], "export": ["ExportResult", "export"]},
-    ("config", "exc", "source", "utils"),
+    ("backends", "config", "decorators", "exc", "source", "utils"),
 )
+_COMPILER = {
+    "ExplainOutput": "explain",
+    "allow_in_graph": "annotations",
+    "assume_constant_result": "annotations",
+    "disable": "annotations",
+    "list_backends": "backends",
+    "lookup_backend": "backends",
+    "register_backend": "backends",
+    "register_debug_backend": "backends",
+    "register_experimental_backend": "backends",
+    "reset": "annotations",
+    "reset_code_caches": "annotations",
+    "set_stance": "stance",
+    "substitute_in_graph": "annotations",
+}
 
 
-def disable(
-    fn: Any = None, recursive: bool = True, *, reason: str | None = None, wrapping: bool = True
-) -> Any:
-    """A decorator that leaves a function as it is.
+def __getattr__(name: str) -> Any:
+    if name in _COMPILER:
+        from importlib import import_module
+
+        module = import_module(f"tl_compiler.compiler.{_COMPILER[name]}")
+        return getattr(module, "reset" if name == "reset_code_caches" else name)
+    return _of_package(name)
+
+
+def disallow_in_graph(fn: Any) -> Any:
+    """A function that no graph has: a compiled function that calls it runs eagerly.
 
     Args:
-        fn: the function, or None for the decorator.
-        recursive, reason, wrapping: accepted.
-
-    Returns:
-        The function.
+        fn: the function, or several in a list.
 
     Example:
-        >>> disable(len)([1])
+        >>> disallow_in_graph(abs)(-1)
         1
     """
-    return fn if fn is not None else (lambda f: f)
+    from ..compiler.annotations import disable
+
+    if isinstance(fn, (list, tuple)):
+        return [disallow_in_graph(each) for each in fn]
+    return disable(fn, recursive=False)
 
 
-def _as_it_is(fn: Any) -> Any:
-    """Gives the function, or each of a list, back: what a trace makes of a call, its operators decide."""
-    return [_as_it_is(f) for f in fn] if isinstance(fn, (list, tuple)) else fn
-
-
-allow_in_graph = assume_constant_result = disallow_in_graph = forbid_in_graph = _as_it_is
+forbid_in_graph = disallow_in_graph
 
 
 def run(fn: Any = None) -> Any:
-    """The function itself.
+    """A function, compiled or not, that compiles nothing more: where no graph holds, it runs eagerly.
 
     Args:
-        fn: the function.
+        fn: the function; without it, the result is a decorator.
     """
-    return fn
+    from ..compiler.stance import Stance, run_in
+
+    return (
+        run_in(Stance("eager_on_recompile"), fn)
+        if fn is not None
+        else lambda f: run_in(Stance("eager_on_recompile"), f)
+    )
 
 
-def optimize(backend: Any = "inductor", **options: Any) -> Callable[[Any], Any]:
-    """A decorator that leaves a function as it is.
+def optimize(backend: Any = "inductor", *, nopython: bool = False, **options: Any) -> Callable[[Any], Any]:
+    """A decorator: the older form of `compile`.
 
     Args:
-        backend, options: accepted.
-
-    Returns:
-        The decorator.
+        backend: a backend, by its name or as a function.
+        nopython: the older name of `fullgraph`.
+        options: `dynamic` and `disable`, as `compile` takes them; others are accepted.
     """
-    return lambda fn: fn
+    from ..compiler import compile as compile_model
+
+    kept = {name: options[name] for name in ("dynamic", "disable") if name in options}
+    return compile_model(backend=backend, fullgraph=nopython, **kept)  # type: ignore[no-any-return]
+
+
+def optimize_assert(backend: Any = "inductor", **options: Any) -> Callable[[Any], Any]:
+    """`optimize`, where a call that can't become one graph raises.
+
+    Args:
+        backend: a backend, by its name or as a function.
+        options: what `optimize` takes.
+    """
+    return optimize(backend, nopython=True, **options)
 
 
 def is_compiling() -> bool:
-    """Whether a program is being traced.
+    """Whether a program becomes a graph.
 
     Returns:
         Whether operators are recorded.
@@ -105,13 +157,11 @@ def is_compiling() -> bool:
         >>> is_compiling()
         False
     """
-    from tl_compiler.tracer.proxy_mode import current_mode  # not before somebody asks
-
-    return current_mode() is not None
+    return dispatch_modes.is_compiling()
 
 
 def is_dynamo_supported() -> bool:
-    """Whether `torch.compile` may be called on this system: always, though it runs functions as they are.
+    """Whether `torch.compile` may be called on this system: always.
 
     Returns:
         True.
@@ -119,25 +169,22 @@ def is_dynamo_supported() -> bool:
     return True
 
 
-def reset() -> None:
-    """Nothing: there are no caches."""
-
-
-reset_code_caches = reset
-
-
 def graph_break(msg: str = "") -> None:
-    """Nothing: programs run as they are.
+    """Keeps the call of a compiled function around it from becoming a graph: that runs eagerly.
 
     Args:
-        msg: accepted.
+        msg: why.
     """
+    from ..compiler.watch import stop_here
+
+    stop_here(msg or "graph_break() is called")
 
 
 def mark_dynamic(
     t: Any, index: Any, *, min: int | None = None, max: int | None = None, **options: Any
 ) -> None:
-    """Notes that a size of a tensor is dynamic.
+    """Notes that a size of a tensor is dynamic. Sizes of graphs are numbers all the same, and new sizes make a new
+    graph; a warning says so once, when such a tensor is given to a compiled function.
 
     Args:
         t: the tensor.
@@ -153,7 +200,7 @@ maybe_mark_dynamic = mark_dynamic
 
 
 def mark_static(t: Any, index: Any = None) -> None:
-    """Notes that sizes of a tensor are not dynamic.
+    """Notes that sizes of a tensor are not dynamic: all sizes of graphs are numbers.
 
     Args:
         t: the tensor.
@@ -164,7 +211,7 @@ def mark_static(t: Any, index: Any = None) -> None:
 
 
 def mark_static_address(t: Any, guard: bool = True) -> None:
-    """Notes that a tensor stays where it is.
+    """Notes that a tensor stays where it is. A graph gets its tensors as inputs at each call, wherever they are.
 
     Args:
         t: the tensor.
@@ -173,28 +220,32 @@ def mark_static_address(t: Any, guard: bool = True) -> None:
     t.__dict__["_dynamo_static_input_type"] = "guarded" if guard else "unguarded"
 
 
-def list_backends(exclude_tags: Any = ()) -> list[str]:
-    """The names of compilers.
+def explain(f: Any, *extra_args: Any, **extra_kwargs: Any) -> Any:
+    """What becomes of a call of a function: which graph, or why none.
 
     Args:
-        exclude_tags: accepted.
+        f: the function or module.
+        extra_args, extra_kwargs: arguments of the call; with some, the answer is given at once: an older form.
 
     Returns:
-        One name: programs run eagerly.
+        A function that takes the arguments of a call and returns an `ExplainOutput`.
+
+    Example:
+        >>> import tl_core
+        >>> explain(lambda x: x.sin() + 1)(tl_core.ones(2)).op_count
+        2
+        >>> report = explain(lambda x: x if x.sum() > 0 else -x)(tl_core.ones(2))
+        >>> report.graph_count, report.break_reasons[0].reason
+        (0, 'the value of a tensor is asked for')
     """
-    return ["eager"]
+    from tl_nn import Module
 
+    from ..compiler.explain import explain_call
 
-def explain(f: Any, *args: Any, **kwargs: Any) -> Any:
-    """What would be compiled.
+    def report(*args: Any, **kwargs: Any) -> Any:
+        function = getattr(f, "_torchdynamo_orig_callable", f)
+        if isinstance(function, Module):
+            function = getattr(function, "_orig_mod", function).__call__
+        return explain_call(function, args, kwargs)
 
-    Args:
-        f: the function.
-        args, kwargs: accepted.
-
-    Raises:
-        NotImplementedError: always: no frames are evaluated.
-    """
-    raise NotImplementedError(
-        "dynamo.explain(): no frames are evaluated; export and fx show programs as graphs"
-    )
+    return report(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else report

@@ -1,4 +1,4 @@
-"""What the reference's frame evaluation hands out; here functions are what they are."""
+"""`torch._dynamo.eval_frame`: what `compile` hands out."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ def innermost_fn(fn: Any) -> Any:
 
 
 def is_dynamo_supported() -> bool:
-    """Whether `torch.compile` may be called on this system: always, though it runs functions as they are."""
+    """Whether `torch.compile` may be called on this system: always."""
     return True

@@ -6,6 +6,7 @@ from tl_compiler.symbolic.errors import UserError, UserErrorType
 
 __all__ = [
     "BackendCompilerFailed",
+    "FailOnRecompileLimitHit",
     "InternalTorchDynamoError",
     "TorchDynamoException",
     "Unsupported",
@@ -24,6 +25,10 @@ class InternalTorchDynamoError(TorchDynamoException):
 
 class Unsupported(TorchDynamoException):
     """A program does what can't be traced."""
+
+
+class FailOnRecompileLimitHit(TorchDynamoException):
+    """A function has as many graphs as it may have, and would need another."""
 
 
 class BackendCompilerFailed(TorchDynamoException):

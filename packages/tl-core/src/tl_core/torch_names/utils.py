@@ -161,7 +161,7 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
 # ---- small things --------------------------------------------------------------------------------------------------
 def is_compiling() -> bool:
     """Whether the code becomes a program instead of computing a result: while it is exported."""
-    return dispatch_modes.is_exporting()
+    return dispatch_modes.is_compiling()
 
 
 class classproperty:

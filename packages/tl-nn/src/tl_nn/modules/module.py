@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Self
 
 from tl_autograd.hooks import RemovableHandle
-from tl_core import Tensor
+from tl_core import Tensor, backend_registry, operator_hooks
 
 from .backward_hook import BackwardHook
 from .error_notes import NOTED_ERRORS, add_error_notes
@@ -493,8 +493,30 @@ class Module(_HooksMixin, _ToMixin, _StateDictMixin):
                 _zero(parameter.grad)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Ask for the module's call to be compiled; there is no compiler yet, so it goes on running eagerly."""
-        warnings.warn("Module.compile: no compiler is installed, the module runs eagerly", stacklevel=2)
+        """Compile `forward` in place, as `torch.compile` compiles a function: its graphs go to a backend.
+
+        Args:
+            args, kwargs: what `torch.compile` takes besides the function.
+
+        Example:
+            >>> import tl_nn, warnings
+            >>> layer = tl_nn.Identity()
+            >>> with warnings.catch_warnings():
+            ...     warnings.simplefilter("ignore")  # with the default backend, it runs eagerly
+            ...     layer.compile()
+            >>> layer(3)
+            3
+        """
+        if "compile" not in operator_hooks.makers:
+            backend_registry.load("tracer")
+        if "compile" not in operator_hooks.makers:
+            warnings.warn(
+                "Module.compile: tl-compiler isn't installed; the module runs eagerly", stacklevel=2
+            )
+            return
+        made = operator_hooks.maker("compile")(self.forward, *args, **kwargs)
+        self._compiled_call_impl = made
+        object.__setattr__(self, "forward", made)
 
     # Printing
 

@@ -119,7 +119,8 @@ class _RegistrationMixin:
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        state.pop("_compiled_call_impl", None)
+        if state.pop("_compiled_call_impl", None) is not None:
+            state.pop("forward", None)  # `compile` makes it anew
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -1,0 +1,74 @@
+"""`torch.compiler`: functions as graphs that are handed to a backend, and marks for that.
+
+There is no code generator yet: with the default backend functions and modules run as they are. A backend of a program's
+own gets the graphs of its functions, and what it returns is run.
+"""
+
+from __future__ import annotations
+
+from tl_core import dispatch_modes
+
+from . import config
+from .annotations import (
+    allow_in_graph,
+    assume_constant_result,
+    cudagraph_mark_step_begin,
+    disable,
+    reset,
+    substitute_in_graph,
+    wrap_numpy,
+)
+from .artifacts import load_cache_artifacts, save_cache_artifacts
+from .backends import InvalidBackend, list_backends
+from .compile import compile  # noqa: A004
+from .stance import set_stance
+
+__all__ = [
+    "InvalidBackend",
+    "allow_in_graph",
+    "assume_constant_result",
+    "compile",
+    "config",
+    "cudagraph_mark_step_begin",
+    "disable",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_exporting",
+    "list_backends",
+    "load_cache_artifacts",
+    "reset",
+    "save_cache_artifacts",
+    "set_stance",
+    "substitute_in_graph",
+    "wrap_numpy",
+]
+
+
+def is_compiling() -> bool:
+    """Whether the running code becomes a graph instead of computing a result: while it is compiled or exported.
+
+    Example:
+        >>> is_compiling()
+        False
+    """
+    return dispatch_modes.is_compiling()
+
+
+def is_dynamo_compiling() -> bool:
+    """Whether the running code becomes a graph for a backend of `compile`.
+
+    Example:
+        >>> is_dynamo_compiling()
+        False
+    """
+    return dispatch_modes.is_compiling() and not dispatch_modes.is_exporting()
+
+
+def is_exporting() -> bool:
+    """Whether the running code is being exported.
+
+    Example:
+        >>> is_exporting()
+        False
+    """
+    return dispatch_modes.is_exporting()

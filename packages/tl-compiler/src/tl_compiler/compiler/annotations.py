@@ -1,0 +1,171 @@
+"""Marks for the compiler, on functions and in the course of a program."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import tl_nn
+from tl_nn.optimized_module import OptimizedModule
+
+from .compiled_function import reset_all
+from .stance import Stance, run_in
+from .warn_once import warn_once
+from .watch import stop_here
+
+__all__ = [
+    "allow_in_graph",
+    "assume_constant_result",
+    "cudagraph_mark_step_begin",
+    "disable",
+    "reset",
+    "substitute_in_graph",
+    "wrap_numpy",
+]
+
+
+def disable(
+    fn: Any = None, recursive: bool = True, *, reason: str | None = None, wrapping: bool = True
+) -> Any:
+    """A function or module that isn't compiled; `@disable`, `@disable()` and `disable(f)` all work.
+
+    A compiled function that calls it runs eagerly, and `fullgraph=True` raises there.
+
+    Args:
+        fn: the function, class or module.
+        recursive: whether compiled functions that it calls run eagerly too.
+        reason: why, for messages.
+        wrapping: accepted.
+
+    Returns:
+        The function, which runs eagerly; a module in an `OptimizedModule`; a class whose calls run eagerly.
+
+    Raises:
+        AssertionError: `fn` can't be called.
+
+    Example:
+        >>> @disable
+        ... def plain(x):
+        ...     return x + 1
+        >>> plain(1)
+        2
+    """
+    if fn is None:
+        return functools.partial(disable, recursive=recursive, reason=reason)
+    _checked("disable", fn)
+    if isinstance(fn, tl_nn.Module):
+        return OptimizedModule(fn, _uncompiled(fn.__call__, recursive, reason))
+    if isinstance(fn, type):
+        if issubclass(fn, tl_nn.Module):
+            fn.__call__ = _uncompiled(fn.__call__, recursive, reason)  # type: ignore[method-assign]
+        return fn
+    return _uncompiled(getattr(fn, "_torchdynamo_orig_callable", fn), recursive, reason)
+
+
+def _uncompiled(fn: Any, recursive: bool, reason: str | None) -> Any:
+    @functools.wraps(fn, updated=())
+    def run(*args: Any, **kwargs: Any) -> Any:
+        stop_here(
+            "a function is called that torch.compiler.disable marks" + (f": {reason}" if reason else "")
+        )
+        return call(*args, **kwargs)
+
+    call = run_in(Stance("force_eager"), fn) if recursive else fn
+    run._torchdynamo_disable = True  # type: ignore[attr-defined]
+    run._torchdynamo_disable_msg = reason  # type: ignore[attr-defined]
+    run._torchdynamo_orig_callable = fn  # type: ignore[attr-defined]
+    return run
+
+
+def allow_in_graph(fn: Any) -> Any:
+    """Marks a function, or each of a list, as one call of a graph. Graphs have operators: what the function is made of
+    is recorded, or keeps the call from becoming a graph; a warning says so once.
+
+    Args:
+        fn: the function, or several.
+
+    Raises:
+        AssertionError: `fn` can't be called.
+    """
+    if isinstance(fn, (list, tuple)):
+        return [allow_in_graph(each) for each in fn]
+    warn_once("allow_in_graph: without effect; a graph has the operators that the function is made of")
+    return _checked("allow_in_graph", fn)
+
+
+def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Marks a function whose result never changes. It is called whenever a graph is made, and a graph has its
+    operators; a warning says so once.
+
+    Args:
+        fn: the function.
+    """
+    warn_once("assume_constant_result: without effect; the function is looked into like all others")
+    return _checked("assume_constant_result", fn)  # type: ignore[no-any-return]
+
+
+def substitute_in_graph(
+    original_fn: Callable[..., Any],
+    *,
+    can_constant_fold_through: bool = False,
+    skip_signature_check: bool = False,
+    is_embedded_type: bool = False,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator for a function that the compiler is to look at in place of another. A graph records what the original
+    does, or isn't made; a warning says so once.
+
+    Args:
+        original_fn: the function that is replaced.
+        can_constant_fold_through: whether calls with constants may be computed beforehand.
+        skip_signature_check: whether the two may differ in their arguments.
+        is_embedded_type: accepted.
+    """
+    _checked("substitute_in_graph", original_fn)
+    warn_once("substitute_in_graph: without effect; a graph records what the original function does")
+    return functools.partial(_checked, "the decorated object")
+
+
+def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy arrays as one of tensors: arguments are converted to arrays, results to tensors. It runs
+    eagerly, without derivatives.
+
+    Args:
+        fn: the function.
+
+    Example:
+        >>> import tl_core
+        >>> wrap_numpy(lambda x: x + 1)(tl_core.ones(2))
+        tensor([2., 2.])
+    """
+    import tl_core
+    from tl_core.pytree import tree_map
+
+    def to_array(x: Any) -> Any:
+        return x.detach().numpy() if isinstance(x, tl_core.Tensor) else x
+
+    def to_tensor(x: Any) -> Any:
+        is_array = type(x).__module__ == "numpy" and hasattr(x, "__array__")
+        return tl_core.as_tensor(x) if is_array else x
+
+    @functools.wraps(fn)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = tree_map(to_array, (args, kwargs))
+        return tree_map(to_tensor, fn(*args, **kwargs))
+
+    return run
+
+
+def cudagraph_mark_step_begin() -> None:
+    """Nothing: it says where a step begins, for graphs of CUDA kernels, and there are none."""
+
+
+def reset() -> None:
+    """Forgets the graphs of all compiled functions."""
+    reset_all()
+
+
+def _checked(name: str, fn: Any) -> Any:
+    if not callable(fn):
+        raise AssertionError(f"fn must be callable: {name} expects a callable, got {type(fn)}")
+    return fn

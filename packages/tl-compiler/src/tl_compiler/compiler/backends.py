@@ -1,0 +1,154 @@
+"""The backends of `compile`: functions that get a graph and examples of its inputs, and return what is run."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .warn_once import warn_once
+
+__all__ = ["InvalidBackend", "is_absent", "list_backends", "lookup_backend", "register_backend"]
+
+CompilerFn = Callable[..., Callable[..., Any]]
+
+
+class InvalidBackend(RuntimeError):
+    """There is no backend of that name."""
+
+    def __init__(self, name: Any = None) -> None:
+        known = ", ".join(sorted({*_registered, *_ABSENT}))
+        super().__init__(f"Invalid backend: {name!r}, should be a function or one of: {known}")
+
+
+_registered: dict[str, tuple[CompilerFn, tuple[str, ...]]] = {}
+# What programs name, and what is not there.
+_ABSENT = {
+    "cudagraphs": "there are no CUDA graphs",
+    "inductor": "there is no code generator yet",
+    "onnxrt": "ONNX Runtime isn't connected",
+    "openxla": "XLA isn't connected",
+    "tvm": "TVM isn't connected",
+}
+
+
+def register_backend(
+    compiler_fn: CompilerFn | None = None, name: str | None = None, tags: Sequence[str] = ()
+) -> Any:
+    """Makes a backend known by a name; also a decorator.
+
+    Args:
+        compiler_fn: gets a GraphModule and a list of examples, and returns a function that takes such inputs and
+            returns a tuple or list of tensors.
+        name: its name; that of the function by default.
+        tags: words by which `list_backends` leaves it out.
+
+    Returns:
+        The function.
+
+    Raises:
+        AssertionError: `compiler_fn` can't be called, or the name is another's.
+
+    Example:
+        >>> @register_backend(name="as_it_is", tags=("debug",))
+        ... def as_it_is(graph, examples):
+        ...     return graph.forward
+        >>> lookup_backend("as_it_is") is as_it_is
+        True
+    """
+    if compiler_fn is None:
+        return functools.partial(register_backend, name=name, tags=tags)
+    if not callable(compiler_fn):
+        raise AssertionError(f"register_backend: a function is expected, got {type(compiler_fn)}")
+    called = name or compiler_fn.__name__
+    held = _registered.get(called)
+    if held is not None and held[0] is not compiler_fn:
+        raise AssertionError(f"duplicate name: the backend {called!r} is registered already")
+    _registered[called] = compiler_fn, tuple(tags)
+    return compiler_fn
+
+
+register_debug_backend = functools.partial(register_backend, tags=("debug",))
+register_experimental_backend = functools.partial(register_backend, tags=("experimental",))
+
+
+def is_absent(backend: Any) -> bool:
+    """Whether a backend is one that programs name and that isn't there.
+
+    Args:
+        backend: its name, or a function.
+
+    Example:
+        >>> is_absent("inductor"), is_absent("eager")
+        (True, False)
+    """
+    return backend is None or (isinstance(backend, str) and backend in _ABSENT and backend not in _registered)
+
+
+def lookup_backend(compiler_fn: Any) -> CompilerFn:
+    """The function of a backend.
+
+    Args:
+        compiler_fn: its name, or the function itself.
+
+    Raises:
+        InvalidBackend: there is none of that name.
+
+    Example:
+        >>> callable(lookup_backend("eager"))
+        True
+    """
+    if callable(compiler_fn):
+        return compiler_fn  # type: ignore[no-any-return]
+    if isinstance(compiler_fn, str):
+        if compiler_fn not in _registered and compiler_fn not in _ABSENT:
+            _load_entry_point(compiler_fn)
+        if compiler_fn in _registered:
+            return _registered[compiler_fn][0]
+        if compiler_fn in _ABSENT:
+            return functools.partial(_run_graph, compiler_fn)
+    raise InvalidBackend(compiler_fn)
+
+
+def _load_entry_point(name: str) -> None:
+    """Distributions offer backends as entry points of the group `torch_dynamo_backends`."""
+    from importlib.metadata import entry_points
+
+    for found in entry_points(group="torch_dynamo_backends", name=name):
+        register_backend(found.load(), name=name)
+
+
+def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
+    """The backends that are there, by name; those that only run eagerly have the tag `debug`.
+
+    Args:
+        exclude_tags: backends with one of these tags are left out.
+
+    Example:
+        >>> "eager" in list_backends(), "eager" in list_backends(exclude_tags=())
+        (False, True)
+    """
+    excluded = set(exclude_tags or ())
+    return sorted(name for name, (_, tags) in _registered.items() if not excluded.intersection(tags))
+
+
+def _run_graph(name: str, gm: Any, example_inputs: Any, **options: Any) -> Any:
+    warn_once(f"the backend {name!r}: {_ABSENT[name]}; the graph runs as it is")
+    return gm.forward
+
+
+def eager(gm: Any, fake_tensor_inputs: Any, **kwargs: Any) -> Any:
+    """A backend that runs the graph as it is.
+
+    Args:
+        gm: the graph.
+        fake_tensor_inputs: examples.
+        kwargs: `mode` and `options`, which change nothing; a warning says so once.
+    """
+    if kwargs:
+        warn_once(f"the backend 'eager' has no options; {', '.join(kwargs)}: without effect")
+    return gm.forward
+
+
+register_debug_backend(eager, name="eager")
+register_debug_backend(eager, name="aot_eager")

@@ -1,0 +1,321 @@
+"""One call as a graph: the function runs on tensors without memory, and the tracer records its operators."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import tl_core
+import tl_nn
+from tl_core import pytree
+from tl_core.subclasses import FakeTensor
+from tl_core.subclasses.fake_exceptions import DataDependentOutputException
+from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+
+from ..fx.graph_module import GraphModule
+from ..fx.node import Node
+from ..symbolic.errors import GuardOnDataDependentSymNode
+from ..tracer.proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
+from ..tracer.symbolic_fakes import mode_for
+from .reachable import State, Unprovable, state_of
+from .thread_state import thread_state
+from .watch import CaptureStopped, Watch, user_location
+
+__all__ = ["Break", "CallGraph", "capture"]
+
+Tensor = tl_core.Tensor
+_CONSTANTS = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(None),
+    tl_core.dtype,
+    tl_core.device,
+    type(Ellipsis),
+)
+
+
+class Break(Exception):
+    """A call can't become a graph.
+
+    Args:
+        reason: why.
+        location: the file and line that say so, or None.
+        by_value: whether the elements of a tensor decide what the program does.
+    """
+
+    def __init__(self, reason: str, location: tuple[str, int] | None = None, by_value: bool = False) -> None:
+        where = f"{location[0]}:{location[1]}: " if location else ""
+        super().__init__(f"{where}{reason}")
+        self.reason, self.location, self.by_value = reason, location, by_value
+
+
+class CallGraph(NamedTuple):
+    """A call as a graph.
+
+    Args:
+        graph_module: the graph; it returns a tuple of tensors.
+        inputs: for each of its inputs, the index among the tensors of the state.
+        leaves: for each leaf of the result what it is: a result of the graph, a tensor of the state, or a constant.
+        spec: how the leaves are put together.
+    """
+
+    graph_module: GraphModule
+    inputs: list[int]
+    leaves: list[tuple[str, Any]]
+    spec: Any
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no operator was recorded."""
+        return all(n.op in ("placeholder", "output", "get_attr") for n in self.graph_module.graph.nodes)
+
+    def result(self, outputs: Any, state: State) -> Any:
+        """What the function returns.
+
+        Args:
+            outputs: what the graph has returned.
+            state: that of the call.
+        """
+        made = {"output": outputs, "state": state.tensors}
+        return self.spec.unflatten([made[kind][x] if kind in made else x for kind, x in self.leaves])
+
+
+class _Mode(ProxyTorchDispatchMode):
+    """The tracer, which also notes why a program can't be graph: the program may swallow the error."""
+
+    compiles = True
+    failure: Break | None = None
+    allowed: frozenset[str] = frozenset()
+
+    def _record(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        if str(func) == "aten._local_scalar_dense.default" or str(func) == "aten.item.default":
+            raise self.failed("the value of a tensor is asked for", by_value=True)
+        try:
+            return super()._record(func, args, kwargs)
+        except (DataDependentOutputException, GuardOnDataDependentSymNode) as error:
+            raise self.failed(f"{func} needs the elements of a tensor ({error})", by_value=True) from error
+        except Exception as error:
+            self.failure = self.failure or Break(
+                f"{func} raises {type(error).__name__}: {error}", self._location()
+            )
+            raise
+
+    def _scalar(self, func: Any, args: Any, kwargs: Any) -> Any:
+        raise self.failed("the value of a tensor is asked for", by_value=True)
+
+    def failed(self, reason: str, by_value: bool = False) -> Break:
+        """The error to raise, which is noted.
+
+        Args:
+            reason: why the program can't be captured.
+            by_value: whether the elements of a tensor decide what it does.
+        """
+        found = Break(reason, self._location(), by_value)
+        self.failure = self.failure or found
+        return found
+
+    def _location(self) -> tuple[str, int] | None:
+        return user_location(sys._getframe(1))
+
+
+class _Trace:
+    """One run of a function."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.fake_mode = mode_for(())
+        self.tracer = PythonKeyTracer()
+        self.tracer.root = tl_nn.Module()
+        self.graph = self.tracer.graph
+        self.mode = _Mode(
+            self.tracer,
+            "fake",
+            pre_dispatch=True,
+            fake_mode=self.fake_mode,
+            constant=self._held,
+            record_stack_traces=True,
+            records_grad_mode=True,
+        )
+        self.indices = {id(t): i for i, t in enumerate(state.tensors)}
+        self.inputs: list[tuple[int, Node]] = []
+        self.stands: dict[int, Any] = {}
+        self.containers: dict[int, Any] = {}
+
+    # ---- inputs
+    def _placeholder(self, index: int, value: Any) -> Node:
+        name = "l_" + "".join(c if c.isalnum() else "_" for c in self.state.names[index]).strip("_") + "_"
+        last = self.inputs[-1][1] if self.inputs else None
+        root = self.graph._root
+        with self.graph.inserting_after(last) if last is not None else self.graph.inserting_before(root.next):
+            node = self.graph.placeholder(name)
+        node.meta["val"] = node.meta["example_value"] = value
+        self.inputs.append((index, node))
+        return node
+
+    def fake(self, t: Any) -> Any:
+        """What stands for an argument's tensor."""
+        index = self.indices[id(t)]
+        if index not in self.stands:
+            made = self.fake_mode.from_tensor(t, static_shapes=True)
+            self.stands[index] = made
+            self.mode.track(made, self._placeholder(index, made))
+        return self.stands[index]
+
+    def _held(self, t: Any) -> Node:
+        """The node of a tensor that the program holds."""
+        index = self.indices.get(id(t))
+        if index is None or self.state.tensors[index] is not t:
+            if not isinstance(t, FakeTensor) and not t.requires_grad and self._is_literal(t):
+                return self.mode._attribute(t)
+            raise self.mode.failed("a tensor is used that isn't reached by name")
+        return self._placeholder(index, self.mode.fake_of(t))
+
+    def _is_literal(self, t: Any) -> bool:
+        frame: Any = sys._getframe(1)
+        while frame is not None and frame.f_code is not ProxyTorchDispatchMode._record.__code__:
+            frame = frame.f_back
+        func = None if frame is None else frame.f_locals.get("func")
+        return str(func) == "aten.lift_fresh.default"
+
+    # ---- the run
+    def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Runs the function on what stands for its arguments; returns its result."""
+        flat, spec = pytree.tree_flatten((args, kwargs))
+        given = [self.fake(x) if isinstance(x, Tensor) else x for x in flat]
+        stand_args, stand_kwargs = spec.unflatten(given)
+        self.containers = {id(x): x for x in _containers((stand_args, stand_kwargs))}
+        watch = Watch(self.state.codes, self.state.refused)
+        try:
+            with self.mode, watch:
+                out = _trace_boundary(function, stand_args, stand_kwargs)
+        except CaptureStopped as stopped:
+            raise Break(stopped.reason, stopped.location) from None
+        except Break:
+            raise
+        except GuardOnDataDependentSymNode as error:
+            raise Break(
+                f"the value of a tensor decides: {error}", user_location(None), by_value=True
+            ) from None
+        except Exception as error:
+            found = self.mode.failure or Break(f"{type(error).__name__}: {error}", _location_of(error))
+            raise found from error
+        self._raise_failure(watch)
+        after, after_spec = pytree.tree_flatten((stand_args, stand_kwargs))
+        if after_spec != spec or any(a is not b for a, b in zip(after, given, strict=True)):
+            raise Break("a container among the arguments is changed")
+        return out
+
+    def _raise_failure(self, watch: Watch) -> None:
+        if watch.stop_error is not None:
+            raise Break(watch.stop_error.reason, watch.stop_error.location)
+        if self.mode.failure is not None:
+            raise self.mode.failure
+
+    # ---- the result
+    def finish(self, out: Any) -> CallGraph:
+        """The graph with its results."""
+        flat, spec = pytree.tree_flatten(out)
+        nodes: list[Node] = []
+        leaves = [self._leaf(x, nodes) for x in flat]
+        self.mode.restore_grad()
+        self.graph.output(tuple(nodes))
+        for _, node in list(self.inputs):
+            if not node.users:
+                self.graph.erase_node(node)
+        self.inputs = [(index, node) for index, node in self.inputs if node.users]
+        module = GraphModule(self.tracer.root, self.graph, "GraphModule")
+        module.meta["shape_env"] = self.fake_mode.shape_env
+        return CallGraph(module, [index for index, _ in self.inputs], leaves, spec)
+
+    def _leaf(self, x: Any, nodes: list[Node]) -> tuple[str, Any]:
+        if isinstance(x, Tensor):
+            for index, stands in self.stands.items():
+                if stands is x:
+                    return "state", index
+            index = self.indices.get(id(x))  # type: ignore[assignment]
+            if index is not None and self.state.tensors[index] is x:
+                return "state", index
+            node = self.mode.tracked(x)
+            if node is None:
+                raise Break("the result has a tensor that no operator made")
+            if node not in nodes:
+                nodes.append(node)
+            return "output", nodes.index(node)
+        if isinstance(x, (SymInt, SymFloat, SymBool)):
+            raise Break("the result has the value of a tensor", by_value=True)
+        if type(x) in _CONSTANTS:
+            return "constant", x
+        raise Break(f"the result has an object of {type(x).__module__}.{type(x).__qualname__}")
+
+
+def _location_of(error: BaseException) -> tuple[str, int] | None:
+    """The innermost line of the program that an error came through."""
+    from .purity import is_ours
+
+    found, step = None, error.__traceback__
+    while step is not None:
+        if not is_ours(step.tb_frame.f_globals.get("__name__")):
+            found = step.tb_frame.f_code.co_filename, step.tb_lineno
+        step = step.tb_next
+    return found
+
+
+def _trace_boundary(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Calls the function; stacks that are noted of nodes end here."""
+    return function(*args, **kwargs)
+
+
+def capture(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> CallGraph:
+    """A call as a graph. Nothing outside is changed: containers and attributes that the run changes get back what they
+    held, and functions whose effects can't be taken back stop it.
+
+    Args:
+        function: what is called.
+        args, kwargs: its arguments.
+        state: what the call can read.
+
+    Raises:
+        Break: the call can't become a graph.
+    """
+    trace = _Trace(state)
+    before = thread_state()
+    try:
+        out = trace.run(function, args, kwargs)
+        if thread_state() != before:
+            raise Break("a global setting is changed")
+        if _changed(function, args, kwargs, state):
+            raise Break("the program's own state is changed")
+        if any(id(x) in state.ids or id(x) in trace.containers for x in _containers(out)):
+            raise Break(
+                "the result is a container that the program holds"
+            )  # a graph can't say which object it is
+        return trace.finish(out)
+    finally:
+        _settle(before, state)
+
+
+def _settle(before: Any, state: State) -> None:
+    from .thread_state import restore_thread_state
+
+    restore_thread_state(before)
+    state.restore()
+
+
+def _changed(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> bool:
+    try:
+        return state_of(function, args, kwargs).key != state.key
+    except Unprovable:
+        return True
+
+
+def _containers(x: Any) -> Iterator[Any]:
+    """The lists and dictionaries in an object."""
+    if isinstance(x, (list, dict)):
+        yield x
+    for item in x.values() if isinstance(x, dict) else x if isinstance(x, (list, tuple)) else ():
+        yield from _containers(item)

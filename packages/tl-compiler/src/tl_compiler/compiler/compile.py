@@ -1,0 +1,119 @@
+"""`compile`: checks what it is given, and wraps the function or module, which becomes graphs when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import tl_nn
+from tl_nn.optimized_module import OptimizedModule
+
+from .backends import is_absent, lookup_backend
+from .compiled_function import Settings, wrap
+from .warn_once import warn_once
+
+__all__ = ["compile"]
+
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+
+
+def compile(
+    model: Callable[..., Any] | None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] | None = "inductor",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+) -> Any:
+    """A function, or a module within an `OptimizedModule`, that hands graphs of its calls to a backend.
+
+    A backend that is a function gets a GraphModule, whose nodes are operators, and a list of examples of its inputs:
+    the arguments' tensors, then those that the function holds, such as parameters. What it returns is run in place of
+    the function, with such inputs, and returns a tuple or list of tensors. One graph holds for calls of equal types,
+    sizes, numbers, attributes, global variables and settings; for others a new one is made.
+
+    A call becomes a graph only where that is sure to compute the same. It runs eagerly where the value of a tensor
+    decides, where the function has effects that no graph can repeat, and where its state isn't known in full;
+    `torch._dynamo.explain` and `TORCH_LOGS=dynamo` say why. There is no code generator yet: with the default backend
+    everything runs eagerly, which a warning says once.
+
+    Args:
+        model: the function or module; without it, the result is a decorator.
+        fullgraph: whether a call that can't become one graph raises. With the default backend, it raises where the
+            value of a tensor decides.
+        dynamic: accepted: sizes are numbers, and new sizes make a new graph; True is warned of once.
+        backend: the name of a backend, or a function.
+        mode: "default", "reduce-overhead", "max-autotune" or "max-autotune-no-cudagraphs"; a backend that is a function
+            gets it by keyword.
+        options: settings that a backend gets by keyword; not together with `mode`.
+        disable: gives back what it got.
+
+    Returns:
+        The compiled function, or the module's wrapper, whose state has names that begin with `_orig_mod.`.
+
+    Raises:
+        AssertionError: `model` can't be called, or `fullgraph`, `dynamic` or `disable` isn't a bool.
+        RuntimeError: an unknown `mode`, `options` that aren't a dictionary, or both.
+        InvalidBackend: an unknown `backend`.
+
+    Example:
+        >>> def count(graph, examples):
+        ...     print(len(graph.graph.nodes), "nodes")
+        ...     return graph.forward
+        >>> @compile(backend=count)
+        ... def double(x):
+        ...     return 2 * x
+        >>> double(tl_core.ones(2))
+        3 nodes
+        tensor([2., 2.])
+        >>> double(tl_core.zeros(2))
+        tensor([0., 0.])
+    """
+    _check_flag("fullgraph", fullgraph)
+    _check_flag("disable", disable)
+    if dynamic is not None:
+        _check_flag("dynamic", dynamic)
+    _check_settings(mode, options)
+    if backend is not None:
+        lookup_backend(backend)
+    given = {"mode": mode} if mode not in (None, "default") else {"options": options} if options else {}
+    settings = Settings(backend, fullgraph, dynamic, given)
+    if model is None:
+        return partial(_finish, settings=settings, disable=disable)
+    return _finish(model, settings, disable)
+
+
+def _finish(model: Any, settings: Settings, disable: bool) -> Any:
+    if not callable(model):
+        raise AssertionError(f"A callable function is expected as model, but {type(model)} is provided.")
+    if disable or hasattr(model, "_torchdynamo_disable"):
+        return model
+    if is_absent(settings.backend):
+        warn_once("tl.compile: tl has no compiler yet; what it is given runs eagerly")
+    if isinstance(model, OptimizedModule):
+        model = model._orig_mod
+    if isinstance(model, tl_nn.Module):
+        return OptimizedModule(model, wrap(model.__call__, settings))
+    model = getattr(model, "_torchdynamo_orig_callable", model)
+    return wrap(model, settings)
+
+
+def _check_flag(name: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise AssertionError(f"Expected {name} to be a bool, got {type(value)}: {value!r}")
+
+
+def _check_settings(mode: Any, options: Any) -> None:
+    if mode is not None and options is not None:
+        raise RuntimeError(
+            "Either mode or options can be specified, but both can't be specified at the same time."
+        )
+    if mode is not None and mode not in MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
+    if options is not None and not (
+        isinstance(options, dict) and all(isinstance(name, str) for name in options)
+    ):
+        raise RuntimeError(f"options must be a dictionary of settings by name, got {options!r}")

@@ -1,0 +1,274 @@
+"""A compiled function: the graphs that were made of its calls, and which of them a call may use."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import tl_core
+import tl_nn
+from tl_core.autocast import LOWER_TYPES, is_autocast_enabled, set_autocast_enabled
+from tl_core.dispatch_modes import is_compiling
+from tl_core.pytree import tree_leaves
+
+from ..dynamo import config
+from ..dynamo.exc import BackendCompilerFailed, FailOnRecompileLimitHit, Unsupported
+from .backends import is_absent, lookup_backend
+from .capture import Break, CallGraph, capture
+from .reachable import State, Unprovable, state_of
+from .stance import current
+from .thread_state import is_observed, thread_state
+from .warn_once import warn_once
+
+__all__ = ["CompiledFunction", "Settings", "reset_all", "wrap"]
+
+_log = logging.getLogger("torch._dynamo")
+_lock = threading.RLock()
+_all: list[Any] = []  # weak references to the compiled functions
+
+
+class Settings(NamedTuple):
+    """What `compile` was told.
+
+    Args:
+        backend: the name of a backend, or a function.
+        fullgraph: whether a call that can't become one graph is an error.
+        dynamic: whether sizes may change.
+        options: what the backend gets by keyword.
+    """
+
+    backend: Any
+    fullgraph: bool = False
+    dynamic: bool | None = None
+    options: dict[str, Any] = {}  # noqa: RUF012 - never changed
+
+
+class _Entry(NamedTuple):
+    """What is run for calls with one key: a compiled graph, or the function itself and why."""
+
+    graph: CallGraph | None
+    run: Callable[..., Any] | None
+    reason: Break | None
+    held: list[Any]
+
+
+class CompiledFunction:
+    """A function that is compiled when it is called, once for each state that its operators depend on.
+
+    Args:
+        function: the function.
+        settings: what `compile` was told.
+    """
+
+    def __init__(self, function: Callable[..., Any], settings: Settings) -> None:
+        self.function, self.settings = function, settings
+        self.entries: dict[Any, _Entry] = {}
+        self.compiles = 0
+        self.calls = 0
+        self.checked: set[Any] = set()
+        _note(self)
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        stance = current()
+        backend = stance.backend if stance.backend is not None else self.settings.backend
+        if stance.name == "force_eager" or config.disable or is_compiling() or is_observed():
+            return self.function(*args, **kwargs)
+        if is_absent(backend):
+            self._say_absent(backend)
+            if self.settings.fullgraph:
+                self._check_values(args, kwargs)
+            return self.function(*args, **kwargs)
+        with _lock:
+            found = self._look_up(backend, args, kwargs, stance.name)
+        if found is None or found[0].run is None:
+            return self.function(*args, **kwargs)
+        entry, state = found
+        return _run(entry, state)
+
+    def _say_absent(self, backend: Any) -> None:
+        warn_once("tl.compile: tl has no compiler yet; what it is given runs eagerly")
+
+    # ---- which entry
+    def _look_up(
+        self, backend: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stance: str
+    ) -> tuple[_Entry, State] | None:
+        self.calls += 1
+        try:
+            state = state_of(self.function, args, kwargs)
+        except Unprovable as error:
+            self._report(Break(error.reason, None if error.file is None else (error.file, error.line or 0)))
+            return None
+        key = (id(backend) if callable(backend) else backend, thread_state(), state.key)
+        entry = self.entries.get(key)
+        if entry is None:
+            if stance == "eager_on_recompile" or (stance == "eager_then_compile" and self.calls == 1):
+                return None
+            if stance == "fail_on_recompile" and (self.entries or self.calls > 1):
+                raise RuntimeError(
+                    "Detected recompile when torch.compile stance is 'fail_on_recompile': no graph of "
+                    f"{_name_of(self.function)} holds for this call"
+                )
+            if self._at_limit():
+                return None
+            entry = self._compile(backend, args, kwargs, state)
+            self.entries[key] = entry
+        if entry.reason is not None:
+            self._report(entry.reason)
+        return entry, state
+
+    def _at_limit(self) -> bool:
+        if self.compiles < config.recompile_limit:
+            return False
+        said = (
+            f"recompile_limit reached: {_name_of(self.function)} has {self.compiles} graphs; other calls run "
+            "eagerly (torch._dynamo.config.recompile_limit)"
+        )
+        if self.settings.fullgraph or config.fail_on_recompile_limit_hit:
+            raise FailOnRecompileLimitHit(said)
+        warn_once(said)
+        return True
+
+    def _report(self, reason: Break) -> None:
+        if self.settings.fullgraph:
+            raise Unsupported(f"torch.compile(fullgraph=True): {_name_of(self.function)}: {reason}") from None
+        _log.info("%s runs eagerly: %s", _name_of(self.function), reason)
+
+    # ---- a new entry
+    def _compile(self, backend: Any, args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> _Entry:
+        self._say_static(args, kwargs)
+        if self.entries and config.error_on_recompile:
+            raise RuntimeError(f"{_name_of(self.function)} would be compiled again: error_on_recompile")
+        try:
+            graph = capture(self.function, args, kwargs, state)
+        except Break as reason:
+            return _Entry(None, None, reason, [*state.pinned, backend])
+        if graph.is_empty:
+            return _Entry(None, None, None, [*state.pinned, backend])
+        self.compiles += 1
+        examples = [state.tensors[i] for i in graph.inputs]
+        try:
+            run = _call_backend(backend, graph.graph_module, examples, self.settings.options)
+        except BackendCompilerFailed:
+            if not config.suppress_errors:
+                raise
+            _log.warning("the backend failed; the call runs eagerly", exc_info=True)
+            return _Entry(None, None, None, [*state.pinned, backend])
+        return _Entry(graph, run, None, [*state.pinned, backend])
+
+    def _say_static(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        marked = any(
+            getattr(t, "_dynamo_dynamic_indices", None)
+            for t in tree_leaves((args, kwargs))
+            if isinstance(t, tl_core.Tensor)
+        )
+        if self.settings.dynamic or marked:
+            asked = "mark_dynamic" if marked else "compile(dynamic=True)"
+            warn_once(
+                f"{asked}: without effect; the sizes of a graph are numbers, and new sizes make a new graph"
+            )
+
+    def _check_values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raises where the value of a tensor decides what the program does."""
+        try:
+            state = state_of(self.function, args, kwargs)
+        except Unprovable:
+            return
+        key = thread_state(), state.key
+        if key in self.checked:
+            return
+        if len(self.checked) < config.recompile_limit:
+            try:
+                capture(self.function, args, kwargs, state)
+            except Break as reason:
+                if reason.by_value:
+                    self._report(reason)
+            self.checked.add(key)
+
+    def reset(self) -> None:
+        """Forgets all graphs."""
+        self.entries.clear()
+        self.checked.clear()
+        self.compiles = self.calls = 0
+
+
+def _call_backend(
+    backend: Any, module: Any, examples: list[Any], options: dict[str, Any]
+) -> Callable[..., Any]:
+    compiler = lookup_backend(backend)
+    name = backend if isinstance(backend, str) else getattr(backend, "__name__", type(backend).__name__)
+    try:
+        run = compiler(module, examples, **options)
+    except Exception as error:
+        raise BackendCompilerFailed(f"backend={name!r} raised:\n{type(error).__name__}: {error}") from error
+    if not callable(run):
+        raise BackendCompilerFailed(f"backend={name!r} returned {type(run)}, which can't be called")
+    return run
+
+
+def _run(entry: _Entry, state: State) -> Any:
+    graph: Any = entry.graph
+    inputs = [state.tensors[i] for i in graph.inputs]
+    with _no_autocast():
+        outputs = entry.run(*inputs)  # type: ignore[misc]
+    if isinstance(outputs, tl_core.Tensor):
+        outputs = (outputs,)
+    return graph.result(outputs, state)
+
+
+@contextlib.contextmanager
+def _no_autocast() -> Iterator[None]:
+    """A region without autocast: the graph has its conversions already."""
+    on = [kind for kind in LOWER_TYPES if is_autocast_enabled(kind)]
+    for kind in on:
+        set_autocast_enabled(kind, False)
+    try:
+        yield
+    finally:
+        for kind in on:
+            set_autocast_enabled(kind, True)
+
+
+def _name_of(function: Any) -> str:
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, tl_nn.Module):
+        return type(owner).__name__
+    return getattr(function, "__qualname__", type(function).__name__)
+
+
+def _note(compiled: CompiledFunction) -> None:
+    _all[:] = [ref for ref in _all if ref() is not None]
+    _all.append(weakref.ref(compiled))
+
+
+def reset_all() -> None:
+    """Forgets the graphs of all compiled functions."""
+    for ref in _all:
+        compiled = ref()
+        if compiled is not None:
+            compiled.reset()
+
+
+def wrap(function: Any, settings: Settings) -> Any:
+    """A function that is compiled when it is called.
+
+    Args:
+        function: a function, or another object that can be called.
+        settings: what `compile` was told.
+
+    Returns:
+        A function with the name, the texts and the signature of the given one; `_torchdynamo_orig_callable` is that.
+    """
+    compiled = CompiledFunction(function, settings)
+
+    @functools.wraps(function, updated=())
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return compiled(args, kwargs)
+
+    run._torchdynamo_orig_callable = function  # type: ignore[attr-defined]
+    run.get_compiled = lambda: compiled  # type: ignore[attr-defined]
+    return run

@@ -1,0 +1,102 @@
+"""`torch._dynamo.explain`: which graph a call becomes, and why it becomes none."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import Any
+
+from ..dynamo.utils import counters
+from .capture import Break, capture
+from .reachable import Unprovable, state_of
+
+__all__ = ["ExplainOutput", "GraphCompileReason", "explain_call"]
+
+
+@dataclasses.dataclass
+class GraphCompileReason:
+    """Why a call runs eagerly.
+
+    Args:
+        reason: why.
+        user_stack: the line of the program, as a FrameSummary, in a list; empty where no line says it.
+        graph_break: True.
+    """
+
+    reason: str
+    user_stack: list[Any]
+    graph_break: bool = True
+
+
+@dataclasses.dataclass
+class ExplainOutput:
+    """What becomes of a call.
+
+    Args:
+        graphs: its graph, as a GraphModule, in a list; empty where it runs eagerly.
+        graph_count: how many graphs there are.
+        graph_break_count: how often what runs leaves a graph: once where the call runs eagerly.
+        break_reasons: why.
+        op_count: how many operators the graphs have.
+        ops_per_graph: the operators of each.
+        out_guards: what the graph holds for, as text.
+        compile_times: how long it took to make it, as text.
+    """
+
+    graphs: list[Any]
+    graph_count: int
+    graph_break_count: int
+    break_reasons: list[GraphCompileReason]
+    op_count: int
+    ops_per_graph: list[list[Any]] | None = None
+    out_guards: list[str] | None = None
+    compile_times: str | None = None
+
+    def __str__(self) -> str:
+        lines = [
+            f"Graph Count: {self.graph_count}",
+            f"Graph Break Count: {self.graph_break_count}",
+            f"Op Count: {self.op_count}",
+            "Break Reasons:",
+        ]
+        for number, reason in enumerate(self.break_reasons, 1):
+            lines += [f"  Break Reason {number}:", f"    Reason: {reason.reason}", "    User Stack:"]
+            lines += [f"      {frame}" for frame in reason.user_stack]
+        for number, ops in enumerate(self.ops_per_graph or (), 1):
+            lines += [f"Ops of Graph {number}:", *(f"  {op}" for op in ops)]
+        if self.compile_times is not None:
+            lines.append(f"Compile Times: {self.compile_times}")
+        return "\n".join(lines) + "\n"
+
+
+def explain_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ExplainOutput:
+    """What becomes of a call.
+
+    Args:
+        function: what is called.
+        args, kwargs: its arguments.
+    """
+    began = time.perf_counter()
+    try:
+        state = state_of(function, args, kwargs)
+        graph = capture(function, args, kwargs, state)
+    except Unprovable as error:
+        return _eager(error.reason, None if error.file is None else (error.file, error.line or 0))
+    except Break as error:
+        return _eager(error.reason, error.location)
+    took = time.perf_counter() - began
+    nodes = graph.graph_module.graph.nodes
+    ops = [node.target for node in nodes if node.op.startswith("call_")]
+    graphs = [graph.graph_module] if ops else []
+    counters["stats"]["unique_graphs"] += len(graphs)
+    guards = [f"{len(state.key)} values of arguments, attributes and variables", "the thread's settings"]
+    return ExplainOutput(
+        graphs, len(graphs), 0, [], len(ops), [ops] if ops else [], guards, f"capture: {took:.4f} s"
+    )
+
+
+def _eager(reason: str, location: tuple[str, int] | None) -> ExplainOutput:
+    import traceback
+
+    stack = [] if location is None else [traceback.FrameSummary(location[0], location[1], "")]
+    return ExplainOutput([], 0, 1, [GraphCompileReason(reason, stack)], 0, [], [])

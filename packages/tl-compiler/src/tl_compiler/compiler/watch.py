@@ -1,0 +1,169 @@
+"""Watches a call while it is captured: what runs must be code that the walk has seen, and functions without effects."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from types import CodeType, FrameType
+from typing import Any, Self
+
+import tl_core
+from tl_autograd import Function
+from tl_core.subclasses import FakeTensor
+
+from .purity import is_ours, is_pure, is_standard
+
+__all__ = ["CaptureStopped", "Watch", "stop_here", "user_location"]
+
+# Modules of Python that only compute.
+_STANDARD = frozenset(
+    [
+        "abc",
+        "collections",
+        "collections.abc",
+        "_collections_abc",
+        "contextlib",
+        "copy",
+        "copyreg",
+        "dataclasses",
+        "enum",
+        "functools",
+        "inspect",
+        "keyword",
+        "numbers",
+        "operator",
+        "reprlib",
+        "string",
+        "types",
+        "typing",
+        "weakref",
+    ]
+)
+_TEXTS = ("__repr__", "__str__", "__format__")
+
+
+class CaptureStopped(BaseException):
+    """A call does what no graph can repeat; it is stopped before that. No `except Exception` of the program sees it.
+
+    Args:
+        reason: what it does.
+        location: the file and the line.
+    """
+
+    def __init__(self, reason: str, location: tuple[str, int] | None) -> None:
+        super().__init__(reason)
+        self.reason, self.location = reason, location
+
+
+def user_location(frame: FrameType | None) -> tuple[str, int] | None:
+    """The file and line of the innermost frame that isn't this library's.
+
+    Args:
+        frame: where to begin.
+    """
+    while frame is not None:
+        if not is_ours(frame.f_globals.get("__name__")):
+            return frame.f_code.co_filename, frame.f_lineno
+        frame = frame.f_back
+    return None
+
+
+def _text_codes() -> frozenset[CodeType]:
+    functions = (getattr(kind, name, None) for kind in (tl_core.Tensor, FakeTensor) for name in _TEXTS)
+    codes = (getattr(function, "__code__", None) for function in functions)
+    return frozenset(code for code in codes if code is not None)
+
+
+_thread = threading.local()
+
+
+def stop_here(reason: str) -> None:
+    """Ends the capture that is going on in this thread, if there is one.
+
+    Args:
+        reason: why.
+    """
+    watch = getattr(_thread, "watch", None)
+    if watch is not None:
+        watch.stop(reason, sys._getframe(1))
+
+
+class Watch:
+    """A region in which a call is watched.
+
+    Args:
+        codes: the code that the walk has seen.
+        refused: of code that no graph can repeat, why, and the line.
+    """
+
+    def __init__(self, codes: set[CodeType], refused: dict[CodeType, tuple[str, int]]) -> None:
+        self.codes, self.refused = codes, refused
+        self.stop_error: CaptureStopped | None = None
+        self._texts = _text_codes()
+        self._derivative = Function.apply.__func__.__code__  # type: ignore[attr-defined]
+
+    def __enter__(self) -> Self:
+        self._before, self._outer = sys.getprofile(), getattr(_thread, "watch", None)
+        _thread.watch = self
+        sys.setprofile(self._event)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        sys.setprofile(self._before)
+        _thread.watch = self._outer
+
+    def stop(self, reason: str, frame: FrameType | None = None) -> None:
+        """Ends the capture.
+
+        Args:
+            reason: why.
+            frame: where; the caller's by default.
+        """
+        self._stop_at(reason, user_location(frame or sys._getframe(1)))
+
+    def _stop_at(self, reason: str, location: tuple[str, int] | None) -> None:
+        stopped = CaptureStopped(reason, location)
+        self.stop_error = self.stop_error or stopped
+        raise stopped
+
+    def _event(self, frame: FrameType, event: str, function: Any) -> None:
+        if event == "call":
+            self._called(frame)
+        elif event == "c_call" and not self._is_trusted(frame) and not is_pure(function):
+            name = getattr(function, "__qualname__", function)
+            self.stop(f"{name} is called, whose effect or value no graph has", frame)
+
+    def _is_trusted(self, frame: FrameType) -> bool:
+        """Whether a frame is this library's, or one of Python's own that this library called or that only computes."""
+        name = frame.f_globals.get("__name__")
+        if is_ours(name) or name in _STANDARD or frame.f_code.co_filename.startswith("<"):
+            return True
+        caller = frame.f_back
+        return (
+            is_standard(name)
+            and frame.f_code not in self.codes
+            and caller is not None
+            and self._is_ours(caller)
+        )
+
+    def _is_ours(self, frame: FrameType) -> bool:
+        found: FrameType | None = frame
+        while found is not None and is_standard(found.f_globals.get("__name__")):
+            found = found.f_back
+        return found is not None and is_ours(found.f_globals.get("__name__"))
+
+    def _called(self, frame: FrameType) -> None:
+        code, module = frame.f_code, frame.f_globals.get("__name__")
+        if is_ours(module):
+            caller = frame.f_back
+            if code in self._texts and caller is not None and not is_ours(caller.f_globals.get("__name__")):
+                self.stop("the text of a tensor is made", frame)
+            if code is self._derivative:
+                self.stop("an autograd.Function is applied, whose derivative no graph has", frame)
+            return
+        if code in self.refused:
+            reason, line = self.refused[code]
+            self._stop_at(reason, (code.co_filename, line))
+        if code in self.codes or self._is_trusted(frame):
+            return
+        self.stop(f"{code.co_qualname} is called, which isn't reached by name", frame)
