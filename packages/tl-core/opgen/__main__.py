@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from opgen import collect, derivative, elementwise, name_rules, operators, python_table, rules
+from opgen import collect, derivative, elementwise, name_rules, operators, python_table, rules, shape_rules
 
 
 def outputs() -> dict[str, str]:
@@ -24,6 +24,7 @@ def outputs() -> dict[str, str]:
         "elementwise_defs.cpp": elementwise.defs_cpp(rows),
         "name_rules.cpp": name_rules.name_rules_cpp(rows),
         "python_table.cpp": python_table.python_table_cpp(rows),
+        "_shapes.json": shape_rules.shapes_json(rows),
         "_ops.json": python_table.ops_json(rows),
         "_C.pyi": python_table.native_pyi(rows),
         "names.txt": "\n".join(

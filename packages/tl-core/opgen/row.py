@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from opgen.schema import Arg, Schema, inplace_of, out_of, parse
@@ -66,6 +69,14 @@ class Elementwise:
     once: bool = False  # in a file that is compiled once, without vectors: for what is seldom called
 
 
+def _line() -> str:
+    """The line of the table that makes a row."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and Path(frame.f_code.co_filename).parent.name != "optable":
+        frame = frame.f_back
+    return f"optable/{Path(frame.f_code.co_filename).name}:{frame.f_lineno}" if frame else ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """All that is known of one operator.
@@ -84,6 +95,7 @@ class Row:
     jvp: str = ""
     batch: str = ""
     inverse: str = ""
+    shape: str = ""  # the sizes of the results: shape_rules.py has the language, and what is implied
     expr: str = ""
     ref: str = ""
     samples: Samples = field(default_factory=Samples)
@@ -111,6 +123,11 @@ class Row:
     sparse: str = ""  # the kernel for sparse tensors: a symbol, or "itself" where the row's own takes them
     shown: str = ""  # the Python signature of the function where it isn't the schema's
     family: str = ""  # set by the collection: the file it stands in
+    where: str = ""  # file and line of the row, which errors name
+
+    def __post_init__(self) -> None:
+        if not self.where:
+            object.__setattr__(self, "where", _line())
 
     @property
     def name(self) -> str:

@@ -108,6 +108,7 @@ ROWS = [
             "leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool "
             "self_is_result) -> Tensor"
         ),
+        shape="broadcast(grad_output.shape, self.shape)",
         method=False, namespace="_nn",
         doc="The gradient of leaky_relu.",
     ),
@@ -143,7 +144,7 @@ ROWS = [
         example=">>> tl.hardshrink(tl.tensor([-1.0, 0.2, 0.7]))\ntensor([-1.0000,  0.0000,  0.7000])",
     ),
     Op(
-        "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
+        "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", shape="self.shape",
         inplace=False, out=True, method=False, namespace="_nn", shown="input, lambd=0.5", devices="Any",
         grad={"self": "softshrink_backward(g, self, lambd)"},
         jvp="elementwise", batch="elementwise",
@@ -167,7 +168,7 @@ ROWS = [
         for name in ("hardshrink_backward", "softshrink_backward")
     ),
     Composite(
-        "prelu(Tensor self, Tensor weight) -> Tensor",
+        "prelu(Tensor self, Tensor weight) -> Tensor", shape="self.shape",
         autocast="lower",
         doc="Each element, scaled where it is negative by the weight of its channel.",
         example=">>> tl.prelu(tl.tensor([-2.0, 3.0]), tl.tensor([0.25]))\ntensor([-0.5000,  3.0000])",
@@ -185,6 +186,7 @@ ROWS = [
             "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, "
             "Generator? generator=None) -> Tensor"
         ),
+        shape="self.shape",
         inplace=True, method=False, random=True,
         doc=(
             "Each element, scaled where it isn't positive: by a slope drawn from [lower, upper), or their "
@@ -200,7 +202,7 @@ ROWS = [
         doc="Each element; below zero alpha (exp(x) - 1).",
     ),
     Op(
-        "celu(Tensor self, Scalar alpha=1.0) -> Tensor",
+        "celu(Tensor self, Scalar alpha=1.0) -> Tensor", shape="self.shape",
         inplace=True, method=False, devices="Any",
         grad={"self": "elu_backward(g, alpha, 1, 1 / alpha, False, self)"},
         jvp="elementwise", batch="elementwise",
@@ -208,7 +210,7 @@ ROWS = [
         example=">>> tl.celu(tl.tensor([-1.0, 2.0]))\ntensor([-0.6321,  2.0000])",
     ),
     Op(
-        "selu(Tensor self) -> Tensor",
+        "selu(Tensor self) -> Tensor", shape="self.shape",
         inplace=True, method=False, devices="Any",
         grad={"self": "elu_backward(g, 1.6732632423543772, 1.0507009873554805, 1, False, self)"},
         jvp="elementwise", batch="elementwise",
@@ -220,6 +222,7 @@ ROWS = [
             "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool "
             "is_result, Tensor self_or_result) -> Tensor"
         ),
+        shape="grad_output.shape",
         method=False, namespace="_nn", devices="Any",
         grad={
             "grad_output": "elu_backward(g, alpha, scale, input_scale, is_result, self_or_result)",
@@ -267,7 +270,7 @@ ROWS = [
         expr="x * conj(1 / (1 + exp(-y)) * (1 + y * (1 - 1 / (1 + exp(-y)))))", samples=real(-3, 3),
     ),
     Composite(
-        "silu_double_backward(Tensor grad, Tensor self) -> Tensor",
+        "silu_double_backward(Tensor grad, Tensor self) -> Tensor", shape="broadcast(grad.shape, self.shape)",
         function=False, method=False,
         doc="The second derivative of silu.",
     ),
@@ -283,12 +286,12 @@ ROWS = [
         expr="x * (tanh(log1p(exp(y))) + y / (1 + exp(-y)) * (1 - tanh(log1p(exp(y))) ** 2))",
     ),
     Composite(
-        "mish_double_backward(Tensor grad, Tensor self) -> Tensor",
+        "mish_double_backward(Tensor grad, Tensor self) -> Tensor", shape="broadcast(grad.shape, self.shape)",
         function=False, method=False,
         doc="The second derivative of mish.",
     ),
     Op(
-        "gelu(Tensor self, *, str approximate='none') -> Tensor",
+        "gelu(Tensor self, *, str approximate='none') -> Tensor", shape="self.shape",
         inplace=True, out=True, method=False, namespace="_nn", shown="input, approximate='none'",
         devices="Any",
         grad={"self": "gelu_backward(g, self, approximate=approximate)"},
@@ -297,6 +300,7 @@ ROWS = [
     ),
     Op(
         "gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor",
+        shape="broadcast(grad_output.shape, self.shape)",
         method=False, namespace="_nn", devices="Any",
         grad={
             "grad_output": "gelu_backward(g, self, approximate=approximate)",
@@ -307,6 +311,7 @@ ROWS = [
     ),
     Composite(
         "gelu_double_backward(Tensor grad, Tensor self, str approximate) -> Tensor",
+        shape="broadcast(grad.shape, self.shape)",
         function=False, method=False,
         doc="The second derivative of gelu.",
     ),
@@ -351,6 +356,7 @@ ROWS = [
     ),
     Composite(
         "glu(Tensor self, int dim=-1) -> Tensor",
+        shape="resize(self.shape, dim, quotient(self.shape[dim], 2))",
         out=True, method=False, namespace="_nn",
         doc="The first half along a dimension times the sigmoid of the second.",
     ),

@@ -110,6 +110,7 @@ ROWS = [
     ),
     Op(
         "div.Tensor_mode(Operand self, Operand other, *, str? rounding_mode) -> Tensor",
+        shape="broadcast(sizes(self), sizes(other))",
         inplace=True, out=True, out_name="div.out_mode", aliases=("divide",),
         devices="Any",
         grad={
@@ -222,7 +223,7 @@ ROWS = [
         example=">>> tl.copysign(tl.tensor([1.0, 2.0]), tl.tensor([-0.0, 3.0]))\ntensor([-1.,  2.])",
     ),
     Op(
-        "heaviside(Tensor self, Tensor values) -> Tensor",
+        "heaviside(Tensor self, Tensor values) -> Tensor", shape="broadcast(self.shape, values.shape)",
         inplace=True, out=True, devices="Any",
         grad="none:not implemented for heaviside",
         jvp=NO_SIGN, batch="elementwise",
@@ -242,7 +243,8 @@ ROWS = [
         doc="What heaviside runs.",
     ),
     Op(
-        "rsub.Tensor(Tensor self, Operand other, *, Scalar alpha=1) -> Tensor", kernel="rsub",
+        "rsub.Tensor(Tensor self, Operand other, *, Scalar alpha=1) -> Tensor",
+        shape="broadcast(self.shape, other.shape)", kernel="rsub",
         out=True, out_name="rsub.Tensor_out", devices="Any",
         grad={"self": "-g * alpha", "other": "g"},
         jvp="elementwise", batch="elementwise",
@@ -250,12 +252,13 @@ ROWS = [
         example=">>> tl.rsub(tl.tensor([1, 2]), 10)\ntensor([9, 8])",
     ),
     Composite(
-        "positive(Tensor(a) self) -> Tensor(a)",
+        "positive(Tensor(a) self) -> Tensor(a)", shape="self.shape",
         doc="The tensor itself; bool is refused.",
         example=">>> tl.positive(tl.tensor([1, -2]))\ntensor([ 1, -2])",
     ),
     Op(
-        "ldexp.Tensor(Tensor self, Tensor other) -> Tensor", kernel="ldexp",
+        "ldexp.Tensor(Tensor self, Tensor other) -> Tensor", shape="broadcast(self.shape, other.shape)",
+        kernel="ldexp",
         inplace=True, out=True, out_name="ldexp.out", devices="Any",
         grad={"self": "g * exp2(other).conj()", "other": "g * (result * 0.6931471805599453).conj()"},
         jvp="elementwise", batch="elementwise",

@@ -57,6 +57,7 @@ ROWS = [
             "float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> "
             "Tensor"
         ),
+        shape="attention(query.shape, key.shape, value.shape, enable_gqa)",
         method=False, namespace="_nn", random=True, autocast="lower",
         doc="softmax(scale * query @ key.mT + mask) @ value.",
     ),

@@ -109,7 +109,7 @@ ROWS = [
         )
     ),
     Composite(
-        "isreal(Tensor self) -> Tensor",
+        "isreal(Tensor self) -> Tensor", shape="self.shape",
         doc="Whether each element has no imaginary part.",
         example=">>> tl.isreal(tl.tensor([1 + 1j, 2 + 0j]))\ntensor([False,  True])",
     ),
@@ -118,6 +118,7 @@ ROWS = [
             "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> "
             "Tensor"
         ),
+        shape="broadcast(self.shape, other.shape)",
         doc="Whether |self - other| <= atol + rtol * |other|.",
         example=">>> tl.isclose(tl.tensor([1.0, 2.0]), tl.tensor([1.0 + 1e-9, 2.1]))\ntensor([ True, False])",
     ),

@@ -12,14 +12,14 @@ ROWS = [
         doc="The conjugates of complex elements, written out.",
     ),
     Composite(
-        "conj_physical(Tensor self) -> Tensor",
+        "conj_physical(Tensor self) -> Tensor", shape="self.shape",
         inplace=True, out=True,
         ref="numpy.conjugate",
         doc="The complex conjugate of each element, written out; real tensors come back as they are.",
         example=">>> tl.conj_physical(tl.tensor([1 + 2j]))\ntensor([1.-2.j])",
     ),
     Composite(
-        "conj(Tensor(a) self) -> Tensor(a)",
+        "conj(Tensor(a) self) -> Tensor(a)", shape="self.shape",
         doc=(
             "The complex conjugate, as a view that is carried out when it is read; real tensors come back as "
             "they are."
@@ -27,12 +27,12 @@ ROWS = [
         example=">>> tl.conj(tl.tensor([1 + 2j]))\ntensor([1.-2.j])",
     ),
     Composite(
-        "resolve_conj(Tensor(a) self) -> Tensor(a)",
+        "resolve_conj(Tensor(a) self) -> Tensor(a)", shape="self.shape",
         doc="The tensor with its conjugates written out; itself if they are.",
         example=">>> tl.resolve_conj(tl.tensor([1 + 2j]).conj()).is_conj()\nFalse",
     ),
     Composite(
-        "resolve_neg(Tensor(a) self) -> Tensor(a)",
+        "resolve_neg(Tensor(a) self) -> Tensor(a)", shape="self.shape",
         doc="The tensor with its negatives written out; itself if they are.",
         example=">>> tl.resolve_neg(tl.tensor([1.0]))\ntensor([1.])",
     ),
@@ -46,12 +46,12 @@ ROWS = [
         example=">>> tl.angle(tl.tensor([1j, -1 + 0j]))\ntensor([1.5708, 3.1416])",
     ),
     Composite(
-        "angle_backward(Tensor grad, Tensor self) -> Tensor",
+        "angle_backward(Tensor grad, Tensor self) -> Tensor", shape="self.shape",
         function=False, method=False,
         doc="The gradient of angle; 0 at 0 and of real numbers.",
     ),
     Op(
-        "complex(Tensor real, Tensor imag) -> Tensor",
+        "complex(Tensor real, Tensor imag) -> Tensor", shape="broadcast(real.shape, imag.shape)",
         out=True, method=False, devices="Any",
         grad={"real": "g.real()", "imag": "g.imag()"},
         jvp="linear", batch="elementwise",
@@ -59,7 +59,7 @@ ROWS = [
         example=">>> tl.complex(tl.tensor([1.0]), tl.tensor([2.0]))\ntensor([1.+2.j])",
     ),
     Op(
-        "polar(Tensor abs, Tensor angle) -> Tensor",
+        "polar(Tensor abs, Tensor angle) -> Tensor", shape="broadcast(abs.shape, angle.shape)",
         out=True, method=False, devices="Any", autocast="float32",
         grad={"abs": "(g.conj() * sgn(result)).real()", "angle": "(g.conj() * (result * 1j)).real()"},
         jvp="elementwise", batch="elementwise",

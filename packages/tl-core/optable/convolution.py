@@ -6,6 +6,10 @@ from opgen.row import Composite, Op
 # tensors and the gradients of each are the other two.
 _HOW = "int[] stride, int[] padding, int[] dilation, int groups"
 _ARGS = "stride, padding, dilation, groups"
+_CONVOLUTION = "convolution(input.shape, weight.shape, stride, padding, dilation, groups)"
+_TRANSPOSED = (
+    "transposed_convolution(input.shape, weight.shape, stride, padding, output_padding, groups, dilation)"
+)
 _BIAS = "g.sum([d for d in range(g.ndim) if d != 1])"
 
 
@@ -35,13 +39,13 @@ def _forward(n):
     return [
         Composite(
             f"conv{n}d{head}{stride}, {padding}, {dilation}, int groups=1) -> Tensor",
-            method=False, shown=shown, autocast="lower",
+            method=False, shown=shown, autocast="lower", shape=_CONVOLUTION,
             doc=doc,
             example=example,
         ),
         Composite(
             f'conv{n}d.padding{head}{stride}, str padding="valid", {dilation}, int groups=1) -> Tensor',
-            method=False, autocast="lower",
+            method=False, autocast="lower", shape=_CONVOLUTION,
             doc=f"{doc} The padding 'same' keeps the size, 'valid' is none.",
         ),
     ]  # fmt: skip
@@ -61,6 +65,7 @@ def _transposed(n):
         method=False,
         shown="input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1",
         autocast="lower",
+        shape=_TRANSPOSED,
         doc=f"The adjoint of the convolution over {n} axes: each element spreads the weight over the result.",
     )
 
@@ -78,6 +83,11 @@ ROWS = [
         (
             "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] "
             "dilation, bool transposed, int[] output_padding, int groups) -> Tensor"
+        ),
+        shape=(
+            "transposed_convolution(input.shape, weight.shape, stride, padding, output_padding, groups, "
+            "dilation) if transposed else convolution(input.shape, weight.shape, stride, padding, dilation, "
+            "groups)"
         ),
         out=True, method=False,
         grad={
@@ -135,6 +145,10 @@ ROWS = [
     ),
     Op(
         f"im2col(Tensor self, {_BLOCKS}) -> Tensor",
+        shape=(
+            "[*self.shape[:-3], self.shape[-3] * prod(each(kernel_size, 2)), fold_length(self.shape[-2:], "
+            "kernel_size, dilation, padding, stride)]"
+        ),
         out=True, method=False, namespace="_nn",
         grad={"self": f"col2im(g, self.shape[self.ndim - 2:], {_BLOCK_ARGS})"},
         jvp="linear", batch="loop",
@@ -142,6 +156,7 @@ ROWS = [
     ),
     Op(
         f"col2im(Tensor self, int[2] output_size, {_BLOCKS}) -> Tensor",
+        shape="[*self.shape[:-2], quotient(self.shape[-2], prod(each(kernel_size, 2))), *output_size]",
         out=True, method=False, namespace="_nn",
         grad={"self": f"im2col(g, {_BLOCK_ARGS})"},
         jvp="linear", batch="loop",

@@ -11,7 +11,7 @@ ROWS = [
         doc="The elements of `src`, broadcast and converted, written here.",
     ),
     Op(
-        "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
+        "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", shape="self.shape",
         devices="Any", sparse="sparse_clone",
         grad={"self": "g"},
         jvp="linear", batch="elementwise",
@@ -20,6 +20,7 @@ ROWS = [
     ),
     Composite(
         "contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous) -> Tensor(a)",
+        shape="self.shape",
         function=False,
         doc="The tensor itself if its elements lie in that order, else a copy in which they do.",
         example=">>> tl.zeros(2, 3).t().contiguous().is_contiguous()\nTrue",
@@ -29,6 +30,7 @@ ROWS = [
             "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
             "bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor"
         ),
+        shape="self.shape",
         method=False, devices="Any", sparse="sparse_to_copy",
         grad={"self": "g"},
         jvp="linear", batch="elementwise",
@@ -39,6 +41,7 @@ ROWS = [
             "to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, *, "
             "MemoryFormat? memory_format=None) -> Tensor(a)"
         ),
+        shape="self.shape",
         function=False, sparse="itself",
         doc="In another type; the tensor itself if nothing changes and copy is not asked for.",
     ),
@@ -47,6 +50,7 @@ ROWS = [
             "to.device(Tensor(a) self, Device? device, ScalarType? dtype=None, bool non_blocking=False, bool "
             "copy=False, *, MemoryFormat? memory_format=None) -> Tensor(a)"
         ),
+        shape="self.shape",
         function=False, sparse="itself",
         doc="On another device.",
     ),
@@ -55,6 +59,7 @@ ROWS = [
             "to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, *, "
             "MemoryFormat? memory_format=None) -> Tensor(a)"
         ),
+        shape="self.shape",
         function=False, sparse="itself",
         doc="With the other tensor's type and device.",
     ),
@@ -63,6 +68,7 @@ ROWS = [
             "to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Device? device=None, bool "
             "non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)"
         ),
+        shape="self.shape",
         function=False, sparse="itself",
         doc="With the given type, device and memory format.",
     ),
@@ -81,7 +87,7 @@ ROWS = [
         doc="The one element of `value` written everywhere.",
     ),
     Op(
-        "fill.Scalar(Tensor self, Scalar value) -> Tensor",
+        "fill.Scalar(Tensor self, Scalar value) -> Tensor", shape="self.shape",
         method=False, devices="Any",
         grad={"self": "zeros_like(g)"},
         jvp="none:the result does not depend on self", batch="elementwise",
@@ -89,7 +95,7 @@ ROWS = [
         example=">>> tl.fill(tl.zeros(2), 7)\ntensor([7., 7.])",
     ),
     Op(
-        "fill.Tensor(Tensor self, Tensor value) -> Tensor",
+        "fill.Tensor(Tensor self, Tensor value) -> Tensor", shape="self.shape",
         method=False, devices="Any",
         grad={"self": "zeros_like(g)", "value": "g.sum()"},
         jvp="linear", batch="elementwise",
@@ -104,6 +110,7 @@ ROWS = [
     ),
     Op(
         "resize_(Tensor(a!) self, int[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
+        shape="list(size)",
         function=False, devices="Any", marked=True,
         grad="none:resizing has no derivative",
         jvp="none:resizing has no derivative", batch="loop",
@@ -111,6 +118,7 @@ ROWS = [
     ),
     Op(
         "resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
+        shape="the_template.shape",
         devices="Any", marked=True,
         grad="none:resizing has no derivative",
         jvp="none:resizing has no derivative", batch="loop",

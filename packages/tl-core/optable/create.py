@@ -43,6 +43,7 @@ def _between(name, parameters, text):
         _create(
             f"{name}.{first}_{last}({first} start, {last} end, {parameters}, {OPTIONS}) -> Tensor",
             out=True,
+            shape="[steps]",
             doc=text,
         )
         for first, last in (("Tensor", "Tensor"), ("Tensor", "Scalar"), ("Scalar", "Tensor"))
@@ -51,7 +52,7 @@ def _between(name, parameters, text):
 
 ROWS = [
     _create(
-        f"empty.memory_format(int[] size, {LIKE}) -> Tensor",
+        f"empty.memory_format(int[] size, {LIKE}) -> Tensor", shape="list(size)",
         out=True, out_name="empty.out",
         shown=(
             "*size, out=None, dtype=None, layout=torch.strided, device=None, requires_grad=False, "
@@ -61,19 +62,19 @@ ROWS = [
         example=">>> tl.empty(2, 3).shape\ntorch.Size([2, 3])",
     ),
     _create(
-        f"zeros(int[] size, {OPTIONS}) -> Tensor",
+        f"zeros(int[] size, {OPTIONS}) -> Tensor", shape="list(size)",
         out=True, shown="*size, out=None, dtype=None, layout=torch.strided, device=None, requires_grad=False",
         doc="All zeros.",
         example=">>> tl.zeros(2, 2)\ntensor([[0., 0.],\n        [0., 0.]])",
     ),
     _create(
-        f"ones(int[] size, {OPTIONS}) -> Tensor",
+        f"ones(int[] size, {OPTIONS}) -> Tensor", shape="list(size)",
         out=True, shown="*size, out=None, dtype=None, layout=torch.strided, device=None, requires_grad=False",
         doc="All ones.",
         example=">>> tl.ones(2, 2)\ntensor([[1., 1.],\n        [1., 1.]])",
     ),
     _create(
-        f"full(int[] size, Scalar fill_value, {OPTIONS}) -> Tensor",
+        f"full(int[] size, Scalar fill_value, {OPTIONS}) -> Tensor", shape="list(size)",
         out=True,
         shown=(
             "size, fill_value, *, out=None, dtype=None, layout=torch.strided, device=None, "
@@ -83,53 +84,53 @@ ROWS = [
         example=">>> tl.full((2, 2), 7)\ntensor([[7, 7],\n        [7, 7]])",
     ),
     _create(
-        f"empty_strided(int[] size, int[] stride, {OPTIONS}) -> Tensor",
+        f"empty_strided(int[] size, int[] stride, {OPTIONS}) -> Tensor", shape="list(size)",
         doc="Uninitialised memory with the given strides.",
         example=">>> tl.empty_strided((2, 3), (1, 2)).stride()\n(1, 2)",
     ),
     _like(
-        f"empty_like(Tensor self, {LIKE}) -> Tensor",
+        f"empty_like(Tensor self, {LIKE}) -> Tensor", shape="self.shape",
         sparse="sparse_empty_like",
         doc="Uninitialised memory shaped as the input.",
         example=">>> tl.empty_like(tl.zeros(2, 3)).shape\ntorch.Size([2, 3])",
     ),
     _like(
-        f"zeros_like(Tensor self, {LIKE}) -> Tensor",
+        f"zeros_like(Tensor self, {LIKE}) -> Tensor", shape="self.shape",
         sparse="sparse_zeros_like",
         doc="Zeros shaped as the input.",
         example=">>> tl.zeros_like(tl.tensor([1, 2]))\ntensor([0, 0])",
     ),
     _like(
-        f"ones_like(Tensor self, {LIKE}) -> Tensor",
+        f"ones_like(Tensor self, {LIKE}) -> Tensor", shape="self.shape",
         doc="Ones shaped as the input.",
         example=">>> tl.ones_like(tl.tensor([3.0, 4.0]))\ntensor([1., 1.])",
     ),
     _like(
-        f"full_like(Tensor self, Scalar fill_value, {LIKE}) -> Tensor",
+        f"full_like(Tensor self, Scalar fill_value, {LIKE}) -> Tensor", shape="self.shape",
         doc="One number, shaped as the input.",
         example=">>> tl.full_like(tl.tensor([3.0, 4.0]), 5)\ntensor([5., 5.])",
     ),
     _new(
-        f"new_empty(Tensor self, int[] size, {OPTIONS}) -> Tensor",
+        f"new_empty(Tensor self, int[] size, {OPTIONS}) -> Tensor", shape="list(size)",
         doc="Uninitialised memory of the input's type and device.",
     ),
     _new(
-        f"new_zeros(Tensor self, int[] size, {OPTIONS}) -> Tensor",
+        f"new_zeros(Tensor self, int[] size, {OPTIONS}) -> Tensor", shape="list(size)",
         doc="Zeros of the input's type and device.",
         example=">>> tl.tensor([1]).new_zeros(2)\ntensor([0, 0])",
     ),
     _new(
-        f"new_ones(Tensor self, int[] size, {OPTIONS}) -> Tensor",
+        f"new_ones(Tensor self, int[] size, {OPTIONS}) -> Tensor", shape="list(size)",
         doc="Ones of the input's type and device.",
         example=">>> tl.tensor([1]).new_ones(2)\ntensor([1, 1])",
     ),
     _new(
-        f"new_full(Tensor self, int[] size, Scalar fill_value, {OPTIONS}) -> Tensor",
+        f"new_full(Tensor self, int[] size, Scalar fill_value, {OPTIONS}) -> Tensor", shape="list(size)",
         doc="One number, of the input's type and device.",
         example=">>> tl.tensor([1]).new_full((2,), 7)\ntensor([7, 7])",
     ),
     _create(
-        f"arange(Scalar end, {OPTIONS}) -> Tensor",
+        f"arange(Scalar end, {OPTIONS}) -> Tensor", shape="[arange(0, end)]",
         out=True,
         shown=(
             "start, end=None, step=1, *, out=None, dtype=None, layout=torch.strided, device=None, "
@@ -139,11 +140,12 @@ ROWS = [
         example=">>> tl.arange(1, 2.5, 0.5)\ntensor([1.0000, 1.5000, 2.0000])",
     ),
     _create(
-        f"arange.start(Scalar start, Scalar end, {OPTIONS}) -> Tensor",
+        f"arange.start(Scalar start, Scalar end, {OPTIONS}) -> Tensor", shape="[arange(start, end)]",
         doc="The numbers from start up to end.",
     ),
     _create(
         f"arange.start_step(Scalar start, Scalar end, Scalar step=1, {OPTIONS}) -> Tensor",
+        shape="[arange(start, end, step)]",
         out=True, out_name="arange.start_out",
         doc="Every step-th number from start up to end.",
     ),
@@ -164,7 +166,7 @@ ROWS = [
         doc="The numbers from start to end, both included.",
     ),
     _create(
-        f"linspace(Scalar start, Scalar end, int steps, {OPTIONS}) -> Tensor",
+        f"linspace(Scalar start, Scalar end, int steps, {OPTIONS}) -> Tensor", shape="[steps]",
         out=True,
         shown=(
             "start, end, steps, *, out=None, dtype=None, layout=torch.strided, device=None, "
@@ -176,6 +178,7 @@ ROWS = [
     *_between("linspace", "int steps", "`steps` numbers at equal distances between ends given as tensors."),
     _create(
         f"logspace(Scalar start, Scalar end, int steps, float base=10.0, {OPTIONS}) -> Tensor",
+        shape="[steps]",
         out=True,
         shown=(
             "start, end, steps, base=10.0, *, out=None, dtype=None, layout=torch.strided, device=None, "
@@ -192,6 +195,7 @@ ROWS = [
     ),
     _create(
         f"tril_indices(int row, int col, int offset=0, {OPTIONS}) -> Tensor",
+        shape="[2, triangle(row, col, offset, False)]",
         shown="row, col, offset=0, *, dtype=torch.long, device='cpu', layout=torch.strided",
         doc=(
             "The positions of a row by col matrix's lower triangle, up to the diagonal `offset`: rows, then "
@@ -201,6 +205,7 @@ ROWS = [
     ),
     _create(
         f"triu_indices(int row, int col, int offset=0, {OPTIONS}) -> Tensor",
+        shape="[2, triangle(row, col, offset, True)]",
         shown="row, col, offset=0, *, dtype=torch.long, device='cpu', layout=torch.strided",
         doc=(
             "The positions of a row by col matrix's upper triangle, from the diagonal `offset` on: rows, "
@@ -209,7 +214,7 @@ ROWS = [
         example=">>> tl.triu_indices(2, 2)\ntensor([[0, 0, 1],\n        [0, 1, 1]])",
     ),
     _create(
-        f"empty_permuted(int[] size, int[] physical_layout, {OPTIONS}) -> Tensor",
+        f"empty_permuted(int[] size, int[] physical_layout, {OPTIONS}) -> Tensor", shape="list(size)",
         shown=(
             "size, physical_layout, *, dtype=None, layout=None, device=None, requires_grad=False, "
             "pin_memory=False"
@@ -220,23 +225,23 @@ ROWS = [
         example=">>> tl.empty_permuted((2, 3), (1, 0)).stride()\n(1, 2)",
     ),
     _new(
-        f"new_empty_strided(Tensor self, int[] size, int[] stride, {OPTIONS}) -> Tensor",
+        f"new_empty_strided(Tensor self, int[] size, int[] stride, {OPTIONS}) -> Tensor", shape="list(size)",
         doc="Uninitialised memory of the input's type and device, with the given strides.",
     ),
     _create(
-        f"eye(int n, {OPTIONS}) -> Tensor",
+        f"eye(int n, {OPTIONS}) -> Tensor", shape="[n, n]",
         out=True,
         shown="n, m=None, *, out=None, dtype=None, layout=torch.strided, device=None, requires_grad=False",
         doc="Ones on the diagonal of an n by m matrix, zeros elsewhere.",
         example=">>> tl.eye(2)\ntensor([[1., 0.],\n        [0., 1.]])",
     ),
     _create(
-        f"eye.m(int n, int m, {OPTIONS}) -> Tensor",
+        f"eye.m(int n, int m, {OPTIONS}) -> Tensor", shape="[n, m]",
         out=True,
         doc="Ones on the diagonal of an n by m matrix.",
     ),
     _create(
-        f"scalar_tensor(Scalar s, {OPTIONS}) -> Tensor",
+        f"scalar_tensor(Scalar s, {OPTIONS}) -> Tensor", shape="[]",
         doc="A tensor without dimensions that holds the number.",
         example=">>> tl.scalar_tensor(3.0)\ntensor(3.)",
     ),

@@ -17,6 +17,7 @@ def _derived(signature, **fields):
 ROWS = [
     Op(
         "geqrf(Tensor self) -> (Tensor a, Tensor tau)",
+        shape="[self.shape, self.shape[:-2] + [min(self.shape[-2], self.shape[-1])]]",
         out=True, out_name="geqrf.a", autocast="float32",
         grad="none:not implemented for geqrf",
         jvp="none:not implemented for geqrf", batch="dims",
@@ -27,7 +28,7 @@ ROWS = [
         example=">>> tl.geqrf(tl.tensor([[2.0, 1.0], [0.0, 3.0]])).tau\ntensor([0., 0.])",
     ),
     _named(
-        "linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
+        "linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", shape="qr(A.shape, mode)",
         out_name="linalg_qr.out", autocast="float32",
         grad={"A": "linalg_qr_backward(g0, g1, Q, R, mode)"},
         doc=(
@@ -41,6 +42,7 @@ ROWS = [
     ),
     Composite(
         "qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
+        shape="qr(self.shape, 'reduced' if some else 'complete')",
         out=True, out_name="qr.Q",
         doc="As linalg.qr; with `some` in mode reduced, else complete.",
         example=(
@@ -52,7 +54,7 @@ ROWS = [
         doc="The gradient of linalg_qr.",
     ),
     _named(
-        "linalg_householder_product(Tensor input, Tensor tau) -> Tensor",
+        "linalg_householder_product(Tensor input, Tensor tau) -> Tensor", shape="input.shape",
         autocast="float32",
         grad={"input, tau": "_householder_product_backward(g, input, tau)"},
         doc=(
@@ -70,7 +72,7 @@ ROWS = [
         doc="As linalg.householder_product.",
     ),
     Op(
-        "_linalg_svd(Tensor A) -> (Tensor U, Tensor S, Tensor Vh)",
+        "_linalg_svd(Tensor A) -> (Tensor U, Tensor S, Tensor Vh)", shape="svd(A.shape, False)",
         function=False, method=False,
         grad={"A": "_linalg_svd_backward(g0, g1, g2, U, S, Vh)"},
         jvp="double-vjp", batch="dims",
@@ -91,6 +93,7 @@ ROWS = [
             "linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, "
             "Tensor Vh)"
         ),
+        shape="svd(A.shape, full_matrices)",
         out=True, out_name="linalg_svd.U", method=False, namespace="_linalg", autocast="float32",
         doc=(
             "The factors of A = U diag(S) Vh: orthonormal columns, singular values in descending order, "
@@ -99,7 +102,7 @@ ROWS = [
         example=">>> tl.linalg.svd(tl.tensor([[0.0, 2.0], [1.0, 0.0]])).S\ntensor([2., 1.])",
     ),
     Op(
-        "_linalg_svdvals(Tensor A) -> Tensor",
+        "_linalg_svdvals(Tensor A) -> Tensor", shape="A.shape[:-2] + [min(A.shape[-2], A.shape[-1])]",
         function=False, method=False,
         grad="none:linalg_svdvals computes the vectors where gradients are asked for",
         jvp="none:linalg_svdvals computes the vectors where gradients are asked for", batch="dims",
@@ -107,6 +110,7 @@ ROWS = [
     ),
     Composite(
         "linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor",
+        shape="A.shape[:-2] + [min(A.shape[-2], A.shape[-1])]",
         out=True, method=False, namespace="_linalg", autocast="float32",
         doc="The singular values of a matrix or of each of a batch, in descending order.",
         example=">>> tl.linalg.svdvals(tl.tensor([[0.0, 2.0], [1.0, 0.0]]))\ntensor([2., 1.])",
@@ -122,6 +126,7 @@ ROWS = [
             "linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, "
             "Tensor info)"
         ),
+        shape="[self.shape, self.shape[:-2]]",
         out_name="linalg_cholesky_ex.L",
         grad={"self": "_cholesky_backward(g0, L, upper)"},
         doc=(
@@ -139,7 +144,7 @@ ROWS = [
         doc="The gradient of cholesky.",
     ),
     Composite(
-        "linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
+        "linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", shape="self.shape",
         out=True, method=False, namespace="_linalg",
         doc="L with L L^H = A, a lower triangle, for Hermitian positive-definite A; LinAlgError if A isn't.",
         example=(
@@ -148,7 +153,7 @@ ROWS = [
         ),
     ),
     Composite(
-        "cholesky(Tensor self, bool upper=False) -> Tensor",
+        "cholesky(Tensor self, bool upper=False) -> Tensor", shape="self.shape",
         out=True,
         doc="As linalg.cholesky.",
         example=">>> tl.cholesky(tl.tensor([[9.0]]))\ntensor([[3.]])",
@@ -159,6 +164,7 @@ ROWS = [
             "linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, "
             "Tensor pivots, Tensor info)"
         ),
+        shape="[A.shape, A.shape[:-2] + [min(A.shape[-2], A.shape[-1])], A.shape[:-2]]",
         out_name="linalg_lu_factor_ex.out",
         grad={"A": "_lu_backward(g0, LU, pivots)"},
         doc=(
@@ -177,6 +183,7 @@ ROWS = [
     ),
     Composite(
         "linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
+        shape="[A.shape, A.shape[:-2] + [min(A.shape[-2], A.shape[-1])]]",
         out=True, out_name="linalg_lu_factor.out", method=False, namespace="_linalg",
         doc=(
             "The LU factors of matrices in one: U in the upper triangle, L, whose diagonal is ones, below "
@@ -196,7 +203,7 @@ ROWS = [
         doc="As linalg.lu_factor_ex.",
     ),
     Composite(
-        "linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
+        "linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", shape="lu(A.shape)",
         out=True, out_name="linalg_lu.out", method=False, namespace="_linalg",
         doc=(
             "The factors of A = P L U: a permutation, a lower triangle with ones on its diagonal, an upper "
@@ -233,6 +240,7 @@ ROWS = [
             "linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor "
             "LD, Tensor pivots, Tensor info)"
         ),
+        shape="[self.shape, self.shape[:-1], self.shape[:-2]]",
         out_name="linalg_ldl_factor_ex.out",
         grad="none:not implemented for ldl_factor",
         jvp="none:not implemented for ldl_factor",
@@ -245,6 +253,7 @@ ROWS = [
     ),
     Composite(
         "linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)",
+        shape="[self.shape, self.shape[:-1]]",
         out=True, out_name="linalg_ldl_factor.out", method=False, namespace="_linalg",
         doc=(
             "The factors of A = L D L^T in one, D with blocks of one or two rows, for symmetric or Hermitian "
@@ -275,6 +284,7 @@ ROWS = [
     ),
     Composite(
         "linalg_eigh(Tensor A, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)",
+        shape="[A.shape[:-1], A.shape]",
         out=True, out_name="linalg_eigh.eigvals", method=False, namespace="_linalg",
         doc=(
             "The eigenvalues of symmetric or Hermitian matrices, ascending, and orthonormal eigenvectors as "
@@ -283,13 +293,14 @@ ROWS = [
         example=">>> tl.linalg.eigh(tl.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues\ntensor([1., 2.])",
     ),
     Composite(
-        "linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor",
+        "linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor", shape="A.shape[:-1]",
         out=True, method=False, namespace="_linalg",
         doc="The eigenvalues of symmetric or Hermitian matrices, ascending. UPLO: which triangle is read.",
         example=">>> tl.linalg.eigvalsh(tl.tensor([[2.0, 0.0], [0.0, 1.0]]))\ntensor([1., 2.])",
     ),
     _named(
         "linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
+        shape="[self.shape[:-1], self.shape]",
         out_name="linalg_eig.out",
         grad={"self": "_linalg_eig_backward(g0, g1, eigenvalues, eigenvectors)"},
         doc=(
@@ -306,14 +317,14 @@ ROWS = [
         doc="The gradient of linalg_eig.",
     ),
     Op(
-        "_linalg_eigvals(Tensor self) -> Tensor",
+        "_linalg_eigvals(Tensor self) -> Tensor", shape="self.shape[:-1]",
         function=False, method=False,
         grad="none:linalg_eigvals computes the vectors where gradients are asked for",
         jvp="none:linalg_eigvals computes the vectors where gradients are asked for", batch="dims",
         doc="The complex eigenvalues of square matrices.",
     ),
     Composite(
-        "linalg_eigvals(Tensor self) -> Tensor",
+        "linalg_eigvals(Tensor self) -> Tensor", shape="self.shape[:-1]",
         out=True, method=False, namespace="_linalg",
         doc="The complex eigenvalues of square matrices, in no set order.",
         example=">>> tl.linalg.eigvals(tl.tensor([[3.0]]))\ntensor([3.+0.j])",
@@ -358,7 +369,7 @@ ROWS = [
         ),
     ),
     Op(
-        "linalg_matrix_exp(Tensor self) -> Tensor",
+        "linalg_matrix_exp(Tensor self) -> Tensor", shape="self.shape",
         method=False, namespace="_linalg",
         grad={"self": "_matrix_exp_backward(self, g)"},
         jvp="double-vjp", batch="dims",
@@ -366,7 +377,7 @@ ROWS = [
         example=">>> tl.linalg.matrix_exp(tl.zeros(2, 2))\ntensor([[1., 0.],\n        [0., 1.]])",
     ),
     Composite(
-        "matrix_exp(Tensor self) -> Tensor",
+        "matrix_exp(Tensor self) -> Tensor", shape="self.shape",
         doc="As linalg.matrix_exp.",
     ),
     _derived(

@@ -5,6 +5,7 @@ from opgen.row import Composite, Op
 ROWS = [
     Op(
         "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
+        shape="diag_embed(self.shape, offset, dim1, dim2)",
         devices="Any",
         grad={"self": "g.diagonal(offset, dim1, dim2)"},
         jvp="linear", batch="dims",
@@ -28,11 +29,12 @@ ROWS = [
     ),
     Composite(
         "diagflat(Tensor self, int offset=0) -> Tensor",
+        shape="[self.numel() + abs(offset), self.numel() + abs(offset)]",
         doc="The flattened tensor along the diagonal of a matrix of zeros.",
         example=">>> tl.diagflat(tl.tensor([1, 2]))\ntensor([[1, 0],\n        [0, 2]])",
     ),
     Composite(
-        "trace(Tensor self) -> Tensor",
+        "trace(Tensor self) -> Tensor", shape="[]",
         autocast="float32",
         ref="numpy.trace",
         doc="The sum of a matrix's diagonal.",
@@ -40,6 +42,7 @@ ROWS = [
     ),
     Op(
         "linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
+        shape="broadcast(self.shape, other.shape)",
         out=True, method=False, namespace="_linalg",
         grad={
             "self": "linalg_cross(other.conj(), g, dim=dim)",
@@ -51,6 +54,7 @@ ROWS = [
     ),
     Composite(
         "cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
+        shape="broadcast(self.shape, other.shape)",
         out=True,
         doc=(
             "The cross products of vectors of three elements along a dimension: without one, the first of "

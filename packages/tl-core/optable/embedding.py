@@ -14,6 +14,7 @@ ROWS = [
             "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, "
             "bool sparse=False) -> Tensor"
         ),
+        shape="[*indices.shape, weight.shape[1]]",
         method=False,
         grad={
             "weight": (
@@ -34,6 +35,7 @@ ROWS = [
             "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, "
             "bool scale_grad_by_freq) -> Tensor"
         ),
+        shape="[num_weights, *grad_output.shape[-1:]]",
         function=False, method=False,
         grad={"grad_output": "_embedding_double_backward(g, indices, padding_idx, scale_grad_by_freq)"},
         jvp="linear", batch="loop",

@@ -118,7 +118,7 @@ ROWS = [
         example=">>> tl.log10(tl.tensor([1.0, 1000.0]))\ntensor([0., 3.])",
     ),
     Op(
-        "logit(Tensor self, float? eps=None) -> Tensor",
+        "logit(Tensor self, float? eps=None) -> Tensor", shape="self.shape",
         inplace=True, out=True, devices="Any",
         grad={"self": "logit_backward(g, self, eps)"},
         jvp="elementwise", batch="elementwise",
@@ -127,6 +127,7 @@ ROWS = [
     ),
     Composite(
         "logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor",
+        shape="grad_output.shape",
         method=False, namespace="_nn",
         doc="The gradient of logit; outside the bounds 0, or NaN if there are none.",
     ),
@@ -195,7 +196,7 @@ ROWS = [
     *(
         Op(
             f"float_power.{overload}({first} self, {second} exponent) -> Tensor",
-            kernel=f"float_power_{overload}",
+            kernel=f"float_power_{overload}", shape="broadcast(sizes(self), sizes(exponent))",
             inplace=first == "Tensor", out=True, method=first == "Tensor", devices="Any",
             grad=grad,
             jvp="elementwise", batch="elementwise",

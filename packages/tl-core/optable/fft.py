@@ -53,12 +53,13 @@ _ISTFT = _FRAMES | {
 
 ROWS = [
     _private(
-        "_fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor",
+        "_fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor", shape="self.shape",
         grad={"self": "_fft_c2c(g, dim, normalization, not forward)"},
         doc="The transforms of complex signals over dimensions.",
     ),
     _private(
         "_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor",
+        shape="resize(self.shape, dim[-1], self.shape[dim[-1]] // 2 + 1) if onesided else self.shape",
         grad={"self": "_fft_r2c_backward(g, dim, normalization, onesided, self.size(dim[len(dim) - 1]))"},
         doc="The transforms of real signals: half of the last dimension, or all of it.",
     ),
@@ -71,6 +72,7 @@ ROWS = [
     ),
     _private(
         "_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size) -> Tensor",
+        shape="resize(self.shape, dim[-1], last_dim_size)",
         grad={"self": "_fft_c2r_backward(g, dim, normalization, self.size(dim[len(dim) - 1]))"},
         doc=(
             "The inverse transforms of half spectra: real signals of the size given along the last dimension."
@@ -82,6 +84,7 @@ ROWS = [
     ),
     _named(
         "fft_fft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
+        shape="resize(self.shape, dim, self.shape[dim] if n is None else n)",
         autocast="float32",
         doc="The discrete Fourier transform of signals along a dimension.",
         about=_ONE,
@@ -89,6 +92,7 @@ ROWS = [
     ),
     _named(
         "fft_ifft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
+        shape="resize(self.shape, dim, self.shape[dim] if n is None else n)",
         autocast="float32",
         doc="The inverse of fft.",
         about=_ONE,
@@ -96,6 +100,7 @@ ROWS = [
     ),
     _named(
         "fft_rfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
+        shape="resize(self.shape, dim, (self.shape[dim] if n is None else n) // 2 + 1)",
         autocast="float32",
         doc=(
             "The first n / 2 + 1 numbers of the Fourier transform of real signals along a dimension; the "
@@ -106,6 +111,7 @@ ROWS = [
     ),
     _named(
         "fft_irfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
+        shape="resize(self.shape, dim, 2 * (self.shape[dim] - 1) if n is None else n)",
         autocast="float32",
         doc="The inverse of rfft: real signals from half a spectrum.",
         about=_ONE,
@@ -113,6 +119,7 @@ ROWS = [
     ),
     _named(
         "fft_hfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
+        shape="resize(self.shape, dim, 2 * (self.shape[dim] - 1) if n is None else n)",
         autocast="float32",
         doc=(
             "The Fourier transform of signals whose second half, left out, is the conjugate of the first: "
@@ -123,6 +130,7 @@ ROWS = [
     ),
     _named(
         "fft_ihfft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
+        shape="resize(self.shape, dim, (self.shape[dim] if n is None else n) // 2 + 1)",
         autocast="float32",
         doc="The inverse of hfft: half a spectrum from real signals.",
         about=_ONE,
@@ -130,6 +138,7 @@ ROWS = [
     ),
     _named(
         "fft_fft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+        shape="fourier(self.shape, s, dim)",
         autocast="float32",
         doc="As fftn, by default over the last two dimensions.",
         about=_MANY,
@@ -137,6 +146,7 @@ ROWS = [
     ),
     _named(
         "fft_ifft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+        shape="fourier(self.shape, s, dim)",
         autocast="float32",
         doc="As ifftn, by default over the last two dimensions.",
         about=_MANY,
@@ -144,6 +154,7 @@ ROWS = [
     ),
     _named(
         "fft_rfft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+        shape="fourier(self.shape, s, dim, 'half')",
         autocast="float32",
         doc="As rfftn, by default over the last two dimensions.",
         about=_MANY,
@@ -151,6 +162,7 @@ ROWS = [
     ),
     _named(
         "fft_irfft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+        shape="fourier(self.shape, s, dim, 'whole')",
         autocast="float32",
         doc="As irfftn, by default over the last two dimensions.",
         about=_MANY,
@@ -158,18 +170,21 @@ ROWS = [
     ),
     _named(
         "fft_hfft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+        shape="fourier(self.shape, s, dim, 'whole')",
         doc="As hfftn, by default over the last two dimensions.",
         about=_MANY,
         example=">>> tl.fft.hfft2(tl.ones(4, 4)).shape\ntorch.Size([4, 6])",
     ),
     _named(
         "fft_ihfft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+        shape="fourier(self.shape, s, dim, 'half')",
         doc="As ihfftn, by default over the last two dimensions.",
         about=_MANY,
         example=">>> tl.fft.ihfft2(tl.ones(4, 4)).shape\ntorch.Size([4, 3])",
     ),
     _named(
         "fft_fftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+        shape="fourier(self.shape, s, dim)",
         autocast="float32",
         doc="The discrete Fourier transform over several dimensions.",
         about=_MANY,
@@ -177,6 +192,7 @@ ROWS = [
     ),
     _named(
         "fft_ifftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+        shape="fourier(self.shape, s, dim)",
         autocast="float32",
         doc="The inverse of fftn.",
         about=_MANY,
@@ -184,6 +200,7 @@ ROWS = [
     ),
     _named(
         "fft_rfftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+        shape="fourier(self.shape, s, dim, 'half')",
         autocast="float32",
         doc=(
             "Half of the Fourier transform of real signals over several dimensions: n / 2 + 1 numbers along "
@@ -194,6 +211,7 @@ ROWS = [
     ),
     _named(
         "fft_irfftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+        shape="fourier(self.shape, s, dim, 'whole')",
         autocast="float32",
         doc="The inverse of rfftn.",
         about=_MANY,
@@ -201,6 +219,7 @@ ROWS = [
     ),
     _named(
         "fft_hfftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+        shape="fourier(self.shape, s, dim, 'whole')",
         doc=(
             "The Fourier transform over several dimensions of signals that are Hermitian along the last: "
             "real numbers."
@@ -210,6 +229,7 @@ ROWS = [
     ),
     _named(
         "fft_ihfftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+        shape="fourier(self.shape, s, dim, 'half')",
         doc="The inverse of hfftn.",
         about=_MANY,
         example=">>> tl.fft.ihfftn(tl.ones(2, 4, 4)).shape\ntorch.Size([2, 4, 3])",
@@ -219,6 +239,7 @@ ROWS = [
             "fft_fftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? "
             "device=None, bool? pin_memory=None) -> Tensor"
         ),
+        shape="[n]",
         doc=(
             "The frequencies of the numbers that fft gives, in cycles for each unit of distance; negative "
             "ones come last."
@@ -231,18 +252,19 @@ ROWS = [
             "fft_rfftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? "
             "device=None, bool? pin_memory=None) -> Tensor"
         ),
+        shape="[n // 2 + 1]",
         doc="The frequencies of the numbers that rfft gives, in cycles for each unit of distance.",
         about=_FREQUENCIES,
         example=">>> tl.fft.rfftfreq(4)\ntensor([0.0000, 0.2500, 0.5000])",
     ),
     Composite(
-        "fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor",
+        "fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor", shape="self.shape",
         method=False, namespace="_fft",
         doc="Moves the number of frequency zero to the middle of each dimension, by default of all.",
         example=">>> tl.fft.fftshift(tl.arange(4))\ntensor([2, 3, 0, 1])",
     ),
     Composite(
-        "fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor",
+        "fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", shape="self.shape",
         method=False, namespace="_fft",
         doc="The inverse of fftshift.",
         example=">>> tl.fft.ifftshift(tl.tensor([2, 3, 0, 1]))\ntensor([0, 1, 2, 3])",

@@ -20,12 +20,12 @@ ROWS = [
         example=">>> x = tl.tensor([-1.0, 2.0])\n>>> tl.where(x > 0, x, 0.0)\ntensor([0., 2.])",
     ),
     Composite(
-        "where(Tensor condition) -> Tensor[]",
+        "where(Tensor condition) -> Tensor[]", shape="data",
         method=False,
         doc="The positions where the condition holds, a tensor a dimension.",
     ),
     Op(
-        "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+        "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", shape="gather_index(self.shape, indices)",
         out=True, out_name="index.Tensor_out", function=False, method=False,
         grad={"self": "index_backward(g, self.shape, indices)"},
         jvp="linear", batch="loop",
@@ -42,6 +42,7 @@ ROWS = [
     ),
     Composite(
         "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+        shape="self.shape",
         doc="A copy with values written, or added, at the given positions.",
         example=(
             ">>> tl.index_put(tl.zeros(3), (tl.tensor([0, 2]),), tl.tensor([5.0, 6.0]))\ntensor([5., 0., 6.])"
@@ -49,6 +50,7 @@ ROWS = [
     ),
     Op(
         "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+        shape="index.shape",
         out=True,
         grad={"self": "scatter_add(zeros_like(self), dim, index, g)"},
         jvp="linear", batch="dims",
@@ -59,7 +61,7 @@ ROWS = [
         ),
     ),
     Op(
-        "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+        "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", shape="self.shape",
         inplace=True, out=True,
         grad={"self": "scatter(g, dim, index, 0)", "src": "scatter_src_backward(g, dim, index, src.shape)"},
         jvp="linear", batch="dims",
@@ -70,7 +72,7 @@ ROWS = [
         ),
     ),
     Op(
-        "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+        "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", shape="self.shape",
         inplace=True, out=True,
         grad={"self": "scatter(g, dim, index, 0)"},
         jvp="linear", batch="dims",
@@ -78,6 +80,7 @@ ROWS = [
     ),
     Op(
         "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
+        shape="self.shape",
         inplace=True, out=True,
         grad="none:scatter with reduce has no derivative: use scatter_add",
         jvp="none:scatter with reduce has no derivative", batch="dims",
@@ -88,13 +91,14 @@ ROWS = [
     ),
     Op(
         "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
+        shape="self.shape",
         inplace=True, out=True,
         grad="none:scatter with reduce has no derivative: use scatter_add",
         jvp="none:scatter with reduce has no derivative", batch="dims",
         doc="A copy with a number added to or multiplied into the elements at the positions of the index.",
     ),
     Op(
-        "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+        "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", shape="self.shape",
         inplace=True, out=True,
         grad={"self": "g", "src": "scatter_src_backward(g, dim, index, src.shape)"},
         jvp="linear", batch="dims",
@@ -106,6 +110,7 @@ ROWS = [
     ),
     Op(
         "index_select(Tensor self, int dim, Tensor index) -> Tensor",
+        shape="resize(self.shape, dim, index.numel())",
         out=True,
         grad={"self": "index_select_backward(g, self.shape, dim, index)"},
         jvp="linear", batch="dims",
@@ -116,6 +121,7 @@ ROWS = [
     ),
     Op(
         "index_select_backward(Tensor grad, int[] input_sizes, int dim, Tensor index) -> Tensor",
+        shape="list(input_sizes)",
         function=False, method=False, devices="Any",
         grad={"grad": "g.index_select(dim, index)"},
         jvp="linear", batch="dims",
@@ -123,6 +129,7 @@ ROWS = [
     ),
     Op(
         "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
+        shape="broadcast(self.shape, mask.shape)",
         inplace=True, out=True, shown="input, mask, value", devices="Any",
         grad={"self": "g.masked_fill(mask, 0)"},
         jvp="linear", batch="elementwise",
@@ -131,13 +138,14 @@ ROWS = [
     ),
     Op(
         "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
+        shape="broadcast(self.shape, mask.shape)",
         inplace=True, out=True, devices="Any",
         grad={"self": "g.masked_fill(mask, 0)", "value": "where(mask, g, 0).sum()"},
         jvp="linear", batch="elementwise",
         doc="The one element of `value` where the mask holds, else the input's element.",
     ),
     Op(
-        "nonzero(Tensor self) -> Tensor",
+        "nonzero(Tensor self) -> Tensor", shape="data",
         out=True, shown="input, *, out=None, as_tuple=False", devices="CpuOnly",
         grad=INTEGER,
         jvp=INTEGER, batch="loop",
@@ -145,12 +153,12 @@ ROWS = [
         example=">>> tl.nonzero(tl.tensor([[1, 0], [0, 2]]))\ntensor([[0, 0],\n        [1, 1]])",
     ),
     Composite(
-        "nonzero_numpy(Tensor self) -> Tensor[]",
+        "nonzero_numpy(Tensor self) -> Tensor[]", shape="data",
         function=False,
         doc="The positions of the elements that are not zero, a tensor a dimension.",
     ),
     Op(
-        "argwhere(Tensor self) -> Tensor",
+        "argwhere(Tensor self) -> Tensor", shape="data",
         devices="Any",
         grad=INTEGER,
         jvp=INTEGER, batch="loop",
@@ -158,7 +166,7 @@ ROWS = [
         example=">>> tl.argwhere(tl.tensor([0, 5, 6]))\ntensor([[1],\n        [2]])",
     ),
     Op(
-        "nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor",
+        "nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor", shape="[size, self.ndim]",
         out=True, devices="CpuOnly",
         grad=INTEGER,
         jvp=INTEGER, batch="loop",
@@ -177,6 +185,7 @@ ROWS = [
             "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool "
             "include_self=True) -> Tensor"
         ),
+        shape="self.shape",
         inplace=True, out=True,
         grad={"self, src": "scatter_reduce_backward(g, self, dim, index, src, reduce, include_self, result)"},
         jvp="double-vjp", batch="dims",
@@ -198,6 +207,7 @@ ROWS = [
     ),
     Composite(
         "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+        shape="self.shape",
         inplace=True, out=True,
         doc="A copy with slices times alpha added at the given positions of a dimension, in their order.",
         example=(
@@ -205,7 +215,7 @@ ROWS = [
         ),
     ),
     Composite(
-        "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+        "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", shape="self.shape",
         inplace=True, out=True, autocast="widest",
         doc="A copy with slices written at the given positions of a dimension.",
         example=">>> tl.index_copy(tl.zeros(3), 0, tl.tensor([2]), tl.tensor([1.0]))\ntensor([0., 0., 1.])",
@@ -215,6 +225,7 @@ ROWS = [
             "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool "
             "include_self=True) -> Tensor"
         ),
+        shape="self.shape",
         inplace=True, out=True,
         doc="A copy with slices combined at the given positions of a dimension: by prod, mean, amax or amin.",
         example=(
@@ -224,17 +235,20 @@ ROWS = [
     ),
     Composite(
         "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
+        shape="self.shape",
         inplace=True, out=True,
         doc="A copy with a number, or the one element of `value`, at the given positions of a dimension.",
         example=">>> tl.index_fill(tl.zeros(3), 0, tl.tensor([0, 2]), 1)\ntensor([1., 0., 1.])",
     ),
     Composite(
         "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+        shape="self.shape",
         inplace=True, out=True,
         doc="A copy with a number at the given positions of a dimension.",
     ),
     Composite(
         "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
+        shape="indices.shape if dim is None else along(self.shape, indices.shape, dim)",
         out=True,
         doc=(
             "Along a dimension, the elements at the positions given, both broadcast; without one, of all "
@@ -245,13 +259,13 @@ ROWS = [
         ),
     ),
     Composite(
-        "take(Tensor self, Tensor index) -> Tensor",
+        "take(Tensor self, Tensor index) -> Tensor", shape="index.shape",
         out=True,
         doc="The elements at the given positions, counted over all dimensions.",
         example=">>> tl.take(tl.tensor([[1, 2], [3, 4]]), tl.tensor([0, 3]))\ntensor([1, 4])",
     ),
     Composite(
-        "put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
+        "put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", shape="self.shape",
         inplace=True, out=True,
         doc="A copy with elements written, or added, at positions counted over all dimensions.",
         example=(
@@ -260,7 +274,7 @@ ROWS = [
         ),
     ),
     Op(
-        "masked_select(Tensor self, Tensor mask) -> Tensor",
+        "masked_select(Tensor self, Tensor mask) -> Tensor", shape="data",
         out=True, devices="CpuOnly",
         grad={"self": "masked_select_backward(g, self.shape, mask)"},
         jvp="linear", batch="loop",
@@ -269,10 +283,11 @@ ROWS = [
     ),
     _private(
         "masked_select_backward(Tensor grad, int[] input_sizes, Tensor mask) -> Tensor",
+        shape="list(input_sizes)",
         doc="The adjoint of masked_select.",
     ),
     Op(
-        "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
+        "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", shape="self.shape",
         inplace=True, out=True,
         grad={"self": "g.masked_fill(mask, 0)", "source": "masked_scatter_backward(g, mask, source.shape)"},
         jvp="linear", batch="loop",
@@ -284,10 +299,11 @@ ROWS = [
     ),
     _private(
         "masked_scatter_backward(Tensor grad, Tensor mask, int[] input_sizes) -> Tensor",
+        shape="list(input_sizes)",
         doc="The gradient of what a mask takes; zero for the elements it left.",
     ),
     Op(
-        "repeat_interleave.Tensor(Tensor repeats, *, int? output_size=None) -> Tensor",
+        "repeat_interleave.Tensor(Tensor repeats, *, int? output_size=None) -> Tensor", shape="data",
         method=False, shown="input, repeats, dim=None, *, output_size=None", devices="CpuOnly",
         grad=INTEGER,
         jvp=INTEGER, batch="loop",
@@ -305,6 +321,9 @@ ROWS = [
         (
             "repeat_interleave.self_int(Tensor self, int repeats, int? dim=None, *, int? output_size=None) "
             "-> Tensor"
+        ),
+        shape=(
+            "[self.numel() * repeats] if dim is None else resize(self.shape, dim, self.shape[dim] * repeats)"
         ),
         doc="The positions of a dimension, each repeated.",
     ),

@@ -7,11 +7,18 @@ def _atleast(n):
     word = {1: "one dimension", 2: "two dimensions", 3: "three dimensions"}[n]
     text = f"Each tensor with at least {word}; those that have them come back as they are."
     return [
-        Composite(f"atleast_{n}d(Tensor self) -> Tensor", marked=True, method=False, doc=text),
+        Composite(
+            f"atleast_{n}d(Tensor self) -> Tensor",
+            marked=True,
+            method=False,
+            shape=f"atleast(self.shape, {n})",
+            doc=text,
+        ),
         Composite(
             f"atleast_{n}d.Sequence(Tensor[] tensors) -> Tensor[]",
             method=False,
             marked=True,
+            shape=f"[atleast(t.shape, {n}) for t in tensors]",
             doc=text,
         ),
     ]
@@ -21,14 +28,16 @@ def _stacked(name, text, **fields):
     return Composite(f"{name}(Tensor[] tensors) -> Tensor", out=True, method=False, doc=text, **fields)
 
 
-def _split(name, dim):
+def _split(name, dim, number):
     return [
         Composite(
             f"{name}.int(Tensor(a) self, int sections) -> Tensor(a)[]",
             shown="input, indices_or_sections",
+            shape=f"even(self.shape, sections, {number})",
             doc=f"That many views of equal size along {dim}.",
         ),
         Composite(f"{name}.array(Tensor(a) self, int[] indices) -> Tensor(a)[]",
+                  shape=f"tensor_split(self.shape, indices, {number})",
                   doc=f"Views along {dim}, parted before each index."),
     ]  # fmt: skip
 
@@ -39,19 +48,23 @@ ROWS = [
     *_atleast(3),
     _stacked(
         "hstack", "Vectors one after another, or other tensors along the second dimension.",
+        shape="cat([atleast(t.shape, 1) for t in tensors], 0 if tensors[0].ndim < 2 else 1)",
         example=">>> tl.hstack((tl.tensor([1]), tl.tensor([2])))\ntensor([1, 2])",
     ),
     _stacked(
         "vstack", "Tensors along the first dimension; vectors are rows.",
+        shape="cat([atleast(t.shape, 2) for t in tensors], 0)",
         aliases=("row_stack",),
         example=">>> tl.vstack((tl.tensor([1]), tl.tensor([2])))\ntensor([[1],\n        [2]])",
     ),
     _stacked(
         "dstack", "Tensors along the third dimension, which they get where they have none.",
+        shape="cat([atleast(t.shape, 3) for t in tensors], 2)",
         example=">>> tl.dstack((tl.tensor([1]), tl.tensor([2])))\ntensor([[[1, 2]]])",
     ),
     _stacked(
         "column_stack", "Tensors along the second dimension; vectors and numbers are columns.",
+        shape="cat([t.shape if t.ndim > 1 else [t.numel(), 1] for t in tensors], 1)",
         example=(
             ">>> tl.column_stack((tl.tensor([1, 2]), tl.tensor([3, 4])))\ntensor([[1, 3],\n        [2, 4]])"
         ),
@@ -66,12 +79,13 @@ ROWS = [
         ),
     ),
     Composite(
-        "meshgrid(Tensor[] tensors) -> Tensor[]",
+        "meshgrid(Tensor[] tensors) -> Tensor[]", shape="meshgrid([t.shape for t in tensors])",
         method=False,
         doc="Each vector along a dimension of its own, expanded over those of the others.",
     ),
     Composite(
         "meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]",
+        shape="meshgrid([t.shape for t in tensors], indexing)",
         method=False,
         doc=(
             "Each vector along a dimension of its own; with indexing='xy' the first two dimensions are "
@@ -80,6 +94,7 @@ ROWS = [
     ),
     Composite(
         "cartesian_prod(Tensor[] tensors) -> Tensor",
+        shape="[prod([t.shape[0] for t in tensors]), len(tensors)] if len(tensors) > 1 else tensors[0].shape",
         method=False,
         doc="Every choice of one element from each vector, one a row.",
         example=(
@@ -97,6 +112,7 @@ ROWS = [
     ),
     Composite(
         "tensor_split.sections(Tensor(a) self, int sections, int dim=0) -> Tensor(a)[]",
+        shape="tensor_split(self.shape, sections, dim)",
         shown="input, indices_or_sections, dim=0",
         doc=(
             "That many views along a dimension; the first ones are longer by one where the size does not "
@@ -106,6 +122,7 @@ ROWS = [
     ),
     Composite(
         "tensor_split.indices(Tensor(a) self, int[] indices, int dim=0) -> Tensor(a)[]",
+        shape="tensor_split(self.shape, indices, dim)",
         doc="Views along a dimension, parted before each index.",
     ),
     Composite(
@@ -115,11 +132,12 @@ ROWS = [
         ),
         doc="Views along a dimension; a tensor of int64 tells how many, or before which indices to part.",
     ),
-    *_split("hsplit", "the second dimension, or the only one"),
-    *_split("vsplit", "the first dimension"),
-    *_split("dsplit", "the third dimension"),
+    *_split("hsplit", "the second dimension, or the only one", "min(self.ndim - 1, 1)"),
+    *_split("vsplit", "the first dimension", "0"),
+    *_split("dsplit", "the third dimension", "2"),
     Op(
         "unsafe_split.Tensor(Tensor self, int split_size, int dim=0) -> Tensor[]",
+        shape="split(self.shape, split_size, dim)",
         devices="Any",
         grad={"self": "split_backward(g, self.shape, split_size, dim)"},
         jvp="linear", batch="dims",
@@ -130,6 +148,7 @@ ROWS = [
     ),
     Op(
         "unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
+        shape="parts(self.shape, split_sizes, dim)",
         devices="Any",
         grad={"self": "split_with_sizes_backward(g, self.shape, split_sizes, dim)"},
         jvp="linear", batch="dims",
@@ -137,6 +156,7 @@ ROWS = [
     ),
     Composite(
         "unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
+        shape="chunk(self.shape, chunks, dim)",
         doc="As chunk, but autograd takes the pieces for copies.",
     ),
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from opgen.row import Composite, Op
 
 ROWS = [
     Op(
-        "mm(Tensor self, Tensor mat2) -> Tensor",
+        "mm(Tensor self, Tensor mat2) -> Tensor", shape="mm(self.shape, mat2.shape)",
         out=True, autocast="lower",
         grad={"self": "g.mm(mat2.t().conj())", "mat2": "self.t().conj().mm(g)"},
         jvp="double-vjp", batch="dims",
@@ -13,7 +13,7 @@ ROWS = [
         example=">>> tl.mm(tl.tensor([[1, 2]]), tl.tensor([[3], [4]]))\ntensor([[11]])",
     ),
     Op(
-        "_int_mm(Tensor self, Tensor mat2) -> Tensor",
+        "_int_mm(Tensor self, Tensor mat2) -> Tensor", shape="mm(self.shape, mat2.shape)",
         out=True, method=False,
         grad="none: integers",
         jvp="none: integers", batch="loop",
@@ -42,7 +42,7 @@ ROWS = [
         ),
     ),
     Op(
-        "bmm(Tensor self, Tensor mat2) -> Tensor",
+        "bmm(Tensor self, Tensor mat2) -> Tensor", shape="mm(self.shape, mat2.shape)",
         out=True, autocast="lower",
         grad={"self": "g.bmm(mat2.transpose(1, 2).conj())", "mat2": "self.transpose(1, 2).conj().bmm(g)"},
         jvp="double-vjp", batch="dims",
@@ -52,6 +52,7 @@ ROWS = [
     ),
     Op(
         "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        shape="mm(mat1.shape, mat2.shape)",
         inplace=True, out=True, shown="input, mat1, mat2, *, beta=1, alpha=1, out=None", autocast="lower",
         grad={
             "self": "(g.conj() * beta).conj()",
@@ -66,7 +67,7 @@ ROWS = [
         example=">>> tl.addmm(tl.tensor([1.0]), tl.ones(1, 2), tl.ones(2, 1), alpha=10)\ntensor([[21.]])",
     ),
     Op(
-        "mv(Tensor self, Tensor vec) -> Tensor",
+        "mv(Tensor self, Tensor vec) -> Tensor", shape="matmul(self.shape, vec.shape)",
         out=True,
         grad={"self": "g.unsqueeze(1) * vec.conj()", "vec": "self.t().conj().mv(g)"},
         jvp="double-vjp", batch="dims",
@@ -75,7 +76,7 @@ ROWS = [
         example=">>> tl.mv(tl.tensor([[1, 2], [3, 4]]), tl.tensor([1, 1]))\ntensor([3, 7])",
     ),
     Op(
-        "dot(Tensor self, Tensor tensor) -> Tensor",
+        "dot(Tensor self, Tensor tensor) -> Tensor", shape="[]",
         out=True,
         grad={"self": "g * tensor.conj()", "tensor": "g * self.conj()"},
         jvp="double-vjp", batch="dims",
@@ -84,7 +85,7 @@ ROWS = [
         example=">>> tl.dot(tl.tensor([1, 2]), tl.tensor([3, 4]))\ntensor(11)",
     ),
     Composite(
-        "matmul(Tensor self, Tensor other) -> Tensor",
+        "matmul(Tensor self, Tensor other) -> Tensor", shape="matmul(self.shape, other.shape)",
         out=True, autocast="lower",
         ref="numpy.matmul",
         doc=(
@@ -95,6 +96,7 @@ ROWS = [
     ),
     Op(
         "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        shape="mm(batch1.shape, batch2.shape)",
         inplace=True, out=True, shown="input, batch1, batch2, *, beta=1, alpha=1, out=None", autocast="lower",
         grad={
             "self": "(g.conj() * beta).conj()",
@@ -110,12 +112,14 @@ ROWS = [
     ),
     Composite(
         "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        shape="mm(batch1.shape, batch2.shape)[1:]",
         inplace=True, out=True, shown="input, batch1, batch2, *, beta=1, alpha=1, out=None", autocast="lower",
         doc="beta times the input plus alpha times the sum of the products of two batches' matrices.",
         example=">>> tl.addbmm(tl.zeros(1, 1), tl.ones(3, 1, 2), tl.ones(3, 2, 1))\ntensor([[6.]])",
     ),
     Op(
         "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        shape="matmul(mat.shape, vec.shape)",
         inplace=True, out=True, shown="input, mat, vec, *, beta=1, alpha=1, out=None",
         grad={
             "self": "(g.conj() * beta).conj()",
@@ -131,6 +135,7 @@ ROWS = [
     ),
     Composite(
         "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        shape="[vec1.shape[0], vec2.shape[0]]",
         inplace=True, out=True, shown="input, vec1, vec2, *, beta=1, alpha=1, out=None",
         doc=(
             "beta times the input plus alpha times the products of each element of one vector with each of "
@@ -142,14 +147,14 @@ ROWS = [
         ),
     ),
     Composite(
-        "vdot(Tensor self, Tensor other) -> Tensor",
+        "vdot(Tensor self, Tensor other) -> Tensor", shape="[]",
         out=True,
         ref="numpy.vdot",
         doc="The sum of the products of two vectors' elements, the first ones conjugated.",
         example=">>> tl.vdot(tl.tensor([1j]), tl.tensor([1j]))\ntensor(1.+0.j)",
     ),
     Composite(
-        "outer(Tensor self, Tensor vec2) -> Tensor",
+        "outer(Tensor self, Tensor vec2) -> Tensor", shape="[self.shape[0], vec2.shape[0]]",
         out=True, aliases=("ger",),
         ref="numpy.outer",
         doc="The products of each element of one vector with each of another.",
@@ -157,6 +162,10 @@ ROWS = [
     ),
     Composite(
         "inner(Tensor self, Tensor other) -> Tensor",
+        shape=(
+            "tensordot(self.shape, other.shape, [-1], [-1]) if self.ndim and other.ndim else self.shape or "
+            "other.shape"
+        ),
         out=True,
         ref="numpy.inner",
         doc="The sums of products along the last dimensions, for each pair of the other positions.",
@@ -164,12 +173,14 @@ ROWS = [
     ),
     Composite(
         "tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
+        shape="tensordot(self.shape, other.shape, dims_self, dims_other)",
         out=True, method=False,
         doc="The sums of products over dimensions of one tensor paired with dimensions of another.",
         example=">>> tl.tensordot(tl.ones(2, 3, 4), tl.ones(3, 4, 5), dims=2).shape\ntorch.Size([2, 5])",
     ),
     Composite(
         "einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
+        shape="einsum(equation, [t.shape for t in tensors])",
         method=False,
         doc="Sums of products of elements, whose dimensions are named by subscripts.",
         example=">>> tl.einsum(\"ij,jk->ik\", tl.ones(2, 3), tl.ones(3, 4)).shape\ntorch.Size([2, 4])",
@@ -188,6 +199,7 @@ ROWS = [
     ),
     Composite(
         "linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
+        shape="drop(broadcast(x.shape, y.shape), dim)",
         out=True, method=False, namespace="_linalg",
         doc=(
             "The sums along a dimension of the products of two tensors' elements, those of the first "
@@ -197,6 +209,7 @@ ROWS = [
     ),
     Composite(
         "linalg_vander(Tensor x, *, int? N=None) -> Tensor",
+        shape="[*x.shape, x.shape[-1] if N is None else N]",
         method=False, namespace="_linalg",
         doc=(
             "Vandermonde matrices: the powers of each element from 0 to N - 1, by default as many as there "
@@ -205,13 +218,13 @@ ROWS = [
         example=">>> tl.linalg.vander(tl.tensor([2, 3]))\ntensor([[1, 2],\n        [1, 3]])",
     ),
     Composite(
-        "linalg_matrix_power(Tensor self, int n) -> Tensor",
+        "linalg_matrix_power(Tensor self, int n) -> Tensor", shape="self.shape",
         out=True, method=False, namespace="_linalg",
         doc="The n-th power of square matrices; a negative one is a power of the inverse.",
         example=">>> tl.linalg.matrix_power(tl.tensor([[2.0]]), 3)\ntensor([[8.]])",
     ),
     Composite(
-        "matrix_power(Tensor self, int n) -> Tensor", kernel="linalg_matrix_power",
+        "matrix_power(Tensor self, int n) -> Tensor", shape="self.shape", kernel="linalg_matrix_power",
         out=True,
         doc="As linalg.matrix_power.",
         example=">>> tl.matrix_power(tl.tensor([[2.0]]), -1)\ntensor([[0.5000]])",
@@ -234,7 +247,7 @@ ROWS = [
         ),
     ),
     Op(
-        "tril(Tensor self, int diagonal=0) -> Tensor",
+        "tril(Tensor self, int diagonal=0) -> Tensor", shape="self.shape",
         inplace=True, out=True, devices="Any",
         grad={"self": "g.tril(diagonal)"},
         jvp="linear", batch="dims",
@@ -243,7 +256,7 @@ ROWS = [
         example=">>> tl.tril(tl.ones(2, 2))\ntensor([[1., 0.],\n        [1., 1.]])",
     ),
     Op(
-        "triu(Tensor self, int diagonal=0) -> Tensor",
+        "triu(Tensor self, int diagonal=0) -> Tensor", shape="self.shape",
         inplace=True, out=True, devices="Any",
         grad={"self": "g.triu(diagonal)"},
         jvp="linear", batch="dims",
@@ -258,6 +271,7 @@ ROWS = [
     ),
     Op(
         "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+        shape="linear(input.shape, weight.shape)",
         out=True, method=False, namespace="_nn", devices="Any", autocast="lower",
         grad={
             "input": "g.matmul(weight.conj()) if weight.ndim == 2 else g.unsqueeze(-1) * weight.conj()",

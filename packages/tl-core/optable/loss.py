@@ -25,6 +25,7 @@ ROWS = [
             "_nll_loss_backward(Tensor grad, Tensor target, Tensor? weight, int[] sizes, int reduction, int "
             "ignore_index, Tensor total_weight) -> Tensor"
         ),
+        shape="list(sizes)",
         grad={"grad": "nll_loss_forward(g, target, weight, reduction, ignore_index)"},
         doc="The gradient of nll_loss_forward.",
     ),
@@ -70,6 +71,7 @@ ROWS = [
             "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int "
             "ignore_index=-100) -> Tensor"
         ),
+        shape="target.shape if reduction == 0 else []",
         method=False, namespace="_nn", autocast="float32",
         doc="The negative log-likelihood of the target classes.",
     ),
@@ -78,6 +80,7 @@ ROWS = [
             "cross_entropy_of_classes(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int "
             "ignore_index=-100) -> Tensor"
         ),
+        shape="target.shape if reduction == 0 else []",
         method=False, namespace="_nn", autocast="float32",
         doc="The cross entropy of scores and target classes.",
     ),

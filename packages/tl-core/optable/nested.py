@@ -31,6 +31,7 @@ def _softmax(name, doc):
         f"_segment_{name}(Tensor self, Tensor offsets, Tensor? lengths=None) -> Tensor",
         method=False,
         grad={"self": f"_segment_{name}_backward(g, result, offsets, lengths)"},
+        shape="self.shape",
         jvp="double-vjp", batch="loop",
         doc=doc,
     )  # fmt: skip

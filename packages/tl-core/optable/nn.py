@@ -4,14 +4,14 @@ from opgen.row import Composite, Op
 
 ROWS = [
     Op(
-        "_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
+        "_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", shape="self.shape",
         out=True, method=False,
         grad={"self": "_softmax_backward_data(g, result, dim, self.dtype)"},
         jvp="double-vjp", batch="dims",
         doc="exp(x) over its sum along a dimension.",
     ),
     Op(
-        "_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
+        "_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", shape="self.shape",
         out=True, method=False,
         grad={"self": "_log_softmax_backward_data(g, result, dim, self.dtype)"},
         jvp="double-vjp", batch="dims",
@@ -22,6 +22,7 @@ ROWS = [
             "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> "
             "Tensor"
         ),
+        shape="grad_output.shape",
         out=True, out_name="_softmax_backward_data.out", method=False,
         grad={
             "grad_output": "_softmax_backward_data(g, output, dim, input_dtype)",
@@ -38,6 +39,7 @@ ROWS = [
             "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) "
             "-> Tensor"
         ),
+        shape="grad_output.shape",
         out=True, out_name="_log_softmax_backward_data.out", method=False,
         grad={
             "grad_output": "g - (g * output.exp()).sum([dim], True)",
@@ -47,13 +49,13 @@ ROWS = [
         doc="The gradient of log_softmax from its result.",
     ),
     Composite(
-        "softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+        "softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", shape="self.shape",
         out=True, shown="input, dim, *, dtype=None",
         doc="exp(x) over its sum along a dimension: positive, and one in total.",
         example=">>> tl.softmax(tl.tensor([0.0, 0.0]), 0)\ntensor([0.5000, 0.5000])",
     ),
     Composite(
-        "log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+        "log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", shape="self.shape",
         out=True, shown="input, dim, *, dtype=None",
         doc="The logarithm of softmax along a dimension.",
         example=">>> tl.log_softmax(tl.tensor([0.0, 0.0]), 0)\ntensor([-0.6931, -0.6931])",

@@ -11,7 +11,7 @@ def _private(signature, **fields):
 
 ROWS = [
     Composite(
-        "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
+        "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", shape="self.shape",
         inplace=True, out=True,
         doc="Each slice along a dimension, scaled down where its p-norm exceeds maxnorm.",
         example=(
@@ -95,6 +95,7 @@ ROWS = [
             "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float "
             "eps=1e-05, bool cudnn_enable=True) -> Tensor"
         ),
+        shape="input.shape",
         method=False,
         doc="Normalizes over the last dimensions, those of `normalized_shape`.",
         example=">>> tl.layer_norm(tl.tensor([1.0, 3.0]), (2,))\ntensor([-1.0000,  1.0000])",
@@ -104,11 +105,16 @@ ROWS = [
             "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float "
             "eps) -> (Tensor, Tensor, Tensor)"
         ),
+        shape=(
+            "[input.shape] + [[*input.shape[:input.ndim - len(normalized_shape)], *[1 for n in "
+            "normalized_shape]]] * 2"
+        ),
         out=True, method=False,
         doc="layer_norm with the mean and the reciprocal standard deviation of each row.",
     ),
     Composite(
         "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+        shape="input.shape",
         method=False,
         doc="Divides by the root of the mean square over the last dimensions, those of `normalized_shape`.",
         example=">>> tl.rms_norm(tl.tensor([3.0, 4.0]), (2,))\ntensor([0.8485, 1.1314])",
@@ -118,6 +124,7 @@ ROWS = [
             "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float "
             "eps=1e-05, bool cudnn_enabled=True) -> Tensor"
         ),
+        shape="input.shape",
         method=False,
         doc="Normalizes each group of channels of each sample.",
         example=">>> tl.group_norm(tl.tensor([[1.0, 3.0]]), 1)\ntensor([[-1.0000,  1.0000]])",
@@ -127,6 +134,7 @@ ROWS = [
             "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, "
             "float eps) -> (Tensor, Tensor, Tensor)"
         ),
+        shape="[input.shape, [N, group], [N, group]]",
         out=True, method=False,
         doc="group_norm with the mean and the reciprocal standard deviation of each group.",
     ),
@@ -135,6 +143,7 @@ ROWS = [
             "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
             "running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor"
         ),
+        shape="input.shape",
         method=False,
         doc="Normalizes each channel over all samples, or with the running statistics unless training.",
     ),
@@ -151,6 +160,7 @@ ROWS = [
             "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
             "running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor"
         ),
+        shape="input.shape",
         method=False,
         doc="Normalizes each channel of each sample.",
     ),

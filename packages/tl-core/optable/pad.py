@@ -9,6 +9,7 @@ def _border(name, kind, dims, **fields):
         if dims
         else f"{name}(Tensor self, int[] pad) -> Tensor",
         **fields,
+        shape=f"pad_sizes(self.shape, {'padding' if dims else 'pad'}, '{kind}')",
         out=dims > 0,
         method=False,
         namespace="_nn",
@@ -21,11 +22,13 @@ def _border(name, kind, dims, **fields):
 ROWS = [
     Composite(
         "pad(Tensor self, int[] pad, str mode='constant', float? value=None) -> Tensor",
+        shape="pad_sizes(self.shape, pad, mode)",
         method=False, namespace="_nn",
         doc="A larger tensor, filled around the input with a number or from the input.",
     ),
     Op(
         "constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor",
+        shape="pad_sizes(self.shape, pad)",
         method=False, devices="Any",
         grad={"self": "constant_pad_nd(g, [-n for n in pad], 0)"},
         jvp="linear", batch="dims",
@@ -53,7 +56,7 @@ ROWS = [
         doc="The tensor's other side at each border.",
     ),
     Op(
-        "_border_adjoint(Tensor grad, int[] sizes, int[] padding, str mode) -> Tensor",
+        "_border_adjoint(Tensor grad, int[] sizes, int[] padding, str mode) -> Tensor", shape="list(sizes)",
         function=False, method=False,
         grad={"grad": "pad(g, padding, mode, None)"},
         jvp="linear", batch="dims",

@@ -48,11 +48,13 @@ ROWS = [
         ),
         {"self": PUT.format(size="kernel_size")},
         "The largest element of each window, and where it stood in its plane.",
+        shape="[pool(self.shape, kernel_size, stride, padding, dilation, ceil_mode, len(kernel_size))] * 2",
     ),
     _private(
         "_adaptive_max_pool(Tensor self, int[] output_size) -> (Tensor values, Tensor indices)",
         {"self": PUT.format(size="output_size")},
         "The largest element of each of as many windows as the result has elements.",
+        shape="[adaptive(self.shape, output_size, len(output_size))] * 2",
     ),
     _private(
         (
@@ -60,10 +62,12 @@ ROWS = [
             "-> (Tensor values, Tensor indices)"
         ),
         {"self": PUT.format(size="kernel_size")}, "The largest element of windows at random places.",
+        shape="[adaptive(self.shape, output_size, len(output_size))] * 2",
     ),
     _private(
         "_put_by_index(Tensor source, Tensor indices, int[] sizes, int spatial) -> Tensor",
         {"source": "_take_by_index(g, indices, spatial)"}, "Elements added at their positions in a plane.",
+        shape="list(sizes)",
     ),
     _private(
         "_unpool(Tensor source, Tensor indices, int[] output_size) -> Tensor",
@@ -81,44 +85,48 @@ ROWS = [
             "count_include_pad, int? divisor_override) -> Tensor"
         ),
         {"self": f"_avg_pool_adjoint(g, self.shape, {AVG})"}, "The mean of each window.",
+        shape="pool(self.shape, kernel_size, stride, padding, 1, ceil_mode, len(kernel_size))",
     ),
     _private(
         (
             "_avg_pool_adjoint(Tensor grad, int[] sizes, int[] kernel_size, int[] stride, int[] padding, "
             "bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor"
         ),
-        {"grad": f"_avg_pool(g, {AVG})"}, "The adjoint of _avg_pool.",
+        {"grad": f"_avg_pool(g, {AVG})"}, "The adjoint of _avg_pool.", shape="list(sizes)",
     ),
     _private(
         "_adaptive_avg_pool(Tensor self, int[] output_size) -> Tensor",
         {"self": "_adaptive_avg_pool_adjoint(g, self.shape, len(output_size))"},
         "The mean of each of as many windows as the result has elements.",
+        shape="adaptive(self.shape, output_size, len(output_size))",
     ),
     _private(
         "_adaptive_avg_pool_adjoint(Tensor grad, int[] sizes, int spatial) -> Tensor",
         {"grad": "_adaptive_avg_pool(g, grad.shape[len(grad.shape) - spatial:])"},
-        "The adjoint of _adaptive_avg_pool.",
+        "The adjoint of _adaptive_avg_pool.", shape="list(sizes)",
     ),
     _public(
         f"max_pool1d_with_indices(Tensor self, {_window(1)}) -> (Tensor, Tensor)",
         "The largest element of each window, and its position.",
+        shape="[pool(self.shape, kernel_size, stride, padding, dilation, ceil_mode, 1)] * 2",
         namespace="",
     ),
     _public(
         f"avg_pool1d(Tensor self, {_window(1, False)}, bool count_include_pad=True) -> Tensor",
-        "The mean of each window.",
+        "The mean of each window.", shape="pool(self.shape, kernel_size, stride, padding, 1, ceil_mode, 1)",
         out=True, namespace="",
         example=">>> tl.avg_pool1d(tl.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)\ntensor([[2., 6.]])",
     ),
     _public(
         "adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor",
-        "The means of as many windows as are asked for.",
+        "The means of as many windows as are asked for.", shape="adaptive(self.shape, output_size, 1)",
         out=True, namespace="",
         example=">>> tl.adaptive_avg_pool1d(tl.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)\ntensor([[2., 6.]])",
     ),
     _public(
         "adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
         "The largest elements of as many windows as are asked for, and their positions.",
+        shape="[adaptive(self.shape, output_size, 1)] * 2",
         namespace="",
         example=(
             ">>> tl.adaptive_max_pool1d(tl.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)\n(tensor([[3., 7.]]), "
@@ -128,6 +136,7 @@ ROWS = [
     *(
         _public(
             f"max_pool{n}d(Tensor self, {_window(n)}) -> Tensor", "The largest element of each window.",
+            shape=f"pool(self.shape, kernel_size, stride, padding, dilation, ceil_mode, {n})",
             namespace="", autocast=_policy(n),
             example=f">>> tl.max_pool{n}d(tl.ones(1, 3{', 8' * n}), 2).shape\ntorch.Size([1, 3{', 4' * n}])",
         )
@@ -136,6 +145,7 @@ ROWS = [
     *(row for n in (2, 3) for row in (
         _public(f"max_pool{n}d_with_indices(Tensor self, {_window(n)}) -> (Tensor, Tensor)",
                 "The largest element of each window, and its position in its plane.",
+            shape=f"[pool(self.shape, kernel_size, stride, padding, dilation, ceil_mode, {n})] * 2",
                 out=True, autocast=_policy(n)),
         _public(
             (
@@ -143,10 +153,12 @@ ROWS = [
                 f"Tensor indices) -> Tensor"
             ),
             f"The gradient of max_pool{n}d_with_indices.",
+            shape="self.shape",
         ),
         _public(
             f"avg_pool{n}d(Tensor self, {_window(n, False)}, {AVG_TAIL}) -> Tensor",
             "The mean of each window.",
+            shape=f"pool(self.shape, kernel_size, stride, padding, 1, ceil_mode, {n})",
             out=True, autocast=_policy(n),
         ),
         _public(
@@ -155,30 +167,36 @@ ROWS = [
                 f"count_include_pad, int? divisor_override) -> Tensor"
             ),
             f"The gradient of avg_pool{n}d.",
+            shape="self.shape",
         ),
         _public(
             f"adaptive_avg_pool{n}d(Tensor self, int[{n}] output_size) -> Tensor",
             "The means of as many windows as are asked for.",
+            shape=f"adaptive(self.shape, output_size, {n})",
             out=True, autocast=_policy(n),
         ),
         _public(
             f"_adaptive_avg_pool{n}d(Tensor self, int[{n}] output_size) -> Tensor",
             f"As adaptive_avg_pool{n}d.",
+            shape=f"adaptive(self.shape, output_size, {n})",
             namespace="",
         ),
         _public(
             f"_adaptive_avg_pool{n}d_backward(Tensor grad_output, Tensor self) -> Tensor",
             f"The gradient of adaptive_avg_pool{n}d.",
+            shape="self.shape",
             namespace="",
         ),
         _public(
             f"adaptive_max_pool{n}d(Tensor self, int[{n}] output_size) -> (Tensor, Tensor)",
             "The largest elements of as many windows as are asked for, and their positions in their plane.",
+            shape=f"[adaptive(self.shape, output_size, {n})] * 2",
             out=True, autocast=_policy(n),
         ),
         _public(
             f"adaptive_max_pool{n}d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor",
             f"The gradient of adaptive_max_pool{n}d.",
+            shape="self.shape",
         ),
         _public(
             (
@@ -186,12 +204,14 @@ ROWS = [
                 f"random_samples) -> (Tensor, Tensor)"
             ),
             "The largest elements of windows at random positions, and their positions in their plane.",
+            shape=f"[adaptive(self.shape, output_size, {n})] * 2",
             out=True, autocast="float32",
         ),
     )),
     _public(
         "max_unpool2d(Tensor self, Tensor indices, int[2] output_size) -> Tensor",
         "Elements put back where a maximum was; zeros elsewhere.",
+        shape="adaptive(self.shape, output_size, 2)",
         out=True, autocast="float32",
     ),
     _public(
@@ -200,6 +220,7 @@ ROWS = [
             "Tensor"
         ),
         "Elements put back where a maximum was; zeros elsewhere.",
+        shape="adaptive(self.shape, output_size, 3)",
         out=True, autocast="float32",
     ),
 ]  # fmt: skip

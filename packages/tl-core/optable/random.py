@@ -21,14 +21,19 @@ def _factory(signature, **fields):
     )
 
 
-def _create(name, args, doc, *, low="", **fields):
+def _create(name, args, doc, *, low="", shape="list(size)", **fields):
     """The form without and the form with a generator; `low` names the overload that has it."""
     overload = f".{low}" if low else ""
     with_generator = f".{low}_generator" if low else ".generator"
     return [
-        _factory(f"{name}{overload}({args}, *, {OPTIONS}) -> Tensor", out=True, doc=doc, **fields),
         _factory(
-            f"{name}{with_generator}({args}, *, Generator? generator, {OPTIONS}) -> Tensor", out=True, doc=doc
+            f"{name}{overload}({args}, *, {OPTIONS}) -> Tensor", shape=shape, out=True, doc=doc, **fields
+        ),
+        _factory(
+            f"{name}{with_generator}({args}, *, Generator? generator, {OPTIONS}) -> Tensor",
+            shape=shape,
+            out=True,
+            doc=doc,
         ),
     ]
 
@@ -36,8 +41,12 @@ def _create(name, args, doc, *, low="", **fields):
 def _like(name, args, doc, overloads, **fields):
     plain, with_generator = overloads
     return [
-        _factory(f"{name}{plain}({args}, *, {LIKE}) -> Tensor", doc=doc, **fields),
-        _factory(f"{name}{with_generator}({args}, *, Generator? generator, {LIKE}) -> Tensor", doc=doc),
+        _factory(f"{name}{plain}({args}, *, {LIKE}) -> Tensor", shape="self.shape", doc=doc, **fields),
+        _factory(
+            f"{name}{with_generator}({args}, *, Generator? generator, {LIKE}) -> Tensor",
+            shape="self.shape",
+            doc=doc,
+        ),
     ]
 
 
@@ -104,7 +113,7 @@ ROWS = [
         "randint_like", "Tensor self, int low, int high", INTEGERS, (".low_dtype", ".low_generator_dtype"),
     ),
     *_create(
-        "randperm", "int n", PERMUTATION,
+        "randperm", "int n", PERMUTATION, shape="[n]",
         shown=f"n, *, {SHOWN}",
         example=">>> tl.randperm(5).sort().values\ntensor([0, 1, 2, 3, 4])",
     ),
@@ -160,38 +169,41 @@ ROWS = [
     # ---- parameters in tensors -----------------------------------------------------------------------------
     _draw(
         f"bernoulli(Tensor self, {GENERATOR})", {"self": "zeros_like(g)"},
-        "One with the probability that the element states, else zero.",
+        "One with the probability that the element states, else zero.", shape="self.shape",
         out=True,
         example=">>> tl.bernoulli(tl.tensor([0.0, 1.0]))\ntensor([0., 1.])",
     ),
     _draw(
         f"bernoulli.p(Tensor self, float p, {GENERATOR})", {"self": "zeros_like(g)"},
-        "One with probability p, else zero, shaped as the input.",
+        "One with probability p, else zero, shaped as the input.", shape="self.shape",
     ),
     # The reference tries them in this order: a tensor without dimensions would pass for a number.
     _draw(
         f"normal.Tensor_Tensor(Tensor mean, Tensor std, {GENERATOR})",
         {"mean": "zeros_like(g)", "std": "zeros_like(g)"}, "Normal numbers, the parameters of each given.",
+        shape="broadcast(mean.shape, std.shape)",
         out=True,
         example=">>> tl.normal(tl.zeros(3), 1.0).shape\ntorch.Size([3])",
     ),
     _draw(
         f"normal.Tensor_float(Tensor mean, float std=1, {GENERATOR})", {"mean": "zeros_like(g)"},
         "Normal numbers; mean, standard deviation or both may be given element by element.",
+        shape="mean.shape",
         out=True, shown="mean, std, *, generator=None, out=None",
     ),
     _draw(
         f"normal.float_Tensor(float mean, Tensor std, {GENERATOR})", {"std": "zeros_like(g)"},
-        "Normal numbers of one mean.",
+        "Normal numbers of one mean.", shape="std.shape",
         out=True,
     ),
     _factory(
         f"normal.float_float(float mean, float std, int[] size, {GENERATOR}, {OPTIONS}) -> Tensor",
+        shape="list(size)",
         out=True,
         doc="Normal numbers of one mean and standard deviation.",
     ),
     Op(
-        "poisson(Tensor self, Generator? generator=None) -> Tensor",
+        "poisson(Tensor self, Generator? generator=None) -> Tensor", shape="self.shape",
         method=False, random=True,
         grad={"self": "zeros_like(g)"},
         jvp="zeros_like(result)", batch="loop",
@@ -200,6 +212,7 @@ ROWS = [
     ),
     Op(
         "binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
+        shape="broadcast(count.shape, prob.shape)",
         method=False, random=True,
         grad="none:not implemented for binomial",
         jvp=NONE, batch="loop",
@@ -207,14 +220,14 @@ ROWS = [
         example=">>> tl.binomial(tl.tensor([3.0, 3.0]), tl.tensor([0.0, 1.0]))\ntensor([0., 3.])",
     ),
     Op(
-        "_standard_gamma(Tensor self, Generator? generator=None) -> Tensor",
+        "_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", shape="self.shape",
         method=False, random=True,
         grad={"self": "g * _standard_gamma_grad(self, result)"},
         jvp=NONE, batch="loop",
         doc="Gamma numbers of scale 1 and of the shape that the element states.",
     ),
     Op(
-        "_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor",
+        "_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor", shape="self.shape",
         method=False, random=True,
         grad="none:not implemented for _sample_dirichlet",
         jvp=NONE, batch="loop",
@@ -226,6 +239,7 @@ ROWS = [
     # ---- dropout -------------------------------------------------------------------------------------------
     Op(
         "native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
+        shape="[input.shape, input.shape]",
         method=False, random=True,
         grad={
             "input": (
@@ -238,13 +252,14 @@ ROWS = [
     ),
     Op(
         "native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
+        shape="grad_output.shape",
         method=False,
         grad={"grad_output": "native_dropout_backward(g, mask, scale)"},
         jvp="linear", batch="elementwise",
         doc="The gradient of what dropout left.",
     ),
     Composite(
-        "dropout(Tensor input, float p, bool train) -> Tensor",
+        "dropout(Tensor input, float p, bool train) -> Tensor", shape="input.shape",
         method=False, random=True,
         doc="Zeros with probability p, what is left scaled by 1 / (1 - p); the input itself unless training.",
         example=">>> tl.dropout(tl.ones(3), 0.5, False)\ntensor([1., 1., 1.])",

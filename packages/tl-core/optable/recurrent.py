@@ -17,6 +17,10 @@ def _layers(name, hx, results, text, autocast):
         Composite(
             f"{name}.input(Tensor input, {hx} hx, {LAYERS}, bool batch_first) -> {results}",
             method=False, random=True, autocast=autocast,
+        shape=(
+            f"recurrent(input.shape, {'[h.shape for h in hx]' if hx == 'Tensor[]' else '[hx.shape]'}, "
+            f"bidirectional)"
+        ),
             doc=f"{text} over sequences.",
         ),
         Composite(
@@ -32,6 +36,7 @@ def _cell(name, text, autocast):
         f"{name}(Tensor input, Tensor hx, {CELL}) -> Tensor",
         method=False,
         autocast=autocast,
+        shape="hx.shape",
         doc=f"One step of {text}.",
     )
 
@@ -78,6 +83,7 @@ ROWS = [
     *_layers("rnn_relu", "Tensor", "(Tensor, Tensor)", "A recurrent layer with relu", "lower"),
     Composite(
         f"lstm_cell(Tensor input, Tensor[] hx, {CELL}) -> (Tensor, Tensor)",
+        shape="[hx[0].shape, hx[1].shape]",
         method=False, autocast="widest",
         doc="One step of long short-term memory.",
     ),

@@ -14,6 +14,7 @@ def _logical(name, text):
     return [
         Op(
             f"{name}(Tensor self) -> Tensor", **none,
+            shape="[]",
             out=True, out_name=f"{name}.all_out",
             doc=f"Whether {text}.",
         ),
@@ -34,12 +35,14 @@ def _extreme(name, word, sign):
     return [
         Op(
             f"{name}(Tensor self) -> Tensor",
+            shape="[]",
             out=True, out_name=f"{name}.unary_out",
             grad={"self": "amax_backward(g, self, result, [], False)"},
             jvp="double-vjp", batch="dims",
             doc=f"The {word} element.",
         ),
         Composite(f"{name}.other(Tensor self, Tensor other) -> Tensor", out=True, out_name=f"{name}.out",
+                  shape="broadcast(self.shape, other.shape)",
                   doc=f"The {sign} of two elements, as {name}imum."),
         Op(
             f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
@@ -56,7 +59,8 @@ def _spread(name, word):
             "std": {"self": "std_backward(g, result, self, dim, correction, keepdim)"}}[name]  # fmt: skip
     spread = {"var": "None", "std": "result0"}[name]
     return [
-        Composite(f"{name}(Tensor self, bool unbiased=True) -> Tensor", doc=f"The {word} of all elements."),
+        Composite(f"{name}(Tensor self, bool unbiased=True) -> Tensor", shape="[]",
+                  doc=f"The {word} of all elements."),
         Composite(
             f"{name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
             out=True, out_name=f"{name}.out",
@@ -77,7 +81,7 @@ def _spread(name, word):
         ),
         Composite(
             f"{name}_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
-            method=False,
+            method=False, shape="[[], []]",
             doc=f"The {word} and the mean of all elements.",
         ),
         Composite(
@@ -106,7 +110,7 @@ def _spread(name, word):
 
 ROWS = [
     Op(
-        "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+        "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape="[]",
         out=True, sparse="sparse_sum",
         grad={"self": "g.expand(self.shape)"},
         jvp="linear", batch="dims",
@@ -125,7 +129,7 @@ ROWS = [
         doc="The sum along dimensions; None and an empty list mean all.",
     ),
     Op(
-        "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+        "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape="[]",
         out=True, out_name="mean.dtype_out",
         grad={"self": "g.expand(self.shape) / self.numel()"},
         jvp="linear", batch="dims",
@@ -222,7 +226,7 @@ ROWS = [
         doc="The adjoint of selecting values along a dimension.",
     ),
     Op(
-        "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+        "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape="[]",
         out=True, shown="input, *, dtype=None", autocast="float32",
         grad={"self": "prod_backward(g, self, result)"},
         jvp="double-vjp", batch="dims",
@@ -238,7 +242,7 @@ ROWS = [
         doc="The products along a dimension.",
     ),
     _private(
-        "prod_backward(Tensor grad, Tensor self, Tensor result) -> Tensor",
+        "prod_backward(Tensor grad, Tensor self, Tensor result) -> Tensor", shape="self.shape",
         doc="The derivative of prod; exact also where factors are zero.",
     ),
     _private(
@@ -260,13 +264,13 @@ ROWS = [
         example=">>> tl.nanmean(tl.tensor([1.0, tl.nan, 3.0]))\ntensor(2.)",
     ),
     Composite(
-        "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
+        "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", shape="reduction(self.shape, dim)",
         shown="input, dim=None",
         doc="How many elements are not zero along dimensions.",
         example=">>> tl.count_nonzero(tl.tensor([0, 1, 2]))\ntensor(2)",
     ),
     Composite(
-        "count_nonzero(Tensor self, int? dim=None) -> Tensor",
+        "count_nonzero(Tensor self, int? dim=None) -> Tensor", shape="reduction(self.shape, dim)",
         shown="input, dim=None",
         doc="How many elements are not zero.",
     ),
@@ -301,7 +305,7 @@ ROWS = [
         doc="The derivative of a norm; zero where it has none.",
     ),
     _private(
-        "norm.Scalar(Tensor self, Scalar p=2) -> Tensor",
+        "norm.Scalar(Tensor self, Scalar p=2) -> Tensor", shape="[]",
         doc="The norm of all elements.",
     ),
     _private(
@@ -318,11 +322,11 @@ ROWS = [
         doc="The norms along dimensions, in another type.",
     ),
     _private(
-        "norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
+        "norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", shape="[]",
         doc="The norm of all elements, in another type.",
     ),
     Composite(
-        "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
+        "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", shape="[]",
         doc="The p-norm of the difference of two tensors.",
         example=">>> tl.dist(tl.tensor([0.0, 0.0]), tl.tensor([3.0, 4.0]))\ntensor(5.)",
     ),

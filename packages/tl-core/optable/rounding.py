@@ -42,7 +42,7 @@ ROWS = [
         example=">>> tl.clamp_max(tl.tensor([-1, 2]), 0)\ntensor([-1,  0])",
     ),
     Op(
-        "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+        "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", shape="self.shape",
         inplace=True, out=True, aliases=("clip",),
         devices="Any",
         grad={"self": "clamp_backward(g, self, min, max)"},
@@ -53,6 +53,7 @@ ROWS = [
     ),
     Op(
         "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+        shape="broadcast(self.shape, sizes(min), sizes(max))",
         inplace=True, out=True, out_name="clamp.Tensor_out", aliases=("clip",),
         devices="Any",
         grad={
@@ -108,7 +109,7 @@ ROWS = [
         ),
     ),
     Op(
-        "round.decimals(Tensor self, *, int decimals) -> Tensor",
+        "round.decimals(Tensor self, *, int decimals) -> Tensor", shape="self.shape",
         inplace=True, out=True, shown="input, *, decimals=0, out=None", devices="Any",
         grad={"self": "zeros_like(g)"},
         jvp=NO_SIGN, batch="elementwise",
@@ -134,6 +135,7 @@ ROWS = [
     ),
     Op(
         "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
+        shape="self.shape",
         inplace=True, out=True, devices="Any",
         grad={"self": "g * isfinite(self)"},
         jvp="elementwise", batch="elementwise",

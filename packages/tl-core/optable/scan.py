@@ -7,6 +7,7 @@ def _running(name, word):
     return Op(
         f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
         out=True,
+        shape="[self.shape, self.shape]",
         grad={"self": "cummaxmin_backward(g0, self, indices, dim)"},
         jvp="double-vjp",
         batch="dims",
@@ -18,7 +19,7 @@ def _running(name, word):
 
 ROWS = [
     Op(
-        "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+        "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape="self.shape",
         inplace=True, out=True,
         grad={"self": "cumsum_backward(g, dim)"},
         jvp="linear", batch="dims",
@@ -27,7 +28,7 @@ ROWS = [
         example=">>> tl.cumsum(tl.tensor([1, 2, 3]), 0)\ntensor([1, 3, 6])",
     ),
     Op(
-        "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+        "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape="self.shape",
         inplace=True, out=True,
         grad={"self": "cumprod_backward(g, self, dim, result)"},
         jvp="double-vjp", batch="dims",
@@ -36,26 +37,26 @@ ROWS = [
         example=">>> tl.cumprod(tl.tensor([1, 2, 3]), 0)\ntensor([1, 2, 6])",
     ),
     Op(
-        "cumsum_backward(Tensor grad, int dim) -> Tensor",
+        "cumsum_backward(Tensor grad, int dim) -> Tensor", shape="grad.shape",
         function=False, method=False,
         grad={"grad": "g.cumsum(dim)"},
         jvp="linear", batch="dims",
         doc="The reverse cumulative sums along a dimension: the adjoint of cumsum.",
     ),
     Composite(
-        "cumprod_backward(Tensor grad, Tensor self, int dim, Tensor result) -> Tensor",
+        "cumprod_backward(Tensor grad, Tensor self, int dim, Tensor result) -> Tensor", shape="self.shape",
         function=False, method=False,
         doc="The derivative of cumprod; exact also where factors are zero.",
     ),
     _running("cummax", "largest"),
     _running("cummin", "smallest"),
     Composite(
-        "cummaxmin_backward(Tensor grad, Tensor self, Tensor indices, int dim) -> Tensor",
+        "cummaxmin_backward(Tensor grad, Tensor self, Tensor indices, int dim) -> Tensor", shape="self.shape",
         function=False, method=False,
         doc="The adjoint of cummax and cummin: gradients scattered to the indices of the values.",
     ),
     Op(
-        "logcumsumexp(Tensor self, int dim) -> Tensor",
+        "logcumsumexp(Tensor self, int dim) -> Tensor", shape="self.shape",
         out=True,
         grad={"self": "logcumsumexp_backward(g, self, result, dim)"},
         jvp="double-vjp", batch="dims",
@@ -64,11 +65,13 @@ ROWS = [
     ),
     Composite(
         "logcumsumexp_backward(Tensor grad, Tensor self, Tensor result, int dim) -> Tensor",
+        shape="self.shape",
         function=False, method=False,
         doc="The derivative of logcumsumexp.",
     ),
     Composite(
         "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
+        shape="difference(self.shape, n, dim, prepend, append)",
         out=True,
         ref="numpy.diff",
         doc="The n-th differences of neighbours along a dimension.",
@@ -81,7 +84,7 @@ ROWS = [
         example=">>> tl.trapezoid(tl.tensor([1.0, 2.0, 3.0]))\ntensor(4.)",
     ),
     Composite(
-        "trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+        "trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", shape="drop(y.shape, dim)",
         method=False,
         doc="The area under points at equal distances.",
     ),
@@ -91,7 +94,7 @@ ROWS = [
         doc="The same as trapezoid.",
     ),
     Composite(
-        "trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor",
+        "trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor", shape="drop(y.shape, dim)",
         method=False,
         doc="The same as trapezoid.",
     ),
@@ -103,6 +106,7 @@ ROWS = [
     ),
     Composite(
         "cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+        shape="resize(y.shape, dim, max(y.shape[dim] - 1, 0))",
         method=False,
         doc="The cumulative areas under points at equal distances.",
     ),

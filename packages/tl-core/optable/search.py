@@ -7,7 +7,17 @@ COUNTS = "none:counts are piecewise constant"
 
 
 def _search(signature, text, **fields):
-    return Op(f"{signature} -> Tensor", out=True, grad=INTEGER, jvp=INTEGER, batch="dims", doc=text, **fields)
+    shape = "self.shape" if "Tensor self" in signature else "[]"
+    return Op(
+        f"{signature} -> Tensor",
+        shape=shape,
+        out=True,
+        grad=INTEGER,
+        jvp=INTEGER,
+        batch="dims",
+        doc=text,
+        **fields,
+    )
 
 
 def _groups(signature, text):
@@ -19,6 +29,7 @@ def _groups(signature, text):
         grad="none:not implemented for unique",
         jvp="double-vjp",
         batch="loop",
+        shape="data",
         doc=text,
     )
 
@@ -28,6 +39,7 @@ def _isin(overload, arguments, text):
         f"isin.{overload}({arguments}, *, bool assume_unique=False, bool invert=False) -> Tensor",
         out=True,
         method=False,
+        shape="elements.shape" if overload != "Scalar_Tensor" else "[]",
         doc=text,
         example=">>> tl.isin(tl.tensor([1, 2, 3]), tl.tensor([2, 3]))\ntensor([False,  True,  True])",
     )
@@ -92,7 +104,7 @@ ROWS = [
         "The elements, or slices of a dimension, that differ from the one before.",
     ),
     Op(
-        "bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor",
+        "bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor", shape="data",
         devices="CpuOnly",
         grad=COUNTS,
         jvp=COUNTS, batch="loop",
@@ -101,7 +113,7 @@ ROWS = [
         example=">>> tl.bincount(tl.tensor([0, 2, 2]))\ntensor([1, 0, 2])",
     ),
     Op(
-        "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
+        "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", shape="[bins]",
         out=True, devices="CpuOnly",
         grad=COUNTS,
         jvp=COUNTS, batch="loop",
@@ -116,6 +128,7 @@ ROWS = [
             "histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> "
             "(Tensor hist, Tensor bin_edges)"
         ),
+        shape="[[bins.shape[0] - 1], bins.shape]",
         out=True, shown="input, bins, *, range=None, weight=None, density=False, out=None", devices="CpuOnly",
         grad=COUNTS,
         jvp=COUNTS, batch="loop",
@@ -129,6 +142,7 @@ ROWS = [
             "histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool "
             "density=False) -> (Tensor hist, Tensor bin_edges)"
         ),
+        shape="[[bins], [bins + 1]]",
         out=True, devices="CpuOnly",
         grad=COUNTS,
         jvp=COUNTS, batch="loop",
@@ -139,6 +153,7 @@ ROWS = [
             "multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None) "
             "-> Tensor"
         ),
+        shape="[*self.shape[:-1], num_samples]",
         out=True, devices="Any", random=True,
         grad=INTEGER,
         jvp=INTEGER, batch="loop",

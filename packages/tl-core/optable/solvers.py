@@ -38,6 +38,7 @@ ROWS = [
     # Inverses.
     _solver(
         "linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
+        shape="[A.shape, A.shape[:-2]]",
         out_name="linalg_inv_ex.inverse",
         grad={"A": "-(inverse.transpose(-2, -1).conj().matmul(g0).matmul(inverse.transpose(-2, -1).conj()))"},
         doc=(
@@ -48,7 +49,7 @@ ROWS = [
         example=">>> tl.linalg.inv_ex(tl.tensor([[2.0]])).inverse\ntensor([[0.5000]])",
     ),
     _named(
-        "linalg_inv(Tensor A) -> Tensor",
+        "linalg_inv(Tensor A) -> Tensor", shape="A.shape",
         doc="The inverses of square matrices; LinAlgError if one has none.",
         example=(
             ">>> tl.linalg.inv(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))\ntensor([[0.5000, 0.0000],\n        "
@@ -56,13 +57,14 @@ ROWS = [
         ),
     ),
     Composite(
-        "inverse(Tensor self) -> Tensor",
+        "inverse(Tensor self) -> Tensor", shape="self.shape",
         out=True,
         doc="As linalg.inv.",
         example=">>> tl.inverse(tl.tensor([[4.0]]))\ntensor([[0.2500]])",
     ),
     _private(
         "_linalg_pinv(Tensor A, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
+        shape="swap(A.shape, -1, -2)",
         grad={"A": "_pinv_backward(g, result, A)"},
         doc="The pseudoinverses of matrices, from their singular values.",
     ),
@@ -72,6 +74,7 @@ ROWS = [
     ),
     _named(
         "linalg_pinv(Tensor A, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
+        shape="swap(A.shape, -1, -2)",
         doc=(
             "The Moore-Penrose inverses of matrices: singular values up to the greater of atol and rtol "
             "times the largest count as zero."
@@ -81,6 +84,7 @@ ROWS = [
     # Determinants.
     _private(
         "_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
+        shape="[A.shape[:-2], A.shape, A.shape[:-1]]",
         grad={"A": "_linalg_det_backward(g0, result, A, LU, pivots)"},
         doc="The determinants of matrices, and the factors that they were read off.",
     ),
@@ -89,12 +93,13 @@ ROWS = [
         doc="The gradient of _linalg_det.",
     ),
     _named(
-        "linalg_det(Tensor A) -> Tensor",
+        "linalg_det(Tensor A) -> Tensor", shape="A.shape[:-2]",
         doc="The determinants of square matrices.",
         example=">>> tl.linalg.det(tl.tensor([[2.0, 1.0], [0.0, 4.0]]))\ntensor(8.)",
     ),
     _private(
         "_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)",
+        shape="[A.shape[:-2], A.shape[:-2], A.shape, A.shape[:-1]]",
         grad={"A": "_linalg_slogdet_backward(g0, g1, A, sign)"},
         doc=(
             "Signs and logarithms of the magnitudes of determinants, and the factors that they were read off."
@@ -108,25 +113,26 @@ ROWS = [
         doc="The gradient of _linalg_slogdet.",
     ),
     _named(
-        "linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
+        "linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", shape="[A.shape[:-2], A.shape[:-2]]",
         out_name="linalg_slogdet.out",
         doc="Signs and logarithms of the magnitudes of the determinants of square matrices.",
         example=">>> tl.linalg.slogdet(tl.tensor([[-1.0]])).sign\ntensor(-1.)",
     ),
     Composite(
-        "slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", kernel="linalg_slogdet",
+        "slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", shape="[self.shape[:-2], self.shape[:-2]]",
+        kernel="linalg_slogdet",
         out=True, out_name="slogdet.out",
         doc="As linalg.slogdet.",
         example=">>> tl.slogdet(tl.tensor([[1.0]])).logabsdet\ntensor(0.)",
     ),
     Composite(
-        "det(Tensor self) -> Tensor", kernel="linalg_det",
+        "det(Tensor self) -> Tensor", shape="self.shape[:-2]", kernel="linalg_det",
         out=True,
         doc="As linalg.det.",
         example=">>> tl.det(tl.tensor([[3.0]]))\ntensor(3.)",
     ),
     Composite(
-        "logdet(Tensor self) -> Tensor",
+        "logdet(Tensor self) -> Tensor", shape="self.shape[:-2]",
         doc="The logarithms of determinants: NaN for a negative one, negative infinity for zero.",
         example=">>> tl.logdet(tl.tensor([[1.0]]))\ntensor(0.)",
     ),
@@ -141,7 +147,7 @@ ROWS = [
         example=">>> tl.linalg.solve_ex(tl.tensor([[2.0]]), tl.ones(1, 1)).result\ntensor([[0.5000]])",
     ),
     Composite(
-        "pinverse(Tensor self, float rcond=1e-15) -> Tensor",
+        "pinverse(Tensor self, float rcond=1e-15) -> Tensor", shape="swap(self.shape, -1, -2)",
         doc="As linalg.pinv, with rtol = rcond.",
         example=">>> tl.pinverse(tl.tensor([[2.0]]))\ntensor([[0.5000]])",
     ),
@@ -194,6 +200,7 @@ ROWS = [
     # From factors.
     Op(
         "cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
+        shape="[*broadcast(self.shape[:-2], input2.shape[:-2]), self.shape[-2], self.shape[-1]]",
         out=True,
         grad={
             "self": "cholesky_solve(g, input2, upper)",
@@ -213,7 +220,7 @@ ROWS = [
         doc="The gradient of cholesky_solve with respect to the factor.",
     ),
     Op(
-        "cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
+        "cholesky_inverse(Tensor self, bool upper=False) -> Tensor", shape="self.shape",
         out=True,
         grad={"self": "_cholesky_inverse_backward(g, self, upper, result)"},
         jvp="double-vjp", batch="dims",

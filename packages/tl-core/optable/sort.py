@@ -43,6 +43,7 @@ def _quantile(name, text):
 ROWS = [
     Op(
         "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+        shape="[self.shape, self.shape]",
         out=True, out_name="sort.values", shown="input, dim=-1, descending=False, *, stable=False, out=None",
         grad=PICKED,
         jvp="double-vjp", batch="dims",
@@ -60,13 +61,14 @@ ROWS = [
             "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, "
             "Tensor indices)"
         ),
+        shape="[self.shape, self.shape]",
         out=True, out_name="sort.values_stable",
         grad=PICKED,
         jvp="double-vjp", batch="dims",
         doc="As sort, which is always stable.",
     ),
     Op(
-        "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
+        "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", shape="self.shape",
         shown="input, dim=-1, descending=False, *, stable=False", devices="Any",
         grad=INTEGER,
         jvp=INTEGER, batch="dims",
@@ -75,13 +77,14 @@ ROWS = [
     ),
     Op(
         "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
+        shape="self.shape",
         devices="Any",
         grad=INTEGER,
         jvp=INTEGER, batch="dims",
         doc="As argsort, which is always stable.",
     ),
     Composite(
-        "msort(Tensor self) -> Tensor",
+        "msort(Tensor self) -> Tensor", shape="self.shape",
         out=True,
         doc="The elements in order along the first dimension.",
         example=">>> tl.msort(tl.tensor([[3, 1], [2, 4]]))\ntensor([[2, 1],\n        [3, 4]])",
@@ -91,6 +94,7 @@ ROWS = [
             "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, "
             "Tensor indices)"
         ),
+        shape="[resize(self.shape, dim, require(k <= self.shape[dim], k)) if self.ndim else []] * 2",
         out=True, out_name="topk.values",
         grad=PICKED,
         jvp="double-vjp", batch="dims",
@@ -112,7 +116,7 @@ ROWS = [
         ),
     ),
     Op(
-        "median(Tensor self) -> Tensor",
+        "median(Tensor self) -> Tensor", shape="[]",
         grad={"self": "amax_backward(g, self, result, [], False)"},
         jvp="double-vjp", batch="dims",
         doc="The element in the middle of the order; of an even number, the lower one. NaN if there is one.",
@@ -123,7 +127,7 @@ ROWS = [
         doc="The elements in the middle of the order along a dimension and where they stand.",
     ),
     Op(
-        "nanmedian(Tensor self) -> Tensor",
+        "nanmedian(Tensor self) -> Tensor", shape="[]",
         grad={"self": "amax_backward(g, self, result, [], False)"},
         jvp="double-vjp", batch="dims",
         doc="The median of the elements that are not NaN.",

@@ -90,7 +90,7 @@ ROWS = [
         example=">>> tl.erfinv(tl.tensor([0.0, 0.5]))\ntensor([0.0000, 0.4769])",
     ),
     Op(
-        "polygamma(int n, Tensor self) -> Tensor",
+        "polygamma(int n, Tensor self) -> Tensor", shape="self.shape",
         inplace=False, out=True, devices="Any",
         grad={"self": "g * polygamma(n + 1, self)"},
         jvp="elementwise", batch="elementwise",
@@ -107,7 +107,7 @@ ROWS = [
         doc="What polygamma runs.",
     ),
     Composite(
-        "mvlgamma(Tensor self, int p) -> Tensor",
+        "mvlgamma(Tensor self, int p) -> Tensor", shape="self.shape",
         inplace=True, out=True,
         doc="The logarithm of the multivariate gamma function of dimension p.",
         example=">>> tl.mvlgamma(tl.tensor([3.0]), 2)\ntensor([1.5502])",
@@ -277,7 +277,8 @@ ROWS = [
     ),
     # ---- floating-point numbers ----------------------------------------------------------------------------
     Op(
-        "frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", kernel="frexp",
+        "frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", shape="[self.shape, self.shape]",
+        kernel="frexp",
         out=True, out_name="frexp.Tensor_out", devices="Any",
         grad={"self": "g0 / exponent.exp2()"},
         jvp="elementwise", batch="elementwise",
@@ -300,7 +301,7 @@ ROWS = [
         for part, ref in (("mantissa", "row_cases.frexp_mantissa"), ("exponent", "row_cases.frexp_exponent"))
     ),
     Op(
-        "nextafter(Tensor self, Tensor other) -> Tensor",
+        "nextafter(Tensor self, Tensor other) -> Tensor", shape="broadcast(self.shape, other.shape)",
         inplace=True, out=True, devices="Any",
         grad={"self": "where(self == other, 0, g)", "other": "zeros_like(g)"},
         jvp="none:not implemented for nextafter", batch="elementwise",

@@ -20,6 +20,7 @@ def _adjoint(signature, grad, **fields):
 ROWS = [
     Composite(
         "vander(Tensor x, int? N=None, bool increasing=False) -> Tensor",
+        shape="[x.shape[0], x.shape[0] if N is None else N]",
         method=False,
         doc="The powers of each element as a row, the highest first unless they are to increase.",
         example=(
@@ -27,7 +28,7 @@ ROWS = [
         ),
     ),
     Op(
-        "cat(Tensor[] tensors, int dim=0) -> Tensor",
+        "cat(Tensor[] tensors, int dim=0) -> Tensor", shape="cat([t.shape for t in tensors], dim)",
         out=True, method=False, aliases=("concat", "concatenate"),
         autocast="widest",
         grad={"tensors": "cat_backward(g, tensors, dim)"},
@@ -36,7 +37,7 @@ ROWS = [
         example=">>> tl.cat((tl.tensor([1]), tl.tensor([2, 3])))\ntensor([1, 2, 3])",
     ),
     Op(
-        "stack(Tensor[] tensors, int dim=0) -> Tensor",
+        "stack(Tensor[] tensors, int dim=0) -> Tensor", shape="stack([t.shape for t in tensors], dim)",
         out=True, method=False, autocast="widest",
         grad={"tensors": "unbind(g, dim)"},
         jvp="linear", batch="dims",
@@ -45,6 +46,7 @@ ROWS = [
     ),
     Composite(
         "cat_backward(Tensor grad, Tensor[] tensors, int dim) -> Tensor[]",
+        shape="[t.shape for t in tensors]",
         function=False, method=False,
         doc="The gradient's stretches, one a tensor.",
     ),
@@ -54,22 +56,22 @@ ROWS = [
     ),
     _adjoint(
         "slice_backward(Tensor grad, int[] input_sizes, int dim, int? start, int? end, int step) -> Tensor",
-        {"grad": "slice(g, dim, start, end, step)"},
+        {"grad": "slice(g, dim, start, end, step)"}, shape="list(input_sizes)",
         doc="The adjoint of slice.",
     ),
     _adjoint(
         "select_backward(Tensor grad, int[] input_sizes, int dim, int index) -> Tensor",
-        {"grad": "g.select(dim, index)"},
+        {"grad": "g.select(dim, index)"}, shape="list(input_sizes)",
         doc="The adjoint of select.",
     ),
     _adjoint(
         "diagonal_backward(Tensor grad, int[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
-        {"grad": "g.diagonal(offset, dim1, dim2)"},
+        {"grad": "g.diagonal(offset, dim1, dim2)"}, shape="list(input_sizes)",
         doc="The adjoint of diagonal.",
     ),
     _adjoint(
         "unfold_backward(Tensor grad, int[] input_sizes, int dim, int size, int step) -> Tensor",
-        {"grad": "g.unfold(dim, size, step)"},
+        {"grad": "g.unfold(dim, size, step)"}, shape="list(input_sizes)",
         doc="The adjoint of unfold.",
     ),
     _adjoint(
@@ -82,7 +84,7 @@ ROWS = [
                 "_as_strided_gather(g, input_sizes, input_strides, input_offset, size, stride, "
                 "storage_offset)"
             ),
-        },
+        }, shape="list(input_sizes)",
         doc="The adjoint of as_strided.",
     ),
     _adjoint(
@@ -95,7 +97,7 @@ ROWS = [
                 "as_strided_backward(g, input_sizes, input_strides, input_offset, size, stride, "
                 "storage_offset)"
             ),
-        },
+        }, shape="list(input_sizes)",
         doc="The adjoint of as_strided_backward.",
     ),
     Op(
@@ -103,6 +105,7 @@ ROWS = [
             "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) "
             "-> Tensor"
         ),
+        shape="self.shape",
         out=True, devices="Any",
         grad={
             "self": "slice_scatter(g, zeros_like(src), dim, start, end, step)",
@@ -113,7 +116,7 @@ ROWS = [
         example=">>> tl.slice_scatter(tl.zeros(4), tl.ones(2), start=1, end=3)\ntensor([0., 1., 1., 0.])",
     ),
     Op(
-        "select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor",
+        "select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor", shape="self.shape",
         out=True, devices="Any",
         grad={"self": "select_scatter(g, zeros_like(src), dim, index)", "src": "g.select(dim, index)"},
         jvp="linear", batch="dims",
@@ -124,6 +127,7 @@ ROWS = [
     ),
     Op(
         "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
+        shape="self.shape",
         out=True, devices="Any",
         grad={
             "self": "diagonal_scatter(g, zeros_like(src), offset, dim1, dim2)",
@@ -138,6 +142,7 @@ ROWS = [
             "as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) "
             "-> Tensor"
         ),
+        shape="self.shape",
         out=True, devices="Any",
         grad={
             "self": "as_strided_scatter(g.contiguous(), zeros_like(src), size, stride, storage_offset)",
@@ -148,26 +153,27 @@ ROWS = [
     ),
     _adjoint(
         "split_backward(Tensor?[] grads, int[] input_sizes, int split_size, int dim) -> Tensor",
-        {"grads": "split(g, split_size, dim)"},
+        {"grads": "split(g, split_size, dim)"}, shape="list(input_sizes)",
         doc="The adjoint of split.",
     ),
     _adjoint(
         "split_with_sizes_backward(Tensor?[] grads, int[] input_sizes, int[] split_sizes, int dim) -> Tensor",
-        {"grads": "split_with_sizes(g, split_sizes, dim)"},
+        {"grads": "split_with_sizes(g, split_sizes, dim)"}, shape="list(input_sizes)",
         doc="The adjoint of split_with_sizes.",
     ),
     _adjoint(
         "unbind_backward(Tensor?[] grads, int[] input_sizes, int dim) -> Tensor", {"grads": "unbind(g, dim)"},
+        shape="list(input_sizes)",
         doc="The adjoint of unbind.",
     ),
     _adjoint(
         "unsum(Tensor grad, int[] input_sizes, int[]? dim, bool keepdim) -> Tensor",
-        {"grad": "g.sum(dim, keepdim)"},
+        {"grad": "g.sum(dim, keepdim)"}, shape="list(input_sizes)",
         doc="A reduction's gradient spread over what was reduced.",
     ),
     _adjoint(
         "index_backward(Tensor grad, int[] input_sizes, Tensor?[] indices) -> Tensor",
-        {"grad": "index(g, indices)"},
+        {"grad": "index(g, indices)"}, shape="list(input_sizes)",
         doc="The adjoint of reading through indices.",
     ),
     Composite(

@@ -110,7 +110,7 @@ ROWS = [
         example=">>> tl.sinc(tl.tensor([0.0, 0.5]))\ntensor([1.0000, 0.6366])",
     ),
     Composite(
-        "sinc_backward(Tensor grad, Tensor self) -> Tensor",
+        "sinc_backward(Tensor grad, Tensor self) -> Tensor", shape="broadcast(grad.shape, self.shape)",
         function=False, method=False,
         doc="The gradient of sinc; 0 at 0.",
     ),
@@ -135,7 +135,7 @@ ROWS = [
         example=">>> tl.hypot(tl.tensor([3.0]), tl.tensor([4.0]))\ntensor([5.])",
     ),
     Op(
-        "deg2rad(Tensor self) -> Tensor",
+        "deg2rad(Tensor self) -> Tensor", shape="self.shape",
         inplace=True, out=True, devices="Any",
         grad={"self": "g.deg2rad()"},
         jvp="linear", batch="elementwise",
@@ -143,7 +143,7 @@ ROWS = [
         example=">>> tl.deg2rad(tl.tensor([180.0]))\ntensor([3.1416])",
     ),
     Op(
-        "rad2deg(Tensor self) -> Tensor",
+        "rad2deg(Tensor self) -> Tensor", shape="self.shape",
         inplace=True, out=True, devices="Any",
         grad={"self": "g.rad2deg()"},
         jvp="linear", batch="elementwise",

@@ -24,6 +24,7 @@ def _rows(name, n, corners):
         f"{name}(Tensor self, int[{n}] output_size, {align}{scales}) -> Tensor",
         **common,
         grad={"self": f"{name}_backward(g, output_size, self.shape, {passed}{SCALES[n]})"},
+        shape="[*self.shape[:2], *output_size]",
         doc="The grid read at other points, between its own.",
     )
     yield Op(
@@ -34,6 +35,7 @@ def _rows(name, n, corners):
         **common,
         out_name=f"{name}_backward.grad_input",
         grad={"grad_output": f"{name}(g, output_size, {passed}{SCALES[n]})"},
+        shape="list(input_size)",
         doc=f"The adjoint of {name}.",
     )
     tail = f"bool align_corners, float[{n}]? scale_factors" if corners else f"float[{n}]? scale_factors"
@@ -41,6 +43,7 @@ def _rows(name, n, corners):
         f"{name}.vec(Tensor input, int[]? output_size, {tail.replace(f'[{n}]', '[]')}) -> Tensor",
         method=False,
         namespace="_nn",
+        shape="upsample(input.shape, output_size, scale_factors)",
         doc="The same with the size or the factors of the result.",
     )
 

@@ -20,7 +20,7 @@ def _inplace(signature, grad, doc, **fields):
 
 ROWS = [
     View(
-        "view(Tensor(a) self, int[] size) -> Tensor(a)",
+        "view(Tensor(a) self, int[] size) -> Tensor(a)", shape="view(self.shape, size)",
         function=False,
         grad={"self": "g.reshape(self.shape)"},
         inverse="g.reshape(self.shape)",
@@ -36,6 +36,7 @@ ROWS = [
     ),
     View(
         "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
+        shape="swap(self.shape, dim0, dim1)",
         aliases=("swapaxes", "swapdims"),
         grad={"self": "g.transpose(dim0, dim1)"},
         inverse="g.transpose(dim0, dim1)",
@@ -43,14 +44,14 @@ ROWS = [
         example=">>> tl.transpose(tl.tensor([[1, 2], [3, 4]]), 0, 1)\ntensor([[1, 3],\n        [2, 4]])",
     ),
     View(
-        "t(Tensor(a) self) -> Tensor(a)",
+        "t(Tensor(a) self) -> Tensor(a)", shape="self.shape[::-1]",
         grad={"self": "g.t()"},
         inverse="g.t()",
         doc="The transpose of a matrix; vectors and numbers come back as they are.",
         example=">>> tl.t(tl.tensor([[1, 2]]))\ntensor([[1],\n        [2]])",
     ),
     View(
-        "permute(Tensor(a) self, int[] dims) -> Tensor(a)",
+        "permute(Tensor(a) self, int[] dims) -> Tensor(a)", shape="permute(self.shape, dims)",
         grad={"self": "permute_backward(g, dims)"},
         inverse="permute_backward(g, dims)",
         doc="The dimensions in another order.",
@@ -58,6 +59,7 @@ ROWS = [
     ),
     View(
         "expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)",
+        shape="expand(self.shape, size)",
         function=False,
         grad={"self": "g.sum_to_size(self.shape)"},
         inverse="g.reshape(self.shape)",
@@ -66,6 +68,7 @@ ROWS = [
     ),
     View(
         "as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)",
+        shape="list(size)",
         grad={
             "self": (
                 "as_strided_backward(g, self.shape, self.stride(), self.storage_offset(), size, stride, "
@@ -81,6 +84,7 @@ ROWS = [
     ),
     View(
         "slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)",
+        shape="resize(self.shape, dim, slice_length(self.shape[dim], start, end, step))",
         function=False, method=False,
         grad={"self": "slice_backward(g, self.shape, dim, start, end, step)"},
         inverse="slice_scatter(self, g, dim, start, end, step)",
@@ -88,32 +92,33 @@ ROWS = [
     ),
     View(
         "select.int(Tensor(a) self, int dim, int index) -> Tensor(a)",
+        shape="element(self.shape, dim, index)",
         grad={"self": "select_backward(g, self.shape, dim, index)"},
         inverse="select_scatter(self, g, dim, index)",
         doc="One position of a dimension, which disappears.",
         example=">>> tl.select(tl.tensor([[1, 2], [3, 4]]), 1, 0)\ntensor([1, 3])",
     ),
     View(
-        "squeeze(Tensor(a) self) -> Tensor(a)",
+        "squeeze(Tensor(a) self) -> Tensor(a)", shape="squeeze(self.shape)",
         grad={"self": "g.reshape(self.shape)"},
         inverse="g.reshape(self.shape)",
         doc="Without the dimensions of size one.",
         example=">>> tl.squeeze(tl.zeros(1, 2, 1)).shape\ntorch.Size([2])",
     ),
     View(
-        "squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
+        "squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", shape="squeeze(self.shape, dim)",
         grad={"self": "g.reshape(self.shape)"},
         inverse="g.reshape(self.shape)",
         doc="Without that dimension if its size is one.",
     ),
     View(
-        "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)",
+        "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", shape="squeeze(self.shape, dim)",
         grad={"self": "g.reshape(self.shape)"},
         inverse="g.reshape(self.shape)",
         doc="Without those of the dimensions whose size is one.",
     ),
     View(
-        "unsqueeze(Tensor(a) self, int dim) -> Tensor(a)",
+        "unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", shape="insert(self.shape, dim, 1)",
         grad={"self": "g.reshape(self.shape)"},
         inverse="g.squeeze(dim)",
         doc="With a new dimension of size one at that place.",
@@ -121,6 +126,10 @@ ROWS = [
     ),
     View(
         "unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
+        shape=(
+            "[*resize(self.shape, dimension, windows(self.shape[dimension], size, step)), size] if self.ndim "
+            "else [size]"
+        ),
         function=False,
         grad={"self": "unfold_backward(g, self.shape, dimension, size, step)"},
         inverse=(
@@ -132,13 +141,14 @@ ROWS = [
     ),
     View(
         "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
+        shape="diagonal(self.shape, offset, dim1, dim2)",
         grad={"self": "diagonal_backward(g, self.shape, offset, dim1, dim2)"},
         inverse="diagonal_scatter(self, g, offset, dim1, dim2)",
         doc="The diagonal of two dimensions, as the last dimension.",
         example=">>> tl.diagonal(tl.tensor([[1, 2], [3, 4]]))\ntensor([1, 4])",
     ),
     View(
-        "view_as_real(Tensor(a) self) -> Tensor(a)",
+        "view_as_real(Tensor(a) self) -> Tensor(a)", shape="[*self.shape, 2]",
         method=False,
         grad={"self": "view_as_complex(g.contiguous())"},
         inverse="view_as_complex(g.contiguous())",
@@ -146,7 +156,7 @@ ROWS = [
         example=">>> tl.view_as_real(tl.tensor([1 + 2j]))\ntensor([[1., 2.]])",
     ),
     View(
-        "view_as_complex(Tensor(a) self) -> Tensor(a)",
+        "view_as_complex(Tensor(a) self) -> Tensor(a)", shape="self.shape[:-1]",
         method=False, autocast="float32",
         grad={"self": "view_as_real(g.resolve_conj().contiguous())"},
         inverse="view_as_real(g.resolve_conj().contiguous())",
@@ -154,19 +164,19 @@ ROWS = [
         example=">>> tl.view_as_complex(tl.tensor([[1.0, 2.0]]))\ntensor([1.+2.j])",
     ),
     View(
-        "_conj(Tensor(a) self) -> Tensor(a)",
+        "_conj(Tensor(a) self) -> Tensor(a)", shape="self.shape",
         grad={"self": "g.conj()"},
         batch="elementwise", inverse="g.conj()",
         doc="The conjugates of complex elements, as a view that is carried out when it is read.",
     ),
     View(
-        "_neg_view(Tensor(a) self) -> Tensor(a)",
+        "_neg_view(Tensor(a) self) -> Tensor(a)", shape="self.shape",
         grad={"self": "-g"},
         batch="elementwise", inverse="-g",
         doc="The negatives of the elements, as a view that is carried out when it is read.",
     ),
     View(
-        "detach(Tensor(a) self) -> Tensor(a)",
+        "detach(Tensor(a) self) -> Tensor(a)", shape="self.shape",
         sparse="sparse_detach",
         grad="none:detach cuts the graph",
         jvp="none:detach cuts the graph", inverse="g",
@@ -174,14 +184,14 @@ ROWS = [
         example=">>> tl.detach(tl.tensor([1.0]))\ntensor([1.])",
     ),
     View(
-        "alias(Tensor(a) self) -> Tensor(a)",
+        "alias(Tensor(a) self) -> Tensor(a)", shape="self.shape",
         function=False, method=False,
         grad={"self": "g"},
         inverse="g",
         doc="The same tensor once more, as a view.",
     ),
     View(
-        "lift_fresh(Tensor(a) self) -> Tensor(a)",
+        "lift_fresh(Tensor(a) self) -> Tensor(a)", shape="self.shape",
         function=False, method=False,
         grad={"self": "g"},
         inverse="g",
@@ -192,6 +202,7 @@ ROWS = [
     ),
     View(
         "split.Tensor(Tensor(a) self, int split_size, int dim=0) -> Tensor(a)[]",
+        shape="split(self.shape, split_size, dim)",
         shown="tensor, split_size_or_sections, dim=0",
         grad={"self": "split_backward(g, self.shape, split_size, dim)"},
         inverse="cat(g, dim)",
@@ -200,60 +211,62 @@ ROWS = [
     ),
     Composite(
         "split.sizes(Tensor(a) self, int[] split_size, int dim=0) -> Tensor(a)[]",
+        shape="parts(self.shape, split_size, dim)",
         doc="Stretches of the given sizes along a dimension.",
     ),
     View(
         "split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]",
+        shape="parts(self.shape, split_sizes, dim)",
         grad={"self": "split_with_sizes_backward(g, self.shape, split_sizes, dim)"},
         inverse="cat(g, dim)",
         doc="Stretches of the given sizes along a dimension.",
         example=">>> tl.split_with_sizes(tl.arange(3), (1, 2))\n(tensor([0]), tensor([1, 2]))",
     ),
     View(
-        "unbind.int(Tensor(a) self, int dim=0) -> Tensor(a)[]",
+        "unbind.int(Tensor(a) self, int dim=0) -> Tensor(a)[]", shape="unbind(self.shape, dim)",
         grad={"self": "unbind_backward(g, self.shape, dim)"},
         inverse="stack(g, dim)",
         doc="One tensor for each position of a dimension.",
         example=">>> tl.unbind(tl.tensor([[1, 2], [3, 4]]))\n(tensor([1, 2]), tensor([3, 4]))",
     ),
     Composite(
-        "chunk(Tensor(a) self, int chunks, int dim=0) -> Tensor(a)[]",
+        "chunk(Tensor(a) self, int chunks, int dim=0) -> Tensor(a)[]", shape="chunk(self.shape, chunks, dim)",
         doc="At most that many stretches of equal size along a dimension; the last may be shorter.",
         example=">>> tl.chunk(tl.arange(4), 2)\n(tensor([0, 1]), tensor([2, 3]))",
     ),
     Composite(
-        "real(Tensor(a) self) -> Tensor(a)",
+        "real(Tensor(a) self) -> Tensor(a)", shape="self.shape",
         method=False,
         doc="The real parts, as a view; real tensors come back as they are.",
         example=">>> tl.real(tl.tensor([1 + 2j]))\ntensor([1.])",
     ),
     Composite(
-        "imag(Tensor(a) self) -> Tensor(a)",
+        "imag(Tensor(a) self) -> Tensor(a)", shape="self.shape",
         method=False,
         doc="The imaginary parts of a complex tensor, as a view.",
         example=">>> tl.imag(tl.tensor([1 + 2j]))\ntensor([2.])",
     ),
     _inplace(
         "transpose_(Tensor(a!) self, int dim0, int dim1)", "g.transpose(dim0, dim1)",
-        "Exchanges two dimensions of the tensor itself.",
+        "Exchanges two dimensions of the tensor itself.", shape="swap(self.shape, dim0, dim1)",
         aliases=("swapaxes_", "swapdims_"),
     ),
-    _inplace("t_(Tensor(a!) self)", "g.t()", "Transposes the matrix itself."),
+    _inplace("t_(Tensor(a!) self)", "g.t()", "Transposes the matrix itself.", shape="self.shape[::-1]"),
     _inplace(
         "squeeze_(Tensor(a!) self)", "g.reshape(self.shape)",
-        "Drops the tensor's own dimensions of size one.",
+        "Drops the tensor's own dimensions of size one.", shape="squeeze(self.shape)",
     ),
     _inplace(
         "squeeze_.dim(Tensor(a!) self, int dim)", "g.reshape(self.shape)",
-        "Drops that dimension of the tensor itself if its size is one.",
+        "Drops that dimension of the tensor itself if its size is one.", shape="squeeze(self.shape, dim)",
     ),
     _inplace(
         "squeeze_.dims(Tensor(a!) self, int[] dim)", "g.reshape(self.shape)",
-        "Drops those of the tensor's own dimensions whose size is one.",
+        "Drops those of the tensor's own dimensions whose size is one.", shape="squeeze(self.shape, dim)",
     ),
     _inplace(
         "unsqueeze_(Tensor(a!) self, int dim)", "g.reshape(self.shape)",
-        "Gives the tensor itself a new dimension of size one.",
+        "Gives the tensor itself a new dimension of size one.", shape="insert(self.shape, dim, 1)",
     ),
     _inplace(
         "as_strided_(Tensor(a!) self, int[] size, int[] stride, int? storage_offset=None)",
@@ -261,41 +274,44 @@ ROWS = [
             "as_strided_backward(g, self.shape, self.stride(), self.storage_offset(), size, stride, "
             "storage_offset)"
         ),
-        "Gives the tensor itself sizes, strides and offset, all counted in elements.",
+        "Gives the tensor itself sizes, strides and offset, all counted in elements.", shape="list(size)",
     ),
     Composite(
-        "reshape(Tensor(a) self, int[] shape) -> Tensor(a)",
+        "reshape(Tensor(a) self, int[] shape) -> Tensor(a)", shape="view(self.shape, shape)",
         doc="The same elements in another shape: a view where one exists, else a copy.",
         example=">>> tl.reshape(tl.arange(4), (2, -1))\ntensor([[0, 1],\n        [2, 3]])",
     ),
     Composite(
         "flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
+        shape="flatten(self.shape, start_dim, end_dim)",
         doc="The dimensions from start_dim to end_dim as one.",
         example=">>> tl.flatten(tl.tensor([[1, 2], [3, 4]]))\ntensor([1, 2, 3, 4])",
     ),
     Composite(
         "narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)",
+        shape="resize(self.shape, dim, narrow(self.shape[dim], start, length))",
         doc="`length` positions of a dimension, from `start` on.",
         example=">>> tl.narrow(tl.arange(5), 0, 1, 3)\ntensor([1, 2, 3])",
     ),
     Composite(
         "narrow.Tensor(Tensor(a) self, int dim, Tensor start, int length) -> Tensor(a)",
+        shape="resize(self.shape, dim, length)",
         doc="`length` positions of a dimension, from `start` on.",
     ),
     Composite(
-        "expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+        "expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", shape="expand(self.shape, other.shape)",
         function=False,
         doc="Expanded to the other tensor's shape.",
         example=">>> tl.tensor([1]).expand_as(tl.zeros(2))\ntensor([1, 1])",
     ),
     Composite(
-        "view_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+        "view_as(Tensor(a) self, Tensor other) -> Tensor(a)", shape="view(self.shape, other.shape)",
         function=False,
         doc="Viewed in the other tensor's shape.",
         example=">>> tl.arange(4).view_as(tl.zeros(2, 2))\ntensor([[0, 1],\n        [2, 3]])",
     ),
     Composite(
-        "reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+        "reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", shape="view(self.shape, other.shape)",
         function=False,
         doc="Reshaped to the other tensor's shape.",
     ),

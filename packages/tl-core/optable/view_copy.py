@@ -10,7 +10,7 @@ def _copy(signature: str, of: str, **fields):
 
 
 ROWS = [
-    _copy("alias_copy(Tensor self) -> Tensor", "alias"),
+    _copy("alias_copy(Tensor self) -> Tensor", "alias", shape="self.shape"),
     _copy(
         "as_strided_copy(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
         "as_strided",
@@ -20,6 +20,7 @@ ROWS = [
     _copy("expand_copy(Tensor self, int[] size, *, bool implicit=False) -> Tensor", "expand"),
     _copy(
         "narrow_copy(Tensor self, int dim, int start, int length) -> Tensor", "narrow",
+        shape="resize(self.shape, dim, narrow(self.shape[dim], start, length))",
         method=True,
         example=">>> tl.narrow_copy(tl.arange(4), 0, 1, 2)\ntensor([1, 2])",
     ),

@@ -13,7 +13,7 @@ _ABOUT = {"window_length": "how many numbers it has", "periodic": _PERIODIC}
 def _window(signature, **fields):
     return Op(
         f"{signature}, {OPTIONS}) -> Tensor",
-        devices="Any", grad=NONE, jvp=NONE, batch="dims", method=False, **fields,
+        devices="Any", grad=NONE, jvp=NONE, batch="dims", method=False, shape="[window_length]", **fields,
     )  # fmt: skip
 
 

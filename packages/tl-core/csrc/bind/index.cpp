@@ -199,7 +199,7 @@ Tensor read(const Tensor& self, PyObject* index) {
   }
   const Indexer indexer(self, index);
   if (indexer.advanced()) return ops::index(indexer.view(), indexer.indices());
-  return indexer.view().same(self) ? ops::as_strided(self, self.sizes(), self.strides()) : indexer.view();
+  return indexer.view().same(self) ? ops::alias(self) : indexer.view();
 }
 
 // A value may have leading dimensions of size one that the place does not have.

@@ -749,8 +749,27 @@ def mod(a: Expr, b: Expr) -> Expr:
         a = _sum_of(reduced if any(v == 0 for v in reduced.values()) else dict(a.terms), constant)
         if isinstance(a, Integer):
             return Integer(a.value % b.value)
+        inner = _without_remainders(a, b) if isinstance(a, Sum) else a
+        if inner is not a:
+            return mod(inner, b)
+    common = math.gcd(_content(a), _content(b))
+    if common > 1:
+        top, below = _quotient(a, Integer(common)), _quotient(b, Integer(common))
+        if top is not None and below is not None:
+            return scaled(mod(top, below), common)
     nonnegative = is_nonnegative(a) and is_nonnegative(b)
     return Call("Mod" if nonnegative else "PythonMod", (a, b))
+
+
+def _without_remainders(a: Sum, b: Expr) -> Expr:
+    """A sum with x in place of its terms x % b, which leaves the same remainder."""
+    terms = [
+        (t.args[0] if isinstance(t, Call) and t.name in ("Mod", "PythonMod") and t.args[1] == b else t, c)
+        for t, c in a.terms
+    ]
+    if all(x is y for (x, _), (y, _) in zip(terms, a.terms, strict=True)):
+        return a
+    return reduce(add, (scaled(t, c) for t, c in terms), sympify(a.constant))
 
 
 def is_nonnegative(e: Expr) -> bool:

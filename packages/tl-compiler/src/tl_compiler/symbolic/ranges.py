@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from .expression import Boolean, Call, Expr, Float, Integer, Logic, Product, Relation, Sum, Symbol
@@ -121,6 +122,8 @@ def bounds(e: Expr, ranges: Mapping[Symbol, ValueRanges]) -> tuple[Any, Any]:
             a, b = bounds(term, ranges)
             a, b = _times(a, coefficient), _times(b, coefficient)
             low, high = low + min(a, b), high + max(a, b)
+        if any(_is_quotient(term) for term, _ in e.terms):
+            low, high = max(low, _relaxed(e, ranges, True)), min(high, _relaxed(e, ranges, False))
         return low, high
     if isinstance(e, Product):
         total: tuple[Any, Any] = (1, 1)
@@ -140,6 +143,40 @@ def bounds(e: Expr, ranges: Mapping[Symbol, ValueRanges]) -> tuple[Any, Any]:
         join = all if e.op == "and" else any
         return join(a for a, _ in found_all), join(b for _, b in found_all)
     return -math.inf, math.inf
+
+
+def _is_quotient(e: Expr) -> bool:
+    return (
+        isinstance(e, Call)
+        and e.name == "FloorDiv"
+        and isinstance(e.args[1], Integer)
+        and e.args[1].value > 0
+    )
+
+
+def _relaxed(e: Sum, ranges: Mapping[Symbol, ValueRanges], least: bool) -> Any:
+    """A bound of a sum in which a // q lies between (a - q + 1) / q and a / q, so that its terms meet the others'."""
+    if not e.is_integer:
+        return -math.inf if least else math.inf
+    terms: dict[Expr, Any] = {}
+    total: Any = Fraction(e.constant)
+    for term, k in e.terms:
+        factor: Any = k
+        if not _is_quotient(term):
+            terms[term] = terms.get(term, Fraction(0)) + factor
+            continue
+        a, q = term.args[0], term.args[1].value
+        inner, constant = (a.terms, a.constant) if isinstance(a, Sum) else (((a, 1),), 0)
+        total += Fraction(factor, q) * (constant - (q - 1 if (factor > 0) == least else 0))
+        for t, c in inner:
+            terms[t] = terms.get(t, Fraction(0)) + Fraction(factor * c, q)
+    bound: Any = total
+    for term, rate in terms.items():
+        low, high = bounds(term, ranges)
+        bound += _times(low if (rate > 0) == least else high, rate)
+    if math.isinf(bound):
+        return bound
+    return math.ceil(bound) if least else math.floor(bound)
 
 
 def _relation_bounds(e: Relation, ranges: Mapping[Symbol, ValueRanges]) -> tuple[bool, bool]:

@@ -24,6 +24,7 @@ from .expression import (
     call,
     expand,
     negated,
+    relation,
     sympify,
     true,
 )
@@ -85,6 +86,9 @@ class ShapeEnvSettings(NamedTuple):
     trace_asserts: bool = False
 
 
+_STEPS = 2048  # so far from the example's size the end of a range is looked for
+
+
 def _canonical(e: Expr) -> tuple[str, Expr] | None:
     """A comparison of integers as one sign and an expression compared with zero; `<` becomes `<=`."""
     if not isinstance(e, Relation) or not (e.lhs.is_integer and e.rhs.is_integer):
@@ -97,6 +101,21 @@ def _canonical(e: Expr) -> tuple[str, Expr] | None:
     if op in ("==", "!=") and text(d).startswith("-"):
         d = -d
     return op, d
+
+
+def _as_multiple(e: Expr) -> Expr:
+    """A condition on a remainder as one that something is a multiple, where it says that."""
+    remainder, rest = (e.lhs, e.rhs) if isinstance(e, Relation) else (None, None)
+    if not isinstance(remainder, Call) or remainder.name not in ("Mod", "PythonMod"):
+        return e
+    of, modulus = remainder.args
+    if not isinstance(modulus, Integer) or not isinstance(rest, Integer):
+        return e
+    if e.rel_op == "==" and 0 < rest.value < modulus.value:  # type: ignore[attr-defined]
+        return relation("==", call("Mod", of - rest, modulus), Integer(0))
+    if e.rel_op == "!=" and modulus == 2 and rest.value in (0, 1):  # type: ignore[attr-defined]
+        return relation("==", call("Mod", of - (1 - rest.value), modulus), Integer(0))
+    return e
 
 
 class ShapeEnv:
@@ -554,6 +573,7 @@ class ShapeEnv:
                 return fallback_value
             raise self._data_dependent(e)
         guard = (e if value else negated(e)) if isinstance(value, bool) else Relation("==", e, sympify(value))
+        guard = _as_multiple(guard)
         self._note(guard, size_oblivious)
         return value
 
@@ -639,6 +659,45 @@ class ShapeEnv:
             self._use_bound(d)
         elif op == "!=":
             self._use_difference(d)
+        if d.has(Call):
+            self._use_range(fact)
+
+    def _use_range(self, fact: Expr) -> None:
+        """Learns the range of a symbol in which a condition of it alone is proved to hold, such as Min(5, s) == 5."""
+        symbols = fact.free_symbols
+        symbol = next(iter(symbols))
+        held, hint = self.var_to_range.get(symbol), self.var_to_val.get(symbol)
+        if len(symbols) != 1 or held is None or not isinstance(hint, int) or symbol in self.replacements:
+            return
+        low, high = (self._last_that_holds(fact, symbol, hint, end) for end in (held.lower, held.upper))
+        for allowed in (
+            ValueRanges(low, held.upper),
+            ValueRanges(held.lower, high),
+            ValueRanges(low, high),
+        ):
+            if allowed.lower < allowed.upper and self._proves(fact, symbol, allowed):
+                self.var_to_range[symbol] = allowed
+                return
+
+    @staticmethod
+    def _last_that_holds(fact: Expr, symbol: Symbol, hint: int, end: Any) -> Any:
+        """The last number, from the example's to an end, to which a condition holds."""
+        step = 1 if end > hint else -1
+        value = hint
+        while value != end and abs(value - hint) < _STEPS:
+            if not fact.evaluate({symbol: value + step}):
+                return value
+            value += step
+        return end
+
+    def _proves(self, fact: Expr, symbol: Symbol, allowed: ValueRanges) -> bool:
+        """Whether a range alone makes a condition hold."""
+        held, divisible = self.var_to_range[symbol], self.divisible
+        self.var_to_range[symbol], self.divisible = allowed, set()
+        try:
+            return bool(bounds(self._simplified(fact), self.var_to_range)[0])
+        finally:
+            self.var_to_range[symbol], self.divisible = held, divisible
 
     def _use_equality(self, d: Expr) -> None:
         if isinstance(d, Call) and d.name in ("Mod", "PythonMod"):
@@ -673,9 +732,19 @@ class ShapeEnv:
         self.reasons[symbol] = user_line()
         if not value.is_number:
             if allowed.lower != -int_oo:
-                self._use_bound(expand(Integer(int(allowed.lower)) - value))
+                self._use(relation(">=", value, Integer(int(allowed.lower))))
             if allowed.upper != int_oo:
-                self._use_bound(expand(value - Integer(int(allowed.upper))))
+                self._use(relation("<=", value, Integer(int(allowed.upper))))
+            if symbol in self.replacements and value.has(Call):
+                self._solve_again(symbol)
+
+    def _solve_again(self, symbol: Symbol) -> None:
+        """Replaces the newest symbol of an equality that became simpler by the ranges that it led to."""
+        value = self.replacements[symbol]
+        simple = self._simplified(value)
+        if simple != value:
+            del self.replacements[symbol]
+            self._use_equality(expand(symbol - simple))
 
     def _use_bound(self, d: Expr) -> None:
         """Learns a bound of a symbol from an expression that is zero or less."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import tl_core
@@ -69,14 +70,21 @@ class Geometry:
     Args:
         env: the environment of the symbols.
         sizes: ints and symbolic ints.
-        lanes: tensors on meta at the probes.
+        lanes: tensors on meta at the probes; None: made when they are needed.
+        origin: makes that of a probe, where it is a view, whose strides are those of what it views.
 
     Attributes:
         sizes: the sizes.
     """
 
-    def __init__(self, env: Any, sizes: tuple[Any, ...], lanes: list[Any]) -> None:
-        self.env, self.sizes, self._lanes = env, sizes, lanes
+    def __init__(
+        self,
+        env: Any,
+        sizes: tuple[Any, ...],
+        lanes: list[Any] | None = None,
+        origin: Callable[[int], Any] | None = None,
+    ) -> None:
+        self.env, self.sizes, self._lanes, self._origin = env, sizes, lanes or [], origin
         self._version = env.version
 
     @classmethod
@@ -117,7 +125,7 @@ class Geometry:
         Returns:
             The fake.
         """
-        made = Geometry(self.env, self.sizes, list(self._lanes))
+        made = Geometry(self.env, self.sizes, list(self._lanes), self._origin)
         made._version = self._version
         fake.say_sizes(made)
         return fake
@@ -129,19 +137,23 @@ class Geometry:
             fake: the fake.
             number: which probe, from 1.
         """
-        if self._version != self.env.version:
+        if self._version != self.env.version or not self._lanes:
             self._renew(fake)
         return self._lanes[number - 1]
 
     def _renew(self, fake: Any) -> None:
         probes = probes_of(self.env)
         exprs = [self.env.replace(sympify(n)) for n in self.sizes]
-        example = fake.elem
+        held = self._lanes or [None] * (LANES - 1)
         for i in range(1, LANES):
             wanted = tuple(int(e.evaluate(probes.lane(i))) for e in exprs)
-            if tuple(self._lanes[i - 1].shape) != wanted:
-                self._lanes[i - 1] = alike(example, wanted)
-        self._version = self.env.version
+            if held[i - 1] is None or tuple(held[i - 1].shape) != wanted:
+                held[i - 1] = self._at(fake, i, wanted)
+        self._lanes, self._version = held, self.env.version
+
+    def _at(self, fake: Any, number: int, wanted: tuple[int, ...]) -> Any:
+        found = None if self._origin is None else self._origin(number)
+        return alike(fake.elem, wanted) if found is None or tuple(found.shape) != wanted else found
 
     # ---- what programs ask
     def says(self, fake: Any, name: str, args: tuple[Any, ...]) -> Any:

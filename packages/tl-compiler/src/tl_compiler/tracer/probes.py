@@ -4,10 +4,12 @@ all three is the size."""
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
 from ..symbolic.expression import Expr, Integer, Symbol, floor_div, sympify
+from ..symbolic.ranges import int_oo
 
 __all__ = ["LANES", "Probes"]
 
@@ -41,6 +43,8 @@ _PRIMES = (
     107,
     109,
 )
+_FAR = 60 * 1009  # from the example: what stands for the end of a range that has none
+_REPAIRS = 16
 _HINT_OF_UNKNOWN = 6  # stands for a size that only data decide
 
 Lanes = tuple[Any, ...]
@@ -57,6 +61,8 @@ class Probes:
         self.env = shape_env
         self.values: list[dict[Symbol, Any]] = [{} for _ in range(LANES)]
         self.found: dict[Lanes, Expr] = {}
+        # The sizes that nothing fits, from the values of other symbols; None: the operator raises there.
+        self.defined: dict[Symbol, Callable[[dict[Symbol, Any]], int | None]] = {}
         self._version = -1
         self._chosen = 0
 
@@ -121,6 +127,79 @@ class Probes:
                 return (hint, room[first], room[first + 1])
         other = next((v for v in (hint + 1, hint - 1) if max(low, 1) <= v <= high), hint)
         return (hint, other, hint)
+
+    # ---- the ends of ranges
+    def at_end(self, low: bool, moved: Iterable[Symbol] | None = None) -> dict[Symbol, Any] | None:
+        """Values at an end of the ranges, for which all guards hold.
+
+        Args:
+            low: whether it is the low end.
+            moved: the symbols that have the end of their range, others have the example's value; None: all.
+
+        Returns:
+            A number for each symbol; None where the guards leave none.
+        """
+        self._refresh()
+        at = {}
+        for s in self.values[0]:
+            at[s] = self._end(s, low) if moved is None or s in moved else self.values[0][s]
+        return self.completed(at)
+
+    def _end(self, symbol: Symbol, low: bool) -> Any:
+        hint, held = self.values[0][symbol], self.env.var_to_range.get(symbol)
+        if held is None or not symbol.is_integer or isinstance(hint, float):
+            return hint
+        if low:
+            return hint if held.lower == -int_oo else min(int(held.lower), hint)
+        return int(held.upper) if held.upper != int_oo else hint + _FAR
+
+    def completed(self, at: dict[Symbol, Any]) -> dict[Symbol, Any] | None:
+        """Values for which all guards hold, next to some.
+
+        Args:
+            at: values of symbols; those that others decide are set.
+
+        Returns:
+            The values, or None.
+        """
+        for _ in range(_REPAIRS):
+            for symbol, definition in self.defined.items():
+                if symbol not in self.env.replacements:
+                    size = definition(at)
+                    if size is None:
+                        return None
+                    at[symbol] = size
+            for symbol in self.env.replacements:
+                at[symbol] = self.env.replace(symbol).evaluate(at)
+            broken = self._broken(at)
+            if broken is None:
+                return at
+            if not self._repair(broken, at):
+                return None
+        return None
+
+    def _broken(self, at: dict[Symbol, Any]) -> Expr | None:
+        """A guard that does not hold."""
+        for guard in self.env.guards:
+            e = self.env.replace(guard.expr)
+            if isinstance(e, Expr) and e.free_symbols <= at.keys() and not e.evaluate(at):
+                return e
+        return None
+
+    def _repair(self, guard: Expr, at: dict[Symbol, Any]) -> bool:
+        """Moves a symbol towards the example until a guard holds."""
+        for symbol in sorted(guard.free_symbols, key=str):
+            value, hint = at[symbol], self.values[0][symbol]
+            step = 1 if value < hint else -1
+            for other in range(value, hint + step, step)[:4096]:
+                at[symbol] = other
+                if guard.evaluate(at):
+                    return True
+            at[symbol] = value
+        moved = [s for s in guard.free_symbols if at[s] != self.values[0][s]]
+        for symbol in moved:
+            at[symbol] = self.values[0][symbol]
+        return bool(moved)
 
     # ---- expressions
     def evaluate(self, e: Any, lane: int) -> Any:

@@ -263,15 +263,16 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         _, size = self._dimensions.get(id(number.node), (None, None))
         return self.node_of_expr(number.node.expr, number.node.pytype) if size is None else size()
 
-    def node_of_expr(self, e: Expr, pytype: type = int) -> Any:
+    def node_of_expr(self, e: Expr, pytype: type | None = None) -> Any:
         """The node that computes an expression, made where it is first needed; a number if it is a constant.
 
         Args:
             e: the expression.
-            pytype: the type of constants.
+            pytype: the type of a constant; None: its own.
         """
         if e.is_number:
-            return pytype(e.evaluate({}))
+            value = e.evaluate({})
+            return value if pytype is None else pytype(value)
         found = self._numbers.get(e)
         if found is None:
             found = self._numbers[e] = self._made(e)

@@ -1,4 +1,4 @@
-"""A call of an operator on fakes some of whose sizes are expressions: it runs on meta at three sizes."""
+"""A call of an operator on fakes some of whose sizes are expressions: by the rule of its row, else at three sizes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 
 import tl_core
 from tl_core.dispatch_modes import no_modes
+from tl_core.pytree import tree_map
+from tl_core.shape_rules import ShapeRule, rule_of
 from tl_core.subclasses import FakeTensor
 from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 
@@ -17,6 +19,7 @@ from ..symbolic.expression import Call, Expr, Integer, Symbol, call, relation, s
 from ..symbolic.ranges import ValueRanges, int_oo
 from .geometry import Geometry, alike, probes_of, sizes_of
 from .probes import LANES
+from .range_check import RangeCheck
 
 __all__ = ["SymbolicCall", "leaves_of"]
 
@@ -55,18 +58,68 @@ class SymbolicCall:
         self.mode, self.func, self.args, self.kwargs, self.device = mode, func, args, kwargs, device
         self.env, self.leaves = mode.shape_env, leaves_of(args, kwargs)
         self.probes = probes_of(self.env)
-        self._examples = {id(a): a.elem for a in self.leaves if isinstance(a, FakeTensor)}
+        tensors = [a for a in self.leaves if isinstance(a, FakeTensor)]
+        self._examples = {id(a): a.elem for a in tensors}
+        self._exprs = {id(a): sizes_of(a) for a in tensors}  # before the call, which may write
 
     def run(self) -> Any:
         """Runs the operator in all lanes and puts the results together."""
+        rule = rule_of(self.func._native_name)
         with no_modes():
+            if rule is not None:
+                return self._by_rule(rule)
             outs = self._in_all_lanes()
-            return self._join(outs, self._known(), ())
+            sizes = self._fitted(outs, self._known(), ())
+            symbols = {s for e in self._sizes_given() for s in e.free_symbols}
+            check = RangeCheck(
+                self.probes,
+                sorted(symbols, key=str),
+                lambda at: self._agree(self._call(0, at), sizes, at),
+                _DO_NOT_FIT,
+            )
+            if not check.run():
+                sizes = self._fitted(outs, None, ())
+            return self._join(outs, sizes)
+
+    # ---- the rule of the row
+    def _by_rule(self, rule: ShapeRule) -> Any:
+        """The results, whose sizes the rule of the row states; what it compares becomes guards."""
+        values = rule.bind(self.args, self.kwargs)
+        try:
+            out = self._call(0)
+        except NotImplementedError:
+            out = self._on_zeros()
+        sizes = self._simple(out, rule.sizes(values))
+        if not self._agree(out, sizes, self.probes.lane(0)):
+            raise AssertionError(
+                f"the shape rule of {rule.name}, {rule.text}, gives {sizes} for {_shapes(out)}"
+            )
+        return self._join([out], sizes)
+
+    def _on_zeros(self) -> Any:
+        """The results at the example's sizes of an operator that has no kernel on meta."""
+        if self.func._schema.is_mutable:
+            raise NotImplementedError(f"{self.func} has no kernel on meta")
+
+        def zeros(a: Any) -> Any:
+            return tl_core.zeros(a.shape, dtype=a.dtype) if isinstance(a, Tensor) else a
+
+        args, kwargs = tree_map(
+            zeros, (self._in_lane(self.args, 0, None), self._in_lane(self.kwargs, 0, None))
+        )
+        return tree_map(lambda a: a.to("meta") if isinstance(a, Tensor) else a, self.func(*args, **kwargs))
+
+    def _simple(self, out: Any, sizes: Any) -> Any:
+        """The sizes of each result as expressions."""
+        if isinstance(out, Tensor):
+            return [self.env.simplify(sympify(n)) for n in sizes]
+        if isinstance(out, (list, tuple)):
+            return [self._simple(o, s) for o, s in zip(out, sizes, strict=True)]
+        return None
 
     # ---- lanes
     def _call(self, lane: int, at: dict[Symbol, Any] | None = None) -> Any:
-        given = self._in_lane(self.args, lane, at)
-        return self.func(*given, **{k: self._in_lane(v, lane, at) for k, v in self.kwargs.items()})
+        return self.func(*self._in_lane(self.args, lane, at), **self._in_lane(self.kwargs, lane, at))
 
     def _in_lane(self, a: Any, lane: int, at: dict[Symbol, Any] | None) -> Any:
         """An argument as it is in a lane, or where the symbols have other values."""
@@ -78,6 +131,8 @@ class SymbolicCall:
         if isinstance(a, (list, tuple)):
             made = [self._in_lane(x, lane, at) for x in a]
             return made if isinstance(a, list) else tuple(made)
+        if isinstance(a, dict):
+            return {k: self._in_lane(v, lane, at) for k, v in a.items()}
         return a
 
     def _tensor_in_lane(self, a: Any, lane: int, at: dict[Symbol, Any] | None) -> Any:
@@ -86,7 +141,7 @@ class SymbolicCall:
             return example
         if at is None:
             return a.symbolic.lane(a, lane)
-        return alike(example, tuple(int(e.evaluate(at)) for e in sizes_of(a)))
+        return alike(example, tuple(int(self.env.replace(e).evaluate(at)) for e in self._exprs[id(a)]))
 
     def _in_all_lanes(self) -> list[Any]:
         first = self._call(0)
@@ -193,26 +248,64 @@ class SymbolicCall:
         return True
 
     # ---- results
-    def _join(self, outs: list[Any], known: list[Expr], path: tuple[int, ...]) -> Any:
+    def _fitted(self, outs: list[Any], known: list[Expr] | None, path: tuple[int, ...]) -> Any:
+        """The sizes of each result as expressions; without those that are known, as symbols of their own."""
         first = outs[0]
         if isinstance(first, Tensor):
-            return self._tensor(outs, known, path)
+            return self._sizes(outs, known, path)
         if isinstance(first, (list, tuple)):
-            made = [self._join([o[i] for o in outs], known, (*path, i)) for i in range(len(first))]
+            return [self._fitted([o[i] for o in outs], known, (*path, i)) for i in range(len(first))]
+        return None
+
+    def _agree(self, out: Any, sizes: Any, at: dict[Symbol, Any]) -> bool:
+        """Whether results have these sizes at values of the symbols."""
+        if isinstance(out, Tensor):
+            return out.ndim == len(sizes) and all(
+                n == e.evaluate(at) for n, e in zip(out.shape, sizes, strict=True)
+            )
+        if isinstance(out, (list, tuple)):
+            return len(out) == len(sizes) and all(
+                self._agree(o, s, at) for o, s in zip(out, sizes, strict=True)
+            )
+        return True
+
+    def _join(self, outs: list[Any], sizes: Any, path: tuple[int, ...] = ()) -> Any:
+        first = outs[0]
+        if isinstance(first, Tensor):
+            return self._tensor(outs, sizes, path)
+        if isinstance(first, (list, tuple)):
+            made = [self._join([o[i] for o in outs], sizes[i], (*path, i)) for i in range(len(first))]
             return made if isinstance(first, list) else _tuple_like(first, made)
         return first
 
-    def _tensor(self, outs: list[Any], known: list[Expr], path: tuple[int, ...]) -> Any:
-        sizes = self._sizes(outs, known, path)
+    def _tensor(self, outs: list[Any], exprs: list[Expr], path: tuple[int, ...]) -> Any:
         made = self._written(outs[0])
+        new = made is None
         if made is None:
             made = FakeTensor(self.mode, outs[0], self.device)
         else:
             made.take_geometry(outs[0])
-        if sizes is None:
+        exprs = [self.env.replace(e) for e in exprs]
+        if all(isinstance(e, Integer) for e in exprs):
             made.say_sizes(None)
             return made
-        return Geometry(self.env, sizes, list(outs[1:])).attached_to(made)
+        sizes = tuple(
+            self.env.create_symintnode(e, hint=self.env.size_hint(e, allow_none=True)) for e in exprs
+        )
+        origin = self._again_in_lane(path) if new and self.func.is_view else None
+        return Geometry(self.env, sizes, list(outs[1:]), origin).attached_to(made)
+
+    def _again_in_lane(self, path: tuple[int, ...]) -> Callable[[int], Any]:
+        """What runs the operator in a lane, for the strides of a view."""
+
+        def run(lane: int) -> Any:
+            with no_modes():
+                out = self._call(lane)
+            for i in path:
+                out = out[i]
+            return out
+
+        return run
 
     def _written(self, out: Any) -> Any:
         """The fake that an operator has returned, because it wrote to it; None: the result is new."""
@@ -221,19 +314,17 @@ class SymbolicCall:
                 return a
         return None
 
-    def _sizes(self, outs: list[Any], known: list[Expr], path: tuple[int, ...]) -> tuple[Any, ...] | None:
-        shapes = [tuple(o.shape) for o in outs]
-        if all(s == shapes[0] for s in shapes):
-            return None
-        found: list[Any] = []
-        for d, values in enumerate(zip(*shapes, strict=True)):
-            e = self.probes.fit(values, known, self._again(path, d))
+    def _sizes(self, outs: list[Any], known: list[Expr] | None, path: tuple[int, ...]) -> list[Expr]:
+        exprs: list[Expr] = []
+        for d, values in enumerate(zip(*(tuple(o.shape) for o in outs), strict=True)):
+            again = self._again(path, d)
+            e = self._fresh(values, again) if known is None else self.probes.fit(values, known, again)
             if e is None:
-                e = self._fresh(values)
+                e = self._fresh(values, again)
             elif isinstance(e, Call) and e.name == "FloorDiv" and self.func._native_name in _ALL_ELEMENTS:
                 self._divides(*e.args)
-            found.append(self.env.create_symintnode(e, hint=self.env.size_hint(e, allow_none=True)))
-        return tuple(found)
+            exprs.append(e)
+        return exprs
 
     def _divides(self, n: Expr, by: Expr) -> None:
         """Nothing may be left of a size that is divided, which the probes do not show: they have its remainders."""
@@ -244,7 +335,8 @@ class SymbolicCall:
     def _again(self, path: tuple[int, ...], d: int) -> Callable[[dict[Symbol, Any]], int | None]:
         def run(at: dict[Symbol, Any]) -> int | None:
             try:
-                out = self._call(1, at)
+                with no_modes():
+                    out = self._call(1, at)
                 for i in path:
                     out = out[i]
                 return int(out.shape[d])
@@ -253,15 +345,20 @@ class SymbolicCall:
 
         return run
 
-    def _fresh(self, values: tuple[int, ...]) -> Expr:
+    def _fresh(self, values: tuple[int, ...], definition: Callable[[dict[Symbol, Any]], int | None]) -> Expr:
         """A symbol for a size that nothing fits: the graph reads it from the result."""
         symbol = self.env._fresh("s", True, True)
         self.env.add_var_to_val(symbol, values[0])
         self.env.var_to_range[symbol] = ValueRanges(0, int_oo)
         self.env.var_to_sources[symbol] = []
         self.probes.fix(symbol, values)
+        self.probes.defined[symbol] = definition
         self.probes.found[values] = symbol
         return symbol
+
+
+def _shapes(out: Any) -> Any:
+    return [_shapes(o) for o in out] if isinstance(out, (list, tuple)) else tuple(getattr(out, "shape", ()))
 
 
 def _same_structure(outs: list[Any]) -> bool:

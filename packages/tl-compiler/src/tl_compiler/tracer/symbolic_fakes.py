@@ -16,7 +16,7 @@ from ..symbolic.expression import Expr, Integer, sympify
 from ..symbolic.ranges import bounds, int_oo
 from ..symbolic.shape_env import ShapeEnv
 from .geometry import Geometry, probes_of
-from .indexing import indexed
+from .indexing import assign, indexed
 from .symbolic_call import SymbolicCall, leaves_of
 
 __all__ = [
@@ -151,6 +151,10 @@ class SymbolicFakes:
     def indexed(self, fake: Any, index: Any) -> Any:
         """The part of a fake that an index names, in which symbolic numbers may stand."""
         return indexed(fake, index)
+
+    def assign(self, fake: Any, index: Any, value: Any) -> None:
+        """Writes to the part of a fake that an index names, in which symbolic numbers may stand."""
+        assign(fake, index, value)
 
     # ---- what only the data decide
     def item(self, fake: Any) -> Any:

@@ -222,6 +222,13 @@ class FakeTensor(Tensor):
         symbolic = self.fake_mode.symbolic
         return Tensor.__getitem__(self, index) if symbolic is None else symbolic.indexed(self, index)
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        symbolic = self.fake_mode.symbolic
+        if symbolic is None:
+            Tensor.__setitem__(self, index, value)
+        else:
+            symbolic.assign(self, index, value)
+
     def on_device(self, device: Any) -> FakeTensor:
         """The same fake, which claims to lie elsewhere.
 

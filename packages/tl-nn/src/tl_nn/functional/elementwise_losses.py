@@ -5,6 +5,7 @@ from math import log, pi
 
 from tl_core import Tensor, nn_functions, where
 from tl_core.autocast_inputs import in_float32
+from tl_core.dispatch_keys import is_tensor_subclass_like
 from tl_core.dispatch_modes import modes_in_force
 from tl_core.overrides import overridable
 
@@ -435,7 +436,7 @@ def gaussian_nll_loss(
             raise ValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
-    if not var.is_meta and not var._hides_batch() and bool((var < 0).any()):
+    if not var.is_meta and not is_tensor_subclass_like(var) and bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
     kept = var + (var.detach().clamp_min(eps) - var.detach())
     off = input - target

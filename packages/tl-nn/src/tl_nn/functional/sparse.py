@@ -4,6 +4,7 @@ import warnings
 
 import tl_core
 from tl_core import Tensor, no_grad
+from tl_core.dispatch_keys import is_tensor_subclass_like
 from tl_core.overrides import overridable
 
 from .checks import check_tensor
@@ -199,7 +200,7 @@ def _checked_count(tensor: Tensor, num_classes: int) -> int:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return num_classes
-    if tensor._hides_batch() and num_classes > 0:
+    if num_classes > 0 and is_tensor_subclass_like(tensor):
         return num_classes
     smallest, largest = int(tensor.amin()), int(tensor.amax())
     if smallest < 0:
