@@ -528,7 +528,7 @@ def archives() -> Iterator[tuple[str, bytes, str]]:
         archive_of({"data.pkl": tensor_pickle(kind="Bool", count=16, size=16), "data/0": b"\x02" * 16}),
         "other than 0 and 1",
     )
-    yield "tar", _tar(), "neither an archive nor"
+    yield "tar", _tar(), "legacy .tar format"
     yield "old: a call", _old(evil), "os.system"
     yield (
         "old: a large storage",

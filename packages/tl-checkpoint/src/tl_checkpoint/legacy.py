@@ -1,93 +1,239 @@
-"""Files from before 2020: one pickle after the other, then the storages' bytes."""
+"""Files from before 2020: five pickles one after the other, then the bytes of the storages."""
 
 from __future__ import annotations
 
+import inspect
 import io
 import pickle
 import struct
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tl_core.storage import TypedStorage, UntypedStorage
 
-from .class_names import StorageType
+from .class_names import STORAGES, StorageType
 from .locations import restore_location, target_of
+from .object_unpickler import unpickle
 from .safe_globals import allowed
 from .source import ObjectSource, Source
 from .storages import bytes_of
-from .unpickler import CutOff as _CutOff
-from .unpickler import DataUnpickler
+from .unpickler import CutOff, DataUnpickler
 
-__all__ = ["load", "load_from_bytes"]
+__all__ = ["MAGIC", "PROTOCOL", "SourceChangeWarning", "load", "load_from_bytes"]
 
-_MAGIC = b"\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."  # the number 0x1950A86A20F9469CFC6C, pickled
-_PROTOCOL = 1001
+MAGIC = 0x1950A86A20F9469CFC6C
+PROTOCOL = 1001
+
+_PICKLED_MAGIC = b"\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
+_HEAD = 1 << 26  # bytes of the file that the pickles may take, unless they are cut off there
 
 
-_HEAD = 1 << 26  # how much of the file the pickles may take, unless they are cut off there
+class SourceChangeWarning(Warning):
+    """A class in a file has another source now than when the file was written."""
 
 
-class _Stream:
-    """The storages of such a file, by key; their bytes come last."""
+@dataclass(frozen=True)
+class _Outline:
+    """Where the parts of a file lie, found before anything that its pickles name is made."""
 
-    def __init__(self, map_location: Any, available: int) -> None:
-        self._map_location, self._available = map_location, available
-        self.made: dict[str, tuple[Any, int]] = {}
+    begin: int  # of the pickle of the object
+    storages: dict[str, tuple[int, int]]  # where the bytes of each storage begin, and how many there are
+    end: int  # of the last storage
 
-    def find(self, description: Any) -> TypedStorage:
-        """The storage that a pickle describes."""
+
+class _Blank:
+    """What an outline has for each object that isn't plain data."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def __call__(self, *_: Any, **__: Any) -> _Blank:
+        return self
+
+    def __setstate__(self, state: Any) -> None:
+        pass
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        pass
+
+    def append(self, value: Any) -> None:
+        """Takes an item of a list."""
+
+    def extend(self, values: Any) -> None:
+        """Takes items of a list."""
+
+    def add(self, value: Any) -> None:
+        """Takes an item of a set."""
+
+
+class _OutlineUnpickler(pickle._Unpickler):
+    """Reads a pickle and makes nothing that it names, but notes the storages.
+
+    The interpreter is the one in Python: the one in C reserves memory for whatever number a memo entry has.
+    """
+
+    def __init__(self, file: Any, sizes: dict[str, int]) -> None:
+        super().__init__(file)
+        self._sizes = sizes
+
+    def find_class(self, module: str, name: str) -> Any:
+        return STORAGES.get(f"{module}.{name}", _Blank)
+
+    def persistent_load(self, description: Any) -> Any:
+        if type(description) is tuple and len(description) in (5, 6) and description[0] == "storage":
+            _, kind, key, _, count = description[:5]
+            if type(kind) is StorageType and type(key) is str and type(count) is int and count >= 0:
+                self._sizes[key] = count * kind.dtype.itemsize
+        return _Blank  # a class with its source may be called
+
+
+def _outline(file: io.BytesIO, size: int) -> _Outline:
+    """Reads the five pickles: magic number, version, machine, object and the keys of its storages."""
+    sizes: dict[str, int] = {}
+    ends, parts = [], []
+    try:
+        for _ in range(5):
+            parts.append(_OutlineUnpickler(file, sizes).load())
+            ends.append(file.tell())
+    except EOFError as error:
+        raise CutOff("the file is cut off") from error
+    except Exception as error:  # the interpreter raises whatever the Python under it does
+        raise pickle.UnpicklingError(f"the file is damaged: {error}") from error
+    if parts[1] != PROTOCOL:
+        raise RuntimeError(f"Invalid protocol version: {parts[1]!r:.20}")
+    if sum(sizes.values()) > size:
+        raise pickle.UnpicklingError("the storages say more bytes than the file has")
+    if type(parts[4]) is not list:
+        raise pickle.UnpicklingError("the file's list of storages is damaged")
+    storages, begin = {}, ends[4]
+    for key in parts[4]:
+        if type(key) is not str or key not in sizes or key in storages:
+            raise pickle.UnpicklingError("the file's list of storages is damaged")
+        storages[key] = begin + 8, sizes[key]
+        begin += 8 + sizes[key]
+        if begin > size:
+            raise pickle.UnpicklingError(f"storage {key} is cut off")
+    return _Outline(ends[2], storages, begin)
+
+
+class _Storages:
+    """The storages of a file, read when the pickle first names them."""
+
+    def __init__(self, source: Source, outline: _Outline, map_location: Any) -> None:
+        self._source, self._outline, self._map_location = source, outline, map_location
+        self._by_key: dict[str, Any] = {}
+        self._views: dict[str, UntypedStorage] = {}
+
+    def find(self, description: Any) -> Any:
+        """The storage, or the class with its source, that a pickle describes."""
+        if type(description) is tuple and len(description) == 4 and description[0] == "module":
+            _check_source(*description[1:])
+            return description[1]
         if type(description) is not tuple or len(description) not in (5, 6) or description[0] != "storage":
             raise pickle.UnpicklingError("the pickle refers to something that is no storage")
         _, kind, key, location, count = description[:5]
         if type(kind) is not StorageType or type(key) is not str or type(count) is not int or count < 0:
             raise pickle.UnpicklingError("the pickle describes a storage by something else")
+        if key not in self._by_key:
+            self._by_key[key] = self._read(key, str(location), count, kind.dtype.itemsize)
+        storage = self._by_key[key]
         if len(description) == 6 and description[5] is not None:
-            raise pickle.UnpicklingError(
-                "views of storages, as files from before 2018 have them, aren't read"
-            )
-        if key not in self.made:
-            self.made[key] = self._new(str(location), count * kind.dtype.itemsize), kind.dtype.itemsize
-        return TypedStorage(wrap_storage=self.made[key][0], dtype=kind.dtype)
+            storage = self._view(storage, kind.dtype.itemsize, description[5])
+        return TypedStorage(wrap_storage=storage, dtype=kind.dtype)
 
-    def _new(self, location: str, nbytes: int) -> Any:
-        if nbytes > self._available:
-            raise pickle.UnpicklingError("the storages say more bytes than the file has")
-        self._available -= nbytes
-        target = target_of(self._map_location, location)
-        if callable(self._map_location) or target != "cpu":
-            raise NotImplementedError(
-                "files from before 2020 are loaded to the CPU only: pass map_location='cpu' and move what you need"
-            )
-        return restore_location(UntypedStorage(nbytes), target)
+    def _read(self, key: str, location: str, count: int, itemsize: int) -> Any:
+        if key not in self._outline.storages:
+            raise pickle.UnpicklingError("the file's list of storages is damaged")
+        begin, nbytes = self._outline.storages[key]
+        (stored,) = struct.unpack("<q", self._source.read_at(begin - 8, 8))
+        if stored != count or nbytes != count * itemsize:
+            raise pickle.UnpicklingError(f"storage {key} has two sizes")
+        target = None if callable(self._map_location) else target_of(self._map_location, location)
+        if target == "meta":
+            return UntypedStorage(nbytes, device="meta")
+        storage = UntypedStorage(nbytes)
+        if nbytes:
+            self._source.read_into(begin, bytes_of(storage))
+        if target is not None:
+            return restore_location(storage, target)
+        moved = self._map_location(storage, location)
+        return restore_location(storage, location) if moved is None else moved
+
+    def _view(self, storage: UntypedStorage, itemsize: int, description: Any) -> UntypedStorage:
+        """A part of a storage: its key, first element and number of elements."""
+        is_view = type(description) is tuple and len(description) == 3 and type(description[0]) is str
+        if not is_view or any(type(number) is not int for number in description[1:]):
+            raise pickle.UnpicklingError("the pickle describes a part of a storage by something else")
+        key, begin, count = description
+        if begin < 0 or count < 0 or (begin + count) * itemsize > storage.nbytes():
+            raise pickle.UnpicklingError(f"the part {key} of a storage reaches out of it")
+        if key not in self._views:
+            self._views[key] = storage[begin * itemsize : (begin + count) * itemsize]
+        return self._views[key]
 
 
-def load(source: Source, map_location: Any, weights_only: bool) -> Any:
-    """Reads such a file as data. Raises UnpicklingError if it is something else.
+def _check_source(container: Any, file: Any, source: Any) -> None:
+    """Warns of a class of the program whose source is no longer the one in the file."""
+    if not isinstance(container, type) or container.__module__.partition(".")[0].startswith("tl"):
+        return
+    try:
+        current = inspect.getsource(container)
+    except (OSError, TypeError):
+        return
+    if source != current:
+        warnings.warn(
+            f"source code of class '{container.__module__}.{container.__qualname__}' has changed since {file} was "
+            "saved with an object of it",
+            SourceChangeWarning,
+            stacklevel=2,
+        )
+
+
+def load(
+    source: Source,
+    map_location: Any,
+    weights_only: bool,
+    module: Any = pickle,
+    arguments: Mapping[str, Any] | None = None,
+) -> Any:
+    """Reads such a file.
 
     Args:
         source: the file.
         map_location: where storages go: see `load`.
-        weights_only: whether only tensors and plain data are allowed.
+        weights_only: whether only tensors and plain data are allowed; else the file may run any code.
+        module: the module whose `Unpickler` reads the pickles, if they may run code.
+        arguments: what that `Unpickler` is given.
+
+    Raises:
+        pickle.UnpicklingError: the file is something else, damaged, or names what isn't allowed.
+        RuntimeError: the file has another version.
     """
-    if not weights_only:
-        raise NotImplementedError("files from before 2020 are read as data only: pass weights_only=True")
-    stream = _Stream(map_location, source.size)
+    if _PICKLED_MAGIC not in source.read_at(0, min(source.size, 24)):
+        raise pickle.UnpicklingError(
+            "the file is neither an archive nor one from before 2020; it may be damaged, or of another program"
+        )
+    data = source.read_at(0, min(source.size, _HEAD))
     try:
-        parts, at = _pickles(source.read_at(0, min(source.size, _HEAD)), stream)
-    except _CutOff:
+        outline = _outline(io.BytesIO(data), source.size)
+    except CutOff:
         if source.size <= _HEAD:
             raise
-        stream = _Stream(map_location, source.size)
-        parts, at = _pickles(source.read_at(0, source.size), stream)
-    if type(parts[4]) is not list:
-        raise pickle.UnpicklingError("the file's list of storages is damaged")
-    for key in parts[4]:
-        at = _fill(source, at, stream, key)
-    return parts[3]
+        data = source.read_at(0, source.size)
+        outline = _outline(io.BytesIO(data), source.size)
+    storages = _Storages(source, outline, map_location)
+    if weights_only:
+        result = DataUnpickler(data, allowed, storages.find, outline.begin).load()
+    else:
+        result = unpickle(io.BytesIO(data[outline.begin :]), storages.find, module, arguments)
+    source.leave_at(outline.end)
+    return result
 
 
 def load_from_bytes(b: bytes) -> Any:
-    """A storage as the reference pickles it outside of archives, such as within `pickle.dumps(tensor)`: as a file of
-    that time.
+    """A storage as PyTorch pickles it outside of archives: as a file of that time, within `pickle.dumps(tensor)`.
 
     Args:
         b: the file's bytes. They are read as data, whatever the pickle around them may do.
@@ -100,33 +246,3 @@ def load_from_bytes(b: bytes) -> Any:
         return load(source, None, weights_only=True)
     finally:
         source.close()
-
-
-def _pickles(data: bytes, stream: _Stream) -> tuple[list[Any], int]:
-    """Magic number, protocol, the machine that wrote the file, the object, the keys; and where they end."""
-    parts: list[Any] = []
-    at = 0
-    for _ in range(5):
-        if not parts and _MAGIC not in data[:24]:
-            raise pickle.UnpicklingError(
-                "the file is neither an archive nor one from before 2020; tar files, as before 2016, aren't read"
-            )
-        reader = DataUnpickler(data, allowed, stream.find, at)
-        parts.append(reader.load())
-        at = reader.position
-        if len(parts) == 2 and parts[1] != _PROTOCOL:
-            raise RuntimeError(f"Invalid protocol version: {parts[1]!r:.20}")
-    return parts, at
-
-
-def _fill(source: Source, at: int, stream: _Stream, key: Any) -> int:
-    if type(key) is not str or key not in stream.made:
-        raise pickle.UnpicklingError("the file's list of storages is damaged")
-    storage, itemsize = stream.made[key]
-    (count,) = struct.unpack("<q", source.read_at(at, 8))
-    begin, end = at + 8, at + 8 + storage.nbytes()
-    if count * itemsize != storage.nbytes() or end > source.size:
-        raise pickle.UnpicklingError(f"storage {key} is cut off, or has two sizes")
-    if storage.nbytes():
-        source.read_into(begin, bytes_of(storage))
-    return end

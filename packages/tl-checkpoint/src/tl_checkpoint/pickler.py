@@ -105,9 +105,11 @@ class _Pickler(_PythonPickler):
     dispatch: ClassVar[dict[type, Any]] = _PythonPickler.dispatch.copy()
     dispatch_table: ClassVar[dict[type, Any]] = _Reducers()
 
-    def __init__(self, file: Any, protocol: int, planned: dict[int, SavedStorage]) -> None:
+    def __init__(self, file: Any, protocol: int, planned: dict[int, SavedStorage], legacy: bool) -> None:
         super().__init__(file, protocol)
         self.planned = planned
+        # A storage of the format from before 2020 may be a part of another; none written here is.
+        self._referred = (pickle.NONE if legacy else b"") + pickle.TUPLE + pickle.BINPERSID
         self.storages: dict[int, SavedStorage] = {}
         self._alike: dict[tuple[Any, ...], tuple[bytes, bytes]] = {}
         if protocol < 4:
@@ -149,9 +151,7 @@ class _Pickler(_PythonPickler):
         location = self._text(str(storage.tensor.device))
         count = _whole(nbytes // itemsize)
         start = pickle.MARK + self._text("storage")
-        self.write(
-            start + opening + _plain_text(storage.key) + location + count + pickle.TUPLE + pickle.BINPERSID
-        )
+        self.write(start + opening + _plain_text(storage.key) + location + count + self._referred)
 
     # ---- opcodes, which name what has been named before by number
 
@@ -244,7 +244,7 @@ class _Pickler(_PythonPickler):
         after = [
             self._text(location),
             _whole(nbytes // (dtype.itemsize if kind else 1)),
-            pickle.TUPLE + pickle.BINPERSID,
+            self._referred,
             _whole(offset),
             _tuple(shape),
             _tuple(stride),
@@ -415,18 +415,18 @@ def _conj_neg_bits(t: Any) -> bytes:
     return pickle.EMPTY_DICT + pickle.MARK + items + pickle.SETITEMS
 
 
-def pickled(obj: Any, protocol: int) -> tuple[bytes, list[SavedStorage]]:
-    """The pickle of an object, and the storages that it refers to.
+def pickled(obj: Any, protocol: int, legacy: bool = False) -> tuple[bytes, list[SavedStorage]]:
+    """The pickle of an object, and the storages that it refers to; `legacy` as files from before 2020 have it.
 
     A storage of which only a part is needed is written without the rest. As that is known only at the end, and moves
     offsets, such objects are pickled twice.
     """
-    data, storages = _pickled(obj, protocol, {})
+    data, storages = _pickled(obj, protocol, {}, legacy)
     if all(s.begin == 0 and s.end == s.nbytes and len(s.dtypes) < 2 for s in storages.values()):
         return data, list(storages.values())
     for storage in storages.values():
         _align(storage)
-    data, again = _pickled(obj, protocol, storages)
+    data, again = _pickled(obj, protocol, storages, legacy)
     assert [s.key for s in again.values()] == [s.key for s in storages.values()]
     return data, list(storages.values())
 
@@ -438,9 +438,9 @@ def _align(storage: SavedStorage) -> None:
 
 
 def _pickled(
-    obj: Any, protocol: int, planned: dict[int, SavedStorage]
+    obj: Any, protocol: int, planned: dict[int, SavedStorage], legacy: bool
 ) -> tuple[bytes, dict[int, SavedStorage]]:
     parts = _Parts()
-    pickler = _Pickler(parts, protocol, planned)
+    pickler = _Pickler(parts, protocol, planned, legacy)
     pickler.dump(obj)
     return b"".join(parts), pickler.storages

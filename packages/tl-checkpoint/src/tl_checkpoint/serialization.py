@@ -15,14 +15,14 @@ from typing import Any
 import tl_core
 from tl_core import recording
 
-from . import config, legacy
+from . import config, legacy, legacy_writer, tar_file
 from .archive_reader import ArchiveReader, is_archive
 from .archive_writer import ArchiveWriter
 from .atomic import ScratchFile, replacing
-from .class_names import ours
 from .config import LoadEndianness
-from .globals import Global
+from .legacy import SourceChangeWarning
 from .locations import location_tag, register_package
+from .object_unpickler import unpickle
 from .pickler import pickled
 from .safe_globals import (
     add_safe_globals,
@@ -40,6 +40,7 @@ __all__ = [
     "DEFAULT_PROTOCOL",
     "MAP_LOCATION",
     "LoadEndianness",
+    "SourceChangeWarning",
     "add_safe_globals",
     "clear_safe_globals",
     "get_crc32_options",
@@ -86,10 +87,13 @@ def save(
         f (str, path, or object with `write`): Where to.
         pickle_protocol (int): 2 to 5.
         pickle_module: must be `pickle`; another raises NotImplementedError.
+        _use_new_zipfile_serialization (bool): False writes the format from before 2020, without checksums.
+        _disable_byteorder_record (bool): Whether the record of the byte order is left out.
 
     Raises:
         OSError: If the file can't be written; the old one is untouched.
-        NotImplementedError: If another pickle module or the format from before 2020 is asked for.
+        NotImplementedError: If another pickle module is asked for.
+        RuntimeError: If tensors of several types share memory, or within `skip_data`, in the format from before 2020.
 
     Example:
         >>> import io, tl_core
@@ -101,24 +105,31 @@ def save(
     """
     if pickle_module is not pickle:
         raise NotImplementedError(f"save() writes with pickle, not with {pickle_module.__name__!r}")
-    if not _use_new_zipfile_serialization:
-        raise NotImplementedError(
-            "save() writes archives only; the format from before 2020 can be read, not written"
-        )
+    if not _use_new_zipfile_serialization and config.save.skip_data:
+        raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
     if not 2 <= pickle_protocol <= pickle.HIGHEST_PROTOCOL:
         raise ValueError(f"pickle_protocol must be 2 to {pickle.HIGHEST_PROTOCOL}, got {pickle_protocol}")
     with recording.EventRange("checkpoint.save"):
-        _save(obj, f, pickle_protocol, not _disable_byteorder_record)
+        data, storages = pickled(obj, pickle_protocol, legacy=not _use_new_zipfile_serialization)
+
+        def write(output: Any, name: str) -> None:
+            if _use_new_zipfile_serialization:
+                _write_archive(output, name, data, storages, not _disable_byteorder_record)
+            else:
+                append = output.write if isinstance(output, ScratchFile) else output
+                legacy_writer.write(append, data, storages, pickle_protocol)
+
+        _save(write, f)
 
 
-def _save(obj: Any, f: Any, pickle_protocol: int, byteorder: bool) -> None:
-    data, storages = pickled(obj, pickle_protocol)
+def _save(write: Callable[[Any, str], None], f: Any) -> None:
+    """Calls `write` with the file and the name of its archive."""
     if isinstance(f, (str, os.PathLike)):
         name = os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive"
         with replacing(f) as file:
-            _write(_output(file), name, data, storages, byteorder)
+            write(_output(file), name)
     elif hasattr(f, "write"):
-        _write(_output(f), "archive", data, storages, byteorder)
+        write(_output(f), "archive")
         if hasattr(f, "flush"):
             f.flush()
     else:
@@ -141,7 +152,7 @@ def _output(file: Any) -> Any:
     return write_all
 
 
-def _write(output: Any, name: str, data: bytes, storages: list[Any], byteorder: bool) -> None:
+def _write_archive(output: Any, name: str, data: bytes, storages: list[Any], byteorder: bool) -> None:
     settings = config.save
     archive = ArchiveWriter(output, name, settings.storage_alignment, settings.compute_crc32)
     archive.add("data.pkl", data)
@@ -200,7 +211,8 @@ def load(
     source = _source(f, config.load.mmap if mmap is None else mmap)
     try:
         if not is_archive(source):
-            return legacy.load(source, map_location, weights_only)
+            read = tar_file.load if tar_file.is_tar(source) else legacy.load
+            return read(source, map_location, weights_only, pickle_module or pickle, pickle_load_args)
         return _load_archive(source, map_location, weights_only, pickle_module, keys, pickle_load_args)
     finally:
         source.close()
@@ -264,7 +276,7 @@ def _load_archive(
         storages = Storages(reader, map_location, mapped, swapped, config.load.skip_data, wanted)
         if weights_only:
             return _read_data(data, storages), storages
-        return _unpickled(data, storages, pickle_module or pickle, pickle_load_args), storages
+        return unpickle(io.BytesIO(data), storages.find, pickle_module or pickle, pickle_load_args), storages
 
     if keys is None:
         return read(None)[0]
@@ -290,28 +302,6 @@ def _read_data(data: bytes, storages: Any) -> Any:
         return DataUnpickler(data, allowed, storages.find).load()
     except pickle.UnpicklingError as error:
         raise pickle.UnpicklingError(f"Weights only load failed. {error}") from error
-
-
-def _unpickled(data: bytes, storages: Any, module: Any, arguments: dict[str, Any]) -> Any:
-    class Unpickler(module.Unpickler):
-        def find_class(self, module_name: str, name: str) -> Any:
-            full = f"{module_name}.{name}"
-            if module_name.split(".")[0] == "torch":
-                found = known_global(module_name, name)
-                if found is not None:
-                    return found.make if isinstance(found, Global) else found
-                try:
-                    return super().find_class(*ours(full).rsplit(".", 1))
-                except (ImportError, AttributeError) as error:
-                    raise pickle.UnpicklingError(
-                        f"the file holds an object of {full}, and no installed package of tl has that class: {error}"
-                    ) from error
-            return super().find_class(module_name, name)
-
-        def persistent_load(self, description: Any) -> Any:
-            return storages.find(description)
-
-    return Unpickler(io.BytesIO(data), **arguments).load()
 
 
 def _matching(obj: Any, pattern: str) -> Any:

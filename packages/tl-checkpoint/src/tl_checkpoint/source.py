@@ -9,7 +9,7 @@ from typing import Any
 
 from tl_core.files import crc32, read_into
 
-__all__ = ["FileSource", "MappedSource", "ObjectSource", "PartSource", "Source"]
+__all__ = ["FileSource", "MappedSource", "ObjectSource", "PartSource", "Source", "SourceFile"]
 
 _WINDOW = 4096
 _SMALL = 1 << 20
@@ -36,6 +36,9 @@ class Source:
         """As `read_into`; returns the CRC-32 of the bytes."""
         self.read_into(offset, target)
         return crc32(target)
+
+    def leave_at(self, offset: int) -> None:
+        """Sets an object with a position of its own behind what was read."""
 
     def close(self) -> None:
         """Gives back what the source has opened."""
@@ -122,6 +125,39 @@ class ObjectSource(Source):
             parts.append(part)
             left -= len(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def leave_at(self, offset: int) -> None:
+        self._file.seek(self._begin + offset)
+
+
+class SourceFile(io.RawIOBase):
+    """A source as a file that is read from its beginning on."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__()
+        self._source, self._position = source, 0
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def seekable(self) -> bool:
+        """True."""
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Sets the position."""
+        begin = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._source.size}[whence]
+        self._position = begin + offset
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        """Reads as many bytes as fit and are left."""
+        target = memoryview(buffer)
+        count = max(min(len(target), self._source.size - self._position), 0)
+        target[:count] = self._source.read_at(self._position, count) if count else b""
+        self._position += count
+        return count
 
 
 class PartSource(Source):

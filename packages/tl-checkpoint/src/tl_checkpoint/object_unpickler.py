@@ -1,0 +1,52 @@
+"""Pickles that are trusted: pickle runs what they name, with PyTorch's class paths translated."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .class_names import ours
+from .globals import Global
+from .safe_globals import known_global
+
+__all__ = ["unpickle"]
+
+
+def unpickle(
+    file: Any,
+    persistent: Callable[[Any], Any],
+    module: Any = pickle,
+    arguments: Mapping[str, Any] | None = None,
+) -> Any:
+    """Reads one pickle from a file and leaves the file behind its end. The pickle may run any code.
+
+    Args:
+        file: an object with `read` and `readline`.
+        persistent: takes the description of a storage and returns the storage.
+        module: `pickle`, or a module with an `Unpickler` of its own.
+        arguments: what its `Unpickler` is given.
+
+    Raises:
+        pickle.UnpicklingError: the pickle is damaged, or names a class of PyTorch that no installed package has.
+    """
+
+    class Unpickler(module.Unpickler):
+        def find_class(self, module_name: str, name: str) -> Any:
+            if module_name.split(".")[0] != "torch":
+                return super().find_class(module_name, name)
+            known = known_global(module_name, name)
+            if known is not None:
+                return known.make if isinstance(known, Global) else known
+            path = f"{module_name}.{name}"
+            try:
+                return super().find_class(*ours(path).rsplit(".", 1))
+            except (ImportError, AttributeError) as error:
+                raise pickle.UnpicklingError(
+                    f"the file holds an object of {path}, and no installed package of tl has that class: {error}"
+                ) from error
+
+        def persistent_load(self, description: Any) -> Any:
+            return persistent(description)
+
+    return Unpickler(file, **(arguments or {})).load()
