@@ -21,6 +21,7 @@
 #include "bind/from_python.h"
 #include "bind/function.h"
 #include "bind/generator_object.h"
+#include "bind/memory_map.h"
 #include "bind/names.h"
 #include "bind/operator_object.h"
 #include "bind/operator_observer.h"
@@ -464,6 +465,7 @@ void build(py::module_& m) {
   add_event_range(module);
   add_files(module);
   add_snapshots(module);
+  add_memory_map(module);
   add_names(module);
   add_operator_type(module);
   add_overridable_type(module);

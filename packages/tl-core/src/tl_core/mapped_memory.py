@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 from typing import Any
 
@@ -12,8 +11,8 @@ from tl_core._C import Tensor
 __all__ = ["MappedMemory", "map_descriptor", "map_file", "map_shared", "tensor_on_buffer"]
 
 
-class MappedMemory(mmap.mmap):
-    """A map that knows what it shows.
+class MappedMemory(_C._MemoryMap):
+    """A map that knows what it shows. It holds at most one descriptor of its file, the one that it can be sent by.
 
     `filename` is that of a file which writes reach, else None; `is_shared` tells whether other processes see writes;
     `descriptor`, where it isn't -1, can be sent to another process, which gives it to `map_descriptor`.
@@ -54,7 +53,7 @@ def map_file(filename: str, shared: bool, nbytes: int) -> MappedMemory:
             )
         if size < nbytes:
             os.ftruncate(descriptor, nbytes)
-        made = MappedMemory(descriptor, nbytes, mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE)
+        made = MappedMemory(descriptor, nbytes, shared)
     finally:
         os.close(descriptor)
     made.filename, made.is_shared = filename if shared else None, shared
@@ -74,7 +73,7 @@ def map_shared(nbytes: int) -> MappedMemory:
 
 def map_descriptor(descriptor: int, nbytes: int) -> MappedMemory:
     """The memory behind another map's descriptor, which belongs to the new map from then on."""
-    made = MappedMemory(descriptor, nbytes, mmap.MAP_SHARED)
+    made = MappedMemory(descriptor, nbytes, True)
     made.is_shared, made.descriptor = True, descriptor
     return made
 
