@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     # Ahead of the operators that these functions stand for: a checker keeps the first of a name.
     from tl_core.functional import *
 
-from tl_core import _C, backend_registry, overrides, return_types, storage, switches
+from tl_core import _C, backend_registry, forks, overrides, return_types, storage, switches
 from tl_core import _tensor as _tensor  # gives Tensor its Python half
 from tl_core._C import *  # type: ignore[assignment]
 from tl_core._C import (

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hmac as hmac
 import os
 import weakref
+from multiprocessing import resource_sharer as resource_sharer
 from multiprocessing.reduction import DupFd, ForkingPickler
 from typing import Any
 
@@ -22,6 +24,9 @@ __all__ = [
     "init_reductions",
     "set_sharing_strategy",
 ]
+
+# `hmac` and `resource_sharer` are here for the threads that send descriptors: a thread that loads a module while the
+# program forks leaves it locked in the child.
 
 _STRATEGIES = {"file_descriptor", "file_system"}
 _strategy = "file_descriptor"
