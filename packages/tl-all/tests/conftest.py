@@ -6,6 +6,10 @@ import sys
 
 import pytest
 
+from tl_core.testing.interrupts import hear_interrupts
+
+hear_interrupts()
+
 
 @pytest.fixture
 def python(tmp_path):

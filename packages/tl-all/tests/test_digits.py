@@ -61,15 +61,10 @@ def test_progress_is_shown(python):
 
 
 @needs_extra
-def hear_interrupts():
-    """For a program about to start: what a shell runs in the background ignores them, and so do its children."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def test_an_interrupt_ends_it_cleanly(tmp_path):
     command = [sys.executable, "-m", "tl.examples.digits", "--epochs", "100000"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, **pipes, preexec_fn=hear_interrupts) as program:
+    with subprocess.Popen(command, **pipes) as program:
         said = b""
         while b"accuracy=" not in said:
             more = program.stderr.read1(100)

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 
 import pytest
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="uses limits and signals of Linux")
-
-
-def hear_interrupts():
-    """For a program about to start: what a shell runs in the background ignores them, and so do its children."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def run(program, timeout=60):
@@ -23,7 +17,6 @@ def run(program, timeout=60):
         capture_output=True,
         text=True,
         timeout=timeout,
-        preexec_fn=hear_interrupts,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -96,11 +96,6 @@ def until(condition, seconds=5.0):
     return True
 
 
-def hear_interrupts():
-    """For a program about to start: what a shell runs in the background ignores them, and so do its children."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def interrupted(delay, *arguments):
     """Interrupts a program that loads without end: seconds to its end, its errors, the session that it had."""
     program = Path(__file__).parent / "endless_program.py"
@@ -112,7 +107,6 @@ def interrupted(delay, *arguments):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=hear_interrupts,
     )
     running.stdout.readline()
     time.sleep(delay)

@@ -9,7 +9,10 @@ from datetime import timedelta
 import pytest
 
 import tl_distributed as dist
+from tl_core.testing.interrupts import hear_interrupts
 from tl_distributed.world import world_of_thread
+
+hear_interrupts()
 
 
 @pytest.fixture
