@@ -96,7 +96,7 @@ class Stream(tl_data.IterableDataset):
         return iter(range(first, self.count, step))
 
 
-class Counter:
+class Counter(tl_data.Resumable):
     """An iterator that can tell where it is."""
 
     def __init__(self, at, step, end):
@@ -128,7 +128,7 @@ class KeptStream(Stream):
         return Counter(info.id if info else 0, info.num_workers if info else 1, self.count)
 
 
-class SelfKeptStream(tl_data.IterableDataset):
+class SelfKeptStream(tl_data.IterableDataset, tl_data.Resumable):
     """A stream that itself has a state, for one reader."""
 
     def __init__(self, count=30):
@@ -162,7 +162,7 @@ class Dice(tl_data.Sampler):
             yield random.randrange(self.count)
 
 
-class Turning(tl_data.Sampler):
+class Turning(tl_data.Sampler, tl_data.Resumable):
     """An order with a state: it begins one later in each epoch."""
 
     def __init__(self, count):

@@ -1,6 +1,7 @@
 """The loader in one process."""
 
 import copy
+import itertools
 import pickle
 import warnings
 
@@ -12,6 +13,7 @@ from samples import Buckets, Dice, Failing, Numbers, Stream, as_list, plain
 
 import tl_core
 import tl_data
+from tl_data._utils.fetch import _IterableDatasetFetcher
 from tl_data.dataloader import _BaseDataLoaderIter, _SingleProcessDataLoaderIter
 
 
@@ -59,6 +61,59 @@ def test_streams():
     assert plain(list(tl_data.DataLoader(Stream(7), batch_size=3, drop_last=True))) == [[0, 1, 2], [3, 4, 5]]
     assert list(tl_data.DataLoader(Stream(3), batch_size=None)) == [0, 1, 2]
     assert plain(list(tl_data.DataLoader(Stream(6), batch_size=3))) == [[0, 1, 2], [3, 4, 5]]
+
+
+class Restarting(tl_data.IterableDataset):
+    """A stream that is its own iterator, begins anew with each `iter`, and counts these."""
+
+    def __init__(self, count=7):
+        self.count, self.begun = count, 0
+
+    def __iter__(self):
+        self.at, self.begun = 0, self.begun + 1
+        return self
+
+    def __next__(self):
+        if self.at == self.count:
+            raise StopIteration
+        self.at += 1
+        return self.at - 1
+
+
+@pytest.mark.parametrize("context", [None, "fork", "forkserver", "thread"])
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"batch_size": 3}, [[0, 1, 2], [3, 4, 5], [6]]),
+        ({"batch_size": 3, "drop_last": True}, [[0, 1, 2], [3, 4, 5]]),
+        ({"batch_size": 7}, [[0, 1, 2, 3, 4, 5, 6]]),
+        ({"batch_size": 8, "drop_last": True}, []),
+        ({"batch_size": None}, [0, 1, 2, 3, 4, 5, 6]),
+    ],
+)
+def test_an_epoch_of_a_stream_has_one_iterator(context, options, expected):
+    dataset = Restarting()
+    more = {} if context is None else {"num_workers": 1, "multiprocessing_context": context}
+    loader = tl_data.DataLoader(dataset, **options, **more)
+    for epoch in range(2):
+        assert plain(list(itertools.islice(loader, 20))) == expected
+        assert context is not None or dataset.begun == epoch + 1
+
+
+def test_an_epoch_asks_samplers_for_one_iterator():
+    single, batches = Restarting(5), Restarting(2)
+    assert plain(list(tl_data.DataLoader(Numbers(9), sampler=single, batch_size=2))) == [[0, 1], [2, 3], [4]]
+    assert list(itertools.islice(tl_data.BatchSampler(single, 2, True), 9)) == [[0, 1], [2, 3]]
+    assert plain(list(tl_data.DataLoader([[1], [2]], batch_size=None, sampler=batches))) == [[1], [2]]
+    assert single.begun == 2 and batches.begun == 1
+
+
+def test_fetchers_of_other_loaders_have_one_iterator():
+    dataset = Restarting(4)
+    fetcher = _IterableDatasetFetcher(dataset, True, as_list, False)
+    assert [fetcher.fetch([None] * 3), fetcher.fetch([None] * 3)] == [[0, 1, 2], [3]] and dataset.begun == 1
+    with pytest.raises(StopIteration):
+        fetcher.fetch([None] * 3)
 
 
 def test_a_stream_that_is_longer_than_it_said():

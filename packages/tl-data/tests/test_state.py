@@ -6,7 +6,7 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import Buckets, Dice, KeptStream, Noisy, Numbers, SelfKeptStream, Stream, Turning, plain
+from samples import Buckets, Counter, Dice, KeptStream, Noisy, Numbers, SelfKeptStream, Stream, Turning, plain
 
 import tl_core
 import tl_data
@@ -148,7 +148,7 @@ def test_fewer_workers_than_before():
 @pytest.mark.parametrize("kind", [Stream, KeptStream])
 @pytest.mark.parametrize("workers", [0, 1, 3])
 @pytest.mark.parametrize("count", [0, 1, 4])
-@pytest.mark.filterwarnings("ignore:the dataset has no state_dict")
+@pytest.mark.filterwarnings("ignore:the dataset is not Resumable")
 def test_streams(kind, workers, count):
     context = {"multiprocessing_context": "thread"} if workers else {}
     kept, expected = broken_off(loader_of({}, workers, kind(), **context), count)
@@ -167,8 +167,85 @@ def test_a_stream_that_keeps_its_own_position():
 def test_streams_that_are_read_again_say_so():
     loader = tl_data.DataLoader(Stream(), batch_size=4)
     next(iter(loader))
-    with pytest.warns(UserWarning, match="no state_dict: the 4 samples .* are read again and dropped"):
+    with pytest.warns(UserWarning, match="not Resumable: the 4 samples .* are read again and dropped"):
         tl_data.DataLoader(Stream(), batch_size=4).load_state_dict(loader.state_dict())
+
+
+class Private:
+    """Has a state that is nobody's business."""
+
+    def state_dict(self):
+        raise AssertionError("nobody was promised this")
+
+    load_state_dict = state_dict
+
+
+class PrivateStream(Private, Stream):
+    """A stream with a state of its own."""
+
+
+class PrivateIterator(Private):
+    """An iterator with a state of its own."""
+
+    def __init__(self, count):
+        self.numbers = iter(range(count))
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return next(self.numbers)
+
+
+class StreamOfPrivate(tl_data.IterableDataset):
+    """A stream whose iterator has a state of its own."""
+
+    def __iter__(self):
+        return PrivateIterator(9)
+
+
+class PrivateSampler(Private, tl_data.Sampler):
+    """An order with a state of its own."""
+
+    def __iter__(self):
+        return iter(range(9))
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("dataset", [PrivateStream(9), StreamOfPrivate()])
+def test_a_state_that_was_not_promised_is_not_asked_for(workers, dataset):
+    loader = loader_of({}, workers, dataset, **({"multiprocessing_context": "thread"} if workers else {}))
+    iterator = iter(loader)
+    first = plain(next(iterator))
+    state = loader.state_dict()
+    assert [first, *plain(list(iterator))] == [[0, 1, 2, 3], [4, 5, 6, 7], [8]]
+    with pytest.warns(UserWarning, match="not Resumable: the 4 samples"):
+        loader.load_state_dict(state)
+    assert plain(list(loader)) == [[4, 5, 6, 7], [8]]
+
+
+def test_a_sampler_whose_state_was_not_promised():
+    loader = loader_of({"sampler": PrivateSampler()}, 0)
+    next(iter(loader))
+    resumed = loader_of({"sampler": PrivateSampler()}, 0)
+    resumed.load_state_dict(loader.state_dict())
+    assert plain(list(resumed)) == [[4, 5, 6, 7], [8]]
+
+
+def test_a_class_may_be_registered():
+    class Iterator(Private):
+        state_dict = Counter.state_dict
+        load_state_dict = Counter.load_state_dict
+        __init__, __iter__, __next__ = Counter.__init__, Counter.__iter__, Counter.__next__
+
+    class Registered(tl_data.IterableDataset):
+        def __iter__(self):
+            return Iterator(0, 1, 9)
+
+    tl_data.Resumable.register(Iterator)
+    loader = loader_of({}, 0, Registered())
+    next(iter(loader))
+    assert loader.state_dict()["begun"]["streams"] == {0: {"iterator": {"at": 4}}}
 
 
 def test_streams_need_as_many_workers():

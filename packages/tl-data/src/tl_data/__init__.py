@@ -17,6 +17,7 @@ from tl_data.dataset import ChainDataset as ChainDataset
 from tl_data.dataset import ConcatDataset as ConcatDataset
 from tl_data.dataset import Dataset as Dataset
 from tl_data.dataset import IterableDataset as IterableDataset
+from tl_data.dataset import Resumable as Resumable
 from tl_data.dataset import StackDataset as StackDataset
 from tl_data.dataset import Subset as Subset
 from tl_data.dataset import TensorDataset as TensorDataset

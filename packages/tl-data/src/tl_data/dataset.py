@@ -7,10 +7,12 @@ that overrides `__getitem__` alone is asked one key at a time, whatever its base
 
 from __future__ import annotations
 
+import abc
 import bisect
 import itertools
 import math
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -22,6 +24,7 @@ __all__ = [
     "ConcatDataset",
     "Dataset",
     "IterableDataset",
+    "Resumable",
     "StackDataset",
     "Subset",
     "TensorDataset",
@@ -44,6 +47,20 @@ def batched(dataset: Any, name: str) -> Callable[[Any], Any] | None:
         return None
     found: Callable[[Any], Any] | None = getattr(dataset, name, None)
     return found if callable(found) else None
+
+
+def take(samples: Iterator[_T], count: int) -> Iterator[_T]:
+    """The next `count` elements of an iterator, fewer at its end.
+
+    It asks for `next` alone. `itertools.islice` asks for `iter` as well, each time: a stream whose `__iter__` begins
+    anew and returns the stream itself would then never end.
+    """
+    return map(next, itertools.repeat(samples, count))
+
+
+def skip(samples: Iterator[Any], count: int) -> None:
+    """Drops the next `count` elements of an iterator."""
+    deque(take(samples, count), maxlen=0)
 
 
 def samples_of(dataset: Any, keys: Sequence[Any]) -> list[Any]:
@@ -81,11 +98,55 @@ class Dataset(Generic[T_co]):
         return ConcatDataset([self, other])
 
 
+class Resumable(abc.ABC):
+    """The promise of a stream, of its iterator or of a sampler that its state is enough to go on exactly.
+
+    `state_dict` tells where it stands, as plain data. What begins after `load_state_dict` goes on there: an iterator
+    with its next element, a stream or a sampler with its next `iter`. A loader asks for the state of what derives from
+    this class, or is registered with it (`Resumable.register`), and of nothing else: many classes have a `state_dict`
+    that tells something different.
+
+    >>> class Count(Resumable):
+    ...     def __init__(self):
+    ...         self.at = 0
+    ...     def __iter__(self):
+    ...         return self
+    ...     def __next__(self):
+    ...         self.at += 1
+    ...         return self.at
+    ...     def state_dict(self):
+    ...         return {"at": self.at}
+    ...     def load_state_dict(self, state):
+    ...         self.at = state["at"]
+    >>> class Numbers(IterableDataset):
+    ...     def __iter__(self):
+    ...         return Count()
+    >>> first, second = DataLoader(Numbers(), batch_size=2), DataLoader(Numbers(), batch_size=2)
+    >>> next(iter(first))
+    tensor([1, 2])
+    >>> second.load_state_dict(first.state_dict())
+    >>> next(iter(second))
+    tensor([3, 4])
+    """
+
+    @abc.abstractmethod
+    def state_dict(self) -> Any:
+        """Where it stands, as plain data."""
+
+    @abc.abstractmethod
+    def load_state_dict(self, state: Any) -> None:
+        """Makes it go on where the state was taken.
+
+        Args:
+            state: what `state_dict` returned.
+        """
+
+
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
     """A stream of samples: a subclass has `__iter__`.
 
-    With workers each has a copy of the dataset; `get_worker_info` tells them apart. A dataset, or the iterator it
-    gives, that has `state_dict` and `load_state_dict` is resumed through them.
+    With workers each has a copy of the dataset; `get_worker_info` tells them apart. A stream that is `Resumable`, or
+    whose iterator is, is resumed by its state; any other is read again up to the place.
     """
 
     def __add__(self, other: Dataset[T_co]) -> ChainDataset:  # type: ignore[override]

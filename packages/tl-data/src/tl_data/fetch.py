@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
 from tl_core import Tensor
 
 from . import collate as collation
-from .dataset import batched
+from .dataset import Resumable, batched, skip, take
 
 __all__ = ["IterableFetcher", "MapFetcher", "fetcher"]
 
@@ -101,8 +100,8 @@ def _are_numbers(keys: Any) -> bool:
 class IterableFetcher:
     """Batches of an iterable-style dataset, in the order in which it gives its samples.
 
-    It goes on from the `state_dict` that the dataset's iterator or the dataset has, or else by reading and dropping
-    what was read before.
+    It goes on from the state of the dataset's iterator or of the dataset, whichever is `Resumable`, or else by reading
+    and dropping what was read before. An epoch has one iterator, which is asked for `next` alone.
 
     Args:
         dataset: the dataset.
@@ -138,14 +137,14 @@ class IterableFetcher:
             samples.load_state_dict(state["iterator"])
         if "skip" in state:
             self._read = state["skip"]
-            next(itertools.islice(samples, self._read, self._read), None)
+            skip(samples, self._read)
         return samples
 
     def state(self) -> dict[str, Any]:
         """Plain data from which the stream goes on where it is now."""
-        if hasattr(self._samples, "state_dict"):
+        if isinstance(self._samples, Resumable):
             return {"iterator": self._samples.state_dict()}
-        if hasattr(self._dataset, "state_dict"):
+        if isinstance(self._dataset, Resumable):
             return {"dataset": self._dataset.state_dict()}
         return {"skip": self._read}
 
@@ -158,7 +157,7 @@ class IterableFetcher:
                 batch = next(self._samples)
                 self._read += 1
             else:
-                batch = list(itertools.islice(self._samples, count))
+                batch = list(take(self._samples, count))
                 self._read += len(batch)
                 self._ended = len(batch) < count
         except StopIteration:

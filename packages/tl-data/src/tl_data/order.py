@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -10,10 +11,10 @@ from typing import Any
 import tl_core
 from tl_core import Tensor
 
-from .dataset import definer
+from .dataset import Resumable, definer, skip, take
 from .sampler import BatchSampler, DrawnSampler
 
-__all__ = ["Order", "cut", "deciding", "keeps_state"]
+__all__ = ["Order", "cut", "deciding"]
 
 LONGEST = 1 << 24  # batches of an order that is written down because nobody can draw it again
 
@@ -53,11 +54,6 @@ def deciding(sampler: Any) -> Any:
     """The sampler that decides the order: a plain batch sampler only cuts it."""
     plain = isinstance(sampler, BatchSampler) and type(sampler).__iter__ is BatchSampler.__iter__
     return sampler.sampler if plain else sampler
-
-
-def keeps_state(sampler: Any) -> bool:
-    """Whether a sampler says itself where it stands, and takes that back."""
-    return hasattr(sampler, "state_dict") and hasattr(sampler, "load_state_dict")
 
 
 class Order:
@@ -100,7 +96,7 @@ class Order:
             start = inner.start()
             self._begun = {"kind": "drawn", "start": start}
             return self._cut(inner.index_chunks(start))
-        if keeps_state(inner):
+        if isinstance(inner, Resumable):
             self._begun = {"kind": "own", "state": inner.state_dict()}
             return iter(self._sampler)
         self._begun = {"kind": "rest"}
@@ -112,7 +108,9 @@ class Order:
             return self._keeping(iter(state["keys"]))
         if state["kind"] == "own":
             inner.load_state_dict(state["state"])
-            return itertools.islice(iter(self._sampler), done, None)
+            blocks = iter(self._sampler)
+            skip(blocks, done)
+            return blocks
         if not _is_random(inner):
             raise ValueError(
                 f"the state was taken with another kind of sampler; {type(inner).__name__} can't draw it again"
@@ -120,7 +118,7 @@ class Order:
         return itertools.islice(self._cut(inner.index_chunks(state["start"], again=True)), done, None)
 
     def _keeping(self, blocks: Iterator[Any]) -> Iterator[Any]:
-        for block in blocks:
+        for block in take(blocks, sys.maxsize):
             self._kept.append(block)
             yield block
 
@@ -138,8 +136,8 @@ class Order:
         left = list(itertools.islice(self._blocks, LONGEST + 1))
         if len(left) > LONGEST:
             raise RuntimeError(
-                f"the order of {type(deciding(self._sampler)).__name__} has no end in sight: to be resumed it needs "
-                "state_dict and load_state_dict"
+                f"the order of {type(deciding(self._sampler)).__name__} has no end in sight: to be resumed it must be "
+                "Resumable"
             )
         self._blocks = iter(left)
         return {"kind": "rest", "keys": list(self._kept)}

@@ -7,13 +7,14 @@ epoch can draw the same again. Streams are those of PyTorch's samplers for the s
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
 import tl_core
 from tl_core import Generator, Tensor
+
+from .dataset import take
 
 __all__ = [
     "BatchSampler",
@@ -33,7 +34,7 @@ _DRAW = 32  # the reference draws with replacement in so many; a chunk is a mult
 class Sampler(Generic[T_co]):
     """The keys of a dataset, or lists of them, in the order in which an epoch takes them: a subclass has `__iter__`.
 
-    `__len__` is asked for by `len(loader)`. A sampler with `state_dict` and `load_state_dict` is resumed through them.
+    `__len__` is asked for by `len(loader)`. A sampler that is `Resumable` is resumed by its state.
     """
 
     def __init__(self, data_source: Sized | None = None) -> None:
@@ -276,7 +277,7 @@ class BatchSampler(Sampler[list[int]]):
 
     def __iter__(self) -> Iterator[list[Any]]:
         keys = iter(self.sampler)
-        while batch := list(itertools.islice(keys, self.batch_size)):
+        while batch := list(take(keys, self.batch_size)):
             if len(batch) < self.batch_size and self.drop_last:
                 return
             yield batch

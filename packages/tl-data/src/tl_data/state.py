@@ -7,7 +7,8 @@ from typing import Any
 
 from tl_core import Generator
 
-from .order import Order, deciding, keeps_state
+from .dataset import Resumable
+from .order import Order, deciding
 
 __all__ = ["Progress"]
 
@@ -67,7 +68,7 @@ def of_sources(generator: Any, sampler: Any) -> dict[str, Any]:
     return {
         "generator": None if generator is None else generator.get_state(),
         "sampler_generator": own.get_state() if isinstance(own, Generator) else None,
-        "sampler": inner.state_dict() if keeps_state(inner) else None,
+        "sampler": inner.state_dict() if isinstance(inner, Resumable) else None,
     }
 
 
@@ -78,7 +79,7 @@ def set_sources(state: dict[str, Any], generator: Any, sampler: Any) -> None:
     for name, target in pairs:
         if state[name] is not None and isinstance(target, Generator):
             target.set_state(state[name])
-    if state["sampler"] is not None and keeps_state(inner):
+    if state["sampler"] is not None and isinstance(inner, Resumable):
         inner.load_state_dict(state["sampler"])
 
 
@@ -98,6 +99,6 @@ def check(state: Any, iterable: bool, workers: int) -> None:
     skipped = sum(stream.get("skip", 0) for stream in streams.values())
     if skipped:
         warnings.warn(
-            f"the dataset has no state_dict: the {skipped} samples that were read before are read again and dropped",
+            f"the dataset is not Resumable: the {skipped} samples that were read before are read again and dropped",
             stacklevel=3,
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 from tl_core import ranks
 
-from ..dataset import IterableDataset
+from ..dataset import IterableDataset, Resumable
 from ..info import get_worker_info
 
 __all__ = ["Paths", "PieceStream", "listed"]
@@ -58,7 +58,7 @@ class PieceStream(IterableDataset[Any]):
         return _PieceIterator(self)
 
 
-class _PieceIterator:
+class _PieceIterator(Resumable):
     """One pass, which knows where it is: in which piece, after how many of its samples."""
 
     def __init__(self, stream: PieceStream) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ...dataset import take
 from ..datapipe import DataChunk, IterDataPipe, functional_datapipe
 
 __all__ = ["BatcherIterDataPipe", "GrouperIterDataPipe", "UnBatcherIterDataPipe"]
@@ -32,7 +32,7 @@ class BatcherIterDataPipe(IterDataPipe):
 
     def __iter__(self) -> Iterator[Any]:
         samples = iter(self.datapipe)
-        while batch := list(itertools.islice(samples, self.batch_size)):
+        while batch := list(take(samples, self.batch_size)):
             if len(batch) == self.batch_size or not self.drop_last:
                 yield self.wrapper_class(batch)
 
