@@ -18,13 +18,15 @@ from samples import Dying, Failing, Hanging, Numbers, Rows, Slow, interrupt_ones
 import tl_core
 import tl_data
 
-CONTEXTS = [None, "fork"]
+CONTEXTS = ["forkserver", "fork"]
 
 
 @pytest.fixture(autouse=True)
 def nothing_left():
     """No worker, no shared memory and no descriptor more than before."""
-    list(tl_data.DataLoader(Numbers(1), num_workers=1))  # starts the servers
+    list(
+        tl_data.DataLoader(Numbers(1), num_workers=1, multiprocessing_context="forkserver")
+    )  # starts the servers
     gc.collect()
     memory, files = trouble.shared_memory(), trouble.open_files()
     yield
@@ -56,14 +58,17 @@ def test_killed_workers_are_reported_at_once(context):
         assert not trouble.workers()
 
 
-def test_a_worker_that_dies_of_a_sample():
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_a_worker_that_dies_of_a_sample(context):
     with pytest.raises(RuntimeError, match=r"worker \d of 2\) while it fetched the samples \[12, 13, 14\]"):
-        list(tl_data.DataLoader(Dying(), batch_size=3, num_workers=2))
+        list(tl_data.DataLoader(Dying(), batch_size=3, num_workers=2, multiprocessing_context=context))
 
 
-def test_a_worker_killed_in_the_middle_of_an_answer():
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_a_worker_killed_in_the_middle_of_an_answer(context):
     """One that sends more than fits through the pipe, to a program that does not read."""
-    loader = tl_data.DataLoader(Rows(2000), batch_size=1000, num_workers=1, arena_size=4096)
+    options = {"num_workers": 1, "arena_size": 4096, "multiprocessing_context": context}
+    loader = tl_data.DataLoader(Rows(2000), batch_size=1000, **options)
     iterator = iter(loader)
     time.sleep(0.5)
     os.kill(iterator._workers[0].pid, signal.SIGKILL)
@@ -101,16 +106,18 @@ def test_exceptions_leave_nothing(context):
             list(loader)
 
 
-def test_epochs_that_are_broken_off_leave_nothing():
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_epochs_that_are_broken_off_leave_nothing(context):
     for _ in range(trouble.times(50, 3)):
-        for _ in tl_data.DataLoader(Slow(), num_workers=2):
+        for _ in tl_data.DataLoader(Slow(), num_workers=2, multiprocessing_context=context):
             break
 
 
-def test_interrupts():
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_interrupts(context):
     choose = random.Random(2)
     for _ in range(trouble.times(100, 2)):
-        seconds, errors, session = trouble.interrupted(choose.uniform(0, 1))
+        seconds, errors, session = trouble.interrupted(choose.uniform(0, 1), context)
         assert seconds < 2 and errors.rstrip().endswith("KeyboardInterrupt"), errors
         assert trouble.until(lambda: all(s != session for _, s, _ in trouble.processes().values()))  # noqa: B023
 
@@ -122,7 +129,7 @@ def test_workers_that_start_hear_no_interrupt(context):
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be held here")
-@pytest.mark.parametrize("context", [None, "fork", "spawn"])
+@pytest.mark.parametrize("context", [*CONTEXTS, "spawn"])
 def test_workers_let_handlers_of_their_own_hear(context):
     loader = tl_data.DataLoader(
         Numbers(2), num_workers=1, worker_init_fn=interrupt_oneself, multiprocessing_context=context
@@ -190,10 +197,12 @@ def test_tensors_outlive_their_loader():
     assert row.tolist() == [3.0] * 600
 
 
-def test_workers_do_not_grow():
-    """Objects of Python are touched in every epoch; a process that shares them with the program copies them then."""
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_workers_do_not_grow(context):
+    """Objects of Python are touched in every epoch; a process that shares them with the program copies them, once."""
     count = trouble.times(400_000, 40_000)
-    loader = tl_data.DataLoader(Dicts(count), batch_size=500, num_workers=2, persistent_workers=True)
+    options = {"num_workers": 2, "persistent_workers": True, "multiprocessing_context": context}
+    loader = tl_data.DataLoader(Dicts(count), batch_size=500, **options)
     sizes = []
     for _ in range(4):
         for _ in loader:
@@ -203,11 +212,13 @@ def test_workers_do_not_grow():
     assert sizes[-1] - sizes[0] < 2 << 20, sizes
 
 
-def test_workers_share_the_tensors_of_a_dataset():
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_workers_share_the_tensors_of_a_dataset(context):
     rows = tl_core.zeros(4_000_000)
     array = np.zeros(4_000_000, np.float32)
     dataset = tl_data.StackDataset(tl_data.TensorDataset(rows), array)
-    loader = tl_data.DataLoader(dataset, batch_size=100, num_workers=2, persistent_workers=True)
+    options = {"num_workers": 2, "persistent_workers": True, "multiprocessing_context": context}
+    loader = tl_data.DataLoader(dataset, batch_size=100, **options)
     iterator = iter(loader)
     assert next(iterator)[1].shape == (100,)
     assert max(dirty(worker.pid) for worker in iterator._workers) < 30 << 20  # 32 MB would be a copy

@@ -29,9 +29,17 @@ from samples import (
 
 import tl_core
 import tl_data
+from tl_data import launch
 from tl_data.dataloader import _MultiProcessingDataLoaderIter
 
 EVERY = ["forkserver", "fork", "thread"]
+
+
+@pytest.fixture
+def fresh_by_default(monkeypatch):
+    """Processes start as they do from Python 3.14 on."""
+    monkeypatch.setattr("tl_data.launch.platform_method", lambda: "forkserver")
+    monkeypatch.setattr("tl_data.launch.default_method", lambda: "forkserver")
 
 
 @pytest.mark.parametrize("context", [None, *EVERY])
@@ -197,7 +205,7 @@ class FromQueue(tl_data.IterableDataset):
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
-def test_a_queue_for_forked_processes_reaches_the_workers():
+def test_a_queue_for_forked_processes_reaches_the_workers(fresh_by_default):
     queue = multiprocessing.get_context("fork").Queue()
     for i in range(6):
         queue.put(i)
@@ -206,7 +214,7 @@ def test_a_queue_for_forked_processes_reaches_the_workers():
 
 
 @pytest.mark.skipif("forkserver" not in multiprocessing.get_all_start_methods(), reason="needs its server")
-def test_a_queue_for_fresh_processes_reaches_the_workers():
+def test_a_queue_for_fresh_processes_reaches_the_workers(fresh_by_default):
     queue = multiprocessing.get_context("forkserver").Queue()
     for i in range(3):
         queue.put(i)
@@ -270,7 +278,17 @@ def test_tensors_of_every_kind_arrive(dtype, shape):
         assert found.tolist() == sent.tolist()
 
 
-def test_what_cannot_be_sent_to_a_fresh_process_is_forked():
+def test_workers_start_as_processes_of_the_program_do(monkeypatch):
+    monkeypatch.setattr("multiprocessing.get_start_method", lambda allow_none=False: None)
+    expected = "forkserver" if sys.version_info >= (3, 14) else "fork"
+    assert sys.platform != "linux" or launch.default_method() == expected
+    monkeypatch.setattr("multiprocessing.get_start_method", lambda allow_none=False: "spawn")
+    assert launch.default_method() == "spawn" and not launch.may_fork()
+    with pytest.raises(Exception, match=r"(?i)can't (pickle|get local)"):
+        iter(tl_data.DataLoader(Numbers(3), num_workers=1, collate_fn=lambda batch: batch))
+
+
+def test_what_cannot_be_sent_to_a_fresh_process_is_forked(fresh_by_default):
     loader = tl_data.DataLoader(Numbers(3), num_workers=2, collate_fn=lambda batch: batch)
     assert list(loader) == [[0], [1], [2]]
     loader = tl_data.DataLoader(
@@ -280,7 +298,7 @@ def test_what_cannot_be_sent_to_a_fresh_process_is_forked():
         iter(loader)
 
 
-def test_what_a_fresh_process_cannot_load_is_forked():
+def test_what_a_fresh_process_cannot_load_is_forked(fresh_by_default):
     module = types.ModuleType("nowhere_to_be_found")
     module.Numbers = type("Numbers", (Numbers,), {"__module__": module.__name__})
     sys.modules[module.__name__] = module
@@ -380,16 +398,18 @@ def test_loaders_in_turn_are_in_epochs_of_their_own():
     assert plain([a for a, _ in zip(again, second)]) == expected
 
 
+@pytest.mark.parametrize("method", ["fork", "forkserver"])
 @pytest.mark.parametrize("guarded", [True, False])
-def test_main_programs(tmp_path, guarded):
-    """One that asks for its name is imported again by its workers, a loader made beside it too; another is forked."""
-    text = GUARDED if guarded else UNGUARDED
+def test_main_programs(tmp_path, guarded, method):
+    """Where fresh processes are the default, one that asks for its name is imported again by its workers, a loader made
+    beside it too; another is forked."""
     program = tmp_path / "program.py"
-    program.write_text(text)
-    done = run_program(program)
-    assert done == (
-        ("fresh [0, 1]\nfresh [2, 3]\n", "") if guarded else ("forked [0, 1]\nforked [2, 3]\n", "")
+    start = (
+        f"from tl_data import launch\nlaunch.default_method = launch.platform_method = lambda: {method!r}\n"
     )
+    program.write_text(start + (GUARDED if guarded else UNGUARDED))
+    kind = "fresh" if guarded and method == "forkserver" else "forked"
+    assert run_program(program) == (f"{kind} [0, 1]\n{kind} [2, 3]\n", "")
 
 
 DATASET = """
@@ -438,7 +458,7 @@ def test_a_forked_loader_ends_at_once_beside_another():
 
 def test_processes_of_the_program_hear_interrupts():
     """They come from another server than workers do."""
-    list(tl_data.DataLoader(Numbers(1), num_workers=1))
+    list(tl_data.DataLoader(Numbers(1), num_workers=1, multiprocessing_context="forkserver"))
     process = multiprocessing.get_context("forkserver").Process(target=interrupt_oneself, args=(0,))
     process.start()
     process.join()

@@ -84,14 +84,15 @@ def fills_uninitialized_memory() -> bool:
 def set_fills_uninitialized_memory(fill: bool) -> None:
     """What `tl.utils.deterministic.fill_uninitialized_memory = fill` does."""
     switches.set("deterministic.fill_uninitialized_memory", fill)
-    _tell()
+    apply()
 
 
 def _set_mode(mode: int, warn_only: bool) -> None:
     switches.set("deterministic.mode", mode)
     switches.set("deterministic.warn_only", warn_only)
-    _tell()
+    apply()
 
 
-def _tell() -> None:
+def apply() -> None:
+    """Tells the core what the switches say."""
     _C._set_fill_uninitialized(are_deterministic_algorithms_enabled() and fills_uninitialized_memory())

@@ -36,6 +36,20 @@ def get(name: str) -> Any:
     return _values[name]
 
 
+def values() -> dict[str, Any]:
+    """All switches with their values, for another process."""
+    return dict(_values)
+
+
+def restore(found: dict[str, Any]) -> None:
+    """Sets what `values` returned, also switches whose package has not been loaded yet.
+
+    Args:
+        found: the values by the names of their switches.
+    """
+    _values.update(found)
+
+
 def set(name: str, value: Any) -> Any:
     """Gives the switch a value of its type and returns the one before."""
     before = get(name)

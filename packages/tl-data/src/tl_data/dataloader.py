@@ -53,9 +53,10 @@ class DataLoader(Generic[T_co]):
         drop_last (bool): Whether a last batch that is smaller is left out.
         timeout (float): Seconds after which a batch that has not come is an error; 0 waits for ever.
         worker_init_fn (callable, optional): Called in each worker with its number, after seeding.
-        multiprocessing_context (str or context, optional): "forkserver", "fork", "spawn", or "thread" for workers
-            that are threads of this process. By default "forkserver", and "fork" where what the workers need
-            can't be sent to another process: a lambda, or a class of a main program that can't be imported again.
+        multiprocessing_context (str or context, optional): "fork", "forkserver", "spawn", or "thread" for workers
+            that are threads of this process. By default that of `multiprocessing`: on Linux "fork" below Python 3.14;
+            from there on "forkserver", and "fork" where what the workers need can't be sent to another process.
+            Fresh processes take over tl's settings, the environment, logging levels and warning filters.
         generator (Generator, optional): Draws the order, and the seed of the workers.
         prefetch_factor (int, optional): How many batches each worker makes in advance (2).
         persistent_workers (bool): Whether the workers live on after an epoch.

@@ -15,6 +15,7 @@ from multiprocessing import context, forkserver, popen_forkserver, reduction, sp
 from typing import Any
 
 from . import interrupts, main_program
+from .program_state import Environment
 
 __all__ = ["CONTEXT", "start"]
 
@@ -53,7 +54,9 @@ class _Start(popen_forkserver.Popen):
         buffer = io.BytesIO()
         context.set_spawning_popen(self)
         try:
-            for thing in (spawn.get_preparation_data(process_obj.name), process_obj):
+            # The environment comes with what is read first, before the main program's module is loaded.
+            preparation = {**spawn.get_preparation_data(process_obj.name), "environment": Environment()}
+            for thing in (preparation, process_obj):
                 reduction.dump(thing, buffer)
         finally:
             context.set_spawning_popen(None)

@@ -7,15 +7,17 @@ import time
 import warnings
 import weakref
 from collections.abc import Iterator
-from multiprocessing import get_all_start_methods, get_context
+from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 import tl_core
 from tl_core import recording
 
 from . import pin, randomness
+from .dataset import Resumable
 from .failure import Failure
 from .fetch import fetcher
+from .launch import may_fork
 from .loader_like import completed
 from .order import Order
 from .processes import ProcessPool, WorkerDied
@@ -102,7 +104,7 @@ def draw_seed(generator: Any) -> int:
     return int(tl_core.empty((), dtype=tl_core.int64).random_(generator=generator).item())
 
 
-class _Endless:
+class _Endless(Resumable):
     """What takes the place of keys where a dataset is a stream: how many samples a batch has, again and again."""
 
     def __init__(self, count: int | None) -> None:
@@ -185,7 +187,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _relaunch(self, failure: Failure) -> None:
         """Forks the workers, after fresh processes could not make anything of what they were sent."""
-        if self._loader.multiprocessing_context is not None or "fork" not in get_all_start_methods():
+        if self._loader.multiprocessing_context is not None or not may_fork():
             failure.throw()
         warnings.warn(
             f"workers are forked, as a fresh process can't load the dataset ({failure.last_line()})",

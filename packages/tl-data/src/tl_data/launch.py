@@ -42,6 +42,7 @@ def launch(config: WorkerConfig, arena: Arena, context: Any) -> Launched:
     """
     method, sent = _method(config, context)
     forked = method.get_start_method() == "fork"
+    state = None if forked else _program_state(config)
     started = Launched([], [])
     try:
         for worker_id in range(config.num_workers):
@@ -49,7 +50,7 @@ def launch(config: WorkerConfig, arena: Arena, context: Any) -> Launched:
             started.connections.append(ours)
             start = worker_id * arena.share
             inherited = tuple(started.connections) if forked else ()
-            arguments = (sent, worker_id, theirs, arena.descriptor, start, arena.share, inherited)
+            arguments = (sent, worker_id, theirs, arena.descriptor, start, arena.share, inherited, state)
             process = method.Process(target=worker.run, args=arguments, daemon=True)
             with interrupts.held(forked):
                 process.start()
@@ -101,10 +102,28 @@ def prepare(context: Any, *needed: Any) -> None:
     """
     if multiprocessing.current_process().name != "MainProcess":  # a worker that is importing the main program
         return
-    server = "forkserver" in multiprocessing.get_all_start_methods()
-    wanted = context is None and main_program.can_be_imported()
-    if server and (wanted or getattr(context, "_name", "") == "forkserver"):
+    method = default_method() if context is None else context.get_start_method()
+    if method == "forkserver" and (context is not None or main_program.can_be_imported()):
         _fork_server().start([getattr(thing, "__module__", "__main__") for thing in needed])
+
+
+def default_method() -> str:
+    """How processes start unless the loader says so: as those of `multiprocessing` do.
+
+    On Linux that is "fork" below Python 3.14 and "forkserver" from there on, unless the program has set something else.
+    """
+    return multiprocessing.get_start_method(allow_none=True) or platform_method()
+
+
+def platform_method() -> str:
+    """How processes start on this system unless the program says so."""
+    return multiprocessing.get_all_start_methods()[0]
+
+
+def _program_state(config: WorkerConfig) -> Any:
+    from .program_state import ProgramState  # forked workers do without
+
+    return ProgramState.current(config.dataset, config.collate_fn, config.worker_init_fn)
 
 
 def _fork_server() -> Any:
@@ -116,22 +135,27 @@ def _fork_server() -> Any:
 
 def _method(config: WorkerConfig, context: Any) -> tuple[Any, Any]:
     """The context to start processes with, and the configuration in the form in which they get it."""
-    if context is not None:
-        if context.get_start_method() == "fork":
-            return context, config
-        server = context.get_start_method() == "forkserver"
-        return _fork_server().CONTEXT if server else context, _sent(config)
-    methods = multiprocessing.get_all_start_methods()
-    can_fork = "fork" in methods
-    if "forkserver" in methods and (main_program.can_be_imported() or not can_fork):
+    chosen = multiprocessing.get_context(default_method()) if context is None else context
+    method = chosen.get_start_method()
+    if method == "fork":
+        return chosen, config
+    if method == "spawn":
+        return chosen, _sent(config)
+    if context is not None or not may_fork():
+        return _fork_server().CONTEXT, _sent(config)
+    if main_program.can_be_imported():
         try:
             sent = _sent(config)
-            if not can_fork or sent is not config or _goes_along(config):
+            if sent is not config or _goes_along(config):
                 return _fork_server().CONTEXT, sent
         except Exception:  # whatever pickling a program's objects may raise
-            if not can_fork:
-                raise
-    return multiprocessing.get_context("fork" if can_fork else "spawn"), config
+            pass
+    return multiprocessing.get_context("fork"), config
+
+
+def may_fork() -> bool:
+    """Whether workers are forked where fresh processes can't have what they need: not if the program says otherwise."""
+    return default_method() == platform_method() == "forkserver"
 
 
 class _Trial:

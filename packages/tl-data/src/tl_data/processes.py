@@ -109,6 +109,8 @@ class ProcessPool:
             recording.note_foreign(
                 process, f"DataLoader worker {worker}: batch {response.number}", "dataloader", *span
             )
+        if response.differences:
+            _warn_of_differences(response.differences)
         if self._requested[worker]:
             self._requested[worker].popleft()
         self._flush(worker)
@@ -141,6 +143,12 @@ class ProcessPool:
             if abrupt and process.is_alive():
                 _resume(pid)
         launch.stop(self._workers, launch.ABRUPT if abrupt else launch.GRACE)
+
+
+def _warn_of_differences(found: Any) -> None:
+    from .program_state import warn_of_differences
+
+    warn_of_differences(found)
 
 
 def _resume(pid: int | None) -> None:

@@ -7,6 +7,8 @@ import queue
 import threading
 from typing import Any
 
+from tl_core.process_settings import ThreadSettings
+
 from .info import WorkerInfo, set_thread_info
 from .worker import Response, Server, WorkerConfig
 
@@ -21,7 +23,11 @@ class ThreadPool:
         self._responses: queue.SimpleQueue[tuple[int, Response]] = queue.SimpleQueue()
         self._requests: list[queue.SimpleQueue[Any]] = [queue.SimpleQueue() for _ in self.pids]
         self.processes = [
-            threading.Thread(target=_serve, args=(config, i, requests, self._responses), daemon=True)
+            threading.Thread(
+                target=_serve,
+                args=(config, i, requests, self._responses, ThreadSettings.current()),
+                daemon=True,
+            )
             for i, requests in enumerate(self._requests)
         ]
         for thread in self.processes:
@@ -50,7 +56,10 @@ class ThreadPool:
             thread.join(0.3 if abrupt else 5)
 
 
-def _serve(config: WorkerConfig, worker_id: int, requests: Any, responses: Any) -> None:
+def _serve(
+    config: WorkerConfig, worker_id: int, requests: Any, responses: Any, settings: ThreadSettings
+) -> None:
+    settings.restore()
     if config.iterable:
         config = config._replace(dataset=copy.copy(config.dataset))
     info = WorkerInfo(

@@ -9,7 +9,7 @@ import pickle
 import threading
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tl_core
 from tl_core import Tensor, recording
@@ -21,6 +21,9 @@ from .failure import Failure
 from .fetch import fetcher
 from .info import WorkerInfo, set_process_info
 from .messages import SMALL, encode
+
+if TYPE_CHECKING:
+    from .program_state import ProgramState
 
 __all__ = ["Response", "WorkerConfig", "Server", "run"]
 
@@ -61,6 +64,7 @@ class Response(NamedTuple):
         value: the answer.
         stream: the state of an iterable-style dataset behind this batch, or None.
         span: the number of the worker process, and when its work began and ended; None in a thread.
+        differences: the values that a fresh process has otherwise than the program; None but in its first response.
     """
 
     epoch_id: int
@@ -69,6 +73,7 @@ class Response(NamedTuple):
     value: Any = None
     stream: dict[str, Any] | None = None
     span: tuple[int, int, int] | None = None  # of a worker process: its number, when it began and ended
+    differences: list[tuple[str, str, str, str]] | None = None
 
 
 class Server:
@@ -137,6 +142,7 @@ def run(
     start: int,
     size: int,
     inherited: Sequence[Connection],
+    state: ProgramState | None,
 ) -> None:
     """The main function of a worker process; `inherited` are the program's ends of pipes, which are not for it.
 
@@ -148,11 +154,14 @@ def run(
         start: where this worker's part of it begins.
         size: how long that is.
         inherited: the program's ends of pipes, which are closed.
+        state: what the program has set; None in a forked worker, which has it.
     """
     for other in inherited:
         other.close()
     interrupts.ignore()
     _end_with_parent()
+    if state is not None:
+        state.restore()
     tl_core.set_num_threads(1)
     region = Region(descriptor, start, size)
     where = f"DataLoader worker process {worker_id}"
@@ -166,7 +175,7 @@ def run(
     server = Server(config, worker_id, where)
     server.collate = functools.partial(_collate_in_place, region)
     server.initialize()
-    _serve(server, connection, region)
+    _serve(server, connection, region, state.differences() if state is not None and worker_id == 0 else None)
 
 
 def _refuse(connection: Connection, failure: Failure) -> None:
@@ -177,7 +186,7 @@ def _refuse(connection: Connection, failure: Failure) -> None:
             _send(connection, encode(Response(epoch_id, number, REFUSED, failure), None))
 
 
-def _serve(server: Server, connection: Connection, region: Region) -> None:
+def _serve(server: Server, connection: Connection, region: Region, differences: Any) -> None:
     while (request := _receive(connection)) is not None:
         kind, epoch_id, number, content, released = request
         region.release(released)
@@ -186,7 +195,8 @@ def _serve(server: Server, connection: Connection, region: Region) -> None:
             continue
         began = recording.clock()
         response = server.respond(epoch_id, number, content)
-        response = response._replace(span=(os.getpid(), began, recording.clock()))
+        response = response._replace(span=(os.getpid(), began, recording.clock()), differences=differences)
+        differences = None
         try:
             data = encode(response, region)
         except Exception as error:
