@@ -36,11 +36,6 @@ def get(name: str) -> Any:
     return _values[name]
 
 
-def values() -> dict[str, Any]:
-    """All switches with their values, for another process."""
-    return dict(_values)
-
-
 def restore(found: dict[str, Any]) -> None:
     """Sets what `values` returned, also switches whose package has not been loaded yet.
 
