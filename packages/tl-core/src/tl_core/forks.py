@@ -14,13 +14,13 @@ from __future__ import annotations
 import os
 import sys
 import time
-from _frozen_importlib import (
-    _module_locks as _locks,
-)  # name -> weak reference to a lock, while a module is being loaded
+from _frozen_importlib import _module_locks  # type: ignore[attr-defined]
 from _thread import get_ident
 from typing import Any
 
 __all__ = ["foreign_imports"]
+
+_locks: dict[str, Any] = _module_locks  # by name, weak references to locks, while modules are being loaded
 
 _LIMIT = 5.0  # seconds that a fork waits at most
 _SHORT_LIMIT = 1.0  # the same where the other thread may be waiting for what the forking one holds

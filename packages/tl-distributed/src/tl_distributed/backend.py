@@ -69,13 +69,14 @@ class Backend(str):
             devices: the kinds of devices whose tensors it moves; None stands for "cpu" and "cuda".
         """
         lower = name.lower()
-        if lower in _makers or lower in cls.backend_list:
+        if lower in _makers:
             raise RuntimeError(f"register_backend: there is a backend named {lower!r} already")
         kinds = (
             ["cpu", "cuda"] if devices is None else [devices] if isinstance(devices, str) else list(devices)
         )
         setattr(cls, name.upper(), lower)
-        cls.backend_list.append(lower)
+        if lower not in cls.backend_list:
+            cls.backend_list.append(lower)
         cls.backend_capability[lower] = kinds
         for kind in kinds:
             cls.default_device_backend_map.setdefault(kind, lower)

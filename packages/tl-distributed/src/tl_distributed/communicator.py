@@ -10,14 +10,15 @@ from tl_core import Tensor
 
 from .group_context import GroupContext
 from .reduction import RedOpType
-from .work import Work, all_of
+from .work import PartsOf, Work, all_of
 
 
 class Communicator:
     """The connections of one group of processes for one kind of device.
 
     A backend derives from it and overrides what it can do. The arguments have been checked when a method is called
-    (lengths of lists, sizes, types, roots and peers, which are ranks in the group), and no gradient is recorded.
+    (lengths of lists, sizes, types, roots and peers, which are ranks in the group), and no gradient is recorded. What
+    begins an operation returns its handle, a `Work` with the tensors that it writes.
 
     Args:
         context: the group.
@@ -88,7 +89,7 @@ class Communicator:
 
     def all_gather_single(self, output: Tensor, tensor: Tensor) -> Work:
         """`all_gather` into one tensor, in which the parts lie one after the other."""
-        return self.all_gather(_parts(output, tensor, self.size), tensor)
+        return PartsOf(self.all_gather(_parts(output, tensor, self.size), tensor), [output])
 
     def reduce_scatter_single(self, output: Tensor, tensor: Tensor, op: RedOpType) -> Work:
         """`reduce_scatter` of one tensor, in which the parts lie one after the other."""
@@ -96,7 +97,8 @@ class Communicator:
 
     def all_to_all_single(self, output: Tensor, tensor: Tensor) -> Work:
         """`all_to_all` of equal parts of one tensor along its first dimension."""
-        return self.all_to_all(list(output.chunk(self.size)), list(tensor.chunk(self.size)))
+        parts = [list(each.tensor_split(self.size)) for each in (output, tensor)]
+        return PartsOf(self.all_to_all(*parts), [output])
 
     def all_reduce_coalesced(self, tensors: Sequence[Tensor], op: RedOpType) -> Work:
         """`all_reduce` of several tensors."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import threading
+import time
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -15,21 +18,38 @@ from .errors import DistBackendError
 class Work:
     """The handle of a collective or of a message, as `async_op=True` returns it.
 
-    A backend derives from it and overrides what it says about an operation under way. As it stands, it is the handle of
-    an operation that has ended.
+    A backend derives from it and overrides at least one of `wait`, `is_completed` and `get_future`; the others follow
+    from it. `wait` may then be called by two threads at once. As it stands, it is the handle of an operation that has
+    ended.
 
     Args:
         result: the tensors that the operation has written.
         source: the rank that a received message came from.
+
+    Example:
+        >>> class Slow(Work):
+        ...     def wait(self, timeout=timedelta(0)):
+        ...         time.sleep(0.05)
+        ...         return True
+        >>> work = Slow(["written"])
+        >>> work.is_completed(), work.get_future().wait(), work.is_completed()
+        (False, ['written'], True)
     """
+
+    _result: Sequence[Any] = ()
+    _source: int | None = None
+    _future: Future[Any] | None = None
 
     def __init__(self, result: list[Any] | None = None, source: int | None = None):
         self._result = result if result is not None else []
         self._source = source
 
+    def _overrides(self, name: str) -> bool:
+        return getattr(type(self), name) is not getattr(Work, name)
+
     def is_completed(self) -> bool:
         """Whether the operation has ended, well or not."""
-        return True
+        return not (self._overrides("wait") or self._overrides("get_future")) or self.get_future().done()
 
     def is_success(self) -> bool:
         """Whether the operation has ended well."""
@@ -37,10 +57,26 @@ class Work:
 
     def exception(self) -> BaseException | None:
         """What the operation failed with."""
+        known = self._overrides("get_future") or (self._overrides("wait") and self.is_completed())
+        future = self.get_future() if known else self._future
+        if future is not None and future.done():
+            try:
+                future.value()
+            except BaseException as error:
+                return error
         return None
 
     def wait(self, timeout: timedelta = timedelta(0)) -> bool:
         """Blocks until the operation has ended, at most `timeout` (0: the group's own); raises what it failed with."""
+        end = time.monotonic() + timeout.total_seconds() if timeout else math.inf
+        pause = 2e-5
+        while not self.is_completed():
+            if time.monotonic() > end:
+                raise DistBackendError(
+                    f"an operation was not over after {timeout.total_seconds():.3g} s (timeout)"
+                )
+            time.sleep(pause)
+            pause = min(2 * pause, 1e-3)
         error = self.exception()
         if error is not None:
             raise error
@@ -52,7 +88,7 @@ class Work:
 
     def result(self) -> list[Any]:
         """The tensors that the operation has written."""
-        return self._result
+        return list(self._result)
 
     def _source_rank(self) -> int:
         return self.source_rank()
@@ -64,14 +100,15 @@ class Work:
         return self._source
 
     def get_future(self) -> Future[Any]:
-        """A future whose value is `result()`."""
-        future: Future[Any] = Future()
-        error = self.exception()
-        if error is None:
-            future.set_result(self.result())
-        else:
-            future.set_exception(error)
-        return future
+        """A future that ends with the operation; its value is `result()`."""
+        if self._future is None:
+            future = self._future = Future[Any]()
+            over = self.is_completed() if self._overrides("is_completed") else not self._overrides("wait")
+            if not over:
+                threading.Thread(target=_settle_after_wait, args=(future, self), daemon=True).start()
+            else:
+                _settle_after_wait(future, self)
+        return self._future
 
     def boxed(self) -> Any:
         """The handle itself, for programs that hand it through an operator."""
@@ -93,6 +130,16 @@ class Work:
         raise RuntimeError(f"get_future_result() is not implemented by {type(self).__name__}")
 
 
+def _settle_after_wait(future: Future[Any], work: Work) -> None:
+    try:
+        work.wait()
+        result = work.result()
+    except BaseException as error:  # whoever asks the future gets it
+        future.set_exception(error)
+    else:
+        future.set_result(result)
+
+
 class GroupWork(Work):
     """An operation of the package's own engine.
 
@@ -106,7 +153,6 @@ class GroupWork(Work):
         super().__init__(result)
         self._task = task
         self._name = name
-        self._future: Future[Any] | None = None
 
     def is_completed(self) -> bool:
         return self._task.is_completed()
@@ -117,7 +163,9 @@ class GroupWork(Work):
     def wait(self, timeout: timedelta = timedelta(0)) -> bool:
         ns = int(timeout.total_seconds() * 1e9) if timeout else -1
         if not self._task.wait(ns):
-            raise DistBackendError(f"{self._name} was not over after {timeout.total_seconds():g} s (timeout)")
+            raise DistBackendError(
+                f"{self._name} was not over after {timeout.total_seconds():.3g} s (timeout)"
+            )
         return True
 
     def source_rank(self) -> int:
@@ -152,13 +200,44 @@ class _Several(Work):
         return next((error for work in self._works if (error := work.exception()) is not None), None)
 
     def wait(self, timeout: timedelta = timedelta(0)) -> bool:
+        end = time.monotonic() + timeout.total_seconds()
         for work in self._works:
-            work.wait(timeout)
+            left = timedelta(seconds=max(end - time.monotonic(), 1e-3)) if timeout else timeout
+            work.wait(left)
         return True
 
     def get_future(self) -> Future[Any]:
         futures = [work.get_future() for work in self._works]
         return collect_all(futures).then(lambda done: [t for each in done.value() for t in each.value()])
+
+
+class PartsOf(Work):
+    """An operation whose tensors are parts of others, which are its result.
+
+    Args:
+        work: the operation.
+        result: the tensors.
+    """
+
+    def __init__(self, work: Work, result: list[Any]):
+        super().__init__(result)
+        self._work = work
+
+    def is_completed(self) -> bool:
+        return self._work.is_completed()
+
+    def exception(self) -> BaseException | None:
+        return self._work.exception()
+
+    def wait(self, timeout: timedelta = timedelta(0)) -> bool:
+        return self._work.wait(timeout)
+
+    def get_future(self) -> Future[Any]:
+        def whole(parts: Future[Any]) -> list[Any]:
+            parts.value()  # raises what the operation failed with
+            return self.result()
+
+        return self._work.get_future().then(whole)
 
 
 def all_of(works: Sequence[Work]) -> Work:

@@ -261,7 +261,8 @@ class Reducer:
             return future
         if self.divisor > 1:
             bucket.buffer.div_(self.divisor)
-        return self.group.allreduce(bucket.buffer).get_future().then(lambda done: done.value()[0])
+        buffer = bucket.buffer  # where the result is, also if the backend's handle doesn't say so
+        return self.group.allreduce(buffer).get_future().then(lambda done: (*done.value(), buffer)[0])
 
     def shadow(self) -> None:
         """Takes part in the reductions of the others with zeros, for a process that has no inputs left."""

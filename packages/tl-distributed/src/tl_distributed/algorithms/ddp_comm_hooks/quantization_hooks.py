@@ -9,6 +9,7 @@ from tl_core.futures import Future
 from ...grad_bucket import GradBucket
 from ...process_group import ProcessGroup
 from ...process_groups import default_group
+from ...work import all_of
 
 __all__ = ["quantization_perchannel_hook", "quantization_pertensor_hook"]
 
@@ -52,9 +53,8 @@ def _averaged(process_group: ProcessGroup | None, flat: Tensor, rows: Tensor) ->
     scales = flat.new_empty(size, *scale.shape)
     zeros = flat.new_empty(size, *zero.shape)
     numbers = tl_core.empty(size, *short.shape, dtype=tl_core.uint8, device=flat.device)
-    link.all_gather_single(scales, scale)
-    link.all_gather_single(zeros, zero)
-    work = link.all_gather_single(numbers, short)
+    pairs = ((scales, scale), (zeros, zero), (numbers, short))
+    work = all_of([link.all_gather_single(every, mine) for every, mine in pairs])
 
     def whole(done: Future[list[Tensor]]) -> Tensor:
         done.value()
