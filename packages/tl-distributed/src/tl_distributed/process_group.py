@@ -242,6 +242,10 @@ class ProcessGroup:
 class _NonGroupMember:
     """What stands for a group that this process isn't in."""
 
+    def size(self) -> int:
+        """-1, as `get_world_size` returns."""
+        return -1
+
     def __repr__(self) -> str:
         return "GroupMember.NON_GROUP_MEMBER"
 

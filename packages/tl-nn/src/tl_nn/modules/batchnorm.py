@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import tl_core
-from tl_core import Tensor
+from tl_core import Tensor, ranks
 
 from .. import functional as F
 from .. import init
+from ..functional.synchronized_norm import ProcessGroup, synchronized_batch_norm
 from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
 from .lazy import LazyModuleMixin
 from .module import Module
@@ -333,18 +334,47 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization over the batches of all processes of a group.
 
-    Without a group of several processes it is plain batch normalization of inputs of shape (N, C, ...).
+    In training its statistics, its running statistics and the gradients of its inputs are those of the joined batch,
+    of which each process may have a part of any length, also none; gradients of the factor and the shift are this
+    process's part, as of other parameters. All processes of the group must call it, and go backward through it, in the
+    same order. Its gradients can't be differentiated again. In evaluation, and without a group of several processes, it
+    is plain batch normalization.
 
     Args:
         num_features, eps, momentum, affine, track_running_stats, device, dtype: See `BatchNorm1d`.
-        process_group (optional): The processes whose batches belong together; by default all.
+        process_group (optional): The processes whose batches belong together; by default all. A process that isn't one
+            of them normalizes by itself.
         bias: whether there is a shift; without effect unless `affine`.
 
     Raises:
-        ValueError: If the input has fewer than two dimensions.
+        ValueError: If the input has fewer than two dimensions, or the group has one value a channel in training.
+        TypeError: If `process_group` is no group.
     """
 
     process_group: Any
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The normalized input, shape (N, num_features, ...)."""
+        group = self._group() if self.training else None
+        if group is None:
+            return super().forward(input)
+        self._check_input_dim(input)
+        if input.shape[1] != self.num_features:
+            raise RuntimeError(
+                f"expected {self.num_features} channels (got an input of size {list(input.shape)})"
+            )
+        factor = count_batch(self)
+        tracked = (self.running_mean, self.running_var) if self.track_running_stats else (None, None)
+        return synchronized_batch_norm(input, *tracked, self.weight, self.bias, factor, self.eps, group)
+
+    def _group(self) -> ProcessGroup | None:
+        """The group, if it has several processes of which this one is one."""
+        group: Any = ranks.default_group() if self.process_group is None else self.process_group
+        if group is None:
+            return None
+        if not hasattr(group, "size"):
+            raise TypeError(f"process_group must be a group of processes, got {type(group).__name__}")
+        return group if group.size() > 1 else None
 
     def __init__(
         self,
