@@ -131,9 +131,15 @@ def test_set_flags_returns_what_was():
 def test_values_out_of_a_list():
     with pytest.raises(ValueError, match=r"\[auto, greedy, optimal\] but is best"):
         opt_einsum.set_flags(_strategy="best")
-    with pytest.raises(RuntimeError, match="'none', but got 'fbgemm'"):
-        quantized.engine = "fbgemm"
-    assert (quantized.engine, quantized.supported_engines) == ("none", ["none"])
+    with pytest.raises(RuntimeError, match="'none', but got 'cuda'"):
+        quantized.engine = "cuda"
+    assert quantized.supported_engines == ["qnnpack", "onednn", "x86", "fbgemm"]
+    try:
+        for name in (*quantized.supported_engines, "none"):
+            quantized.engine = name
+            assert quantized.engine == name
+    finally:
+        quantized.engine = "x86"
 
 
 def test_what_cannot_be_set():

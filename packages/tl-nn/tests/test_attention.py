@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import tl_core as tl
-import tl_nn
+import tl_nn as nn
+import tl_nn.functional as F
 from tl_core import switches
 from tl_nn.attention import SDPBackend, sdpa_kernel
 from tl_nn.attention import flex_attention as flex
@@ -126,9 +127,38 @@ def test_the_choice_is_a_context():
 def test_programs_name_it_by_the_reference_path():
     from tl_nn.modules import activation
 
-    assert activation.MultiheadAttention is tl_nn.MultiheadAttention
+    assert activation.MultiheadAttention is nn.MultiheadAttention
 
 
 def test_a_way_is_no_number_but_stands_for_one():
     assert int(SDPBackend.MATH) == 0 and [10, 20][SDPBackend.FLASH_ATTENTION] == 20
     assert not isinstance(SDPBackend.MATH, int) and SDPBackend.MATH.value == 0
+
+
+def test_attention_is_computed_in_an_allowed_way_or_not_at_all():
+    x = tl.rand(1, 2, 3, 4)
+    expected = F.scaled_dot_product_attention(x, x, x)
+    for kinds in (SDPBackend.MATH, [SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION]):
+        with sdpa_kernel(kinds):
+            assert tl.equal(F.scaled_dot_product_attention(x, x, x), expected)
+    for kinds in (SDPBackend.EFFICIENT_ATTENTION, [SDPBackend.CUDNN_ATTENTION], []):
+        with (
+            sdpa_kernel(kinds),
+            pytest.raises(RuntimeError, match="No viable backend for scaled_dot_product"),
+        ):
+            F.scaled_dot_product_attention(x, x, x)
+    assert tl.equal(F.scaled_dot_product_attention(x, x, x), expected)
+
+
+def test_padding_is_computed_unless_the_short_cut_is_allowed():
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    encoder = nn.TransformerEncoder(layer, 2).eval()
+    x, padding = tl.rand(2, 3, 8), tl.tensor([[False, False, True], [False, False, False]])
+    with tl.no_grad():
+        assert encoder(x, src_key_padding_mask=padding)[0, 2].abs().sum() == 0
+        before = switches.set("backends.mha.fastpath", False)
+        try:
+            out = encoder(x, src_key_padding_mask=padding)
+        finally:
+            switches.set("backends.mha.fastpath", before)
+        assert out[0, 2].abs().sum() > 0

@@ -430,3 +430,30 @@ def test_many_attributes_still_work():
         setattr(module, f"name{number}", number)
     assert [getattr(module, f"name{number}") for number in range(60)] == list(range(60))
     assert isinstance(vars(module), dict)
+
+
+def test_what_is_missing_before_init_is_said_also_with_an_own_getattr():
+    class Wrapper(nn.Module):
+        def __init__(self, inner):
+            self.inner = inner
+            super().__init__()
+
+        def __getattr__(self, name):
+            return getattr(self.inner, name)
+
+    with pytest.raises(AttributeError, match=r"cannot assign module before Module\.__init__\(\) call"):
+        Wrapper(nn.Identity())
+
+    class Forwarding(nn.Module):
+        def __init__(self, inner):
+            super().__init__()
+            self.inner = inner
+
+        def __getattr__(self, name):
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                return getattr(self._modules["inner"], name)
+
+    made = Forwarding(nn.Linear(2, 3))
+    assert made.out_features == 3 and list(made.state_dict()) == ["inner.weight", "inner.bias"]

@@ -13,7 +13,7 @@ import sys as _sys
 from importlib import import_module as _import_module
 
 import tl_core as _core
-from tl import _finder, _grafts, _packages
+from tl import _finder, _grafts, _packages, _star_names
 from tl.version import __version__ as __version__
 from tl_core import *
 
@@ -36,6 +36,7 @@ _public = [_name for _name in getattr(_core, "__all__", vars(_core)) if not _nam
 # the core's modules are served by the finder, like all others
 _modules = {_name for _name in _public if isinstance(getattr(_core, _name), type(_sys))}
 __all__ = [_name for _name in _public if _name not in {*_modules, "TYPE_CHECKING"}]
+__all__ += [_name for _name in _star_names.NAMES[""].split() if _name not in __all__]
 
 for _name in _modules:
     globals().pop(_name, None)

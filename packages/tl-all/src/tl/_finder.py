@@ -42,6 +42,7 @@ class AliasLoader:
             _grafts.keep_object(module.__spec__.name)
         _packages.restore_spec(module, self.real)
         _grafts.adopt(_names.package_of(self.real))
+        _grafts.list_names(module, _names.facade_of(self.real))
 
     def get_code(self, fullname: str) -> "CodeType | None":
         """For `python -m`: the code of the real module."""
@@ -69,6 +70,7 @@ class NamespaceLoader:
 
     def exec_module(self, module: ModuleType) -> None:
         _grafts.extend(module, self.dotted)
+        _grafts.list_names(module, self.dotted)
 
 
 class Finder:

@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 from types import ModuleType
 
-from tl import _names, _packages, _plugins, _watch
+from tl import _names, _packages, _plugins, _star_names, _watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,6 +108,14 @@ def _adopt_module(module: ModuleType) -> None:
     dotted = _names.facade_of(getattr(module, "__name__", ""))
     if dotted:
         extend(module, dotted)
+
+
+def list_names(module: ModuleType, dotted: str | None) -> None:
+    """Adds to what `from MODULE import *` takes the names that belong to other packages."""
+    names = _star_names.NAMES.get(dotted or "")
+    if names and dotted:
+        listed = module.__dict__.get("__all__") or [name for name in vars(module) if not name.startswith("_")]
+        module.__dict__["__all__"] = [*listed, *(name for name in names.split() if name not in listed)]
 
 
 def extend(module: ModuleType, dotted: str) -> None:

@@ -6,7 +6,49 @@ import warnings
 
 from tl_autograd import _C
 
-__all__ = ["detect_anomaly", "set_detect_anomaly"]
+__all__ = [
+    "detect_anomaly",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
+    "set_anomaly_enabled",
+    "set_detect_anomaly",
+]
+
+
+def _state() -> tuple[bool, bool]:
+    before: tuple[bool, bool] = _C.set_anomaly(False, True)
+    _C.set_anomaly(*before)
+    return before
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly detection is on.
+
+    Example:
+        >>> is_anomaly_enabled()
+        False
+    """
+    return _state()[0]
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly detection, where it is on, looks for NaN.
+
+    Example:
+        >>> is_anomaly_check_nan_enabled()
+        True
+    """
+    return _state()[1]
+
+
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Switches anomaly detection for the whole process.
+
+    Args:
+        enabled: on or off.
+        check_nan: whether it looks for NaN.
+    """
+    _C.set_anomaly(enabled, check_nan)
 
 
 class set_detect_anomaly:

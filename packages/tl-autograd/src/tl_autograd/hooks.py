@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 import weakref
 from collections.abc import Callable, MutableMapping
 from typing import Any
 
 from tl_autograd import _C
 
-__all__ = ["RemovableHandle", "unserializable_hook"]
+__all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 
 
 class RemovableHandle:
@@ -71,6 +72,25 @@ def unserializable_hook(f: Callable) -> Callable:
     """
     f.__torch_unserializable__ = True  # type: ignore[attr-defined]
     return f
+
+
+def warn_if_has_hooks(tensor: Any) -> None:
+    """Warns of the hooks in a tensor's `_backward_hooks` that are lost when it is sent to another process.
+
+    Args:
+        tensor: the tensor. Its attribute is None, or a dictionary of hooks; those that `unserializable_hook` marks are
+            meant to be lost.
+
+    Example:
+        >>> warn_if_has_hooks(tl_core.ones(2))
+    """
+    for hook in (tensor._backward_hooks or {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"the backward hook {hook!r} of a tensor is not serialized; torch.utils.hooks.unserializable_hook "
+                "marks hooks of which that is meant so",
+                stacklevel=2,
+            )
 
 
 class _Hooks(dict):

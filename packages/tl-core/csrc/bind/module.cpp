@@ -12,6 +12,7 @@
 #include "base/lapack.h"
 #include "base/live_allocations.h"
 #include "base/matmul_precision.h"
+#include "base/operator_switches.h"
 #include "base/parallel.h"
 #include "bind/buffer.h"
 #include "bind/dlpack.h"
@@ -201,6 +202,8 @@ py::dict build_info() {
 
 void add_machine(py::module_& m) {
   m.def("get_num_threads", num_threads);
+  m.def("_set_einsum_order", [](int order) { einsum_order = EinsumOrder(order); });
+  m.def("_set_attention_allowed", [](bool allowed) { attention_is_allowed = allowed; });
   m.def("_set_float32_matmul_precision", [](int fewer) { matmul_precision = MatmulPrecision(fewer); });
   m.def(
       "set_num_threads",

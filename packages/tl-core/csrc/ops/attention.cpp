@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "base/generator.h"
+#include "base/operator_switches.h"
 #include "dispatch/thread_state.h"
 #include "iter/dtypes.h"
 #include "kernel_args.h"
@@ -269,6 +270,12 @@ Four attention_gradients(const AttentionGradientsArgs& a) {
 // ---- what programs call -----------------------------------------------------------------------------------
 
 void check_attention(const Tensor& q, const Tensor& k, const Tensor& v, OptTensor mask, bool causal) {
+  TL_CHECK(
+      attention_is_allowed, Runtime,
+      "No viable backend for scaled_dot_product_attention was found: on a CPU there is one way of computing "
+      "it, "
+      "which counts as SDPBackend.FLASH_ATTENTION and SDPBackend.MATH, and both are forbidden (sdpa_kernel, "
+      "enable_flash_sdp, enable_math_sdp)");
   TL_CHECK(!(mask && causal), Runtime,
            "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
   TL_CHECK(

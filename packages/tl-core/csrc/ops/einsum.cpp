@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <bitset>
 #include <cctype>
+#include <limits>
 #include <string>
 
+#include "base/operator_switches.h"
 #include "ops.h"
 #include "tensor/geometry.h"
 
@@ -318,6 +320,81 @@ Pair cheapest(const Contraction& c) {
   return best;
 }
 
+// The order with the fewest multiplications, found by the best order of each subset of the operands (Selinger
+// et al., Access Path Selection, 1979). Subsets are masks: bit i is operand i.
+class OptimalOrder {
+ public:
+  static constexpr size_t kMostOperands = 10;  // 3^10 splits take milliseconds
+
+  explicit OptimalOrder(const Contraction& c) : c_(c), best_(size_t{1} << c.terms.size()) {
+    const uint32_t all = (uint32_t{1} << c.terms.size()) - 1;
+    for (uint32_t set = 1; set <= all; ++set) find(set);
+    for (size_t i = 0; i < c.terms.size(); ++i) now_.push_back(uint32_t{1} << i);
+    list(all);
+  }
+
+  // The operands' current positions for the next product.
+  Pair next(size_t step) {
+    const auto [a, b] = merges_[step];
+    const auto position = [&](uint32_t set) {
+      return static_cast<size_t>(std::ranges::find(now_, set) - now_.begin());
+    };
+    const Pair p{std::min(position(a), position(b)), std::max(position(a), position(b))};
+    now_.erase(now_.begin() + static_cast<std::ptrdiff_t>(p.second));
+    now_.erase(now_.begin() + static_cast<std::ptrdiff_t>(p.first));
+    now_.push_back(a | b);
+    return p;
+  }
+
+ private:
+  struct Best {
+    double work = 0;
+    uint32_t split = 0;  // one of the two sets that it is the product of; 0 for an operand
+    Labels labels;       // of the product
+  };
+
+  void find(uint32_t set) {
+    Best& best = best_[set];
+    best.labels = labels(set);
+    if ((set & (set - 1)) == 0) return;
+    best.work = std::numeric_limits<double>::infinity();
+    for (uint32_t part = (set - 1) & set; part > (set ^ part); part = (part - 1) & set) {
+      const Best &a = best_[part], &b = best_[set ^ part];
+      const double work = a.work + b.work + multiplications(a.labels | b.labels);
+      if (work < best.work) best.work = work, best.split = part;
+    }
+  }
+
+  // Those that the result or an operand outside needs; of one operand, all.
+  Labels labels(uint32_t set) const {
+    Labels inside, needed;
+    for (const int label : c_.output) needed.set(static_cast<size_t>(label));
+    for (size_t i = 0; i < c_.terms.size(); ++i) (set >> i & 1 ? inside : needed) |= c_.terms[i].set();
+    return (set & (set - 1)) == 0 ? inside : inside & needed;
+  }
+
+  double multiplications(const Labels& labels) const {
+    double work = 1;
+    for (size_t label = 0; label < kLabels; ++label)
+      if (labels[label]) work *= static_cast<double>(c_.sizes[label]);
+    return work;
+  }
+
+  // The products of a set, those that it needs first.
+  void list(uint32_t set) {
+    const uint32_t split = best_[set].split;
+    if (!split) return;
+    list(split);
+    list(set ^ split);
+    merges_.emplace_back(split, set ^ split);
+  }
+
+  const Contraction& c_;
+  std::vector<Best> best_;
+  std::vector<std::pair<uint32_t, uint32_t>> merges_;
+  std::vector<uint32_t> now_;
+};
+
 Pair given_pair(const Contraction& c, IntSpan path, size_t step) {
   const int64_t n = static_cast<int64_t>(c.terms.size()), i = path[2 * step], j = path[2 * step + 1];
   TL_CHECK(i >= 0 && j >= 0 && i < n && j < n && i != j, Runtime, "einsum(): invalid contraction path (", i,
@@ -344,8 +421,15 @@ Tensor einsum(std::string_view equation, TensorList tensors, std::optional<IntSp
   TL_CHECK(!path || path->size() == expected, Runtime,
            "einsum(): expected contraction path given in path parameter to have size ", expected, " but got ",
            path->size());
+  const EinsumOrder order = steps > 1 ? einsum_order.load() : EinsumOrder::Greedy;
+  std::optional<OptimalOrder> optimal;
+  if (!path && order == EinsumOrder::Optimal && c.terms.size() <= OptimalOrder::kMostOperands)
+    optimal.emplace(c);
   for (size_t step = 0; step < steps; ++step) {
-    const Pair p = path ? given_pair(c, *path, step) : cheapest(c);
+    const Pair p = path                                ? given_pair(c, *path, step)
+                   : optimal                           ? optimal->next(step)
+                   : order == EinsumOrder::LeftToRight ? Pair{0, step ? c.terms.size() - 1 : 1}
+                                                       : cheapest(c);
     Term product = pair_product(c.terms[p.first], c.terms[p.second], needed_by_others(c, p));
     c.terms.erase(c.terms.begin() + static_cast<std::ptrdiff_t>(p.second));
     c.terms.erase(c.terms.begin() + static_cast<std::ptrdiff_t>(p.first));

@@ -348,7 +348,9 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
     if not self.is_leaf:
         raise RuntimeError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
-            "If you were attempting to deepcopy a module, this may be because of an intermediate result kept in it."
+            "If you were attempting to deepcopy a module, this may be because of an intermediate result kept in it, "
+            "such as the weight that torch.nn.utils.weight_norm computes before each call; modules with "
+            "torch.nn.utils.parametrizations.weight_norm can be copied."
         )
     if id(self) in memo:
         return memo[id(self)]

@@ -9,10 +9,12 @@ False
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 _values: dict[str, Any] = {}
 _types: dict[str, type] = {}
+_watchers: dict[str, Callable[[], None]] = {}
 
 
 def declare(name: str, default: Any, type: type) -> None:
@@ -51,7 +53,26 @@ def set(name: str, value: Any) -> Any:
     if not isinstance(value, _types[name]):
         raise TypeError(f"the switch {name!r} takes {_types[name].__name__}, got {type(value).__name__}")
     _values[name] = value
+    if name in _watchers:
+        _watchers[name]()
     return before
+
+
+def watch(name: str, told: Callable[[], None]) -> None:
+    """Calls a function whenever a switch is set, so that what heeds it need not ask.
+
+    Args:
+        name: the switch.
+        told: the function.
+
+    Example:
+        >>> declare("example.loud", False, bool)
+        >>> watch("example.loud", lambda: print(get("example.loud")))
+        >>> set("example.loud", True)
+        True
+        False
+    """
+    _watchers[name] = told
 
 
 def values() -> dict[str, Any]:

@@ -180,4 +180,6 @@ __all__ = [
 ]
 
 # The communication hooks are for those who ask for them.
-__getattr__, __dir__, _ = attach(__name__, {}, ["algorithms"])
+__getattr__, __dir__, _ = attach(
+    __name__, {"device_mesh": ["DeviceMesh", "init_device_mesh"]}, ["algorithms"]
+)

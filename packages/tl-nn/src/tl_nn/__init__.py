@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from tl_core import operator_hooks
 
 from . import functional, init, modules, parameter, utils
+from .factory import factory_kwargs
 from .modules import Module
 from .modules.activation import *
 from .modules.adaptive import *
@@ -42,6 +43,7 @@ __all__ = [
     "Parameter",
     "UninitializedBuffer",
     "UninitializedParameter",
+    "factory_kwargs",
     "functional",
     "init",
     "modules",

@@ -1,4 +1,5 @@
-"""CUDA libraries: the switches are kept for a plug-in; nothing here needs a device, and none is claimed."""
+"""CUDA libraries: nothing here needs a device, and none is claimed. What isn't said to decide something is kept, and
+there is nothing to switch."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,8 +8,9 @@ from typing import Any, NamedTuple
 from warnings import warn
 
 from tl_backends.device_kind import CUDA
+from tl_backends.precision import FloatPrecision
 from tl_backends.switch import Switch, check_type
-from tl_core import get_float32_matmul_precision, set_float32_matmul_precision, switches
+from tl_core import get_float32_matmul_precision, operator_switches, set_float32_matmul_precision, switches
 
 __all__ = [
     "SDPAParams",
@@ -54,10 +56,15 @@ class _Matmul:
     allow_fp16_reduced_precision_reduction = Switch(
         "backends.cuda.matmul.allow_fp16_reduced_precision_reduction", True
     )
+    """Nothing to switch: sums of float16 products are float32 in any case."""
     allow_bf16_reduced_precision_reduction = Switch(
         "backends.cuda.matmul.allow_bf16_reduced_precision_reduction", True
     )
+    """Nothing to switch: sums of bfloat16 products are float32 in any case."""
     allow_fp16_accumulation = Switch("backends.cuda.matmul.allow_fp16_accumulation", False)
+    """Nothing to switch: sums of float16 products are float32 in any case."""
+    fp32_precision = FloatPrecision("backends.cuda.matmul.fp32_precision")
+    """The precision of float32 products on any device, as `torch.backends.fp32_precision`."""
 
 
 class _FourierPlanCache:
@@ -131,7 +138,8 @@ for _kind in (BlasBackend, LinalgBackend, ROCmFABackend):
 
 
 def preferred_blas_library(backend: str | BlasBackend | None = None) -> BlasBackend:
-    """Sets, if `backend` is given, and returns the library preferred for matrix products on CUDA devices.
+    """Sets, if `backend` is given, and returns the library preferred for matrix products on CUDA devices. Nothing to
+    switch: there are none.
 
     Args:
         backend: "default", "cublas", "cublaslt" or "ck".
@@ -149,7 +157,8 @@ def preferred_blas_library(backend: str | BlasBackend | None = None) -> BlasBack
 
 
 def preferred_linalg_library(backend: str | LinalgBackend | None = None) -> LinalgBackend:
-    """Sets, if `backend` is given, and returns the library preferred for linear algebra on CUDA devices.
+    """Sets, if `backend` is given, and returns the library preferred for linear algebra on CUDA devices. Nothing to
+    switch: there are none.
 
     Args:
         backend: "default"; the others, "cusolver" and "magma", are refused, as neither is there.
@@ -164,7 +173,8 @@ def preferred_linalg_library(backend: str | LinalgBackend | None = None) -> Lina
 
 
 def preferred_rocm_fa_library(backend: str | ROCmFABackend | None = None) -> ROCmFABackend:
-    """Sets, if `backend` is given, and returns the library preferred for flash attention on ROCm devices.
+    """Sets, if `backend` is given, and returns the library preferred for flash attention on ROCm devices. Nothing to
+    switch: there are none.
 
     Args:
         backend: "default", "aotriton" or "ck".
@@ -221,8 +231,8 @@ class SDPAParams(NamedTuple):
 class _Attention:
     """Which implementations scaled dot product attention may use."""
 
-    flash = Switch("backends.cuda.flash_sdp", True)
-    math = Switch("backends.cuda.math_sdp", True)
+    flash = Switch(operator_switches.ATTENTION[0], True)
+    math = Switch(operator_switches.ATTENTION[1], True)
     mem_efficient = Switch("backends.cuda.mem_efficient_sdp", True)
     cudnn = Switch("backends.cuda.cudnn_sdp", True)
     reduced_math = Switch("backends.cuda.fp16_bf16_reduction_math_sdp", False)
@@ -237,7 +247,14 @@ def flash_sdp_enabled() -> bool:
 
 
 def enable_flash_sdp(enabled: bool) -> None:
-    """Allows attention to use its flash implementation, or forbids it."""
+    """Allows attention to use its flash implementation, or forbids it.
+
+    On a CPU there is one way of computing attention, which counts as flash and as step by step: where both are
+    forbidden, `scaled_dot_product_attention` raises RuntimeError.
+
+    Args:
+        enabled: whether it is allowed.
+    """
     _attention.flash = enabled
 
 
@@ -247,7 +264,12 @@ def mem_efficient_sdp_enabled() -> bool:
 
 
 def enable_mem_efficient_sdp(enabled: bool) -> None:
-    """Allows attention to use its memory-efficient implementation, or forbids it."""
+    """Allows attention to use its memory-efficient implementation, or forbids it. Nothing to switch on a CPU, which has
+    none.
+
+    Args:
+        enabled: whether it is allowed.
+    """
     _attention.mem_efficient = enabled
 
 
@@ -257,7 +279,14 @@ def math_sdp_enabled() -> bool:
 
 
 def enable_math_sdp(enabled: bool) -> None:
-    """Allows attention to be computed step by step, or forbids it."""
+    """Allows attention to be computed step by step, or forbids it.
+
+    On a CPU there is one way of computing attention, which counts as flash and as step by step: where both are
+    forbidden, `scaled_dot_product_attention` raises RuntimeError.
+
+    Args:
+        enabled: whether it is allowed.
+    """
     _attention.math = enabled
 
 
@@ -267,7 +296,11 @@ def cudnn_sdp_enabled() -> bool:
 
 
 def enable_cudnn_sdp(enabled: bool) -> None:
-    """Allows attention to use cuDNN, or forbids it."""
+    """Allows attention to use cuDNN, or forbids it. Nothing to switch on a CPU, which has none.
+
+    Args:
+        enabled: whether it is allowed.
+    """
     _attention.cudnn = enabled
 
 
@@ -277,7 +310,12 @@ def fp16_bf16_reduction_math_sdp_allowed() -> bool:
 
 
 def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
-    """Allows attention computed step by step to add up in half precision, or forbids it."""
+    """Allows attention computed step by step to add up in half precision, or forbids it. Nothing to switch: sums are
+    float32 in any case.
+
+    Args:
+        enabled: whether it is allowed.
+    """
     _attention.reduced_math = enabled
 
 
@@ -288,7 +326,8 @@ def sdp_kernel(
     enable_mem_efficient: bool = True,
     enable_cudnn: bool = True,
 ) -> Iterator[None]:
-    """Allows exactly these implementations of attention for the time of a `with` block.
+    """Allows exactly these implementations of attention for the time of a `with` block. On a CPU, attention raises
+    RuntimeError where both flash and math are forbidden.
 
     Args:
         enable_flash: whether FlashAttention may be used.

@@ -1,4 +1,4 @@
-"""The short cut through multi-head attention when nothing is trained."""
+"""The short cut through encoders when nothing is trained."""
 
 from tl_backends.switch import Switch
 
@@ -13,7 +13,7 @@ _settings = _Settings()
 
 
 def get_fastpath_enabled() -> bool:
-    """Whether MultiheadAttention and TransformerEncoder may take the short cut.
+    """Whether `TransformerEncoder` may leave padding out of its computation.
 
     Example:
         >>> set_fastpath_enabled(False)
@@ -25,5 +25,12 @@ def get_fastpath_enabled() -> bool:
 
 
 def set_fastpath_enabled(value: bool) -> None:
-    """Allows MultiheadAttention and TransformerEncoder to take the short cut, or forbids it."""
+    """Allows `TransformerEncoder` to leave padding out of its computation, or forbids it.
+
+    Where it is allowed, an encoder with `enable_nested_tensor` that is evaluated without gradients and is given a
+    `src_key_padding_mask` gives zeros for padding; where it is forbidden, padding is computed as in training.
+
+    Args:
+        value: whether it is allowed.
+    """
     _settings.fastpath = value

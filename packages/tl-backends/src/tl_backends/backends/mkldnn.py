@@ -1,4 +1,4 @@
-"""oneDNN, formerly MKL-DNN. tl has kernels of its own in its place; the switches are kept for a plug-in."""
+"""oneDNN, formerly MKL-DNN. tl has kernels of its own in its place: what is set is kept, with nothing to switch."""
 
 from contextlib import AbstractContextManager
 from typing import Any
@@ -24,8 +24,11 @@ VERBOSE_ON = 1
 VERBOSE_ON_CREATION = 2
 
 enabled: bool
+"""Nothing to switch: oneDNN isn't there, and tl's own kernels compute."""
 deterministic: bool
+"""Nothing to switch: every operator is deterministic."""
 allow_tf32: bool
+"""Nothing to switch: `torch.backends.fp32_precision` is the precision of products."""
 
 
 def is_available() -> bool:
@@ -52,14 +55,14 @@ class verbose(Verbosity):
 def set_flags(
     _enabled: bool | None = None, _deterministic: bool | None = None, _allow_tf32: bool | None = None
 ) -> tuple:
-    """Sets the switches that are given; returns what all of them were, in this order."""
+    """Sets the switches that are given, which decide nothing here; returns what all of them were, in this order."""
     return assign(__name__, _values(_enabled, _deterministic, _allow_tf32))
 
 
 def flags(
     enabled: bool = False, deterministic: bool = False, allow_tf32: bool = True
 ) -> AbstractContextManager[None]:
-    """Sets all switches for the time of a `with` block.
+    """Sets all switches for the time of a `with` block. They decide nothing here.
 
     Args:
         enabled: whether the library is used.

@@ -1,4 +1,4 @@
-"""NNPACK. tl has convolutions of its own in its place; the switch is kept for a plug-in."""
+"""NNPACK. tl has convolutions of its own in its place; what is set is kept, and there is nothing to switch."""
 
 from contextlib import AbstractContextManager
 
@@ -7,6 +7,7 @@ from tl_backends.switch import Switch, assign, attach, overridden
 __all__ = ["enabled", "flags", "is_available", "set_flags"]
 
 enabled: bool
+"""Nothing to switch: NNPACK isn't there, and tl's own convolutions compute."""
 
 
 def is_available() -> bool:

@@ -1,4 +1,4 @@
-"""opt_einsum, a package that finds a good order of contraction for `einsum`."""
+"""The order in which `einsum` contracts. tl finds it itself; the package opt_einsum need not be there."""
 
 from contextlib import AbstractContextManager
 from functools import cache
@@ -7,13 +7,17 @@ from importlib.util import find_spec
 from typing import Any
 
 from tl_backends.switch import Switch, assign, attach, overridden
+from tl_core.operator_switches import EINSUM_ENABLED, EINSUM_STRATEGIES, EINSUM_STRATEGY
 
-_STRATEGIES = ("auto", "greedy", "optimal")
+_STRATEGIES = tuple(EINSUM_STRATEGIES)
 
 __all__ = ["enabled", "flags", "get_opt_einsum", "is_available", "set_flags", "strategy"]
 
 enabled: bool
+"""Whether `einsum` looks for a good order; else it contracts its operands from left to right."""
 strategy: str
+"""How `einsum` finds the order: "auto" and "greedy" contract the pair next that takes the fewest multiplications,
+"optimal" takes the order with the fewest in all, for up to ten operands."""
 
 
 @cache
@@ -47,6 +51,6 @@ def flags(enabled: bool | None = None, strategy: str | None = None) -> AbstractC
 
 attach(
     __name__,
-    enabled=Switch("backends.opt_einsum.enabled", True),
-    strategy=Switch("backends.opt_einsum.strategy", "auto"),
+    enabled=Switch(EINSUM_ENABLED, True),
+    strategy=Switch(EINSUM_STRATEGY, "auto"),
 )

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from enum import Enum
 from typing import Any
 
-from tl_core import switches
+from tl_core import operator_switches, switches
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
 
@@ -44,15 +44,17 @@ _SWITCHES = {
     SDPBackend.CUDNN_ATTENTION: "backends.cuda.cudnn_sdp",
 }
 for _name in _SWITCHES.values():
-    switches.declare(_name, True, bool)
+    if _name not in operator_switches.ATTENTION:
+        switches.declare(_name, True, bool)
 
 
 @contextmanager
 def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[None]:
-    """Within this context, attention on a device that has several ways of computing it uses only these.
+    """Within this context, attention is computed in one of these ways, or raises.
 
     Args:
-        backends (SDPBackend or list of them): The ways allowed.
+        backends (SDPBackend or list of them): The ways allowed. On the CPU, attention raises RuntimeError unless
+            FLASH_ATTENTION or MATH is among them.
         set_priority (bool): Whether they are tried in the order given; on the CPU there is one way.
 
     Raises:
@@ -61,7 +63,8 @@ def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = Fa
     Example:
         >>> from tl_nn.attention import SDPBackend, sdpa_kernel
         >>> with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION]):
-        ...     pass
+        ...     tl_nn.functional.scaled_dot_product_attention(*[tl_core.ones(1, 2, 2)] * 3).shape
+        torch.Size([1, 2, 2])
     """
     allowed: Any = [backends] if isinstance(backends, SDPBackend) else backends
     if not isinstance(allowed, list) or not all(isinstance(each, SDPBackend) for each in allowed):

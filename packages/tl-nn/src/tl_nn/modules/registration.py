@@ -72,6 +72,14 @@ class _RegistrationMixin:
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # A __getattr__ of the class's own would be asked for what isn't there before __init__, and may not end.
+        if "__getattr__" in cls.__dict__:
+            for name in _MEMBER_DICTS:
+                if name not in cls.__dict__:
+                    setattr(cls, name, _UNSET)
+
     # Reading, writing and deleting an attribute. None of it touches __dict__: an instance keeps its attributes
     # in a compact form until somebody asks for its dictionary.
 

@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 import tl_core
-from tl_core import Tensor
+from tl_core import Tensor, switches
 
 from .. import functional as F
 from .. import init
@@ -29,6 +29,9 @@ __all__ = [
 ]
 
 _Activation = str | Callable[[Tensor], Tensor]
+
+
+switches.declare("backends.mha.fastpath", True, bool)
 
 
 class _Layer(Module):
@@ -267,7 +270,8 @@ class TransformerEncoder(_Stack):
         num_layers (int): How often.
         norm (Module, optional): A normalization at the end.
         enable_nested_tensor (bool): Whether padding is left out of the computation, and zero in the result, in
-            evaluation without gradients: with `batch_first`, a bool `src_key_padding_mask`, and no `mask`.
+            evaluation without gradients: with `batch_first`, a bool `src_key_padding_mask`, and no `mask`, unless
+            `torch.backends.mha.set_fastpath_enabled(False)` forbids it.
         mask_check (bool): Whether that mask is looked at first: padding must stand at the ends of sequences.
 
     Example:
@@ -321,6 +325,7 @@ class TransformerEncoder(_Stack):
         """Whether the layers may run on sequences without their padding."""
         if (
             not self.enable_nested_tensor
+            or not switches.get("backends.mha.fastpath")
             or self.training
             or tl_core.is_grad_enabled()
             or not len(self.layers)

@@ -1,4 +1,4 @@
-"""cuDNN. tl doesn't have it; its switches are kept for a plug-in that does."""
+"""cuDNN. tl doesn't have it: what is set is kept, and there is nothing to switch."""
 
 from contextlib import AbstractContextManager
 from typing import Any
@@ -19,10 +19,15 @@ __all__ = [
 ]
 
 enabled: bool
+"""Nothing to switch: cuDNN isn't there."""
 benchmark: bool
+"""Nothing to switch: algorithms are chosen by shape, never by measuring."""
 benchmark_limit: int
+"""Nothing to switch: algorithms are chosen by shape, never by measuring."""
 deterministic: bool
+"""Nothing to switch: every operator is deterministic."""
 allow_tf32: bool
+"""Nothing to switch: convolutions of float32 take all bits."""
 
 
 def version() -> int | None:
@@ -47,7 +52,7 @@ def set_flags(
     _deterministic: bool | None = None,
     _allow_tf32: bool | None = None,
 ) -> tuple:
-    """Sets the switches that are given; returns what all of them were, in this order."""
+    """Sets the switches that are given, which decide nothing here; returns what all of them were, in this order."""
     return assign(__name__, _values(_enabled, _benchmark, _benchmark_limit, _deterministic, _allow_tf32))
 
 
@@ -58,7 +63,7 @@ def flags(
     deterministic: bool = False,
     allow_tf32: bool = True,
 ) -> AbstractContextManager[None]:
-    """Sets all switches for the time of a `with` block.
+    """Sets all switches for the time of a `with` block. They decide nothing here.
 
     Args:
         enabled: whether the library is used.
