@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import sys
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 import tl_nn
 from tl_nn.optimized_module import OptimizedModule
 
-from .compiled_function import reset_all
 from .stance import Stance, run_in
 from .warn_once import warn_once
 from .watch import stop_here
@@ -80,7 +82,7 @@ def _uncompiled(fn: Any, recursive: bool, reason: str | None) -> Any:
 
 def allow_in_graph(fn: Any) -> Any:
     """Marks a function, or each of a list, as one call of a graph. Graphs have operators: what the function is made of
-    is recorded, or keeps the call from becoming a graph; a warning says so once.
+    is recorded, or keeps the call from becoming a graph; a warning says so once, when a compiled function reaches it.
 
     Args:
         fn: the function, or several.
@@ -90,19 +92,20 @@ def allow_in_graph(fn: Any) -> Any:
     """
     if isinstance(fn, (list, tuple)):
         return [allow_in_graph(each) for each in fn]
-    warn_once("allow_in_graph: without effect; a graph has the operators that the function is made of")
-    return _checked("allow_in_graph", fn)
+    return _noted(
+        "allow_in_graph: without effect; a graph has the operators that the function is made of", fn
+    )
 
 
 def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Marks a function whose result never changes. It is called whenever a graph is made, and a graph has its
-    operators; a warning says so once.
+    operators; a warning says so once, when a compiled function reaches it.
 
     Args:
         fn: the function.
     """
-    warn_once("assume_constant_result: without effect; the function is looked into like all others")
-    return _checked("assume_constant_result", fn)  # type: ignore[no-any-return]
+    text = "assume_constant_result: without effect; the function is looked into like all others"
+    return _noted(text, fn)  # type: ignore[no-any-return]
 
 
 def substitute_in_graph(
@@ -113,7 +116,7 @@ def substitute_in_graph(
     is_embedded_type: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator for a function that the compiler is to look at in place of another. A graph records what the original
-    does, or isn't made; a warning says so once.
+    does, or isn't made; a warning says so once, when a compiled function reaches it.
 
     Args:
         original_fn: the function that is replaced.
@@ -121,8 +124,9 @@ def substitute_in_graph(
         skip_signature_check: whether the two may differ in their arguments.
         is_embedded_type: accepted.
     """
-    _checked("substitute_in_graph", original_fn)
-    warn_once("substitute_in_graph: without effect; a graph records what the original function does")
+    _noted(
+        "substitute_in_graph: without effect; a graph records what the original function does", original_fn
+    )
     return functools.partial(_checked, "the decorated object")
 
 
@@ -162,7 +166,30 @@ def cudagraph_mark_step_begin() -> None:
 
 def reset() -> None:
     """Forgets the graphs of all compiled functions."""
-    reset_all()
+    if "tl_compiler.compiler.compiled_function" in sys.modules:
+        sys.modules["tl_compiler.compiler.compiled_function"].reset_all()
+
+
+_notes: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+
+
+def _noted(text: str, fn: Any) -> Any:
+    _checked(text.partition(":")[0], fn)
+    with contextlib.suppress(
+        TypeError
+    ):  # what has no weak references is an operator or a class of Python's own
+        _notes[fn] = text
+    return fn
+
+
+def say_without_effect(function: Any) -> None:
+    """Says once of a function's annotation that it has no effect.
+
+    Args:
+        function: one that a compiled function reaches.
+    """
+    if function in _notes:
+        warn_once(_notes[function])
 
 
 def _checked(name: str, fn: Any) -> Any:

@@ -10,7 +10,6 @@ import tl_nn
 from tl_nn.optimized_module import OptimizedModule
 
 from .backends import is_absent, lookup_backend
-from .compiled_function import Settings, wrap
 from .warn_once import warn_once
 
 __all__ = ["compile"]
@@ -80,25 +79,27 @@ def compile(
     if backend is not None:
         lookup_backend(backend)
     given = {"mode": mode} if mode not in (None, "default") else {"options": options} if options else {}
-    settings = Settings(backend, fullgraph, dynamic, given)
+    settings = (backend, fullgraph, dynamic, given)
     if model is None:
         return partial(_finish, settings=settings, disable=disable)
     return _finish(model, settings, disable)
 
 
-def _finish(model: Any, settings: Settings, disable: bool) -> Any:
+def _finish(model: Any, settings: tuple[Any, ...], disable: bool) -> Any:
+    from .compiled_function import Settings, wrap  # what makes graphs takes long to load
+
     if not callable(model):
         raise AssertionError(f"A callable function is expected as model, but {type(model)} is provided.")
     if disable or hasattr(model, "_torchdynamo_disable"):
         return model
-    if is_absent(settings.backend):
+    if is_absent(settings[0]):
         warn_once("tl.compile: tl has no compiler yet; what it is given runs eagerly")
     if isinstance(model, OptimizedModule):
         model = model._orig_mod
     if isinstance(model, tl_nn.Module):
-        return OptimizedModule(model, wrap(model.__call__, settings))
+        return OptimizedModule(model, wrap(model.__call__, Settings(*settings)))
     model = getattr(model, "_torchdynamo_orig_callable", model)
-    return wrap(model, settings)
+    return wrap(model, Settings(*settings))
 
 
 def _check_flag(name: str, value: Any) -> None:

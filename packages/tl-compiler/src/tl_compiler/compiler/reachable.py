@@ -22,6 +22,7 @@ import tl_core
 import tl_nn
 from tl_autograd import Function
 
+from .annotations import say_without_effect
 from .code_facts import facts_of
 from .purity import is_ours, is_pure, is_standard, root_of
 
@@ -308,6 +309,7 @@ class _Walk:
             self._identity(x)
             self._cells(x, path)
             return
+        say_without_effect(x)
         self.tokens += (type(x), id(x.__code__))
         self.pinned.append(x.__code__)
         self._cells(x, path)
