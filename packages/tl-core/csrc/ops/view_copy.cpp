@@ -34,9 +34,11 @@ Tensor expand_copy(const Tensor& self, IntSpan size, bool implicit, Out out) {
   return copied(ops::expand(self, size, implicit), out);
 }
 Tensor narrow_copy(const Tensor& self, int64_t dim, int64_t start, int64_t length, Out out) {
-  TL_CHECK(self.dim() == 0 || (dim < self.dim() && dim >= -self.dim()), Runtime,
-           "narrow_copy: expected dim to be in the range of [", -self.dim(), ", ", self.dim() - 1,
-           "], but got ", dim);
+  TL_CHECK(self.dim() == 0 || dim >= -self.dim(), Index,
+           "Dimension out of range (expected to be in range of [", -self.dim(), ", ", self.dim() - 1,
+           "], but got ", dim, ")");
+  TL_CHECK(self.dim() == 0 || dim < self.dim(), Runtime, "narrow_copy: expected dim to be in the range of [",
+           -self.dim(), ", ", self.dim() - 1, "], but got ", dim);
   TL_CHECK(self.dim() == 0 || length >= 0, Runtime, "start (", start, ") + length (", length,
            ") exceeds dimension size (", self.dim() ? self.size(dim < 0 ? dim + self.dim() : dim) : 1, ").");
   return copied(ops::narrow(self, dim, start, length), out);

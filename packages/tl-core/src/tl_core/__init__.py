@@ -61,6 +61,7 @@ from tl_core.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from tl_core.hashing import *
 from tl_core.headers import get_include
 from tl_core.histograms import *
 from tl_core.index_conversion import *
@@ -79,6 +80,7 @@ from tl_core.parameter import Buffer, Parameter
 from tl_core.precision import get_float32_matmul_precision, set_float32_matmul_precision
 from tl_core.printing import set_printoptions
 from tl_core.random import *
+from tl_core.split_copies import *
 from tl_core.statistics import *
 from tl_core.storage import *
 from tl_core.storage import UntypedStorage

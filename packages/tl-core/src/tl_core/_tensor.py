@@ -9,7 +9,7 @@ from math import prod
 from types import FunctionType
 from typing import Any
 
-from tl_core import _C, backend_registry, norms, overrides, sparse, statistics
+from tl_core import _C, backend_registry, hashing, norms, overrides, sparse, statistics
 from tl_core._C import Tensor
 from tl_core._size import Size
 from tl_core.conj_neg_bits import conj_neg_bits_of, with_conj_neg_bits
@@ -791,6 +791,13 @@ def _corrcoef(self: Tensor) -> Tensor:
     return statistics.corrcoef(self)
 
 
+def _hash_tensor(
+    self: Tensor, dim: int | tuple[int, ...] = (), *, keepdim: bool = False, mode: int = 0
+) -> Tensor:
+    """As `hash_tensor`."""
+    return hashing.hash_tensor(self, dim, keepdim=keepdim, mode=mode)
+
+
 def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
     """The module with the functions of the Array API standard; versions before 2024.12 ask for fewer of them.
 
@@ -831,7 +838,8 @@ _METHODS: dict[str, Any] = {
     "resize": _resize, "resize_as": _resize_as, "is_distributed": _is_distributed,
     "_dimI": _sparse_dim, "_dimV": _dense_dim, "cuda": _mover("cuda", "a CUDA"), "xpu": _mover("xpu", "an XPU"),
     "mtia": _mover("mtia", "an MTIA"), "ipu": _mover("ipu", "an IPU"),
-    "corrcoef": _corrcoef, "cov": _cov, "unique": _unique, "unique_consecutive": _unique_consecutive,
+    "corrcoef": _corrcoef, "cov": _cov, "hash_tensor": _hash_tensor,
+    "unique": _unique, "unique_consecutive": _unique_consecutive,
     **sparse_methods.METHODS,
     "__array_priority__": 1000,
 }  # fmt: skip

@@ -301,6 +301,10 @@ add(
         ),
         ("corrcoef(Tensor self) -> Tensor", _function("corrcoef")),
         (
+            "hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor",
+            _function("hash_tensor"),
+        ),
+        (
             "cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor",
             _function("cov"),
         ),

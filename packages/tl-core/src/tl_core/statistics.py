@@ -65,23 +65,31 @@ def _counted(x: Tensor, weights: Tensor | None) -> Tensor:
 
 
 def _weights(observations: int, fweights: Tensor | None, aweights: Tensor | None) -> Tensor | None:
-    for name, given in (("fweights", fweights), ("aweights", aweights)):
-        if given is None:
-            continue
-        if given.dim() > 1 or given.numel() != observations:
-            raise RuntimeError(
-                f"cov(): expected {name} to have one weight for each of {observations} observations"
-            )
-        if given.is_floating_point() is (name == "fweights"):
-            kind = "integral" if name == "fweights" else "floating point"
-            raise RuntimeError(
-                f"cov(): expected {name} to have {kind} dtype but got {name} with {given.dtype} dtype"
-            )
-        if (given < 0).any():
-            raise RuntimeError(f"cov(): {name} cannot be negative")
+    for name, weights in (("fweights", fweights), ("aweights", aweights)):
+        if weights is not None:
+            _check_weights(name, weights, observations)
     if fweights is None:
         return aweights
     return fweights if aweights is None else fweights * aweights
+
+
+def _check_weights(name: str, weights: Tensor, observations: int) -> None:
+    if weights.dim() > 1:
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.dim()} dimensions"
+        )
+    if weights.is_floating_point() is (name == "fweights"):
+        kind = "integral" if name == "fweights" else "floating point"
+        raise RuntimeError(
+            f"cov(): expected {name} to have {kind} dtype but got {name} with {weights.dtype} dtype"
+        )
+    if weights.numel() != observations:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{weights.numel()} != {observations}"
+        )
+    if (weights < 0).any():
+        raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
 @overridable

@@ -36,12 +36,17 @@ def linear_cross_entropy(
         ignore_index (int, optional): Targets of this value count for nothing, by default -100.
         options: Accepted for compatibility: there is one way to compute it.
 
+    Raises:
+        RuntimeError: If the input, the weight or the bias has another number of dimensions or another size, or
+            `ignore_index` meets probabilities.
+
     Example:
         >>> import tl_core, tl_nn
         >>> target = tl_core.tensor([0, 1, 1])
         >>> tl_nn.functional.linear_cross_entropy(tl_core.ones(3, 4), tl_core.zeros(2, 4), target)
         tensor(0.6931)
     """
+    _check(input, linear_weight, target, linear_bias, ignore_index)
     *outputs, features = linear_weight.shape
     bias = None if linear_bias is None else linear_bias.reshape(-1)
     scores = linear(input, linear_weight.reshape(-1, features), bias)
@@ -50,3 +55,29 @@ def linear_cross_entropy(
     return cross_entropy(
         scores, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
     )
+
+
+def _check(
+    input: Tensor, weight: Tensor, target: Tensor, bias: Tensor | None, ignore_index: int | None
+) -> None:
+    name = "linear_cross_entropy(): "
+    if input.dim() not in (1, 2):
+        raise RuntimeError(f"{name}expected input with dimensionality 1 or 2, got {input.dim()}")
+    if weight.dim() < 2:
+        raise RuntimeError(f"{name}expected linear_weight with dimensionality at least 2, got {weight.dim()}")
+    if input.shape[-1] != weight.shape[-1]:
+        raise RuntimeError(
+            f"{name}expected equal input and linear_weight last dimensions (in_features), got {input.shape[-1]} and "
+            f"{weight.shape[-1]}, respectively"
+        )
+    if input.dim() == 1 and weight.dim() > 2:
+        raise RuntimeError(
+            f"{name}K-dimensional loss defined by linear_weight shape {tuple(weight.shape)} requires batched input, "
+            f"(N, {input.shape[-1]}), got unbatched input with shape {tuple(input.shape)}"
+        )
+    if bias is not None and bias.shape != weight.shape[:-1]:
+        raise RuntimeError(
+            f"{name}expected linear_bias shape {tuple(weight.shape[:-1])}, got {tuple(bias.shape)}"
+        )
+    if ignore_index is not None and target.is_floating_point():
+        raise RuntimeError(f"{name}ignore_index cannot be specified when target contains probabilities")

@@ -1,0 +1,110 @@
+"""Copies of the pieces of a tensor, also into a list of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tl_core import _C
+from tl_core._C import Tensor
+from tl_core.overrides import overridable
+
+__all__ = ["split_copy", "split_with_sizes_copy", "unbind_copy"]
+
+
+@overridable
+def split_copy(self: Tensor, split_size: int, dim: int = 0, *, out: Sequence[Tensor] | None = None) -> Any:
+    """Copies of what `split` shows.
+
+    Args:
+        self: the tensor.
+        split_size: the size of each piece along `dim`; the last may have less.
+        dim: the dimension that is split.
+        out: the tensors that take the pieces, one each.
+
+    Returns:
+        A tuple of tensors; None with `out`.
+
+    Raises:
+        RuntimeError: If `out` has another number of tensors, or one of another dtype or device.
+
+    Example:
+        >>> import tl_core as tl
+        >>> tl.split_copy(tl.arange(3), 2)
+        (tensor([0, 1]), tensor([2]))
+    """
+    if out is None:
+        return _C.split_copy(self, split_size, dim)
+    return _write("split_copy", _C.split(self, split_size, dim), out)
+
+
+@overridable
+def split_with_sizes_copy(
+    self: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[Tensor] | None = None
+) -> Any:
+    """Copies of what `split_with_sizes` shows.
+
+    Args:
+        self: the tensor.
+        split_sizes: the sizes of the pieces along `dim`; their sum is the size of `dim`.
+        dim: the dimension that is split.
+        out: the tensors that take the pieces, one each.
+
+    Returns:
+        A tuple of tensors; None with `out`.
+
+    Raises:
+        RuntimeError: If `out` has another number of tensors, or one of another dtype or device.
+
+    Example:
+        >>> import tl_core as tl
+        >>> pieces = [tl.empty(0), tl.empty(0)]
+        >>> tl.split_with_sizes_copy(tl.ones(3), [1, 2], out=pieces)
+        >>> pieces
+        [tensor([1.]), tensor([1., 1.])]
+    """
+    if out is None:
+        return _C.split_with_sizes_copy(self, split_sizes, dim)
+    return _write("split_with_sizes_copy", _C.split_with_sizes(self, split_sizes, dim), out)
+
+
+@overridable
+def unbind_copy(self: Tensor, dim: int = 0, *, out: Sequence[Tensor] | None = None) -> Any:
+    """Copies of what `unbind` shows.
+
+    Args:
+        self: the tensor.
+        dim: the dimension along which it is taken apart.
+        out: the tensors that take the elements, one each.
+
+    Returns:
+        A tuple of tensors; None with `out`.
+
+    Raises:
+        RuntimeError: If `out` has another number of tensors, or one of another dtype or device.
+
+    Example:
+        >>> import tl_core as tl
+        >>> tl.unbind_copy(tl.eye(2))
+        (tensor([1., 0.]), tensor([0., 1.]))
+    """
+    if out is None:
+        return _C.unbind_copy(self, dim)
+    return _write("unbind_copy", _C.unbind(self, dim), out)
+
+
+def _write(name: str, pieces: Sequence[Tensor], out: Sequence[Tensor]) -> None:
+    """Copies each piece into its tensor, all of which are looked at first."""
+    if len(out) != len(pieces):
+        raise RuntimeError(f"{name}_out expected an out= argument of size {len(pieces)}, got size {len(out)}")
+    for piece, target in zip(pieces, out, strict=True):
+        if target.dtype is not piece.dtype:
+            raise RuntimeError(
+                f"{name}(): Expected out tensor to have dtype {piece.dtype}, but got {target.dtype} instead"
+            )
+        if target.device != piece.device:
+            raise RuntimeError(
+                f"{name}(): Expected out tensor to have device {piece.device}, but got {target.device} instead"
+            )
+    for piece, target in zip(pieces, out, strict=True):
+        _C.alias_copy(piece, out=target)
