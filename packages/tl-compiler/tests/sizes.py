@@ -110,6 +110,9 @@ def same(got: Any, want: Any, where: str) -> None:
         assert len(got) == len(want), where
         for g, w in zip(got, want, strict=True):
             same(g, w, where)
+    elif isinstance(want, dict):
+        assert got.keys() == want.keys(), where
+        same(list(got.values()), list(want.values()), where)
     elif isinstance(want, tl.Tensor):
         assert got.shape == want.shape, f"{where}: {tuple(got.shape)}, not {tuple(want.shape)}"
         assert got.dtype == want.dtype, where

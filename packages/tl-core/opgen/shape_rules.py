@@ -58,6 +58,8 @@ def shapes_json(rows: list[Row]) -> str:
         _check(row, text, known)
         arguments = [[a.name, _default(a.default)] for a in row.args]
         for variant, schema in row.forms():
+            if not schema.rets:
+                continue
             rule = f"{row.args[0].name}.shape" if variant == "inplace" and not row.writes_self else text
             table[schema.name] = [arguments, rule]
     lines = (f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in sorted(table.items()))
@@ -70,13 +72,20 @@ def implied(row: Row, by_name: dict[str, Row]) -> str:
     if row.elementwise:
         return _extended([a.name for a in row.args[: row.elementwise.inputs]], row)
     if row.each:
-        return f"[t.shape for t in {row.args[0].name}]"
+        several = next(a.name for a in row.args if a.is_tensor_list)
+        return f"[t.shape for t in {several}]" if row.rets else ""
+    if row.family == "sparse":
+        return ""
     if row.writes_self and len(row.rets) == 1 and row.args[0].is_tensor:
         return f"{row.args[0].name}.shape"
     if row.family == "view_copy":
         view = by_name.get(row.name.replace("_copy", "", 1))
         return (view.shape or implied(view, by_name)) if view else ""
-    if {"dim", "keepdim"} <= names and row.args[0].is_tensor:
+    if (
+        {"dim", "keepdim"} <= names
+        and row.args[0].name in ("self", "A", "input")
+        and "backward" not in row.name
+    ):
         text = f"reduction({row.args[0].name}.shape, dim, keepdim)"
         return text if len(row.rets) == 1 else "[" + ", ".join([text] * len(row.rets)) + "]"
     return ""
@@ -90,7 +99,7 @@ def _extended(names: list[str], row: Row) -> str:
 
 
 def _shape_of(arg) -> str:
-    return f"sizes({arg.name})" if arg.type == "Operand" or arg.optional else f"{arg.name}.shape"
+    return f"{arg.name}.shape" if arg.type == "Tensor" and not arg.optional else f"sizes({arg.name})"
 
 
 def _default(text: str | None):

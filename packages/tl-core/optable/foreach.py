@@ -87,7 +87,7 @@ ROWS = [
         doc="`mm` of two lists' matrices.",
     ),
     Foreach(
-        "_foreach_max(Tensor[] self) -> Tensor[]", each="max",
+        "_foreach_max(Tensor[] self) -> Tensor[]", shape="[[] for t in self]", each="max",
         doc="The largest element of every tensor.",
     ),
     Foreach(

@@ -9,7 +9,7 @@ def _border(name, kind, dims, **fields):
         if dims
         else f"{name}(Tensor self, int[] pad) -> Tensor",
         **fields,
-        shape=f"pad_sizes(self.shape, {'padding' if dims else 'pad'}, '{kind}')",
+        shape=f"pad_sizes(self.shape, {f'each(padding, {2 * dims})' if dims else 'pad'}, '{kind}')",
         out=dims > 0,
         method=False,
         namespace="_nn",

@@ -175,6 +175,7 @@ ROWS = [
     ),
     _private(
         "logsumexp_backward(Tensor grad, Tensor self, Tensor result, int[] dim, bool keepdim) -> Tensor",
+        shape="self.shape",
         doc="The derivative of logsumexp.",
     ),
     Op(
@@ -201,6 +202,7 @@ ROWS = [
     *_spread("std", "standard deviation"),
     _private(
         "var_backward(Tensor grad, Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor",
+        shape="self.shape",
         doc="The derivative of var.",
     ),
     _private(
@@ -208,6 +210,7 @@ ROWS = [
             "std_backward(Tensor grad, Tensor result, Tensor self, int[]? dim, Scalar? correction, bool "
             "keepdim) -> Tensor"
         ),
+        shape="self.shape",
         doc="The derivative of std.",
     ),
     _private(
@@ -215,14 +218,17 @@ ROWS = [
             "_moments_backward(Tensor? grad_spread, Tensor? grad_mean, Tensor? deviation, Tensor self, "
             "int[]? dim, Scalar? correction, bool keepdim) -> Tensor"
         ),
+        shape="self.shape",
         doc="The derivative of var_mean, and with the deviation of std_mean.",
     ),
     _private(
         "amax_backward(Tensor grad, Tensor self, Tensor result, int[] dim, bool keepdim) -> Tensor",
+        shape="self.shape",
         doc="The derivative of an extreme value.",
     ),
     _private(
         "value_selecting_backward(Tensor grad, int dim, Tensor indices, int[] sizes, bool keepdim) -> Tensor",
+        shape="list(sizes)",
         doc="The adjoint of selecting values along a dimension.",
     ),
     Op(
@@ -247,6 +253,7 @@ ROWS = [
     ),
     _private(
         "prod_dim_backward(Tensor grad, Tensor self, Tensor result, int dim, bool keepdim) -> Tensor",
+        shape="self.shape",
         doc="The derivative of prod along a dimension; exact also where factors are zero.",
     ),
     Composite(
@@ -302,6 +309,7 @@ ROWS = [
             "linalg_vector_norm_backward(Tensor grad, Tensor self, Scalar ord, Tensor result, int[]? dim, "
             "bool keepdim) -> Tensor"
         ),
+        shape="self.shape",
         doc="The derivative of a norm; zero where it has none.",
     ),
     _private(

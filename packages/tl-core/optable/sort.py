@@ -26,6 +26,7 @@ def _quantile(name, text):
     return [
         Composite(
             f"{name}(Tensor self, Tensor q, {tail}) -> Tensor",
+            shape="[*q.shape, *reduction(self.shape, dim, keepdim)]",
             out=True,
             shown=shown,
             autocast="float32",

@@ -116,7 +116,7 @@ ROWS = [
         example=">>> tl.sparse_coo_tensor([[1, 1]], [2.0, 3.0], (3,)).to_dense()\ntensor([0., 5., 0.])",
     ),
     Op(
-        "sparse_mask(Tensor self, Tensor mask) -> Tensor", shape="self.shape",
+        "sparse_mask(Tensor self, Tensor mask) -> Tensor",
         function=False, devices="Any", sparse="itself",
         grad={"self": "_to_dense(sparse_mask(g, mask))"},
         jvp="double-vjp", batch="loop",

@@ -97,7 +97,7 @@ ROWS = [
                 "as_strided_backward(g, input_sizes, input_strides, input_offset, size, stride, "
                 "storage_offset)"
             ),
-        }, shape="list(input_sizes)",
+        }, shape="list(size)",
         doc="The adjoint of as_strided_backward.",
     ),
     Op(

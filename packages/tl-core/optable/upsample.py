@@ -24,7 +24,7 @@ def _rows(name, n, corners):
         f"{name}(Tensor self, int[{n}] output_size, {align}{scales}) -> Tensor",
         **common,
         grad={"self": f"{name}_backward(g, output_size, self.shape, {passed}{SCALES[n]})"},
-        shape="[*self.shape[:2], *output_size]",
+        shape=f"[*self.shape[:2], *each(output_size, {n})]",
         doc="The grid read at other points, between its own.",
     )
     yield Op(

@@ -622,9 +622,9 @@ def triangle(rows: Any, columns: Any, offset: int, upper: bool) -> Any:
     """How many elements of a matrix stand in a triangle."""
     if upper:
         return rows * columns - triangle(rows, columns, offset - 1, False)
-    first = sym_max(sym_min(columns, 1 + offset), 0)
+    count = sym_max(sym_min(rows, rows + offset), 0)  # of rows that have any
+    first = sym_min(columns, 1 + offset) if offset > 0 else sym_min(count, 1)
     last = sym_max(sym_min(columns, rows + offset), 0)
-    count = sym_max(sym_min(rows, rows + offset), 0)
     growing = last - first + 1
     return (first + last) * growing // 2 + sym_max(count - growing, 0) * columns
 

@@ -78,7 +78,7 @@ class ShapeRule:
         """
         if self._code is None:
             self._code = compile(self.text, f"<shape of {self.name}>", "eval")
-        return eval(self._code, {"__builtins__": {}, **FUNCTIONS, **values})
+        return eval(self._code, {"__builtins__": {}, "__name__": __name__, **FUNCTIONS, **values})
 
 
 def _argument(a: Any) -> Any:

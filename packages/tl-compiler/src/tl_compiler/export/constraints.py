@@ -189,7 +189,7 @@ class _Check:
                     (
                         f"Not all values of {name} = {source} in the specified range {shown} satisfy the "
                         "generated guard "
-                        f"{text}."
+                        f"{text}{self._where(symbol)}."
                     ),
                 )
             )
@@ -228,6 +228,8 @@ class _Check:
                     ),
                 )
             )
+            if len(symbols) == 1 and not any(f.startswith(f"{name} = ") for f in self.fixes):
+                self.fixes.append(f"{name} = {self.env.var_to_val[symbols[0]]}")
 
     def _least(self, symbol: Symbol) -> int:
         return 2 if self.env.var_to_val[symbol] > 1 else 0

@@ -137,6 +137,8 @@ class Inputs:
                     UserErrorType.INVALID_INPUT, f"{where} is {n}, outside of its range: {said!r}"
                 )
             self.env.var_to_range[e] = ValueRanges(low, high)
+            if (said.min or 0) < low:
+                self.env.assumed[e] = said.min or 0
         return e
 
     def _named_size(self, n: int, said: Dim, where: str) -> Expr:
@@ -161,6 +163,8 @@ class Inputs:
             symbol = self.roots[root.__name__] = made  # type: ignore[assignment]
             low = max(int(root.min), 2 if hint > 1 else 0)
             self.env.var_to_range[symbol] = ValueRanges(low, root.max)  # type: ignore[index]
+            if root.min < low:
+                self.env.assumed[symbol] = int(root.min)  # type: ignore[index]
         elif self.env.var_to_val[symbol] != hint:
             first = next(d for d in self.dims if symbol in d.expr.free_symbols)
             raise UserError(

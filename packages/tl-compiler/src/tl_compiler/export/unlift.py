@@ -36,11 +36,13 @@ def unlifted(ep: Any, check_guards: bool) -> GraphModule:
     graph, root = Graph(), tl_nn.Module()
     copies: dict[Node, Node] = {}
     held = {s.arg.name: s for s in ep.graph_signature.input_specs}
+    inputs = {name for name, s in held.items() if s.kind is InputKind.USER_INPUT}
     _hold(ep, root)
     for node in ep.graph.nodes:
         if node.op == "placeholder" and held[node.name].kind is not InputKind.USER_INPUT:
+            name = _attribute_name(held[node.name])
             made = graph.create_node(
-                "get_attr", str(held[node.name].target), (), {}, _attribute_name(held[node.name])
+                "get_attr", str(held[node.name].target), (), {}, node.name if name in inputs else name
             )
             made.meta = dict(node.meta)
             copies[node] = made

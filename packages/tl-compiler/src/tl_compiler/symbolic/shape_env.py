@@ -31,7 +31,7 @@ from .expression import (
 from .node import SymNode
 from .printing import source_text, text
 from .ranges import ValueRanges, bounds, int_oo
-from .user_lines import user_line
+from .user_lines import asked_by_program, user_line
 
 __all__ = ["RuntimeAssert", "ShapeEnv", "ShapeEnvSettings", "ShapeGuard", "guard_text"]
 
@@ -165,6 +165,8 @@ class ShapeEnv:
         self.unbacked_bindings: dict[Symbol, Any] = {}
         self.val_to_var: dict[Any, Expr] = {}
         self.reasons: dict[Symbol, str] = {}  # where the program made a symbol what it is
+        self.assumed: dict[Symbol, int] = {}  # sizes taken to be 2 or more, and the least that was promised
+        self.of_results: set[Symbol] = set()  # sizes that only the running program tells
         self.frozen = self.runtime_asserts_frozen = False
         self.version = 0  # changes when something is learned of a symbol
         self._facts: set[tuple[str, Expr]] = set()
@@ -530,6 +532,8 @@ class ShapeEnv:
         """The value of a node, which from now on is a guard."""
         if sym_node.constant is not None:
             return sym_node.constant
+        if self.assumed and sym_node.pytype is bool:
+            self._check_assumed(self.replace(sym_node._expr))
         found = self.evaluate_expr(
             sym_node._expr, size_oblivious=size_oblivious, fallback_value=fallback_value
         )
@@ -576,6 +580,24 @@ class ShapeEnv:
         guard = _as_multiple(guard)
         self._note(guard, size_oblivious)
         return value
+
+    def _check_assumed(self, e: Expr) -> None:
+        """Lets the program check an answer to a branch that holds only as sizes are taken to be 2 or more."""
+        held = self.var_to_range
+        promised = {s: n for s, n in self.assumed.items() if held[s].lower == 2 and s in e.free_symbols}
+        known = self._statically(self.simplify(e)) if promised else None
+        if known is None or not asked_by_program():
+            return
+        low, high = bounds(e, {**held, **{s: ValueRanges(n, held[s].upper) for s, n in promised.items()}})
+        if low != high:
+            self._check_at_run(e if known else negated(e))
+
+    def _check_at_run(self, condition: Expr) -> None:
+        checks = self.deferred_runtime_asserts.setdefault(None, [])
+        if all(c.expr != condition for c in checks):
+            checks.append(
+                RuntimeAssert(condition, f"Expected {condition} to be True but got False", user_line())
+            )
 
     def expect_true(self, expr: Any) -> bool:
         """A condition that the program asserts: known, a guard, or checked when the program runs."""
@@ -638,6 +660,8 @@ class ShapeEnv:
         if self.frozen and not isinstance(guard, Boolean):
             return
         self.guards.append(ShapeGuard(guard, user_line(), size_oblivious))
+        if self.of_results and guard.free_symbols & self.of_results:
+            self._check_at_run(guard)
         self._use(guard)
         self._learned()
 
@@ -676,7 +700,7 @@ class ShapeEnv:
             ValueRanges(low, high),
         ):
             if allowed.lower < allowed.upper and self._proves(fact, symbol, allowed):
-                self.var_to_range[symbol] = allowed
+                self._narrow(symbol, allowed)
                 return
 
     @staticmethod
@@ -756,9 +780,15 @@ class ShapeEnv:
         # k·s + c ≤ 0
         made = (held.lower, min(held.upper, -c // k)) if k > 0 else (max(held.lower, -(-c // -k)), held.upper)
         if made[0] <= made[1]:
-            self.var_to_range[symbol] = ValueRanges(*made)  # type: ignore[index]
+            self._narrow(symbol, ValueRanges(*made))  # type: ignore[arg-type]
             if made[0] == made[1]:
                 self._set(symbol, Integer(int(made[0])))  # type: ignore[arg-type]
+
+    def _narrow(self, symbol: Symbol, allowed: ValueRanges) -> None:
+        """Learns a range, and which line of the program it comes from."""
+        if allowed != self.var_to_range.get(symbol):
+            self.var_to_range[symbol] = allowed
+            self.reasons[symbol] = user_line()
 
     def _use_difference(self, d: Expr) -> None:
         terms, constant = (d.terms, d.constant) if isinstance(d, Sum) else (((d, 1),), 0)
@@ -767,9 +797,9 @@ class ShapeEnv:
         symbol, value = terms[0][0], -constant // terms[0][1]
         held = self.var_to_range.get(symbol)
         if held and held.lower == value < held.upper:
-            self.var_to_range[symbol] = ValueRanges(held.lower + 1, held.upper)
+            self._narrow(symbol, ValueRanges(held.lower + 1, held.upper))
         elif held and held.upper == value > held.lower:
-            self.var_to_range[symbol] = ValueRanges(held.lower, held.upper - 1)
+            self._narrow(symbol, ValueRanges(held.lower, held.upper - 1))
 
     def constrain_symbol_range(self, s: Symbol, compiler_min: Any, compiler_max: Any) -> None:
         """Narrows the range of a symbol, without a guard.

@@ -7,14 +7,23 @@ import sys
 from types import FrameType
 from typing import Any
 
-__all__ = ["user_line", "user_stack"]
+__all__ = ["asked_by_program", "user_line", "user_stack"]
 
+_NUMBERS = ("tl_compiler.symbolic", "tl_core.symbolic")
 _OURS = ("tl_core", "tl_compiler", "tl_autograd", "tl_nn", "contextlib", "tl.")
 
 
 def _is_ours(frame: FrameType, also: tuple[str, ...] = ()) -> bool:
     name = frame.f_globals.get("__name__", "")
     return name.partition(".")[0] in _OURS or name == "tl"
+
+
+def asked_by_program() -> bool:
+    """Whether the innermost caller outside symbolic numbers is the user's program, not an operator or a layer."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_NUMBERS):
+        frame = frame.f_back
+    return frame is not None and not _is_ours(frame)
 
 
 def user_line(limit: int = 200) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import tl_core
 import tl_core.ops
@@ -28,6 +28,7 @@ from .geometry import Geometry, probes_of, sizes_of
 from .graphs import eliminate_dead
 from .probes import LANES
 from .proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
+from .range_check import RangeCheck
 from .symbolic_fakes import mode_for
 
 __all__ = ["make_fx"]
@@ -260,7 +261,21 @@ def _in_lanes(trace: Callable[..., _Trace], args: tuple[Any, ...]) -> GraphModul
         examples = [_at(mode, value, exprs, values) for value, exprs in zip(flat, symbols, strict=True)]
         one = trace("fake", fake_mode=mode)
         made.append((one.run(in_spec.unflatten(examples)), one))
-    return _Aligned(made, env, flat, symbols).module()
+    aligned = _Aligned(made, env, flat, symbols)
+    module = aligned.module()
+
+    def holds(at: dict[Symbol, Any]) -> bool:
+        examples = [_at(mode, value, exprs, at) for value, exprs in zip(flat, symbols, strict=True)]
+        return aligned.holds(trace("fake", fake_mode=mode).run(in_spec.unflatten(examples)), at)
+
+    _check_range(env, symbols, holds)
+    return module
+
+
+def _check_range(env: Any, symbols: list[list[Expr]], holds: Callable[[dict[Symbol, Any]], bool]) -> bool:
+    """Narrows the ranges of symbols to sizes at which the program has the same operators and numbers."""
+    free = sorted({s for exprs in symbols for e in exprs for s in e.free_symbols}, key=str)
+    return RangeCheck(probes_of(env), free, holds, (RuntimeError, ValueError, IndexError), 0).run()
 
 
 def _new_symbols(env: Any, flat: list[Any]) -> list[list[Expr]]:
@@ -324,8 +339,10 @@ def parts_of(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
                 made.append((one.run(examples), one))
             except (RuntimeError, ValueError, IndexError):
                 return NotImplemented
+        exprs = [_exprs_of(leaf) for leaf in flat]
         try:
-            graph = _Aligned(made, mode.shape_env, flat, [_exprs_of(leaf) for leaf in flat]).module()
+            aligned = _Aligned(made, mode.shape_env, flat, exprs)
+            graph = aligned.module()
         except RuntimeError:
             return NotImplemented
     return out_spec[0].unflatten(list(Interpreter(graph).run(*flat)))
@@ -363,6 +380,35 @@ def _at(mode: Any, value: Any, exprs: list[Expr], values: dict[Symbol, Any]) -> 
     return made.requires_grad_() if value.requires_grad else made
 
 
+class _Number(NamedTuple):
+    """A number of a graph that depends on sizes.
+
+    Args:
+        expr: the expression.
+        pytype: int or float.
+    """
+
+    expr: Expr
+    pytype: type
+
+
+def _structure(nodes: list[Node]) -> list[Any]:
+    return [(n.op, n.target if n.op != "get_attr" else "", n.name) for n in nodes]
+
+
+def _same(got: Any, given: Any, at: dict[Symbol, Any]) -> bool:
+    """Whether arguments are those of an aligned graph at values of the symbols."""
+    if isinstance(given, _Number):
+        return bool(got == given.expr.evaluate(at))
+    if isinstance(given, Node):
+        return isinstance(got, Node)
+    if isinstance(given, (list, tuple)):
+        return len(got) == len(given) and all(_same(a, b, at) for a, b in zip(got, given, strict=True))
+    if isinstance(given, dict):
+        return got.keys() == given.keys() and all(_same(got[k], b, at) for k, b in given.items())
+    return bool(type(got) is type(given) and got == given)
+
+
 class _Aligned:
     """Three graphs of one program, node by node."""
 
@@ -373,6 +419,8 @@ class _Aligned:
         self.mode = self.trace.mode
         self.known: list[Expr] = [e for exprs in symbols for e in exprs if not isinstance(e, Integer)]
         self.symbols = symbols
+        self.structure: list[Any] = []
+        self.given: list[Any] = []  # the arguments of each node
         for e in self.known:
             self.probes.remember(e)
 
@@ -381,23 +429,46 @@ class _Aligned:
         columns = [list(m.graph.nodes) for m in self.modules]
         graph: Graph = self.modules[0].graph
         self._same_structure(columns)
+        self.structure = _structure(columns[0])
         self._sources(columns[0])
         self.mode.tracer.graph = graph
         for row in zip(*columns, strict=True):
             node = row[0]
             self._sizes(row)
+            given = self._merged([(n.args, n.kwargs) for n in row])
+            self.given.append(given)
             if node.op in ("placeholder", "get_attr"):
                 continue
             with graph.inserting_before(node):
-                args = self._merged([n.args for n in row])
-                kwargs = self._merged([n.kwargs for n in row])
+                args, kwargs = self._with_nodes(given)
             node.args, node.kwargs = tuple(args), dict(kwargs)
         eliminate_dead(graph)
         self.modules[0].recompile()
         return self.modules[0]
 
+    def holds(self, module: GraphModule, at: dict[Symbol, Any]) -> bool:
+        """Whether the graph of a trace at values of the symbols is what this one says.
+
+        Args:
+            module: the graph.
+            at: the values.
+        """
+        nodes = list(module.graph.nodes)
+        return _structure(nodes) == self.structure and all(
+            _same((n.args, n.kwargs), given, at) for n, given in zip(nodes, self.given, strict=True)
+        )
+
+    def _with_nodes(self, given: Any) -> Any:
+        """Arguments with nodes in the place of numbers that depend on sizes."""
+        if isinstance(given, _Number):
+            return self.mode.node_of_expr(given.expr, given.pytype)
+        if isinstance(given, (list, tuple)):
+            made = [self._with_nodes(a) for a in given]
+            return made if isinstance(given, list) else tuple(made)
+        return {k: self._with_nodes(a) for k, a in given.items()} if isinstance(given, dict) else given
+
     def _same_structure(self, columns: list[list[Node]]) -> None:
-        shapes = [[(n.op, n.target if n.op != "get_attr" else "", n.name) for n in c] for c in columns]
+        shapes = [_structure(c) for c in columns]
         if any(s != shapes[0] for s in shapes[1:]):
             raise RuntimeError(
                 "make_fx(tracing_mode='symbolic'): the operators of the program depend on the sizes of its inputs; "
@@ -466,7 +537,7 @@ class _Aligned:
                 "inputs, in a way "
                 "that is no expression of them that is known"
             )
-        return self.mode.node_of_expr(e, type(parts[0]))
+        return _Number(e, type(parts[0]))
 
     def _inverse(self, parts: list[Any]) -> Expr | None:
         """A float that is a size, or one over a size."""

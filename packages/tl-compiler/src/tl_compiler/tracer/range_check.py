@@ -11,8 +11,6 @@ from .probes import Probes
 
 __all__ = ["RangeCheck"]
 
-_STEPS = 2048  # a bound is looked for one size after the other as far as this, then by halving
-
 # Whether the sizes hold at values of the symbols; raises where the operator does.
 Holds = Callable[[dict[Symbol, Any]], bool]
 
@@ -25,12 +23,18 @@ class RangeCheck:
         symbols: those of the call's arguments.
         holds: whether the sizes that were found hold at values of symbols.
         errors: what an operator raises that takes no such sizes.
+        steps: so far from the example a bound is looked for one size after the other, from there on by halving.
     """
 
     def __init__(
-        self, probes: Probes, symbols: list[Symbol], holds: Holds, errors: tuple[type[Exception], ...]
+        self,
+        probes: Probes,
+        symbols: list[Symbol],
+        holds: Holds,
+        errors: tuple[type[Exception], ...],
+        steps: int = 2048,
     ) -> None:
-        self.probes, self.env, self.errors = probes, probes.env, errors
+        self.probes, self.env, self.errors, self.steps = probes, probes.env, errors, steps
         self.symbols = [s for s in symbols if s.is_integer]
         self._raw_holds = holds
 
@@ -92,7 +96,7 @@ class RangeCheck:
             return at is None or self._holds(at, low)
 
         step = -1 if low else 1
-        if abs(end - hint) > _STEPS:
+        if abs(end - hint) > self.steps:
             return _halved(holds, hint, end)
         value = hint
         while value != end and holds(value + step):

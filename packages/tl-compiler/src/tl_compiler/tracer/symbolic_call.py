@@ -353,6 +353,7 @@ class SymbolicCall:
         self.env.var_to_sources[symbol] = []
         self.probes.fix(symbol, values)
         self.probes.defined[symbol] = definition
+        self.env.of_results.add(symbol)
         self.probes.found[values] = symbol
         return symbol
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor, switches
+from tl_core.dispatch_keys import is_tensor_subclass_like
 
 from .. import functional as F
 from .. import init
@@ -527,7 +528,7 @@ def _detect_is_causal_mask(
     if mask is None:
         return False
     length = mask.size(-2) if size is None else size
-    if mask.size(-1) != length:
+    if mask.size(-1) != length or is_tensor_subclass_like(mask):  # of a traced mask no element is known
         return False
     causal = _generate_square_subsequent_mask(length, mask.device, mask.dtype)
     return bool((mask == causal).all())
