@@ -11,7 +11,7 @@ Extra::~Extra() {
   bool any = false;
   each_object([&](PyObject*) { any = true; });
   if (!any || !Py_IsInitialized()) return;
-  Gil gil;
+  WithGil lock;
   clear();
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core.h"
+#include "tl/python.hpp"
 
 namespace tl::autograd {
 
@@ -41,16 +42,5 @@ struct Extra {
 
 class Node;
 Extra& extra_of(Node& node);
-
-// The GIL for a scope, from any thread.
-class Gil {
- public:
-  Gil() : state_(PyGILState_Ensure()) {}
-  ~Gil() { PyGILState_Release(state_); }
-  Gil(const Gil&) = delete;
-
- private:
-  PyGILState_STATE state_;
-};
 
 }  // namespace tl::autograd

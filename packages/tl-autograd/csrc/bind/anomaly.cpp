@@ -35,10 +35,10 @@ void warn(Node& node) {
 }  // namespace
 
 void remember_origin(Node& node) {
-  Gil gil;
+  WithGil lock;
   calling_python([&] {
     PyRef traceback = checked(PyImport_ImportModule("traceback"));
-    PyRef stack = checked(PyObject_CallMethod(traceback.get(), "format_stack", nullptr));
+    PyRef stack = checked(run_python(PyObject_CallMethod, traceback.get(), "format_stack", nullptr));
     checked(PyDict_SetItemString(metadata(node).get(), kStack, stack.get()));
   });
 }
@@ -46,7 +46,7 @@ void remember_origin(Node& node) {
 void explain_failure(Node& node) {
   void* error = api->error_take();
   {
-    Gil gil;
+    WithGil lock;
     try {
       warn(node);
     } catch (const PythonError&) {

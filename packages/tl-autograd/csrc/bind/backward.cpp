@@ -131,11 +131,6 @@ void refuse_inside_older_vmap(PyObject* tensors, const char* what) {
   }
 }
 
-struct WithoutGil {
-  PyThreadState* state = PyEval_SaveThread();
-  ~WithoutGil() { PyEval_RestoreThread(state); }
-};
-
 // They run in the order in which they came; each may bring others.
 void call_back(Run& run) {
   struct Inside {
@@ -146,7 +141,7 @@ void call_back(Run& run) {
   while (!run.callbacks.empty()) {
     const PyRef callback(static_cast<PyObject*>(run.callbacks.front()));
     run.callbacks.erase(run.callbacks.begin());
-    checked(PyObject_CallNoArgs(callback.get()));
+    checked(run_python(PyObject_CallNoArgs, callback.get()));
   }
 }
 

@@ -48,7 +48,7 @@ FunctionNode::~FunctionNode() {
 
 void FunctionNode::drop_python() {
   if (!context_ || !Py_IsInitialized()) return;
-  Gil gil;
+  WithGil lock;
   context_of(context_)->node = nullptr;
   Py_CLEAR(context_);
 }
@@ -69,7 +69,7 @@ void FunctionNode::release() {
 
 void FunctionNode::apply(const GradientsIn& in, TlTensor** out) {
   if (is(Released)) fail_released();
-  Gil gil;
+  WithGil lock;
   calling_python([&] { apply_python(in, out); });
   if (in.last) release();
 }
@@ -85,7 +85,7 @@ void FunctionNode::apply_python(const GradientsIn& in, TlTensor** out) {
   }
   PyRef context = PyRef::share(context_);
   PyRef method = checked(PyObject_GetAttrString(context.get(), "_apply_backward"));
-  PyRef result = checked(PyObject_Call(method.get(), args.get(), nullptr));
+  PyRef result = checked(run_python(PyObject_Call, method.get(), args.get(), nullptr));
   if (!PyTuple_Check(result.get())) {
     PyRef single = checked(PyTuple_Pack(1, result.get()));
     return take_results(single.get(), in, out);

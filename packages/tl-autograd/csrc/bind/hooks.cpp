@@ -18,11 +18,11 @@ PyRef new_dict() {
   if (!type)
     type = checked(PyObject_GetAttrString(checked(PyImport_ImportModule("collections")).get(), "OrderedDict"))
                .release();
-  return checked(PyObject_CallNoArgs(type));
+  return checked(run_python(PyObject_CallNoArgs, type));
 }
 
 PyRef add_to(PyObject* dict, PyObject* hook) {
-  return checked(PyObject_CallFunctionObjArgs(g_factory, dict, hook, nullptr));
+  return checked(run_python(PyObject_CallFunctionObjArgs, g_factory, dict, hook, nullptr));
 }
 
 PyObject*& dict_of(Extra& extra, HookKind kind) {
@@ -80,7 +80,7 @@ void replace(Tensor& grad, PyObject* by) {
 void run_hooks_of(PyObject* dict, Tensor& grad) {
   for (const PyRef& hook : callables(dict)) {
     PyRef argument = wrapped(grad);
-    replace(grad, checked(PyObject_CallOneArg(hook.get(), argument.get())).get());
+    replace(grad, checked(run_python(PyObject_CallOneArg, hook.get(), argument.get())).get());
   }
 }
 
@@ -108,7 +108,7 @@ void spread(PyObject* answer, size_t n, Set set) {
 void run_node_pre_hooks(PyObject* dict, std::vector<Tensor>& grads) {
   for (const PyRef& hook : callables(dict)) {
     PyRef argument = tuple_of(grads.size(), [&](size_t i) { return grads[i]; });
-    PyRef answer = checked(PyObject_CallOneArg(hook.get(), argument.get()));
+    PyRef answer = checked(run_python(PyObject_CallOneArg, hook.get(), argument.get()));
     spread(answer.get(), grads.size(), [&](size_t i, Tensor t) { grads[i] = std::move(t); });
   }
 }
@@ -124,7 +124,7 @@ void retain(Extra& extra, const std::vector<Tensor>& grads) {
 void run_tensor_hooks(Node* node, std::vector<Tensor>& grads) {
   Extra& extra = *node->extra;
   if (!extra.tensor_hooks.empty()) {
-    Gil gil;
+    WithGil lock;
     calling_python([&] {
       const auto hooks = extra.tensor_hooks;
       for (auto& [output, dict] : hooks) run_hooks_of(dict, grads[output]);
@@ -135,18 +135,19 @@ void run_tensor_hooks(Node* node, std::vector<Tensor>& grads) {
 
 void run_pre_hooks(Node* node, std::vector<Tensor>& grads) {
   if (!node->extra->pre_hooks) return;
-  Gil gil;
+  WithGil lock;
   calling_python([&] { run_node_pre_hooks(node->extra->pre_hooks, grads); });
 }
 
 void run_post_hooks(Node* node, TlTensor** out, const std::vector<Tensor>& grads) {
   if (!node->extra->post_hooks) return;
-  Gil gil;
+  WithGil lock;
   calling_python([&] {
     for (const PyRef& hook : callables(node->extra->post_hooks)) {
       PyRef inputs = tuple_of(node->n_edges, [&](size_t i) { return Tensor::share(out[i]); });
       PyRef outputs = tuple_of(grads.size(), [&](size_t i) { return grads[i]; });
-      PyRef answer = checked(PyObject_CallFunctionObjArgs(hook.get(), inputs.get(), outputs.get(), nullptr));
+      PyRef answer =
+          checked(run_python(PyObject_CallFunctionObjArgs, hook.get(), inputs.get(), outputs.get(), nullptr));
       spread(answer.get(), node->n_edges, [&](size_t i, Tensor t) {
         Tensor old(out[i]);
         out[i] = t.take();
@@ -157,12 +158,12 @@ void run_post_hooks(Node* node, TlTensor** out, const std::vector<Tensor>& grads
 
 void run_accumulated_hooks(Node* node) {
   if (!node->extra->accumulated_hooks) return;
-  Gil gil;
+  WithGil lock;
   calling_python([&] {
     PyRef variable = wrapped(static_cast<Leaf*>(node)->variable());
     if (variable.get() == Py_None) return;
     for (const PyRef& hook : callables(node->extra->accumulated_hooks)) {
-      const PyRef result = checked(PyObject_CallOneArg(hook.get(), variable.get()));
+      const PyRef result = checked(run_python(PyObject_CallOneArg, hook.get(), variable.get()));
       if (result.get() != Py_None)
         raise(PyExc_RuntimeError, "Tensor post accumulate grad hooks should return None.");
     }

@@ -291,12 +291,12 @@ PyObject* switch_tangents(PyObject*, PyObject* on) {
 PyObject* g_warner = nullptr;
 
 void warn(const char* op) {
-  const PyGILState_STATE state = PyGILState_Ensure();
-  PyRef done(g_warner ? PyObject_CallFunction(g_warner, "s", op) : nullptr);
-  const bool failed = g_warner && !done;
-  if (failed) bridge->pending_from_python();
-  PyGILState_Release(state);
-  if (failed) throw Pending();
+  const WithGil lock;
+  if (!g_warner) return;
+  const PyRef done(run_python(PyObject_CallFunction, g_warner, "s", op));
+  if (done) return;
+  bridge->pending_from_python();
+  throw Pending();
 }
 
 // The function that is told the name of an operator that loops; None for nobody.

@@ -140,7 +140,7 @@ void append(PyObject* names, std::string_view prefix, const std::string& name) {
 PyObject* dir(PyObject* self, PyObject*) {
   return guarded([&] {
     PyRef base = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__dir__"));
-    PyRef names = checked(PyObject_CallOneArg(base.get(), self));
+    PyRef names = checked(run_python(PyObject_CallOneArg, base.get(), self));
     auto* node = dynamic_cast<ProgramNode*>(&self_node(self));
     for (int i = 0; node && i < node->recorder.derivative->program.n_saved; ++i) {
       const TlSaved& what = node->recorder.derivative->program.saved[i];

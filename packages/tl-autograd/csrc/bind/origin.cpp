@@ -14,13 +14,13 @@ namespace {
 template <class... A>
 std::string asked(const char* function, const char* format, A... arguments) {
   if (!Py_IsInitialized()) return {};
-  Gil gil;
+  WithGil lock;
   std::string text;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   try {
     PyRef module = checked(PyImport_ImportModule("tl_core.source_location"));
-    PyRef words = checked(PyObject_CallMethod(module.get(), function, format, arguments...));
+    PyRef words = checked(run_python(PyObject_CallMethod, module.get(), function, format, arguments...));
     if (const char* utf8 = PyUnicode_AsUTF8(words.get())) text = utf8;
   } catch (const PythonError&) {
   }
@@ -32,14 +32,14 @@ std::string asked(const char* function, const char* format, A... arguments) {
 
 std::string change_of(const TlTensor* t, uint32_t version) {
   if (!Py_IsInitialized()) return {};
-  Gil gil;
+  WithGil lock;
   PyRef object = wrapped(Tensor::share(const_cast<TlTensor*>(t)));
   const std::string where = asked("change", "OI", object.get(), static_cast<unsigned int>(version));
   return where.empty() ? where : "\nIt was changed at " + where;
 }
 
 std::string line_of(const void* const* frames, int n) {
-  Gil gil;
+  WithGil lock;
   PyRef list = checked(PyTuple_New(n));
   for (int i = 0; i < n; ++i)
     PyTuple_SET_ITEM(list.get(), i, PyLong_FromVoidPtr(const_cast<void*>(frames[i])));

@@ -37,7 +37,7 @@ TlValue pack_with(PyObject* pack_hook, PyObject* unpack_hook, TlTensor* t) {
   GradMode off(false);
   PyRef argument = wrapped(Tensor::share(t));
   const uint32_t version = api->tensor_version(t);
-  PyRef data = checked(PyObject_CallOneArg(pack_hook, argument.get()));
+  PyRef data = checked(run_python(PyObject_CallOneArg, pack_hook, argument.get()));
   if (api->tensor_version(t) != version)
     raise(PyExc_RuntimeError,
           "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
@@ -46,7 +46,7 @@ TlValue pack_with(PyObject* pack_hook, PyObject* unpack_hook, TlTensor* t) {
 }
 
 TlValue pack(TlTensor* t) {
-  Gil gil;
+  WithGil lock;
   TlValue out = none();
   calling_python([&] {
     const Hooks hooks = t_hooks->stack.back();
@@ -74,12 +74,12 @@ class StackRestored {
 }  // namespace
 
 Tensor unpack(const TlValue& packed) {
-  Gil gil;
+  WithGil lock;
   Tensor out;
   calling_python([&] {
     const StackRestored restored;
     const Packed& p = *packed_of(packed);
-    PyRef result = checked(PyObject_CallOneArg(p.unpack.get(), p.data.get()));
+    PyRef result = checked(run_python(PyObject_CallOneArg, p.unpack.get(), p.data.get()));
     TlTensor* t = bridge->unwrap(result.get());
     if (!t)
       raise(
@@ -93,7 +93,7 @@ Tensor unpack(const TlValue& packed) {
 
 void drop_packed(TlValue& packed) {
   if (!Py_IsInitialized()) return;
-  Gil gil;
+  WithGil lock;
   delete packed_of(packed);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/event_log.h"
 #include "base/fork.h"
+#include "tl/python.hpp"
 
 namespace tl::bind {
 
@@ -54,9 +55,10 @@ uint32_t find(Stacks& s, size_t hash, const TlFrame* frames, int n) {
 // The code objects are kept, so that their addresses stand for nothing else later. References need the GIL,
 // which is asked for without holding the lock.
 uint32_t add(Stacks& s, size_t hash, const TlFrame* frames, int n) {
-  const PyGILState_STATE gil = PyGILState_Ensure();
-  for (int i = 0; i < n; ++i) Py_INCREF(static_cast<PyObject*>(const_cast<void*>(frames[i].code)));
-  PyGILState_Release(gil);
+  {
+    const WithGil lock;
+    for (int i = 0; i < n; ++i) Py_INCREF(static_cast<PyObject*>(const_cast<void*>(frames[i].code)));
+  }
   std::lock_guard guard(s.mutex);
   const auto number = static_cast<uint32_t>(s.all.size());
   s.all.emplace_back(frames, frames + n);

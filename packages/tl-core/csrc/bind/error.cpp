@@ -44,7 +44,7 @@ PyObject* exception_class(ErrorKind kind) {
 // What fails in it is told as a warning: the error that is being raised says more.
 std::string observe_out_of_memory() {
   if (!g_out_of_memory_observer) return {};
-  PyRef text(PyObject_CallNoArgs(g_out_of_memory_observer));
+  PyRef text(run_python(PyObject_CallNoArgs, g_out_of_memory_observer));
   const char* utf8 = text && PyUnicode_Check(text.get()) ? PyUnicode_AsUTF8(text.get()) : nullptr;
   if (!utf8) PyErr_WriteUnraisable(g_out_of_memory_observer);
   return utf8 ? utf8 : "";

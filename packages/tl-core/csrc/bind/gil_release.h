@@ -5,17 +5,14 @@
 
 #include <cerrno>
 
+#include "tl/python.hpp"
+
 namespace tl::bind {
 
 // Runs body, without the lock where that pays; what it throws comes with the lock.
 template <class F>
 auto unlocked(bool pays, F&& body) {
-  struct Lock {
-    PyThreadState* state;
-    ~Lock() {
-      if (state) PyEval_RestoreThread(state);
-    }
-  } lock{pays ? PyEval_SaveThread() : nullptr};
+  const WithoutGil others_run(pays);
   return body();
 }
 

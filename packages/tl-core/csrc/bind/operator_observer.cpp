@@ -71,20 +71,19 @@ PyObject* tensors_of(const TlValue* values, int n) {
 // Python words the message: with the position and with statistics of the inputs.
 [[noreturn]] void refuse(const Operator& op, Watch what, const Tensor& result, const TlValue* args,
                          int n_args) {
-  PyGILState_STATE gil = PyGILState_Ensure();
+  const WithGil lock;
   std::string text = cat(op.info.name, " made ", what == kNan ? "nan" : "inf");
   try {
     PyRef module = checked(PyImport_ImportModule("tl_core.nan_check"));
     PyRef inputs(tensors_of(args, n_args)), made = checked(wrap(result));
-    PyRef words = checked(PyObject_CallMethod(module.get(), "describe", "ssOO", op.info.name,
-                                              what == kNan ? "nan" : "inf", made.get(), inputs.get()));
+    PyRef words = checked(run_python(PyObject_CallMethod, module.get(), "describe", "ssOO", op.info.name,
+                                     what == kNan ? "nan" : "inf", made.get(), inputs.get()));
     const char* utf8 = PyUnicode_AsUTF8(words.get());
     if (!utf8) throw PythonError();
     text = utf8;
   } catch (const PythonError&) {
     PyErr_Clear();
   }
-  PyGILState_Release(gil);
   fail(ErrorKind::Runtime, text);
 }
 

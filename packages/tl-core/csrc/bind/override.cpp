@@ -31,9 +31,9 @@ PyObject* call_override(PyObject* function, const PyArgs& in) {
 }
 
 PyObject* call_override(PyObject* function, PyObject* args, PyObject* kwargs) {
-  if (kwargs) return PyObject_CallFunctionObjArgs(g_handler, function, args, kwargs, nullptr);
+  if (kwargs) return run_python(PyObject_CallFunctionObjArgs, g_handler, function, args, kwargs, nullptr);
   PyRef none = checked(PyDict_New());
-  return PyObject_CallFunctionObjArgs(g_handler, function, args, none.get(), nullptr);
+  return run_python(PyObject_CallFunctionObjArgs, g_handler, function, args, none.get(), nullptr);
 }
 
 namespace {

@@ -34,15 +34,12 @@ PyObject* handler_name() {
 // -----------------------------------------------------------------------------------------------------
 class WithLock {
  public:
-  WithLock() : state_(PyGILState_Ensure()), without_(tl_without_gil) { tl_without_gil = 0; }
-  ~WithLock() {
-    tl_without_gil = without_;
-    PyGILState_Release(state_);
-  }
+  WithLock() : without_(tl_without_gil) { tl_without_gil = 0; }
+  ~WithLock() { tl_without_gil = without_; }
   WithLock(const WithLock&) = delete;
 
  private:
-  PyGILState_STATE state_;
+  WithGil gil_;
   int without_;
 };
 
@@ -302,7 +299,8 @@ PyObject* overload_of(const Operator& op, const TlValue* args, int n_args) {
   if (object) return object;
   PyRef module = checked(PyImport_ImportModule("tl_core.ops"));
   return object =
-             checked(PyObject_CallMethod(module.get(), "_overload", "si", op.info.name, number)).release();
+             checked(run_python(PyObject_CallMethod, module.get(), "_overload", "si", op.info.name, number))
+                 .release();
 }
 
 void check_is_method(PyObject* mode) {
@@ -314,7 +312,7 @@ void check_is_method(PyObject* mode) {
 
 PyRef ask(PyObject* handler, PyObject* function, PyObject* types, const Arguments& in) {
   PyObject* stack[] = {handler, function, types, in.positional.get(), in.named.get()};
-  return checked(PyObject_VectorcallMethod(handler_name(), stack, 5, nullptr));
+  return checked(run_python(PyObject_VectorcallMethod, handler_name(), stack, 5, nullptr));
 }
 
 [[noreturn]] void all_declined(PyObject* function, PyObject* mode, const Classes& classes) {
@@ -372,9 +370,10 @@ bool says_contiguous(const Tensor& t, MemoryFormat format) {
   const WithLock lock;
   try {
     auto* o = reinterpret_cast<PyObject*>(t->py);
-    PyRef made = format == MemoryFormat::Contiguous
-                     ? checked(PyObject_CallMethod(o, "is_contiguous", nullptr))
-                     : checked(PyObject_CallMethod(o, "is_contiguous", "O", memory_format_object(format)));
+    PyRef made =
+        format == MemoryFormat::Contiguous
+            ? checked(run_python(PyObject_CallMethod, o, "is_contiguous", nullptr))
+            : checked(run_python(PyObject_CallMethod, o, "is_contiguous", "O", memory_format_object(format)));
     const int said = PyObject_IsTrue(made.get());
     if (said < 0) throw PythonError();
     return said;
@@ -456,7 +455,7 @@ PyObject* disabled(PyObject*, PyObject* args, PyObject* kwargs) {
       [&] {
         PyRef given = checked(positional ? PySequence_Tuple(positional) : PyTuple_New(0));
         const WithoutClasses off;
-        return PyObject_Call(function, given.get(), named == Py_None ? nullptr : named);
+        return run_python(PyObject_Call, function, given.get(), named == Py_None ? nullptr : named);
       },
       static_cast<PyObject*>(nullptr));
 }

@@ -36,16 +36,6 @@ struct PythonFunction {
   KernelEntry replaced;
 };
 
-class WithLock {
- public:
-  WithLock() : state_(PyGILState_Ensure()) {}
-  ~WithLock() { PyGILState_Release(state_); }
-  WithLock(const WithLock&) = delete;
-
- private:
-  PyGILState_STATE state_;
-};
-
 // ---- arguments -------------------------------------------------------------------------------------------
 // The arguments of a call as Python gets them: by position, those after the `*` by keyword. Those at the end
 // that are their defaults are left out, as the function has defaults of its own.
@@ -69,7 +59,7 @@ class PythonCall {
 
   PyRef operator()(PyObject* function) {
     const auto n = static_cast<size_t>(n_positional_) | PY_VECTORCALL_ARGUMENTS_OFFSET;
-    return checked(PyObject_Vectorcall(function, objects_.data() + 1, n, names_.get()));
+    return checked(run_python(PyObject_Vectorcall, function, objects_.data() + 1, n, names_.get()));
   }
 
  private:
@@ -208,7 +198,7 @@ void run(const PythonFunction& f, const TlValue* args, int n_args, TlValue* rets
 }
 
 int call_python(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
-  const WithLock lock;
+  const WithGil lock;
   return guarded([&] {
     try {
       run(*static_cast<const PythonFunction*>(ctx), args, n_args, rets, n_rets);

@@ -13,28 +13,26 @@ bool known_to_python() { return Py_IsInitialized() && PyGILState_GetThisThreadSt
 
 void poll() {
   if (!known_to_python()) return;
-  const PyGILState_STATE gil = PyGILState_Ensure();
-  const bool raised = PyErr_CheckSignals() != 0;
-  if (raised) pending_from_python();
-  PyGILState_Release(gil);
-  if (raised) throw_pending();
+  const WithGil lock;
+  if (PyErr_CheckSignals() == 0) return;
+  pending_from_python();
+  throw_pending();
 }
 
 void* leave() { return known_to_python() && PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
-void enter(void* left) { PyEval_RestoreThread(static_cast<PyThreadState*>(left)); }
+void enter(void* left) {
+  park_at_exit([&] { PyEval_RestoreThread(static_cast<PyThreadState*>(left)); });
+}
 
 // Which file holds LAPACK is Python's to say. No lock of ours is held meanwhile.
 void find_lapack() {
   if (!Py_IsInitialized()) return;
-  const PyGILState_STATE gil = PyGILState_Ensure();
-  PyObject* module = PyImport_ImportModule("tl_core.lapack");
-  PyObject* result = module ? PyObject_CallMethod(module, "find", nullptr) : nullptr;
-  if (!result) pending_from_python();
-  const bool failed = !result;
-  Py_XDECREF(result);
-  Py_XDECREF(module);
-  PyGILState_Release(gil);
-  if (failed) throw_pending();
+  const WithGil lock;
+  const PyRef module(park_at_exit([] { return PyImport_ImportModule("tl_core.lapack"); }));
+  const PyRef result(module ? run_python(PyObject_CallMethod, module.get(), "find", nullptr) : nullptr);
+  if (result) return;
+  pending_from_python();
+  throw_pending();
 }
 
 constexpr RuntimeHooks kHooks = {poll, leave, enter};

@@ -36,17 +36,6 @@ class PlainCalls {
   int modes_;
 };
 
-// The caller may have left the lock.
-class WithLock {
- public:
-  WithLock() : state_(PyGILState_Ensure()) {}
-  ~WithLock() { PyGILState_Release(state_); }
-  WithLock(const WithLock&) = delete;
-
- private:
-  PyGILState_STATE state_;
-};
-
 PyObject* tensors_to_python(const TlValue& v) {
   const auto* items = static_cast<const Tensor*>(v.u.p);
   PyRef tuple = checked(PyTuple_New(v.len));
@@ -172,13 +161,13 @@ PyObject* call_python(const Operator& op, const TlValue* args, int n_args) {
   for (int i = 0; i < n_args; ++i)
     PyTuple_SET_ITEM(values.get(), i, checked(argument_to_python(args[i])).release());
   const PlainCalls plain;
-  return checked(
-             PyObject_CallFunction(handler, "ssO", op.info.name, op.info.functional->info.name, values.get()))
+  return checked(run_python(PyObject_CallFunction, handler, "ssO", op.info.name,
+                            op.info.functional->info.name, values.get()))
       .release();
 }
 
 void run_rule(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
-  const WithLock lock;
+  const WithGil lock;
   try {
     const PyRef made(call_python(op, args, n_args));
     if (made.get() == Py_NotImplemented) return without_rule(op, args, n_args, rets, n_rets);

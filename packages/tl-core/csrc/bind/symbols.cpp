@@ -70,7 +70,7 @@ SymbolsHidden::~SymbolsHidden() { t_symbols = before_; }
 TlValue number_for_symbol(PyObject* symbol) {
   PyRef number(nullptr);
   if (some_mode_is_on())
-    number = checked(PyObject_CallMethod(symbol, "__sym_hint__", nullptr));
+    number = checked(run_python(PyObject_CallMethod, symbol, "__sym_hint__", nullptr));
   else if (is_symbolic_int(symbol))
     number = checked(PyNumber_Long(symbol));
   else if (is_symbolic_bool(symbol))
@@ -86,7 +86,7 @@ PyObject* symbol_behind(const TlArgInfo* arg, int position, const TlValue& numbe
 
 TlValue number_for_result(PyObject* symbol) {
   if (!t_symbols) return number_for_symbol(symbol);
-  const TlValue hint = number_of(checked(PyObject_CallMethod(symbol, "__sym_hint__", nullptr)));
+  const TlValue hint = number_of(checked(run_python(PyObject_CallMethod, symbol, "__sym_hint__", nullptr)));
   t_symbols->give(symbol, bits_of(hint));
   return hint;
 }

@@ -78,12 +78,11 @@ void dealloc(PyObject* self) {
 // The tensor died and owned its object: called without the GIL, outside every lock.
 void drop_owned_object(TensorImpl& t) {
   if (!Py_IsInitialized()) return;
-  PyGILState_STATE gil = PyGILState_Ensure();
+  const WithGil lock;
   auto* o = reinterpret_cast<TensorObject*>(t.py);
   t.py = nullptr;
   o->impl = nullptr;
   Py_DECREF(reinterpret_cast<PyObject*>(o));
-  PyGILState_Release(gil);
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {

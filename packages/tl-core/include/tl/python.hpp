@@ -5,6 +5,8 @@
 #define TL_PYTHON_HPP
 
 #include <Python.h>
+#include <cxxabi.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -45,6 +47,48 @@ inline PyRef checked(PyObject* owned) {
 inline void checked(int status) {
   if (status < 0) throw PythonError();
 }
+
+// Runs body, which may wait for the interpreter's lock. While the interpreter ends, CPython before 3.14 ends
+// a thread that waits for it by unwinding its stack, which aborts the process where a frame is noexcept and
+// drops Python objects without the lock everywhere else. The thread stops here instead, as it does in 3.14.
+template <class F>
+decltype(auto) park_at_exit(F&& body) {
+  try {
+    return body();
+  } catch (const abi::__forced_unwind&) {
+    for (;;) pause();
+  }
+}
+
+// A call of one of CPython's functions that may run code of the program.
+template <class F, class... A>
+auto run_python(F* f, A... args) {
+  return park_at_exit([&] { return f(args...); });
+}
+
+// The lock for a scope, from any thread, whether it has it or not.
+class WithGil {
+ public:
+  WithGil() : state_(park_at_exit([] { return PyGILState_Ensure(); })) {}
+  ~WithGil() { PyGILState_Release(state_); }
+  WithGil(const WithGil&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+// A scope in which other Python threads run, if `pays`.
+class WithoutGil {
+ public:
+  explicit WithoutGil(bool pays = true) : state_(pays ? PyEval_SaveThread() : nullptr) {}
+  ~WithoutGil() {
+    if (state_) park_at_exit([this] { PyEval_RestoreThread(state_); });
+  }
+  WithoutGil(const WithoutGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
 
 // A function for a PyType_Slot.
 template <class F>

@@ -1,4 +1,4 @@
-// Python from C++: errors in both directions, the GIL let go while something waits.
+// Python from C++: errors in both directions.
 #pragma once
 
 #include "tl/python.hpp"
@@ -22,28 +22,6 @@ auto for_python(F&& body) noexcept -> decltype(body()) {
   else
     return -1;
 }
-
-// While it stands, other Python threads run.
-class WithoutGil {
- public:
-  WithoutGil() : state_(PyEval_SaveThread()) {}
-  ~WithoutGil() { PyEval_RestoreThread(state_); }
-  WithoutGil(const WithoutGil&) = delete;
-
- private:
-  PyThreadState* state_;
-};
-
-// Holds the GIL, on a thread that may have none.
-class WithGil {
- public:
-  WithGil() : state_(PyGILState_Ensure()) {}
-  ~WithGil() { PyGILState_Release(state_); }
-  WithGil(const WithGil&) = delete;
-
- private:
-  PyGILState_STATE state_;
-};
 
 [[noreturn]] void raise(PyObject* type, const std::string& message);
 TlTensor* tensor_of(PyObject* o);  // borrowed; raises TypeError

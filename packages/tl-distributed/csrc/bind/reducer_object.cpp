@@ -31,7 +31,8 @@ class Owner final : public Gradients {
   // A gradient has come.
   void on_gradient(size_t parameter) {
     if (forward_) {
-      checked(PyObject_CallFunctionObjArgs(forward_.get(), parameters_[parameter].get(), nullptr));
+      checked(
+          run_python(PyObject_CallFunctionObjArgs, forward_.get(), parameters_[parameter].get(), nullptr));
       return;
     }
     if (!reducer.is_expecting()) return;
@@ -45,7 +46,8 @@ class Owner final : public Gradients {
       throw;
     }
     api().set_grad_enabled(recorded);
-    if (!first) checked(PyObject_CallFunction(twice_.get(), "n", static_cast<Py_ssize_t>(parameter)));
+    if (!first)
+      checked(run_python(PyObject_CallFunction, twice_.get(), "n", static_cast<Py_ssize_t>(parameter)));
   }
   void forward_to(PyRef function) { forward_ = std::move(function); }
   void raise_by(PyRef twice) { twice_ = std::move(twice); }

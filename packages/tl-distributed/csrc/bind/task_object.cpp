@@ -47,7 +47,7 @@ PyObject* on_done(PyObject* self, PyObject* function) {
     PyObject* function_ref = Py_NewRef(function);
     task_of(self).on_done([function_ref] {
       WithGil python_runs;
-      PyRef called(PyObject_CallNoArgs(function_ref));
+      PyRef called(run_python(PyObject_CallNoArgs, function_ref));
       if (!called) PyErr_WriteUnraisable(function_ref);
       Py_DECREF(function_ref);
     });
