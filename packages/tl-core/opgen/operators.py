@@ -85,6 +85,8 @@ def operators_cpp(rows: list[Row], programs: dict[str, str]) -> str:
         "};",
         f"extern const int kNumOperatorDefs = {len(table)};",
         f"Operator g_operators[{max(len(table), 1)}];",
+        "extern const bool kReadsElements[];",
+        f"const bool kReadsElements[] = {{{', '.join(str(f.row.reads_elements).lower() for f in table)}}};",
     ]
     return "\n".join([*lines, "}  // namespace tl", ""])
 

@@ -21,6 +21,9 @@ SETS = {"bool": ("bool",), "int": INTS, "half": HALVES, "float": (*HALVES, *FLOA
         "wide": ("int64", "uint64", *FLOATS, "complex128"),
         "widest": ("int64", "uint64", "float64", "complex128")}  # fmt: skip
 
+# The grad and jvp of rows that make tensors of sizes and numbers: their tensors say geometry and type alone.
+NO_VALUES = "none:the result does not depend on the values of a tensor"
+
 
 def dtype_set(text: str) -> tuple[str, ...]:
     """`"int float"` spelled out."""
@@ -148,6 +151,12 @@ class Row:
     @property
     def composite(self) -> bool:
         return self.grad == "composite"
+
+    @property
+    def reads_elements(self) -> bool:
+        """Whether it reads or writes elements of its tensors, and not their geometry alone."""
+        views = self.view or (self.composite and self.returns_views)
+        return not (views or self.grad == NO_VALUES or self.base in ("resize_", "resize_as_"))
 
     @property
     def returns_views(self) -> bool:

@@ -1,14 +1,13 @@
 """Operators that make tensors from sizes and numbers."""
 
-from opgen.row import Op
+from opgen.row import NO_VALUES, Op
 
 OPTIONS = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 LIKE = OPTIONS + ", MemoryFormat? memory_format=None"
-NONE = "none:the result does not depend on the values of a tensor"
 
 
 def _create(signature, **fields):
-    return Op(signature, devices="Any", grad=NONE, jvp=NONE, batch="dims", method=False, **fields)
+    return Op(signature, devices="Any", grad=NO_VALUES, jvp=NO_VALUES, batch="dims", method=False, **fields)
 
 
 def _like(signature, **fields):
@@ -18,8 +17,8 @@ def _like(signature, **fields):
         method=False,
         devices="Any",
         marked=True,
-        grad=NONE,
-        jvp=NONE,
+        grad=NO_VALUES,
+        jvp=NO_VALUES,
         batch="elementwise",
     )
 
@@ -31,8 +30,8 @@ def _new(signature, **fields):
         function=False,
         devices="Any",
         marked=True,
-        grad=NONE,
-        jvp=NONE,
+        grad=NO_VALUES,
+        jvp=NO_VALUES,
         batch="dims",
     )
 

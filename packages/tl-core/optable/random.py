@@ -1,10 +1,9 @@
 """Random numbers, with the streams of the reference's CPU generator."""
 
-from opgen.row import Composite, Op
+from opgen.row import NO_VALUES, Composite, Op
 
 OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 LIKE = OPTIONS + ", MemoryFormat? memory_format=None"
-NONE = "none:the result does not depend on the values of a tensor"
 SHOWN = (
     "generator=None, out=None, dtype=None, layout=torch.strided, device=None, requires_grad=False, "
     "pin_memory=False"
@@ -17,7 +16,14 @@ SHOWN_LIKE = (
 
 def _factory(signature, **fields):
     return Op(
-        signature, devices="Any", grad=NONE, jvp=NONE, batch="random", random=True, method=False, **fields
+        signature,
+        devices="Any",
+        grad=NO_VALUES,
+        jvp=NO_VALUES,
+        batch="random",
+        random=True,
+        method=False,
+        **fields,
     )
 
 
@@ -53,7 +59,7 @@ def _like(name, args, doc, overloads, **fields):
 def _fill(signature, *, grad=None, doc):
     """Overwrites the tensor with random numbers."""
     return Op(f"{signature} -> Tensor(a!)", function=False, random=True,
-              grad=grad or {"self": "zeros_like(g)"}, jvp=NONE, batch="random", doc=doc)  # fmt: skip
+              grad=grad or {"self": "zeros_like(g)"}, jvp=NO_VALUES, batch="random", doc=doc)  # fmt: skip
 
 
 def _draw(signature, grad, doc, **fields):
@@ -215,7 +221,7 @@ ROWS = [
         shape="broadcast(count.shape, prob.shape)",
         method=False, random=True,
         grad="none:not implemented for binomial",
-        jvp=NONE, batch="loop",
+        jvp=NO_VALUES, batch="loop",
         doc="How many of `count` trials succeed when each does with probability `prob`.",
         example=">>> tl.binomial(tl.tensor([3.0, 3.0]), tl.tensor([0.0, 1.0]))\ntensor([0., 3.])",
     ),
@@ -223,14 +229,14 @@ ROWS = [
         "_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", shape="self.shape",
         method=False, random=True,
         grad={"self": "g * _standard_gamma_grad(self, result)"},
-        jvp=NONE, batch="loop",
+        jvp=NO_VALUES, batch="loop",
         doc="Gamma numbers of scale 1 and of the shape that the element states.",
     ),
     Op(
         "_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor", shape="self.shape",
         method=False, random=True,
         grad="none:not implemented for _sample_dirichlet",
-        jvp=NONE, batch="loop",
+        jvp=NO_VALUES, batch="loop",
         doc=(
             "Shares that sum to one along the last dimension, of Dirichlet distributions with these "
             "concentrations."

@@ -1,8 +1,8 @@
 """Window functions."""
 
-from opgen.row import Op
+from opgen.row import NO_VALUES, Op
 
-from optable.create import NONE, OPTIONS
+from optable.create import OPTIONS
 
 _PERIODIC = (
     "whether the window is one number more, without its last, as spectra need it; else it is symmetric"
@@ -13,7 +13,7 @@ _ABOUT = {"window_length": "how many numbers it has", "periodic": _PERIODIC}
 def _window(signature, **fields):
     return Op(
         f"{signature}, {OPTIONS}) -> Tensor",
-        devices="Any", grad=NONE, jvp=NONE, batch="dims", method=False, shape="[window_length]", **fields,
+        devices="Any", grad=NO_VALUES, jvp=NO_VALUES, batch="dims", method=False, shape="[window_length]", **fields,
     )  # fmt: skip
 
 

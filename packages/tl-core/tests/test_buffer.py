@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import array
 import gc
+import subprocess
+import sys
+import warnings
 
 import pytest
 
@@ -132,11 +135,39 @@ class TestNumpy:
     def test_read_only_arrays(self):
         given = self.np.arange(3)
         given.flags.writeable = False
-        x = tl.from_numpy(given)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            x = tl.from_numpy(given)
         with pytest.raises(RuntimeError, match="read-only"):
             x += 1
         assert not x.numpy().flags.writeable
         assert given.tolist() == [0, 1, 2]
+
+    def test_one_warning_of_a_read_only_array(self):
+        program = (
+            "import warnings, numpy as np, tl_core as tl\n"
+            "given = np.broadcast_to(np.ones(1), (3,))\n"
+            "with warnings.catch_warnings(record=True) as seen:\n"
+            "    warnings.simplefilter('always')\n"
+            "    tl.from_numpy(np.ones(3)), tl.tensor(given)\n"
+            "    assert not seen\n"
+            "    for _ in range(3): tl.from_numpy(given)\n"
+            "print(len(seen), seen[0].category.__name__, seen[0].message)\n"
+        )
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        assert done.stdout.startswith("1 UserWarning The given NumPy array is not writable")
+
+    @pytest.mark.parametrize("make", ["tensor", "as_tensor", "asarray", "from_numpy"])
+    @pytest.mark.parametrize("dtype", ["i2", "i4", "f8", "c16"])
+    def test_another_byte_order(self, make, dtype):
+        other = ">" if sys.byteorder == "little" else "<"
+        with pytest.raises(ValueError, match="byte order different from the native byte order"):
+            getattr(tl, make)(self.np.arange(3).astype(other + dtype))
+
+    @pytest.mark.parametrize("dtype", ["M8[D]", "U3", "O", "i4,f4"])
+    def test_elements_that_no_tensor_has(self, dtype):
+        with pytest.raises(TypeError, match=r"can't convert np.ndarray of type numpy\."):
+            tl.from_numpy(self.np.zeros(2, dtype))
 
     def test_what_cannot_be_shared(self):
         with pytest.raises(ValueError, match="negative"):

@@ -1,6 +1,7 @@
 // The buffer protocol: numpy arrays and other buffers as tensors on the same memory, and tensors as buffers.
 #include "bind/buffer.h"
 
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <memory>
@@ -14,6 +15,8 @@
 #include "iter/dtypes.h"
 #include "ops/copy.h"
 #include "ops/known_values.h"
+#include "ops/warn.h"
+#include "tensor/shrunk.h"
 
 namespace tl::bind {
 
@@ -47,10 +50,9 @@ constexpr LazyBit kLazyBits[] = {{TensorImpl::Conjugated, "conjugate", "resolve_
 void release_view(void* ctx, void*, size_t) {
   auto* view = static_cast<Py_buffer*>(ctx);
   if (!Py_IsInitialized()) return;
-  PyGILState_STATE gil = PyGILState_Ensure();
+  const WithGil lock;
   PyBuffer_Release(view);
   delete view;
-  PyGILState_Release(gil);
 }
 
 // A tensor on the memory of a buffer, which is released with the storage. Strides of dimensions of one
@@ -93,23 +95,48 @@ bool is_array(PyObject* o) {
          !PyByteArray_Check(o) && PyObject_HasAttrString(o, "__array_interface__");
 }
 
+// Raises for an array whose elements no tensor holds.
+[[noreturn]] void refuse_elements(PyObject* array) {
+  const PyRef dtype(PyObject_GetAttrString(array, "dtype"));
+  const PyRef type(dtype ? PyObject_GetAttrString(dtype.get(), "type") : nullptr);
+  PyErr_Clear();
+  const bool named = type && PyType_Check(type.get());
+  fail(ErrorKind::Type, "can't convert np.ndarray of type ",
+       named ? reinterpret_cast<PyTypeObject*>(type.get())->tp_name : Py_TYPE(array)->tp_name,
+       ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, "
+       "int16, int8, uint64, uint32, uint16, uint8, and bool.");
+}
+
+bool has_other_byte_order(const char* format) {
+  constexpr bool little = std::endian::native == std::endian::little;
+  return little ? *format == '>' || *format == '!' : *format == '<';
+}
+
 std::optional<Tensor> shared(PyObject* o, bool explain) {
   auto* view = new Py_buffer;
   if (PyObject_GetBuffer(o, view, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
     delete view;
-    if (explain) throw PythonError();
-    PyErr_Clear();  // not every array exports its memory: the caller reads its elements instead
-    return std::nullopt;
+    PyErr_Clear();
+    if (explain) refuse_elements(o);
+    return std::nullopt;  // not every array exports its memory: the caller reads its elements instead
   }
-  const auto dtype = dtype_of_format(view->format);
-  if (!dtype) {
-    const std::string format = view->format;
-    release_view(view, nullptr, 0);
-    fail(ErrorKind::Type, "can't convert np.ndarray of format '", format,
-         "'. The only supported types are: float64, float32, float16, "
-         "complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.");
-  }
-  return share(view, *dtype);
+  if (const auto dtype = dtype_of_format(view->format)) return share(view, *dtype);
+  const bool other_order = has_other_byte_order(view->format) && dtype_of_format(view->format + 1);
+  release_view(view, nullptr, 0);
+  TL_CHECK(!other_order, Value,
+           "given numpy array has byte order different from the native byte order. Conversion between byte "
+           "orders is currently not supported.");
+  refuse_elements(o);
+}
+
+// A tensor is no more writable than the array that it shares.
+void warn_of_read_only(const Tensor& t) {
+  static std::atomic<bool> warned{false};
+  if (!t.storage()->read_only || warned.exchange(true)) return;
+  warn(
+      "The given NumPy array is not writable, and neither is the tensor: to write into it raises. Copy the "
+      "array, or make it writable, before converting it to a tensor. This type of warning will be "
+      "suppressed for the rest of this program.");
 }
 }  // namespace
 
@@ -125,7 +152,7 @@ std::optional<Tensor> tensor_from_array(PyObject* o) { return is_array(o) ? shar
 
 std::optional<Tensor> tensor_like_array(PyObject* o) {
   if (!is_array(o)) return std::nullopt;
-  PyRef plain = checked(PyObject_CallMethod(o, "copy", nullptr));
+  PyRef plain = checked(run_python(PyObject_CallMethod, o, "copy", nullptr));
   return shared(plain.get(), false);
 }
 
@@ -164,7 +191,9 @@ PyObject* from_numpy(PyObject*, PyObject* array) {
   return translated(
       [&]() -> PyObject* {
         TL_CHECK(is_array(array), Type, "expected np.ndarray (got ", Py_TYPE(array)->tp_name, ")");
-        return wrap(*shared(array, true));
+        const Tensor t = *shared(array, true);
+        warn_of_read_only(t);
+        return wrap(t);
       },
       static_cast<PyObject*>(nullptr));
 }
@@ -178,6 +207,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
         const char* format = format_of(t.dtype());
         view->obj = nullptr;
         check_is_no_batch(t, "an array");
+        check_inside_storage(*t.impl());
         TL_CHECK(!t.is_sparse(), Type,
                  "can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.");
         TL_CHECK(!(grad_enabled() && t->bits.load(std::memory_order_relaxed) >> TL_LAYER_AUTOGRAD & 1),

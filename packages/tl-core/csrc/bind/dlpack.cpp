@@ -9,6 +9,7 @@
 #include "dispatch/value.h"
 #include "ops/known_values.h"
 #include "tensor/geometry.h"
+#include "tensor/shrunk.h"
 
 namespace tl::bind {
 
@@ -109,6 +110,7 @@ DlTensor described(const Tensor& t, std::vector<int64_t>& dims) {
 template <class Managed>
 PyObject* give(const Tensor& t, uint64_t flags) {
   check_is_no_batch(t, "the memory");
+  check_inside_storage(*t.impl());
   auto given = std::make_unique<Given<Managed>>();
   given->tensor = t;
   given->managed.tensor = described(t, given->dims);
@@ -130,9 +132,8 @@ template <class Managed>
 void delete_taken(void* ctx, void*, size_t) {
   auto* managed = static_cast<Managed*>(ctx);
   if (!managed->deleter || !Py_IsInitialized()) return;
-  const PyGILState_STATE gil = PyGILState_Ensure();  // some givers' deleters touch Python objects
+  const WithGil lock;  // some givers' deleters touch Python objects
   managed->deleter(managed);
-  PyGILState_Release(gil);
 }
 
 DType dtype_of(const DlDataType& type) {

@@ -17,6 +17,7 @@
 #include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/copy.h"
+#include "tensor/shrunk.h"
 
 namespace tl::bind {
 
@@ -164,6 +165,7 @@ class Filler {
     const IntSpan rest = t_.sizes().subspan(static_cast<size_t>(d));
     TL_CHECK(std::ranges::equal(part.sizes(), rest), Value, "expected sequence of length ", t_.size(d),
              " at dim ", d, " (got ", part.dim() ? part.size(0) : 0, ")");
+    check_inside_storage(*part.impl());
     const int64_t offset = (out - t_.ptr<char>()) / size_;
     copy_elements(on_storage(StoragePtr::share(t_.storage()), t_.dtype(), rest,
                              t_.strides().subspan(static_cast<size_t>(d)), offset),
@@ -194,7 +196,7 @@ std::optional<Tensor> tensor_on_storage(PyObject* o, std::optional<DType> dtype)
       !_PyType_Lookup(type, method))
     return std::nullopt;
   PyObject* const wanted = dtype ? dtype_object(*dtype) : Py_None;
-  PyRef t = checked(PyObject_CallMethodOneArg(o, method, wanted));
+  PyRef t = checked(run_python(PyObject_CallMethodOneArg, o, method, wanted));
   return tensor_of(t.get());
 }
 
@@ -284,8 +286,8 @@ bool holds_symbol(PyObject* o, size_t depth = 0) {
 PyObject* tensor_of_symbols(PyObject* data, std::optional<DType> dtype, Device device) {
   PyRef module = checked(PyImport_ImportModule("tl_core.symbolic_data"));
   PyRef on = checked(device_object(device));
-  return PyObject_CallMethod(module.get(), "tensor_of_symbols", "OOO", data,
-                             dtype ? dtype_object(*dtype) : Py_None, on.get());
+  return run_python(PyObject_CallMethod, module.get(), "tensor_of_symbols", "OOO", data,
+                    dtype ? dtype_object(*dtype) : Py_None, on.get());
 }
 }  // namespace
 
@@ -295,7 +297,7 @@ PyObject* recorded_from(PyObject* tensor, PyObject* requires_grad) {
   const DType dtype = impl_of(tensor)->dtype;
   TL_CHECK(requires_grad == Py_False || is_floating(dtype) || is_complex(dtype), Runtime,
            "Only Tensors of floating point and complex dtype can require gradients");
-  return checked(PyObject_CallMethod(tensor, "requires_grad_", "O", requires_grad)).release();
+  return checked(run_python(PyObject_CallMethod, tensor, "requires_grad_", "O", requires_grad)).release();
 }
 
 PyObject* py_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {

@@ -47,6 +47,7 @@
 #include "dispatch/lazy_bits.h"
 #include "dispatch/names.h"
 #include "dispatch/python.h"
+#include "dispatch/shrunk_storages.h"
 #include "dispatch/sparse.h"
 #include "dispatch/stored_dtypes.h"
 #include "dispatch/thread_state.h"
@@ -87,13 +88,10 @@ DType dtype_argument(py::handle o) {
 py::object take(PyObject* o) { return py::reinterpret_steal<py::object>(o); }
 
 void warn_in_python(const std::string& message) {
-  PyGILState_STATE gil = PyGILState_Ensure();
-  const int status = PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1);
-  PyGILState_Release(gil);
-  if (status == 0) return;
-  gil = PyGILState_Ensure();  // the filter turned it into an error: the operator ends with it
-  pending_from_python();
-  PyGILState_Release(gil);
+  const WithGil lock;
+  const auto warn = [&] { return PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1); };
+  if (park_at_exit(warn) == 0) return;
+  pending_from_python();  // the filter turned it into an error: the operator ends with it
   throw_pending();
 }
 
@@ -367,7 +365,8 @@ void add_storages(py::module_& m) {
     return take(wrap(on_storage(std::move(s), DType::UInt8, DimVector{n}, DimVector{1}, 0)));
   });
   m.def("_drop_weak_storage", drop_weak_storage);
-  m.def("_resize_storage", [](py::object o, size_t bytes) { resize_storage(*stored(o).storage(), bytes); });
+  m.def("_resize_storage",
+        [](py::object o, size_t bytes) { resize_used_storage(*stored(o).storage(), bytes); });
   m.def("_storage_owner", [](py::object o) { return take(Py_NewRef(buffer_owner(*stored(o).storage()))); });
   m.def("_move_storage",
         [](py::object o, py::object buffer) { move_to_buffer(*stored(o).storage(), buffer.ptr()); });

@@ -1,12 +1,21 @@
 // Sparse dispatch: a row's own kernel on the layer `sparse`, else its Python rule on `sparse_parts`.
 #include "dispatch/sparse.h"
 
+#include "dispatch/shrunk_storages.h"
+
 namespace tl {
 
 namespace {
 SparseRules g_rules = nullptr;
 
+// Kernels read the parts, whose storages have bits of their own.
+bool reach_beyond(const TlValue* args, int n_args) {
+  return g_any_shrunk_storage.load(std::memory_order_relaxed) &&
+         guarded([&] { check_inside_storages(args, n_args); }) != 0;
+}
+
 int run_kernel(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  if (reach_beyond(args, n_args)) return -1;
   const Operator& op = *static_cast<const Operator*>(ctx);
   return call_kernel(op, op.sparse, args, n_args, rets, n_rets);
 }
@@ -22,6 +31,7 @@ struct NativeCall {
 };
 
 int run_native(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
+  if (reach_beyond(args, n_args)) return -1;
   const NativeCall& native = *static_cast<const NativeCall*>(ctx);
   bool taken = false;
   if (guarded([&] { taken = native.rule->run(args, rets); }) != 0) return -1;
