@@ -140,7 +140,17 @@ def test_cubic(outside, padding, align):
     np.testing.assert_allclose(got[0, 0].numpy(), expected, atol=1e-10)
 
 
-@pytest.mark.parametrize("strange", [float("nan"), float("inf"), -1e30, 1e9])
+@pytest.mark.parametrize("method", METHODS.values())
+@pytest.mark.parametrize("outside", OUTSIDE.values())
+@pytest.mark.parametrize("align", [False, True])
+def test_nan_stands_for_minus_one(method, outside, align):
+    image, nan = tl.arange(1.0, 13.0).reshape(1, 1, 3, 4), float("nan")
+    first, second = [[0.25, nan], [nan, -0.5], [nan, nan]], [[0.25, -1.0], [-1.0, -0.5], [-1.0, -1.0]]
+    got, want = (tl.grid_sampler(image, tl.tensor([[p]]), method, outside, align) for p in (first, second))
+    assert got.tolist() == want.tolist()
+
+
+@pytest.mark.parametrize("strange", [float("inf"), -1e30, 1e9])
 @pytest.mark.parametrize("method", METHODS.values())
 @pytest.mark.parametrize("outside", OUTSIDE.values())
 def test_points_that_are_no_coordinates(strange, method, outside):

@@ -253,11 +253,16 @@ Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const T
   return scatter_into("scatter_add", Combine::Add, self, dim, index, src, out);
 }
 
-// The gradient of the values that a scatter took, zero for those beyond the index.
-Tensor scatter_src_backward(const Tensor& g, int64_t dim, const Tensor& index, IntSpan sizes) {
-  Tensor taken = ops::gather(g, dim, index);
-  TL_CHECK(taken.sizes().size() == sizes.size(), Runtime, "scatter_src_backward(): an index of shape ",
-           index.sizes(), " for values of shape ", sizes);
+// The values that a scatter takes: as many as there are indices.
+Tensor taken_values(const Tensor& src, const Tensor& index) {
+  Tensor taken = src;
+  for (int64_t d = 0; d < std::min(src.dim(), index.dim()); ++d)
+    if (src.size(d) != index.size(d)) taken = ops::narrow(taken, d, 0, index.size(d));
+  return taken;
+}
+// The gradient of all values from that of those taken: zero for the others.
+Tensor with_untaken(Tensor taken, IntSpan sizes) {
+  if (sizes.empty()) return ops::sum(taken);  // an index of one dimension, and a single value
   for (size_t d = 0; d < sizes.size(); ++d) {
     const int64_t n = taken.size(static_cast<int64_t>(d));
     if (n == sizes[d]) continue;
@@ -266,6 +271,13 @@ Tensor scatter_src_backward(const Tensor& g, int64_t dim, const Tensor& index, I
     taken = ops::slice_backward(taken, wider, static_cast<int64_t>(d), 0, n, 1);
   }
   return taken;
+}
+
+Tensor scatter_src_backward(const Tensor& g, int64_t dim, const Tensor& index, IntSpan sizes) {
+  const Tensor taken = ops::gather(g, dim, index);
+  TL_CHECK(sizes.empty() ? taken.dim() <= 1 : taken.sizes().size() == sizes.size(), Runtime, "scatter_src_backward(): an index of shape ",
+           index.sizes(), " for values of shape ", sizes);
+  return with_untaken(taken, sizes);
 }
 
 // ---- scatter_reduce ---------------------------------------------------------------------------------------
@@ -403,15 +415,17 @@ Pair scatter_reduce_backward(const ScatterReduceBackwardArgs& a) {
   const Fold fold = fold_named(reduce);
   if (index.numel() == 0) return {g, ops::zeros_like(src)};
   const At at{dim, index};
+  const Tensor taken = taken_values(src, index);
   Pair grads;
   if (fold == Fold::Sum)
-    grads = {g, scatter_src_backward(g, dim, index, src.sizes())};
+    grads = {g, at.read(g)};
   else if (fold == Fold::Mean)
-    grads = mean_backward(g, src, at, include_self);
+    grads = mean_backward(g, taken, at, include_self);
   else if (fold == Fold::Prod)
-    grads = prod_backward(g, self, src, result, at, include_self);
+    grads = prod_backward(g, self, taken, result, at, include_self);
   else
-    grads = extreme_backward(g, self, src, result, at);
+    grads = extreme_backward(g, self, taken, result, at);
+  std::get<1>(grads) = with_untaken(std::get<1>(grads), src.sizes());
   if (!include_self) std::get<0>(grads) = ops::scatter_value(std::get<0>(grads), dim, index, Scalar(0));
   return grads;
 }

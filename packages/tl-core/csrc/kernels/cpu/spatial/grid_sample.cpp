@@ -60,6 +60,7 @@ class Axis {
 
   // Where a tap lies outside, its index is -1. If there is a second linear tap, it is behind the first.
   void taps(V point, I* at, V* weight) const {
+    point = select<V>(point == point, point, V{} - T(1));  // nan stands for -1
     const T scale = static_cast<T>(align_ ? size_ - 1 : size_) / 2;
     const Coordinate<V> p{(point + T(1)) * scale - (align_ ? T(0) : T(0.5)), broadcast<V>(scale)};
     if (method_ == GridSampling::Cubic) return cubic(p, at, weight);

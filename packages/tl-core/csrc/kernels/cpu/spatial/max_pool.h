@@ -15,8 +15,8 @@ void max_pool(DType dtype, const SeparableResample& field, char* out, int64_t* i
 void max_windows(DType dtype, const SeparableResample& field, char* out, int64_t* indices, const char* in);
 
 // out[p][index] += in (or = in, of equals the last) in planes of `plane` positions with `inner` elements,
-// `count` positions a plane in `in`. Fills `out` with zeros first. -1 means nowhere; returns false if another
-// index lies outside of the plane.
+// `count` positions a plane in `in`. Fills `out` with zeros first. Where it adds, -1 means nowhere; returns
+// false if another index lies outside of the plane.
 bool put_in_planes(DType dtype, bool add, int64_t planes, int64_t plane, int64_t count, int64_t inner,
                    char* out, const int64_t* indices, const char* in);
 

@@ -63,7 +63,7 @@ bool put_plane(int64_t plane, int64_t count, Inner inner, T* out, const int64_t*
     for (int64_t c = 0; c < inner; ++c) {
       const int64_t at = indices[i * inner + c];
       if (static_cast<uint64_t>(at) >= static_cast<uint64_t>(plane)) [[unlikely]] {
-        inside &= at == -1;
+        inside &= add && at == -1;
         continue;
       }
       T& target = out[at * inner + c];
