@@ -276,6 +276,7 @@ def sanitize(session: nox.Session) -> None:
     # gcc's UBSan writes to stderr alone: a captured worker takes its words along when it dies.
     # Tests take from milliseconds to minutes: a worker that is out of them takes some of another's.
     workers = ["-n", str(len(os.sched_getaffinity(0))), "--dist=worksteal"]
+    session.notify("monkey")
     run_sanitized(session, "address", ADDRESS, *workers, "--capture=no", seed)
 
 
@@ -294,6 +295,24 @@ def sanitize_peer(session: nox.Session) -> None:
     environment, reports = sanitizers(session, "address", ADDRESS)
     command = [*SANITIZED, "-m", "tools.peer_tests", *session.posargs]
     judge(session, reports, [] if succeeds(session, command, env=environment) else ["PyTorch's tests"])
+
+
+@nox.session
+def monkey(session: nox.Session) -> None:
+    """30,000 nonsense calls of public functions, methods and operators, under AddressSanitizer and UBSan.
+
+    `-- 100000` says how many. The seed is drawn and shown; `TL_MONKEY_SEED=7 nox -s monkey` says which.
+    """
+    install(session, ["tl-all"], {"tl-all": "test"}, sanitize="address")
+    sizes = {**ADDRESS, "ASAN_OPTIONS": ADDRESS["ASAN_OPTIONS"] + ":max_allocation_size_mb=4096"}
+    environment, reports = sanitizers(session, "address", sizes)
+    count = session.posargs[0] if session.posargs else "30000"
+    seed = os.environ.get("TL_MONKEY_SEED", str(random.randrange(2**32)))
+    session.log(f"{count} calls of seed {seed}")
+    environment = {**environment, "TL_MONKEY": count, "TL_MONKEY_SEED": seed, "TL_SANITIZED": "1"}
+    command = [*SANITIZED, "-m", "pytest", "-q", "-p", "no:faulthandler", "tests/test_monkey.py"]
+    with session.chdir(packages()["tl-all"].folder):
+        judge(session, reports, [] if succeeds(session, command, env=environment) else ["test_monkey.py"])
 
 
 @nox.session(name="trouble-data")

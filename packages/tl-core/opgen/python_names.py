@@ -6,21 +6,28 @@ FUNCTION and METHOD map a public name, without the underscore of its in-place fo
 from __future__ import annotations
 
 _SPLIT = {"sections": "split_size_or_sections", "indices": "split_size_or_sections"}
+_SECTIONS = dict.fromkeys(("sections", "indices", "tensor_indices_or_sections"), "indices_or_sections")
 _VALUE = {"other": "value"}
 _AXES = {"dim0": "axis0", "dim1": "axis1"}
 
 FUNCTION = {
+    "broadcast_to": {"size": "shape"},
     "cholesky_inverse": {"self": "L"},
     "cholesky_solve": {"self": "B", "input2": "L"},
     "concatenate": {"dim": "axis"},
+    "dsplit": _SECTIONS,
+    "hsplit": _SECTIONS,
     "lu_solve": {"self": "b"},
     "matrix_exp": {"self": "A"},
     "orgqr": {"input2": "tau"},
     "ormqr": {"input2": "tau", "input3": "other"},
     "searchsorted": {"self": "values"},
+    "split": {"self": "tensor", "split_size": "split_size_or_sections"},
     "swapaxes": _AXES,
+    "tensor_split": _SECTIONS,
     "triangular_solve": {"self": "b"},
     "true_divide": {"self": "dividend", "other": "divisor"},
+    "vsplit": _SECTIONS,
 }
 
 METHOD = {
@@ -45,11 +52,7 @@ METHOD = {
     "resize_as_": {"the_template": "tensor"},
     "swapaxes": _AXES,
     "take": {"index": "indices"},
-    "tensor_split": {
-        "sections": "indices_or_sections",
-        "indices": "indices_or_sections",
-        "tensor_indices_or_sections": "indices_or_sections",
-    },
+    "tensor_split": _SECTIONS,
     "to_sparse": {"sparse_dim": "sparseDims"},
     "true_divide": _VALUE,
     "vsplit": _SPLIT,

@@ -81,7 +81,8 @@ for _row in collect.rows():
 def shrunk_ones(arguments: list[Any]):
     """The arguments again, a tensor at a time on a storage of no byte."""
     places = [(i, None) for i, a in enumerate(arguments) if isinstance(a, tl.Tensor)]
-    places += [(i, k) for i, a in enumerate(arguments) if isinstance(a, list) for k, t in enumerate(a) if isinstance(t, tl.Tensor)]  # fmt: skip
+    lists = [(i, a) for i, a in enumerate(arguments) if isinstance(a, list)]
+    places += [(i, k) for i, a in lists for k, t in enumerate(a) if isinstance(t, tl.Tensor)]
     for i, k in places:
         fresh = [copied(a) for a in arguments]
         chosen = fresh[i] if k is None else fresh[i][k]

@@ -52,11 +52,10 @@ inline int64_t elements_of(const TlValue& v) {
 
 int call_without_gil(const Operator& op, const TlValue* values, TlValue* rets, int64_t most) {
   const OriginScope origin(origin_of_results(most));
-  PyThreadState* saved = PyEval_SaveThread();
+  const WithoutGil others_run;
   tl_without_gil = 1;
   const int status = call(op, values, op.info.n_args, rets, op.info.n_rets);
   tl_without_gil = 0;
-  PyEval_RestoreThread(saved);
   return status;
 }
 }  // namespace
@@ -189,22 +188,40 @@ PyObject* call_fallback(PyObject* fallback, const PyArgs& in) {
   std::vector<PyObject*> args;
   if (in.self) args.push_back(in.self);
   args.insert(args.end(), in.args, in.args + in.nargs + in.n_keywords());
-  return PyObject_Vectorcall(fallback, args.data(), args.size() - in.n_keywords(), in.kwnames);
+  return run_python(PyObject_Vectorcall, fallback, args.data(), args.size() - in.n_keywords(), in.kwnames);
+}
+
+// Calls the first overload that takes the arguments; NULL without an exception: none does. `tensors` says on
+// return whether one would with a tensor in place of a number.
+PyObject* call_overload(const FunctionDef& f, PyObject* object, const PyArgs& in, Scratch::Tensors& tensors) {
+  const Callee callee = f.callee(in.self != nullptr);
+  for (int i = 0; i < f.n_overloads; ++i) {
+    const Operator& op = g_operators[f.overloads[i]];
+    ParsedCall parsed;
+    Scratch scratch;
+    scratch.tensors = tensors;
+    if (!parse_call(op, callee, in, parsed, scratch, nullptr)) {
+      tensors = scratch.tensors;
+      continue;
+    }
+    if (parsed.overloaded || (parsed.out && has_torch_function(parsed.out))) [[unlikely]]
+      return call_override(object, in);
+    return finish(op, f.name, parsed);
+  }
+  return nullptr;
 }
 
 PyObject* call_parsed(const FunctionDef& f, const PyArgs& in) {
   PyObject* object = g_function_objects[&f - kFunctions][in.self != nullptr];
   if (override_mode_active()) [[unlikely]]
     return call_override(object, in);
-  const Callee callee = f.callee(in.self != nullptr);
-  for (int i = 0; i < f.n_overloads; ++i) {
-    const Operator& op = g_operators[f.overloads[i]];
-    ParsedCall parsed;
-    Scratch scratch;
-    if (!parse_call(op, callee, in, parsed, scratch, nullptr)) continue;
-    if (parsed.overloaded || (parsed.out && has_torch_function(parsed.out))) [[unlikely]]
-      return call_override(object, in);
-    return finish(op, f.name, parsed);
+  auto tensors = f.n_overloads > 1 ? Scratch::Tensors::Apart : Scratch::Tensors::Taken;
+  if (PyObject* result = call_overload(f, object, in, tensors)) return result;
+  if (PyErr_Occurred()) return nullptr;
+  if (tensors == Scratch::Tensors::Met) {
+    tensors = Scratch::Tensors::Taken;
+    if (PyObject* result = call_overload(f, object, in, tensors)) return result;
+    if (PyErr_Occurred()) return nullptr;
   }
   if (any_override(in)) return call_override(object, in);
   if (const auto today = todays_form(f.name, in)) {

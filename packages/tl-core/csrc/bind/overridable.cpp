@@ -18,7 +18,7 @@ struct Overridable {
   PyObject* function;
   PyObject* dict;
   PyObject* weak;
-  PyObject* spellings;  // numpy's names of the function's keywords, to its own; null if it has none of them
+  PyObject* spellings;  // other names of the function's keywords, to its own; null if it has none of them
   int spreads;          // whether one sequence behind the first argument stands for several arguments
 };
 
@@ -82,6 +82,10 @@ PyRef spellings_of(PyObject* function) {
     const PyRef text = checked(PyUnicode_FromString(own));
     checked(PyDict_SetItemString(spellings.get(), numpy, text.get()));
   }
+  const PyRef more(PyObject_GetAttrString(function, "__keyword_names__"));  // keyword_names.py sets it
+  if (!more) PyErr_Clear();
+  if (more && !spellings) spellings = checked(PyDict_New());
+  if (more) checked(PyDict_Update(spellings.get(), more.get()));
   return spellings;
 }
 
@@ -109,7 +113,7 @@ PyObject* call_respelled(PyObject* self, PyObject* const* args, size_t nargsf, P
       [&] {
         const Overridable& o = overridable_of(self);
         const PyRef names = respelled(o.spellings, kwnames);
-        return PyObject_Vectorcall(o.function, args, nargsf, names.get());
+        return run_python(PyObject_Vectorcall, o.function, args, nargsf, names.get());
       },
       static_cast<PyObject*>(nullptr));
 }
@@ -128,7 +132,7 @@ PyObject* call_spread(PyObject* self, PyObject* const* args, PyObject* kwnames) 
         std::vector<PyObject*> all{args[0]};
         all.insert(all.end(), &PyTuple_GET_ITEM(rest.get(), 0),
                    &PyTuple_GET_ITEM(rest.get(), 0) + PyTuple_GET_SIZE(rest.get()));
-        return PyObject_Vectorcall(self, all.data(), all.size(), nullptr);
+        return run_python(PyObject_Vectorcall, self, all.data(), all.size(), nullptr);
       },
       static_cast<PyObject*>(nullptr));
 }
@@ -143,7 +147,7 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
   if (taken) [[unlikely]]
     return call_handler(self, args, nargs, kwnames);
   if (kwnames && overridable_of(self).spellings) return call_respelled(self, args, nargsf, kwnames);
-  return PyObject_Vectorcall(overridable_of(self).function, args, nargsf, kwnames);
+  return run_python(PyObject_Vectorcall, overridable_of(self).function, args, nargsf, kwnames);
 }
 
 // ---- what makes it a function ----------------------------------------------------------------------------
@@ -283,7 +287,7 @@ void add_overridable_type(PyObject* module) {
 }
 
 PyObject* make_overridable(PyObject* function) {
-  return PyObject_CallOneArg(reinterpret_cast<PyObject*>(g_type), function);
+  return run_python(PyObject_CallOneArg, reinterpret_cast<PyObject*>(g_type), function);
 }
 
 }  // namespace tl::bind

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "bind/generator_object.h"
 #include "bind/names.h"
@@ -58,9 +59,12 @@ bool whole_value(PyObject* o, TlValue& out) {
 
 bool is_scalar_tensor(PyObject* o) { return is_tensor(o) && impl_of(o)->numel == 1 && impl_of(o)->ndim == 0; }
 
-// A tensor that requires a gradient is no plain number.
-bool is_recorded(PyObject* o) {
-  return is_tensor(o) && impl_of(o)->bits.load(std::memory_order_relaxed) >> TL_LAYER_AUTOGRAD & 1;
+// A tensor that requires a gradient or is in a transform is no plain number: what is computed from it would
+// be lost to the derivative, or to the other examples of a batch.
+bool is_followed(PyObject* o) {
+  constexpr uint64_t kFollowed =
+      uint64_t{1} << TL_LAYER_AUTOGRAD | uint64_t{1} << TL_LAYER_TRANSFORMS | TL_BIT_HIDES_BATCH;
+  return impl_of(o)->bits.load(std::memory_order_relaxed) & kFollowed;
 }
 
 TlValue item_value(PyObject* o, Scratch& scratch) {
@@ -139,9 +143,14 @@ bool number_value(PyObject* o, TlValue& out, Scratch& scratch) {
   return !is_tensor(o) && foreign_number(o, out, scratch);
 }
 
+// A tensor without dimensions stands for its number where no overload takes the tensor.
 bool scalar_value(PyObject* o, TlValue& out, Scratch& scratch) {
   if (number_value(o, out, scratch)) return true;
-  if (!is_scalar_tensor(o)) return false;
+  if (!is_scalar_tensor(o) || is_followed(o)) return false;
+  if (scratch.tensors != Scratch::Tensors::Taken) {
+    scratch.tensors = Scratch::Tensors::Met;
+    return false;
+  }
   out = item_value(o, scratch);
   return true;
 }
@@ -160,11 +169,25 @@ bool index_of_array(PyObject* o, TlValue& out) {
   return false;
 }
 
+// Of integers: `dim`, `dims`, `dim0`; `start_dim`; and what movedim calls them.
+bool speaks_of_dims(const char* parameter) {
+  return std::strstr(parameter, "dim") || !std::strcmp(parameter, "source") ||
+         !std::strcmp(parameter, "destination");
+}
+
+// A size or an index may be a tensor of one element and any shape; a dimension or a count has none.
+bool takes_any_shape(const TlArgInfo& arg) {
+  static constexpr std::string_view kCounts[] = {"chunks", "num_classes", "bins", "steps", "num_groups"};
+  return arg.kind != TL_ARG_INT ||
+         !(speaks_of_dims(arg.name) || std::ranges::find(kCounts, arg.name) != std::end(kCounts));
+}
+
 bool int_argument(PyObject* o, TlValue& out, Scratch& scratch) {
   if (PyLong_CheckExact(o)) return whole_value(o, out);
   if (PyBool_Check(o) || PyFloat_Check(o)) return false;
   if (is_tensor(o)) {
-    if (!is_scalar_tensor(o) || !is_integral(impl_of(o)->dtype, false)) return false;
+    if (impl_of(o)->numel != 1 || !is_integral(impl_of(o)->dtype, false)) return false;
+    if (impl_of(o)->ndim != 0 && !takes_any_shape(*scratch.argument)) return false;
     out = item_value(o, scratch);
     return true;
   }
@@ -242,7 +265,7 @@ bool bool_list(Items items, TlValue& out, Scratch& scratch) {
 bool scalar_list(Items items, TlValue& out, Scratch& scratch) {
   auto* list = scratch.take<TlValue>(items.size);
   for (Py_ssize_t i = 0; i < items.size; ++i)
-    if (!scalar_value(items.data[i], list[i], scratch)) return false;
+    if (!number_value(items.data[i], list[i], scratch)) return false;
   out = {TL_SCALAR_LIST, static_cast<uint32_t>(items.size), {.p = list}};
   return true;
 }
@@ -357,15 +380,13 @@ bool detail::parse_any_value(PyObject* o, const TlArgInfo& arg, TlValue& out, Sc
     case TL_ARG_OPERAND:
       return tensor_argument(o, out, overloaded) || number_value(o, out, scratch);
     case TL_ARG_SCALAR:
-      // A number that stands for a batch is a tensor to the overload that takes one.
-      if (is_tensor(o) && hides_batch(tensor_of(o))) return false;
       return note_override(o, overloaded) || scalar_value(o, out, scratch);
     case TL_ARG_BOOL:
       return bool_argument(o, out, scratch);
     case TL_ARG_INT:
       return int_argument(o, out, scratch);
     case TL_ARG_FLOAT:
-      return !is_recorded(o) && scalar_value(o, out, scratch) && out.tag != TL_COMPLEX;
+      return scalar_value(o, out, scratch) && out.tag != TL_COMPLEX;
     case TL_ARG_STRING:
       return string_argument(o, out);
     case TL_ARG_DTYPE:
@@ -422,22 +443,23 @@ bool same_name(PyObject* keyword, const char* name) {
   return PyUnicode_CompareWithASCIIString(keyword, name) == 0;
 }
 
-// The spellings of numpy and of the reference's documentation.
-const char* canonical(PyObject* keyword) {
-  struct Alias {
-    const char *from, *to;
-  };
-  static constexpr Alias kAliases[] = {{"input", "self"}, {"axis", "dim"}, {"keepdims", "keepdim"},
-                                       {"x1", "self"},    {"x2", "other"}, {"x", "self"},
-                                       {"a", "self"}};
-  for (const auto& a : kAliases)
-    if (same_name(keyword, a.from)) return a.to;
-  return nullptr;
-}
-
 int parameter_named(const TlOperatorInfo& info, const char* name) {
   for (int i = 0; i < info.n_args; ++i)
     if (std::strcmp(info.args[i].name, name) == 0) return i;
+  return -1;
+}
+
+// The spellings of numpy and of PyTorch's documentation.
+int common_parameter(const TlOperatorInfo& info, PyObject* keyword) {
+  struct Alias {
+    const char *from, *to;
+  };
+  static constexpr Alias kAliases[] = {
+      {"input", "self"}, {"axis", "dim"}, {"keepdims", "keepdim"}, {"x1", "self"}, {"x2", "other"},
+      {"x", "self"},     {"a", "self"},   {"input", "A"},          {"input", "x"}, {"other", "src"}};
+  for (const auto& a : kAliases)
+    if (same_name(keyword, a.from))
+      if (const int i = parameter_named(info, a.to); i >= 0) return i;
   return -1;
 }
 
@@ -453,14 +475,7 @@ int find_parameter(const TlOperatorInfo& info, const Spelling* spellings, PyObje
   for (int i = 0; i < info.n_args; ++i)
     if (same_name(keyword, info.args[i].name)) return i;
   if (const int i = spelled_parameter(info, spellings, keyword); i >= 0) return i;
-  const char* other = canonical(keyword);
-  return other ? parameter_named(info, other) : -1;
-}
-
-// Of integers: `dim`, `dims`, `dim0`; `start_dim`; and what movedim calls them.
-bool speaks_of_dims(const char* parameter) {
-  return std::strstr(parameter, "dim") || !std::strcmp(parameter, "source") ||
-         !std::strcmp(parameter, "destination");
+  return common_parameter(info, keyword);
 }
 
 class CallParser {

@@ -32,6 +32,11 @@ class Scratch {
   }
   void keep(PyObject* owned) { overflow().owned_objects.emplace_back(owned); }  // what a value points into
 
+  // Whether a tensor may stand for a number. Apart: not yet, another overload may take the tensor itself;
+  // Met: one was refused.
+  enum class Tensors : uint8_t { Taken, Apart, Met };
+  Tensors tensors = Tensors::Taken;
+
   // The argument that is being read, and where in its list; for symbolic numbers.
   const TlArgInfo* argument = nullptr;
   int position = -1;

@@ -21,6 +21,7 @@
 #include "ops.h"
 #include "ops/known_values.h"
 #include "tensor/geometry.h"
+#include "tensor/shrunk.h"
 #include "tensor/sparse.h"
 
 namespace tl::bind {
@@ -143,19 +144,20 @@ PyObject* call_language(const Operator& op, TlValue* values) {
   return to_python(rets[0]);
 }
 
-// NotImplemented for what is neither tensor nor number, so that Python asks the other side.
+// NotImplemented for what the operator does not take, so that Python asks the other side. Where its second
+// operand may be a number, so may its first: `2 - x`.
 template <Language which>
 PyObject* binary(PyObject* a, PyObject* b) noexcept {
   return translated(
       [&]() -> PyObject* {
-        static constexpr TlArgInfo kOperand{"other", TL_ARG_OPERAND, 0, 0, 0, 0, 0};
         const Operator& op = language(which);
+        const TlArgInfo operand{"other", op.info.args[1].kind, 0, 0, 0, 0, 0};
         TlValue values[4];
         Scratch scratch;
         bool overloaded = override_mode_active();
         const auto parse = [&](PyObject* o, int i) {
-          const bool fits = parse_value(o, kOperand, values[i], scratch, overloaded);
-          scratch.move_symbols(&kOperand, &op.info.args[i]);
+          const bool fits = parse_value(o, operand, values[i], scratch, overloaded);
+          scratch.move_symbols(&operand, &op.info.args[i]);
           return fits;
         };
         if (!parse(a, 0) || !parse(b, 1)) {
@@ -170,8 +172,8 @@ PyObject* binary(PyObject* a, PyObject* b) noexcept {
 }
 
 template <Language which>
-PyObject* power(PyObject* a, PyObject* b, PyObject*) noexcept {
-  return binary<which>(a, b);
+PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) noexcept {
+  return modulus == Py_None ? binary<which>(a, b) : Py_NewRef(Py_NotImplemented);
 }
 
 template <Language which>
@@ -323,6 +325,7 @@ PyObject* nested_list(const Tensor& t, int64_t d, const char* p) {
 void check_has_memory(const Tensor& t) {
   TL_CHECK(!t.is_sparse(), Runtime, "Cannot access data pointer of Tensor that doesn't have storage");
   check_is_no_batch(t, "the memory");
+  check_inside_storage(*t.impl());
 }
 
 PyObject* tolist(PyObject* o, PyObject*) {
@@ -653,7 +656,8 @@ PyMethodDef kMethods[] = {
 // -------------------------------------------------------------------------------------------------------------
 PyObject* repr(PyObject* o) {
   if (wants_override(o)) return override_method("__repr__", o);
-  return translated([&] { return PyObject_CallOneArg(helper("repr"), o); }, static_cast<PyObject*>(nullptr));
+  return translated([&] { return run_python(PyObject_CallOneArg, helper("repr"), o); },
+                    static_cast<PyObject*>(nullptr));
 }
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
@@ -664,7 +668,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
         PyTuple_SET_ITEM(all.get(), 0, Py_NewRef(reinterpret_cast<PyObject*>(type)));
         for (Py_ssize_t i = 0; i < n; ++i)
           PyTuple_SET_ITEM(all.get(), i + 1, Py_NewRef(PyTuple_GET_ITEM(args, i)));
-        return PyObject_Call(helper("new"), all.get(), kwargs);
+        return run_python(PyObject_Call, helper("new"), all.get(), kwargs);
       },
       static_cast<PyObject*>(nullptr));
 }
@@ -684,14 +688,18 @@ Py_ssize_t length(PyObject* o) {
       Py_ssize_t{-1});
 }
 
+// An override may return a tensor, which is iterated in its turn.
 PyObject* iterate(PyObject* o) {
-  return translated(
+  if (Py_EnterRecursiveCall(" while iterating over a tensor")) return nullptr;
+  PyObject* made = translated(
       [&]() -> PyObject* {
         TL_CHECK(tensor_of(o).dim() > 0, Type, "iteration over a 0-d tensor");
-        PyRef parts = checked(PyObject_CallMethod(o, "unbind", "i", 0));
+        PyRef parts = checked(run_python(PyObject_CallMethod, o, "unbind", "i", 0));
         return PyObject_GetIter(parts.get());
       },
       static_cast<PyObject*>(nullptr));
+  Py_LeaveRecursiveCall();
+  return made;
 }
 
 // ---- what a handler is asked for
@@ -700,8 +708,8 @@ PyObject* metadata(const char* name, PyObject* o, PyObject* args, PyObject* kwar
   return translated(
       [&]() -> PyObject* {
         PyRef none = checked(PyTuple_New(0));
-        PyRef made = checked(PyObject_CallFunction(helper("metadata"), "sOOO", name, o,
-                                                   args ? args : none.get(), kwargs ? kwargs : Py_None));
+        PyRef made = checked(run_python(PyObject_CallFunction, helper("metadata"), "sOOO", name, o,
+                                        args ? args : none.get(), kwargs ? kwargs : Py_None));
         return made.get() == Py_NotImplemented ? nullptr : made.release();
       },
       static_cast<PyObject*>(nullptr));

@@ -275,8 +275,8 @@ Tensor with_untaken(Tensor taken, IntSpan sizes) {
 
 Tensor scatter_src_backward(const Tensor& g, int64_t dim, const Tensor& index, IntSpan sizes) {
   const Tensor taken = ops::gather(g, dim, index);
-  TL_CHECK(sizes.empty() ? taken.dim() <= 1 : taken.sizes().size() == sizes.size(), Runtime, "scatter_src_backward(): an index of shape ",
-           index.sizes(), " for values of shape ", sizes);
+  TL_CHECK(sizes.empty() ? taken.dim() <= 1 : taken.sizes().size() == sizes.size(), Runtime,
+           "scatter_src_backward(): an index of shape ", index.sizes(), " for values of shape ", sizes);
   return with_untaken(taken, sizes);
 }
 

@@ -13,6 +13,7 @@ from tl_core import _C, backend_registry, hashing, norms, overrides, sparse, sta
 from tl_core._C import Tensor
 from tl_core._size import Size
 from tl_core.conj_neg_bits import conj_neg_bits_of, with_conj_neg_bits
+from tl_core.keyword_names import also_named
 from tl_core.lowrank import lu
 from tl_core.sparse_layouts import methods as sparse_methods
 from tl_core.storage import TypedStorage, UntypedStorage, read_tensor
@@ -63,6 +64,7 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs:
     return self.to(dtype_of(dtype), non_blocking)
 
 
+@also_named(other="tensor")
 def _type_as(self: Tensor, tensor: Tensor) -> Tensor:
     """In the other tensor's type, on its device."""
     return self.to(tensor.device, tensor.dtype)

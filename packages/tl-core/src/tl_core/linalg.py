@@ -18,6 +18,7 @@ from typing import Any
 from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.errors import LinAlgError
+from tl_core.keyword_names import also_named
 from tl_core.overrides import overridable
 from tl_core.type_info import finfo
 
@@ -133,6 +134,7 @@ def _singular(A: Tensor, dim: Sequence[int], keepdim: bool) -> Tensor:
 
 
 @overridable
+@also_named(input="A")
 def matrix_norm(
     A: Tensor,
     ord: Any = "fro",
@@ -194,6 +196,7 @@ def matrix_norm(
 
 
 @overridable
+@also_named(input="A")
 def norm(
     A: Tensor,
     ord: Any = None,
@@ -244,6 +247,7 @@ def _norm_of_inverse(A: Tensor, p: Any) -> Tensor:
 
 
 @overridable
+@also_named(input="A")
 def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The condition of matrices: the norm of each times that of its inverse.
 
@@ -279,6 +283,7 @@ def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
 
 
 @overridable
+@also_named(input="A")
 def matrix_rank(
     A: Tensor,
     tol: Any = None,
@@ -337,6 +342,7 @@ def matrix_rank(
 
 
 @overridable
+@also_named(input="A")
 def pinv(
     A: Tensor,
     rcond: Any = None,

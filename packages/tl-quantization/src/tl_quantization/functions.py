@@ -7,6 +7,7 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor
+from tl_core.keyword_names import also_named
 from tl_core.overrides import overridable
 
 from . import operators
@@ -36,6 +37,7 @@ EPS = 2.0**-23
 
 
 @overridable
+@also_named(tensors="input", scales="scale", zero_points="zero_point")
 def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any) -> Any:
     """Numbers as integers: `clamp(round(input / scale) + zero_point)`, halves rounded to even.
 
@@ -165,6 +167,7 @@ def quantize_per_tensor_dynamic(input: Tensor, dtype: Any, reduce_range: bool) -
 
 
 @overridable
+@also_named(input="tensor", tensors="tensor")
 def dequantize(tensor: Any) -> Any:
     """The numbers that integers stand for, as float32; of a list, those of each tensor.
 

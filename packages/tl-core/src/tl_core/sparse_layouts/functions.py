@@ -6,6 +6,7 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.keyword_names import also_named
 from tl_core.linalg import solve
 from tl_core.overrides import overridable
 from tl_core.sparse_layouts import conversion
@@ -182,6 +183,7 @@ def _written(out: Tensor, made: Tensor) -> Tensor:
 
 
 @overridable
+@also_named(mat2="mat")
 def smm(input: Tensor, mat: Tensor) -> Tensor:
     """The product of a sparse and a dense matrix as a COO tensor.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
+from tl_core.keyword_names import also_named
 from tl_core.overrides import overridable
 
 
@@ -152,6 +153,7 @@ def sspaddmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: 
 
 
 @overridable
+@also_named(dim="dimension")
 def narrow_copy(self: Tensor, dimension: int, start: int, length: int) -> Tensor:
     """A copy of `length` positions of a dimension, from `start` on; also of a sparse tensor.
 

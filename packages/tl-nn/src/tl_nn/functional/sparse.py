@@ -5,6 +5,7 @@ import warnings
 import tl_core
 from tl_core import Tensor, no_grad
 from tl_core.dispatch_keys import is_tensor_subclass_like
+from tl_core.keyword_names import also_named
 from tl_core.overrides import overridable
 
 from .checks import check_tensor
@@ -167,6 +168,7 @@ def _bag_mode(mode: str, by_frequency: bool, sparse: bool, factors: Tensor | Non
 
 
 @overridable
+@also_named(input="tensor")
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Vectors of zeros with a one at the given class.
 
