@@ -26,8 +26,7 @@ int run(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) n
 
 // Of operators that came later, those made of others and those in Python read by operators that are asked.
 int bind(void*, const TlOperator* op, TlLayerEntry* out) {
-  const bool reads =
-      op->added ? !op->info.is_composite && !op->in_python : kReadsElements[op - g_operators];
+  const bool reads = op->added ? !op->info.is_composite && !op->in_python : kReadsElements[op - g_operators];
   *out = {reads ? run : nullptr, const_cast<TlOperator*>(op)};
   return 0;
 }
