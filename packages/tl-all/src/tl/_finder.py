@@ -140,6 +140,9 @@ def bare(fullname: str, dotted: str) -> ModuleSpec | None:
     if below and any(map(_packages.installed, owners)):
         return ModuleSpec(fullname, NamespaceLoader(dotted), is_package=True)  # type: ignore[arg-type]
     _packages.refuse_missing(dotted)
+    reason = _names.unbuilt(dotted)
+    if reason is not None:
+        raise ModuleNotFoundError(f"No module named {fullname!r}: {reason}", name=fullname)
     return None
 
 

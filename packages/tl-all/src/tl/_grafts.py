@@ -35,8 +35,16 @@ def attribute(module: ModuleType, dotted: str) -> "Any":
     except _packages.MissingPackage as error:
         raise AttributeError(error.msg, name=name, obj=module) from error
     if value is _NOTHING:
-        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}", name=name, obj=module)
+        reason = None if special else _names.unbuilt(dotted)
+        said = f"module {module.__name__!r} has no attribute {name!r}" + (f": {reason}" if reason else "")
+        raise AttributeError(said, name=name, obj=module)
     setattr(module, name, value)
+    return _told(value, dotted.rpartition(".")[0])
+
+
+def _told(value: "Any", dotted: str) -> "Any":
+    for watcher in _watch.objects:
+        watcher(value, dotted)
     return value
 
 
@@ -127,7 +135,7 @@ def extend(module: ModuleType, dotted: str) -> None:
     def __getattr__(name: str) -> "Any":
         if own is not None:
             try:
-                return own(name)
+                return _told(own(name), dotted)
             except AttributeError:
                 if name.startswith("__"):
                     raise

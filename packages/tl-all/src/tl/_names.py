@@ -156,6 +156,32 @@ MODULES = {
 # Packages in the table that are still to be written: nobody may be told to install what others may own by that name.
 PLANNED: frozenset[str] = frozenset()
 
+# Parts of PyTorch that aren't built yet, and what is said of a name in them.
+_EAGER = (
+    "tl-quantization quantizes modules in eager mode; graphs, pruning and sparse kernels aren't built yet"
+)
+_STYLES = "tl-distributed has no parallel styles of distributed tensors yet"
+_SCRIPT = "tl has no TorchScript; what script() and trace() are given runs as Python"
+UNBUILT = {
+    "ao.nn.quantized.reference": _EAGER,
+    "ao.nn.sparse": _EAGER,
+    "ao.ns": _EAGER,
+    "ao.pruning": _EAGER,
+    "ao.quantization": _EAGER,
+    "cuda.amp.common": "tl computes on the CPU; torch.amp has the names for all devices",
+    "cuda.sparse": "tl computes on the CPU; torch.sparse has the operators for it",
+    "distributed.autograd": "tl-distributed has no RPC yet, nor derivatives across it",
+    "distributed.nn.api": "tl-distributed has no RPC yet, nor modules on other workers",
+    "distributed.nn.jit": _SCRIPT,
+    "distributed.pipelining": "tl-distributed has no pipelines yet",
+    "distributed.rpc": "tl-distributed has no RPC yet",
+    "distributed.tensor.debug": _STYLES,
+    "distributed.tensor.experimental": _STYLES,
+    "distributed.tensor.parallel": _STYLES,
+    "jit": _SCRIPT,
+    "nn.cpp": "modules written in C++ against torch/nn.h aren't served",
+}
+
 # Second names of modules: older ones, and files of the reference that are one here.
 ALIASES = {
     "_export": "export",
@@ -455,6 +481,14 @@ def facade_of(real: str) -> str | None:
         prefix, _, last = prefix.rpartition(".")
         tail = f".{last}{tail}"
     return None
+
+
+def unbuilt(dotted: str) -> str | None:
+    """What is said of a name in a part that isn't built yet; None for a name elsewhere."""
+    prefix = _first_name(dotted)
+    while prefix and prefix not in UNBUILT:
+        prefix = prefix.rpartition(".")[0]
+    return UNBUILT.get(prefix)
 
 
 def below(dotted: str) -> list[str]:

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 # The name of a module, or of a package for all its modules, and what is called with each that is loaded from then on.
 watchers: "dict[str, Watcher]" = {}
 
+# What is called with all of them.
+everywhere: "list[Watcher]" = []
+
+# What is called with objects that a module gets when they are asked for, and with the module's façade name.
+objects: "list[Callable[[Any, str], None]]" = []
+
 
 def watcher_of(name: str) -> "Watcher | None":
     """The function that waits for a module."""
@@ -44,3 +50,5 @@ class WatchedLoader:
             module.__spec__.loader = self.loader
         self.loader.exec_module(module)
         self.watcher(module)
+        for watcher in everywhere:
+            watcher(module)

@@ -22,7 +22,7 @@ import builtins
 import sys
 from importlib import import_module
 
-from tl import _watch
+from tl import _grafts, _names, _watch
 from tl._finder import finder, install_finder
 from tl._release import Release
 
@@ -69,7 +69,6 @@ def install() -> None:
         finder.aliases[name] = f"tl.{name}"
     finder.distributions["torch"] = distribution
     sys.modules["torch"] = tl
-    tl.Tensor.__module__ = "torch"
     tl.__version__ = tl.version.__version__ = API_VERSION
     tl.__name__ = "torch"
     _name_functions(sys.modules["tl_core"])
@@ -77,6 +76,7 @@ def install() -> None:
         _watch.watchers[name] = _name_functions
         if name in sys.modules:
             _name_functions(sys.modules[name])
+    _name_classes_everywhere()
     for name in _SPAWNERS:
         _follow(name, _tell_children)
     _follow("tl_data.fork_server", _tell_fork_server)
@@ -151,6 +151,56 @@ def _name_functions(module: "ModuleType") -> None:
         for function in vars(getattr(module._C, space)).values():
             if type(function) is native:
                 function.__module__ = f"torch._C.{space}"
+
+
+# Classes of the core, and modules, that programs find elsewhere than where they lie.
+_ELSEWHERE = {"Parameter": "nn.parameter", "Buffer": "nn.parameter"}
+_HOMES = {
+    "tl_backends.devices": "cuda",
+    "tl_backends.streams": "",
+    "tl_compiler.symbolic.dims": "fx.experimental.symbolic_shapes",
+    "tl_compiler.symbolic.shape_env": "fx.experimental.symbolic_shapes",
+    "tl_compiler.tracer.proxy_mode": "fx.experimental.proxy_tensor",
+}
+
+
+def _name_classes_everywhere() -> None:
+    """Lets all classes say that they are torch's, those loaded and those to come: libraries choose by that."""
+    packages = {_names.package_of(module) for module in _names.MODULES.values()} | {_names.CORE}
+    for package in packages:
+        _grafts.adopt(package)
+    _watch.everywhere.append(_name_classes)
+    _watch.objects.append(_name_class)
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in packages and getattr(module, "__name__", None) == name:
+            _name_classes(module)
+
+
+def _name_classes(module: "ModuleType") -> None:
+    """Lets the public classes of a module say that they are of the one that programs import them from."""
+    own = module.__name__
+    dotted = _HOMES.get(own, _names.facade_of(own))
+    if dotted is None:
+        return
+    for name, kind in list(vars(module).items()):
+        if not isinstance(kind, type) or name.startswith("_") or kind.__dict__.get("__module__") != own:
+            continue
+        _name_class(kind, _ELSEWHERE.get(name, dotted) if own == _names.CORE else dotted)
+    if dotted and own not in _HOMES:
+        # What reads annotations and sources of classes looks for their module here.
+        sys.modules.setdefault(f"torch.{dotted}", module)
+        _grafts.list_names(module, dotted)
+
+
+def _name_class(kind: "Any", dotted: str) -> None:
+    from tl_core.public_names import PublicModuleName
+
+    own = kind.__dict__.get("__module__") if isinstance(kind, type) else None
+    if type(own) is str and own.startswith("tl_"):
+        try:
+            kind.__module__ = PublicModuleName(f"torch.{dotted}".rstrip("."), own)
+        except (AttributeError, TypeError):
+            return  # a class that can't be changed
 
 
 def distribution() -> "Distribution":

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tl_core.public_names import own_module_of
 from tl_core.storage import TypedStorage, UntypedStorage
 
 from .class_names import STORAGES, StorageType
@@ -176,7 +177,7 @@ class _Storages:
 
 def _check_source(container: Any, file: Any, source: Any) -> None:
     """Warns of a class of the program whose source is no longer the one in the file."""
-    if not isinstance(container, type) or container.__module__.partition(".")[0].startswith("tl"):
+    if not isinstance(container, type) or own_module_of(container).partition(".")[0].startswith("tl"):
         return
     try:
         current = inspect.getsource(container)

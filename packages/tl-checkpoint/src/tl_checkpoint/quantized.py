@@ -9,6 +9,7 @@ from typing import Any
 
 import tl_core
 from tl_core.overrides import DisableTorchFunctionSubclass
+from tl_core.public_names import own_module_of
 
 from . import rebuild
 from .class_names import QUANTIZED
@@ -101,7 +102,7 @@ def _channels(values: Any, dtype: Any) -> Any:
 
 def is_quantized(kind: type) -> bool:
     """Whether a tensor's class is that of quantized ones."""
-    return kind.__module__ == f"{_PACKAGE}.tensor"
+    return own_module_of(kind) == f"{_PACKAGE}.tensor"
 
 
 def is_quantized_dtype(dtype: Any) -> bool:

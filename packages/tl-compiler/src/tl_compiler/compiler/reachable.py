@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import tl_core
 import tl_nn
 from tl_autograd import Function
+from tl_core.public_names import own_module_of
 
 from .annotations import say_without_effect
 from .code_facts import facts_of
@@ -465,13 +466,16 @@ class _Walk:
         if (
             (
                 callable(x)
-                and (not hasattr(x, "__dict__") or kind.__module__.startswith(("tl_core._C", "tl_core.ops")))
+                and (
+                    not hasattr(x, "__dict__")
+                    or own_module_of(kind).startswith(("tl_core._C", "tl_core.ops"))
+                )
             )
-            or kind.__module__.startswith("tl_core._C")
+            or own_module_of(kind).startswith("tl_core._C")
             or issubclass(kind, (tl_core.Generator,))
         ):
             self._identity(x)
-        elif kind.__module__.startswith("tl_nn.modules") and hasattr(x, "__dict__"):
+        elif own_module_of(kind).startswith("tl_nn.modules") and hasattr(x, "__dict__"):
             self._instance(x, path)
         else:
             raise Unprovable(

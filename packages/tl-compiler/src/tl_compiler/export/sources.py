@@ -9,6 +9,7 @@ from typing import Any
 
 import tl_nn
 from tl_core.overrides import TorchFunctionMode
+from tl_core.public_names import own_module_of
 
 __all__ = ["SourceNotes"]
 
@@ -39,7 +40,7 @@ class SourceNotes(TorchFunctionMode):
             path: the module's dotted path.
             module: the module.
         """
-        layer = type(module).__module__.startswith("tl_nn.modules") and not isinstance(
+        layer = own_module_of(type(module)).startswith("tl_nn.modules") and not isinstance(
             module, (tl_nn.Sequential, tl_nn.ModuleList, tl_nn.ModuleDict)
         )
         with self.of(path.replace(".", "_"), type(module)) if layer else contextlib.nullcontext():

@@ -11,6 +11,7 @@ from typing import Any
 
 import tl_nn
 from tl_core.checks import recordable_assert
+from tl_core.public_names import own_module_of
 
 from .._symbolic_trace import Tracer
 from ..annotate import annotate
@@ -127,7 +128,7 @@ def _rewritten(root: Any) -> Any:
     made = copy.copy(root)
     made.__dict__ = {name: copy.copy(value) for name, value in root.__dict__.items()}
     kind = type(root)
-    if kind.__module__.partition(".")[0] not in ("tl_nn", "tl_quantization"):
+    if own_module_of(kind).partition(".")[0] not in ("tl_nn", "tl_quantization"):
         forward = AST_Rewriter().rewrite(kind.forward)
         made.__class__ = type(kind.__name__, (kind,), {"forward": forward, "__module__": kind.__module__})
         children = {name: child and _rewritten(child) for name, child in root._modules.items()}

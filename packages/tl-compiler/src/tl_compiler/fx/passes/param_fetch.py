@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_nn
+from tl_core.public_names import own_module_of
 
 from ..graph_module import GraphModule
 
@@ -90,8 +91,9 @@ def qualified_class_name(mod: tl_nn.Module) -> str:
         The path.
     """
     kind = type(mod)
-    if kind.__module__.startswith("tl_nn.modules"):
-        return f"torch.nn.modules.{kind.__module__.rpartition('.')[2]}.{kind.__name__}"
+    own = own_module_of(kind)
+    if own.startswith("tl_nn.modules"):
+        return f"torch.nn.modules.{own.rpartition('.')[2]}.{kind.__name__}"
     return f"{kind.__module__}.{kind.__name__}"
 
 
