@@ -7,6 +7,7 @@ import pkgutil
 from dataclasses import replace
 
 from opgen.batch_rules import BATCH, batch_of
+from opgen.examples import example_of
 from opgen.jvp_rules import JVP
 from opgen.row import Row
 from opgen.stored_dtypes import unknown
@@ -17,6 +18,7 @@ def rows() -> list[Row]:
     import optable
 
     collected: list[Row] = []
+    examples = example_of()
     for module in sorted(pkgutil.iter_modules(optable.__path__), key=lambda m: m.name):
         family = importlib.import_module(f"optable.{module.name}")
         collected += [
@@ -25,10 +27,13 @@ def rows() -> list[Row]:
                 family=module.name,
                 batch=batch_of(row.name, module.name, row.batch),
                 jvp=JVP.get(row.name, row.jvp),
+                example=row.example or examples.pop(row.base, ""),
             )
             for row in family.ROWS
         ]
     _check(collected)
+    if examples:
+        raise ValueError(f"there are no rows for the examples of {', '.join(sorted(examples))}")
     return collected
 
 

@@ -149,6 +149,10 @@ ROWS = [
         grad={"self": "softshrink_backward(g, self, lambd)"},
         jvp="elementwise", batch="elementwise",
         doc="Each element moved towards 0 by lambd; 0 where it would pass it.",
+        example=(
+            ">>> tl.nn_functions.softshrink(tl.tensor([-2.0, 0.25, 1.5]), 0.5)\ntensor([-1.5000,  0.0000,  "
+            "1.0000])"
+        ),
     ),
     Pointwise(
         "_softshrink(Tensor self, Scalar lambd) -> Tensor", inputs=1, cpu="softshrink",
@@ -297,6 +301,7 @@ ROWS = [
         grad={"self": "gelu_backward(g, self, approximate=approximate)"},
         jvp="elementwise", batch="elementwise",
         doc="x times the probability that a normal number is smaller than x.",
+        example=">>> tl.nn_functions.gelu(tl.tensor([-1.0, 0.0, 1.0]))\ntensor([-0.1587,  0.0000,  0.8413])",
     ),
     Op(
         "gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor",
@@ -378,6 +383,9 @@ ROWS = [
         grad="softplus_backward(g, self, beta, threshold)",
         expr="x * beta > threshold ? x : log1p(exp(x * beta)) / beta",
         doc="log(1 + exp(beta x)) / beta; x where beta x exceeds the threshold.",
+        example=(
+            ">>> tl.nn_functions.softplus(tl.tensor([-2.0, 0.0, 30.0]))\ntensor([ 0.1269,  0.6931, 30.0000])"
+        ),
     ),
     _backward(
         "softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold)",
@@ -394,6 +402,10 @@ ROWS = [
         grad="log_sigmoid_backward(g, self)",
         expr="-log1p(exp(-x))",
         doc="log(1 / (1 + exp(-x))).",
+        example=(
+            ">>> tl.nn_functions.log_sigmoid(tl.tensor([-2.0, 0.0, 2.0]))\ntensor([-2.1269, -0.6931, "
+            "-0.1269])"
+        ),
     ),
     _backward(
         "log_sigmoid_backward(Tensor grad_output, Tensor self)", "log_sigmoid_backward",

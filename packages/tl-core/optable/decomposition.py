@@ -61,6 +61,10 @@ ROWS = [
             "The first columns of the product of the reflections whose vectors stand below the diagonal and "
             "whose factors are `tau`."
         ),
+        example=(
+            ">>> h, tau = tl.geqrf(tl.tensor([[3.0], [4.0]]))\n>>> tl.linalg.householder_product(h, tau)\n"
+            "tensor([[-0.6000],\n        [-0.8000]])"
+        ),
     ),
     _derived(
         "_householder_product_backward(Tensor grad, Tensor input, Tensor tau) -> (Tensor, Tensor)",
@@ -70,6 +74,10 @@ ROWS = [
         "orgqr(Tensor self, Tensor input2) -> Tensor",
         out=True, autocast="float32",
         doc="As linalg.householder_product.",
+        example=(
+            ">>> h, tau = tl.geqrf(tl.tensor([[3.0], [4.0]]))\n>>> tl.orgqr(h, tau)\ntensor([[-0.6000],\n    "
+            "    [-0.8000]])"
+        ),
     ),
     Op(
         "_linalg_svd(Tensor A) -> (Tensor U, Tensor S, Tensor Vh)", shape="svd(A.shape, False)",
@@ -119,6 +127,7 @@ ROWS = [
         "svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
         out=True, out_name="svd.U", autocast="float32",
         doc="As linalg.svd, but with V in place of its adjoint; U and V are zeros unless compute_uv.",
+        example=">>> tl.svd(tl.tensor([[0.0, 3.0], [1.0, 0.0]])).S\ntensor([3., 1.])",
     ),
     # Cholesky.
     _named(
@@ -379,6 +388,9 @@ ROWS = [
     Composite(
         "matrix_exp(Tensor self) -> Tensor", shape="self.shape",
         doc="As linalg.matrix_exp.",
+        example=(
+            ">>> tl.matrix_exp(tl.tensor([[0.0, 1.0], [0.0, 0.0]]))\ntensor([[1., 1.],\n        [0., 1.]])"
+        ),
     ),
     _derived(
         "_matrix_exp_backward(Tensor self, Tensor grad) -> Tensor",

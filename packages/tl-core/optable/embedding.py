@@ -93,5 +93,9 @@ ROWS = [
         ),
         method=False,
         doc="Bags in which one index counts for nothing.",
+        example=(
+            ">>> table = tl.tensor([[1.0, 2.0], [10.0, 20.0], [5.0, 5.0]])\n>>> tl.embedding_bag(table, "
+            "tl.tensor([0, 1, 2]), tl.tensor([0, 2]))[0]\ntensor([[11., 22.],\n        [ 5.,  5.]])"
+        ),
     ),
 ]  # fmt: skip

@@ -176,6 +176,9 @@ ROWS = [
         },
         expr="x * log1p(y)", ref="scipy.special.xlog1py", samples=real(0.2, 4),
         doc="x log(1 + y), and 0 where x is 0.",
+        example=(
+            ">>> tl.special.xlog1py(tl.tensor([0.0, 2.0]), tl.tensor([-1.0, 1.0]))\ntensor([0.0000, 1.3863])"
+        ),
     ),
     Pointwise(
         "xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", inputs=2, cpu="xlogy",

@@ -145,6 +145,7 @@ ROWS = [
             "As split, but autograd takes the pieces for copies: writing one in place spoils no other's "
             "gradient."
         ),
+        example=">>> tl.unsafe_split(tl.arange(5), 2)\n(tensor([0, 1]), tensor([2, 3]), tensor([4]))",
     ),
     Op(
         "unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
@@ -153,10 +154,12 @@ ROWS = [
         grad={"self": "split_with_sizes_backward(g, self.shape, split_sizes, dim)"},
         jvp="linear", batch="dims",
         doc="As split_with_sizes, but autograd takes the pieces for copies.",
+        example=">>> tl.unsafe_split_with_sizes(tl.arange(5), [2, 3])\n(tensor([0, 1]), tensor([2, 3, 4]))",
     ),
     Composite(
         "unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
         shape="chunk(self.shape, chunks, dim)",
         doc="As chunk, but autograd takes the pieces for copies.",
+        example=">>> tl.unsafe_chunk(tl.arange(4), 2)\n(tensor([0, 1]), tensor([2, 3]))",
     ),
 ]  # fmt: skip

@@ -286,5 +286,9 @@ ROWS = [
             "The input, shape (*, in), times the transposed weight, shape (out, in) or (in,), plus the bias, "
             "shape (out,)."
         ),
+        example=(
+            ">>> weight, bias = tl.tensor([[1.0, 1.0], [0.0, -1.0]]), tl.tensor([0.5, 0.0])\n>>> "
+            "tl.nn_functions.linear(tl.tensor([1.0, 2.0]), weight, bias)\ntensor([ 3.5000, -2.0000])"
+        ),
     ),
 ]  # fmt: skip

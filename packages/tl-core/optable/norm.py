@@ -111,6 +111,10 @@ ROWS = [
         ),
         out=True, method=False,
         doc="layer_norm with the mean and the reciprocal standard deviation of each row.",
+        example=(
+            ">>> result, mean, rstd = tl.native_layer_norm(tl.tensor([[1.0, 3.0]]), [2], None, None, 0.0)\n"
+            ">>> result, mean, rstd\n(tensor([[-1.,  1.]]), tensor([[2.]]), tensor([[1.]]))"
+        ),
     ),
     Composite(
         "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
@@ -137,6 +141,10 @@ ROWS = [
         shape="[input.shape, [N, group], [N, group]]",
         out=True, method=False,
         doc="group_norm with the mean and the reciprocal standard deviation of each group.",
+        example=(
+            ">>> x = tl.tensor([[[1.0, 3.0], [2.0, 6.0]]])\n>>> tl.native_group_norm(x, None, None, 1, 2, 2, "
+            "2, 0.0)[1:]\n(tensor([[2., 4.]]), tensor([[1.0000, 0.5000]]))"
+        ),
     ),
     Composite(
         (
@@ -146,6 +154,10 @@ ROWS = [
         shape="input.shape",
         method=False,
         doc="Normalizes each channel over all samples, or with the running statistics unless training.",
+        example=(
+            ">>> x = tl.tensor([[1.0, 10.0], [3.0, 30.0]])\n>>> tl.batch_norm(x, None, None, None, None, "
+            "True, 0.1, 0.0, False)\ntensor([[-1., -1.],\n        [ 1.,  1.]])"
+        ),
     ),
     Composite(
         (
@@ -154,6 +166,10 @@ ROWS = [
         ),
         out=True, method=False,
         doc="batch_norm with the mean and the reciprocal standard deviation of each channel.",
+        example=(
+            ">>> x = tl.tensor([[1.0, 10.0], [3.0, 30.0]])\n>>> tl.native_batch_norm(x, None, None, None, "
+            "None, True, 0.1, 0.0)[1:]\n(tensor([ 2., 20.]), tensor([1.0000, 0.1000]))"
+        ),
     ),
     Composite(
         (
@@ -163,5 +179,9 @@ ROWS = [
         shape="input.shape",
         method=False,
         doc="Normalizes each channel of each sample.",
+        example=(
+            ">>> x = tl.tensor([[[1.0, 3.0], [10.0, 30.0]]])\n>>> tl.instance_norm(x, None, None, None, "
+            "None, True, 0.1, 0.0, False)\ntensor([[[-1.,  1.],\n         [-1.,  1.]]])"
+        ),
     ),
 ]  # fmt: skip

@@ -255,6 +255,10 @@ ROWS = [
         },
         jvp="none:see opgen/jvp_rules.py", batch="random",
         doc="Zeros with probability p, what is left scaled by 1 / (1 - p), and the mask of what was left.",
+        example=(
+            ">>> result, mask = tl.native_dropout(tl.ones(1000), 0.25, True)\n>>> bool((result == mask / "
+            "0.75).all())\nTrue"
+        ),
     ),
     Op(
         "native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
@@ -263,6 +267,10 @@ ROWS = [
         grad={"grad_output": "native_dropout_backward(g, mask, scale)"},
         jvp="linear", batch="elementwise",
         doc="The gradient of what dropout left.",
+        example=(
+            ">>> tl.native_dropout_backward(tl.tensor([1.0, 2.0]), tl.tensor([True, False]), 2.0)\n"
+            "tensor([2., 0.])"
+        ),
     ),
     Composite(
         "dropout(Tensor input, float p, bool train) -> Tensor", shape="input.shape",

@@ -92,6 +92,7 @@ ROWS = [
         "trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
         method=False, shown="y, x=None, *, dx=None, dim=-1",
         doc="The same as trapezoid.",
+        example=">>> tl.trapz(tl.tensor([0.0, 1.0, 4.0]), dx=0.5)\ntensor(1.5000)",
     ),
     Composite(
         "trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor", shape="drop(y.shape, dim)",

@@ -150,6 +150,10 @@ ROWS = [
         },
         jvp="linear", batch="loop",
         doc="A copy with the elements of a strided view replaced.",
+        example=(
+            ">>> tl.as_strided_scatter(tl.zeros(2, 2), tl.tensor([7.0, 8.0]), (2,), (3,))\ntensor([[7., "
+            "0.],\n        [0., 8.]])"
+        ),
     ),
     _adjoint(
         "split_backward(Tensor?[] grads, int[] input_sizes, int split_size, int dim) -> Tensor",

@@ -108,6 +108,14 @@ def conv2d_input(
         padding: its padding, by default 0.
         dilation: its dilation, by default 1.
         groups: its groups.
+
+    Example:
+        >>> import tl_core
+        >>> grad = tl_core.ones(1, 1, 2, 2)
+        >>> conv2d_input((1, 1, 3, 3), tl_core.ones(1, 1, 2, 2), grad)[0, 0]
+        tensor([[1., 2., 1.],
+                [2., 4., 2.],
+                [1., 2., 1.]])
     """
     return _of_input(F.conv2d, input_size, weight, grad_output, (stride, padding, dilation, groups))
 
@@ -131,6 +139,12 @@ def conv2d_weight(
         padding: its padding, by default 0.
         dilation: its dilation, by default 1.
         groups: its groups.
+
+    Example:
+        >>> import tl_core
+        >>> conv2d_weight(tl_core.ones(1, 1, 3, 3), (1, 1, 2, 2), tl_core.ones(1, 1, 2, 2))[0, 0]
+        tensor([[4., 4.],
+                [4., 4.]])
     """
     return _of_weight(F.conv2d, input, weight_size, grad_output, (stride, padding, dilation, groups))
 
@@ -154,6 +168,11 @@ def conv3d_input(
         padding: its padding, by default 0.
         dilation: its dilation, by default 1.
         groups: its groups.
+
+    Example:
+        >>> import tl_core
+        >>> conv3d_input((1, 1, 3, 3, 3), tl_core.ones(1, 1, 2, 2, 2), tl_core.ones(1, 1, 2, 2, 2)).shape
+        torch.Size([1, 1, 3, 3, 3])
     """
     return _of_input(F.conv3d, input_size, weight, grad_output, (stride, padding, dilation, groups))
 
@@ -177,5 +196,10 @@ def conv3d_weight(
         padding: its padding, by default 0.
         dilation: its dilation, by default 1.
         groups: its groups.
+
+    Example:
+        >>> import tl_core
+        >>> conv3d_weight(tl_core.ones(1, 1, 3, 3, 3), (1, 1, 2, 2, 2), tl_core.ones(1, 1, 2, 2, 2)).flatten()
+        tensor([8., 8., 8., 8., 8., 8., 8., 8.])
     """
     return _of_weight(F.conv3d, input, weight_size, grad_output, (stride, padding, dilation, groups))

@@ -239,13 +239,25 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 
 @_unrecorded
 def ones_(tensor: Tensor) -> Tensor:
-    """Fill with ones."""
+    """Fill with ones.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.init.ones_(tl_core.empty(3))
+        tensor([1., 1., 1.])
+    """
     return tensor.fill_(1.0)
 
 
 @_unrecorded
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill with zeros."""
+    """Fill with zeros.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.init.zeros_(tl_core.empty(3))
+        tensor([0., 0., 0.])
+    """
     return tensor.zero_()
 
 
@@ -359,6 +371,12 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
 
     Raises:
         ValueError: If the tensor has fewer than 2 dimensions.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> weight = tl_nn.init.xavier_normal_(tl_core.empty(60, 40))
+        >>> abs(float(weight.std()) - (2 / 100) ** 0.5) < 0.02
+        True
     """
     return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
 
@@ -416,6 +434,12 @@ def kaiming_normal_(
         mode: "fan_in" keeps the variance forward, "fan_out" backward.
         nonlinearity: "relu", "leaky_relu" or another name that `calculate_gain` knows.
         generator: the source of random numbers; None for the default one.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> weight = tl_nn.init.kaiming_normal_(tl_core.empty(64, 50), nonlinearity="relu")
+        >>> abs(float(weight.std()) - (2 / 50) ** 0.5) < 0.02
+        True
     """
     if 0 in tensor.shape:
         return _unchanged(tensor)

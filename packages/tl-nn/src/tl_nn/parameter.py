@@ -110,6 +110,13 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
     Args:
         requires_grad (bool): Whether it is trained.
         device, dtype (optional): What it is going to have.
+
+    Example:
+        >>> import tl_nn
+        >>> weight = tl_nn.UninitializedParameter()
+        >>> weight.materialize((2, 3))
+        >>> weight.shape, type(weight).__name__
+        (torch.Size([2, 3]), 'Parameter')
     """
 
     cls_to_become: ClassVar[Any] = Parameter
@@ -125,6 +132,13 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[ove
         requires_grad (bool): Whether it requires a gradient.
         device, dtype (optional): What it is going to have.
         persistent (bool): Whether it is part of the module's state.
+
+    Example:
+        >>> import tl_nn
+        >>> buffer = tl_nn.UninitializedBuffer()
+        >>> buffer.materialize((2, 3))
+        >>> buffer.shape
+        torch.Size([2, 3])
     """
 
     cls_to_become: ClassVar[Any] = Tensor
@@ -140,5 +154,12 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[ove
 
 
 def is_lazy(param: Any) -> bool:
-    """Whether a tensor's shape isn't known yet."""
+    """Whether a tensor's shape isn't known yet.
+
+    Example:
+        >>> import tl_nn
+        >>> from tl_nn.parameter import is_lazy
+        >>> is_lazy(tl_nn.LazyLinear(2).weight), is_lazy(tl_nn.Linear(3, 2).weight)
+        (True, False)
+    """
     return isinstance(param, UninitializedTensorMixin)

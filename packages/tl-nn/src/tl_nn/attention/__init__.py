@@ -17,6 +17,15 @@ class SDPBackend(Enum):
 
     On the CPU there is one, which counts as both FLASH_ATTENTION and MATH: it never holds the matrix of all scores, and
     it takes all masks and types.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn.attention import SDPBackend, sdpa_kernel
+        >>> with sdpa_kernel(SDPBackend.MATH):
+        ...     result = tl_nn.functional.scaled_dot_product_attention(*[tl_core.zeros(1, 2, 3, 4)] * 3)
+        ...
+        >>> result.shape
+        torch.Size([1, 2, 3, 4])
     """
 
     ERROR = -1

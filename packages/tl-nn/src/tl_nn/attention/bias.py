@@ -18,6 +18,10 @@ class CausalVariant(IntEnum):
 
     UPPER_LEFT: query i sees keys up to i. LOWER_RIGHT: the last query sees all keys. They are the same where there
     are as many queries as keys.
+
+    Example:
+        >>> CausalVariant.LOWER_RIGHT.name
+        'LOWER_RIGHT'
     """
 
     UPPER_LEFT = auto()
@@ -99,12 +103,29 @@ def causal_upper_left(*size: int) -> CausalBias:
 
     Raises:
         AssertionError: If there aren't two numbers.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> bias = causal_upper_left(2, 3)
+        >>> query, key = tl_core.zeros(1, 1, 2, 4), tl_core.zeros(1, 1, 3, 4)
+        >>> value = tl_core.arange(3.0).view(1, 1, 3, 1).expand(1, 1, 3, 4)
+        >>> tl_nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)[0, 0, :, 0]
+        tensor([0.0000, 0.5000])
     """
     return _made(CausalVariant.UPPER_LEFT, size)
 
 
 def causal_lower_right(*size: int) -> CausalBias:
-    """A causal mask of this size whose triangle begins in the lower right corner; see `causal_upper_left`."""
+    """A causal mask of this size whose triangle begins in the lower right corner; see `causal_upper_left`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> bias = causal_lower_right(2, 3)
+        >>> query, key = tl_core.zeros(1, 1, 2, 4), tl_core.zeros(1, 1, 3, 4)
+        >>> value = tl_core.arange(3.0).view(1, 1, 3, 1).expand(1, 1, 3, 4)
+        >>> tl_nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)[0, 0, :, 0]
+        tensor([0.5000, 1.0000])
+    """
     return _made(CausalVariant.LOWER_RIGHT, size)
 
 

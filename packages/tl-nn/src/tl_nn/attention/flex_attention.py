@@ -26,14 +26,28 @@ _DEFAULT_SPARSE_BLOCK_SIZE = 128
 
 
 class AuxRequest(NamedTuple):
-    """What `flex_attention` is to return beside the result."""
+    """What `flex_attention` is to return beside the result.
+
+    Example:
+        >>> import tl_core
+        >>> query = tl_core.zeros(1, 1, 2, 4)
+        >>> _, aux = flex_attention(query, query, query, return_aux=AuxRequest(lse=True))
+        >>> aux.lse
+        tensor([[[0.6931, 0.6931]]])
+    """
 
     lse: bool = False
     max_scores: bool = False
 
 
 class AuxOutput(NamedTuple):
-    """What `flex_attention` returned beside the result."""
+    """What `flex_attention` returned beside the result.
+
+    Example:
+        >>> import tl_core
+        >>> AuxOutput(lse=tl_core.zeros(2))
+        AuxOutput(lse=tensor([0., 0.]), max_scores=None)
+    """
 
     lse: Tensor | None = None
     max_scores: Tensor | None = None
@@ -47,6 +61,11 @@ def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) ->
         head: the index of the head.
         token_q: the index of the query.
         token_kv: the index of the key.
+
+    Example:
+        >>> mask = create_block_mask(noop_mask, None, None, 128, 128, device="cpu")
+        >>> mask.sparsity()
+        0.0
     """
     return tl_core.ones((), dtype=tl_core.bool, device=batch.device)
 
@@ -56,6 +75,17 @@ def or_masks(*mask_mods: _Mod) -> _Mod:
 
     Raises:
         RuntimeError: If one of them can't be called.
+
+    Example:
+        >>> def first(b, h, q, k):
+        ...     return k == 0
+        ...
+        >>> def causal(b, h, q, k):
+        ...     return q >= k
+        ...
+        >>> either = or_masks(first, causal)
+        >>> create_block_mask(either, None, None, 128, 128, device="cpu").sparsity()
+        0.0
     """
     _check_callable("or_masks", mask_mods)
 
@@ -175,6 +205,11 @@ class BlockMask:
         BLOCK_SIZE ((int, int)): The numbers of queries and keys of a block.
         seq_lengths ((int, int)): The numbers of queries and keys.
         mask_mod (callable): The mask itself.
+
+    Example:
+        >>> mask = create_block_mask(lambda b, h, q, k: q >= k, None, None, 256, 256, device="cpu")
+        >>> type(mask).__name__, mask.shape
+        ('BlockMask', (1, 1, 256, 256))
     """
 
     seq_lengths: tuple[int, int]

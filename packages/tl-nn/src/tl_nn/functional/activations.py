@@ -63,13 +63,28 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 @overridable
 def relu_(input: Tensor) -> Tensor:
-    """`max(x, 0)` in place."""
+    """`max(x, 0)` in place.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> x = tl_core.tensor([-1.0, 2.0])
+        >>> F.relu_(x) is x, x
+        (True, tensor([0., 2.]))
+    """
     return tl_core.relu_(input)
 
 
 @overridable
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """`min(max(x, 0), 6)`."""
+    """`min(max(x, 0), 6)`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.relu6(tl_core.tensor([-1.0, 3.0, 9.0]))
+        tensor([0., 3., 6.])
+    """
     return hardtanh_(input, 0.0, 6.0) if inplace else hardtanh(input, 0.0, 6.0)
 
 
@@ -85,6 +100,12 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
     Raises:
         ValueError: If `min_val` exceeds `max_val`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.hardtanh(tl_core.tensor([-3.0, 0.5, 3.0]))
+        tensor([-1.0000,  0.5000,  1.0000])
     """
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val, got {min_val} and {max_val}")
@@ -102,6 +123,12 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
         input: the values, of any shape.
         min_val: the lower bound.
         max_val: the upper bound.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.hardtanh_(tl_core.tensor([-3.0, 3.0]), -2.0, 2.0)
+        tensor([-2.,  2.])
     """
     return hardtanh(input, min_val, max_val, inplace=True)
 
@@ -115,6 +142,12 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
         threshold: what elements have to exceed.
         value: what replaces the others.
         inplace: whether the result is written into `input`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.threshold(tl_core.tensor([0.5, 1.0, 1.5]), 1.0, -7.0)
+        tensor([-7.0000, -7.0000,  1.5000])
     """
     return (tl_core.threshold_ if inplace else tl_core.threshold)(input, threshold, value)
 
@@ -127,6 +160,12 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
         input: the values, of any shape.
         threshold: what elements have to exceed.
         value: what replaces the others.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.threshold_(tl_core.tensor([0.5, 1.5]), 1.0, 0.0)
+        tensor([0.0000, 1.5000])
     """
     return tl_core.threshold_(input, threshold, value)
 
@@ -139,13 +178,26 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
         input: the values, of any shape.
         negative_slope: the factor of negative elements.
         inplace: whether the result is written into `input`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.leaky_relu(tl_core.tensor([-1.0, 0.0, 1.0]), 0.1)
+        tensor([-0.1000,  0.0000,  1.0000])
     """
     return (nn_functions.leaky_relu_ if inplace else nn_functions.leaky_relu)(input, negative_slope)
 
 
 @overridable
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """`leaky_relu` in place."""
+    """`leaky_relu` in place.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.leaky_relu_(tl_core.tensor([-1.0, 1.0]))
+        tensor([-0.0100,  1.0000])
+    """
     return nn_functions.leaky_relu_(input, negative_slope)
 
 
@@ -168,6 +220,12 @@ def rrelu(
         upper: the upper bound, at least the lower.
         training: whether factors are drawn; otherwise all are the mean of the bounds.
         inplace: whether the result is written into `input`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.rrelu(tl_core.tensor([-8.0, 1.0]), lower=0.25, upper=0.5, training=False)
+        tensor([-3.,  1.])
     """
     return (tl_core.rrelu_ if inplace else tl_core.rrelu)(input, lower, upper, training)
 
@@ -181,6 +239,12 @@ def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, traini
         lower: the lower bound of the factors.
         upper: the upper bound, at least the lower.
         training: whether factors are drawn; otherwise all are the mean of the bounds.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.rrelu_(tl_core.tensor([-8.0, 1.0]), lower=0.25, upper=0.5, training=False)
+        tensor([-3.,  1.])
     """
     return tl_core.rrelu_(input, lower, upper, training)
 
@@ -193,25 +257,52 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
         input: the values, of any shape.
         alpha: minus the limit for small numbers.
         inplace: whether the result is written into `input`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.elu(tl_core.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.6321,  0.0000,  1.0000])
     """
     return (nn_functions.elu_ if inplace else nn_functions.elu)(input, alpha)
 
 
 @overridable
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """`elu` in place."""
+    """`elu` in place.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.elu_(tl_core.tensor([-1.0, 1.0]))
+        tensor([-0.6321,  1.0000])
+    """
     return nn_functions.elu_(input, alpha)
 
 
 @overridable
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """`elu` scaled so that values of zero mean and unit variance keep them: Klambauer et al., 2017."""
+    """`elu` scaled so that values of zero mean and unit variance keep them: Klambauer et al., 2017.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.selu(tl_core.tensor([-1.0, 0.0, 1.0]))
+        tensor([-1.1113,  0.0000,  1.0507])
+    """
     return (tl_core.selu_ if inplace else tl_core.selu)(input)
 
 
 @overridable
 def selu_(input: Tensor) -> Tensor:
-    """`selu` in place."""
+    """`selu` in place.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.selu_(tl_core.tensor([-1.0, 1.0]))
+        tensor([-1.1113,  1.0507])
+    """
     return tl_core.selu_(input)
 
 
@@ -226,13 +317,26 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
     Raises:
         RuntimeError: If `alpha` is 0.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.celu(tl_core.tensor([-1.0, 0.0, 1.0]), alpha=2.0)
+        tensor([-0.7869,  0.0000,  1.0000])
     """
     return (tl_core.celu_ if inplace else tl_core.celu)(input, alpha)
 
 
 @overridable
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """`celu` in place."""
+    """`celu` in place.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.celu_(tl_core.tensor([-1.0, 1.0]))
+        tensor([-0.6321,  1.0000])
+    """
     return tl_core.celu_(input, alpha)
 
 
@@ -247,37 +351,79 @@ logsigmoid = nn_functions.log_sigmoid
 
 @overridable
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """`x * tanh(softplus(x))`."""
+    """`x * tanh(softplus(x))`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.mish(tl_core.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.3034,  0.0000,  0.8651])
+    """
     return (nn_functions.mish_ if inplace else nn_functions.mish)(input)
 
 
 @overridable
 def sigmoid(input: Tensor) -> Tensor:
-    """`1 / (1 + exp(-x))`."""
+    """`1 / (1 + exp(-x))`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.sigmoid(tl_core.tensor([-1.0, 0.0, 1.0]))
+        tensor([0.2689, 0.5000, 0.7311])
+    """
     return tl_core.sigmoid(input)
 
 
 @overridable
 def tanh(input: Tensor) -> Tensor:
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.tanh(tl_core.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.7616,  0.0000,  0.7616])
+    """
     return tl_core.tanh(input)
 
 
 @overridable
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """`x * sigmoid(x)`, also called swish."""
+    """`x * sigmoid(x)`, also called swish.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.silu(tl_core.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.2689,  0.0000,  0.7311])
+    """
     return (nn_functions.silu_ if inplace else nn_functions.silu)(input)
 
 
 @overridable
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """`min(max(x + 3, 0), 6) / 6`, a piecewise linear sigmoid."""
+    """`min(max(x + 3, 0), 6) / 6`, a piecewise linear sigmoid.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.hardsigmoid(tl_core.tensor([-4.0, 0.0, 1.5]))
+        tensor([0.0000, 0.5000, 0.7500])
+    """
     return (nn_functions.hardsigmoid_ if inplace else nn_functions.hardsigmoid)(input)
 
 
 @overridable
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """`x * min(max(x + 3, 0), 6) / 6`."""
+    """`x * min(max(x + 3, 0), 6) / 6`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.hardswish(tl_core.tensor([-1.0, 1.0, 4.0]))
+        tensor([-0.3333,  0.6667,  4.0000])
+    """
     return (nn_functions.hardswish_ if inplace else nn_functions.hardswish)(input)
 
 
@@ -289,13 +435,27 @@ softshrink = nn_functions.softshrink
 
 @overridable
 def softsign(input: Tensor) -> Tensor:
-    """`x / (1 + |x|)`."""
+    """`x / (1 + |x|)`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.softsign(tl_core.tensor([-3.0, 0.0, 1.0]))
+        tensor([-0.7500,  0.0000,  0.5000])
+    """
     return input / (input.abs() + 1)
 
 
 @overridable
 def tanhshrink(input: Tensor) -> Tensor:
-    """`x - tanh(x)`."""
+    """`x - tanh(x)`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.tanhshrink(tl_core.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.2384,  0.0000,  0.2384])
+    """
     return input - input.tanh()
 
 
@@ -327,6 +487,12 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
         input: the scores.
         dim: the dimension over which the results are normalized.
         dtype: the type to which the input is converted first; None keeps its own.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.log_softmax(tl_core.tensor([0.0, 1000.0]), dim=0)
+        tensor([-1000.,     0.])
     """
     return tl_core.log_softmax(input, _chosen(dim, input, "log_softmax", _stacklevel), dtype=dtype)
 
@@ -339,6 +505,12 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
         input: the scores.
         dim: the dimension over which the results are normalized.
         dtype: the type to which the input is converted first; None keeps its own.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.softmin(tl_core.tensor([0.0, 1.0]), dim=0)
+        tensor([0.7311, 0.2689])
     """
     return tl_core.softmax(-input, _chosen(dim, input, "softmin", _stacklevel), dtype=dtype)
 
@@ -361,5 +533,11 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
     Raises:
         RuntimeError: If `input` has no dimensions, or an odd size along `dim`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.glu(tl_core.tensor([2.0, 4.0, 0.0, 100.0]))
+        tensor([1., 4.])
     """
     return nn_functions.glu(input, dim)

@@ -46,6 +46,13 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
     Raises:
         RuntimeError: If the input has another number of dimensions.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> x = F.dropout1d(tl_core.ones(8, 4, 3), 0.5)
+        >>> bool((x[..., :1] == x).all())
+        True
     """
     _check_probability(p)
     if input.dim() not in (2, 3):
@@ -66,6 +73,13 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         p: the probability that an element or channel is dropped, from 0 to 1.
         training: whether anything is dropped.
         inplace: whether the result is written into `input`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> x = F.dropout2d(tl_core.ones(8, 4, 3, 3), 0.5)
+        >>> bool((x[..., :1, :1] == x).all())
+        True
     """
     if input.dim() not in (3, 4):
         _warn_rank(input, "dropout2d", 2)
@@ -90,6 +104,12 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         p: the probability that an element or channel is dropped, from 0 to 1.
         training: whether anything is dropped.
         inplace: whether the result is written into `input`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.dropout3d(tl_core.ones(2, 4, 3, 3, 3), 0.5).shape
+        torch.Size([2, 4, 3, 3, 3])
     """
     if input.dim() not in (4, 5):
         _warn_rank(input, "dropout3d", 3)
@@ -105,6 +125,12 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
         p: the probability that an element or channel is dropped, from 0 to 1.
         training: whether anything is dropped.
         inplace: whether the result is written into `input`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.alpha_dropout(tl_core.tensor([1.0, 2.0]), 0.5, training=False)
+        tensor([1., 2.])
     """
     if _is_off(input, p, training):
         return input
@@ -122,6 +148,12 @@ def feature_alpha_dropout(
         p: the probability that an element or channel is dropped, from 0 to 1.
         training: whether anything is dropped.
         inplace: whether the result is written into `input`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.feature_alpha_dropout(tl_core.ones(1, 2, 2), 0.5, training=False).shape
+        torch.Size([1, 2, 2])
     """
     if _is_off(input, p, training):
         return input

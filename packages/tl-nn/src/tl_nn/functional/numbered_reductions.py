@@ -22,7 +22,13 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
     reduction: int = 1,
 ) -> Tensor:
-    """`nn.functional.binary_cross_entropy_with_logits`."""
+    """`nn.functional.binary_cross_entropy_with_logits`.
+
+    Example:
+        >>> import tl_core
+        >>> binary_cross_entropy_with_logits(tl_core.tensor([0.0, 2.0]), tl_core.tensor([1.0, 1.0]), None, None, 0)
+        tensor([0.6931, 0.1269])
+    """
     name = reduction_name(reduction, "binary_cross_entropy_with_logits")
     return elementwise_losses.binary_cross_entropy_with_logits(
         input, target, weight, reduction=name, pos_weight=pos_weight
@@ -33,7 +39,14 @@ def binary_cross_entropy_with_logits(
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
 ) -> Tensor:
-    """`nn.functional.cosine_embedding_loss`."""
+    """`nn.functional.cosine_embedding_loss`.
+
+    Example:
+        >>> import tl_core
+        >>> x, y = tl_core.tensor([[1.0, 0.0]]), tl_core.tensor([[0.0, 1.0]])
+        >>> cosine_embedding_loss(x, y, tl_core.tensor([1.0]), 0.0, 2)
+        tensor(1.)
+    """
     name = reduction_name(reduction, "cosine_embedding_loss")
     return margin_losses.cosine_embedding_loss(input1, input2, target, margin, reduction=name)
 
@@ -48,7 +61,14 @@ def ctc_loss(
     reduction: int = 1,
     zero_infinity: bool = False,
 ) -> Tensor:
-    """`nn.functional.ctc_loss`."""
+    """`nn.functional.ctc_loss`.
+
+    Example:
+        >>> import tl_core
+        >>> log_probs = tl_core.full((5, 1, 4), 0.25).log()
+        >>> ctc_loss(log_probs, tl_core.tensor([[1, 2]]), tl_core.tensor([5]), tl_core.tensor([2]), 0, 1)
+        tensor(1.6881)
+    """
     name = reduction_name(reduction, "ctc_loss")
     return sequence_losses.ctc_loss(
         log_probs, targets, input_lengths, target_lengths, blank, name, zero_infinity
@@ -57,14 +77,26 @@ def ctc_loss(
 
 @overridable
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor:
-    """`nn.functional.hinge_embedding_loss`."""
+    """`nn.functional.hinge_embedding_loss`.
+
+    Example:
+        >>> import tl_core
+        >>> hinge_embedding_loss(tl_core.tensor([0.3, 0.3]), tl_core.tensor([1.0, -1.0]), 1.0, 0)
+        tensor([0.3000, 0.7000])
+    """
     name = reduction_name(reduction, "hinge_embedding_loss")
     return margin_losses.hinge_embedding_loss(input, target, margin, reduction=name)
 
 
 @overridable
 def kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor:
-    """`nn.functional.kl_div`, whose mean is that of all elements."""
+    """`nn.functional.kl_div`, whose mean is that of all elements.
+
+    Example:
+        >>> import tl_core
+        >>> kl_div(tl_core.tensor([0.5, 0.5]).log(), tl_core.tensor([0.25, 0.75]), 2)
+        tensor(0.1308)
+    """
     name = reduction_name(reduction, "kl_div")
     return reduced(elementwise_losses.kl_div(input, target, reduction="none", log_target=log_target), name)
 
@@ -73,7 +105,13 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: boo
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
 ) -> Tensor:
-    """`nn.functional.margin_ranking_loss`."""
+    """`nn.functional.margin_ranking_loss`.
+
+    Example:
+        >>> import tl_core
+        >>> margin_ranking_loss(tl_core.tensor([1.0]), tl_core.tensor([2.0]), tl_core.tensor([1.0]), 0.5, 1)
+        tensor(1.5000)
+    """
     name = reduction_name(reduction, "margin_ranking_loss")
     return margin_losses.margin_ranking_loss(input1, input2, target, margin, reduction=name)
 
@@ -82,7 +120,13 @@ def margin_ranking_loss(
 def poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
 ) -> Tensor:
-    """`nn.functional.poisson_nll_loss`."""
+    """`nn.functional.poisson_nll_loss`.
+
+    Example:
+        >>> import tl_core
+        >>> poisson_nll_loss(tl_core.tensor([0.0]), tl_core.tensor([3.0]), True, False, 1e-8, 1)
+        tensor(1.)
+    """
     name = reduction_name(reduction, "poisson_nll_loss")
     return elementwise_losses.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=name)
 
@@ -98,7 +142,14 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: int = 1,
 ) -> Tensor:
-    """`nn.functional.triplet_margin_loss`."""
+    """`nn.functional.triplet_margin_loss`.
+
+    Example:
+        >>> import tl_core
+        >>> anchor, near, far = (tl_core.tensor([[x]]) for x in (0.0, 1.0, 1.5))
+        >>> triplet_margin_loss(anchor, near, far, 1.0, 2.0, 1e-6, False, 1)
+        tensor(0.5000)
+    """
     name = reduction_name(reduction, "triplet_margin_loss")
     return margin_losses.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=name)
 
@@ -106,7 +157,13 @@ def triplet_margin_loss(
 # ---- dropouts
 @overridable
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """`nn.functional.alpha_dropout`."""
+    """`nn.functional.alpha_dropout`.
+
+    Example:
+        >>> import tl_core
+        >>> alpha_dropout(tl_core.ones(3), 0.5, False)
+        tensor([1., 1., 1.])
+    """
     return dropouts.alpha_dropout(input, p, train)
 
 
@@ -118,7 +175,13 @@ def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 
 @overridable
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """`nn.functional.feature_alpha_dropout`."""
+    """`nn.functional.feature_alpha_dropout`.
+
+    Example:
+        >>> import tl_core
+        >>> feature_alpha_dropout(tl_core.ones(1, 3), 0.5, False)
+        tensor([[1., 1., 1.]])
+    """
     return dropouts.feature_alpha_dropout(input, p, train)
 
 
@@ -130,7 +193,13 @@ def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 
 @overridable
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Dropout of whole channels, for an input of shape (N, C, ...)."""
+    """Dropout of whole channels, for an input of shape (N, C, ...).
+
+    Example:
+        >>> import tl_core
+        >>> feature_dropout(tl_core.ones(1, 3), 0.5, False)
+        tensor([[1., 1., 1.]])
+    """
     return _feature_dropout(input, p, train, False)
 
 
@@ -156,6 +225,12 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
         v: the tensor.
         pow: the order of the norm.
         dim: the dimension that is kept.
+
+    Example:
+        >>> import tl_core
+        >>> norm_except_dim(tl_core.tensor([[3.0, 4.0], [6.0, 8.0]]), 2, 0)
+        tensor([[ 5.],
+                [10.]])
     """
     if dim == -1:
         return v.norm(pow)

@@ -122,6 +122,12 @@ def max_pool2d(
         dilation: the distance of the elements that a window sees.
         ceil_mode: whether windows may reach over the end of the input.
         return_indices: whether the indices of the largest elements in their planes are returned too, int64.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.max_pool2d(tl_core.arange(8.0).view(1, 2, 4), 2)
+        tensor([[[5., 7.]]])
     """
     return _max_pool(
         2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=return_indices
@@ -148,6 +154,12 @@ def max_pool3d(
         dilation: the distance of the elements that a window sees.
         ceil_mode: whether windows may reach over the end of the input.
         return_indices: whether the indices of the largest elements in their planes are returned too, int64.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.max_pool3d(tl_core.arange(8.0).view(1, 2, 2, 2), 2)
+        tensor([[[[7.]]]])
     """
     return _max_pool(
         3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=return_indices
@@ -174,6 +186,12 @@ def max_pool1d_with_indices(
         dilation: the distance of the elements that a window sees.
         ceil_mode: whether windows may reach over the end of the input.
         return_indices: whether the indices of the largest elements in their planes are returned too, int64.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.max_pool1d_with_indices(tl_core.tensor([[1.0, 5.0, 2.0, 4.0]]), 2)
+        (tensor([[5., 4.]]), tensor([[1, 3]]))
     """
     return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=True)
 
@@ -198,6 +216,12 @@ def max_pool2d_with_indices(
         dilation: the distance of the elements that a window sees.
         ceil_mode: whether windows may reach over the end of the input.
         return_indices: whether the indices of the largest elements in their planes are returned too, int64.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.max_pool2d_with_indices(tl_core.arange(8.0).view(1, 2, 4), 2)
+        (tensor([[[5., 7.]]]), tensor([[[5, 7]]]))
     """
     return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=True)
 
@@ -222,6 +246,12 @@ def max_pool3d_with_indices(
         dilation: the distance of the elements that a window sees.
         ceil_mode: whether windows may reach over the end of the input.
         return_indices: whether the indices of the largest elements in their planes are returned too, int64.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.max_pool3d_with_indices(tl_core.arange(8.0).view(1, 2, 2, 2), 2)[1].flatten()
+        tensor([7])
     """
     return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=True)
 
@@ -282,6 +312,12 @@ def avg_pool2d(
         count_include_pad: whether the added zeros count in the mean.
         divisor_override: what a window's sum is divided by instead of its size; not 0.
         out: a tensor that takes the result.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.avg_pool2d(tl_core.arange(8.0).view(1, 2, 4), 2)
+        tensor([[[2.5000, 4.5000]]])
     """
     step = [] if stride is None else stride
     named = {} if out is None else {"out": out}
@@ -313,6 +349,12 @@ def avg_pool3d(
         count_include_pad: whether the added zeros count in the mean.
         divisor_override: what a window's sum is divided by instead of its size; not 0.
         out: a tensor that takes the result.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.avg_pool3d(tl_core.arange(8.0).view(1, 2, 2, 2), 2)
+        tensor([[[[3.5000]]]])
     """
     step = [] if stride is None else stride
     named = {} if out is None else {"out": out}
@@ -351,13 +393,27 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
 
 @overridable
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of as many rectangles as `output_size`, (height, width), asks for; None keeps a size."""
+    """The means of as many rectangles as `output_size`, (height, width), asks for; None keeps a size.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.adaptive_avg_pool2d(tl_core.arange(8.0).view(1, 2, 4), (1, 2))
+        tensor([[[2.5000, 4.5000]]])
+    """
     return nn_functions.adaptive_avg_pool2d(input, _result_size(input, output_size, 2))
 
 
 @overridable
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of as many boxes as `output_size`, (depth, height, width), asks for; None keeps a size."""
+    """The means of as many boxes as `output_size`, (depth, height, width), asks for; None keeps a size.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.adaptive_avg_pool3d(tl_core.zeros(1, 4, 8, 7, 6), (2, None, 3)).shape
+        torch.Size([1, 4, 2, 7, 3])
+    """
     return nn_functions.adaptive_avg_pool3d(input, _result_size(input, output_size, 3))
 
 
@@ -371,6 +427,12 @@ def adaptive_max_pool1d_with_indices(
         input: the values, (batch, channels, *spatial) or without the batch.
         output_size: the spatial size of the output, one number or one each; None keeps the input's.
         return_indices: whether the indices of the maxima are returned too, int64.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.adaptive_max_pool1d_with_indices(tl_core.tensor([[1.0, 5.0, 2.0, 4.0]]), 2)
+        (tensor([[5., 4.]]), tensor([[1, 3]]))
     """
     return tl_core.adaptive_max_pool1d(input, output_size)
 
@@ -385,6 +447,12 @@ def adaptive_max_pool2d_with_indices(
         input: the values, (batch, channels, *spatial) or without the batch.
         output_size: the spatial size of the output, one number or one each; None keeps the input's.
         return_indices: whether the indices of the maxima are returned too, int64.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.adaptive_max_pool2d_with_indices(tl_core.arange(8.0).view(1, 2, 4), (1, 2))
+        (tensor([[[5., 7.]]]), tensor([[[5, 7]]]))
     """
     return nn_functions.adaptive_max_pool2d(input, _result_size(input, output_size, 2))
 
@@ -399,6 +467,12 @@ def adaptive_max_pool3d_with_indices(
         input: the values, (batch, channels, *spatial) or without the batch.
         output_size: the spatial size of the output, one number or one each; None keeps the input's.
         return_indices: whether the indices of the maxima are returned too, int64.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.adaptive_max_pool3d_with_indices(tl_core.arange(8.0).view(1, 2, 2, 2), 1)[1].flatten()
+        tensor([7])
     """
     return nn_functions.adaptive_max_pool3d(input, _result_size(input, output_size, 3))
 
@@ -411,6 +485,12 @@ def adaptive_max_pool1d(input: Tensor, output_size: Ints, return_indices: bool =
         input: the values, (batch, channels, *spatial) or without the batch.
         output_size: the spatial size of the output, one number or one each; None keeps the input's.
         return_indices: whether the indices of the maxima are returned too, int64.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.adaptive_max_pool1d(tl_core.tensor([[1.0, 5.0, 2.0, 4.0]]), 2)
+        tensor([[5., 4.]])
     """
     both = adaptive_max_pool1d_with_indices(input, output_size)
     return both if return_indices else both[0]
@@ -424,6 +504,12 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
         input: the values, (batch, channels, *spatial) or without the batch.
         output_size: the spatial size of the output, one number or one each; None keeps the input's.
         return_indices: whether the indices of the maxima are returned too, int64.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.adaptive_max_pool2d(tl_core.arange(8.0).view(1, 2, 4), (1, 2))
+        tensor([[[5., 7.]]])
     """
     both = adaptive_max_pool2d_with_indices(input, output_size)
     return both if return_indices else both[0]
@@ -437,6 +523,12 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
         input: the values, (batch, channels, *spatial) or without the batch.
         output_size: the spatial size of the output, one number or one each; None keeps the input's.
         return_indices: whether the indices of the maxima are returned too, int64.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.adaptive_max_pool3d(tl_core.zeros(1, 4, 8, 7, 6), 2).shape
+        torch.Size([1, 4, 2, 2, 2])
     """
     both = adaptive_max_pool3d_with_indices(input, output_size)
     return both if return_indices else both[0]
@@ -489,6 +581,12 @@ def lp_pool2d(
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
         stride: the distance of the windows; None for their extent.
         ceil_mode: whether windows may reach over the end of the input.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.lp_pool2d(tl_core.tensor([[[3.0, 0.0], [0.0, 4.0]]]), 2, 2)
+        tensor([[[5.]]])
     """
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
 
@@ -505,6 +603,12 @@ def lp_pool3d(
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
         stride: the distance of the windows; None for their extent.
         ceil_mode: whether windows may reach over the end of the input.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.lp_pool3d(tl_core.ones(1, 2, 2, 2), 1, 2)
+        tensor([[[[8.]]]])
     """
     return _lp_pool(3, input, norm_type, kernel_size, stride, ceil_mode)
 
@@ -558,6 +662,13 @@ def fractional_max_pool2d_with_indices(
         output_size: the spatial size of the output, one number or one for each spatial dimension.
         output_ratio: the same as a share of the input's size, between 0 and 1; one of the two is given.
         return_indices: whether the indices of the largest elements in their planes are returned too, int64.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> values, indices = F.fractional_max_pool2d_with_indices(tl_core.zeros(1, 4, 9, 9), 2, output_ratio=0.5)
+        >>> values.shape, indices.dtype
+        (torch.Size([1, 4, 4, 4]), torch.int64)
     """
     return _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
 
@@ -579,6 +690,13 @@ def fractional_max_pool3d_with_indices(
         output_size: the spatial size of the output, one number or one for each spatial dimension.
         output_ratio: the same as a share of the input's size, between 0 and 1; one of the two is given.
         return_indices: whether the indices of the largest elements in their planes are returned too, int64.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> values, indices = F.fractional_max_pool3d_with_indices(tl_core.zeros(1, 2, 8, 8, 8), 2, output_size=4)
+        >>> values.shape, indices.dtype
+        (torch.Size([1, 2, 4, 4, 4]), torch.int64)
     """
     return _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
 
@@ -605,6 +723,12 @@ def fractional_max_pool2d(
     Raises:
         ValueError: If neither size nor ratio is given.
         RuntimeError: If so many rectangles don't fit.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.fractional_max_pool2d(tl_core.zeros(1, 4, 9, 9), 2, output_size=5).shape
+        torch.Size([1, 4, 5, 5])
     """
     both = _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
     return both if return_indices else both[0]
@@ -627,6 +751,12 @@ def fractional_max_pool3d(
         output_size: the spatial size of the output, one number or one for each spatial dimension.
         output_ratio: the same as a share of the input's size, between 0 and 1; one of the two is given.
         return_indices: whether the indices of the largest elements in their planes are returned too, int64.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.fractional_max_pool3d(tl_core.zeros(1, 4, 9, 9, 9), 2, output_size=5).shape
+        torch.Size([1, 4, 5, 5, 5])
     """
     both = _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
     return both if return_indices else both[0]
@@ -734,6 +864,14 @@ def max_unpool2d(
         stride: their distance; None for their extent.
         padding: the padding of the pooling.
         output_size: the size of the result, where several would fit; None for the smallest.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> values, indices = F.max_pool2d(tl_core.tensor([[[1.0, 9.0], [2.0, 3.0]]]), 2, return_indices=True)
+        >>> F.max_unpool2d(values, indices, 2)
+        tensor([[[0., 9.],
+                 [0., 0.]]])
     """
     return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
@@ -756,5 +894,12 @@ def max_unpool3d(
         stride: their distance; None for their extent.
         padding: the padding of the pooling.
         output_size: the size of the result, where several would fit; None for the smallest.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> values, indices = F.max_pool3d(tl_core.zeros(1, 4, 4, 4), 2, return_indices=True)
+        >>> F.max_unpool3d(values, indices, 2).shape
+        torch.Size([1, 4, 4, 4])
     """
     return _max_unpool(3, input, indices, kernel_size, stride, padding, output_size)

@@ -180,6 +180,15 @@ def upsample(
         scale_factor: the factor of each spatial size.
         mode: "nearest", "linear", "bilinear", "bicubic", "trilinear" or "area".
         align_corners: whether the corners' elements keep their values; only for modes that interpolate.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     F.upsample(tl_core.tensor([[[1.0, 2.0]]]), scale_factor=2)
+        tensor([[[1., 1., 2., 2.]]])
     """
     warnings.warn(
         "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
@@ -195,6 +204,16 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
         input: the grid, (batch, channels, *spatial).
         size: the spatial size of the result; this or `scale_factor` is given.
         scale_factor: the factor of each spatial size.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     F.upsample_nearest(tl_core.tensor([[[[1.0, 2.0]]]]), scale_factor=2)
+        tensor([[[[1., 1., 2., 2.],
+                  [1., 1., 2., 2.]]]])
     """
     warnings.warn(
         "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.",
@@ -211,6 +230,16 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
         input: the grid, (batch, channels, *spatial).
         size: the spatial size of the result; this or `scale_factor` is given.
         scale_factor: the factor of each spatial size.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     F.upsample_bilinear(tl_core.tensor([[[[0.0, 3.0]]]]), scale_factor=2)
+        tensor([[[[0., 1., 2., 3.],
+                  [0., 1., 2., 3.]]]])
     """
     warnings.warn(
         "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
@@ -289,6 +318,14 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     Raises:
         ValueError: If `theta` isn't of floating numbers or has another shape, or a size isn't positive.
         NotImplementedError: If `size` has another length.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> shift = tl_core.tensor([[[1.0, 0.0, 0.5], [0.0, 1.0, 0.0]]])
+        >>> F.affine_grid(shift, (1, 1, 1, 2), align_corners=False)
+        tensor([[[[0., 0.],
+                  [1., 0.]]]])
     """
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
@@ -348,6 +385,15 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
     Raises:
         RuntimeError: If the factor r isn't positive or doesn't divide height and width.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.pixel_unshuffle(tl_core.arange(4.0).view(1, 2, 2), 2).flatten(1)
+        tensor([[0.],
+                [1.],
+                [2.],
+                [3.]])
     """
     return tl_core.pixel_unshuffle(input, downscale_factor)
 
@@ -369,5 +415,12 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 
 @overridable
 def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """`channel_shuffle`."""
+    """`channel_shuffle`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn import functional as F
+        >>> F.native_channel_shuffle(tl_core.arange(4.0).view(1, 4, 1, 1), 2).flatten()
+        tensor([0., 2., 1., 3.])
+    """
     return tl_core.native_channel_shuffle(input, groups)

@@ -79,7 +79,13 @@ class ReLU(_MaybeInPlace):
 
 
 class SiLU(_MaybeInPlace):
-    """`x * sigmoid(x)`, also called swish."""
+    """`x * sigmoid(x)`, also called swish.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.SiLU()(tl_core.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.2689,  0.0000,  0.7311])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -87,7 +93,13 @@ class SiLU(_MaybeInPlace):
 
 
 class Mish(_MaybeInPlace):
-    """`x * tanh(softplus(x))`."""
+    """`x * tanh(softplus(x))`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.Mish()(tl_core.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.3034,  0.0000,  0.8651])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -95,7 +107,13 @@ class Mish(_MaybeInPlace):
 
 
 class SELU(_MaybeInPlace):
-    """A scaled exponential unit that keeps zero mean and unit variance; see `tl_nn.functional.selu`."""
+    """A scaled exponential unit that keeps zero mean and unit variance; see `tl_nn.functional.selu`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.SELU()(tl_core.tensor([-1.0, 0.0, 1.0]))
+        tensor([-1.1113,  0.0000,  1.0507])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -103,7 +121,13 @@ class SELU(_MaybeInPlace):
 
 
 class Hardsigmoid(_MaybeInPlace):
-    """`min(max(x + 3, 0), 6) / 6`."""
+    """`min(max(x + 3, 0), 6) / 6`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.Hardsigmoid()(tl_core.tensor([-4.0, 0.0, 1.5]))
+        tensor([0.0000, 0.5000, 0.7500])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -111,7 +135,13 @@ class Hardsigmoid(_MaybeInPlace):
 
 
 class Hardswish(_MaybeInPlace):
-    """`x * min(max(x + 3, 0), 6) / 6`."""
+    """`x * min(max(x + 3, 0), 6) / 6`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.Hardswish()(tl_core.tensor([-4.0, 1.0, 4.0]))
+        tensor([-0.0000, 0.6667, 4.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -177,6 +207,11 @@ class ReLU6(Hardtanh):
 
     Args:
         inplace (bool): Whether the input itself is changed.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.ReLU6()(tl_core.tensor([-1.0, 3.0, 9.0]))
+        tensor([0., 3., 6.])
     """
 
     def __init__(self, inplace: bool = False) -> None:
@@ -271,7 +306,13 @@ class _Exponential(Module):
 
 
 class ELU(_Exponential):
-    """`x` where it is positive, else `alpha * (exp(x) - 1)`."""
+    """`x` where it is positive, else `alpha * (exp(x) - 1)`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.ELU()(tl_core.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.6321,  0.0000,  1.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -279,7 +320,13 @@ class ELU(_Exponential):
 
 
 class CELU(_Exponential):
-    """`x` where it is positive, else `alpha * (exp(x / alpha) - 1)`."""
+    """`x` where it is positive, else `alpha * (exp(x / alpha) - 1)`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.CELU(alpha=2.0)(tl_core.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.7869,  0.0000,  1.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -323,6 +370,11 @@ class GELU(Module):
 
     Args:
         approximate (str): "none" for the exact function, "tanh" for an approximation by the hyperbolic tangent.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.GELU(approximate="tanh")(tl_core.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.1588,  0.0000,  0.8412])
     """
 
     __constants__ = ["approximate"]
@@ -346,6 +398,11 @@ class Softplus(Module):
     Args:
         beta (float): How sharp the corner at 0 is.
         threshold (float): From where on the function is taken as straight.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.Softplus(beta=2.0)(tl_core.tensor([0.0, 50.0]))
+        tensor([ 0.3466, 50.0000])
     """
 
     __constants__ = ["beta", "threshold"]
@@ -408,7 +465,13 @@ class PReLU(Module):
 
 
 class Sigmoid(Module):
-    """`1 / (1 + exp(-x))`."""
+    """`1 / (1 + exp(-x))`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.Sigmoid()(tl_core.tensor([-1.0, 0.0, 1.0]))
+        tensor([0.2689, 0.5000, 0.7311])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -416,7 +479,13 @@ class Sigmoid(Module):
 
 
 class Tanh(Module):
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.Tanh()(tl_core.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.7616,  0.0000,  0.7616])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -424,7 +493,13 @@ class Tanh(Module):
 
 
 class LogSigmoid(Module):
-    """`log(1 / (1 + exp(-x)))`."""
+    """`log(1 / (1 + exp(-x)))`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.LogSigmoid()(tl_core.tensor([-100.0, 0.0]))
+        tensor([-100.0000,   -0.6931])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -432,7 +507,13 @@ class LogSigmoid(Module):
 
 
 class Tanhshrink(Module):
-    """`x - tanh(x)`."""
+    """`x - tanh(x)`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.Tanhshrink()(tl_core.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.2384,  0.0000,  0.2384])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -440,7 +521,13 @@ class Tanhshrink(Module):
 
 
 class Softsign(Module):
-    """`x / (1 + |x|)`."""
+    """`x / (1 + |x|)`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.Softsign()(tl_core.tensor([-3.0, 0.0, 1.0]))
+        tensor([-0.7500,  0.0000,  0.5000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -466,7 +553,13 @@ class _Shrink(Module):
 
 
 class Hardshrink(_Shrink):
-    """`x` where its absolute value exceeds `lambd`, else 0."""
+    """`x` where its absolute value exceeds `lambd`, else 0.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.Hardshrink(0.5)(tl_core.tensor([-2.0, 0.25, 1.0]))
+        tensor([-2.,  0.,  1.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -474,7 +567,13 @@ class Hardshrink(_Shrink):
 
 
 class Softshrink(_Shrink):
-    """`x` moved towards 0 by `lambd`; 0 where it would pass it."""
+    """`x` moved towards 0 by `lambd`; 0 where it would pass it.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.Softshrink(0.5)(tl_core.tensor([-2.0, 0.25, 1.0]))
+        tensor([-1.5000,  0.0000,  0.5000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The activation of each element."""
@@ -519,7 +618,13 @@ class Softmax(_AlongDim):
 
 
 class LogSoftmax(_AlongDim):
-    """The logarithm of `Softmax`."""
+    """The logarithm of `Softmax`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.LogSoftmax(dim=-1)(tl_core.tensor([0.0, 0.0, 0.0, 0.0]))
+        tensor([-1.3863, -1.3863, -1.3863, -1.3863])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The logarithms."""
@@ -527,7 +632,13 @@ class LogSoftmax(_AlongDim):
 
 
 class Softmin(_AlongDim):
-    """`Softmax` of the negated input."""
+    """`Softmax` of the negated input.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.Softmin(dim=0)(tl_core.tensor([0.0, 1.0]))
+        tensor([0.7311, 0.2689])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Numbers from 0 to 1 that sum to 1 along the dimension."""

@@ -199,6 +199,12 @@ class BatchNorm2d(_BatchNorm):
         device: where the parameters are made; None for the default device.
         dtype: the type of the parameters; None for the default type.
         bias: whether there is a shift; without effect unless `affine`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> norm = tl_nn.BatchNorm2d(3)
+        >>> norm(tl_core.arange(24.0).view(2, 3, 2, 2)).shape, norm.running_mean
+        (torch.Size([2, 3, 2, 2]), tensor([0.7500, 1.1500, 1.5500]))
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -218,6 +224,11 @@ class BatchNorm3d(_BatchNorm):
         device: where the parameters are made; None for the default device.
         dtype: the type of the parameters; None for the default type.
         bias: whether there is a shift; without effect unless `affine`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.BatchNorm3d(4)(tl_core.zeros(2, 4, 3, 5, 6)).shape
+        torch.Size([2, 4, 3, 5, 6])
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -307,6 +318,14 @@ class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
         device: where the parameters are made; None for the default device.
         dtype: the type of the parameters; None for the default type.
         bias: whether there is a shift; without effect unless `affine`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> norm = tl_nn.LazyBatchNorm2d()
+        >>> norm(tl_core.zeros(2, 3, 4, 4)).shape
+        torch.Size([2, 3, 4, 4])
+        >>> norm
+        BatchNorm2d(3, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)
     """
 
     cls_to_become = BatchNorm2d
@@ -325,6 +344,12 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
         device: where the parameters are made; None for the default device.
         dtype: the type of the parameters; None for the default type.
         bias: whether there is a shift; without effect unless `affine`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> norm = tl_nn.LazyBatchNorm3d()
+        >>> norm(tl_core.zeros(2, 3, 4, 4, 4)).shape, norm.num_features
+        (torch.Size([2, 3, 4, 4, 4]), 3)
     """
 
     cls_to_become = BatchNorm3d
@@ -349,6 +374,12 @@ class SyncBatchNorm(_BatchNorm):
     Raises:
         ValueError: If the input has fewer than two dimensions, or the group has one value a channel in training.
         TypeError: If `process_group` is no group.
+
+    Example:
+        >>> import tl_nn
+        >>> model = tl_nn.Sequential(tl_nn.Conv2d(3, 8, 3), tl_nn.BatchNorm2d(8))
+        >>> tl_nn.SyncBatchNorm.convert_sync_batchnorm(model)[1]
+        SyncBatchNorm(8, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)
     """
 
     process_group: Any

@@ -597,6 +597,11 @@ class LazyConv2d(_LazyConvolution, Conv2d):
         padding_mode: what the input is padded with: "zeros", "reflect", "replicate" or "circular".
         device: where the parameters are made; None for the default device.
         dtype: the type of the parameters; None for the default type.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.LazyConv2d(8, 3)(tl_core.zeros(2, 5, 9, 9)).shape
+        torch.Size([2, 8, 7, 7])
     """
 
     cls_to_become = Conv2d
@@ -616,6 +621,11 @@ class LazyConv3d(_LazyConvolution, Conv3d):
         padding_mode: what the input is padded with: "zeros", "reflect", "replicate" or "circular".
         device: where the parameters are made; None for the default device.
         dtype: the type of the parameters; None for the default type.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.LazyConv3d(8, 3)(tl_core.zeros(2, 5, 9, 9, 9)).shape
+        torch.Size([2, 8, 7, 7, 7])
     """
 
     cls_to_become = Conv3d
@@ -637,6 +647,11 @@ class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
         padding_mode: "zeros".
         device: where the parameters are made; None for the default device.
         dtype: the type of the parameters; None for the default type.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.LazyConvTranspose1d(8, 3, stride=2)(tl_core.zeros(2, 5, 9)).shape
+        torch.Size([2, 8, 19])
     """
 
     cls_to_become = ConvTranspose1d
@@ -658,6 +673,11 @@ class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
         padding_mode: "zeros".
         device: where the parameters are made; None for the default device.
         dtype: the type of the parameters; None for the default type.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.LazyConvTranspose2d(8, 3)(tl_core.zeros(2, 5, 9, 9)).shape
+        torch.Size([2, 8, 11, 11])
     """
 
     cls_to_become = ConvTranspose2d
@@ -679,6 +699,11 @@ class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
         padding_mode: "zeros".
         device: where the parameters are made; None for the default device.
         dtype: the type of the parameters; None for the default type.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.LazyConvTranspose3d(8, 3)(tl_core.zeros(2, 5, 4, 4, 4)).shape
+        torch.Size([2, 8, 6, 6, 6])
     """
 
     cls_to_become = ConvTranspose3d

@@ -51,7 +51,14 @@ class Dropout(_DropoutNd):
 
 
 class Dropout1d(_DropoutNd):
-    """Sets whole channels of an input of shape (N, C, L) or (C, L) to 0."""
+    """Sets whole channels of an input of shape (N, C, L) or (C, L) to 0.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> dropped = tl_nn.Dropout1d(0.5)(tl_core.ones(8, 16, 4))
+        >>> bool(((dropped == 0) == (dropped[..., :1] == 0)).all())
+        True
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The input with random channels of zeros."""
@@ -59,7 +66,14 @@ class Dropout1d(_DropoutNd):
 
 
 class Dropout2d(_DropoutNd):
-    """Sets whole channels of an input of shape (N, C, H, W) or (N, C, L) to 0."""
+    """Sets whole channels of an input of shape (N, C, H, W) or (N, C, L) to 0.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> dropped = tl_nn.Dropout2d(0.5)(tl_core.ones(8, 16, 4, 4))
+        >>> sorted(set(dropped.amax((2, 3)).flatten().tolist()))
+        [0.0, 2.0]
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The input with random channels of zeros."""
@@ -67,7 +81,13 @@ class Dropout2d(_DropoutNd):
 
 
 class Dropout3d(_DropoutNd):
-    """Sets whole channels of an input of shape (N, C, D, H, W) or (C, D, H, W) to 0."""
+    """Sets whole channels of an input of shape (N, C, D, H, W) or (C, D, H, W) to 0.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.Dropout3d(0.5).eval()(tl_core.ones(1, 2, 1, 1, 1)).flatten()
+        tensor([1., 1.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The input with random channels of zeros."""
@@ -75,7 +95,14 @@ class Dropout3d(_DropoutNd):
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps mean and variance of inputs with zero mean and unit variance; goes with SELU."""
+    """Dropout that keeps mean and variance of inputs with zero mean and unit variance; goes with SELU.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> layer = tl_nn.AlphaDropout(0.2).eval()
+        >>> layer(tl_core.tensor([1.0, 2.0]))
+        tensor([1., 2.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The input with random elements at SELU's lower limit."""
@@ -83,7 +110,13 @@ class AlphaDropout(_DropoutNd):
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """`AlphaDropout` of whole channels of an input of shape (N, C, ...) or (C, ...)."""
+    """`AlphaDropout` of whole channels of an input of shape (N, C, ...) or (C, ...).
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.FeatureAlphaDropout(0.2).eval()(tl_core.ones(1, 2, 2)).shape
+        torch.Size([1, 2, 2])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The input with random channels at SELU's lower limit."""

@@ -137,6 +137,12 @@ class InstanceNorm2d(_InstanceNorm):
         device: where the parameters are made; None for the default device.
         dtype: the type of the parameters; None for the default type.
         bias: whether there is a shift; without effect unless `affine`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.InstanceNorm2d(1)(tl_core.tensor([[[[1.0, 1.0], [3.0, 3.0]]]]))
+        tensor([[[[-1.0000, -1.0000],
+                  [ 1.0000,  1.0000]]]])
     """
 
     def _get_no_batch_dim(self) -> int:
@@ -156,6 +162,11 @@ class InstanceNorm3d(_InstanceNorm):
         device: where the parameters are made; None for the default device.
         dtype: the type of the parameters; None for the default type.
         bias: whether there is a shift; without effect unless `affine`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.InstanceNorm3d(4, affine=True)(tl_core.zeros(2, 4, 3, 5, 6)).shape
+        torch.Size([2, 4, 3, 5, 6])
     """
 
     def _get_no_batch_dim(self) -> int:
@@ -205,6 +216,12 @@ class LazyInstanceNorm2d(_LazyInstanceNorm):
         device: where the parameters are made; None for the default device.
         dtype: the type of the parameters; None for the default type.
         bias: whether there is a shift; without effect unless `affine`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> norm = tl_nn.LazyInstanceNorm2d()
+        >>> norm(tl_core.zeros(2, 3, 4, 4)).shape, norm.num_features
+        (torch.Size([2, 3, 4, 4]), 3)
     """
 
     cls_to_become = InstanceNorm2d
@@ -223,6 +240,12 @@ class LazyInstanceNorm3d(_LazyInstanceNorm):
         device: where the parameters are made; None for the default device.
         dtype: the type of the parameters; None for the default type.
         bias: whether there is a shift; without effect unless `affine`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> norm = tl_nn.LazyInstanceNorm3d()
+        >>> norm(tl_core.zeros(2, 3, 4, 4, 4)).shape, norm.num_features
+        (torch.Size([2, 3, 4, 4, 4]), 3)
     """
 
     cls_to_become = InstanceNorm3d

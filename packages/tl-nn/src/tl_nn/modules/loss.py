@@ -121,6 +121,11 @@ class SmoothL1Loss(_Loss):
     Args:
         beta (float): Where the parabola ends.
         size_average, reduce, reduction: See `L1Loss`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.SmoothL1Loss(reduction="none")(tl_core.tensor([0.5, 3.0]), tl_core.zeros(2))
+        tensor([0.1250, 2.5000])
     """
 
     beta: float
@@ -146,6 +151,11 @@ class HuberLoss(_Loss):
     Args:
         reduction (str): "none", "mean" or "sum".
         delta (float): Where the parabola ends.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.HuberLoss(reduction="none", delta=2.0)(tl_core.tensor([1.0, 5.0]), tl_core.zeros(2))
+        tensor([0.5000, 8.0000])
     """
 
     __constants__ = ["reduction", "delta"]
@@ -166,6 +176,12 @@ class KLDivLoss(_Loss):
     Args:
         log_target (bool): Whether the target holds logarithms.
         size_average, reduce, reduction: See `L1Loss`; the reduction may also be "batchmean".
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> log_p = tl_core.tensor([[0.5, 0.5]]).log()
+        >>> tl_nn.KLDivLoss(reduction="batchmean")(log_p, tl_core.tensor([[0.25, 0.75]]))
+        tensor(0.1308)
     """
 
     __constants__ = ["reduction"]
@@ -192,6 +208,11 @@ class BCELoss(_WeightedLoss):
     Args:
         weight (Tensor, optional): A factor for each element, broadcast.
         size_average, reduce, reduction: See `L1Loss`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.BCELoss()(tl_core.tensor([0.9, 0.2]), tl_core.tensor([1.0, 0.0]))
+        tensor(0.1643)
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -207,6 +228,12 @@ class BCEWithLogitsLoss(_Loss):
         pos_weight (Tensor, optional): A factor for the part of the target that is 1, broadcast: one for each
             class.
         size_average, reduce, reduction: See `L1Loss`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> rare = tl_nn.BCEWithLogitsLoss(pos_weight=tl_core.tensor(3.0))
+        >>> rare(tl_core.tensor([0.0, 0.0]), tl_core.tensor([1.0, 0.0]))
+        tensor(1.3863)
     """
 
     weight: Tensor | None
@@ -319,6 +346,11 @@ class PoissonNLLLoss(_Loss):
         full (bool): Whether Stirling's approximation of the constant part is added.
         eps (float): Added to a rate, against the logarithm of 0.
         size_average, reduce, reduction: See `L1Loss`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.PoissonNLLLoss(log_input=False)(tl_core.tensor([2.0]), tl_core.tensor([3.0]))
+        tensor(-0.0794)
     """
 
     __constants__ = ["log_input", "full", "eps", "reduction"]
@@ -351,6 +383,12 @@ class GaussianNLLLoss(_Loss):
         full (bool): Whether the constant part is added.
         eps (float): The smallest variance.
         reduction (str): "none", "mean" or "sum".
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> mean, target, var = tl_core.tensor([1.0]), tl_core.tensor([3.0]), tl_core.tensor([4.0])
+        >>> tl_nn.GaussianNLLLoss()(mean, target, var)
+        tensor(1.1931)
     """
 
     __constants__ = ["full", "eps", "reduction"]
@@ -372,6 +410,11 @@ class SoftMarginLoss(_Loss):
         size_average: deprecated, with `reduce`: whether losses are averaged.
         reduce: deprecated: whether losses are reduced at all.
         reduction: "mean", "sum" or "none", which leaves a loss for each element.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.SoftMarginLoss(reduction="none")(tl_core.tensor([2.0, 2.0]), tl_core.tensor([1.0, -1.0]))
+        tensor([0.1269, 2.1269])
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -386,6 +429,12 @@ class MultiLabelMarginLoss(_Loss):
         size_average: deprecated, with `reduce`: whether losses are averaged.
         reduce: deprecated: whether losses are reduced at all.
         reduction: "mean", "sum" or "none", which leaves a loss for each sample.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> scores, labels = tl_core.tensor([[0.1, 0.8, 0.4]]), tl_core.tensor([[1, -1, 0]])
+        >>> tl_nn.MultiLabelMarginLoss()(scores, labels)
+        tensor(0.3000)
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -399,6 +448,11 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
     Args:
         weight (Tensor, shape (C,), optional): A factor for each class.
         size_average, reduce, reduction: See `L1Loss`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.MultiLabelSoftMarginLoss()(tl_core.tensor([[2.0, -2.0]]), tl_core.tensor([[1.0, 0.0]]))
+        tensor(0.1269)
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -418,6 +472,11 @@ class MultiMarginLoss(_WeightedLoss):
     Raises:
         ValueError: If `p` is another number.
         AssertionError: If `weight` isn't a vector.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.MultiMarginLoss()(tl_core.tensor([[0.1, 0.8, 0.4]]), tl_core.tensor([1]))
+        tensor(0.3000)
     """
 
     __constants__ = ["p", "margin", "reduction"]
@@ -476,6 +535,12 @@ class HingeEmbeddingLoss(_MarginLoss):
     Args:
         margin (float): The distance from which on a pair is far enough.
         size_average, reduce, reduction: See `L1Loss`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> distance, same = tl_core.tensor([0.3, 0.3]), tl_core.tensor([1.0, -1.0])
+        >>> tl_nn.HingeEmbeddingLoss(reduction="none")(distance, same)
+        tensor([0.3000, 0.7000])
     """
 
     def __init__(
@@ -498,6 +563,12 @@ class CosineEmbeddingLoss(_MarginLoss):
     Args:
         margin (float): The cosine, from -1 to 1, below which a pair is different enough.
         size_average, reduce, reduction: See `L1Loss`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> x, y = tl_core.tensor([[1.0, 0.0], [1.0, 0.0]]), tl_core.tensor([[0.0, 1.0], [1.0, 0.0]])
+        >>> tl_nn.CosineEmbeddingLoss(reduction="none")(x, y, tl_core.tensor([1.0, -1.0]))
+        tensor([1., 1.])
     """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
@@ -511,6 +582,12 @@ class MarginRankingLoss(_MarginLoss):
     Args:
         margin (float): By how much it should.
         size_average, reduce, reduction: See `L1Loss`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> first, second = tl_core.tensor([2.0, 1.0]), tl_core.tensor([1.0, 2.0])
+        >>> tl_nn.MarginRankingLoss(margin=0.5, reduction="none")(first, second, tl_core.tensor([1.0, 1.0]))
+        tensor([0.0000, 1.5000])
     """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
@@ -530,6 +607,12 @@ class TripletMarginLoss(_Loss):
 
     Raises:
         ValueError: If `margin` isn't positive.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> anchor, near, far = (tl_core.tensor([[x]]) for x in (0.0, 1.0, 1.5))
+        >>> tl_nn.TripletMarginLoss(margin=1.0)(anchor, near, far)
+        tensor(0.5000)
     """
 
     __constants__ = ["margin", "p", "eps", "swap", "reduction"]
@@ -577,6 +660,15 @@ class TripletMarginWithDistanceLoss(_Loss):
 
     Raises:
         ValueError: If `margin` isn't positive.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> def distance(x, y):
+        ...     return (x - y).abs().sum(-1)
+        ...
+        >>> anchor, near, far = (tl_core.tensor([[x, x]]) for x in (0.0, 1.0, 2.0))
+        >>> tl_nn.TripletMarginWithDistanceLoss(distance_function=distance, margin=3.0)(anchor, near, far)
+        tensor(1.)
     """
 
     __constants__ = ["margin", "swap", "reduction"]
@@ -620,6 +712,13 @@ class CTCLoss(_Loss):
         blank (int): The label of no label.
         reduction (str): "none", "mean" or "sum"; the mean is over losses divided by the lengths of their targets.
         zero_infinity (bool): Whether losses that are infinite, as the target is too long, count for nothing.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> log_probs = tl_core.full((5, 1, 4), 0.25).log()
+        >>> loss = tl_nn.CTCLoss()(log_probs, tl_core.tensor([[1, 2]]), tl_core.tensor([5]), tl_core.tensor([2]))
+        >>> loss
+        tensor(1.6881)
     """
 
     __constants__ = ["blank", "reduction"]

@@ -217,6 +217,14 @@ def register_module_forward_pre_hook(hook: Any) -> RemovableHandle:
     """Call `hook(module, args)` before every module's forward; before its own pre-hooks.
 
     The hook returns None or new arguments.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_nn.modules.module import register_module_forward_pre_hook
+        >>> handle = register_module_forward_pre_hook(lambda module, args: (args[0] + 1,))
+        >>> tl_nn.Identity()(tl_core.zeros(2))
+        tensor([1., 1.])
+        >>> handle.remove()
     """
     return _insert(_global_forward_pre_hooks, RemovableHandle(_global_forward_pre_hooks), hook, False)
 
@@ -232,6 +240,14 @@ def register_module_forward_hook(
         hook: the function; what it returns, unless None, replaces the output.
         with_kwargs: whether it takes the keyword arguments of the call too, before the output.
         always_call: whether it is called also after an error.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_nn.modules.module import register_module_forward_hook
+        >>> handle = register_module_forward_hook(lambda module, args, result: print(module, tuple(result.shape)))
+        >>> result = tl_nn.Linear(2, 1)(tl_core.zeros(4, 2))
+        Linear(in_features=2, out_features=1, bias=True) (4, 1)
+        >>> handle.remove()
     """
     flags = [_global_forward_hooks_with_kwargs, _global_forward_hooks_always_called]
     handle = RemovableHandle(_global_forward_hooks, extra_dict=flags)
@@ -243,7 +259,16 @@ def register_module_forward_hook(
 
 
 def register_module_full_backward_pre_hook(hook: Any) -> RemovableHandle:
-    """Call `hook(module, grad_output)` in backward at every module's outputs."""
+    """Call `hook(module, grad_output)` in backward at every module's outputs.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_nn.modules.module import register_module_full_backward_pre_hook
+        >>> handle = register_module_full_backward_pre_hook(lambda module, grad_out: print(grad_out[0]))
+        >>> tl_nn.Linear(2, 1)(tl_core.zeros(1, 2)).sum().backward()
+        tensor([[1.]])
+        >>> handle.remove()
+    """
     return _insert(_global_backward_pre_hooks, RemovableHandle(_global_backward_pre_hooks), hook, False)
 
 
@@ -252,6 +277,14 @@ def register_module_full_backward_hook(hook: Any) -> RemovableHandle:
 
     Raises:
         RuntimeError: If hooks of `register_module_backward_hook` are registered.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_nn.modules.module import register_module_full_backward_hook
+        >>> handle = register_module_full_backward_hook(lambda module, grad_in, grad_out: print(grad_out[0]))
+        >>> tl_nn.Linear(2, 1)(tl_core.zeros(1, 2, requires_grad=True)).sum().backward()
+        tensor([[1.]])
+        >>> handle.remove()
     """
     return _register_global_backward(hook, full=True)
 
@@ -260,6 +293,14 @@ def register_module_backward_hook(hook: Any) -> RemovableHandle:
     """Call `hook(module, grad_input, grad_output)` for the last operation of every module.
 
     Kept for old programs: `register_module_full_backward_hook` gives the whole module's gradients.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_nn.modules.module import register_module_backward_hook
+        >>> handle = register_module_backward_hook(lambda module, grad_in, grad_out: print(grad_out[0]))
+        >>> tl_nn.Linear(2, 1)(tl_core.zeros(1, 2)).sum().backward()
+        tensor([[1.]])
+        >>> handle.remove()
     """
     return _register_global_backward(hook, full=False)
 

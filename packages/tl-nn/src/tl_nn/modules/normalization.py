@@ -53,6 +53,11 @@ class CrossMapLRN2d(LocalResponseNorm):
         alpha: the factor of the mean square.
         beta: the exponent of the denominator.
         k: the summand of the denominator.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.CrossMapLRN2d(2)(tl_core.zeros(1, 4, 3, 3)).shape
+        torch.Size([1, 4, 3, 3])
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:

@@ -119,13 +119,27 @@ class ConstantPad1d(_ConstantPadNd):
 
 
 class ConstantPad2d(_ConstantPadNd):
-    """Pads inputs of shape (N, C, H, W) or (C, H, W) with one value; see `ConstantPad1d`."""
+    """Pads inputs of shape (N, C, H, W) or (C, H, W) with one value; see `ConstantPad1d`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.ConstantPad2d((1, 0, 0, 1), 9)(tl_core.tensor([[1, 2], [3, 4]]))
+        tensor([[9, 1, 2],
+                [9, 3, 4],
+                [9, 9, 9]])
+    """
 
     _dims = 2
 
 
 class ConstantPad3d(_ConstantPadNd):
-    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with one value; see `ConstantPad1d`."""
+    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with one value; see `ConstantPad1d`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.ConstantPad3d((1, 1, 2, 2, 0, 1), 3.5)(tl_core.zeros(1, 2, 2, 3, 4)).shape
+        torch.Size([1, 2, 3, 7, 6])
+    """
 
     _dims = 3
 
@@ -143,13 +157,26 @@ class ZeroPad1d(_ZeroPadNd):
 
 
 class ZeroPad2d(_ZeroPadNd):
-    """Pads inputs of shape (N, C, H, W) or (C, H, W) with zeros; see `ConstantPad1d`."""
+    """Pads inputs of shape (N, C, H, W) or (C, H, W) with zeros; see `ConstantPad1d`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.ZeroPad2d((1, 1, 0, 0))(tl_core.tensor([[1, 2], [3, 4]]))
+        tensor([[0, 1, 2, 0],
+                [0, 3, 4, 0]])
+    """
 
     _dims = 2
 
 
 class ZeroPad3d(_ZeroPadNd):
-    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with zeros; see `ConstantPad1d`."""
+    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with zeros; see `ConstantPad1d`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.ZeroPad3d(1)(tl_core.zeros(1, 2, 2, 3, 4)).shape
+        torch.Size([1, 2, 4, 5, 6])
+    """
 
     _dims = 3
 
@@ -167,13 +194,27 @@ class ReflectionPad1d(_ReflectionPadNd):
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    """Pads inputs of shape (N, C, H, W) or (C, H, W) with what is mirrored at the edge; see `ConstantPad1d`."""
+    """Pads inputs of shape (N, C, H, W) or (C, H, W) with what is mirrored at the edge; see `ConstantPad1d`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.ReflectionPad2d((1, 1, 0, 1))(tl_core.tensor([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]))
+        tensor([[[2., 1., 2., 3., 2.],
+                 [5., 4., 5., 6., 5.],
+                 [2., 1., 2., 3., 2.]]])
+    """
 
     _dims = 2
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with what is mirrored at the edge; see `ConstantPad1d`."""
+    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with what is mirrored at the edge; see `ConstantPad1d`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.ReflectionPad3d(1)(tl_core.zeros(1, 2, 2, 3, 4)).shape
+        torch.Size([1, 2, 4, 5, 6])
+    """
 
     _dims = 3
 
@@ -191,13 +232,27 @@ class ReplicationPad1d(_ReplicationPadNd):
 
 
 class ReplicationPad2d(_ReplicationPadNd):
-    """Pads inputs of shape (N, C, H, W) or (C, H, W) with the value at the edge; see `ConstantPad1d`."""
+    """Pads inputs of shape (N, C, H, W) or (C, H, W) with the value at the edge; see `ConstantPad1d`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.ReplicationPad2d((2, 0, 0, 1))(tl_core.tensor([[[1.0, 2.0], [3.0, 4.0]]]))
+        tensor([[[1., 1., 1., 2.],
+                 [3., 3., 3., 4.],
+                 [3., 3., 3., 4.]]])
+    """
 
     _dims = 2
 
 
 class ReplicationPad3d(_ReplicationPadNd):
-    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with the value at the edge; see `ConstantPad1d`."""
+    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with the value at the edge; see `ConstantPad1d`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.ReplicationPad3d(1)(tl_core.zeros(1, 2, 2, 3, 4)).shape
+        torch.Size([1, 2, 4, 5, 6])
+    """
 
     _dims = 3
 
@@ -215,12 +270,27 @@ class CircularPad1d(_CircularPadNd):
 
 
 class CircularPad2d(_CircularPadNd):
-    """Pads inputs of shape (N, C, H, W) or (C, H, W) with what stands at the other end; see `ConstantPad1d`."""
+    """Pads inputs of shape (N, C, H, W) or (C, H, W) with what stands at the other end; see `ConstantPad1d`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.CircularPad2d(1)(tl_core.tensor([[[1, 2], [3, 4]]]))
+        tensor([[[4, 3, 4, 3],
+                 [2, 1, 2, 1],
+                 [4, 3, 4, 3],
+                 [2, 1, 2, 1]]])
+    """
 
     _dims = 2
 
 
 class CircularPad3d(_CircularPadNd):
-    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with what stands at the other end; see `ConstantPad1d`."""
+    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with what stands at the other end; see `ConstantPad1d`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.CircularPad3d((1, 1, 2, 2, 0, 1))(tl_core.zeros(1, 2, 2, 3, 4)).shape
+        torch.Size([1, 2, 3, 7, 6])
+    """
 
     _dims = 3

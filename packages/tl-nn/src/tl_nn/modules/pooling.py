@@ -125,6 +125,11 @@ class MaxPool2d(_MaxPoolNd):
         dilation: the distance of the elements that a window sees.
         return_indices: whether the indices of the largest elements in their planes are returned too, int64.
         ceil_mode: whether windows may reach over the end of the input.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.MaxPool2d(2)(tl_core.arange(8.0).view(1, 2, 4))
+        tensor([[[5., 7.]]])
     """
 
     _function = "max_pool2d"
@@ -140,6 +145,11 @@ class MaxPool3d(_MaxPoolNd):
         dilation: the distance of the elements that a window sees.
         return_indices: whether the indices of the largest elements in their planes are returned too, int64.
         ceil_mode: whether windows may reach over the end of the input.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.MaxPool3d(3, stride=2, padding=1)(tl_core.zeros(1, 4, 8, 7, 6)).shape
+        torch.Size([1, 4, 4, 4, 3])
     """
 
     _function = "max_pool3d"
@@ -192,6 +202,13 @@ class MaxUnpool2d(_MaxUnpoolNd):
         kernel_size: the extent of the windows of the pooling.
         stride: their distance; None for their extent.
         padding: the padding of the pooling.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> pool, unpool = tl_nn.MaxPool2d(2, return_indices=True), tl_nn.MaxUnpool2d(2)
+        >>> unpool(*pool(tl_core.tensor([[[1.0, 9.0], [2.0, 3.0]]])))
+        tensor([[[0., 9.],
+                 [0., 0.]]])
     """
 
     _dims = 2
@@ -205,6 +222,12 @@ class MaxUnpool3d(_MaxUnpoolNd):
         kernel_size: the extent of the windows of the pooling.
         stride: their distance; None for their extent.
         padding: the padding of the pooling.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> pool, unpool = tl_nn.MaxPool3d(2, return_indices=True), tl_nn.MaxUnpool3d(2)
+        >>> unpool(*pool(tl_core.zeros(1, 2, 4, 4, 4))).shape
+        torch.Size([1, 2, 4, 4, 4])
     """
 
     _dims = 3
@@ -314,6 +337,11 @@ class AvgPool2d(_DividedAvgPoolNd):
         ceil_mode: whether windows may reach over the end of the input.
         count_include_pad: whether the added zeros count in the mean.
         divisor_override: what a window's sum is divided by instead of its size; not 0.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.AvgPool2d(2)(tl_core.arange(8.0).view(1, 2, 4))
+        tensor([[[2.5000, 4.5000]]])
     """
 
     _function = "avg_pool2d"
@@ -329,6 +357,11 @@ class AvgPool3d(_DividedAvgPoolNd):
         ceil_mode: whether windows may reach over the end of the input.
         count_include_pad: whether the added zeros count in the mean.
         divisor_override: what a window's sum is divided by instead of its size; not 0.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.AvgPool3d(2, stride=1)(tl_core.zeros(1, 4, 8, 7, 6)).shape
+        torch.Size([1, 4, 7, 6, 5])
     """
 
     _function = "avg_pool3d"
@@ -408,6 +441,11 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
         output_size: the spatial size of the output, one number or one for each spatial dimension.
         output_ratio: the same as a share of the input's size, between 0 and 1; one of the two is given.
         return_indices: whether the indices of the largest elements in their planes are returned too, int64.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.FractionalMaxPool3d(2, output_ratio=0.5)(tl_core.zeros(1, 4, 8, 8, 8)).shape
+        torch.Size([1, 4, 4, 4, 4])
     """
 
     _dims = 3
@@ -465,6 +503,11 @@ class LPPool2d(_LPPoolNd):
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
         stride: the distance of the windows; None for their extent.
         ceil_mode: whether windows may reach over the end of the input.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.LPPool2d(2, 2)(tl_core.tensor([[[3.0, 0.0], [0.0, 4.0]]]))
+        tensor([[[5.]]])
     """
 
     _function = "lp_pool2d"
@@ -478,6 +521,11 @@ class LPPool3d(_LPPoolNd):
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
         stride: the distance of the windows; None for their extent.
         ceil_mode: whether windows may reach over the end of the input.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.LPPool3d(1, 2)(tl_core.ones(1, 2, 2, 2))
+        tensor([[[[8.]]]])
     """
 
     _function = "lp_pool3d"
@@ -520,13 +568,25 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """`AdaptiveAvgPool1d` for inputs of shape (N, C, H, W) or (C, H, W)."""
+    """`AdaptiveAvgPool1d` for inputs of shape (N, C, H, W) or (C, H, W).
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.AdaptiveAvgPool2d(1)(tl_core.arange(8.0).view(1, 2, 2, 2)).flatten()
+        tensor([1.5000, 5.5000])
+    """
 
     _function = "adaptive_avg_pool2d"
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """`AdaptiveAvgPool1d` for inputs of shape (N, C, D, H, W) or (C, D, H, W)."""
+    """`AdaptiveAvgPool1d` for inputs of shape (N, C, D, H, W) or (C, D, H, W).
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.AdaptiveAvgPool3d((2, None, 3))(tl_core.zeros(1, 4, 8, 7, 6)).shape
+        torch.Size([1, 4, 2, 7, 3])
+    """
 
     _function = "adaptive_avg_pool3d"
 
@@ -563,12 +623,24 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """`AdaptiveMaxPool1d` for inputs of shape (N, C, H, W) or (C, H, W)."""
+    """`AdaptiveMaxPool1d` for inputs of shape (N, C, H, W) or (C, H, W).
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.AdaptiveMaxPool2d((1, 2))(tl_core.arange(8.0).view(1, 2, 4))
+        tensor([[[5., 7.]]])
+    """
 
     _function = "adaptive_max_pool2d"
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """`AdaptiveMaxPool1d` for inputs of shape (N, C, D, H, W) or (C, D, H, W)."""
+    """`AdaptiveMaxPool1d` for inputs of shape (N, C, D, H, W) or (C, D, H, W).
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.AdaptiveMaxPool3d(2)(tl_core.zeros(1, 4, 8, 7, 6)).shape
+        torch.Size([1, 4, 2, 2, 2])
+    """
 
     _function = "adaptive_max_pool3d"

@@ -22,6 +22,14 @@ def register_module_buffer_registration_hook(hook: Any) -> RemovableHandle:
     """Call `hook(module, name, buffer)` whenever any module registers a buffer.
 
     The hook returns None, or the buffer to register in its place.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_nn.modules.module import register_module_buffer_registration_hook
+        >>> handle = register_module_buffer_registration_hook(lambda module, name, buffer: print(name))
+        >>> tl_nn.Module().register_buffer("mean", tl_core.zeros(2))
+        mean
+        >>> handle.remove()
     """
     return _register(_global_buffer_registration_hooks, hook)
 
@@ -30,6 +38,14 @@ def register_module_module_registration_hook(hook: Any) -> RemovableHandle:
     """Call `hook(module, name, submodule)` whenever any module registers a submodule.
 
     The hook returns None, or the submodule to register in its place.
+
+    Example:
+        >>> import tl_nn
+        >>> from tl_nn.modules.module import register_module_module_registration_hook
+        >>> handle = register_module_module_registration_hook(lambda module, name, child: print(name, child))
+        >>> model = tl_nn.Sequential(tl_nn.ReLU())
+        0 ReLU()
+        >>> handle.remove()
     """
     return _register(_global_module_registration_hooks, hook)
 
@@ -38,6 +54,15 @@ def register_module_parameter_registration_hook(hook: Any) -> RemovableHandle:
     """Call `hook(module, name, parameter)` whenever any module registers a parameter.
 
     The hook returns None, or the parameter to register in its place.
+
+    Example:
+        >>> import tl_nn
+        >>> from tl_nn.modules.module import register_module_parameter_registration_hook
+        >>> handle = register_module_parameter_registration_hook(lambda module, name, value: print(name))
+        >>> layer = tl_nn.Linear(3, 2)
+        weight
+        bias
+        >>> handle.remove()
     """
     return _register(_global_parameter_registration_hooks, hook)
 

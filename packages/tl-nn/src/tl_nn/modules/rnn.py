@@ -43,6 +43,12 @@ class RNNBase(Module):
 
     Raises:
         ValueError: If a size isn't positive, `dropout` isn't a probability, or `mode` has another name.
+
+    Example:
+        >>> import tl_nn
+        >>> layer = tl_nn.RNNBase("GRU", 3, 5, num_layers=2)
+        >>> [name for name, _ in layer.named_parameters()][:4]
+        ['weight_ih_l0', 'weight_hh_l0', 'bias_ih_l0', 'bias_hh_l0']
     """
 
     __constants__ = [
@@ -475,6 +481,12 @@ class RNNCellBase(Module):
         bias (bool): Whether there are biases.
         num_chunks (int): The number of gates.
         device, dtype (optional): Of the parameters.
+
+    Example:
+        >>> import tl_nn
+        >>> cell = tl_nn.RNNCellBase(3, 5, bias=True, num_chunks=4)
+        >>> cell.weight_ih.shape
+        torch.Size([20, 3])
     """
 
     __constants__ = ["input_size", "hidden_size", "bias"]

@@ -81,6 +81,12 @@ class UpsamplingNearest2d(Upsample):
     Args:
         size (int or (int, int), optional): The spatial size of the output.
         scale_factor (float or (float, float), optional): The factor of the spatial size.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.UpsamplingNearest2d(scale_factor=2)(tl_core.tensor([[[[1.0, 2.0]]]]))
+        tensor([[[[1., 1., 2., 2.],
+                  [1., 1., 2., 2.]]]])
     """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
@@ -93,6 +99,12 @@ class UpsamplingBilinear2d(Upsample):
     Args:
         size (int or (int, int), optional): The spatial size of the output.
         scale_factor (float or (float, float), optional): The factor of the spatial size.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> tl_nn.UpsamplingBilinear2d(scale_factor=2)(tl_core.tensor([[[[0.0, 3.0]]]]))
+        tensor([[[[0., 1., 2., 3.],
+                  [0., 1., 2., 3.]]]])
     """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:

@@ -49,6 +49,14 @@ def adadelta(
         eps: added to denominators.
         weight_decay: the factor of the penalty on large parameters.
         maximize: whether the steps go upward.
+
+    Example:
+        >>> import tl_core
+        >>> weight, grad = tl_core.ones(2), tl_core.tensor([0.5, -0.5])
+        >>> state = [tl_core.zeros(2)], [tl_core.zeros(2)], [tl_core.tensor(0.0)]
+        >>> adadelta([weight], [grad], *state, lr=1.0, rho=0.9, eps=1e-2, weight_decay=0.0, maximize=False)
+        >>> weight
+        tensor([0.7327, 1.2673])
     """
     check_capturable(capturable, params)
     counted(state_steps)

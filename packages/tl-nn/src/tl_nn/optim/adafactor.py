@@ -55,6 +55,15 @@ def adafactor(
         weight_decay: the factor of the penalty on large parameters.
         eps: what is added to the squares, and the least scale of a parameter.
         maximize: whether the steps go upward.
+
+    Example:
+        >>> import tl_core
+        >>> weight, grad = tl_core.ones(2), tl_core.tensor([0.5, -0.5])
+        >>> state = [None], [None], [tl_core.zeros(2)], [tl_core.tensor(0.0)]
+        >>> settings = {"d": 1.0, "lr": 0.1, "beta2_decay": -0.8, "weight_decay": 0.0, "eps": (None, 1e-3)}
+        >>> adafactor([weight], [grad], *state, maximize=False, **settings)
+        >>> weight
+        tensor([0.9000, 1.1000])
     """
     counts = counted(state_steps)
     lists = (params, grads, row_vars, col_vars, variances, counts)

@@ -58,6 +58,15 @@ def adagrad(
     Raises:
         NotImplementedError: If gradients are to be unscaled, which is the work of GradScaler here.
         RuntimeError: If `fused` or `weight_decay` is asked for with sparse gradients.
+
+    Example:
+        >>> import tl_core
+        >>> weight, grad = tl_core.ones(2), tl_core.tensor([0.5, -0.5])
+        >>> state = [tl_core.zeros(2)], [tl_core.tensor(0.0)]
+        >>> settings = {"lr": 0.1, "weight_decay": 0.0, "lr_decay": 0.0, "eps": 1e-10, "maximize": False}
+        >>> adagrad([weight], [grad], *state, has_sparse_grad=False, **settings)
+        >>> weight
+        tensor([0.9000, 1.1000])
     """
     check_unscaled("adagrad", grad_scale, found_inf)
     if has_sparse_grad:

@@ -69,6 +69,15 @@ def adam(
     Raises:
         AssertionError: If `capturable` is asked for with parameters on the CPU.
         NotImplementedError: If gradients are to be unscaled, which is the work of GradScaler here.
+
+    Example:
+        >>> import tl_core
+        >>> weight, grad = tl_core.ones(2), tl_core.tensor([0.5, -0.5])
+        >>> averages, steps = ([tl_core.zeros(2)], [tl_core.zeros(2)], []), [tl_core.tensor(0.0)]
+        >>> settings = {"lr": 0.1, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.0, "eps": 1e-8}
+        >>> adam([weight], [grad], *averages, steps, amsgrad=False, maximize=False, **settings)
+        >>> weight
+        tensor([0.9000, 1.1000])
     """
     check_unscaled("adam", grad_scale, found_inf)
     check_capturable(capturable, params)

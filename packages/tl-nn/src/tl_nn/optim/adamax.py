@@ -51,6 +51,14 @@ def adamax(
         beta2: how much of the running mean square is kept, from 0 to 1.
         lr: the learning rate.
         weight_decay: the factor of the penalty on large parameters.
+
+    Example:
+        >>> import tl_core
+        >>> weight, grad = tl_core.ones(2), tl_core.tensor([0.5, -0.5])
+        >>> state = [tl_core.zeros(2)], [tl_core.zeros(2)], [tl_core.tensor(0.0)]
+        >>> adamax([weight], [grad], *state, lr=0.1, beta1=0.9, beta2=0.99, weight_decay=0.0, eps=1e-8)
+        >>> weight
+        tensor([0.9000, 1.1000])
     """
     check_capturable(capturable, params)
     rates = [lr / (1 - beta1**steps) for steps in counted(state_steps)]

@@ -96,6 +96,15 @@ def adamw(
         max_exp_avg_sqs: the largest of these so far, a list; empty unless `amsgrad`.
         state_steps: the numbers of steps done, tensors of one element; changed in place.
         options: the keyword arguments of `adam`.
+
+    Example:
+        >>> import tl_core
+        >>> weight, grad = tl_core.ones(2), tl_core.tensor([0.5, -0.5])
+        >>> averages, steps = ([tl_core.zeros(2)], [tl_core.zeros(2)], []), [tl_core.tensor(0.0)]
+        >>> settings = {"lr": 0.1, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.5, "eps": 1e-8}
+        >>> adamw([weight], [grad], *averages, steps, amsgrad=False, maximize=False, **settings)
+        >>> weight
+        tensor([0.8500, 1.0500])
     """
     lists = (params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps)
     adam(*lists, decoupled_weight_decay=True, **options)

@@ -53,6 +53,14 @@ def asgd(
         t0: the step from which on parameters are averaged.
         alpha: the exponent of the decay of the learning rate.
         weight_decay: the factor of the penalty on large parameters.
+
+    Example:
+        >>> import tl_core
+        >>> weight, grad = tl_core.ones(2), tl_core.tensor([0.5, -0.5])
+        >>> state = [tl_core.zeros(2)], [tl_core.tensor(1.0)], [tl_core.tensor(0.1)], [tl_core.tensor(0.0)]
+        >>> asgd([weight], [grad], *state, lambd=0.0, lr=0.1, t0=1e6, alpha=0.75, weight_decay=0.0)
+        >>> weight
+        tensor([0.9500, 1.0500])
     """
     check_capturable(capturable, params)
     counts = counted(state_steps)

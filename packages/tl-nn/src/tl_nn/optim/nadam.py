@@ -59,6 +59,15 @@ def nadam(
         weight_decay: the factor of the penalty on large parameters.
         momentum_decay: how fast the momentum grows towards its limit.
         eps: added to denominators.
+
+    Example:
+        >>> import tl_core
+        >>> weight, grad = tl_core.ones(2), tl_core.tensor([0.5, -0.5])
+        >>> state = [tl_core.zeros(2)], [tl_core.zeros(2)], [tl_core.tensor(1.0)], [tl_core.tensor(0.0)]
+        >>> settings = {"lr": 0.1, "weight_decay": 0.0, "momentum_decay": 4e-3, "eps": 1e-8}
+        >>> nadam([weight], [grad], *state, beta1=0.9, beta2=0.99, **settings)
+        >>> weight
+        tensor([0.8944, 1.1056])
     """
     check_capturable(capturable, params)
     counts = counted(state_steps)

@@ -54,12 +54,27 @@ def register_optimizer_step_pre_hook(hook: Any) -> RemovableHandle:
     """Call `hook(optimizer, args, kwargs)` before the step of every optimizer.
 
     The hook returns None or new `(args, kwargs)`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> handle = register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: print("steps"))
+        >>> tl_nn.optim.SGD([tl_nn.Parameter(tl_core.ones(1))], lr=0.1).step()
+        steps
+        >>> handle.remove()
     """
     return _insert(_global_optimizer_pre_hooks, hook)
 
 
 def register_optimizer_step_post_hook(hook: Any) -> RemovableHandle:
-    """Call `hook(optimizer, args, kwargs)` after the step of every optimizer."""
+    """Call `hook(optimizer, args, kwargs)` after the step of every optimizer.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> handle = register_optimizer_step_post_hook(lambda optimizer, args, kwargs: print("stepped"))
+        >>> tl_nn.optim.SGD([tl_nn.Parameter(tl_core.ones(1))], lr=0.1).step()
+        stepped
+        >>> handle.remove()
+    """
     return _insert(_global_optimizer_post_hooks, hook)
 
 

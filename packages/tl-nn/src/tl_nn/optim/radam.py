@@ -54,6 +54,14 @@ def radam(
         lr: the learning rate.
         weight_decay: the factor of the penalty on large parameters.
         eps: added to denominators.
+
+    Example:
+        >>> import tl_core
+        >>> weight, grad = tl_core.ones(2), tl_core.tensor([0.5, -0.5])
+        >>> state = [tl_core.zeros(2)], [tl_core.zeros(2)], [tl_core.tensor(0.0)]
+        >>> radam([weight], [grad], *state, beta1=0.9, beta2=0.99, lr=0.1, weight_decay=0.0, eps=1e-8)
+        >>> weight
+        tensor([0.9500, 1.0500])
     """
     check_capturable(capturable, params)
     counts = counted(state_steps)

@@ -55,6 +55,15 @@ def rmsprop(
         weight_decay: the factor of the penalty on large parameters.
         momentum: the factor of the momentum.
         centered: whether the gradients' mean is taken off their mean square.
+
+    Example:
+        >>> import tl_core
+        >>> weight, grad = tl_core.ones(2), tl_core.tensor([0.5, -0.5])
+        >>> state = [tl_core.zeros(2)], [], [], [tl_core.tensor(0.0)]
+        >>> settings = {"lr": 0.1, "alpha": 0.75, "eps": 1e-8, "weight_decay": 0.0}
+        >>> rmsprop([weight], [grad], *state, momentum=0.0, centered=False, **settings)
+        >>> weight
+        tensor([0.8000, 1.2000])
     """
     check_capturable(capturable, params)
     counted(state_steps)

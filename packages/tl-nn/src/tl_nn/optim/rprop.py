@@ -49,6 +49,14 @@ def rprop(
         step_size_max: the largest step size.
         etaminus: the factor where the gradient changes its sign.
         etaplus: the factor where it keeps it.
+
+    Example:
+        >>> import tl_core
+        >>> weight, grad = tl_core.ones(2), tl_core.tensor([0.5, -0.5])
+        >>> state = [tl_core.zeros(2)], [tl_core.full((2,), 0.1)], [tl_core.tensor(0.0)]
+        >>> rprop([weight], [grad], *state, step_size_min=1e-6, step_size_max=50.0, etaminus=0.5, etaplus=1.2)
+        >>> weight
+        tensor([0.9000, 1.1000])
     """
     check_capturable(capturable, params)
     counted(state_steps)

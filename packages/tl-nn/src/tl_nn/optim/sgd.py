@@ -56,6 +56,14 @@ def sgd(
     Raises:
         NotImplementedError: If gradients are to be unscaled, which is the work of GradScaler here.
         RuntimeError: If `fused` is asked for with sparse gradients.
+
+    Example:
+        >>> import tl_core
+        >>> weight, grad = tl_core.ones(2), tl_core.tensor([0.5, -0.5])
+        >>> settings = {"lr": 0.1, "weight_decay": 0.0, "momentum": 0.0, "dampening": 0.0}
+        >>> sgd([weight], [grad], [None], nesterov=False, maximize=False, **settings)
+        >>> weight
+        tensor([0.9500, 1.0500])
     """
     check_unscaled("sgd", grad_scale, found_inf)
     options: dict[str, Any] = {

@@ -58,7 +58,15 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
 
 
 def get_swa_multi_avg_fn() -> Callable[..., None]:
-    """A function that updates lists of averages in place: equal weights."""
+    """A function that updates lists of averages in place: equal weights.
+
+    Example:
+        >>> import tl_core
+        >>> averages = [tl_core.tensor(1.0), tl_core.tensor(0.0)]
+        >>> get_swa_multi_avg_fn()(averages, [tl_core.tensor(4.0), tl_core.tensor(3.0)], 2)
+        >>> averages
+        [tensor(2.), tensor(1.)]
+    """
 
     @no_grad()
     def update(averages: list[Tensor], current: list[Tensor], num_averaged: Any) -> None:
@@ -73,7 +81,14 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
-    """A function that gives the new average of one parameter: an exponential moving average."""
+    """A function that gives the new average of one parameter: an exponential moving average.
+
+    Example:
+        >>> import tl_core
+        >>> average = get_ema_avg_fn(decay=0.9)
+        >>> average(tl_core.tensor(1.0), tl_core.tensor(2.0), 1)
+        tensor(1.1000)
+    """
     _check_decay(decay)
 
     @no_grad()
@@ -84,7 +99,14 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
 
 
 def get_swa_avg_fn() -> Callable[..., Tensor]:
-    """A function that gives the new average of one parameter: equal weights."""
+    """A function that gives the new average of one parameter: equal weights.
+
+    Example:
+        >>> import tl_core
+        >>> average = get_swa_avg_fn()
+        >>> average(tl_core.tensor(1.0), tl_core.tensor(4.0), 2)
+        tensor(2.)
+    """
 
     @no_grad()
     def average(averaged: Tensor, current: Tensor, num_averaged: Any) -> Tensor:
@@ -196,6 +218,13 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
             called with.
         model (Module): The model; its parameters stay as they are.
         device (optional): Where the data are moved first.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> model = tl_nn.BatchNorm1d(1)
+        >>> update_bn([tl_core.tensor([[1.0], [3.0]]), tl_core.tensor([[5.0], [7.0]])], model)
+        >>> model.running_mean
+        tensor([4.])
     """
     with _gathering(model) as layers:
         for batch in loader if layers else ():

@@ -108,6 +108,21 @@ class ChainedScheduler(LRScheduler):
 
     Raises:
         ValueError: If there is no scheduler, or one belongs to another optimizer or needs a metric.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> optimizer = tl_nn.optim.SGD([tl_nn.Parameter(tl_core.ones(1))], lr=1.0)
+        >>> halved = tl_nn.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> warmed = tl_nn.optim.lr_scheduler.ConstantLR(optimizer, factor=0.1, total_iters=2)
+        >>> scheduler = tl_nn.optim.lr_scheduler.ChainedScheduler([halved, warmed])
+        >>> for _ in range(3):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        ...     print(scheduler.get_last_lr())
+        ...
+        [0.05]
+        [0.25]
+        [0.125]
     """
 
     _schedulers: list[LRScheduler]

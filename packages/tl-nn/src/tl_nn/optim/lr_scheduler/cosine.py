@@ -64,6 +64,19 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     Raises:
         ValueError: If `T_0` isn't a positive integer, `T_mult` not an integer from 1 on, or `eta_min` no number.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> optimizer = tl_nn.optim.SGD([tl_nn.Parameter(tl_core.ones(1))], lr=1.0)
+        >>> scheduler = tl_nn.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+        >>> for _ in range(3):
+        ...     print([round(lr, 4) for lr in scheduler.get_last_lr()])
+        ...     optimizer.step()
+        ...     scheduler.step()
+        ...
+        [1.0]
+        [0.5]
+        [1.0]
     """
 
     def __init__(

@@ -88,6 +88,19 @@ class MultiplicativeLR(_ByFunction):
         optimizer: the optimizer whose learning rates change.
         lr_lambda: the factor as a function of the epoch, or a list with one for each group.
         last_epoch: the epoch to go on from; -1 to begin.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> optimizer = tl_nn.optim.SGD([tl_nn.Parameter(tl_core.ones(1))], lr=1.0)
+        >>> scheduler = tl_nn.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 1 / (epoch + 1))
+        >>> for _ in range(3):
+        ...     print(scheduler.get_last_lr())
+        ...     optimizer.step()
+        ...     scheduler.step()
+        ...
+        [1.0]
+        [0.5]
+        [0.16666666666666666]
     """
 
     def get_lr(self) -> list[Any]:
@@ -146,6 +159,20 @@ class MultiStepLR(LRScheduler):
         milestones (iterable of int): The epochs.
         gamma (float): The factor.
         last_epoch (int): The epoch to go on from; -1 begins anew.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> optimizer = tl_nn.optim.SGD([tl_nn.Parameter(tl_core.ones(1))], lr=1.0)
+        >>> scheduler = tl_nn.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
+        >>> for _ in range(4):
+        ...     print(scheduler.get_last_lr())
+        ...     optimizer.step()
+        ...     scheduler.step()
+        ...
+        [1.0]
+        [0.5]
+        [0.5]
+        [0.25]
     """
 
     def __init__(
@@ -176,6 +203,19 @@ class ConstantLR(LRScheduler):
 
     Raises:
         ValueError: If `factor` isn't from 0 to 1.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> optimizer = tl_nn.optim.SGD([tl_nn.Parameter(tl_core.ones(1))], lr=1.0)
+        >>> scheduler = tl_nn.optim.lr_scheduler.ConstantLR(optimizer, factor=0.25, total_iters=2)
+        >>> for _ in range(3):
+        ...     print(scheduler.get_last_lr())
+        ...     optimizer.step()
+        ...     scheduler.step()
+        ...
+        [0.25]
+        [0.25]
+        [1.0]
     """
 
     def __init__(
@@ -211,6 +251,19 @@ class LinearLR(LRScheduler):
 
     Raises:
         ValueError: If a factor is out of range.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> optimizer = tl_nn.optim.SGD([tl_nn.Parameter(tl_core.ones(1))], lr=1.0)
+        >>> scheduler = tl_nn.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
+        >>> for _ in range(3):
+        ...     print(scheduler.get_last_lr())
+        ...     optimizer.step()
+        ...     scheduler.step()
+        ...
+        [0.5]
+        [0.75]
+        [1.0]
     """
 
     def __init__(
@@ -257,6 +310,19 @@ class ExponentialLR(LRScheduler):
         optimizer (Optimizer): Whose learning rates to change.
         gamma (float): The factor.
         last_epoch (int): The epoch to go on from; -1 begins anew.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> optimizer = tl_nn.optim.SGD([tl_nn.Parameter(tl_core.ones(1))], lr=1.0)
+        >>> scheduler = tl_nn.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> for _ in range(3):
+        ...     print(scheduler.get_last_lr())
+        ...     optimizer.step()
+        ...     scheduler.step()
+        ...
+        [1.0]
+        [0.5]
+        [0.25]
     """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
@@ -280,6 +346,19 @@ class PolynomialLR(LRScheduler):
         total_iters (int): The number of epochs.
         power (float): The exponent.
         last_epoch (int): The epoch to go on from; -1 begins anew.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> optimizer = tl_nn.optim.SGD([tl_nn.Parameter(tl_core.ones(1))], lr=1.0)
+        >>> scheduler = tl_nn.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4, power=2.0)
+        >>> for _ in range(3):
+        ...     print(scheduler.get_last_lr())
+        ...     optimizer.step()
+        ...     scheduler.step()
+        ...
+        [1.0]
+        [0.5625]
+        [0.25]
     """
 
     def __init__(

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tl_backends import compiler
+from tl_compiler import compiler
 
 __all__ = ["bench_all", "benchmark_compile"]
 
