@@ -60,6 +60,15 @@ class set_detect_anomaly:
     Args:
         mode: on or off.
         check_nan: raise RuntimeError when a backward step returns NaN.
+
+    Example:
+        >>> import tl_core
+        >>> with set_detect_anomaly(True):
+        ...     x = tl_core.zeros(1, requires_grad=True)
+        ...     x.sqrt().sum().backward()
+        ...
+        >>> x.grad
+        tensor([inf])
     """
 
     def __init__(self, mode: bool, check_nan: bool = True):

@@ -54,6 +54,14 @@ class set_checkpoint_early_stop:
     """A context manager: whether a second run ends as soon as all that is needed has been computed (the default).
 
     It counts for functions that are checkpointed inside, whenever their backward runs.
+
+    Example:
+        >>> import tl_core
+        >>> with set_checkpoint_early_stop(False):
+        ...     result = checkpoint(tl_core.sin, tl_core.zeros(1, requires_grad=True), use_reentrant=False)
+        ...
+        >>> result.requires_grad
+        True
     """
 
     def __init__(self, enable: bool):
@@ -69,7 +77,16 @@ class set_checkpoint_early_stop:
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Inside, overrides the argument `debug` of `checkpoint`; None leaves it to the argument."""
+    """Inside, overrides the argument `debug` of `checkpoint`; None leaves it to the argument.
+
+    Example:
+        >>> import tl_core
+        >>> with set_checkpoint_debug_enabled(True):
+        ...     result = checkpoint(tl_core.sin, tl_core.zeros(1, requires_grad=True), use_reentrant=False)
+        ...
+        >>> result.requires_grad
+        True
+    """
     before, _settings.debug = _settings.debug, enabled
     try:
         yield
@@ -78,12 +95,23 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 
 def noop_context_fn() -> tuple[Any, Any]:
-    """Two context managers that do nothing."""
+    """Two context managers that do nothing.
+
+    Example:
+        >>> forward, recomputation = noop_context_fn()
+        >>> with forward:
+        ...     pass
+    """
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
 class DefaultDeviceType:
-    """The type of the device whose random state is kept when a checkpointed function has no tensor arguments."""
+    """The type of the device whose random state is kept when a checkpointed function has no tensor arguments.
+
+    Example:
+        >>> DefaultDeviceType.get_device_type()
+        'cuda'
+    """
 
     _default_device_type = "cuda"
 
@@ -116,7 +144,13 @@ def _infer_device_type(*args: Any) -> str:
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """(indices of the accelerators that the tensors lie on, their random states); both are empty on the CPU."""
+    """(indices of the accelerators that the tensors lie on, their random states); both are empty on the CPU.
+
+    Example:
+        >>> import tl_core
+        >>> get_device_states(tl_core.ones(2))
+        ([], [])
+    """
     indices = sorted(
         {t.get_device() for t in args if isinstance(t, Tensor) and not t.is_cpu and not t.is_meta}
     )
@@ -136,6 +170,10 @@ def set_device_states(
         devices: the devices' indices.
         states: the states of their generators.
         device_type: the kind of device; None for the one of the tensors.
+
+    Example:
+        >>> import tl_core
+        >>> set_device_states(*get_device_states(tl_core.ones(2)))
     """
     if devices:
         raise NotImplementedError(
@@ -148,6 +186,12 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
     Raises:
         RuntimeError: the inputs are not a tuple.
+
+    Example:
+        >>> import tl_core
+        >>> y = tl_core.ones(2, requires_grad=True) * 2
+        >>> detach_variable((y,))[0].is_leaf
+        True
     """
     if not isinstance(inputs, tuple):
         raise RuntimeError(
@@ -157,7 +201,12 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def check_backward_validity(inputs: Any) -> None:
-    """Warns if no input requires gradients, because then a reentrant checkpoint has none."""
+    """Warns if no input requires gradients, because then a reentrant checkpoint has none.
+
+    Example:
+        >>> import tl_core
+        >>> check_backward_validity([tl_core.ones(1, requires_grad=True)])
+    """
     if not any(x.requires_grad for x in inputs if isinstance(x, Tensor)):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
 
@@ -178,7 +227,15 @@ def _random_state(state: Tensor | None) -> Iterator[None]:
 
 # ---- reentrant -------------------------------------------------------------------------------------------
 class CheckpointFunction(Function):
-    """`checkpoint(..., use_reentrant=True)`: the backward runs the function again and a backward through it."""
+    """`checkpoint(..., use_reentrant=True)`: the backward runs the function again and a backward through it.
+
+    Example:
+        >>> import tl_core
+        >>> x = tl_core.tensor([2.0], requires_grad=True)
+        >>> checkpoint(lambda x: x * x, x, use_reentrant=True).backward()
+        >>> x.grad
+        tensor([4.])
+    """
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable, preserve_rng_state: bool, *args: Any) -> Any:
@@ -429,6 +486,13 @@ def checkpoint_sequential(
 
     Raises:
         ValueError: unknown keyword arguments.
+
+    Example:
+        >>> import tl_core
+        >>> x = tl_core.tensor([2.0], requires_grad=True)
+        >>> checkpoint_sequential([tl_core.sin, tl_core.exp], 2, x, use_reentrant=False).backward()
+        >>> bool((x.grad == x.cos() * x.sin().exp()).all())
+        True
     """
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:

@@ -9,7 +9,12 @@ __all__ = ["CheckpointPolicy", "SelectiveCheckpointContext"]
 
 
 class CheckpointPolicy(enum.Enum):
-    """What a selective checkpoint does with an operator's result: keep it, or compute it again."""
+    """The choice of a selective checkpoint: keep an operator's result, or compute it again.
+
+    Example:
+        >>> CheckpointPolicy.MUST_SAVE.name
+        'MUST_SAVE'
+    """
 
     MUST_SAVE = 0
     PREFER_SAVE = 1
@@ -19,7 +24,12 @@ class CheckpointPolicy(enum.Enum):
 
 
 class SelectiveCheckpointContext:
-    """What a policy function is told: whether this is the second run."""
+    """What a policy function is told: whether this is the second run.
+
+    Example:
+        >>> SelectiveCheckpointContext(is_recompute=True).is_recompute
+        True
+    """
 
     def __init__(self, *, is_recompute: bool, op_output: Any = None):
         self.is_recompute, self.op_output = is_recompute, op_output

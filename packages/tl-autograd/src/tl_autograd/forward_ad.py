@@ -24,7 +24,16 @@ __all__ = [
 
 
 class UnpackedDualTensor(NamedTuple):
-    """A tensor and its tangent, or None where it does not depend on a dual tensor."""
+    """A tensor and its tangent, or None where it does not depend on a dual tensor.
+
+    Example:
+        >>> import tl_core
+        >>> with dual_level():
+        ...     dual = make_dual(tl_core.tensor([1.0]), tl_core.tensor([5.0]))
+        ...     unpack_dual(dual).tangent
+        ...
+        tensor([5.])
+    """
 
     primal: Tensor
     tangent: Tensor | None
@@ -39,6 +48,13 @@ def enter_dual_level() -> int:
 
     Raises:
         RuntimeError: there is one already.
+
+    Example:
+        >>> import tl_core
+        >>> level = enter_dual_level()
+        >>> unpack_dual(3 * make_dual(tl_core.tensor([1.0]), tl_core.tensor([5.0]))).tangent
+        tensor([15.])
+        >>> exit_dual_level(level=level)
     """
     if _levels:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
@@ -53,6 +69,10 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
     Raises:
         RuntimeError: there is none, or another number is given.
+
+    Example:
+        >>> level = enter_dual_level()
+        >>> exit_dual_level(level=level)
     """
     if not _levels or (level is not None and level != len(_levels) - 1):
         raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created.")
@@ -110,6 +130,14 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     Raises:
         RuntimeError: no level was entered, or shapes or types differ.
         ValueError: the tensor is not floating-point or complex.
+
+    Example:
+        >>> import tl_core
+        >>> with dual_level():
+        ...     x = make_dual(tl_core.tensor([2.0]), tl_core.tensor([1.0]))
+        ...     unpack_dual(x * x).tangent
+        ...
+        tensor([4.])
     """
     if not _levels:
         raise RuntimeError(
@@ -184,6 +212,13 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     Args:
         tensor: any tensor.
         level: the number that `enter_dual_level` returned.
+
+    Example:
+        >>> import tl_core
+        >>> with dual_level():
+        ...     unpack_dual(make_dual(tl_core.tensor([2.0]), tl_core.tensor([1.0])) * 3).tangent
+        ...
+        tensor([3.])
     """
     tangent: Any = _C.tangent(tensor, _levels[-1]) if _levels else None
     if tangent is None:

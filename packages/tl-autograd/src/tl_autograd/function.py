@@ -22,7 +22,25 @@ __all__ = [
 
 
 class FunctionCtx:
-    """What `forward` leaves for `backward`."""
+    """The context of a call of a `Function`: `forward` stores in it and `backward` reads it.
+
+    Example:
+        >>> import tl_core
+        >>> class Square(Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 2 * x * grad
+        ...
+        >>> x = tl_core.tensor([3.0], requires_grad=True)
+        >>> Square.apply(x).sum().backward()
+        >>> x.grad
+        tensor([6.])
+    """
 
     to_save: tuple = ()
     dirty_tensors: tuple = ()
@@ -54,7 +72,22 @@ class FunctionCtx:
 
 
 class BackwardCFunction(_C.ContextBase, FunctionCtx):
-    """The context of one call of a `Function`; at the same time its node in the graph."""
+    """The context of one call of a `Function`; at the same time its node in the graph.
+
+    Example:
+        >>> import tl_core
+        >>> class Double(Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return 2 * grad
+        ...
+        >>> y = Double.apply(tl_core.ones(2, requires_grad=True))
+        >>> isinstance(y.grad_fn, BackwardCFunction), y.grad_fn.name()
+        (True, 'DoubleBackward')
+    """
 
     _forward_cls: type
 
@@ -275,7 +308,25 @@ def _view(x: Tensor) -> Tensor:
 
 def once_differentiable(fn: Callable) -> Callable:
     """Decorates a `backward` that must not be differentiated itself: a second derivative through it
-    raises."""
+    raises.
+
+    Example:
+        >>> import tl_core
+        >>> class Cube(Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x**3
+        ...     @staticmethod
+        ...     @once_differentiable
+        ...     def backward(ctx, grad):
+        ...         return 3 * ctx.saved_tensors[0] ** 2 * grad
+        ...
+        >>> x = tl_core.tensor([2.0], requires_grad=True)
+        >>> Cube.apply(x).backward()
+        >>> x.grad
+        tensor([12.])
+    """
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any) -> Any:
@@ -293,7 +344,12 @@ def once_differentiable(fn: Callable) -> Callable:
 
 
 class InplaceFunction(Function):
-    """A `Function` with a flag `inplace`; kept for older programs."""
+    """A `Function` with a flag `inplace`; kept for older programs.
+
+    Example:
+        >>> InplaceFunction(inplace=True).inplace
+        True
+    """
 
     def __init__(self, inplace: bool = False):
         self.inplace = inplace
@@ -333,7 +389,12 @@ class _NestedContext(BackwardCFunction):
 
 class NestedIOFunction(Function):
     """A `Function` whose arguments, results and saved tensors may be nested; override `forward_extended` and
-    `backward_extended`."""
+    `backward_extended`.
+
+    Example:
+        >>> issubclass(NestedIOFunction, Function)
+        True
+    """
 
     saved_tensors = _NestedContext.saved_tensors
 

@@ -129,6 +129,11 @@ def vjp(
         v: the vector, shaped like the inputs or, of a vjp, the outputs; None where there is one element.
         create_graph: whether the result can be differentiated again.
         strict: whether an output that doesn't depend on an input raises instead of giving zeros.
+
+    Example:
+        >>> import tl_core
+        >>> vjp(lambda x: x**2, tl_core.tensor([1.0, 2.0]), tl_core.tensor([1.0, 10.0]))
+        (tensor([1., 4.]), tensor([ 2., 40.]))
     """
     with tl_core.enable_grad():
         many, xs = _tuple(inputs, "inputs given to vjp")
@@ -152,6 +157,11 @@ def jvp(
         v: the vector, shaped like the inputs or, of a vjp, the outputs; None where there is one element.
         create_graph: whether the result can be differentiated again.
         strict: whether an output that doesn't depend on an input raises instead of giving zeros.
+
+    Example:
+        >>> import tl_core
+        >>> jvp(lambda x: x**2, tl_core.tensor([1.0, 2.0]), tl_core.tensor([1.0, 10.0]))
+        (tensor([1., 4.]), tensor([ 2., 40.]))
     """
     with tl_core.enable_grad():
         many, xs = _tuple(inputs, "inputs given to jvp")
@@ -188,6 +198,12 @@ def jacobian(
     Raises:
         NotImplementedError: strategy="forward-mode" without vectorize=True.
         RuntimeError: strict=True with vectorize=True.
+
+    Example:
+        >>> import tl_core
+        >>> jacobian(lambda x: x * x.sum(), tl_core.tensor([1.0, 2.0]))
+        tensor([[4., 1.],
+                [2., 5.]])
     """
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
@@ -325,6 +341,12 @@ def hessian(
         strict: whether an output that doesn't depend on an input raises instead of giving zeros.
         vectorize: whether rows are computed as a batch.
         outer_jacobian_strategy: "reverse-mode" or "forward-mode".
+
+    Example:
+        >>> import tl_core
+        >>> hessian(lambda x: (x**3).sum(), tl_core.tensor([1.0, 2.0]))
+        tensor([[ 6.,  0.],
+                [ 0., 12.]])
     """
     many, _ = _tuple(inputs, "inputs given to hessian")
 
@@ -363,6 +385,11 @@ def vhp(
         v: the vector, shaped like the inputs or, of a vjp, the outputs; None where there is one element.
         create_graph: whether the result can be differentiated again.
         strict: whether an output that doesn't depend on an input raises instead of giving zeros.
+
+    Example:
+        >>> import tl_core
+        >>> vhp(lambda x: (x**3).sum(), tl_core.tensor([1.0, 2.0]), tl_core.tensor([1.0, 0.0]))
+        (tensor(9.), tensor([6., 0.]))
     """
     with tl_core.enable_grad():
         many, xs, y, first = _first_derivative(func, inputs, create_graph, strict, "vhp")
@@ -382,6 +409,11 @@ def hvp(
         v: the vector, shaped like the inputs or, of a vjp, the outputs; None where there is one element.
         create_graph: whether the result can be differentiated again.
         strict: whether an output that doesn't depend on an input raises instead of giving zeros.
+
+    Example:
+        >>> import tl_core
+        >>> hvp(lambda x: (x**3).sum(), tl_core.tensor([1.0, 2.0]), tl_core.tensor([1.0, 0.0]))
+        (tensor(9.), tensor([6., 0.]))
     """
     with tl_core.enable_grad():
         many, xs, y, first = _first_derivative(func, inputs, create_graph, strict, "hvp")

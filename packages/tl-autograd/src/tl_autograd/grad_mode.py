@@ -24,7 +24,17 @@ def is_multithreading_enabled() -> bool:
 
 
 class set_multithreading_enabled:
-    """A context manager and a function; a backward runs on the thread that asks for it, whatever the mode."""
+    """A context manager and a function; a backward runs on the thread that asks for it, whatever the mode.
+
+    Example:
+        >>> import tl_core
+        >>> with set_multithreading_enabled(False):
+        ...     x = tl_core.ones(2, requires_grad=True)
+        ...     (3 * x).sum().backward()
+        ...
+        >>> x.grad
+        tensor([3., 3.])
+    """
 
     def __init__(self, mode: bool):
         self.mode, self.prev = bool(mode), is_multithreading_enabled()

@@ -617,6 +617,12 @@ def gradgradcheck(
         masked: whether only the stored elements of sparse inputs are moved.
 
     The other arguments are those of `gradcheck`.
+
+    Example:
+        >>> import tl_core
+        >>> x = tl_core.tensor([0.5, 2.0], dtype=tl_core.float64, requires_grad=True)
+        >>> gradgradcheck(lambda x: x**3, x)
+        True
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")

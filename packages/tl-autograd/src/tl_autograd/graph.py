@@ -29,7 +29,14 @@ __all__ = [
 
 class Node(abc.ABC):
     """A node of the graph: `isinstance(tensor.grad_fn, Node)`. Nodes also have `_saved_<argument>` for what was
-    kept of an argument, and `_saved_result`."""
+    kept of an argument, and `_saved_result`.
+
+    Example:
+        >>> import tl_core
+        >>> y = tl_core.ones(2, requires_grad=True) * 3
+        >>> isinstance(y.grad_fn, Node), y.grad_fn.name()
+        (True, 'MulBackward0')
+    """
 
     @abc.abstractmethod
     def name(self) -> str:
@@ -74,6 +81,14 @@ class GradientEdge(NamedTuple):
         node: the node.
         output_nr: the number of its output.
         ownership_token: what keeps the node alive, or None.
+
+    Example:
+        >>> import tl_core, tl_autograd
+        >>> x = tl_core.ones(2, requires_grad=True)
+        >>> y = x * 3
+        >>> edge = GradientEdge(y.grad_fn, 0)
+        >>> tl_autograd.grad(y.sum(), [edge])
+        (tensor([1., 1.]),)
     """
 
     node: Any
@@ -92,6 +107,12 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
     Raises:
         RuntimeError: the tensor does not require gradients.
+
+    Example:
+        >>> import tl_core
+        >>> x = tl_core.ones(2, requires_grad=True)
+        >>> get_gradient_edge(x * 3).output_nr
+        0
     """
     edge = _TensorEdge(*_C.gradient_edge(tensor))
     if tensor.layout is tl_core.strided and not tensor.is_nested:
@@ -100,7 +121,15 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
-    """Tells autograd that the tensor's memory was changed by something it did not see."""
+    """Tells autograd that the tensor's memory was changed by something it did not see.
+
+    Example:
+        >>> import tl_core
+        >>> x = tl_core.ones(2)
+        >>> increment_version(x)
+        >>> x._version
+        1
+    """
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
         _C.bump_version(t)
 
@@ -136,6 +165,14 @@ def register_multi_grad_hook(
 
     Raises:
         ValueError: another mode.
+
+    Example:
+        >>> import tl_core
+        >>> x, y = tl_core.ones(1, requires_grad=True), tl_core.ones(1, requires_grad=True)
+        >>> handle = register_multi_grad_hook([x, y], lambda grads: print(grads))
+        >>> (2 * x + 3 * y).backward()
+        [tensor([2.]), tensor([3.])]
+        >>> handle.remove()
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
@@ -222,6 +259,16 @@ class save_on_cpu(saved_tensors_hooks):
 
     Raises:
         NotImplementedError: when a tensor of such a device is saved: its page-locked memory is not there yet.
+
+    Example:
+        >>> import tl_core
+        >>> x = tl_core.tensor([2.0], requires_grad=True)
+        >>> with save_on_cpu():
+        ...     y = x * x
+        ...
+        >>> y.backward()
+        >>> x.grad
+        tensor([4.])
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda"):
@@ -237,7 +284,16 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextlib.contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Inside, entering `saved_tensors_hooks` raises RuntimeError with this message."""
+    """Inside, entering `saved_tensors_hooks` raises RuntimeError with this message.
+
+    Example:
+        >>> import tl_core
+        >>> with disable_saved_tensors_hooks("hooks are off here"):
+        ...     y = tl_core.ones(2, requires_grad=True).exp()
+        ...
+        >>> y.requires_grad
+        True
+    """
     before = _C.disable_saved_hooks(error_message)
     try:
         yield

@@ -58,17 +58,32 @@ switches = _Switches()
 
 
 def kineto_available() -> bool:
-    """True: the recorder is tl's own, and always there."""
+    """True: the recorder is tl's own, and always there.
+
+    Example:
+        >>> kineto_available()
+        True
+    """
     return True
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be collected: the CPU's activity."""
+    """What can be collected: the CPU's activity.
+
+    Example:
+        >>> [activity.name for activity in supported_activities()]
+        ['CPU']
+    """
     return {ProfilerActivity.CPU}
 
 
 def profiler_type() -> ActiveProfilerType:
-    """Which profiler is on."""
+    """Which profiler is on.
+
+    Example:
+        >>> profiler_type().name
+        'NONE'
+    """
     return switches.active
 
 
@@ -394,6 +409,14 @@ class emit_nvtx(_Markers):
 
     Raises:
         AssertionError: on entering; there is no CUDA. `enabled=False` does nothing.
+
+    Example:
+        >>> import tl_core
+        >>> with emit_nvtx(enabled=False):
+        ...     total = tl_core.ones(2).sum()
+        ...
+        >>> total
+        tensor(2.)
     """
 
     def _open(self) -> None:
@@ -406,6 +429,14 @@ class emit_itt(_Markers):
     """ITT ranges around operators, for Intel's profilers.
 
     tl has no ITT library: the block runs, and no range is sent.
+
+    Example:
+        >>> import tl_core
+        >>> with emit_itt(enabled=False):
+        ...     total = tl_core.ones(2).sum()
+        ...
+        >>> total
+        tensor(2.)
     """
 
     def _open(self) -> None:
@@ -417,12 +448,19 @@ def load_nvprof(path: str) -> EventList:
 
     Args:
         path: of the trace, an SQLite file.
+
+    Example:
+        >>> load_nvprof("run.nvprof")  # doctest: +SKIP
     """
     return EventList(parse_nvprof_trace(path))
 
 
 def parse_nvprof_trace(path: str) -> list[FunctionEvent]:
-    """The marked ranges of a trace of nvprof, nested, with the kernels that ran in them."""
+    """The marked ranges of a trace of nvprof, nested, with the kernels that ran in them.
+
+    Example:
+        >>> parse_nvprof_trace("run.nvprof")  # doctest: +SKIP
+    """
     import sqlite3
 
     from tl_autograd.nvprof_trace import read
@@ -435,7 +473,12 @@ def parse_nvprof_trace(path: str) -> list[FunctionEvent]:
 
 
 class EnforceUnique:
-    """Raises if a key comes twice."""
+    """Raises if a key comes twice.
+
+    Example:
+        >>> keys = EnforceUnique()
+        >>> keys.see("first")
+    """
 
     def __init__(self) -> None:
         self.seen: set[tuple] = set()
@@ -448,7 +491,14 @@ class EnforceUnique:
 
 
 class KinetoStepTracker:
-    """Counts steps for several that count: the step is the largest that any of them has reached."""
+    """Counts steps for several that count: the step is the largest that any of them has reached.
+
+    Example:
+        >>> KinetoStepTracker.init_step_count("loader")
+        >>> KinetoStepTracker.increment_step("loader") == KinetoStepTracker.current_step()
+        True
+        >>> _ = KinetoStepTracker.erase_step_count("loader")
+    """
 
     _current_step = 0
     _steps: ClassVar[Counter[str]] = Counter()

@@ -20,20 +20,35 @@ class _Word(enum.IntEnum):
 
 
 class DeviceType(_Word):
-    """Kinds of devices; a profile of tl has events of the CPU."""
+    """Kinds of devices; a profile of tl has events of the CPU.
+
+    Example:
+        >>> DeviceType.CPU.name
+        'CPU'
+    """
 
     CPU, CUDA, MKLDNN, OPENGL, OPENCL, IDEEP, HIP, FPGA, MAIA, XLA = range(10)
     Vulkan, Metal, XPU, MPS, Meta, HPU, VE, Lazy, IPU, MTIA, PrivateUse1 = range(10, 21)
 
 
 class ProfilerActivity(_Word):
-    """What a profile may collect; only the CPU's activity is there."""
+    """What a profile may collect; only the CPU's activity is there.
+
+    Example:
+        >>> ProfilerActivity.CPU.name
+        'CPU'
+    """
 
     CPU, XPU, MTIA, CUDA, HPU, PrivateUse1 = range(6)
 
 
 class ProfilerState(_Word):
-    """How a profile is collected."""
+    """How a profile is collected.
+
+    Example:
+        >>> ProfilerState.KINETO.name
+        'KINETO'
+    """
 
     Disabled, CPU, CUDA, NVTX, ITT, PRIVATEUSE1, KINETO, KINETO_GPU_FALLBACK = range(8)
     KINETO_PRIVATEUSE1_FALLBACK, KINETO_PRIVATEUSE1 = range(8, 10)
@@ -46,7 +61,12 @@ class ActiveProfilerType(_Word):
 
 
 class RecordScope(_Word):
-    """Whose work an event is."""
+    """Whose work an event is.
+
+    Example:
+        >>> RecordScope.USER_SCOPE.name
+        'USER_SCOPE'
+    """
 
     FUNCTION, BACKWARD_FUNCTION, TORCHSCRIPT_FUNCTION, KERNEL_FUNCTION_DTYPE, CUSTOM_CLASS = range(5)
     BUILD_FEATURE, LITE_INTERPRETER, USER_SCOPE, STATIC_RUNTIME_OP, STATIC_RUNTIME_MODEL = range(5, 10)
@@ -119,6 +139,10 @@ class ProfilerConfig:
         with_modules: whether calls of modules are noted.
         experimental_config: settings that may change.
         trace_id: the id of the trace.
+
+    Example:
+        >>> ProfilerConfig(ProfilerState.KINETO, True, False, False, False, False).report_input_shapes
+        True
     """
 
     def __init__(self, state: ProfilerState, report_input_shapes: bool, profile_memory: bool, with_stack: bool,

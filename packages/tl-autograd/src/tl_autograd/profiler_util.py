@@ -23,7 +23,12 @@ _format_time_share = format_time_share
 
 
 class Interval:
-    """A stretch of time, in microseconds."""
+    """A stretch of time, in microseconds.
+
+    Example:
+        >>> Interval(10.0, 25.0).elapsed_us()
+        15.0
+    """
 
     __slots__ = ("end", "start")
 
@@ -42,6 +47,10 @@ class Kernel(NamedTuple):
         name: its name.
         device: the accelerator.
         duration: microseconds.
+
+    Example:
+        >>> Kernel("gemm", 0, 12.5)
+        Kernel(name='gemm', device=0, duration=12.5)
     """
 
     name: str
@@ -50,7 +59,12 @@ class Kernel(NamedTuple):
 
 
 class StringTable(defaultdict):
-    """Texts by what they stand for; a text that is missing stands for itself."""
+    """Texts by what they stand for; a text that is missing stands for itself.
+
+    Example:
+        >>> StringTable()["add"]
+        'add'
+    """
 
     def __missing__(self, key: Any) -> Any:
         self[key] = key
@@ -62,6 +76,10 @@ class MemRecordsAcc:
 
     Args:
         mem_records: objects or pairs (object, …) whose first part has `start_ns()`.
+
+    Example:
+        >>> list(MemRecordsAcc([]).in_interval(0, 9))
+        []
     """
 
     def __init__(self, mem_records: Sequence[Any]):
@@ -79,7 +97,18 @@ class MemRecordsAcc:
 
 
 class FormattedTimesMixin:
-    """Times as texts, and means over the calls."""
+    """Times as texts, and means over the calls.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_autograd.profiler import profile
+        >>> with profile() as run:
+        ...     total = tl_core.ones(2).sum()
+        ...
+        >>> event = run.key_averages()[0]
+        >>> isinstance(event, FormattedTimesMixin), event.cpu_time_str.endswith("us")
+        (True, True)
+    """
 
     count: int
     cpu_time_total: float
@@ -177,6 +206,11 @@ class FunctionEvent(FormattedTimesMixin):
         input_dtypes: the types of the arguments.
         python_id, python_parent_id, python_module_id: the numbers of the Python call, of the call around it, and
             of its module.
+
+    Example:
+        >>> event = FunctionEvent(0, "add", 1, 10.0, 25.0)
+        >>> event.name, event.cpu_time_total
+        ('add', 15.0)
     """
 
     def __init__(self, id: int, name: str, thread: int, start_us: float, end_us: float,
@@ -306,7 +340,16 @@ class FunctionEvent(FormattedTimesMixin):
 
 
 class FunctionEventAvg(FormattedTimesMixin):
-    """The sums of all events of one key."""
+    """The sums of all events of one key.
+
+    Example:
+        >>> total = FunctionEventAvg()
+        >>> for start in (0.0, 50.0):
+        ...     _ = total.add(FunctionEvent(0, "add", 1, start, start + 10.0))
+        ...
+        >>> total.count, total.cpu_time
+        (2, 10.0)
+    """
 
     def __init__(self) -> None:
         self.key: str | None = None
@@ -376,6 +419,15 @@ class EventList(list):
         use_device: the accelerator whose times are shown, or None.
         profile_memory: whether memory is shown.
         with_flops: whether operations are shown.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_autograd.profiler import profile
+        >>> with profile() as run:
+        ...     total = tl_core.ones(2).sum()
+        ...
+        >>> type(run.function_events).__name__, len(run.function_events) > 0
+        ('EventList', True)
     """
 
     def __init__(self, *args: Any, use_device: str | None = None, profile_memory: bool = False,

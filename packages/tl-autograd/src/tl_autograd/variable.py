@@ -35,6 +35,12 @@ class Variable(metaclass=_VariableMeta):
         data: a tensor.
         requires_grad: whether gradients are recorded.
         volatile: deprecated: whether nothing is recorded.
+
+    Example:
+        >>> import tl_core
+        >>> x = Variable(tl_core.ones(2), requires_grad=True)
+        >>> x.requires_grad, type(x).__name__
+        (True, 'Tensor')
     """
 
     def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Any:

@@ -12,7 +12,14 @@ __getattr__ = ACCELERATOR.fill(globals())
 
 
 class device_index(StreamContext):
-    """A `with` block in which another device is selected; None selects nothing."""
+    """A `with` block in which another device is selected; None selects nothing.
+
+    Example:
+        >>> from tl_backends import accelerator
+        >>> if accelerator.is_available():
+        ...     with accelerator.device_index(0):
+        ...         pass
+    """
 
     def __init__(self, device: int | None, /):
         super().__init__(None)

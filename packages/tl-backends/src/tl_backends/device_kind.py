@@ -10,6 +10,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, NoReturn, Self
 
+from tl_backends.device_examples import example
 from tl_backends.device_names import CLASSES, FLAT, FUNCTIONS, LISTED, REFUSE, SAME, Class, Row
 
 _PACKAGE = "tl_backends."
@@ -95,6 +96,8 @@ class DeviceKind:
         shown = self._shown(scope["__name__"].removeprefix(_PACKAGE), name)
         base = scope[row.base] if isinstance(row.base, str) else row.base
         doc = row.doc.format(device=self.title, kind=self.kind).rstrip()
+        if not name.startswith("_"):
+            doc = f"{doc}\n\n{example(self.kind, shown, row.signature)}"
         body = {"__doc__": doc, "__module__": scope["__name__"]}
         if base is not object:
             body["kind"] = self.kind
@@ -128,6 +131,8 @@ def _function(row: Row, shown: str, scope: dict[str, Any], owner: str = "") -> C
     definition = f"def {signature}:\n    return _answer(_device, _shown, locals())"
     exec(compile(definition, __file__, "exec", dont_inherit=True), own)
     made = own[signature.partition("(")[0]]
+    if doc and not owner and not shown.rpartition(".")[2].startswith("_"):
+        doc = f"{doc.rstrip()}\n\n{example(scope['_device'].kind, shown, signature)}"
     made.__doc__ = doc.rstrip() if doc else None
     made.__qualname__ = f"{owner}.{made.__name__}" if owner else made.__name__
     return made

@@ -165,7 +165,13 @@ class AbsentEvent:
 
 
 class StreamContext:
-    """A `with` block in which a stream is the current one; None changes nothing."""
+    """A `with` block in which a stream is the current one; None changes nothing.
+
+    Example:
+        >>> from tl_backends import cuda
+        >>> if cuda.is_available():
+        ...     cuda.StreamContext(cuda.current_stream())
+    """
 
     def __init__(self, stream: Any):
         self.stream = stream
@@ -178,7 +184,14 @@ class StreamContext:
 
 
 def stream(stream: Any) -> StreamContext:
-    """A `with` block in which a stream is the current one; None changes nothing."""
+    """A `with` block in which a stream is the current one; None changes nothing.
+
+    Example:
+        >>> from tl_backends import cuda
+        >>> if cuda.is_available():
+        ...     with cuda.stream(cuda.current_stream()):
+        ...         pass
+    """
     return StreamContext(stream)
 
 

@@ -23,7 +23,13 @@ _NO_LIMIT = 2**63 - 1
 
 
 class MemoryGroup(TypedDict):
-    """The blocks in use that one line, in one module, asked for."""
+    """The blocks in use that one line, in one module, asked for.
+
+    Example:
+        >>> from tl_core import memory
+        >>> isinstance(memory.memory_snapshot(), list), memory.MemoryGroup.__name__
+        (True, 'MemoryGroup')
+    """
 
     module: str
     filename: str
@@ -34,12 +40,23 @@ class MemoryGroup(TypedDict):
 
 
 def empty_cache() -> None:
-    """Gives the free blocks that are kept for the next tensors back to the system."""
+    """Gives the free blocks that are kept for the next tensors back to the system.
+
+    Example:
+        >>> from tl_core import memory
+        >>> memory.empty_cache()
+    """
     _C._empty_cache()
 
 
 def memory_allocated() -> int:
-    """Bytes that tensors hold now."""
+    """Bytes that tensors hold now.
+
+    Example:
+        >>> from tl_core import memory
+        >>> memory.memory_allocated() >= 0
+        True
+    """
     return _C._memory_stats()[0]
 
 
@@ -47,23 +64,45 @@ def max_memory_allocated() -> int:
     """The most bytes that tensors held at once since the start, or since `reset_peak_memory_stats()`.
 
     Each further thread that allocates may blur it by 64 KiB.
+
+    Example:
+        >>> from tl_core import memory
+        >>> memory.max_memory_allocated() >= memory.memory_allocated()
+        True
     """
     return _C._memory_stats()[1]
 
 
 def reset_peak_memory_stats() -> None:
-    """Lets `max_memory_allocated()` begin anew from what is held now."""
+    """Lets `max_memory_allocated()` begin anew from what is held now.
+
+    Example:
+        >>> from tl_core import memory
+        >>> memory.reset_peak_memory_stats()
+    """
     _C._reset_peak()
 
 
 def memory_reserved() -> int:
-    """Bytes that tensors hold, and those of free blocks kept for the next ones; `empty_cache()` gives these back."""
+    """Bytes that tensors hold, and those of free blocks kept for the next ones; `empty_cache()` gives these back.
+
+    Example:
+        >>> from tl_core import memory
+        >>> memory.memory_reserved() >= 0
+        True
+    """
     current, _, _, cached = _C._memory_stats()
     return current + cached
 
 
 def memory_stats() -> dict[str, int]:
-    """All counts: `allocated`, `peak`, `cached` and `limit` in bytes, and the number of `allocations` so far."""
+    """All counts: `allocated`, `peak`, `cached` and `limit` in bytes, and the number of `allocations` so far.
+
+    Example:
+        >>> from tl_core import memory
+        >>> len(memory.memory_stats()) > 0
+        True
+    """
     current, peak, allocations, cached = _C._memory_stats()
     return {
         "allocated": current,
@@ -79,13 +118,24 @@ def memory_snapshot() -> list[MemoryGroup]:
 
     `filename` is empty for blocks made where no line can be asked for: in a backward pass, in a helper thread of an
     extension.
+
+    Example:
+        >>> from tl_core import memory
+        >>> memory.memory_snapshot()
+        []
     """
     names = ("module", "filename", "line", "function", "bytes", "blocks")
     return [MemoryGroup(**dict(zip(names, group, strict=True))) for group in _C._live_groups()]  # type: ignore[typeddict-item]
 
 
 def memory_summary() -> str:
-    """The counts and the ten largest groups of the snapshot, as text."""
+    """The counts and the ten largest groups of the snapshot, as text.
+
+    Example:
+        >>> from tl_core import memory
+        >>> "peak" in memory.memory_summary()
+        True
+    """
     stats = memory_stats()
     lines = [f"{name:>11}: {_readable(stats[name])}" for name in ("allocated", "peak", "cached", "limit")]
     for group in memory_snapshot()[:10]:
@@ -110,7 +160,12 @@ def _readable(count: int) -> str:
 
 
 def get_memory_limit() -> int | None:
-    """The limit in bytes; None if there is none."""
+    """The limit in bytes; None if there is none.
+
+    Example:
+        >>> from tl_core import memory
+        >>> memory.get_memory_limit()
+    """
     limit = _C._memory_limit()
     return None if limit == _NO_LIMIT else limit
 

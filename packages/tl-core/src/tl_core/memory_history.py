@@ -113,6 +113,11 @@ def record_memory_history(enabled: str | None = "all", context: str | None = "al
 
     Raises:
         ValueError: another word.
+
+    Example:
+        >>> from tl_core import memory_history
+        >>> memory_history.record_memory_history()
+        >>> memory_history.record_memory_history(None)
     """
     global _left_out
     _one_of("enabled", enabled, (None, "state", "all"))
@@ -136,7 +141,13 @@ def _one_of(name: str, value: Any, words: tuple[Any, ...]) -> None:
 
 
 def is_recorded() -> bool:
-    """Whether memory is being recorded."""
+    """Whether memory is being recorded.
+
+    Example:
+        >>> from tl_core import memory_history
+        >>> memory_history.is_recorded()
+        False
+    """
     return _C._memory_history_on()
 
 
@@ -156,7 +167,13 @@ class _Frames:
 
 
 def snapshot() -> Snapshot:
-    """What is alive and what has happened, as far as it was recorded."""
+    """What is alive and what has happened, as far as it was recorded.
+
+    Example:
+        >>> from tl_core import memory_history
+        >>> len(memory_history.snapshot()) > 0
+        True
+    """
     live, events, forgotten = _C._memory_history()
     frames = _Frames()
     offset = time.time_ns() - _C._event_clock()  # stamps tell the time of day
@@ -200,6 +217,14 @@ def dump_snapshot(filename: str | os.PathLike[str] = "dump_snapshot.pickle") -> 
 
     Raises:
         OSError: it cannot be written.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from tl_core import memory_history
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     memory_history.dump_snapshot(pathlib.Path(folder, "blocks.pickle"))
+        ...     pathlib.Path(folder, "blocks.pickle").stat().st_size > 0
+        True
     """
     with replacing(os.fspath(filename)) as unfinished, open(unfinished, "wb") as file:
         pickle.dump(snapshot(), file)
@@ -210,6 +235,11 @@ def dump_on_out_of_memory(filename: str | os.PathLike[str] | None) -> None:
 
     Args:
         filename: the file; None: no more.
+
+    Example:
+        >>> from tl_core import memory_history
+        >>> memory_history.dump_on_out_of_memory("blocks.pickle")
+        >>> memory_history.dump_on_out_of_memory(None)
     """
     if filename is None:
         _C._set_out_of_memory_observer(None)

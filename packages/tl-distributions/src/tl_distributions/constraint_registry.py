@@ -26,7 +26,17 @@ Factory = Callable[[Any], Transform]
 
 
 class ConstraintRegistry:
-    """Transforms by the class of a constraint."""
+    """Transforms by the class of a constraint.
+
+    Example:
+        >>> registry = ConstraintRegistry()
+        >>> @registry.register(constraints.positive)
+        ... def to_positive(constraint):
+        ...     return transforms.ExpTransform()
+        ...
+        >>> registry(constraints.positive)
+        ExpTransform()
+    """
 
     def __init__(self) -> None:
         self._registry: dict[type[Constraint], Factory] = {}

@@ -62,6 +62,12 @@ class Constraint:
     Attributes:
         is_discrete: whether the region is one of integers.
         event_dim: how many of the last dimensions make an event.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_distributions import constraints
+        >>> constraints.positive.check(tl_core.tensor([-1.0, 2.0]))
+        tensor([False,  True])
     """
 
     is_discrete: Any = False
@@ -140,6 +146,12 @@ class _DependentProperty(property, _Dependent):
         fn: the method that gives the constraint.
         is_discrete: as of a constraint, where it is always the same.
         event_dim: as of a constraint, where it is always the same.
+
+    Example:
+        >>> from tl_distributions import constraints
+        >>> from tl_distributions import Uniform
+        >>> Uniform(0.0, 2.0).support
+        Interval(lower_bound=0.0, upper_bound=2.0)
     """
 
     def __init__(
@@ -164,6 +176,12 @@ class _IndependentConstraint(Constraint):
     Args:
         base_constraint: the constraint of the parts.
         reinterpreted_batch_ndims: how many more dimensions make an event.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_distributions import constraints
+        >>> constraints.independent(constraints.positive, 1).check(tl_core.tensor([[1.0, 2.0], [1.0, -2.0]]))
+        tensor([ True, False])
     """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
@@ -204,6 +222,12 @@ class MixtureSameFamilyConstraint(Constraint):
 
     Args:
         base_constraint: the support of the components.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_distributions import constraints
+        >>> constraints.MixtureSameFamilyConstraint(constraints.positive).check(tl_core.tensor([0.5, -1.0]))
+        tensor([ True, False])
     """
 
     def __init__(self, base_constraint: Constraint) -> None:
@@ -253,7 +277,14 @@ class _OneHot(Constraint):
 
 
 class _IntegerInterval(_Bounded):
-    """Integers within bounds, which belong to it."""
+    """Integers within bounds, which belong to it.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_distributions import constraints
+        >>> constraints.integer_interval(0, 3).check(tl_core.tensor([0.0, 1.5, 3.0]))
+        tensor([ True, False,  True])
+    """
 
     is_discrete = True
 
@@ -300,7 +331,14 @@ class _Real(Constraint):
 
 
 class _GreaterThan(_Bounded):
-    """Numbers above a bound."""
+    """Numbers above a bound.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_distributions import constraints
+        >>> constraints.greater_than(1.0).check(tl_core.tensor([1.0, 2.0]))
+        tensor([False,  True])
+    """
 
     def __init__(self, lower_bound: Any) -> None:
         self.lower_bound = lower_bound
@@ -311,7 +349,14 @@ class _GreaterThan(_Bounded):
 
 
 class _GreaterThanEq(_Bounded):
-    """Numbers from a bound on."""
+    """Numbers from a bound on.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_distributions import constraints
+        >>> constraints.greater_than_eq(1.0).check(tl_core.tensor([0.5, 1.0]))
+        tensor([False,  True])
+    """
 
     def __init__(self, lower_bound: Any) -> None:
         self.lower_bound = lower_bound
@@ -322,7 +367,14 @@ class _GreaterThanEq(_Bounded):
 
 
 class _LessThan(_Bounded):
-    """Numbers below a bound."""
+    """Numbers below a bound.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_distributions import constraints
+        >>> constraints.less_than(1.0).check(tl_core.tensor([0.5, 1.0]))
+        tensor([ True, False])
+    """
 
     def __init__(self, upper_bound: Any) -> None:
         self.upper_bound = upper_bound
@@ -333,7 +385,14 @@ class _LessThan(_Bounded):
 
 
 class _Interval(_Bounded):
-    """Numbers within bounds, which belong to it."""
+    """Numbers within bounds, which belong to it.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_distributions import constraints
+        >>> constraints.interval(0.0, 1.0).check(tl_core.tensor([0.5, 1.5]))
+        tensor([ True, False])
+    """
 
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
         self.lower_bound = lower_bound
@@ -345,7 +404,14 @@ class _Interval(_Bounded):
 
 
 class _HalfOpenInterval(_Bounded):
-    """Numbers within bounds, the lower of which belongs to it."""
+    """Numbers within bounds, the lower of which belongs to it.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_distributions import constraints
+        >>> constraints.half_open_interval(0.0, 1.0).check(tl_core.tensor([0.0, 1.0]))
+        tensor([ True, False])
+    """
 
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
         self.lower_bound = lower_bound
@@ -366,7 +432,14 @@ class _Simplex(Constraint):
 
 
 class _Multinomial(Constraint):
-    """Vectors of counts whose sum does not exceed a bound: with unlike numbers of trials in a batch, the largest."""
+    """Vectors of counts whose sum does not exceed a bound: with unlike numbers of trials in a batch, the largest.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_distributions import constraints
+        >>> constraints.multinomial(3).check(tl_core.tensor([[1.0, 2.0], [2.0, 2.0]]))
+        tensor([ True, False])
+    """
 
     is_discrete = True
     event_dim = 1
@@ -454,6 +527,13 @@ class _Cat(Constraint):
         cseq: the constraints.
         dim: the dimension along which the parts lie.
         lengths: the length of each part; 1 where it is not given.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_distributions import constraints
+        >>> parts = constraints.cat([constraints.positive, constraints.real], dim=0, lengths=[1, 2])
+        >>> parts.check(tl_core.tensor([-1.0, -1.0, 2.0]))
+        tensor([False,  True,  True])
     """
 
     def __init__(
@@ -491,6 +571,13 @@ class _Stack(Constraint):
     Args:
         cseq: the constraints.
         dim: the dimension along which the parts lie.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_distributions import constraints
+        >>> pair = constraints.stack([constraints.positive, constraints.real], dim=0)
+        >>> pair.check(tl_core.tensor([-1.0, -1.0]))
+        tensor([False,  True])
     """
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:

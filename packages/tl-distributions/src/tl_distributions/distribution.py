@@ -32,6 +32,13 @@ class Distribution:
 
     Raises:
         ValueError: a parameter does not satisfy its constraint.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_distributions import Distribution, Normal
+        >>> heights = Normal(tl_core.zeros(3), 2.0)
+        >>> isinstance(heights, Distribution), heights.batch_shape, heights.sample((5,)).shape
+        (True, torch.Size([3]), torch.Size([5, 3]))
     """
 
     has_rsample: Any = False

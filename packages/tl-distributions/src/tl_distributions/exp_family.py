@@ -24,6 +24,12 @@ class ExponentialFamily(Distribution):
         batch_shape (Size): the shape of the batch.
         event_shape (Size): the shape of one event.
         validate_args (bool): whether parameters and values are checked.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_distributions import Exponential, ExponentialFamily
+        >>> isinstance(Exponential(1.0), ExponentialFamily), Exponential(tl_core.tensor(1.0)).entropy()
+        (True, tensor(1.))
     """
 
     @property

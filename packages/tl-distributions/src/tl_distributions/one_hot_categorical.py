@@ -121,6 +121,13 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
         probs (Tensor): relative probabilities of the classes along the last dimension; they are normalized.
         logits (Tensor): unnormalized log probabilities, real; in place of `probs`.
         validate_args (bool): whether parameters and values are checked.
+
+    Example:
+        >>> import tl_core
+        >>> probs = tl_core.tensor([0.2, 0.8], requires_grad=True)
+        >>> sample = OneHotCategoricalStraightThrough(probs).rsample()
+        >>> sample.requires_grad, float(sample.sum())
+        (True, 1.0)
     """
 
     has_rsample = True

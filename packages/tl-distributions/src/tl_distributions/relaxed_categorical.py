@@ -33,6 +33,12 @@ class ExpRelaxedCategorical(Distribution):
 
     Raises:
         ValueError: both parameters are given, or none, or one is out of its range or has no dimension.
+
+    Example:
+        >>> import tl_core
+        >>> log_sample = ExpRelaxedCategorical(tl_core.tensor(0.5), probs=tl_core.tensor([0.2, 0.8])).rsample()
+        >>> tl_core.allclose(log_sample.exp().sum(), tl_core.tensor(1.0))
+        True
     """
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}

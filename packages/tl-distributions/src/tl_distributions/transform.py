@@ -43,6 +43,12 @@ class Transform:
 
     Raises:
         ValueError: the cache size is neither 0 nor 1.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_distributions import ExpTransform
+        >>> isinstance(ExpTransform(), Transform), ExpTransform().inv(tl_core.tensor(1.0))
+        (True, tensor(0.))
     """
 
     bijective: Any = False
@@ -340,6 +346,13 @@ class IndependentTransform(Transform):
         base_transform: the transform.
         reinterpreted_batch_ndims: how many dimensions.
         cache_size (int): the size of the cache.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_distributions import ExpTransform
+        >>> of_events = IndependentTransform(ExpTransform(), 1)
+        >>> of_events.log_abs_det_jacobian(tl_core.tensor([1.0, 2.0]), tl_core.tensor([1.0, 2.0]).exp())
+        tensor(3.)
     """
 
     def __init__(
@@ -412,6 +425,12 @@ class ReshapeTransform(Transform):
 
     Raises:
         ValueError: the shapes have different numbers of elements.
+
+    Example:
+        >>> import tl_core
+        >>> ReshapeTransform((4,), (2, 2))(tl_core.arange(4.0))
+        tensor([[0., 1.],
+                [2., 3.]])
     """
 
     bijective = True

@@ -57,6 +57,13 @@ class ExpTransform(Transform):
 
     Args:
         cache_size (int): the size of the cache.
+
+    Example:
+        >>> import tl_core
+        >>> ExpTransform()(tl_core.tensor([0.0, 1.0]))
+        tensor([1.0000, 2.7183])
+        >>> ExpTransform().log_abs_det_jacobian(tl_core.tensor(2.0), None)
+        tensor(2.)
     """
 
     domain = constraints.real
@@ -85,6 +92,11 @@ class PowerTransform(Transform):
     Args:
         exponent (Tensor): the exponent, not 0.
         cache_size (int): the size of the cache.
+
+    Example:
+        >>> import tl_core
+        >>> PowerTransform(tl_core.tensor(2.0)).inv(tl_core.tensor([4.0, 9.0]))
+        tensor([2., 3.])
     """
 
     domain = constraints.positive
@@ -131,6 +143,11 @@ class SigmoidTransform(Transform):
 
     Args:
         cache_size (int): the size of the cache.
+
+    Example:
+        >>> import tl_core
+        >>> SigmoidTransform()(tl_core.tensor([0.0])), SigmoidTransform().inv(tl_core.tensor([0.5]))
+        (tensor([0.5000]), tensor([0.]))
     """
 
     domain = constraints.real
@@ -161,6 +178,11 @@ class SoftplusTransform(Transform):
 
     Args:
         cache_size (int): the size of the cache.
+
+    Example:
+        >>> import tl_core
+        >>> SoftplusTransform()(tl_core.tensor([0.0, 1.0]))
+        tensor([0.6931, 1.3133])
     """
 
     domain = constraints.real
@@ -190,6 +212,11 @@ class TanhTransform(Transform):
 
     Args:
         cache_size (int): the size of the cache.
+
+    Example:
+        >>> import tl_core
+        >>> TanhTransform()(tl_core.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7616])
     """
 
     domain = constraints.real
@@ -218,6 +245,11 @@ class AbsTransform(Transform):
 
     Args:
         cache_size (int): the size of the cache.
+
+    Example:
+        >>> import tl_core
+        >>> AbsTransform()(tl_core.tensor([-2.0, 3.0]))
+        tensor([2., 3.])
     """
 
     domain = constraints.real
@@ -243,6 +275,12 @@ class AffineTransform(Transform):
         scale (Tensor or float): what is multiplied by, not 0.
         event_dim (int): how many dimensions make an event.
         cache_size (int): the size of the cache.
+
+    Example:
+        >>> import tl_core
+        >>> fahrenheit = AffineTransform(loc=32.0, scale=1.8)
+        >>> fahrenheit(tl_core.tensor([0.0, 100.0])), fahrenheit.inv(tl_core.tensor([50.0]))
+        (tensor([ 32., 212.]), tensor([10.]))
     """
 
     bijective = True
@@ -328,6 +366,12 @@ class CorrCholeskyTransform(Transform):
 
     Args:
         cache_size (int): the size of the cache.
+
+    Example:
+        >>> import tl_core
+        >>> factor = CorrCholeskyTransform()(tl_core.tensor([0.5]))
+        >>> (factor @ factor.T).diagonal()
+        tensor([1., 1.])
     """
 
     domain = constraints.real_vector
@@ -385,6 +429,11 @@ class SoftmaxTransform(Transform):
 
     Args:
         cache_size (int): the size of the cache.
+
+    Example:
+        >>> import tl_core
+        >>> SoftmaxTransform()(tl_core.zeros(4))
+        tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
 
     domain = constraints.real_vector
@@ -422,6 +471,12 @@ class StickBreakingTransform(Transform):
 
     Args:
         cache_size (int): the size of the cache.
+
+    Example:
+        >>> import tl_core
+        >>> shares = StickBreakingTransform()(tl_core.zeros(2))
+        >>> shares
+        tensor([0.3333, 0.3333, 0.3333])
     """
 
     domain = constraints.real_vector
@@ -474,6 +529,12 @@ class LowerCholeskyTransform(Transform):
 
     Args:
         cache_size (int): the size of the cache.
+
+    Example:
+        >>> import tl_core
+        >>> LowerCholeskyTransform()(tl_core.tensor([[0.0, 9.0], [5.0, 0.0]]))
+        tensor([[1., 0.],
+                [5., 1.]])
     """
 
     domain = constraints.independent(constraints.real, 2)
@@ -496,6 +557,12 @@ class PositiveDefiniteTransform(Transform):
 
     Args:
         cache_size (int): the size of the cache.
+
+    Example:
+        >>> import tl_core
+        >>> PositiveDefiniteTransform()(tl_core.tensor([[0.0, 0.0], [2.0, 0.0]]))
+        tensor([[1., 2.],
+                [2., 5.]])
     """
 
     domain = constraints.independent(constraints.real, 2)
@@ -520,6 +587,12 @@ class CumulativeDistributionTransform(Transform):
     Args:
         distribution (Distribution): the distribution, of single numbers.
         cache_size (int): the size of the cache.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_distributions import Uniform
+        >>> CumulativeDistributionTransform(Uniform(0.0, 4.0))(tl_core.tensor([1.0, 3.0]))
+        tensor([0.2500, 0.7500])
     """
 
     bijective = True

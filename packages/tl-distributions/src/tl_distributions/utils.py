@@ -148,6 +148,18 @@ class lazy_property(Generic[Owner, Value]):
 
     Args:
         wrapped: the method that computes the value.
+
+    Example:
+        >>> class Square:
+        ...     @lazy_property
+        ...     def area(self):
+        ...         print("computed")
+        ...         return 4.0
+        ...
+        >>> square = Square()
+        >>> square.area, square.area
+        computed
+        (4.0, 4.0)
     """
 
     def __init__(self, wrapped: Callable[[Owner], Value]) -> None:

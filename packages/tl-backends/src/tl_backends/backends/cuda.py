@@ -101,7 +101,13 @@ cufft_plan_cache = _FourierPlanCache()
 
 
 def is_built() -> bool:
-    """Whether this installation could use a CUDA device if the machine had one: False."""
+    """Whether this installation could use a CUDA device if the machine had one: False.
+
+    Example:
+        >>> from tl_backends.backends import cuda
+        >>> cuda.is_built()
+        False
+    """
     return False
 
 
@@ -165,6 +171,11 @@ def preferred_linalg_library(backend: str | LinalgBackend | None = None) -> Lina
 
     Raises:
         RuntimeError: there is no such library, or not here.
+
+    Example:
+        >>> from tl_backends.backends import cuda
+        >>> cuda.preferred_linalg_library()
+        <LinalgBackend.Default: 0>
     """
     wanted = None if backend is None else _named(LinalgBackend, backend)
     if wanted in (LinalgBackend.Cusolver, LinalgBackend.Magma):
@@ -181,6 +192,11 @@ def preferred_rocm_fa_library(backend: str | ROCmFABackend | None = None) -> ROC
 
     Raises:
         RuntimeError: there is no such library.
+
+    Example:
+        >>> from tl_backends.backends import cuda
+        >>> cuda.preferred_rocm_fa_library()
+        <ROCmFABackend.Default: 0>
     """
     return _prefer(ROCmFABackend, backend)
 
@@ -217,6 +233,13 @@ class SDPAParams(NamedTuple):
         dropout: the probability of dropout.
         is_causal: whether later positions are left out.
         enable_gqa: whether heads of keys are shared by several of queries.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_backends.backends import cuda
+        >>> query = tl_core.zeros(1, 2, 3, 4)
+        >>> cuda.SDPAParams(query, query, query, None, 0.0, True).is_causal
+        True
     """
 
     query: Any
@@ -242,7 +265,13 @@ _attention = _Attention()
 
 
 def flash_sdp_enabled() -> bool:
-    """Whether attention may use its flash implementation."""
+    """Whether attention may use its flash implementation.
+
+    Example:
+        >>> from tl_backends.backends import cuda
+        >>> cuda.flash_sdp_enabled()
+        True
+    """
     return _attention.flash
 
 
@@ -259,7 +288,13 @@ def enable_flash_sdp(enabled: bool) -> None:
 
 
 def mem_efficient_sdp_enabled() -> bool:
-    """Whether attention may use its memory-efficient implementation."""
+    """Whether attention may use its memory-efficient implementation.
+
+    Example:
+        >>> from tl_backends.backends import cuda
+        >>> cuda.mem_efficient_sdp_enabled()
+        True
+    """
     return _attention.mem_efficient
 
 
@@ -269,12 +304,22 @@ def enable_mem_efficient_sdp(enabled: bool) -> None:
 
     Args:
         enabled: whether it is allowed.
+
+    Example:
+        >>> from tl_backends.backends import cuda
+        >>> cuda.enable_mem_efficient_sdp(True)
     """
     _attention.mem_efficient = enabled
 
 
 def math_sdp_enabled() -> bool:
-    """Whether attention may be computed step by step."""
+    """Whether attention may be computed step by step.
+
+    Example:
+        >>> from tl_backends.backends import cuda
+        >>> cuda.math_sdp_enabled()
+        True
+    """
     return _attention.math
 
 
@@ -291,7 +336,13 @@ def enable_math_sdp(enabled: bool) -> None:
 
 
 def cudnn_sdp_enabled() -> bool:
-    """Whether attention may use cuDNN."""
+    """Whether attention may use cuDNN.
+
+    Example:
+        >>> from tl_backends.backends import cuda
+        >>> cuda.cudnn_sdp_enabled()
+        True
+    """
     return _attention.cudnn
 
 
@@ -300,12 +351,22 @@ def enable_cudnn_sdp(enabled: bool) -> None:
 
     Args:
         enabled: whether it is allowed.
+
+    Example:
+        >>> from tl_backends.backends import cuda
+        >>> cuda.enable_cudnn_sdp(True)
     """
     _attention.cudnn = enabled
 
 
 def fp16_bf16_reduction_math_sdp_allowed() -> bool:
-    """Whether attention computed step by step may add up in half precision."""
+    """Whether attention computed step by step may add up in half precision.
+
+    Example:
+        >>> from tl_backends.backends import cuda
+        >>> cuda.fp16_bf16_reduction_math_sdp_allowed()
+        False
+    """
     return _attention.reduced_math
 
 
@@ -315,6 +376,10 @@ def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
 
     Args:
         enabled: whether it is allowed.
+
+    Example:
+        >>> from tl_backends.backends import cuda
+        >>> cuda.allow_fp16_bf16_reduction_math_sdp(False)
     """
     _attention.reduced_math = enabled
 
@@ -362,22 +427,52 @@ def _set_attention(values: dict[str, bool]) -> None:
 
 
 def is_flash_attention_available() -> bool:
-    """Whether the flash implementation for CUDA devices is there: False."""
+    """Whether the flash implementation for CUDA devices is there: False.
+
+    Example:
+        >>> from tl_backends.backends import cuda
+        >>> cuda.is_flash_attention_available()
+        False
+    """
     return False
 
 
 def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
-    """Whether the flash implementation for CUDA devices could take a call: False; `debug` warns why."""
+    """Whether the flash implementation for CUDA devices could take a call: False; `debug` warns why.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_backends.backends import cuda
+        >>> query = tl_core.zeros(1, 2, 3, 4)
+        >>> cuda.can_use_flash_attention(cuda.SDPAParams(query, query, query, None, 0.0, True))
+        False
+    """
     return _cannot("flash attention", debug)
 
 
 def can_use_efficient_attention(params: SDPAParams, debug: bool = False) -> bool:
-    """Whether the memory-efficient implementation for CUDA devices could take a call: False; `debug` warns why."""
+    """Whether the memory-efficient implementation for CUDA devices could take a call: False; `debug` warns why.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_backends.backends import cuda
+        >>> query = tl_core.zeros(1, 2, 3, 4)
+        >>> cuda.can_use_efficient_attention(cuda.SDPAParams(query, query, query, None, 0.0, True))
+        False
+    """
     return _cannot("efficient attention", debug)
 
 
 def can_use_cudnn_attention(params: SDPAParams, debug: bool = False) -> bool:
-    """Whether cuDNN's attention could take a call: False; `debug` warns why."""
+    """Whether cuDNN's attention could take a call: False; `debug` warns why.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_backends.backends import cuda
+        >>> query = tl_core.zeros(1, 2, 3, 4)
+        >>> cuda.can_use_cudnn_attention(cuda.SDPAParams(query, query, query, None, 0.0, True))
+        False
+    """
     return _cannot("cuDNN attention", debug)
 
 

@@ -32,5 +32,9 @@ def set_fastpath_enabled(value: bool) -> None:
 
     Args:
         value: whether it is allowed.
+
+    Example:
+        >>> from tl_backends.backends import mha
+        >>> mha.set_fastpath_enabled(True)
     """
     _settings.fastpath = value

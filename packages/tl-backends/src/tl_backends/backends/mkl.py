@@ -9,7 +9,13 @@ VERBOSE_ON = 1
 
 
 def is_available() -> bool:
-    """Whether oneMKL is there: False."""
+    """Whether oneMKL is there: False.
+
+    Example:
+        >>> from tl_backends.backends import mkl
+        >>> mkl.is_available()
+        False
+    """
     return False
 
 
@@ -21,6 +27,12 @@ class verbose(Verbosity):
 
     Raises:
         AssertionError: on entering with VERBOSE_ON, as oneMKL isn't there.
+
+    Example:
+        >>> from tl_backends.backends import mkl
+        >>> if mkl.is_available():
+        ...     with mkl.verbose(1):
+        ...         pass
     """
 
     library = "oneMKL"

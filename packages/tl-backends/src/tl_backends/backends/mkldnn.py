@@ -32,7 +32,13 @@ allow_tf32: bool
 
 
 def is_available() -> bool:
-    """Whether oneDNN is there: False."""
+    """Whether oneDNN is there: False.
+
+    Example:
+        >>> from tl_backends.backends import mkldnn
+        >>> mkldnn.is_available()
+        False
+    """
     return False
 
 
@@ -44,6 +50,12 @@ class verbose(Verbosity):
 
     Raises:
         AssertionError: on entering at any level but VERBOSE_OFF, as oneDNN isn't there.
+
+    Example:
+        >>> from tl_backends.backends import mkldnn
+        >>> if mkldnn.is_available():
+        ...     with mkldnn.verbose(1):
+        ...         pass
     """
 
     library = "oneDNN"
@@ -55,7 +67,13 @@ class verbose(Verbosity):
 def set_flags(
     _enabled: bool | None = None, _deterministic: bool | None = None, _allow_tf32: bool | None = None
 ) -> tuple:
-    """Sets the switches that are given, which decide nothing here; returns what all of them were, in this order."""
+    """Sets the switches that are given, which decide nothing here; returns what all of them were, in this order.
+
+    Example:
+        >>> from tl_backends.backends import mkldnn
+        >>> mkldnn.set_flags()
+        (True, False, True)
+    """
     return assign(__name__, _values(_enabled, _deterministic, _allow_tf32))
 
 
@@ -68,6 +86,11 @@ def flags(
         enabled: whether the library is used.
         deterministic: whether only deterministic algorithms are used.
         allow_tf32: whether products of float32 may be computed with TensorFloat-32.
+
+    Example:
+        >>> from tl_backends.backends import mkldnn
+        >>> with mkldnn.flags():
+        ...     pass
     """
     return overridden(__name__, _values(enabled, deterministic, allow_tf32))
 

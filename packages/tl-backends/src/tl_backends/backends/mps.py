@@ -13,22 +13,46 @@ __all__ = [
 
 
 def is_built() -> bool:
-    """Whether this installation could use Metal if the machine had it: False."""
+    """Whether this installation could use Metal if the machine had it: False.
+
+    Example:
+        >>> from tl_backends.backends import mps
+        >>> mps.is_built()
+        False
+    """
     return False
 
 
 def is_available() -> bool:
-    """Whether Metal can be used now: False."""
+    """Whether Metal can be used now: False.
+
+    Example:
+        >>> from tl_backends.backends import mps
+        >>> mps.is_available()
+        False
+    """
     return False
 
 
 def is_macos_or_newer(major: int, minor: int) -> bool:
-    """Whether Metal can be used on a macOS of at least this version: False."""
+    """Whether Metal can be used on a macOS of at least this version: False.
+
+    Example:
+        >>> from tl_backends.backends import mps
+        >>> mps.is_macos_or_newer(14, 0)
+        False
+    """
     return False
 
 
 def is_macos13_or_newer(minor: int = 0) -> bool:
-    """Whether Metal can be used on a macOS of at least version 13: False."""
+    """Whether Metal can be used on a macOS of at least version 13: False.
+
+    Example:
+        >>> from tl_backends.backends import mps
+        >>> mps.is_macos13_or_newer()
+        False
+    """
     return is_macos_or_newer(13, minor)
 
 
@@ -37,6 +61,11 @@ def get_name() -> str:
 
     Raises:
         RuntimeError: there is none.
+
+    Example:
+        >>> from tl_backends.backends import mps
+        >>> if mps.is_available():
+        ...     mps.get_name()
     """
     raise MPS.error_of("backends.mps.get_name")
 
@@ -46,5 +75,10 @@ def get_core_count() -> int:
 
     Raises:
         RuntimeError: there is none.
+
+    Example:
+        >>> from tl_backends.backends import mps
+        >>> if mps.is_available():
+        ...     mps.get_core_count()
     """
     raise MPS.error_of("backends.mps.get_core_count")

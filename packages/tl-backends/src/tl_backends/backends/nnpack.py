@@ -11,17 +11,35 @@ enabled: bool
 
 
 def is_available() -> bool:
-    """Whether NNPACK is there: False."""
+    """Whether NNPACK is there: False.
+
+    Example:
+        >>> from tl_backends.backends import nnpack
+        >>> nnpack.is_available()
+        False
+    """
     return False
 
 
 def set_flags(_enabled: bool) -> tuple:
-    """Sets the switch; returns what it was, in a tuple."""
+    """Sets the switch; returns what it was, in a tuple.
+
+    Example:
+        >>> from tl_backends.backends import nnpack
+        >>> nnpack.set_flags(True)
+        (True,)
+    """
     return assign(__name__, {"enabled": _enabled})
 
 
 def flags(enabled: bool = False) -> AbstractContextManager[None]:
-    """Sets the switch for the time of a `with` block."""
+    """Sets the switch for the time of a `with` block.
+
+    Example:
+        >>> from tl_backends.backends import nnpack
+        >>> with nnpack.flags():
+        ...     pass
+    """
     return overridden(__name__, {"enabled": enabled})
 
 

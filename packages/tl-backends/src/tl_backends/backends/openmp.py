@@ -4,5 +4,11 @@ __all__ = ["is_available"]
 
 
 def is_available() -> bool:
-    """Whether the kernels use OpenMP: False."""
+    """Whether the kernels use OpenMP: False.
+
+    Example:
+        >>> from tl_backends.backends import openmp
+        >>> openmp.is_available()
+        False
+    """
     return False

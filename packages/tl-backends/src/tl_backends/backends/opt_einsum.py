@@ -22,12 +22,23 @@ strategy: str
 
 @cache
 def is_available() -> bool:
-    """Whether the package opt_einsum is installed."""
+    """Whether the package opt_einsum is installed.
+
+    Example:
+        >>> from tl_backends.backends import opt_einsum
+        >>> opt_einsum.is_available()
+        False
+    """
     return find_spec("opt_einsum") is not None
 
 
 def get_opt_einsum() -> Any:
-    """The package opt_einsum; None if it isn't installed."""
+    """The package opt_einsum; None if it isn't installed.
+
+    Example:
+        >>> from tl_backends.backends import opt_einsum
+        >>> opt_einsum.get_opt_einsum()
+    """
     return import_module("opt_einsum") if is_available() else None
 
 
@@ -36,6 +47,11 @@ def set_flags(_enabled: bool | None = None, _strategy: str | None = None) -> tup
 
     Raises:
         ValueError: the strategy is none of those that einsum knows; the attribute takes any of opt_einsum's own.
+
+    Example:
+        >>> from tl_backends.backends import opt_einsum
+        >>> opt_einsum.set_flags()
+        (True, 'auto')
     """
     if _strategy not in (None, *_STRATEGIES):
         raise ValueError(
@@ -45,7 +61,13 @@ def set_flags(_enabled: bool | None = None, _strategy: str | None = None) -> tup
 
 
 def flags(enabled: bool | None = None, strategy: str | None = None) -> AbstractContextManager[None]:
-    """Sets the switches that are given for the time of a `with` block."""
+    """Sets the switches that are given for the time of a `with` block.
+
+    Example:
+        >>> from tl_backends.backends import opt_einsum
+        >>> with opt_einsum.flags():
+        ...     pass
+    """
     return overridden(__name__, {"enabled": enabled, "strategy": strategy})
 
 

@@ -11,6 +11,11 @@ class Stream:
 
     Args:
         priority: accepted, and without effect.
+
+    Example:
+        >>> from tl_backends import cpu
+        >>> type(cpu.Stream()).__name__
+        'Stream'
     """
 
     def __init__(self, priority: int = -1):
@@ -87,12 +92,24 @@ _current = _only
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The current stream."""
+    """The current stream.
+
+    Example:
+        >>> from tl_backends import cpu
+        >>> type(cpu.current_stream()).__name__
+        'Stream'
+    """
     return _current
 
 
 class StreamContext:
-    """A `with` block in which a stream is the current one; None changes nothing."""
+    """A `with` block in which a stream is the current one; None changes nothing.
+
+    Example:
+        >>> from tl_backends import cpu
+        >>> with cpu.StreamContext(cpu.current_stream()):
+        ...     pass
+    """
 
     def __init__(self, stream: Stream | None):
         self.stream = stream
@@ -107,7 +124,13 @@ class StreamContext:
 
 
 def stream(stream: Stream | None) -> StreamContext:
-    """A `with` block in which a stream is the current one."""
+    """A `with` block in which a stream is the current one.
+
+    Example:
+        >>> from tl_backends import cpu
+        >>> with cpu.stream(cpu.current_stream()):
+        ...     pass
+    """
     return StreamContext(stream)
 
 

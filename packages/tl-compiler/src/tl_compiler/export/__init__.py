@@ -110,6 +110,16 @@ def export_for_training(
 
     Returns:
         The program.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_compiler.export import export_for_training
+        >>> class Double(tl_nn.Module):
+        ...     def forward(self, x):
+        ...         return 2 * x
+        ...
+        >>> export_for_training(Double(), (tl_core.ones(2),)).module()(tl_core.ones(2))
+        tensor([2., 2.])
     """
     return export(
         mod,
@@ -175,6 +185,20 @@ def load(
     Raises:
         RuntimeError: the file holds no program, or one that isn't taken: it is damaged, calls what is no operator, or
             has tensors outside of their records.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> import io
+        >>> from tl_compiler.export import export, load, save
+        >>> class Double(tl_nn.Module):
+        ...     def forward(self, x):
+        ...         return 2 * x
+        ...
+        >>> file = io.BytesIO()
+        >>> save(export(Double(), (tl_core.ones(2),)), file)
+        >>> _ = file.seek(0)
+        >>> load(file).module()(tl_core.ones(2))
+        tensor([2., 2.])
     """
     from .serde.archive import load_program
 
@@ -225,6 +249,16 @@ def draft_export(
 
     Returns:
         The program, with what was put right in its `_report`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_compiler.export import draft_export
+        >>> class Double(tl_nn.Module):
+        ...     def forward(self, x):
+        ...         return 2 * x
+        ...
+        >>> draft_export(Double(), (tl_core.ones(2),)).module()(tl_core.ones(2))
+        tensor([2., 2.])
     """
     from tl_compiler.symbolic.errors import UserError, UserErrorType
 

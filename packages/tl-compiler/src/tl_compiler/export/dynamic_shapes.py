@@ -586,6 +586,12 @@ def refine_dynamic_shapes_from_suggested_fixes(msg: str, dynamic_shapes: Any) ->
 
     Raises:
         UserError: a fix names what wasn't said.
+
+    Example:
+        >>> from tl_compiler.export import Dim
+        >>> shapes = {"x": (Dim("rows"), None)}
+        >>> refine_dynamic_shapes_from_suggested_fixes("Suggested fixes:\\n  rows = 4", shapes)
+        {'x': (4, None)}
     """
     text = msg.partition("Suggested fixes:")[2]
     fixes: dict[str, Any] = {}

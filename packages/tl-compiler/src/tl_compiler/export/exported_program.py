@@ -64,6 +64,14 @@ class ModuleCallSignature:
         inputs, outputs: its flat inputs and outputs.
         in_spec, out_spec: their structures.
         forward_arg_names: the names of the arguments of its forward.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_compiler.export import export
+        >>> model = tl_nn.Sequential(tl_nn.ReLU())
+        >>> program = export(model, (tl_core.ones(2),), preserve_module_call_signature=("0",))
+        >>> [argument.name for argument in program.module_call_graph[1].signature.inputs]
+        ['input_1']
     """
 
     inputs: list[ArgumentSpec]
@@ -91,6 +99,13 @@ class ModuleCallEntry:
     Args:
         fqn: its dotted name.
         signature: how it is called.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_compiler.export import export
+        >>> program = export(tl_nn.Sequential(tl_nn.ReLU()), (tl_core.ones(2),))
+        >>> [entry.fqn for entry in program.module_call_graph]
+        ['', '0']
     """
 
     fqn: str
@@ -102,6 +117,10 @@ def default_decompositions() -> Any:
 
     Returns:
         From operators to functions.
+
+    Example:
+        >>> len(default_decompositions()) > 100
+        True
     """
     from .decomp_utils import CustomDecompTable
 
@@ -121,6 +140,17 @@ class ExportedProgram:
         example_inputs: the inputs that it was traced with.
         constants: the tensors and objects that it holds besides, by name.
         verifiers: what checks it.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_compiler.export import export
+        >>> class Double(tl_nn.Module):
+        ...     def forward(self, x):
+        ...         return 2 * x
+        ...
+        >>> program = export(Double(), (tl_core.ones(2),))
+        >>> program.module()(tl_core.tensor([1.0, 5.0]))
+        tensor([ 2., 10.])
     """
 
     def __init__(

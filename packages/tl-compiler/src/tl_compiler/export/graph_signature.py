@@ -26,7 +26,12 @@ __all__ = [
 
 @dataclass
 class TensorArgument:
-    """A tensor, by the name of its node."""
+    """A tensor, by the name of its node.
+
+    Example:
+        >>> TensorArgument("add")
+        TensorArgument(name='add')
+    """
 
     name: str
 
@@ -40,21 +45,36 @@ class TokenArgument:
 
 @dataclass
 class SymIntArgument:
-    """An int that isn't a constant, by the name of its node."""
+    """An int that isn't a constant, by the name of its node.
+
+    Example:
+        >>> SymIntArgument("size").name
+        'size'
+    """
 
     name: str
 
 
 @dataclass
 class SymFloatArgument:
-    """A float that isn't a constant, by the name of its node."""
+    """A float that isn't a constant, by the name of its node.
+
+    Example:
+        >>> SymFloatArgument("scale").name
+        'scale'
+    """
 
     name: str
 
 
 @dataclass
 class SymBoolArgument:
-    """A bool that isn't a constant, by the name of its node."""
+    """A bool that isn't a constant, by the name of its node.
+
+    Example:
+        >>> SymBoolArgument("flag").name
+        'flag'
+    """
 
     name: str
 
@@ -67,6 +87,10 @@ class CustomObjArgument:
         name: the name of its node.
         class_fqn: its class.
         fake_val: what stands for it while a program is traced.
+
+    Example:
+        >>> CustomObjArgument("tokenizer", "text.Tokenizer").class_fqn
+        'text.Tokenizer'
     """
 
     name: str
@@ -81,6 +105,10 @@ class ConstantArgument:
     Args:
         name: the name of its node; of an output nothing.
         value: the constant.
+
+    Example:
+        >>> ConstantArgument("", 3).value
+        3
     """
 
     name: str
@@ -99,7 +127,12 @@ ArgumentSpec = (
 
 
 class InputKind(enum.Enum):
-    """What an input of the graph is."""
+    """The kind of an input of the graph.
+
+    Example:
+        >>> InputKind.PARAMETER.name
+        'PARAMETER'
+    """
 
     USER_INPUT = enum.auto()
     PARAMETER = enum.auto()
@@ -110,7 +143,12 @@ class InputKind(enum.Enum):
 
 
 class OutputKind(enum.Enum):
-    """What an output of the graph is."""
+    """The kind of an output of the graph.
+
+    Example:
+        >>> OutputKind.USER_OUTPUT.name
+        'USER_OUTPUT'
+    """
 
     USER_OUTPUT = enum.auto()
     LOSS_OUTPUT = enum.auto()
@@ -131,6 +169,10 @@ class InputSpec:
         arg: its node, or a constant.
         target: the name in the module of a parameter, buffer or constant.
         persistent: of a buffer, whether state dicts hold it.
+
+    Example:
+        >>> InputSpec(InputKind.PARAMETER, TensorArgument("p_weight"), "weight").target
+        'weight'
     """
 
     kind: InputKind
@@ -158,6 +200,10 @@ class OutputSpec:
         kind: what it is.
         arg: its node, or a constant.
         target: what is mutated, or whose gradient it is.
+
+    Example:
+        >>> OutputSpec(OutputKind.USER_OUTPUT, TensorArgument("add"), None).arg
+        TensorArgument(name='add')
     """
 
     kind: OutputKind
@@ -181,6 +227,10 @@ class ExportBackwardSignature:
         gradients_to_parameters: from outputs to names of parameters.
         gradients_to_user_inputs: from outputs to inputs.
         loss_output: the output that they are of.
+
+    Example:
+        >>> ExportBackwardSignature({"gradient": "weight"}, {}, "loss").loss_output
+        'loss'
     """
 
     gradients_to_parameters: dict[str, str]

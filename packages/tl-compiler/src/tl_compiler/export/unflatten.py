@@ -28,7 +28,16 @@ __all__ = [
 
 
 class FlatArgsAdapter(abc.ABC):
-    """Puts inputs of one structure into the order of another."""
+    """Puts inputs of one structure into the order of another.
+
+    Example:
+        >>> class Dropping(FlatArgsAdapter):
+        ...     def adapt(self, target_spec, input_spec, input_args, metadata=None, obj=None):
+        ...         return input_args[:1]
+        ...
+        >>> Dropping().adapt(None, None, [1, 2])
+        [1]
+    """
 
     @abc.abstractmethod
     def adapt(
@@ -60,6 +69,19 @@ class InterpreterModule(tl_nn.Module):
         graph: the graph.
         ty: the name of its class.
         signature: how it is called, where that was preserved; None: with the inputs of the graph, in their order.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_compiler.export import export, unflatten
+        >>> class Twice(tl_nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.inner = tl_nn.ReLU()
+        ...     def forward(self, x):
+        ...         return 2 * self.inner(x)
+        ...
+        >>> type(unflatten(export(Twice(), (tl_core.ones(2),))).inner).__name__
+        'InterpreterModule'
     """
 
     def __init__(self, graph: Graph, ty: Any = None, signature: Any = None) -> None:
@@ -136,6 +158,12 @@ class InterpreterModuleDispatcher(tl_nn.Module):
     Args:
         attrs: the names of its attributes.
         call_modules: a module for each call.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> calls = InterpreterModuleDispatcher(set(), [tl_nn.ReLU(), tl_nn.Identity()])
+        >>> calls(tl_core.tensor([-1.0])), calls(tl_core.tensor([-1.0]))
+        (tensor([0.]), tensor([-1.]))
     """
 
     def __init__(self, attrs: set[str], call_modules: list[InterpreterModule]) -> None:
@@ -176,6 +204,20 @@ class UnflattenedModule(tl_nn.Module):
     Args:
         export_module: the program.
         flat_args_adapter: puts inputs of other structures right.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_compiler.export import export, unflatten
+        >>> class Twice(tl_nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.inner = tl_nn.ReLU()
+        ...     def forward(self, x):
+        ...         return 2 * self.inner(x)
+        ...
+        >>> model = unflatten(export(Twice(), (tl_core.ones(2),)))
+        >>> model(tl_core.tensor([-1.0, 1.0])), [name for name, _ in model.named_children()]
+        (tensor([0., 2.]), ['inner'])
     """
 
     def __init__(self, export_module: Any, flat_args_adapter: FlatArgsAdapter | None = None) -> None:

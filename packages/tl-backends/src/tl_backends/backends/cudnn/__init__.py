@@ -31,17 +31,35 @@ allow_tf32: bool
 
 
 def version() -> int | None:
-    """The version of cuDNN: None, as it isn't there."""
+    """The version of cuDNN: None, as it isn't there.
+
+    Example:
+        >>> from tl_backends.backends import cudnn
+        >>> cudnn.version()
+    """
     return None
 
 
 def is_available() -> bool:
-    """Whether cuDNN is there: False."""
+    """Whether cuDNN is there: False.
+
+    Example:
+        >>> from tl_backends.backends import cudnn
+        >>> cudnn.is_available()
+        False
+    """
     return False
 
 
 def is_acceptable(tensor: Any) -> bool:
-    """Whether cuDNN could take a tensor: False."""
+    """Whether cuDNN could take a tensor: False.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_backends.backends import cudnn
+        >>> if cudnn.is_available():
+        ...     cudnn.is_acceptable(tl_core.ones(4, device="cuda"))
+    """
     return False
 
 
@@ -52,7 +70,13 @@ def set_flags(
     _deterministic: bool | None = None,
     _allow_tf32: bool | None = None,
 ) -> tuple:
-    """Sets the switches that are given, which decide nothing here; returns what all of them were, in this order."""
+    """Sets the switches that are given, which decide nothing here; returns what all of them were, in this order.
+
+    Example:
+        >>> from tl_backends.backends import cudnn
+        >>> cudnn.set_flags()
+        (True, False, 10, False, True)
+    """
     return assign(__name__, _values(_enabled, _benchmark, _benchmark_limit, _deterministic, _allow_tf32))
 
 
@@ -71,6 +95,11 @@ def flags(
         benchmark_limit: how many algorithms are tried.
         deterministic: whether only deterministic algorithms are used.
         allow_tf32: whether products of float32 may be computed with TensorFloat-32.
+
+    Example:
+        >>> from tl_backends.backends import cudnn
+        >>> with cudnn.flags():
+        ...     pass
     """
     return overridden(__name__, _values(enabled, benchmark, benchmark_limit, deterministic, allow_tf32))
 

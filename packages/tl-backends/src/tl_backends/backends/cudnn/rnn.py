@@ -32,6 +32,11 @@ class Unserializable:
 
     Args:
         inner: what it holds.
+
+    Example:
+        >>> from tl_backends.backends.cudnn.rnn import Unserializable
+        >>> Unserializable(5).get()
+        5
     """
 
     def __init__(self, inner: Any) -> None:
