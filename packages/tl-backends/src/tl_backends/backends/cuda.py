@@ -283,6 +283,12 @@ def enable_flash_sdp(enabled: bool) -> None:
 
     Args:
         enabled: whether it is allowed.
+
+    Example:
+        >>> from tl_backends.backends import cuda
+        >>> cuda.enable_flash_sdp(True)
+        >>> cuda.flash_sdp_enabled()
+        True
     """
     _attention.flash = enabled
 
@@ -331,6 +337,12 @@ def enable_math_sdp(enabled: bool) -> None:
 
     Args:
         enabled: whether it is allowed.
+
+    Example:
+        >>> from tl_backends.backends import cuda
+        >>> cuda.enable_math_sdp(True)
+        >>> cuda.math_sdp_enabled()
+        True
     """
     _attention.math = enabled
 
