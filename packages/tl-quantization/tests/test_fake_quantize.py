@@ -42,7 +42,10 @@ def test_values_are_those_of_quantized_tensors():
             lambda x: tq.fake_quantize_per_channel_affine(x, tl.ones(3), tl.zeros(3), 0, 0, 255),
             "scale must have shape",
         ),
-        (lambda x: tq.fake_quantize_per_channel_affine(x, tl.ones(2), tl.zeros(2), 1, 0, 255), "axis 1"),
+        (
+            lambda x: tq.fake_quantize_per_channel_affine(x, tl.ones(2), tl.zeros(2), 1, 0, 255),
+            "axis .* got 1",
+        ),
     ],
 )
 def test_wrong_arguments(call, text):
@@ -78,9 +81,9 @@ def test_known_scales_stay():
     module = tq.default_fixed_qparams_range_0to1_fake_quant()
     module(tl.rand(100) * 50)
     assert (float(module.scale), int(module.zero_point)) == (1 / 256, 0)
-    with pytest.raises(ValueError, match="quant_min"):
+    with pytest.raises(AssertionError, match="quant_min"):
         tq.FakeQuantize(quant_min=-5, quant_max=255)
-    with pytest.raises(TypeError, match="moving average"):
+    with pytest.raises(AssertionError, match="moving average"):
         tq.FusedMovingAvgObsFakeQuantize(observer=tq.MinMaxObserver)
 
 

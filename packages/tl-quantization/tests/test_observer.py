@@ -36,7 +36,7 @@ def agrees(observer, scale, zero):
 @pytest.mark.parametrize(
     ("kwargs", "bottom", "top"),
     [({}, 0, 255), ({"reduce_range": True}, 0, 127), ({"dtype": tq.qint8}, -128, 127),
-     ({"dtype": tq.qint8, "reduce_range": True}, -64, 63), ({"quant_min": 3, "quant_max": 30}, 3, 30)],
+     ({"dtype": tq.qint8, "reduce_range": True}, -64, 63), ({"quant_min": -3, "quant_max": 30}, -3, 30)],
 )  # fmt: skip
 def test_smallest_and_largest(kwargs, bottom, top):
     every = np.stack(BATCHES)
@@ -94,8 +94,81 @@ def test_a_histogram_leaves_out_what_costs_little(outliers):
 def test_a_histogram_counts_every_number_once():
     observer = seen(obs.HistogramObserver(bins=16))
     assert float(observer.histogram.sum()) == sum(b.size for b in BATCHES)
-    observer(tl.tensor([float("nan"), float("inf")]))
+    with pytest.warns(UserWarning, match="inf detected"):
+        observer(tl.tensor([float("-inf"), float("inf")]))
     assert float(observer.histogram.sum()) == sum(b.size for b in BATCHES)
+    with pytest.raises(RuntimeError):
+        observer(tl.tensor([float("nan"), 1.0]))
+
+
+def _best_range(histogram, low, high, integers):
+    """The search of norm minimization in float64: the ends move inwards by 1e-5 of the counts, the wider step first."""
+    bins, sums, mass = len(histogram), np.cumsum(histogram), histogram.sum()
+    width = (high - low) / bins
+
+    def error(first, last):
+        step = width * (last - first + 1) / integers
+        edges = (np.arange(bins + 1) - first) * width
+        total = 0.0
+        for begin, end, count in zip(edges, edges[1:], histogram, strict=False):
+            left, right = (np.clip(np.floor(x / step), 0, integers - 1) for x in (begin, end))
+            inner = (right - left - 1) * step**3 / 12
+            ends = (
+                (step / 2) ** 3 - (begin - (left + 0.5) * step) ** 3,
+                (end - (right + 0.5) * step) ** 3 + (step / 2) ** 3,
+            )
+            total += count / width * (sum(ends) / 3 + inner)
+        return total
+
+    first, last, alpha, beta, best = 0, bins - 1, 0.0, 1.0, np.inf
+    while alpha < beta:
+        left, right = first, last
+        while left < last and sums[left] < (alpha + 1e-5) * mass:
+            left += 1
+        while right > first and sums[right] > (beta - 1e-5) * mass:
+            right -= 1
+        if left - first > last - right:
+            following, alpha = (left, last), alpha + 1e-5
+        else:
+            following, beta = (first, right), beta - 1e-5
+        if following == (first, last):
+            continue
+        if (now := error(*following)) > best:
+            break
+        best, (first, last) = now, following
+    return low + width * first, low + width * (last + 1)
+
+
+@pytest.mark.parametrize(
+    "kwargs",
+    [{}, {"reduce_range": True}, {"quant_min": 0, "quant_max": 127}, {"quant_min": 0, "quant_max": 15}],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_histogram_is_searched_over_all_integers_of_the_type(kwargs, seed):
+    data = np.random.default_rng(seed).standard_t(3, size=4000).astype(np.float32)
+    observer = obs.HistogramObserver(bins=128, **kwargs)
+    observer(tl.from_numpy(data))
+    counts = np.histogram(data.astype(np.float64), 128, (data.min(), data.max()))[0]
+    assert np.abs(observer.histogram.numpy() - counts).sum() <= 2  # float32 edges
+    low, high = _best_range(
+        observer.histogram.numpy().astype(np.float64), float(data.min()), float(data.max()), 256
+    )
+    top = kwargs.get("quant_max", 127 if kwargs else 255)
+    agrees(observer, *affine(low, high, 0, top))
+
+
+def test_nan_gives_a_zero_point_of_the_range():
+    observer = obs.MinMaxObserver()
+    observer(tl.tensor([1.0, float("nan")]))
+    scale, zero = observer.calculate_qparams()
+    assert bool(scale.isnan().all()) and zero.tolist() == [0]
+
+
+def test_channels_of_another_number_are_refused():
+    observer = obs.MovingAveragePerChannelMinMaxObserver()
+    observer(tl.ones(2, 3))
+    with pytest.raises(RuntimeError):
+        observer(tl.ones(3, 3))
 
 
 def test_nothing_seen_is_the_identity():
@@ -138,8 +211,22 @@ def test_states_of_observers_are_saved_alone():
 def test_wrong_settings():
     with pytest.raises(NotImplementedError, match="per_channel_affine"):
         obs.MinMaxObserver(qscheme=tq.per_channel_affine)
-    with pytest.raises(ValueError, match="quant_min"):
-        obs.MinMaxObserver(quant_min=5, quant_max=1)
+    for limits in ((5, 9), (0, 0), (3, -1)):
+        with pytest.raises(AssertionError, match="quant_min"):
+            obs.MinMaxObserver(quant_min=limits[0], quant_max=limits[1])
+    with pytest.raises(AssertionError, match="256 integers"):
+        obs.MinMaxObserver(dtype=tq.qint8, quant_min=0, quant_max=256)
+    with pytest.raises(AssertionError, match=r"torch\.float32"):
+        obs.MinMaxObserver(dtype=tl.float32)
+    with pytest.raises(NotImplementedError, match="symmetric"):
+        obs.MinMaxObserver(qscheme=tq.per_tensor_symmetric, reduce_range=True)
+    with pytest.raises(NotImplementedError, match="averaging_constant=1"):
+        obs.MovingAverageMinMaxObserver(is_dynamic=True)
+    for kind in (obs.PerChannelMinMaxObserver, obs.MovingAveragePerChannelMinMaxObserver):
+        with pytest.raises(NotImplementedError, match="scale a channel"):
+            kind(qscheme=tq.per_tensor_affine)
+        with pytest.raises(NotImplementedError, match="at each call"):
+            kind(is_dynamic=True)
     with pytest.raises(RuntimeError, match="PlaceholderObserver"):
         obs.PlaceholderObserver().calculate_qparams()
     with pytest.raises(ValueError, match="with_args"):

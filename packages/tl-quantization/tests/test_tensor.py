@@ -47,7 +47,7 @@ def test_integers_of_32_bits_are_cut_off_at_their_ends():
     assert q.int_repr().tolist() == [2**31 - 1, -(2**31)]
 
 
-@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("axis", [0, 1, 2])
 def test_each_channel_has_its_scale(x, axis):
     n = x.shape[axis]
     scales, zeros = np.linspace(0.02, 0.1, n), np.arange(n)
@@ -91,9 +91,9 @@ def test_lists_are_taken_one_by_one():
     [
         (lambda: tq.quantize_per_tensor(tl.ones(1), 1.0, 300, tq.quint8), RuntimeError, "from 0 to 255"),
         (lambda: tq.quantize_per_tensor(tl.ones(1).double(), 1.0, 0, tq.quint8), RuntimeError, "torch.float32"),
-        (lambda: tq.quantize_per_tensor(tl.ones(1), 1.0, 0, tl.float32), ValueError, "torch.quint8"),
+        (lambda: tq.quantize_per_tensor(tl.ones(1), 1.0, 0, tl.float32), RuntimeError, "torch.quint8"),
         (lambda: tq.quantize_per_channel(tl.ones(2), tl.ones(3), tl.zeros(2), 0, tq.qint8), RuntimeError, "scales"),
-        (lambda: tq.quantize_per_channel(tl.ones(2), tl.ones(2), tl.zeros(2), 1, tq.qint8), RuntimeError, "axis 1"),
+        (lambda: tq.quantize_per_channel(tl.ones(2), tl.ones(2), tl.zeros(2), 1, tq.qint8), RuntimeError, "got 1"),
         (lambda: tl.ones(1).q_scale(), RuntimeError, "q_scale: expected a quantized tensor"),
         (lambda: tq.made_of(tl.ones(1), tq.PerTensor(1.0, 0, tq.qint8)), TypeError, "torch.int8"),
     ],

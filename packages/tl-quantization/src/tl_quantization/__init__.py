@@ -53,6 +53,7 @@ __getattr__, __dir__, __all__ = attach(
             "FakeQuantizeBase",
             "FixedQParamsFakeQuantize",
             "FusedMovingAvgObsFakeQuantize",
+            "default_affine_fixed_qparams_fake_quant",
             "default_dynamic_fake_quant",
             "default_embedding_fake_quant",
             "default_embedding_fake_quant_4bit",
@@ -64,6 +65,7 @@ __getattr__, __dir__, __all__ = attach(
             "default_fused_wt_fake_quant",
             "default_histogram_fake_quant",
             "default_per_channel_weight_fake_quant",
+            "default_symmetric_fixed_qparams_fake_quant",
             "default_weight_fake_quant",
             "disable_fake_quant",
             "disable_observer",
@@ -73,7 +75,6 @@ __getattr__, __dir__, __all__ = attach(
             "fused_wt_fake_quant_range_neg_127_to_127",
         ),
         "functions": (
-            "choose_qparams",
             "dequantize",
             "int_repr",
             "q_per_channel_axis",
@@ -155,6 +156,7 @@ __getattr__, __dir__, __all__ = attach(
             "per_channel_dynamic_qconfig",
             "qconfig_equals",
         ),
+        "qparams": ("choose_qparams", "range_qparams"),
         "quantization_mappings": (
             "DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS",
             "DEFAULT_MODULE_TO_ACT_POST_PROCESS",

@@ -16,18 +16,38 @@ __all__ = ["fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine"
 
 
 class _Rounded(Function):
-    """`(clamp(round(x / scale) + zero_point) - zero_point) * scale`."""
+    """`(clamp(round(x * (1 / scale)) + zero_point) - zero_point) * scale`; nan is taken for what is below the range."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int) -> Tensor:
-        steps = (x * scale.reciprocal()).round() + zero_point
+        wide = x if x.dtype is tl_core.float64 else x.to(tl_core.float32)
+        scaled, zero = wide * scale.reciprocal(), zero_point.to(tl_core.float64)
+        if zero_point.is_floating_point():  # added before the rounding
+            steps = (scaled + zero_point).round().to(tl_core.float64)
+        else:
+            steps = scaled.round().to(tl_core.float64) + zero
         ctx.save_for_backward((steps >= low) & (steps <= high))
-        return ((steps.clamp(low, high) - zero_point) * scale).to(x.dtype)
+        distance = steps.nan_to_num(low, high, low).clamp_(low, high) - zero
+        if not zero_point.is_floating_point():
+            distance = distance.to(tl_core.float32)
+        return (distance * scale).to(x.dtype)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
         (inside,) = ctx.saved_tensors
         return grad * inside, None, None, None, None
+
+
+def _check_floating(name: str, input: Tensor) -> None:
+    if not input.is_floating_point():
+        raise NotImplementedError(f"{name}: input must be of floating numbers, but got {input.dtype}")
+
+
+def _check_type(name: str, argument: str, given: Tensor, types: tuple[Any, ...]) -> None:
+    if given.dtype not in types:
+        raise RuntimeError(
+            f"{name}: {argument} must be of {' or '.join(map(str, types))}, but got {given.dtype}"
+        )
 
 
 def _check_range(name: str, low: int, high: int) -> None:
@@ -46,11 +66,12 @@ def fake_quantize_per_tensor_affine(
     Args:
         input (Tensor): Of floating numbers; the result has its type.
         scale (float or Tensor of one float32): Above 0.
-        zero_point (int or Tensor of one int32): From `quant_min` to `quant_max`.
+        zero_point (int or Tensor of one int32): From `quant_min` to `quant_max`; a tensor's number isn't checked.
         quant_min, quant_max (int): The range of the integers.
 
     Raises:
         RuntimeError: If the range is empty or the zero point isn't in it.
+        NotImplementedError: If the input isn't of floating numbers.
 
     Example:
         >>> import tl_core, tl_quantization as tq
@@ -61,8 +82,9 @@ def fake_quantize_per_tensor_affine(
         (tensor([0.1000, 0.3000, 1.5000]), tensor([1., 1., 0.]))
     """
     _check_range("fake_quantize_per_tensor_affine", quant_min, quant_max)
+    _check_floating("fake_quantize_per_tensor_affine", input)
     zero = int(zero_point)
-    if not quant_min <= zero <= quant_max:
+    if not (isinstance(zero_point, Tensor) or quant_min <= zero <= quant_max):
         raise RuntimeError(f"`zero_point` must be between `quant_min` and `quant_max`, but got {zero}.")
     factor = tl_core.tensor(float(scale), dtype=tl_core.float32)
     return _Rounded.apply(input, factor, tl_core.tensor(zero), quant_min, quant_max)
@@ -76,12 +98,15 @@ def fake_quantize_per_channel_affine(
 
     Args:
         input (Tensor): Of floating numbers.
-        scale, zero_point (Tensor, shape (input.shape[axis],)): Zero points are of int32, or floating.
-        axis (int): Which axis of the input.
+        scale, zero_point (Tensor, shape (input.shape[axis],)): Scales are of float32 or bfloat16, zero points of int32,
+            float32 or float16.
+        axis (int): Which axis of the input, from 0.
         quant_min, quant_max (int): The range of the integers.
 
     Raises:
-        RuntimeError: If there aren't as many scales as slices, or a zero point isn't in the range.
+        RuntimeError: If there aren't as many scales as slices, a zero point isn't in the range, or scales or zero
+            points are of another type.
+        NotImplementedError: If the input isn't of floating numbers.
 
     Example:
         >>> import tl_core, tl_quantization as tq
@@ -93,8 +118,14 @@ def fake_quantize_per_channel_affine(
     """
     name = "fake_quantize_per_channel_affine"
     _check_range(name, quant_min, quant_max)
-    if not -input.dim() <= axis < input.dim():
-        raise RuntimeError(f"{name}: axis {axis} is none of an input with {input.dim()} dimensions")
+    _check_floating(name, input)
+    _check_type(name, "scale", scale, (tl_core.float32, tl_core.bfloat16))
+    _check_type(name, "zero_point", zero_point, (tl_core.int32, tl_core.float32, tl_core.float16))
+    if not 0 <= axis < input.dim():
+        raise RuntimeError(
+            f"{name}: axis must be from 0 to {input.dim() - 1} for an input with {input.dim()} dimensions, "
+            f"but got {axis}"
+        )
     size = (input.shape[axis],)
     for what, given in (("scale", scale), ("zero_point", zero_point)):
         if tuple(given.shape) != size:

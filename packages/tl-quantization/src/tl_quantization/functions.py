@@ -11,12 +11,12 @@ from tl_core.keyword_names import also_named
 from tl_core.overrides import overridable
 
 from . import operators
-from .dtypes import bounds, quantized_dtype
+from .dtypes import bounds, is_quantized_dtype, qint32, quantized_dtype
+from .qparams import choose_qparams
 from .quantizer import PerChannel, PerTensor
 from .tensor import QuantizedTensor, made_of
 
 __all__ = [
-    "choose_qparams",
     "dequantize",
     "int_repr",
     "q_per_channel_axis",
@@ -33,13 +33,13 @@ __all__ = [
     "quantized_max_pool3d",
 ]
 
-EPS = 2.0**-23
-
 
 @overridable
 @also_named(tensors="input", scales="scale", zero_points="zero_point")
 def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any) -> Any:
-    """Numbers as integers: `clamp(round(input / scale) + zero_point)`, halves rounded to even.
+    """Numbers as integers: `clamp(round(input * (1 / scale) + zero_point))`, halves rounded to even.
+
+    Infinities become the smallest and the largest integer, nan the largest of 8 bits and the smallest of 32.
 
     Args:
         input (Tensor or list of Tensor): Of floating numbers. A list takes lists, or tensors, of scales and zero
@@ -61,10 +61,18 @@ def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any) -> 
         return tuple(
             quantize_per_tensor(x, s, z, dtype) for x, s, z in zip(input, scales, zeros, strict=True)
         )
-    kind = quantized_dtype(dtype)
+    kind = _checked_kind("quantize_per_tensor", dtype)
     _check_floating("quantize_per_tensor", input)
     quantizer = PerTensor(float(scale), _checked_zero("quantize_per_tensor", int(zero_point), kind), kind)
     return made_of(quantizer.integers(input), quantizer)
+
+
+def _checked_kind(name: str, dtype: Any) -> tl_core.dtype:
+    if not is_quantized_dtype(dtype):
+        raise RuntimeError(
+            f"{name}: dtype must be torch.quint8, torch.qint8 or torch.qint32, but got {dtype}"
+        )
+    return dtype  # type: ignore[no-any-return]
 
 
 def _check_floating(name: str, x: Tensor) -> None:
@@ -89,11 +97,12 @@ def quantize_per_channel(
         input (Tensor): Of floating numbers.
         scales, zero_points (Tensor, shape (input.shape[axis],)): Zero points are integers; floating ones give
             `per_channel_affine_float_qparams`.
-        axis (int): The axis of the channels.
-        dtype (quantized dtype): `quint8`, `qint8` or `qint32`.
+        axis (int): The axis of the channels, from 0.
+        dtype (quantized dtype): `quint8`, `qint8` or `qint32`; the last with integer zero points only.
 
     Raises:
-        RuntimeError: If there aren't as many scales and zero points as channels.
+        RuntimeError: If there aren't as many scales and zero points as channels, or an argument is of a type that
+            isn't taken.
 
     Example:
         >>> import tl_core, tl_quantization as tq
@@ -102,49 +111,25 @@ def quantize_per_channel(
         tensor([[1, 2],
                 [2, 4]], dtype=torch.int8)
     """
-    kind = quantized_dtype(dtype)
+    kind = _checked_kind("quantize_per_channel", dtype)
     _check_floating("quantize_per_channel", input)
-    if not -input.dim() <= axis < input.dim():
+    if not 0 <= axis < input.dim():
         raise RuntimeError(
-            f"quantize_per_channel: axis {axis} is none of an input with {input.dim()} dimensions"
+            f"quantize_per_channel: axis must be from 0 to {input.dim() - 1} for an input with {input.dim()} "
+            f"dimensions, but got {axis}"
         )
-    axis %= input.dim()
     for name, given in (("scales", scales), ("zero_points", zero_points)):
         if tuple(given.shape) != (input.shape[axis],):
             wanted = (input.shape[axis],)
             raise RuntimeError(
                 f"quantize_per_channel: {name} must have shape {wanted}, but got {tuple(given.shape)}"
             )
-    zeros = zero_points.to(
-        tl_core.float32 if zero_points.is_floating_point() and _fractions(zero_points) else tl_core.int64
-    )
-    quantizer = PerChannel(scales.to(tl_core.float64), zeros, axis, kind)
+    floating = zero_points.is_floating_point()
+    if floating and kind is qint32:
+        raise RuntimeError("quantize_per_channel: zero_points of torch.qint32 must be integers")
+    types = (tl_core.float32, tl_core.float32) if floating else (tl_core.float64, tl_core.int64)
+    quantizer = PerChannel(scales.to(types[0]), zero_points.to(types[1]), axis, kind)
     return made_of(quantizer.integers(input), quantizer)
-
-
-def _fractions(x: Tensor) -> bool:
-    return bool((x != x.round()).any())
-
-
-def choose_qparams(
-    low: float, high: float, dtype: tl_core.dtype, reduce_range: bool = False
-) -> tuple[float, int]:
-    """The scale and the zero point with which the type's integers cover [low, high] and 0.
-
-    Args:
-        low, high (float): The smallest and the largest number.
-        dtype (quantized dtype): Of 8 bits.
-        reduce_range (bool): Whether one bit is left unused.
-
-    >>> choose_qparams(0.0, 255.0, quantized_dtype(tl_core.uint8))
-    (1.0, 0)
-    """
-    bottom, top = bounds(dtype)
-    if reduce_range:
-        bottom, top = bottom // 2, top // 2
-    low, high = min(low, 0.0), max(high, 0.0)
-    scale = max((high - low) / (top - bottom), EPS)
-    return scale, int(min(max(bottom - round(low / scale), bottom), top))
 
 
 @overridable
@@ -155,6 +140,9 @@ def quantize_per_tensor_dynamic(input: Tensor, dtype: Any, reduce_range: bool) -
         input: floating numbers.
         dtype: quint8 or qint8.
         reduce_range: whether a bit less of the type is used.
+
+    Raises:
+        RuntimeError: If a number isn't finite.
 
     Example:
         >>> import tl_core, tl_quantization as tq

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 import warnings
 from abc import ABC, abstractmethod
 from collections import OrderedDict
@@ -22,9 +21,11 @@ from .dtypes import (
     per_tensor_affine,
     per_tensor_symmetric,
     qint8,
+    qint32,
     quantized_dtype,
     quint8,
 )
+from .qparams import single
 
 __all__ = [
     "FixedQParamsObserver",
@@ -59,6 +60,11 @@ __all__ = [
 ]
 
 _SYMMETRIC = (per_tensor_symmetric, per_channel_symmetric)
+# The types of integers that observers choose scales for; float8 is kept for converters.
+_TYPES = (
+    *(qint8, quint8, qint32, tl_core.int8, tl_core.uint8, tl_core.int16, tl_core.uint16, tl_core.int32),
+    *(tl_core.float8_e5m2, tl_core.float8_e4m3fn),
+)
 _BY_CHANNEL = (per_channel_affine, per_channel_symmetric, per_channel_affine_float_qparams)
 
 
@@ -155,17 +161,18 @@ class UniformQuantizationObserverBase(ObserverBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(dtype=dtype, is_dynamic=is_dynamic, **kwargs)
-        if (quant_min is None) != (quant_max is None) or (quant_min is not None and quant_min > quant_max):  # type: ignore[operator]
-            raise ValueError(f"quant_min and quant_max must be a range, but got {quant_min} and {quant_max}")
+        _check_uniform(dtype, qscheme)
+        self.has_customized_qrange = quant_min is not None and quant_max is not None
         self.qscheme = qscheme
         self.reduce_range = reduce_range
         self.register_buffer("eps", tl_core.tensor([eps], **(factory_kwargs or {})))
-        self.has_customized_qrange = quant_min is not None
         self.quant_min, self.quant_max = self._range(quant_min, quant_max)
 
     def _range(self, low: int | None, high: int | None) -> tuple[int, int]:
         if low is None or high is None:
-            low, high = bounds(quantized_dtype(self.dtype))
+            low, high = _bounds(self.dtype)
+        else:
+            _check_limits(low, high, self.dtype)
         return (low // 2, high // 2) if self.reduce_range else (low, high)
 
     def _calculate_qparams(self, min_val: Tensor, max_val: Tensor) -> tuple[Tensor, Tensor]:
@@ -181,14 +188,21 @@ class UniformQuantizationObserverBase(ObserverBase):
         if self.qscheme in _SYMMETRIC:
             return self._symmetric(tl_core.maximum(-low, high))
         scale = ((high - low) / float(self.quant_max - self.quant_min)).maximum(self.eps)
-        zero = (self.quant_min - (low / scale).round()).clamp(self.quant_min, self.quant_max)
-        return self._shaped(scale, zero.to(tl_core.int32))
+        zero = (self.quant_min - (low / scale).round().to(tl_core.int32)).clamp(
+            self.quant_min, self.quant_max
+        )
+        return self._shaped(scale, zero)
 
     def _symmetric(self, bound: Tensor) -> tuple[Tensor, Tensor]:
         scale = (bound / (float(self.quant_max - self.quant_min) / 2)).maximum(self.eps)
-        unsigned = quantized_dtype(self.dtype) is quint8
-        middle = (self.quant_min + self.quant_max) // 2 if self.has_customized_qrange else 128
-        return self._shaped(scale, tl_core.full_like(scale, middle if unsigned else 0, dtype=tl_core.int64))
+        return self._shaped(scale, tl_core.full_like(scale, self._middle(), dtype=tl_core.int64))
+
+    def _middle(self) -> int:
+        if self.dtype is tl_core.uint16:
+            return 2**15
+        if self.dtype not in (quint8, tl_core.uint8):
+            return 0
+        return (self.quant_min + self.quant_max) // 2 if self.has_customized_qrange else 128
 
     def _floating(self, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
         scale = (high - low) / float(self.quant_max - self.quant_min)
@@ -197,6 +211,41 @@ class UniformQuantizationObserverBase(ObserverBase):
 
     def _shaped(self, scale: Tensor, zero: Tensor) -> tuple[Tensor, Tensor]:
         return scale.reshape(-1), zero.reshape(-1)
+
+
+def _check_uniform(dtype: Any, qscheme: Any) -> None:
+    schemes = (per_tensor_affine, per_tensor_symmetric, *_BY_CHANNEL)
+    if qscheme not in schemes:
+        raise AssertionError(f"qscheme must be one of {', '.join(map(str, schemes))}, but got {qscheme}")
+    if dtype not in _TYPES:
+        raise AssertionError(f"dtype must be one of {', '.join(map(str, _TYPES))}, but got {dtype}")
+
+
+def _bounds(dtype: tl_core.dtype) -> tuple[int, int]:
+    """The smallest and the largest integer of a type; 0 and 15 for others, which observers take too."""
+    return (0, 15) if dtype.is_floating_point else bounds(dtype)
+
+
+def _check_limits(low: int, high: int, dtype: tl_core.dtype) -> None:
+    if not low <= 0 <= high:
+        raise AssertionError(f"quant_min and quant_max must include 0, but got {low} and {high}")
+    if low >= high:
+        raise AssertionError(f"quant_min must be less than quant_max, but got {low} and {high}")
+    bits = {qint8: 8, tl_core.int8: 8, qint32: 32, tl_core.int32: 32}.get(dtype)
+    if bits is not None and high - low >= 2**bits:
+        raise AssertionError(
+            f"quant_min and quant_max of {dtype} must be at most {2**bits} integers, but got {low} and {high}"
+        )
+
+
+def _check_tensor_scheme(name: str, qscheme: Any) -> None:
+    if qscheme in _BY_CHANNEL:
+        raise NotImplementedError(f"{name} has one scale for all, but qscheme is {qscheme}")
+
+
+def _check_reduced(observer: UniformQuantizationObserverBase) -> None:
+    if observer.qscheme in _SYMMETRIC and observer.reduce_range and observer.dtype is quint8:
+        raise NotImplementedError("reduce_range isn't there for symmetric quantization to torch.quint8")
 
 
 class MinMaxObserver(UniformQuantizationObserverBase):
@@ -240,13 +289,12 @@ class MinMaxObserver(UniformQuantizationObserverBase):
         is_dynamic: bool = False,
         **kwargs: Any,
     ) -> None:
-        if qscheme in _BY_CHANNEL and not isinstance(self, PerChannelMinMaxObserver):
-            raise NotImplementedError(
-                f"{type(self).__name__} has one scale for all, but qscheme is {qscheme}"
-            )
+        if not isinstance(self, PerChannelMinMaxObserver):
+            _check_tensor_scheme(type(self).__name__, qscheme)
         super().__init__(
             dtype, qscheme, reduce_range, quant_min, quant_max, factory_kwargs, eps, is_dynamic, **kwargs
         )
+        _check_reduced(self)
         self.register_buffer("min_val", tl_core.tensor(float("inf"), **(factory_kwargs or {})))
         self.register_buffer("max_val", tl_core.tensor(float("-inf"), **(factory_kwargs or {})))
 
@@ -302,6 +350,12 @@ class MovingAverageMinMaxObserver(MinMaxObserver):
         is_dynamic: bool = False,
         **kwargs: Any,
     ) -> None:
+        _check_tensor_scheme(type(self).__name__, qscheme)
+        if is_dynamic and averaging_constant != 1:
+            raise NotImplementedError(
+                f"{type(self).__name__} of numbers that are quantized at each call needs averaging_constant=1, "
+                f"but got {averaging_constant}"
+            )
         super().__init__(
             dtype=dtype, qscheme=qscheme, reduce_range=reduce_range, quant_min=quant_min, quant_max=quant_max,
             eps=eps, is_dynamic=is_dynamic, **kwargs,
@@ -314,7 +368,8 @@ class MovingAverageMinMaxObserver(MinMaxObserver):
 
 def _follow(observer: Any, low: Tensor, high: Tensor) -> None:
     """Moves an observer's bounds towards those of a batch; the first batch's are taken as they are."""
-    if observer.min_val.shape != low.shape or bool((observer.min_val > observer.max_val).any()):
+    before = observer.min_val
+    if not before.numel() or (before.shape == low.shape and bool((before > observer.max_val).all())):
         observer.min_val, observer.max_val = low, high
         return
     observer.min_val = observer.min_val + observer.averaging_constant * (low - observer.min_val)
@@ -358,6 +413,7 @@ class PerChannelMinMaxObserver(MinMaxObserver):
         is_dynamic: bool = False,
         **kwargs: Any,
     ) -> None:
+        _check_channel_options(type(self).__name__, qscheme, is_dynamic)
         super().__init__(
             dtype, qscheme, reduce_range, quant_min, quant_max, factory_kwargs, eps, is_dynamic, **kwargs
         )
@@ -386,6 +442,13 @@ class PerChannelMinMaxObserver(MinMaxObserver):
             if prefix + name in state_dict:
                 setattr(self, name, tl_core.empty_like(state_dict[prefix + name]))
         super()._load_from_state_dict(state_dict, prefix, *rest)
+
+
+def _check_channel_options(name: str, qscheme: Any, is_dynamic: bool) -> None:
+    if qscheme not in _BY_CHANNEL:
+        raise NotImplementedError(f"{name} has a scale a channel, but qscheme is {qscheme}")
+    if is_dynamic:
+        raise NotImplementedError(f"{name} isn't there for numbers that are quantized at each call")
 
 
 class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
@@ -432,7 +495,7 @@ class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
 class HistogramObserver(UniformQuantizationObserverBase):
     """A histogram of all numbers seen; the range is the part of it with the smallest squared error of rounding.
 
-    The range is searched from both ends inwards, whichever side costs less, as in the reference (its origin is Caffe2's
+    The range is searched from both ends inwards, whichever side costs less, as in PyTorch (its origin is Caffe2's
     norm minimization). A histogram that a batch does not fit into is spread over the wider range first.
 
     Args:
@@ -467,8 +530,11 @@ class HistogramObserver(UniformQuantizationObserverBase):
         is_dynamic: bool = False,
         **kwargs: Any,
     ) -> None:
-        if qscheme in _BY_CHANNEL:
-            raise NotImplementedError(f"HistogramObserver has one scale for all, but qscheme is {qscheme}")
+        _check_tensor_scheme(type(self).__name__, qscheme)
+        if is_dynamic:
+            raise NotImplementedError(
+                "HistogramObserver isn't there for numbers that are quantized at each call"
+            )
         super().__init__(
             dtype, qscheme, reduce_range, quant_min, quant_max, factory_kwargs, eps, is_dynamic, **kwargs
         )
@@ -478,89 +544,106 @@ class HistogramObserver(UniformQuantizationObserverBase):
         self.register_buffer("max_val", tl_core.tensor(float("-inf")))
 
     def forward(self, x_orig: Tensor) -> Tensor:
-        """Adds the tensor's finite numbers to the histogram and returns it."""
-        x = x_orig.detach().to(tl_core.float32).flatten()
-        x = x[tl_core.isfinite(x)]
-        if x.numel():
-            self._add(x, float(x.min()), float(x.max()))
+        """Adds the tensor's numbers, without infinities, to the histogram and returns it.
+
+        Raises:
+            RuntimeError: If a number is nan.
+        """
+        x = x_orig.detach().flatten()
+        if not x.numel():
+            return x_orig
+        low, high = x.aminmax()
+        if bool(tl_core.isinf(low) | tl_core.isinf(high)):
+            warnings.warn("torch.inf detected in input tensor, ignoring input", stacklevel=2)
+            x = x[x.abs() != float("inf")]
+            if not x.numel():
+                return x_orig
+            low, high = x.aminmax()
+        self._add(x, low, high)
         return x_orig
 
-    def _add(self, x: Tensor, low: float, high: float) -> None:
-        before, after = float(self.min_val), float(self.max_val)
-        if before <= after:
-            low, high = min(low, before), max(high, after)
-        if (low, high) != (before, after):
-            self.histogram.copy_(self._spread(before, after, low, high))
-            self.min_val.fill_(low)
-            self.max_val.fill_(high)
-        self.histogram.add_(_counts(x, self.bins, low, high))
+    def _add(self, x: Tensor, low: Tensor, high: Tensor) -> None:
+        before, after = self.min_val, self.max_val
+        is_empty = float(before) == float("inf") or float(after) == float("-inf")
+        if not is_empty:
+            low, high = before.minimum(low), after.maximum(high)
+        counts = tl_core.histc(x, self.bins, float(low), float(high))
+        if not is_empty:
+            counts = counts + self._spread(before, after, low, high)
+        self.histogram.copy_(counts)
+        self.min_val.copy_(low)
+        self.max_val.copy_(high)
 
-    def _spread(self, before: float, after: float, low: float, high: float) -> Tensor:
-        """The histogram over [before, after] as one over [low, high]: each bin's count goes to its middle."""
-        if before > after:
-            return tl_core.zeros(self.bins)
-        width = (after - before) / self.bins
-        middles = before + (tl_core.arange(self.bins, dtype=tl_core.float64) + 0.5) * width
-        return _counts(middles, self.bins, low, high, self.histogram)
+    def _spread(self, before: Tensor, after: Tensor, low: Tensor, high: Tensor) -> Tensor:
+        """The histogram over [before, after] as one over [low, high].
+
+        Each bin is cut into _PARTS, whose counts go to the new bins in which their middles lie.
+        """
+        if float(low) == float(before) and float(high) == float(after):
+            return self.histogram
+        if float(before) == float(after):
+            return tl_core.histc(before, self.bins, float(low), float(high)) * self.histogram.sum()
+        parts = self.bins * _PARTS
+        begins = tl_core.linspace(float(before), float(after), parts + 1, dtype=before.dtype)[:-1]
+        middles = begins + 0.5 * ((after - before) / parts)
+        ends = tl_core.linspace(float(low), float(high), self.bins + 1, dtype=low.dtype)
+        bins = (tl_core.bucketize(middles, ends, right=True) - 1).clamp_(0, self.bins - 1)
+        counts = self.histogram.repeat_interleave(_PARTS) / _PARTS
+        return tl_core.bincount(bins, counts, self.bins)
 
     def calculate_qparams(self) -> tuple[Tensor, Tensor]:  # type: ignore[override]
         """The scale and the zero point of the best range."""
-        low, high = float(self.min_val), float(self.max_val)
-        if low < high:
+        low, high = self.min_val, self.max_val
+        if float(low) < float(high):
             low, high = self._best_range(low, high)
-        return self._calculate_qparams(tl_core.tensor(low), tl_core.tensor(high))
+        return self._calculate_qparams(low, high)
 
-    def _best_range(self, low: float, high: float) -> tuple[float, float]:
-        width = (high - low) / self.bins
-        total = self.histogram.to(tl_core.float64).cumsum(0)
-        mass, first, last = float(total[-1]), 0, self.bins - 1
-        best, chosen, alpha, beta = float("inf"), (0, self.bins - 1), 0.0, 1.0
-        sums = total.tolist()
+    def _best_range(self, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
+        mass, sums = float(self.histogram.sum()), self.histogram.cumsum(0).tolist()
+        first, last, best = 0, self.bins - 1, float("inf")
+        alpha, beta = 0.0, 1.0
         while alpha < beta:
             left, right = first, last
-            low_mass, high_mass = _single((alpha + 1e-5) * mass), _single((beta - 1e-5) * mass)
+            low_mass, high_mass = single((alpha + _STEP) * mass), single((beta - _STEP) * mass)
             while left < last and sums[left] < low_mass:
                 left += 1
             while right > first and sums[right] > high_mass:
                 right -= 1
             inward_left = left - first > last - right
             next_first, next_last = (left, last) if inward_left else (first, right)
-            alpha, beta = (alpha + 1e-5, beta) if inward_left else (alpha, beta - 1e-5)
+            alpha, beta = (alpha + _STEP, beta) if inward_left else (alpha, beta - _STEP)
             if (next_first, next_last) == (first, last):
                 continue
-            error = self._error(next_first, next_last, width)
+            error = self._error(next_first, next_last)
             if error > best:
                 break
-            best, chosen, first, last = error, (next_first, next_last), next_first, next_last
-        return low + width * chosen[0], low + width * (chosen[1] + 1)
+            best, first, last = error, next_first, next_last
+        width = (high - low) / self.bins
+        return low + width * first, low + width * (last + 1)
 
-    def _error(self, first: int, last: int, width: float) -> float:
-        """The squared error if the integers cover the bins from first to last, each bin filled evenly."""
-        steps = self.quant_max - self.quant_min + 1
+    def _error(self, first: int, last: int) -> float:
+        """The squared error if the integers cover the bins from first to last, each bin filled evenly.
+
+        The integers are all those of the type, whatever the range of the observer.
+        """
+        width = (float(self.max_val) - float(self.min_val)) / self.bins
+        steps = 2 ** tl_core.iinfo(self.dtype).bits
         step = width * (last - first + 1) / steps
         if step == 0.0:
             return 0.0
-        begins = (tl_core.arange(self.bins, dtype=tl_core.float64) - first) * width
+        begins = (tl_core.arange(self.bins) - first) * width
         ends = begins + width
         left, right = ((x / step).floor().clamp(0, steps - 1) for x in (begins, ends))
-        density = self.histogram.to(tl_core.float64) / width
-        within = _cubed(begins - (left + 0.5) * step, ends - (left + 0.5) * step)
-        crossing = _cubed(begins - (left + 0.5) * step, tl_core.full_like(begins, step / 2))
-        crossing = crossing + (right - left - 1) * _cubed(tl_core.tensor(-step / 2), tl_core.tensor(step / 2))
-        crossing = crossing + _cubed(tl_core.full_like(ends, -step / 2), ends - (right + 0.5) * step)
-        return float((density * tl_core.where(left == right, within, crossing)).sum())
+        density = self.histogram / width
+        half = tl_core.tensor(step / 2)
+        error = density * _cubed(begins - (left + 0.5) * step, half)
+        error = error + (right - left - 1) * (density * _cubed(-half, half))
+        error = error + density * _cubed(-half, ends - (right * step + step / 2))
+        return float(error.sum())
 
 
-def _counts(x: Tensor, bins: int, low: float, high: float, weights: Tensor | None = None) -> Tensor:
-    """How many numbers fall into each bin of [low, high]; a single number fills the first."""
-    scale = bins / (high - low) if high > low else 0.0
-    bins_of = ((x.to(tl_core.float64) - low) * scale).to(tl_core.int64).clamp(0, bins - 1)
-    return tl_core.bincount(bins_of, weights, minlength=bins).to(tl_core.float32)
-
-
-def _single(x: float) -> float:
-    """A share of the counts, which are of float32, rounded as these are."""
-    return float(struct.unpack("f", struct.pack("f", x))[0])
+_STEP = 1e-5  # the share of the counts by which the search for a range moves an end
+_PARTS = 16  # the parts of a bin whose counts are spread over a wider range
 
 
 def _cubed(begin: Tensor, end: Tensor) -> Tensor:

@@ -135,7 +135,7 @@ def _numbers(x: Any) -> Any:
 
 def quantized(x: Any, quantizer: Quantizer) -> Any:
     """Numbers as a quantized tensor."""
-    return made_of(quantizer.integers(x), quantizer)
+    return made_of(quantizer.requantized(x), quantizer)
 
 
 def _one_scale(func: Callable[..., Any], args: Any) -> PerTensor:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import tl_core
 from tl_core import Tensor
@@ -14,6 +13,7 @@ from .dtypes import (
     per_channel_affine,
     per_channel_affine_float_qparams,
     per_tensor_affine,
+    qint32,
     storage_dtype,
 )
 
@@ -39,14 +39,31 @@ class PerTensor:
         """`per_tensor_affine`."""
         return per_tensor_affine
 
+    @property
+    def _inverse(self) -> Tensor:
+        return tl_core.tensor(self.scale, dtype=tl_core.float32).reciprocal()
+
     def integers(self, x: Tensor) -> Tensor:
-        """`clamp(round(x / scale) + zero_point)`; halves are rounded to even."""
-        inverse = tl_core.tensor(self.scale, dtype=tl_core.float32).reciprocal()
-        return _clamped(x.to(tl_core.float32) * inverse, self.zero_point, self.dtype)
+        """`clamp(round(x * (1 / scale) + zero_point))`: of 8 bits, product and sum are rounded once, as by fma.
+
+        The product of two float32 is exact in float64. Halves are rounded to even, nan becomes the largest integer of
+        8 bits and the smallest of 32.
+        """
+        low, high = bounds(self.dtype)
+        if self.dtype is qint32:
+            zero = tl_core.tensor(self.zero_point, dtype=tl_core.float32)
+            return _saturated(x.to(tl_core.float32) * self._inverse + zero, self.dtype, low)
+        shifted = x.to(tl_core.float64).mul_(self._inverse).add_(self.zero_point).to(tl_core.float32)
+        return _saturated(shifted, self.dtype, high)
+
+    def requantized(self, x: Tensor) -> Tensor:
+        """`clamp(round(x * (1 / scale)) + zero_point)`, the rule of operators that compute with quantized tensors."""
+        rounded = (x.to(tl_core.float32) * self._inverse).round().to(tl_core.float64)
+        return _saturated(rounded + self.zero_point, self.dtype, 0)
 
     def numbers(self, integers: Tensor) -> Tensor:
-        """`(integers - zero_point) * scale` as float32."""
-        return (integers.to(tl_core.int64) - self.zero_point).to(tl_core.float32) * self.scale
+        """`(integers - zero_point) * scale` as float32; differences of 32 bits wrap."""
+        return (integers.to(tl_core.int32) - self.zero_point).to(tl_core.float32) * self.scale
 
     def shown(self) -> str:
         """As it is printed behind the elements."""
@@ -58,8 +75,8 @@ class PerChannel:
     """A scale and a zero point for each slice along an axis.
 
     Args:
-        scales: a scale for each slice.
-        zero_points: a zero point for each slice.
+        scales: a scale for each slice, of float64; with floating zero points, of float32.
+        zero_points: a zero point for each slice, of int64 or float32.
         axis: the axis of the slices.
         dtype: the type of the integers.
     """
@@ -76,19 +93,19 @@ class PerChannel:
         return per_channel_affine_float_qparams if floating else per_channel_affine
 
     def integers(self, x: Tensor) -> Tensor:
-        """As of one scale, along the axis; floating zero points are added before the rounding."""
-        scales, zeros = self._along(self.scales, x.dim()), self._along(self.zero_points, x.dim())
-        x = x.to(tl_core.float32)
-        if self.zero_points.is_floating_point():
-            return _clamped(x / scales.to(tl_core.float32) + zeros.to(tl_core.float32), 0, self.dtype)
-        return _clamped(x * scales.to(tl_core.float32).reciprocal(), zeros, self.dtype)
+        """`clamp(round(x * (1 / scale) + zero_point))`, product and sum rounded each; nan becomes 0, or the smallest.
+
+        The smallest integer is that of 32 bits.
+        """
+        scales, zeros = (self._along(v, x.dim()).to(tl_core.float32) for v in (self.scales, self.zero_points))
+        shifted = x.to(tl_core.float32) * scales.reciprocal() + zeros
+        return _saturated(shifted, self.dtype, bounds(self.dtype)[0] if self.dtype is qint32 else 0)
 
     def numbers(self, integers: Tensor) -> Tensor:
-        """The numbers that the integers stand for, as float32."""
-        scales = self._along(self.scales, integers.dim()).to(tl_core.float32)
-        zeros = self._along(self.zero_points, integers.dim())
-        kind = tl_core.float32 if zeros.is_floating_point() else tl_core.int64
-        return (integers.to(kind) - zeros.to(kind)).to(tl_core.float32) * scales
+        """`(integers - zero_point) * scale`, rounded once to float32; with floating zero points, in float32."""
+        scales, zeros = (self._along(v, integers.dim()) for v in (self.scales, self.zero_points))
+        shifted = integers.to(tl_core.float32) - zeros.to(tl_core.float32)
+        return (shifted * scales).to(tl_core.float32)
 
     def shown(self) -> str:
         """As it is printed behind the elements."""
@@ -103,7 +120,9 @@ class PerChannel:
 Quantizer = PerTensor | PerChannel
 
 
-def _clamped(scaled: Tensor, zero_point: Any, dtype: tl_core.dtype) -> Tensor:
-    """Rounded, shifted and cut off, in float64, which holds all integers of 32 bits."""
-    shifted = scaled.round().to(tl_core.float64) + zero_point
-    return shifted.clamp(*bounds(dtype)).to(storage_dtype(dtype))
+def _saturated(values: Tensor, dtype: tl_core.dtype, of_nan: int) -> Tensor:
+    """Rounded and cut off; in float64 where float32 lacks some integers of the type."""
+    low, high = bounds(dtype)
+    wide = values.to(tl_core.float64) if dtype is qint32 else values
+    wide = wide.nan_to_num(of_nan, high, low)
+    return wide.round_().clamp_(low, high).to(storage_dtype(dtype))
