@@ -69,10 +69,15 @@ class Bernoulli(BinaryParameter, ExponentialFamily):
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        return -_cross_entropy(self.logits, value)
+        result = -_cross_entropy(self.logits, value)
+        if self._from_probs:  # these logits are finite
+            return result
+        certain = _log_sigmoid(self.logits * (2 * value.to(self.logits.dtype) - 1))
+        return certain.where(self.logits.isinf(), result)
 
     def entropy(self) -> Tensor:
-        return _cross_entropy(self.logits, self.probs)
+        result = _cross_entropy(self.logits, self.probs)
+        return result if self._from_probs else result.masked_fill(self.logits.isinf(), 0)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         return _enumerated(2, self, self._param, expand)

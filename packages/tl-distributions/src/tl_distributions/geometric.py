@@ -77,7 +77,8 @@ class Geometric(BinaryParameter, Distribution):
             self._validate_sample(value)
         if self._from_probs:
             return special.xlog1py(value, -self.probs) + self.probs.log()
-        return value * _log_sigmoid(-self.logits) + _log_sigmoid(self.logits)
+        misses = value * _log_sigmoid(-self.logits)
+        return misses.masked_fill(value == 0, 0) + _log_sigmoid(self.logits)
 
     def entropy(self) -> Tensor:
         return _cross_entropy(self.logits, self.probs) / self.probs
