@@ -365,8 +365,8 @@ def load_file(
         filename (path): Where from.
         device (device): Where the tensors go.
         keys (str, optional): A pattern such as "enc.*": only the tensors whose names match are read.
-        mmap (bool): Whether tensors lie on the file instead of being read: they are read-only, their checksums
-            aren't compared.
+        mmap (bool): Whether tensors lie on the file instead of being read. Writes to them stay in memory, their
+            checksums aren't compared.
 
     Raises:
         RuntimeError: If a file is damaged, contradicts itself, or a checksum is wrong.

@@ -190,9 +190,9 @@ def load(
             tag, or a function of a storage and its tag.
         weights_only (bool, optional): False reads with pickle, which executes what the file says: only for files
             that you trust.
-        mmap (bool, optional): Whether tensors lie on the file instead of being read; `f` must be a path. Their
-            memory is read-only, and their checksums aren't compared: `python -m tl_checkpoint verify` does. After
-            `set_default_mmap_options(mmap.MAP_SHARED)` writes to them reach the file.
+        mmap (bool, optional): Whether tensors lie on the file instead of being read; `f` must be a path. Writes to
+            them stay in memory; after `set_default_mmap_options(mmap.MAP_SHARED)` they reach the file. Checksums
+            aren't compared: `python -m tl_checkpoint verify` does. Nobody may shorten the file meanwhile.
         keys (str, optional): A pattern such as "enc.*": of a dict of tensors only the matching entries are read.
         pickle_module: reads pickles instead, and runs what they say; only with `weights_only=False`.
         pickle_load_args: `encoding="utf-8"` is accepted, other options are refused.

@@ -85,16 +85,27 @@ class FileSource(Source):
             self._descriptor = -1
 
 
+# MAP_NORESERVE of x86-64 and aarch64, which Python names from 3.13 on: a file larger than the memory can be mapped
+# privately, since only pages that are written take memory.
+_NO_RESERVE = 0x4000
+
+
 class MappedSource(Source):
-    """A file mapped into memory; what is read of it lies on the map, which can be written only if it is shared."""
+    """A file mapped into memory; what is read of it lies on the map.
+
+    Writes reach the file if the map is shared; else they stay in memory, page by page as they come.
+
+    Args:
+        path: the file.
+        flags: `mmap.MAP_PRIVATE` or `mmap.MAP_SHARED`.
+    """
 
     def __init__(self, path: str | os.PathLike[str], flags: int = mmap.MAP_PRIVATE) -> None:
         shared = flags == mmap.MAP_SHARED
         with open(path, "rb+" if shared else "rb") as file:
             if not os.fstat(file.fileno()).st_size:
                 raise RuntimeError("the file is empty: it can't be mapped")
-            access = mmap.PROT_READ | (mmap.PROT_WRITE if shared else 0)
-            self._map = mmap.mmap(file.fileno(), 0, flags=flags, prot=access)
+            self._map = mmap.mmap(file.fileno(), 0, flags if shared else flags | _NO_RESERVE)
         self.size = len(self._map)
         self.view = memoryview(self._map)
 
