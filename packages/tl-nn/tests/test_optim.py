@@ -264,7 +264,52 @@ def test_loaded_state_takes_the_parameters_type():
     twin.load_state_dict(optimizer.state_dict())
     assert twin.state[wide]["exp_avg"].dtype == tl.float64
     assert twin.state[wide]["step"].dtype == tl.float32
-    assert twin.state[wide]["step"] is not optimizer.state[narrow]["step"]
+    assert twin.state[wide]["step"] is optimizer.state[narrow]["step"]
+
+
+@pytest.mark.parametrize(
+    "kind", [optim.SGD, optim.Adam, optim.Adagrad, optim.RMSprop, optim.ASGD, optim.Rprop]
+)
+def test_loaded_state_is_shared_and_options_are_copied(kind):
+    rate = tl.tensor(0.5)
+    more = {"momentum": 0.5} if kind is optim.SGD else {}
+    param, twin_param = tl.ones(3, requires_grad=True), tl.ones(3, requires_grad=True)
+    optimizer, twin = kind([param], lr=rate, **more), kind([twin_param], **more)
+    param.grad = tl.ones_like(param)
+    optimizer.step()
+    saved = optimizer.state_dict()
+    assert saved["state"][0] is optimizer.state[param]
+    twin.load_state_dict(saved)
+    loaded = twin.state[twin_param]
+    assert loaded is not saved["state"][0]
+    assert all(loaded[name] is value for name, value in saved["state"][0].items())
+    assert twin.param_groups[0]["lr"] is not rate and twin.param_groups[0]["lr"] == rate
+
+
+def test_step_counts_follow_the_way_of_the_saved_group():
+    (param,) = leaves([np.ones(3)])
+    count = tl.tensor(3.0, dtype=tl.float64)
+    for fused, dtype in ((True, tl.float32), (None, tl.float64)):
+        optimizer = optim.Adam([param])
+        saved = optimizer.state_dict()
+        saved["param_groups"][0]["fused"] = fused
+        saved["state"][0] = {"step": count, "exp_avg": tl.zeros(3), "exp_avg_sq": tl.zeros(3)}
+        optimizer.load_state_dict(saved)
+        assert optimizer.state[param]["step"].dtype is dtype
+
+
+def test_parameters_that_stand_twice_keep_their_numbers():
+    one, two, three = leaves([np.ones(1), np.ones(2), np.ones(3)])
+    with pytest.warns(UserWarning, match="duplicate"):
+        optimizer = optim.SGD([{"params": [one, two, one]}, {"params": [three]}], momentum=0.9)
+    for param in (one, two, three):
+        param.grad = tl.ones_like(param)
+    optimizer.step()
+    saved = optimizer.state_dict()
+    assert [group["params"] for group in saved["param_groups"]] == [[0, 1, 0], [3]]
+    assert sorted(saved["state"]) == [0, 1, 3]
+    optimizer.load_state_dict(saved)
+    assert optimizer.state[three]["momentum_buffer"].shape == (3,)
 
 
 def test_load_faults():

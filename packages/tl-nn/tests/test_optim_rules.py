@@ -319,6 +319,44 @@ def test_lbfgs_finds_the_minimum(search):
     assert state["func_evals"] >= state["n_iter"] and len(state["old_dirs"]) <= 5
 
 
+def _barrier(point):
+    return -(tl.tensor([1.0, 2.0, 0.5]) * point.log()).sum() + 3 * point.sum()
+
+
+def _root(point):
+    return (point.sqrt() - 0.5).square().sum() + point.sum()
+
+
+def _reciprocal(point):
+    return (1 / point).where(point > 0, tl.inf).sum() + point.sum()
+
+
+def _negative_infinity(point):
+    return (point - 1).square().where(point > 0, -tl.inf).sum()
+
+
+@pytest.mark.parametrize("loss", [_barrier, _root, _reciprocal, _negative_infinity])
+@pytest.mark.parametrize("rate", [1.0, 10.0, 1e3])
+@pytest.mark.parametrize("start", [0.3, 1.0, 20.0])
+def test_lbfgs_stays_in_the_domain_of_the_loss(loss, rate, start):
+    point = tl.full((3,), start, dtype=tl.float64, requires_grad=True)
+    optimizer = optim.LBFGS([point], lr=rate, max_iter=60, line_search_fn="strong_wolfe")
+    losses = []
+
+    def closure():
+        optimizer.zero_grad()
+        value = loss(point)
+        value.backward()
+        return value
+
+    for _ in range(6):
+        losses.append(float(optimizer.step(closure)))
+        assert bool((point > 0).all()) and np.isfinite(float(loss(point)))
+    assert losses == sorted(losses, reverse=True)
+    if loss is _barrier:
+        np.testing.assert_allclose(point.detach().numpy(), np.array([1.0, 2.0, 0.5]) / 3, rtol=1e-4)
+
+
 def test_lbfgs_goes_on_from_a_state_dict():
     def make(point):
         optimizer = optim.LBFGS([point], max_iter=3, line_search_fn="strong_wolfe")

@@ -8,12 +8,14 @@ import tl_core
 from tl_core import Tensor
 
 from .checks import check_capturable
-from .lists import as_real, counted, directions, guarded, subtract_scaled
+from .hyperparameters import takes_tensors
+from .lists import add_squares, as_real, counted, directions, guarded, shifted, subtract_scaled
 from .rule import Rule, RuleOptimizer, options_of
 
 __all__ = ["Adadelta", "adadelta"]
 
 
+@takes_tensors
 def adadelta(
     params: list[Tensor],
     grads: list[Tensor],
@@ -62,13 +64,11 @@ def adadelta(
     counted(state_steps)
     grads = directions(params, grads, maximize, weight_decay)
     params, grads, square_avgs, acc_deltas = as_real(params, grads, square_avgs, acc_deltas)
-    tl_core._foreach_mul_(square_avgs, rho)
-    tl_core._foreach_addcmul_(square_avgs, grads, grads, value=1 - rho)
-    roots = tl_core._foreach_sqrt(tl_core._foreach_add(square_avgs, eps))
-    sizes = tl_core._foreach_sqrt(tl_core._foreach_add(acc_deltas, eps))
+    add_squares(square_avgs, grads, rho)
+    roots = tl_core._foreach_sqrt(shifted(square_avgs, eps))
+    sizes = tl_core._foreach_sqrt(shifted(acc_deltas, eps))
     deltas = tl_core._foreach_mul(tl_core._foreach_div(sizes, roots), guarded(grads, differentiable))
-    tl_core._foreach_mul_(acc_deltas, rho)
-    tl_core._foreach_addcmul_(acc_deltas, deltas, deltas, value=1 - rho)
+    add_squares(acc_deltas, deltas, rho)
     subtract_scaled(params, deltas, lr)
 
 

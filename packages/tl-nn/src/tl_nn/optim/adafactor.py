@@ -8,12 +8,14 @@ from typing import Any, ClassVar
 import tl_core
 from tl_core import Tensor
 
+from .hyperparameters import takes_tensors
 from .lists import counted
 from .rule import Rule, RuleOptimizer, count, options_of
 
 __all__ = ["Adafactor", "adafactor"]
 
 
+@takes_tensors
 def adafactor(
     params: list[Tensor],
     grads: list[Tensor],

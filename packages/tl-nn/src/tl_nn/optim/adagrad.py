@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import tl_core
-from tl_core import Tensor
+from tl_core import Tensor, set_grad_enabled
 
 from .checks import check_unscaled
-from .lists import as_real, counted, directions, guarded, with_values
+from .hyperparameters import takes_tensors
+from .lists import as_real, counted, directions, guarded, shifted, with_values
 from .optimizer import fusable
-from .rule import Rule, RuleOptimizer, count, options_of
+from .rule import Rule, RuleOptimizer, count, filled, options_of
 
 __all__ = ["Adagrad", "adagrad"]
 
 
+@takes_tensors
 def adagrad(
     params: list[Tensor],
     grads: list[Tensor],
@@ -87,7 +89,7 @@ def adagrad(
             [values[index] for index in rest] for values in (params, grads, state_sums, state_steps)
         )
     if not differentiable and fused is not False and fusable(params):
-        numbers = {"lr": float(lr), "lr_decay": lr_decay, "weight_decay": weight_decay, "eps": eps}
+        numbers = {"lr": lr, "lr_decay": lr_decay, "weight_decay": weight_decay, "eps": eps}
         tl_core._foreach_add_(state_steps, 1)
         tl_core._fused_adagrad_(params, grads, state_sums, state_steps, maximize=maximize, **numbers)
         return
@@ -95,7 +97,7 @@ def adagrad(
     grads = directions(params, grads, maximize, weight_decay)
     params, grads, sums = as_real(params, grads, state_sums)
     tl_core._foreach_addcmul_(sums, grads, grads)
-    roots = tl_core._foreach_add(tl_core._foreach_sqrt(guarded(sums, differentiable)), eps)
+    roots = shifted(tl_core._foreach_sqrt(guarded(sums, differentiable)), eps)
     updates = [update * rate for update, rate in zip(tl_core._foreach_div(grads, roots), rates, strict=True)]
     tl_core._foreach_sub_(params, updates)
 
@@ -110,10 +112,7 @@ def _change_rows(param: Tensor, grad: Tensor, total: Tensor, rate: Any, eps: flo
 
 
 def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
-    filled = group["initial_accumulator_value"]
-    value = complex(filled, filled) if param.is_complex() else filled
-    full = tl_core.full_like(param, value, memory_format=tl_core.preserve_format)
-    return {"step": count(), "sum": full}
+    return {"step": count(), "sum": filled(param, group["initial_accumulator_value"])}
 
 
 class Adagrad(RuleOptimizer):
@@ -160,9 +159,10 @@ class Adagrad(RuleOptimizer):
         fused: bool | None = None,
     ) -> None:
         super().__init__(params, options_of(locals()))
-        for group in self.param_groups:
-            for param in group["params"]:
-                self.state[param] = _begin(group, param)
+        with set_grad_enabled(differentiable):
+            for group in self.param_groups:
+                for param in group["params"]:
+                    self.state[param] = _begin(group, param)
 
     def share_memory(self) -> None:
         """Move the state to memory that other processes see too."""

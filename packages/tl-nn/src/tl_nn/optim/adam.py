@@ -8,6 +8,7 @@ import tl_core
 from tl_core import Tensor
 
 from .checks import check_capturable, check_unscaled
+from .hyperparameters import takes_tensors
 from .lists import as_real, counted, decayed, guarded, update_moments
 from .optimizer import fusable
 from .rule import Rule, RuleOptimizer, options_of, started
@@ -15,6 +16,7 @@ from .rule import Rule, RuleOptimizer, options_of, started
 __all__ = ["Adam", "adam"]
 
 
+@takes_tensors
 def adam(
     params: list[Tensor],
     grads: list[Tensor],
@@ -118,11 +120,8 @@ def _fused(
     numbers: dict[str, Any],
 ) -> None:
     rule = tl_core._fused_adamw_ if decoupled_weight_decay else tl_core._fused_adam_
-    plain: dict[str, Any] = {
-        name: value if isinstance(value, bool) else float(value) for name, value in numbers.items()
-    }
     tl_core._foreach_add_(steps, 1)
-    rule(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, **plain)
+    rule(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, **numbers)
 
 
 def _unfused(
@@ -144,14 +143,15 @@ def _unfused(
     maximize: bool,
 ) -> None:
     """The rule spelt out in operators."""
-    if not differentiable:
-        lr, beta1, beta2 = float(lr), float(beta1), float(beta2)
     counts = counted(steps)
     grads = decayed(params, grads, lr, weight_decay, decoupled_weight_decay, maximize)
     params, grads, means, squares, largest = as_real(params, grads, means, squares, largest)
     update_moments(means, squares, grads, beta1, beta2)
     if amsgrad:
-        tl_core._foreach_copy_(largest, tl_core._foreach_maximum(largest, squares))
+        tl_core._foreach_copy_(
+            largest,
+            tl_core._foreach_maximum(guarded(largest, differentiable), guarded(squares, differentiable)),
+        )
     roots = tl_core._foreach_sqrt(guarded(largest if amsgrad else squares, differentiable))
     for param, mean, root, number in zip(params, guarded(means, differentiable), roots, counts, strict=True):
         scale = root / (1 - beta2**number) ** 0.5 + eps
@@ -212,4 +212,12 @@ class Adam(RuleOptimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
+        if foreach and not capturable:
+            _check_plain(lr=lr, **{"betas[0]": betas[0], "betas[1]": betas[1]})
         super().__init__(params, options_of(locals()))
+
+
+def _check_plain(**options: Any) -> None:
+    for name, value in options.items():
+        if isinstance(value, Tensor):
+            raise ValueError(f"{name} as a Tensor is not supported for capturable=False and foreach=True")

@@ -8,12 +8,14 @@ import tl_core
 from tl_core import Tensor
 
 from .checks import check_capturable
-from .lists import as_real, counted, directions, guarded
+from .hyperparameters import takes_tensors
+from .lists import approach, as_real, counted, directions, guarded, scale, shifted
 from .rule import Rule, RuleOptimizer, options_of
 
 __all__ = ["Adamax", "adamax"]
 
 
+@takes_tensors
 def adamax(
     params: list[Tensor],
     grads: list[Tensor],
@@ -64,9 +66,10 @@ def adamax(
     rates = [lr / (1 - beta1**steps) for steps in counted(state_steps)]
     grads = directions(params, grads, maximize, weight_decay)
     params, grads, exp_avgs, exp_infs = as_real(params, grads, exp_avgs, exp_infs)
-    tl_core._foreach_lerp_(exp_avgs, grads, 1 - beta1)
-    sizes = tl_core._foreach_add(tl_core._foreach_abs(grads), eps)
-    largest = tl_core._foreach_maximum(tl_core._foreach_mul(exp_infs, beta2), sizes)
+    approach(exp_avgs, grads, 1 - beta1)
+    sizes = shifted(tl_core._foreach_abs(grads), eps)
+    scale(exp_infs, beta2)
+    largest = tl_core._foreach_maximum(guarded(exp_infs, differentiable), sizes)
     tl_core._foreach_copy_(exp_infs, largest)
     means = guarded(exp_avgs, differentiable)
     updates = [mean / top * rate for mean, top, rate in zip(means, largest, rates, strict=True)]

@@ -8,12 +8,14 @@ import tl_core
 from tl_core import Tensor
 
 from .checks import check_capturable
-from .lists import as_real, counted, directions
+from .hyperparameters import as_number, takes_tensors
+from .lists import as_real, counted, directions, guarded, scale_each
 from .rule import Rule, RuleOptimizer, count, options_of, zeros
 
 __all__ = ["ASGD", "asgd"]
 
 
+@takes_tensors
 def asgd(
     params: list[Tensor],
     grads: list[Tensor],
@@ -66,14 +68,24 @@ def asgd(
     counts = counted(state_steps)
     grads = directions(params, grads, maximize, weight_decay)
     params, grads, axs = as_real(params, grads, axs)
-    rates = [eta.item() for eta in etas]
-    tl_core._foreach_mul_(params, [1 - lambd * rate for rate in rates])
-    tl_core._foreach_sub_(params, tl_core._foreach_mul(grads, rates))
-    steps_of_mean = tl_core._foreach_mul(tl_core._foreach_sub(params, axs), [mu.item() for mu in mus])
+    rates = [as_number(eta) for eta in guarded(etas, differentiable)]
+    scale_each(params, [1 - lambd * rate for rate in rates])
+    scaled = tl_core._foreach_clone(grads)
+    scale_each(scaled, rates)
+    tl_core._foreach_sub_(params, scaled)
+    steps_of_mean = tl_core._foreach_sub(params, axs)
+    scale_each(steps_of_mean, [as_number(mu) for mu in guarded(mus, differentiable)])
     tl_core._foreach_add_(axs, steps_of_mean)
     for eta, mu, steps in zip(etas, mus, counts, strict=True):
-        eta.fill_(float(lr) / (1 + lambd * float(lr) * steps) ** alpha)
-        mu.fill_(1 / max(1, steps - t0))
+        _set(eta, lr / (1 + lambd * lr * steps) ** alpha)
+        _set(mu, 1 / max(1, steps - t0))
+
+
+def _set(kept: Tensor, value: Any) -> None:
+    if isinstance(value, Tensor):
+        kept.copy_(value)
+    else:
+        kept.fill_(value)
 
 
 def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:

@@ -54,9 +54,6 @@ def _check_ways(options: dict[str, Any]) -> None:
         raise RuntimeError("`fused` does not support `differentiable`")
     if fused and foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-    takes_tensor = options.get("capturable", True)  # without that option, any way takes one
-    if isinstance(options.get("lr"), Tensor) and foreach and not takes_tensor:
-        raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
 
 
 def check_capturable(capturable: bool, params: list[Tensor]) -> None:

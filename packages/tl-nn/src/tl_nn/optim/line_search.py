@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import isfinite, sqrt
+from math import inf, isfinite, sqrt
 from typing import Any, NamedTuple
 
 from tl_core import Tensor
@@ -59,10 +59,15 @@ class _Search:
         self.length = direction.abs().max()
 
     def point(self, size: Any) -> _Point:
-        """The point after a step of this size."""
+        """The point after a step of this size; outside the domain of the loss, where it counts as infinite.
+
+        Nothing is known of where such a point leads, so a step to it is too long, as in minFunc.
+        """
         loss, grad = self.at(size, self.direction)
         self.evaluations += 1
-        return _Point(size, loss, grad.clone(), grad.dot(self.direction))
+        derivative = grad.dot(self.direction)
+        inside = isfinite(loss) and isfinite(float(derivative))
+        return _Point(size, loss if inside else inf, grad.clone(), derivative)
 
     def promised(self, size: Any) -> Any:
         """The largest loss that is a sufficient decrease after a step of this size."""

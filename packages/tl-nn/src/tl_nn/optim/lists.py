@@ -7,12 +7,20 @@ from typing import Any
 import tl_core
 from tl_core import Tensor
 
+from .hyperparameters import has_effect
+
 __all__ = [
+    "add_scaled",
+    "add_squares",
+    "approach",
     "as_real",
     "counted",
     "decayed",
     "directions",
     "guarded",
+    "scale",
+    "scale_each",
+    "shifted",
     "subtract_scaled",
     "update_moments",
     "with_values",
@@ -46,15 +54,11 @@ def directions(
     """
     if maximize:
         grads = tl_core._foreach_neg(grads)
-    if isinstance(weight_decay, Tensor):
-        return tl_core._foreach_add(grads, [param * weight_decay for param in params])
-    if weight_decay:
-        return tl_core._foreach_add(grads, params, alpha=weight_decay)
-    return grads
+    return add_scaled(grads, params, weight_decay) if has_effect(weight_decay) else grads
 
 
 def decayed(
-    params: list[Tensor], grads: list[Tensor], lr: Any, weight_decay: float, decoupled: bool, maximize: bool
+    params: list[Tensor], grads: list[Tensor], lr: Any, weight_decay: Any, decoupled: bool, maximize: bool
 ) -> list[Tensor]:
     """The `directions`, with weight decay in them, or, if decoupled, in the parameters, which shrink.
 
@@ -66,8 +70,8 @@ def decayed(
         decoupled: whether the decay acts on the parameters themselves.
         maximize: whether gradients change their sign.
     """
-    if decoupled and weight_decay:
-        tl_core._foreach_mul_(params, 1 - lr * weight_decay)
+    if decoupled and has_effect(weight_decay):
+        scale(params, 1 - lr * weight_decay)
     return directions(params, grads, maximize, 0 if decoupled else weight_decay)
 
 
@@ -83,12 +87,94 @@ def update_moments(
         beta1: how much of the means is kept.
         beta2: how much of the mean squares is kept.
     """
-    tl_core._foreach_lerp_(means, grads, 1 - beta1)
-    tl_core._foreach_mul_(squares, beta2)
-    if isinstance(beta2, Tensor):
-        tl_core._foreach_add_(squares, [grad * grad * (1 - beta2) for grad in grads])
+    approach(means, grads, 1 - beta1)
+    add_squares(squares, grads, beta2)
+
+
+def scale(tensors: list[Tensor], factor: Any) -> None:
+    """`tensors *= factor`, in place.
+
+    Args:
+        tensors: what is changed.
+        factor: a number, or a tensor of no dimension whose derivative is recorded.
+    """
+    if isinstance(factor, Tensor):
+        _replace(tensors, [tensor.clone() * factor for tensor in tensors])
     else:
-        tl_core._foreach_addcmul_(squares, grads, grads, value=1 - beta2)
+        tl_core._foreach_mul_(tensors, factor)
+
+
+def scale_each(tensors: list[Tensor], factors: list[Any]) -> None:
+    """`tensors *= factors`, in place.
+
+    Args:
+        tensors: what is changed.
+        factors: a list as long of numbers, or of tensors of no dimension whose derivatives are recorded.
+    """
+    if any(isinstance(factor, Tensor) for factor in factors):
+        _replace(tensors, [tensor.clone() * factor for tensor, factor in zip(tensors, factors, strict=True)])
+    else:
+        tl_core._foreach_mul_(tensors, factors)
+
+
+def add_scaled(tensors: list[Tensor], others: list[Tensor], factor: Any) -> list[Tensor]:
+    """`tensors + factor * others`.
+
+    Args:
+        tensors: the first summands.
+        others: what is added, a list as long.
+        factor: a number, or a tensor of no dimension whose derivative is recorded.
+    """
+    if isinstance(factor, Tensor):
+        return tl_core._foreach_add(tensors, [other.clone() * factor for other in others])
+    return tl_core._foreach_add(tensors, others, alpha=factor)
+
+
+def shifted(tensors: list[Tensor], summand: Any) -> list[Tensor]:
+    """`tensors + summand`.
+
+    Args:
+        tensors: a list of tensors.
+        summand: a number, or a tensor of no dimension whose derivative is recorded.
+    """
+    if isinstance(summand, Tensor):
+        return [tensor + summand for tensor in tensors]
+    return tl_core._foreach_add(tensors, summand)
+
+
+def approach(means: list[Tensor], values: list[Tensor], weight: Any) -> None:
+    """Let values enter their running means: `means += weight * (values - means)`, in place.
+
+    Args:
+        means: the running means; changed in place.
+        values: a list as long.
+        weight: a number, or a tensor of no dimension whose derivative is recorded.
+    """
+    if isinstance(weight, Tensor):
+        differences = tl_core._foreach_sub(values, means)
+        tl_core._foreach_add_(means, [difference * weight for difference in differences])
+    else:
+        tl_core._foreach_lerp_(means, values, weight)
+
+
+def add_squares(squares: list[Tensor], values: list[Tensor], kept: Any) -> None:
+    """Let the squares of values enter their running means, in place.
+
+    Args:
+        squares: the running means; changed in place.
+        values: a list as long.
+        kept: how much of the means is kept: a number, or a tensor of no dimension whose derivative is recorded.
+    """
+    scale(squares, kept)
+    if isinstance(kept, Tensor):
+        tl_core._foreach_add_(squares, [value * value * (1 - kept) for value in values])
+    else:
+        tl_core._foreach_addcmul_(squares, values, values, value=1 - kept)
+
+
+def _replace(tensors: list[Tensor], values: list[Tensor]) -> None:
+    for tensor, value in zip(tensors, values, strict=True):
+        tensor.copy_(value)
 
 
 def counted(steps: list[Tensor]) -> list[float]:
@@ -103,15 +189,15 @@ def guarded(tensors: list[Tensor], differentiable: bool) -> list[Tensor]:
 
 
 def subtract_scaled(params: list[Tensor], updates: list[Tensor], lr: Any) -> None:
-    """`params -= lr * updates`, in place; `lr` is a number or a tensor of one element.
+    """`params -= lr * updates`, in place.
 
     Args:
         params: the parameters, a list of tensors.
         updates: what is subtracted, a list as long.
-        lr: the learning rate, a number or a tensor of one element.
+        lr: the learning rate: a number, or a tensor of no dimension whose derivative is recorded.
     """
     if isinstance(lr, Tensor):
-        tl_core._foreach_sub_(params, [update * lr.to(update.device) for update in updates])
+        tl_core._foreach_sub_(params, [update.clone() * lr for update in updates])
     else:
         tl_core._foreach_add_(params, updates, alpha=-lr)
 

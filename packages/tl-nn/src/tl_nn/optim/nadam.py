@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import Any, ClassVar
 
 import tl_core
 from tl_core import Tensor
 
 from .checks import check_capturable
-from .lists import as_real, counted, decayed, guarded, update_moments
+from .hyperparameters import as_number, square_root, takes_tensors
+from .lists import as_real, counted, decayed, guarded, scale, update_moments
 from .rule import Rule, RuleOptimizer, count, options_of, zeros
 
 __all__ = ["NAdam", "nadam"]
 
 
+@takes_tensors
 def nadam(
     params: list[Tensor],
     grads: list[Tensor],
@@ -79,14 +80,14 @@ def nadam(
     for index, steps in enumerate(counts):
         now = _momentum(beta1, steps, momentum_decay)
         soon = _momentum(beta1, steps + 1, momentum_decay)
-        mu_products[index].mul_(now)
-        product = mu_products[index].item()
-        denominator = roots[index] / sqrt(1 - beta2**steps) + eps
+        scale(mu_products[index : index + 1], now)
+        product = as_number(guarded(mu_products[index : index + 1], differentiable)[0])
+        denominator = roots[index] / square_root(1 - beta2**steps) + eps
         step = grads[index] * ((1 - now) / (1 - product)) + means[index] * (soon / (1 - product * soon))
         params[index].sub_(step / denominator * lr)
 
 
-def _momentum(beta1: float, steps: float, decay: float) -> float:
+def _momentum(beta1: Any, steps: float, decay: Any) -> Any:
     return beta1 * (1 - 0.5 * 0.96 ** (steps * decay))
 
 

@@ -15,6 +15,8 @@ from tl_autograd.hooks import RemovableHandle
 from tl_core import Tensor, enable_grad, is_grad_enabled, recording, set_grad_enabled
 from tl_core.recording import EventRange, is_recording
 
+from .hyperparameters import square_root
+
 __all__ = ["Optimizer", "ParamsT", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
 ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
@@ -269,7 +271,7 @@ class Optimizer:
         """
         for hook in tuple(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
-        numbers = {id(param): number for number, param in enumerate(_all_params(self))}
+        numbers = _numbers(self)
         groups = [
             {**_without_params(group), "params": [numbers[id(param)] for param in group["params"]]}
             for group in self.param_groups
@@ -287,7 +289,11 @@ class Optimizer:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over options and state from what `state_dict` gave; parameters go by their order.
 
-        Tensors of the state are copied, and cast to type and device of their parameter, except step counts.
+        Tensors of the state are cast to type and device of their parameter, except step counts; one that has both
+        is taken as it is, without a copy. The groups' options are copied.
+
+        Args:
+            state_dict (dict): What `state_dict` of an optimizer with groups of the same sizes gave.
 
         Raises:
             ValueError: If number or sizes of the groups differ.
@@ -299,11 +305,18 @@ class Optimizer:
                 state_dict = given
         saved = deepcopy(state_dict["param_groups"])
         _check_groups(self, saved)
-        indices = chain.from_iterable(group["params"] for group in saved)
-        params = dict(zip(indices, _all_params(self), strict=True))
+        held = {
+            number: (param, group)
+            for group, own in zip(saved, self.param_groups, strict=True)
+            for number, param in zip(group["params"], own["params"], strict=True)
+        }
         state: defaultdict[Any, Any] = defaultdict(dict)
         for key, kept in state_dict["state"].items():
-            state[params.get(key, key)] = _cast(kept, params[key]) if key in params else kept
+            if key in held:
+                param, group = held[key]
+                state[param] = _cast(kept, param, group)
+            else:
+                state[key] = kept
         groups = [
             {**_loaded_options(new, old), "params": old["params"]}
             for new, old in zip(saved, self.param_groups, strict=True)
@@ -399,9 +412,7 @@ def _stack_if_compiling(x: Any) -> Any:
     return x
 
 
-def _dispatch_sqrt(x: Any) -> Any:
-    """The square root of a number or a tensor."""
-    return x.sqrt() if isinstance(x, Tensor) else x**0.5
+_dispatch_sqrt = square_root
 
 
 def _get_scalar_dtype(is_fused: bool | None = None) -> Any:
@@ -482,10 +493,13 @@ def _check_unique(optimizer: Optimizer, group: dict[str, Any]) -> None:
             )
 
 
-def _all_params(optimizer: Optimizer) -> list[Tensor]:
-    """Every parameter once, in the order of the groups."""
+def _numbers(optimizer: Optimizer) -> dict[int, int]:
+    """The number of each parameter by its `id`: its first place in the order of the groups."""
+    numbers: dict[int, int] = {}
     params = chain.from_iterable(group["params"] for group in optimizer.param_groups)
-    return list({id(param): param for param in params}.values())
+    for number, param in enumerate(params):
+        numbers.setdefault(id(param), number)
+    return numbers
 
 
 def _check_groups(optimizer: Optimizer, saved: list[dict[str, Any]]) -> None:
@@ -540,17 +554,18 @@ def _loaded_options(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
     return new
 
 
-def _cast(kept: Any, param: Tensor, key: str | None = None) -> Any:
-    """A copy of a parameter's state, with tensors of the parameter's type and device."""
+def _cast(kept: Any, param: Tensor, group: dict[str, Any], key: str | None = None) -> Any:
+    """A parameter's state with tensors of the parameter's type and device; those that have both are kept."""
     if isinstance(kept, Tensor):
-        if key == "step":
-            return kept.clone()
-        dtype = param.dtype if param.is_floating_point() else kept.dtype
-        return kept.to(device=param.device, dtype=dtype, copy=True)
+        if key != "step":
+            return kept.to(param.device, param.dtype if param.is_floating_point() else kept.dtype)
+        if group.get("fused") or group.get("capturable"):
+            return kept.to(param.device, tl_core.float32)
+        return kept
     if isinstance(kept, dict):
-        return {name: _cast(value, param, name) for name, value in kept.items()}
+        return {name: _cast(value, param, group, name) for name, value in kept.items()}
     if isinstance(kept, Iterable) and not isinstance(kept, str):
-        return type(kept)(_cast(value, param) for value in kept)  # type: ignore[call-arg]
+        return type(kept)(_cast(value, param, group) for value in kept)  # type: ignore[call-arg]
     return kept
 
 

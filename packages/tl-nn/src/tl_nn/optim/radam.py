@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import Any, ClassVar
 
 from tl_core import Tensor
 
 from .checks import check_capturable
+from .hyperparameters import square_root, takes_tensors
 from .lists import as_real, counted, decayed, guarded, update_moments
 from .rule import Rule, RuleOptimizer, options_of
 
 __all__ = ["RAdam", "radam"]
 
 
+@takes_tensors
 def radam(
     params: list[Tensor],
     grads: list[Tensor],
@@ -74,17 +75,17 @@ def radam(
         update = mean * (lr / (1 - beta1**steps))
         rectified = _rectification(beta2, steps)
         if rectified:
-            update = update / (square.sqrt() + eps) * (rectified * sqrt(1 - beta2**steps))
+            update = update / (square.sqrt() + eps) * (rectified * square_root(1 - beta2**steps))
         param.sub_(update)
 
 
-def _rectification(beta2: float, steps: float) -> float:
+def _rectification(beta2: Any, steps: float) -> Any:
     """The factor that makes up for the variance of the scaling, or 0 while that is infinite."""
     most = 2 / (1 - beta2) - 1
     length = most - 2 * steps * beta2**steps / (1 - beta2**steps)
     if length <= 5.0:
         return 0.0
-    return sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length))
+    return square_root((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length))
 
 
 class RAdam(RuleOptimizer):

@@ -8,12 +8,24 @@ import tl_core
 from tl_core import Tensor
 
 from .checks import check_capturable
-from .lists import as_real, counted, directions, guarded, subtract_scaled
+from .hyperparameters import has_effect, takes_tensors
+from .lists import (
+    add_squares,
+    approach,
+    as_real,
+    counted,
+    directions,
+    guarded,
+    scale,
+    shifted,
+    subtract_scaled,
+)
 from .rule import Rule, RuleOptimizer, count, options_of, zeros
 
 __all__ = ["RMSprop", "rmsprop"]
 
 
+@takes_tensors
 def rmsprop(
     params: list[Tensor],
     grads: list[Tensor],
@@ -71,16 +83,15 @@ def rmsprop(
     params, grads, squares, means, buffers = as_real(
         params, grads, square_avgs, grad_avgs, momentum_buffer_list
     )
-    tl_core._foreach_mul_(squares, alpha)
-    tl_core._foreach_addcmul_(squares, grads, grads, value=1 - alpha)
+    add_squares(squares, grads, alpha)
     variances = guarded(squares, differentiable)
     if centered:
-        tl_core._foreach_lerp_(means, grads, 1 - alpha)
+        approach(means, grads, 1 - alpha)
         kept = guarded(means, differentiable)
         variances = tl_core._foreach_addcmul(variances, kept, kept, value=-1)
-    steps = tl_core._foreach_div(grads, tl_core._foreach_add(tl_core._foreach_sqrt(variances), eps))
-    if momentum > 0:
-        tl_core._foreach_mul_(buffers, momentum)
+    steps = tl_core._foreach_div(grads, shifted(tl_core._foreach_sqrt(variances), eps))
+    if has_effect(momentum):
+        scale(buffers, momentum)
         tl_core._foreach_add_(buffers, steps)
         steps = guarded(buffers, differentiable)
     subtract_scaled(params, steps, lr)
@@ -88,7 +99,7 @@ def rmsprop(
 
 def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
     kept = {"step": count(), "square_avg": zeros(param)}
-    if group["momentum"] > 0:
+    if has_effect(group["momentum"]):
         kept["momentum_buffer"] = zeros(param)
     if group["centered"]:
         kept["grad_avg"] = zeros(param)

@@ -8,12 +8,14 @@ import tl_core
 from tl_core import Tensor, where
 
 from .checks import check_capturable
-from .lists import as_real, counted, directions
-from .rule import Rule, RuleOptimizer, count, options_of, zeros
+from .hyperparameters import takes_tensors
+from .lists import as_real, counted, directions, guarded
+from .rule import Rule, RuleOptimizer, count, filled, options_of, zeros
 
 __all__ = ["Rprop", "rprop"]
 
 
+@takes_tensors
 def rprop(
     params: list[Tensor],
     grads: list[Tensor],
@@ -62,19 +64,25 @@ def rprop(
     counted(state_steps)
     grads = directions(params, grads, maximize)
     params, grads, prevs, step_sizes = as_real(params, grads, prevs, step_sizes)
-    for param, grad, prev, size in zip(params, grads, prevs, step_sizes, strict=True):
+    before = guarded(step_sizes, differentiable)
+    for param, grad, prev, old, size in zip(params, grads, prevs, before, step_sizes, strict=True):
         agreement = grad * prev
-        changed = where(agreement > 0, size * etaplus, where(agreement < 0, size * etaminus, size))
-        size.copy_(changed.clamp(step_size_min, step_size_max))
+        changed = where(agreement > 0, old * etaplus, where(agreement < 0, old * etaminus, old))
+        size.copy_(_limited(changed, step_size_min, step_size_max))
         taken = where(agreement < 0, 0.0, grad)
         param.sub_(taken.sign() * size.clone())
         prev.copy_(taken)
 
 
+def _limited(sizes: Tensor, least: Any, most: Any) -> Tensor:
+    if isinstance(least, Tensor) or isinstance(most, Tensor):
+        limits = (tl_core.as_tensor(limit, dtype=sizes.dtype) for limit in (least, most))
+        return sizes.maximum(next(limits)).minimum(next(limits))
+    return sizes.clamp(least, most)
+
+
 def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
-    lr = float(group["lr"])
-    value = complex(lr, lr) if param.is_complex() else lr
-    return {"step": count(), "prev": zeros(param), "step_size": tl_core.full_like(param, value)}
+    return {"step": count(), "prev": zeros(param), "step_size": filled(param, group["lr"])}
 
 
 class Rprop(RuleOptimizer):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from inspect import unwrap
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ import tl_core
 from tl_core import Tensor
 
 from .checks import check_options
+from .hyperparameters import as_number
 from .optimizer import Optimizer, _use_grad_for_differentiable, evaluated
 
 # What groups saved by versions that didn't have these options mean.
@@ -62,7 +64,7 @@ class Rule:
     takes: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        code = self.update.__code__
+        code = unwrap(self.update).__code__
         named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         object.__setattr__(self, "takes", frozenset(named))
 
@@ -113,10 +115,22 @@ def options_of(arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if name not in ("self", "params", "__class__")}
 
 
-def count(value: float = 0.0) -> Tensor:
+def count(value: float | Tensor = 0.0) -> Tensor:
     """A number as it is kept of a parameter."""
-    wide = tl_core.get_default_dtype() == tl_core.float64
-    return tl_core.tensor(float(value), dtype=tl_core.float64 if wide else tl_core.float32)
+    dtype = tl_core.float64 if tl_core.get_default_dtype() == tl_core.float64 else tl_core.float32
+    number = as_number(value)
+    if isinstance(number, Tensor):
+        return number.to(dtype, copy=True)
+    return tl_core.tensor(float(number), dtype=dtype)
+
+
+def filled(param: Tensor, value: float | Tensor) -> Tensor:
+    """A tensor of a parameter's shape and type, laid out as it is, of one number; both parts, if it is complex."""
+    number = as_number(value)
+    if isinstance(number, Tensor):
+        return zeros(param) + number * (1 + 1j if param.is_complex() else 1)
+    whole = complex(number, number) if param.is_complex() else number
+    return tl_core.full_like(param, whole, memory_format=tl_core.preserve_format)
 
 
 def zeros(param: Tensor) -> Tensor:

@@ -8,13 +8,15 @@ import tl_core
 from tl_core import Tensor
 
 from .checks import check_unscaled
-from .lists import directions, subtract_scaled
+from .hyperparameters import has_effect, takes_tensors
+from .lists import add_scaled, directions, subtract_scaled
 from .optimizer import fusable
 from .rule import Rule, RuleOptimizer, options_of
 
 __all__ = ["SGD", "sgd"]
 
 
+@takes_tensors
 def sgd(
     params: list[Tensor],
     d_p_list: list[Tensor],
@@ -87,12 +89,10 @@ def _fused(
     grads: list[Tensor],
     buffers: list[Any],
     *,
-    lr: float | Tensor,
     momentum: float,
-    weight_decay: float | Tensor,
     **options: Any,
 ) -> None:
-    numbers = {"lr": float(lr), "momentum": momentum, "weight_decay": float(weight_decay), **options}
+    numbers = {"momentum": momentum, **options}
     first = [buffer is None for buffer in buffers]
     if not (momentum and any(first)):
         tl_core._fused_sgd_(params, grads, buffers if momentum else [], is_first_step=False, **numbers)
@@ -120,18 +120,26 @@ def _unfused(
 ) -> None:
     """The rule spelt out in operators."""
     steps = directions(params, grads, maximize, weight_decay)
-    if momentum:
+    if has_effect(momentum):
         for index, (step, buffer) in enumerate(zip(steps, buffers, strict=True)):
             if buffer is None:
-                buffers[index] = step.detach().clone()
+                buffers[index] = step.clone()
             else:
-                buffer.mul_(momentum).add_(step, alpha=1 - dampening)
-        steps = tl_core._foreach_add(steps, buffers, alpha=momentum) if nesterov else buffers
+                _follow(buffer, step, momentum, dampening)
+        steps = add_scaled(steps, buffers, momentum) if nesterov else buffers
     subtract_scaled(params, steps, lr)
 
 
+def _follow(buffer: Tensor, step: Tensor, momentum: Any, dampening: Any) -> None:
+    """Let a step enter its momentum, in place."""
+    if isinstance(momentum, Tensor) or isinstance(dampening, Tensor):
+        buffer.copy_(buffer.clone() * momentum + step.clone() * (1 - dampening))
+    else:
+        buffer.mul_(momentum).add_(step, alpha=1 - dampening)
+
+
 def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
-    return {"momentum_buffer": None} if group["momentum"] else {}
+    return {"momentum_buffer": None} if has_effect(group["momentum"]) else {}
 
 
 class SGD(RuleOptimizer):
