@@ -162,3 +162,23 @@ def test_padding_is_computed_unless_the_short_cut_is_allowed():
         finally:
             switches.set("backends.mha.fastpath", before)
         assert out[0, 2].abs().sum() > 0
+
+
+@pytest.mark.parametrize("shape", [(0, 5, 8), (2, 0, 8), (0, 0, 8)])
+@pytest.mark.parametrize("keys", [None, 0, 3])
+@pytest.mark.parametrize("averaged", [True, False])
+@pytest.mark.parametrize("options", [{}, {"add_zero_attn": True}, {"add_bias_kv": True}])
+@pytest.mark.parametrize("padded", [False, True])
+def test_attention_of_nothing(shape, keys, averaged, options, padded):
+    layer = nn.MultiheadAttention(8, 2, batch_first=True, **options)
+    query = tl.empty(shape, requires_grad=True)
+    key = query if keys is None else tl.empty(shape[0], keys, 8, requires_grad=True)
+    mask = tl.zeros(key.shape[:2], dtype=tl.bool) if padded else None
+    result, weights = layer(query, key, key, key_padding_mask=mask, average_attn_weights=averaged)
+    seen = key.shape[1] + len(options)
+    assert result.shape == shape
+    assert weights.shape == ((shape[0], shape[1], seen) if averaged else (shape[0], 2, shape[1], seen))
+    result.sum().backward()
+    assert query.grad.shape == shape
+    again, nothing = layer(query, key, key, key_padding_mask=mask, need_weights=False)
+    assert again.shape == shape and nothing is None

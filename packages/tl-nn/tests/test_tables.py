@@ -74,6 +74,42 @@ def test_distances():
     np.testing.assert_allclose(array(nn.CosineSimilarity()(x, y)), cosines, rtol=1e-5)
 
 
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("with_end", [False, True])
+@pytest.mark.parametrize("padding", [None, 1, -1])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("shape", [(3, 2), (1, 4), (2, 0), (0, 3), (0, 0)])
+@pytest.mark.parametrize("dtype", [tl.int64, tl.int32])
+def test_a_matrix_has_a_bag_in_each_row(mode, with_end, padding, weighted, shape, dtype):
+    if weighted and mode != "sum":
+        return
+    rng = np.random.default_rng(0)
+    table, indices, factors = rng.normal(size=(6, 2)), rng.integers(0, 6, shape), rng.normal(size=shape)
+    weight = tl.tensor(table, requires_grad=True)
+    result = nn.functional.embedding_bag(
+        tl.from_numpy(indices).to(dtype),
+        weight,
+        mode=mode,
+        include_last_offset=with_end,
+        padding_idx=padding,
+        per_sample_weights=tl.from_numpy(factors) if weighted else None,
+    )
+    expected = np.zeros((shape[0], 2))
+    for bag, row in enumerate(indices):
+        kept = [number for number, index in enumerate(row) if padding is None or index != padding % 6]
+        rows = table[row[kept]] * (factors[bag][kept][:, None] if weighted else 1)
+        if len(kept):
+            expected[bag] = {"sum": np.sum, "mean": np.mean, "max": np.max}[mode](rows, axis=0)
+    np.testing.assert_allclose(result.detach().numpy(), expected)
+    result.sum().backward()
+    assert weight.grad.shape == (6, 2)
+    if mode == "sum" and not weighted:
+        counts = np.bincount(indices.reshape(-1), minlength=6)
+        if padding is not None:
+            counts[padding] = 0
+        np.testing.assert_allclose(weight.grad.numpy(), np.repeat(counts[:, None], 2, 1))
+
+
 @pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 2.0, 3.0, float("inf")])
 def test_all_pairs(p):
     from scipy.spatial import distance

@@ -136,7 +136,7 @@ def multi_head_attention_forward(
     output = heads.transpose(0, 1).contiguous().view(length * batch, features)
     output = linear(output, out_proj_weight, out_proj_bias).view(length, batch, out_proj_weight.size(0))
     if weights is not None:
-        weights = weights.view(batch, num_heads, length, -1)
+        weights = weights.view(batch, num_heads, length, k.shape[1])
         weights = weights.mean(1) if average_attn_weights else weights
     if batched:
         return output, weights
@@ -270,7 +270,9 @@ def _merged(
         raise AssertionError(
             f"expecting key_padding_mask shape of {(batch, keys)}, but got {tuple(padding.shape)}"
         )
-    padding = padding.view(batch, 1, 1, keys).expand(-1, num_heads, -1, -1).reshape(-1, 1, keys)
+    padding = (
+        padding.view(batch, 1, 1, keys).expand(-1, num_heads, -1, -1).reshape(batch * num_heads, 1, keys)
+    )
     return padding if mask is None else mask + padding
 
 
@@ -290,7 +292,11 @@ def _attended(
     batch, num_heads = heads
     if mask is not None:
         one = mask.dim() == 3 and mask.shape[0] == 1 and batch * q.shape[0] > 1
-        mask = mask.unsqueeze(0) if one else mask.unflatten(0, (batch, mask.shape[0] // max(batch, 1)))
+        mask = (
+            mask.unsqueeze(0)
+            if one
+            else mask.unflatten(0, (batch, mask.shape[0] // batch if batch else num_heads))
+        )
         is_causal = False
     q, k, v = (x.unflatten(0, (batch, num_heads)) for x in (q, k, v))
     return scaled_dot_product_attention(q, k, v, mask, p, is_causal).flatten(0, 1)

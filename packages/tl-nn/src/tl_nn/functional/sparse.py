@@ -113,7 +113,7 @@ def embedding_bag(
             stacklevel=2,
         )
         weight, input = input, weight
-    input, offsets, factors = _bags(input, weight, offsets, per_sample_weights)
+    input, offsets, factors = _bags(input, weight, offsets, per_sample_weights, include_last_offset)
     number = _bag_mode(mode, scale_grad_by_freq, sparse, factors)
     if max_norm is not None:
         with no_grad():
@@ -124,9 +124,9 @@ def embedding_bag(
 
 
 def _bags(
-    input: Tensor, weight: Tensor, offsets: Tensor | None, factors: Tensor | None
+    input: Tensor, weight: Tensor, offsets: Tensor | None, factors: Tensor | None, with_end: bool
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Indices and weights as vectors, and where the bags begin."""
+    """Indices and weights as vectors, and where the bags begin, and the last ends if that is asked for."""
     if factors is not None and input.shape != factors.shape:
         raise ValueError(
             f"embedding_bag: If per_sample_weights ({list(factors.shape)}) is not None, "
@@ -148,7 +148,7 @@ def _bags(
             f"sequences. However, found offsets of type {type(offsets)}"
         )
     bags, length = input.shape
-    offsets = tl_core.arange(bags, dtype=input.dtype, device=input.device) * length
+    offsets = tl_core.arange(bags + with_end, dtype=input.dtype, device=input.device) * length
     return input.reshape(-1), offsets, None if factors is None else factors.reshape(-1)
 
 
