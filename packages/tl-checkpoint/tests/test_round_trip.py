@@ -213,7 +213,7 @@ def test_mapped_files(tmp_path):
     with serialization.set_default_mmap_options(mmap.MAP_SHARED):
         shared = tl_checkpoint.load(path, mmap=True)
     shared["a"][0] = 5
-    assert tl_checkpoint.load(path)["a"][0].item() == 5
+    assert tl_checkpoint.load(path, mmap=True)["a"][0].item() == 5
     assert loaded["a"][1].item() == 7
     with pytest.raises(ValueError, match="must be a string filename"):
         tl_checkpoint.load(io.BytesIO(path.read_bytes()), mmap=True)
