@@ -113,6 +113,36 @@ def test_kills_during_every_operation(tmp_path, transport, times):
     print(f"{transport}: {number + 1} killed, all named, the slowest after {slowest:.2f} s")
 
 
+def test_the_first_to_die_is_named_where_others_are_ended_because_of_it(tmp_path, monkeypatch, times):
+    """An agent ends the ranks beside one that died, rank 0 among them: it stands still, and passes nothing on."""
+    monkeypatch.setenv("TL_DISTRIBUTED_TRANSPORT", "tcp")
+    draw = random.Random(5)
+    pairs = {
+        "before": [(3, 0), (3, 1)],
+        "inside": [(1, 0), (0, 1), (3, 0)],
+        "between": [(2, 0), (0, 1), (3, 2)],
+    }
+    cases = [
+        (operation, moment, pair, pause)
+        for operation, (moment, every) in itertools.product(OPERATIONS, pairs.items())
+        for pair, pause in itertools.product(every, (0.02, 0.05, 0.3))
+    ]
+    for number, (operation, moment, (first, second), pause) in enumerate(drawn(draw, cases, times(300, 4))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with Job(folder, 4, f"{operation}:{moment}", timeout=60) as here:
+            time.sleep(draw.uniform(0, 0.1))
+            here.ranks[second].send_signal(signal.SIGSTOP)
+            here.ranks[first].kill()
+            here.ranks[first].wait()  # a busy machine takes its time
+            time.sleep(pause)
+            here.ranks[second].kill()
+            for rank in {0, 1, 2, 3} - {first, second}:
+                said = here.outcome(rank)
+                named = rf"DistBackendError: .*rank {first} \(pid {here.ranks[first].pid}\b"
+                assert re.search(named, said), (operation, moment, first, second, pause, said)
+
+
 def test_interrupts_during_every_operation(tmp_path, transport, times):
     draw = random.Random(transport)
     for number, operation in enumerate(drawn(draw, list(OPERATIONS), times(50, 2))):

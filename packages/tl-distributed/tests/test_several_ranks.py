@@ -255,6 +255,106 @@ def test_a_world_made_again_on_the_same_store():
     assert errors == []
 
 
+def _all_to_all(sizes):
+    return dist.all_to_all([tl.empty(n) for n in sizes], [tl.ones(2)] * 3)
+
+
+# Calls that fit each other only if all ranks make the same one.
+CALLS = {
+    "all_reduce": lambda: dist.all_reduce(tl.ones(6)),
+    "all_reduce of another count": lambda: dist.all_reduce(tl.ones(5)),
+    "all_reduce of another type": lambda: dist.all_reduce(tl.ones(6, dtype=tl.int32)),
+    "all_reduce of another type and width": lambda: dist.all_reduce(tl.ones(3, dtype=tl.float64)),
+    "all_reduce by MAX": lambda: dist.all_reduce(tl.ones(6), R.MAX),
+    "all_reduce that is large": lambda: dist.all_reduce(tl.ones(100_000)),
+    "reduce to 0": lambda: dist.reduce(tl.ones(6), 0),
+    "reduce to 1": lambda: dist.reduce(tl.ones(6), 1),
+    "reduce by MAX": lambda: dist.reduce(tl.ones(6), 0, R.MAX),
+    "large reduce to 0": lambda: dist.reduce(tl.ones(100_000), 0),
+    "large reduce to 1": lambda: dist.reduce(tl.ones(100_000), 1),
+    "broadcast of 0": lambda: dist.broadcast(tl.ones(6), 0),
+    "broadcast of 1": lambda: dist.broadcast(tl.ones(6), 1),
+    "broadcast of 2": lambda: dist.broadcast(tl.ones(6), 2),
+    "broadcast of another count": lambda: dist.broadcast(tl.ones(4), 0),
+    "large broadcast of 0": lambda: dist.broadcast(tl.ones(100_000), 0),
+    "large broadcast of 1": lambda: dist.broadcast(tl.ones(100_000), 1),
+    "gather to 0": lambda: dist.gather(tl.ones(6), list(tl.empty(3, 6)) if dist.get_rank() == 0 else None, 0),
+    "gather to 1": lambda: dist.gather(tl.ones(6), list(tl.empty(3, 6)) if dist.get_rank() == 1 else None, 1),
+    "scatter of 0": lambda: dist.scatter(
+        tl.ones(6), list(tl.empty(3, 6)) if dist.get_rank() == 0 else None, 0
+    ),
+    "scatter of 1": lambda: dist.scatter(
+        tl.ones(6), list(tl.empty(3, 6)) if dist.get_rank() == 1 else None, 1
+    ),
+    "all_gather": lambda: dist.all_gather(list(tl.empty(3, 6)), tl.ones(6)),
+    "all_gather of another count": lambda: dist.all_gather(list(tl.empty(3, 5)), tl.ones(5)),
+    "reduce_scatter": lambda: dist.reduce_scatter(tl.empty(2), [tl.ones(2)] * 3),
+    "reduce_scatter by MAX": lambda: dist.reduce_scatter(tl.empty(2), [tl.ones(2)] * 3, R.MAX),
+    "all_to_all": lambda: _all_to_all([2, 2, 2]),
+    "all_to_all that expects more": lambda: _all_to_all(
+        [2 + (i == (dist.get_rank() + 1) % 3) for i in range(3)]
+    ),
+    "barrier": lambda: dist.barrier(),
+}
+# Each with one that differs in a single thing, and some that differ in all.
+PAIRS = [
+    *(("all_reduce", other) for other in CALLS if other.startswith("all_reduce ")),
+    ("reduce to 0", "reduce to 1"),
+    ("reduce to 0", "reduce by MAX"),
+    ("large reduce to 0", "large reduce to 1"),
+    ("broadcast of 0", "broadcast of 1"),
+    ("broadcast of 1", "broadcast of 2"),
+    ("broadcast of 0", "broadcast of another count"),
+    ("broadcast of 0", "large broadcast of 0"),
+    ("large broadcast of 0", "large broadcast of 1"),
+    ("gather to 0", "gather to 1"),
+    ("scatter of 0", "scatter of 1"),
+    ("all_gather", "all_gather of another count"),
+    ("reduce_scatter", "reduce_scatter by MAX"),
+    ("all_to_all", "all_to_all that expects more"),
+    *(
+        ("barrier", name)
+        for name in ("all_reduce", "broadcast of 0", "gather to 0", "scatter of 0", "all_to_all")
+    ),
+    *(
+        ("broadcast of 0", name)
+        for name in ("all_reduce", "reduce to 0", "gather to 0", "scatter of 0", "barrier")
+    ),
+    *(("gather to 0", name) for name in ("reduce to 0", "scatter of 0", "all_gather", "reduce_scatter")),
+]
+
+
+@pytest.mark.parametrize("odd", [0, 1, 2])
+@pytest.mark.parametrize(("usual", "other"), PAIRS)
+def test_one_rank_that_calls_something_else_is_named_on_all_ranks(ranks, transport, usual, other, odd):
+    def body(rank):
+        call = CALLS[other if rank == odd else usual]
+        with pytest.raises(dist.DistBackendError, match=rf"rank {odd} \(pid \d+") as caught:
+            call()
+        with pytest.raises(dist.DistBackendError, match="has failed"):
+            dist.all_reduce(tl.ones(1))
+        return str(caught.value)
+
+    for text in ranks(3, body, timeout=20):
+        assert "disagree" in text or "which expects" in text, text
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_that_fit_leave_nothing_in_the_way(ranks, transport, name):
+    if "expects" in name:
+        return
+
+    def body(rank):
+        for _ in range(3):
+            CALLS[name]()
+            tensor = tl.full((3,), float(rank))
+            dist.broadcast(tensor, 2)
+            dist.all_reduce(tensor)
+            assert tensor.tolist() == [6, 6, 6]
+
+    ranks(3, body)
+
+
 @pytest.mark.parametrize(
     ("calls", "words"),
     [

@@ -1,4 +1,6 @@
 // Collectives over TCP: reduce-scatter and all-gather by direct exchange, sums in rank order.
+// In each of them every rank hears of every other, of some only the fingerprint of the call: a rank that only
+// sent, or heard of the root alone, would return as if all were well where others called something else.
 #include "group/network_collectives.h"
 
 #include "group/recorded.h"
@@ -104,13 +106,10 @@ void NetworkCollectives::all_reduce(Piece data, int64_t dtype, Reduction reducti
   const bool gets = root < 0 || root == run.rank();
   if (data.bytes <= kSmall) {  // all to everybody who wants the result
     const int64_t pitch = whole_lines(data.bytes);
-    Frames going, coming;
-    for (int k = 1; k < n; ++k) {
-      const int peer = (run.rank() + k) % n;
-      if (root < 0 || peer == root) going.push_back({peer, {data}});
-      if (gets) coming.push_back({peer, {{run.row(peer, pitch), data.bytes}}});
-    }
-    run.exchange(going, coming);
+    run.exchange(run.frames([&](int peer) -> Pieces { return {root < 0 || peer == root ? data : Piece()}; }),
+                 run.frames([&](int peer) -> Pieces {
+                   return {gets ? Piece{run.row(peer, pitch), data.bytes} : Piece()};
+                 }));
     if (gets) run.reduce_rows(combiner, data, data, pitch);
     return;
   }
@@ -169,10 +168,12 @@ void NetworkCollectives::broadcast(const Pieces& data, int64_t dtype, int root, 
     const auto [begin, count] = share_of(bytes, rank, n);
     return range(data, begin, count);
   };
-  if (sends)
-    run.exchange(run.frames([&](int peer) { return direct ? data : share(peer); }), {});
-  else
-    run.exchange({}, {{root, direct ? data : share(run.rank())}});
+  run.exchange(run.frames([&](int peer) { return !sends   ? Pieces()
+                                                 : direct ? data
+                                                          : share(peer); }),
+               run.frames([&](int peer) {
+                 return peer != root ? Pieces() : direct ? data : share(run.rank());
+               }));
   if (direct) return;
   const Pieces mine = share(run.rank());
   run.exchange(run.frames([&](int peer) { return peer == root ? Pieces() : mine; }),
@@ -186,13 +187,10 @@ void NetworkCollectives::all_gather(const Pieces& outputs, Piece input, int64_t 
   call.root = root;
   Running run(*this, call, patience);
   if (!outputs.empty()) copy(outputs[static_cast<size_t>(run.rank())].data, input);
-  const auto from = [&](int peer) -> Pieces { return {outputs[static_cast<size_t>(peer)]}; };
-  if (root < 0)
-    run.exchange(run.frames([&](int) -> Pieces { return {input}; }), run.frames(from));
-  else if (root == run.rank())
-    run.exchange({}, run.frames(from));
-  else
-    run.exchange({{root, {input}}}, {});
+  const bool gets = root < 0 || root == run.rank();
+  run.exchange(
+      run.frames([&](int peer) -> Pieces { return {root < 0 || peer == root ? input : Piece()}; }),
+      run.frames([&](int peer) -> Pieces { return {gets ? outputs[static_cast<size_t>(peer)] : Piece()}; }));
 }
 
 void NetworkCollectives::scatter(Piece output, const Pieces& inputs, int64_t dtype, int root,
@@ -200,9 +198,11 @@ void NetworkCollectives::scatter(Piece output, const Pieces& inputs, int64_t dty
   Call call = next_call(Kind::kScatter, dtype, output.bytes);
   call.root = root;
   Running run(*this, call, patience);
-  if (root != run.rank()) return run.exchange({}, {{root, {output}}});
-  copy(output.data, inputs[static_cast<size_t>(root)]);
-  run.exchange(run.frames([&](int peer) -> Pieces { return {inputs[static_cast<size_t>(peer)]}; }), {});
+  const bool sends = root == run.rank();
+  if (sends) copy(output.data, inputs[static_cast<size_t>(root)]);
+  run.exchange(
+      run.frames([&](int peer) -> Pieces { return {sends ? inputs[static_cast<size_t>(peer)] : Piece()}; }),
+      run.frames([&](int peer) -> Pieces { return {peer == root ? output : Piece()}; }));
 }
 
 void NetworkCollectives::all_to_all(const Pieces& outputs, const Pieces& inputs, int64_t dtype,
@@ -212,6 +212,7 @@ void NetworkCollectives::all_to_all(const Pieces& outputs, const Pieces& inputs,
   copy(outputs[self].data, inputs[self]);
   run.exchange(run.frames([&](int peer) -> Pieces { return {inputs[static_cast<size_t>(peer)]}; }),
                run.frames([&](int peer) -> Pieces { return {outputs[static_cast<size_t>(peer)]}; }));
+  run.barrier();  // only the receiver knows of a part that doesn't fit: nobody returns before all have looked
 }
 
 void NetworkCollectives::barrier(const Patience& patience) {

@@ -2,6 +2,7 @@
 // there.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -37,9 +38,11 @@ class Mesh final : public Membership {
 
  private:
   class Exchange;
+  int first_gone(int known, const Watch& watch) const;
   std::string failure() const override { return watch_->failure(); }
 
   std::vector<Descriptor> data_, mail_;
+  std::atomic<int> missed_{-1};   // the rank that an operation of this rank missed first
   std::unique_ptr<Watch> watch_;  // uses the rest
 };
 

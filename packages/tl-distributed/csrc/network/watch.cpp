@@ -27,7 +27,7 @@ void ring(const Descriptor& bell) {
 }
 }  // namespace
 
-Watch::Watch(int rank, int size, std::vector<Descriptor> links, std::function<std::string(int)> died)
+Watch::Watch(int rank, int size, std::vector<Descriptor> links, Died died)
     : rank_(rank),
       forks_(fork_count()),
       links_(std::move(links)),
@@ -134,7 +134,7 @@ bool Watch::listen(size_t link) {
 
 void Watch::ended(size_t link) {
   const int rank = rank_of(link);
-  if (!has_left(rank)) note_failure(died_(rank), rank);
+  if (!has_left(rank)) note_failure(died_(rank, *this), rank);
 }
 
 }  // namespace tl::distributed

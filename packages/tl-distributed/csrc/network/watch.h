@@ -16,9 +16,10 @@ namespace tl::distributed {
 
 class Watch {
  public:
-  // `links`: on rank 0 one a rank, whose own is empty; elsewhere that to rank 0. `died` words the death of a
-  // rank.
-  Watch(int rank, int size, std::vector<Descriptor> links, std::function<std::string(int)> died);
+  // Words the death of the rank whose connection has ended.
+  using Died = std::function<std::string(int, const Watch&)>;
+  // `links`: on rank 0 one a rank, whose own is empty; elsewhere that to rank 0.
+  Watch(int rank, int size, std::vector<Descriptor> links, Died died);
   ~Watch();
   Watch(const Watch&) = delete;
 
@@ -48,7 +49,7 @@ class Watch {
   int forks_;
   std::vector<Descriptor> links_;
   std::vector<std::string> come_;
-  std::function<std::string(int)> died_;
+  Died died_;
   Descriptor alarm_, stop_;
   mutable std::mutex mutex_;
   std::string text_;
