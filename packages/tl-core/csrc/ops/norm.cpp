@@ -556,8 +556,11 @@ Tensor instance_norm(const InstanceNormArgs& a) {
   const int64_t N = input.size(0), C = input.size(1);
   const int64_t S = checked_numel(input.sizes().subspan(2));
   check_batch(input, weight, bias, running_mean, running_var, true);
-  if (!running_mean && !running_var)
-    return in_format_of(std::get<0>(ops::_sample_norm(input, weight, bias, N, C, S, C, eps, true)), input);
+  if (!running_mean && !running_var) {
+    const int64_t groups = std::max<int64_t>(C, 1);
+    return in_format_of(std::get<0>(ops::_sample_norm(input, weight, bias, N, C, S, groups, eps, true)),
+                        input);
+  }
   const auto repeated = [&](OptTensor t) {
     return t ? ops::reshape(ops::clone(ops::expand(*t, DimVector{N, C})), DimVector{N * C}) : Tensor();
   };

@@ -277,7 +277,7 @@ def multi_margin_loss(
         gaps = gaps * weight.gather(0, index.reshape(-1)).unsqueeze(1)
     others = tl_core.arange(classes, device=input.device) != index
     losses = where(others, gaps, 0).sum(1) / classes
-    return reduced(losses.reshape(target.shape), reduction)
+    return _reduced_or_zero(losses.reshape(target.shape), reduction)
 
 
 def _scalar_name(t: Tensor) -> str:
@@ -344,7 +344,7 @@ def multilabel_margin_loss(
     parts = [t.split(at_once) for t in (least, rows, counted, positive.logical_not())]
     sums = [_sum_of_gaps(*part) for part in zip(*parts, strict=True)]
     losses = (cat(sums) if len(sums) > 1 else sums[0]) / classes
-    return reduced(losses if input.dim() == 2 else losses.reshape(()), reduction)
+    return _reduced_or_zero(losses if input.dim() == 2 else losses.reshape(()), reduction)
 
 
 @overridable
@@ -460,3 +460,8 @@ def _checked(size_average: bool | None, reduce: bool | None, reduction: str) -> 
     reduction = chosen(size_average, reduce, reduction)
     check(reduction)
     return reduction
+
+
+def _reduced_or_zero(losses: Tensor, reduction: str) -> Tensor:
+    """As `reduced`; the mean of no losses is 0."""
+    return reduced(losses, "sum" if reduction == "mean" and not losses.numel() else reduction)
