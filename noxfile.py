@@ -162,6 +162,7 @@ def docs(session: nox.Session) -> None:
     board = packages()["tl-utils"].extras["tensorboard"]
     session.install(*SPHINX, "pytest>=8", *board, *graphs["symbols"], *graphs["validation"])
     session.run("python", "-m", "tools.doc_examples")
+    session.run("python", "-m", "tools.statements")
     session.run("sphinx-build", "-q", "-W", "--keep-going", "docs", "docs/_build/html", *session.posargs)
     session.run("python", "-m", "tools.doc_coverage", "docs/_build/html")
     session.run("python", "-m", "pytest", "-ra", "tools/tests/test_site.py")
