@@ -17,6 +17,10 @@ class Global:
         name: the dotted name.
         make: the function called in its place, or None.
         create: the function that makes an object without a state, or None.
+
+    Example:
+        >>> Global("project.Tokenizer", dict).name
+        'project.Tokenizer'
     """
 
     __slots__ = ("create", "make", "name")

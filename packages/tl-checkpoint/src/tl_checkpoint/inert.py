@@ -16,6 +16,10 @@ class Inert:
         name: the dotted name.
         args: the positional arguments.
         keywords: the keyword arguments.
+
+    Example:
+        >>> Inert("project.Tokenizer", ("text",)).name
+        'project.Tokenizer'
     """
 
     def __init__(self, name: str, args: tuple[Any, ...] = (), keywords: dict[str, Any] | None = None) -> None:

@@ -37,6 +37,11 @@ class Item:
         shape: its sizes, or the class of another object.
         nbytes: its bytes.
         crc: their CRC-32, where the file has one.
+
+    Example:
+        >>> import tl_core
+        >>> Item("weight", tl_core.float32, (2,), 8, None).nbytes
+        8
     """
 
     name: str
@@ -50,6 +55,16 @@ def inspect(path: str, pattern: str = "*") -> list[Item]:
     """The entries of a file whose names match, without reading their data.
 
     Raises RuntimeError or UnpicklingError if the file is damaged, or wants what isn't allowed.
+
+    Example:
+        >>> import tl_core
+        >>> import pathlib, tempfile, tl_checkpoint
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "weights.pt")
+        ...     tl_checkpoint.save({"weight": tl_core.ones(2)}, file)
+        ...     [(item.name, item.shape) for item in inspect(str(file))]
+        ...
+        [('weight', '[2]')]
     """
     kind = format_of(path)
     items = {"pt": _archive_items, "safetensors": _tensor_items, "index": _index_items, "npz": _array_items}[
@@ -137,6 +152,16 @@ def verify(path: str, progress: Progress = lambda count: None) -> str:
 
     Raises:
         RuntimeError, UnpicklingError: If anything isn't as it was written.
+
+    Example:
+        >>> import tl_core
+        >>> import pathlib, tempfile, tl_checkpoint
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "weights.pt")
+        ...     tl_checkpoint.save({"weight": tl_core.ones(2)}, file)
+        ...     len(verify(str(file))) > 0
+        ...
+        True
     """
     kind = format_of(path)
     return {

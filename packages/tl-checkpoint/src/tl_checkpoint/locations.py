@@ -22,13 +22,28 @@ def register_package(
         priority: the lower, the sooner it is asked.
         tagger: takes a storage and returns its tag, or None if it isn't of this device.
         deserializer: takes a storage and a tag and returns the storage moved, or None.
+
+    Example:
+        >>> def tag(storage):
+        ...     return None
+        ...
+        >>> def place(storage, location):
+        ...     return None
+        ...
+        >>> register_package(99, tag, place)
     """
     _packages.append((priority, tagger, deserializer))
     _packages.sort(key=lambda package: package[0])
 
 
 def location_tag(storage: Any) -> str:
-    """The tag of a storage: that of the first package that has one, else its device."""
+    """The tag of a storage: that of the first package that has one, else its device.
+
+    Example:
+        >>> import tl_core
+        >>> location_tag(tl_core.ones(2).untyped_storage())
+        'cpu'
+    """
     for _, tagger, _ in _packages:
         tag = tagger(storage)
         if tag is not None:

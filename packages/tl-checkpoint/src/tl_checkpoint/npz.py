@@ -36,6 +36,11 @@ class Member:
         fortran: whether columns are contiguous instead of rows.
         start: where its bytes begin in the record.
         record: the record of the archive.
+
+    Example:
+        >>> import tl_core
+        >>> Member("x", tl_core.int64, (2,), False, 0, None).shape
+        (2,)
     """
 
     name: str
@@ -52,6 +57,16 @@ def save_npz(tensors: Mapping[str, Any], filename: str | os.PathLike[str]) -> No
     Raises:
         TypeError: If a value is no tensor, or of a type that NumPy lacks (bfloat16, complex32, float8).
         ImportError: If NumPy isn't installed.
+
+    Example:
+        >>> import tl_core
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "arrays.npz")
+        ...     save_npz({"x": tl_core.tensor([1, 2])}, file)
+        ...     load_npz(file)["x"]
+        ...
+        tensor([1, 2])
     """
     import numpy
 
@@ -83,6 +98,16 @@ def load_npz(
         RuntimeError: If the archive is damaged, an array is of objects or of another type that tl lacks, or sizes
             don't agree.
         KeyError: If no name matches.
+
+    Example:
+        >>> import tl_core
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "arrays.npz")
+        ...     save_npz({"x": tl_core.tensor([1, 2])}, file)
+        ...     load_npz(file)
+        ...
+        {'x': tensor([1, 2])}
     """
     source = ObjectSource(filename) if hasattr(filename, "read") else FileSource(filename)
     try:

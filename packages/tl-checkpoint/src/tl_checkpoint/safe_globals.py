@@ -199,7 +199,13 @@ _lock = threading.Lock()
 
 
 def known_global(module: str, name: str) -> Any:
-    """What stands for a global that is allowed: a Global, or a value such as a dtype; None if it isn't allowed."""
+    """What stands for a global that is allowed: a Global, or a value such as a dtype; None if it isn't allowed.
+
+    Example:
+        >>> from tl_checkpoint import safe_globals
+        >>> safe_globals.known_global("os", "system") is None
+        True
+    """
     module, name = NAME_MAPPING.get((module, name), (IMPORT_MAPPING.get(module, module), name))
     full = f"{module}.{name}"
     for entry in _added:
@@ -225,7 +231,14 @@ def known_global(module: str, name: str) -> Any:
 
 
 def allowed(module: str, name: str) -> Any:
-    """What stands for a global of a file; raises UnpicklingError, with what to do, if it isn't allowed."""
+    """What stands for a global of a file; raises UnpicklingError, with what to do, if it isn't allowed.
+
+    Example:
+        >>> from tl_checkpoint import safe_globals
+        >>> from collections import OrderedDict
+        >>> safe_globals.allowed("collections", "OrderedDict") is not None
+        True
+    """
     found = known_global(module, name)
     if found is None:
         raise pickle.UnpicklingError(
@@ -243,7 +256,13 @@ def allowed(module: str, name: str) -> Any:
 
 
 def trusted(function: Any) -> Global | None:
-    """How a class or function is called that users have allowed; None for all others."""
+    """How a class or function is called that users have allowed; None for all others.
+
+    Example:
+        >>> from tl_checkpoint import safe_globals
+        >>> safe_globals.trusted(print) is None
+        True
+    """
     for entry in _added:
         made = entry[0] if isinstance(entry, tuple) else entry
         if made is function:
@@ -273,12 +292,25 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
 
 
 def get_safe_globals() -> list[Any]:
-    """What users have allowed, in the order in which they did."""
+    """What users have allowed, in the order in which they did.
+
+    Example:
+        >>> from tl_checkpoint import safe_globals
+        >>> safe_globals.get_safe_globals()
+        []
+    """
     return list(_added)
 
 
 def clear_safe_globals() -> None:
-    """Take back all that users have allowed."""
+    """Take back all that users have allowed.
+
+    Example:
+        >>> from tl_checkpoint import safe_globals
+        >>> safe_globals.clear_safe_globals()
+        >>> safe_globals.get_safe_globals()
+        []
+    """
     with _lock:
         _added.clear()
 

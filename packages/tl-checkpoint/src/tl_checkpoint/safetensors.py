@@ -65,6 +65,11 @@ class Entry:
         begin: the first byte, behind the header.
         end: the byte behind the last.
         crc: the CRC-32 of the bytes, or None.
+
+    Example:
+        >>> import tl_core
+        >>> Entry("weight", tl_core.float32, (2,), 0, 8).shape
+        (2,)
     """
 
     name: str
@@ -83,6 +88,10 @@ class Header:
         entries: the tensors, by name.
         metadata: texts by name, of the writer.
         crc: the CRC-32 of the header, or None.
+
+    Example:
+        >>> Header({}, {"step": "3"}, None).metadata
+        {'step': '3'}
     """
 
     entries: dict[str, Entry]
@@ -135,6 +144,16 @@ def save_file(
     Raises:
         TypeError: If a name is no text, a value no tensor, or its type isn't one that the format has.
         OSError: If the file can't be written; the old one is untouched.
+
+    Example:
+        >>> import tl_core
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "weights.safetensors")
+        ...     save_file({"weight": tl_core.ones(2)}, file, metadata={"step": "3"})
+        ...     load_file(file)["weight"]
+        ...
+        tensor([1., 1.])
     """
     parts = _shards(tensors, _bytes_in(max_shard_size)) if max_shard_size is not None else [dict(tensors)]
     if len(parts) == 1:
@@ -352,7 +371,18 @@ def _broken(why: str) -> RuntimeError:
 
 
 def load(data: bytes, device: Any = "cpu") -> dict[str, Any]:
-    """The tensors of a file's bytes."""
+    """The tensors of a file's bytes.
+
+    Example:
+        >>> import tl_core
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "weights.safetensors")
+        ...     save_file({"weight": tl_core.ones(2)}, file)
+        ...     load(file.read_bytes())
+        ...
+        {'weight': tensor([1., 1.])}
+    """
     return _tensors(ObjectSource(io.BytesIO(data)), device, None)
 
 
@@ -371,6 +401,16 @@ def load_file(
     Raises:
         RuntimeError: If a file is damaged, contradicts itself, or a checksum is wrong.
         KeyError: If no name matches.
+
+    Example:
+        >>> import tl_core
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "weights.safetensors")
+        ...     save_file({"weight": tl_core.ones(2)}, file)
+        ...     load_file(file)
+        ...
+        {'weight': tensor([1., 1.])}
     """
     if os.fspath(filename).endswith(".json"):
         tensors = _load_index(os.fspath(filename), device, keys, mmap)
@@ -387,7 +427,12 @@ def load_file(
 
 @dataclass(frozen=True)
 class Index:
-    """Which file has which tensor, and the CRC-32 of the files' headers where they are known."""
+    """Which file has which tensor, and the CRC-32 of the files' headers where they are known.
+
+    Example:
+        >>> Index({"weight": "model-00001.safetensors"}, {}).weight_map["weight"]
+        'model-00001.safetensors'
+    """
 
     weight_map: dict[str, str]
     seals: dict[str, int]
@@ -422,6 +467,9 @@ def read_index(filename: str) -> Index:
     """What an index says; the files stand in its own folder.
 
     Raises RuntimeError if it is damaged, or names a file elsewhere.
+
+    Example:
+        >>> read_index("model.safetensors.index.json").weight_map  # doctest: +SKIP
     """
     name = os.path.basename(filename)
     with open(filename, "rb") as file:

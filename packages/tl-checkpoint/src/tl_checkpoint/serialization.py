@@ -201,6 +201,15 @@ def load(
         pickle.UnpicklingError: If the file wants what isn't allowed, or its pickle is damaged.
         RuntimeError: If the file is no archive, is cut off, or a checksum is wrong.
         ValueError: If the file says a byte order that isn't one.
+
+    Example:
+        >>> import tl_core
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> save({"weight": tl_core.ones(2)}, file)
+        >>> _ = file.seek(0)
+        >>> load(file)["weight"]
+        tensor([1., 1.])
     """
     weights_only = _weights_only(weights_only, pickle_module)
     if weights_only and pickle_module is not None:
@@ -337,7 +346,18 @@ def _tensors(obj: Any) -> Iterator[Any]:
 
 
 def get_unsafe_globals_in_checkpoint(f: _Path | Any) -> list[str]:
-    """The full names of the classes and functions in a file that aren't allowed while it is read as data."""
+    """The full names of the classes and functions in a file that aren't allowed while it is read as data.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_checkpoint import serialization
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> serialization.save({"weight": tl_core.ones(2)}, file)
+        >>> _ = file.seek(0)
+        >>> serialization.get_unsafe_globals_in_checkpoint(file)
+        []
+    """
     import pickletools
 
     source = _source(f, False)
@@ -362,29 +382,56 @@ def get_unsafe_globals_in_checkpoint(f: _Path | Any) -> list[str]:
 
 
 def get_crc32_options() -> bool:
-    """Whether `save` writes the CRC-32 of each record."""
+    """Whether `save` writes the CRC-32 of each record.
+
+    Example:
+        >>> from tl_checkpoint import serialization
+        >>> serialization.get_crc32_options()
+        True
+    """
     return config.save.compute_crc32
 
 
 def set_crc32_options(compute_crc32: bool) -> None:
-    """Set whether `save` writes the CRC-32 of each record."""
+    """Set whether `save` writes the CRC-32 of each record.
+
+    Example:
+        >>> from tl_checkpoint import serialization
+        >>> serialization.set_crc32_options(True)
+    """
     config.save.compute_crc32 = compute_crc32
 
 
 def get_default_load_endianness() -> LoadEndianness | None:
-    """The byte order of files that don't say theirs; None: this machine's."""
+    """The byte order of files that don't say theirs; None: this machine's.
+
+    Example:
+        >>> from tl_checkpoint import serialization
+        >>> serialization.get_default_load_endianness()
+    """
     return config.load.endianness
 
 
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
-    """Set the byte order of files that don't say theirs."""
+    """Set the byte order of files that don't say theirs.
+
+    Example:
+        >>> from tl_checkpoint import serialization
+        >>> serialization.set_default_load_endianness(None)
+    """
     if endianness is not None and not isinstance(endianness, LoadEndianness):
         raise TypeError(f"Invalid argument type in function set_default_load_endianness: {type(endianness)}")
     config.load.endianness = endianness
 
 
 def get_default_mmap_options() -> int | None:
-    """How `load(mmap=True)` maps files."""
+    """How `load(mmap=True)` maps files.
+
+    Example:
+        >>> from tl_checkpoint import serialization
+        >>> serialization.get_default_mmap_options() > 0
+        True
+    """
     return config.load.mmap_flags
 
 

@@ -42,6 +42,11 @@ def is_autocast_available(device_type: str) -> bool:
 
     Args:
         device_type: such as "cuda".
+
+    Example:
+        >>> from tl_core import autocast
+        >>> autocast.is_autocast_available("cpu")
+        True
     """
     kind = _C.device(device_type).type
     return kind in LOWER_TYPES or kind in _ELSEWHERE
@@ -58,6 +63,11 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
 
     Args:
         device_type: such as "cpu".
+
+    Example:
+        >>> from tl_core import autocast
+        >>> autocast.is_autocast_enabled("cpu")
+        False
     """
     check_known("is_autocast_enabled", device_type)
     return _C._autocast_is_on(device_type)
@@ -69,6 +79,14 @@ def set_autocast_enabled(device_type: str | bool, enabled: bool | None = None) -
     Args:
         device_type: such as "cpu"; a bool alone stands for CUDA.
         enabled: on or off.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core import autocast
+        >>> autocast.set_autocast_enabled("cpu", True)
+        >>> (tl_core.ones(2, 2) @ tl_core.ones(2, 2)).dtype
+        torch.bfloat16
+        >>> autocast.set_autocast_enabled("cpu", False)
     """
     kind, on = ("cuda", device_type) if isinstance(device_type, bool) else (device_type, enabled)
     check_known("set_autocast_enabled", kind)
@@ -82,6 +100,11 @@ def get_autocast_dtype(device_type: str) -> _C.dtype:
 
     Args:
         device_type: the kind of device.
+
+    Example:
+        >>> from tl_core import autocast
+        >>> autocast.get_autocast_dtype("cpu")
+        torch.bfloat16
     """
     check_known("get_autocast_dtype", device_type)
     if device_type in _ELSEWHERE:
@@ -95,6 +118,14 @@ def set_autocast_dtype(device_type: str, dtype: _C.dtype) -> None:
     Args:
         device_type: the kind of device.
         dtype: such as bfloat16.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core import autocast
+        >>> autocast.set_autocast_dtype("cpu", tl_core.float16)
+        >>> autocast.get_autocast_dtype("cpu")
+        torch.float16
+        >>> autocast.set_autocast_dtype("cpu", tl_core.bfloat16)
     """
     check_known("set_autocast_dtype", device_type)
     if device_type in _ELSEWHERE:
@@ -104,7 +135,13 @@ def set_autocast_dtype(device_type: str, dtype: _C.dtype) -> None:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether regions keep the parameters that they have converted."""
+    """Whether regions keep the parameters that they have converted.
+
+    Example:
+        >>> from tl_core import autocast
+        >>> autocast.is_autocast_cache_enabled()
+        True
+    """
     return _C._autocast_caches()
 
 
@@ -113,22 +150,46 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
 
     Args:
         enabled: whether they do.
+
+    Example:
+        >>> from tl_core import autocast
+        >>> autocast.set_autocast_cache_enabled(True)
     """
     _C._set_autocast_caches(enabled)
 
 
 def autocast_increment_nesting() -> int:
-    """Begins a region without switching anything; the number of regions around now."""
+    """Begins a region without switching anything; the number of regions around now.
+
+    Example:
+        >>> from tl_core import autocast
+        >>> autocast.autocast_increment_nesting()
+        1
+        >>> autocast.autocast_decrement_nesting()
+        0
+    """
     return _C._nest_autocast(1)
 
 
 def autocast_decrement_nesting() -> int:
-    """Ends what `autocast_increment_nesting` began; after the last one nothing that was converted is kept."""
+    """Ends what `autocast_increment_nesting` began; after the last one nothing that was converted is kept.
+
+    Example:
+        >>> from tl_core import autocast
+        >>> _ = autocast.autocast_increment_nesting()
+        >>> autocast.autocast_decrement_nesting()
+        0
+    """
     return _C._nest_autocast(-1)
 
 
 def clear_autocast_cache() -> None:
-    """Forgets the parameters that were converted."""
+    """Forgets the parameters that were converted.
+
+    Example:
+        >>> from tl_core import autocast
+        >>> autocast.clear_autocast_cache()
+    """
     _C._clear_autocast_cache()
 
 
@@ -175,7 +236,17 @@ def _warn(old: str, new: str) -> None:
 
 
 def is_autocast_cpu_enabled() -> bool:
-    """The old name of `is_autocast_enabled("cpu")`."""
+    """The old name of `is_autocast_enabled("cpu")`.
+
+    Example:
+        >>> from tl_core import autocast
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     autocast.is_autocast_cpu_enabled()
+        ...
+        False
+    """
     _warn("is_autocast_cpu_enabled()", "is_autocast_enabled('cpu')")
     return is_autocast_enabled("cpu")
 
@@ -185,13 +256,34 @@ def set_autocast_cpu_enabled(enabled: bool) -> None:
 
     Args:
         enabled: on or off.
+
+    Example:
+        >>> from tl_core import autocast
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     autocast.set_autocast_cpu_enabled(True)
+        ...     autocast.is_autocast_enabled("cpu")
+        ...     autocast.set_autocast_cpu_enabled(False)
+        ...
+        True
     """
     _warn("set_autocast_cpu_enabled(enabled)", "set_autocast_enabled('cpu', enabled)")
     set_autocast_enabled("cpu", enabled)
 
 
 def get_autocast_cpu_dtype() -> _C.dtype:
-    """The old name of `get_autocast_dtype("cpu")`."""
+    """The old name of `get_autocast_dtype("cpu")`.
+
+    Example:
+        >>> from tl_core import autocast
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     autocast.get_autocast_cpu_dtype()
+        ...
+        torch.bfloat16
+    """
     _warn("get_autocast_cpu_dtype()", "get_autocast_dtype('cpu')")
     return get_autocast_dtype("cpu")
 
@@ -201,13 +293,35 @@ def set_autocast_cpu_dtype(dtype: _C.dtype) -> None:
 
     Args:
         dtype: such as bfloat16.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core import autocast
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     autocast.set_autocast_cpu_dtype(tl_core.float16)
+        ...     autocast.get_autocast_dtype("cpu")
+        ...     autocast.set_autocast_cpu_dtype(tl_core.bfloat16)
+        ...
+        torch.float16
     """
     _warn("set_autocast_cpu_dtype(dtype)", "set_autocast_dtype('cpu', dtype)")
     set_autocast_dtype("cpu", dtype)
 
 
 def get_autocast_gpu_dtype() -> _C.dtype:
-    """The old name of `get_autocast_dtype("cuda")`."""
+    """The old name of `get_autocast_dtype("cuda")`.
+
+    Example:
+        >>> from tl_core import autocast
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     autocast.get_autocast_gpu_dtype()
+        ...
+        torch.float16
+    """
     _warn("get_autocast_gpu_dtype()", "get_autocast_dtype('cuda')")
     return get_autocast_dtype("cuda")
 
@@ -217,6 +331,17 @@ def set_autocast_gpu_dtype(dtype: _C.dtype) -> None:
 
     Args:
         dtype: such as float16.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core import autocast
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     autocast.set_autocast_gpu_dtype(tl_core.float16)
+        ...     autocast.get_autocast_dtype("cuda")
+        ...
+        torch.float16
     """
     _warn("set_autocast_gpu_dtype(dtype)", "set_autocast_dtype('cuda', dtype)")
     set_autocast_dtype("cuda", dtype)

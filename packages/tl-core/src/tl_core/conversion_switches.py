@@ -40,6 +40,11 @@ def get_overwrite_module_params_on_conversion() -> bool:
 
     Returns:
         bool
+
+    Example:
+        >>> from tl_core import conversion_switches
+        >>> conversion_switches.get_overwrite_module_params_on_conversion()
+        False
     """
     return switches.get(OVERWRITE)
 
@@ -67,5 +72,10 @@ def get_swap_module_params_on_conversion() -> bool:
 
     Returns:
         bool
+
+    Example:
+        >>> from tl_core import conversion_switches
+        >>> conversion_switches.get_swap_module_params_on_conversion()
+        False
     """
     return switches.get(SWAP)

@@ -40,12 +40,24 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether `use_deterministic_algorithms` is on, in either form."""
+    """Whether `use_deterministic_algorithms` is on, in either form.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.are_deterministic_algorithms_enabled()
+        False
+    """
     return get_deterministic_debug_mode() > 0
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether an operator that is not deterministic would warn rather than raise."""
+    """Whether an operator that is not deterministic would warn rather than raise.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.is_deterministic_algorithms_warn_only_enabled()
+        False
+    """
     warn_only: bool = switches.get("deterministic.warn_only")
     return warn_only
 
@@ -54,6 +66,13 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """The same switch in one word: "default" (0), "warn" (1) or "error" (2).
 
     Raises TypeError for anything but a str or int, RuntimeError for another word or number.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.set_deterministic_debug_mode("warn")
+        >>> tl_core.is_deterministic_algorithms_warn_only_enabled()
+        True
+        >>> tl_core.set_deterministic_debug_mode("default")
     """
     if not isinstance(debug_mode, (int, str)):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
@@ -70,7 +89,13 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """0: no demand, 1: warn, 2: raise."""
+    """0: no demand, 1: warn, 2: raise.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.get_deterministic_debug_mode()
+        0
+    """
     mode: int = switches.get("deterministic.mode")
     return mode
 

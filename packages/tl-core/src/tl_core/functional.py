@@ -19,12 +19,24 @@ __all__ = [
 
 
 def is_tensor(obj: Any, /) -> bool:
-    """Whether the object is a tensor."""
+    """Whether the object is a tensor.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.is_tensor(tl_core.ones(2)), tl_core.is_tensor([1.0, 1.0])
+        (True, False)
+    """
     return isinstance(obj, Tensor)
 
 
 def is_storage(obj: Any, /) -> bool:
-    """Whether the object is a storage."""
+    """Whether the object is a storage.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.is_storage(tl_core.ones(2).untyped_storage()), tl_core.is_storage(tl_core.ones(2))
+        (True, False)
+    """
     from tl_core.storage import TypedStorage, UntypedStorage
 
     return isinstance(obj, (TypedStorage, UntypedStorage))
@@ -32,19 +44,37 @@ def is_storage(obj: Any, /) -> bool:
 
 @overridable
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the elements are floating-point numbers."""
+    """Whether the elements are floating-point numbers.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.is_floating_point(tl_core.ones(2)), tl_core.is_floating_point(tl_core.arange(2))
+        (True, False)
+    """
     return input.is_floating_point()
 
 
 @overridable
 def is_signed(input: Tensor) -> bool:
-    """Whether the elements can be negative."""
+    """Whether the elements can be negative.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.is_signed(tl_core.tensor([-1])), tl_core.is_signed(tl_core.tensor([1], dtype=tl_core.uint8))
+        (True, False)
+    """
     return input.is_signed()
 
 
 @overridable
 def is_complex(input: Tensor) -> bool:
-    """Whether the elements are complex."""
+    """Whether the elements are complex.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.is_complex(tl_core.tensor([1j])), tl_core.is_complex(tl_core.tensor([1.0]))
+        (True, False)
+    """
     return input.is_complex()
 
 
@@ -70,7 +100,13 @@ def is_neg(input: Tensor) -> bool:
 
 @overridable
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the one element is not zero; RuntimeError if there are more or none."""
+    """Whether the one element is not zero; RuntimeError if there are more or none.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.is_nonzero(tl_core.tensor([0.5])), tl_core.is_nonzero(tl_core.tensor(0))
+        (True, False)
+    """
     return bool(input)
 
 
@@ -82,6 +118,12 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
         input: the tensor.
         out: a tensor of int64 that takes the result; not with `as_tuple`.
         as_tuple: whether the result is a tuple of index tensors, one a dimension.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.nonzero(tl_core.tensor([[0, 3], [5, 0]]))
+        tensor([[0, 1],
+                [1, 0]])
     """
     if not as_tuple:
         return _C.nonzero(input, out=out)
@@ -92,18 +134,36 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
 
 @overridable
 def numel(input: Tensor) -> int:
-    """The number of elements."""
+    """The number of elements.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.numel(tl_core.zeros(2, 3, 4))
+        24
+    """
     return input.numel()
 
 
 @overridable
 def get_device(input: Tensor) -> int:
-    """The index of the tensor's device; -1 on the CPU."""
+    """The index of the tensor's device; -1 on the CPU.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.get_device(tl_core.ones(2))
+        -1
+    """
     return input.get_device()
 
 
 def typename(obj: Any, /) -> str:
-    """The name of a tensor's old-style type, of a class or function, or of an object's class."""
+    """The name of a tensor's old-style type, of a class or function, or of an object's class.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.typename(tl_core.ones(2)), tl_core.typename([1])
+        ('torch.FloatTensor', 'list')
+    """
     if isinstance(obj, Tensor):
         return obj.type()
     module = getattr(obj, "__module__", None)
@@ -123,6 +183,12 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         data: a tensor, an array, a number or nested sequences of numbers.
         dtype: the type; None for that of the data.
         device: the device; None for that of the data, or the default device.
+
+    Example:
+        >>> import tl_core
+        >>> x = tl_core.ones(2)
+        >>> tl_core.as_tensor(x) is x, tl_core.as_tensor([1, 2])
+        (True, tensor([1, 2]))
     """
     if isinstance(data, Tensor):
         return data.to(dtype=dtype, device=device)

@@ -23,6 +23,13 @@ class Future(Generic[T]):
 
     Args:
         devices: the devices whose tensors the value may hold; only the CPU is known so far, which needs none.
+
+    Example:
+        >>> from tl_core.futures import Future, collect_all, wait_all
+        >>> future = Future()
+        >>> future.set_result(3)
+        >>> future.wait()
+        3
     """
 
     def __init__(self, *, devices: list[Any] | None = None):
@@ -117,6 +124,15 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
     """A future that is done when all the given ones are; its value is the list of them.
 
     It ends with the exception of the first of the list that has one.
+
+    Example:
+        >>> from tl_core.futures import Future, collect_all, wait_all
+        >>> first, second = Future(), Future()
+        >>> both = collect_all([first, second])
+        >>> first.set_result(1)
+        >>> second.set_result(2)
+        >>> [future.value() for future in both.wait()]
+        [1, 2]
     """
     futures = list(futures)
     combined: Future[list[Future[Any]]] = Future()
@@ -148,5 +164,14 @@ def _conclude(combined: Future[list[Future[Any]]], futures: list[Future[Any]]) -
 
 
 def wait_all(futures: list[Future[Any]]) -> list[Any]:
-    """Waits for all futures and returns their values; raises the exception of the first that has one."""
+    """Waits for all futures and returns their values; raises the exception of the first that has one.
+
+    Example:
+        >>> from tl_core.futures import Future, collect_all, wait_all
+        >>> first, second = Future(), Future()
+        >>> first.set_result(1)
+        >>> second.set_result(2)
+        >>> wait_all([first, second])
+        [1, 2]
+    """
     return [future.wait() for future in collect_all(futures).wait()]

@@ -115,7 +115,15 @@ class no_grad(_GradContext):
 
 
 class enable_grad(_GradContext):
-    """Derivatives are recorded inside, also within no_grad."""
+    """Derivatives are recorded inside, also within no_grad.
+
+    Example:
+        >>> import tl_core
+        >>> with tl_core.no_grad(), tl_core.enable_grad():
+        ...     tl_core.is_grad_enabled()
+        ...
+        True
+    """
 
     _on = True
 
@@ -128,7 +136,16 @@ class enable_grad(_GradContext):
 
 
 class set_grad_enabled(_ContextDecorator):
-    """Recording on or off, at once and until the end of the context, if it is used as one."""
+    """Recording on or off, at once and until the end of the context, if it is used as one.
+
+    Example:
+        >>> import tl_core
+        >>> training = False
+        >>> with tl_core.set_grad_enabled(training):
+        ...     tl_core.is_grad_enabled()
+        ...
+        False
+    """
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
@@ -152,7 +169,16 @@ class set_grad_enabled(_ContextDecorator):
 
 
 class inference_mode(_ContextDecorator):
-    """Like no_grad, and what is made inside can never take part in a recording."""
+    """Like no_grad, and what is made inside can never take part in a recording.
+
+    Example:
+        >>> import tl_core
+        >>> with tl_core.inference_mode():
+        ...     x = tl_core.ones(2)
+        ...
+        >>> x.is_inference()
+        True
+    """
 
     def __new__(cls, mode: Any = True) -> Any:
         if isinstance(mode, bool):
@@ -179,10 +205,26 @@ class inference_mode(_ContextDecorator):
 
 
 def is_grad_enabled() -> bool:
-    """Whether derivatives are recorded on this thread."""
+    """Whether derivatives are recorded on this thread.
+
+    Example:
+        >>> import tl_core
+        >>> with tl_core.no_grad():
+        ...     tl_core.is_grad_enabled()
+        ...
+        False
+    """
     return _C._grad_enabled()
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether inference_mode is on in this thread."""
+    """Whether inference_mode is on in this thread.
+
+    Example:
+        >>> import tl_core
+        >>> with tl_core.inference_mode():
+        ...     tl_core.is_inference_mode_enabled()
+        ...
+        True
+    """
     return _C._inference_mode()

@@ -24,12 +24,23 @@ def set_flush_denormal(mode: bool, /) -> bool:
 
 
 def get_num_interop_threads() -> int:
-    """Threads that run operators beside each other; tl runs one operator at a time, so this is only remembered."""
+    """Threads that run operators beside each other; tl runs one operator at a time, so this is only remembered.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.get_num_interop_threads() >= 1
+        True
+    """
     return _interop_threads
 
 
 def set_num_interop_threads(int: int) -> None:
-    """Remembered for programs that ask; tl runs one operator at a time."""
+    """Remembered for programs that ask; tl runs one operator at a time.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.set_num_interop_threads(tl_core.get_num_interop_threads())
+    """
     if int <= 0:
         raise RuntimeError(f"Expected nthreads > 0, but got {int}")
     global _interop_threads
@@ -37,5 +48,11 @@ def set_num_interop_threads(int: int) -> None:
 
 
 def cpu_capability() -> str:
-    """The instruction set the kernels were chosen for: DEFAULT, AVX2 or AVX512."""
+    """The instruction set the kernels were chosen for: DEFAULT, AVX2 or AVX512.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.machine.cpu_capability() in ("DEFAULT", "AVX2", "AVX512")
+        True
+    """
     return ("DEFAULT", "AVX2", "AVX512")[_C._capability_level()]

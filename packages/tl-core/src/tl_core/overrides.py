@@ -82,7 +82,20 @@ _get_current_function_mode_stack = function_modes
 
 
 class DisableTorchFunctionSubclass:
-    """Inside, subclasses take part in operators as plain tensors do."""
+    """Inside, subclasses take part in operators as plain tensors do.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core import overrides
+        >>> class Named(tl_core.Tensor):
+        ...     pass
+        ...
+        >>> x = tl_core.ones(2).as_subclass(Named)
+        >>> with overrides.DisableTorchFunctionSubclass():
+        ...     type(x + 1).__name__
+        ...
+        'Tensor'
+    """
 
     def __enter__(self) -> None:
         self._before = _C._set_overrides_disabled(True)
@@ -132,7 +145,17 @@ class _EnableTorchFunction:
 
 
 class enable_reentrant_dispatch:
-    """Inside, what a `__torch_dispatch__` calls is recorded by autograd and goes through all that stands above it."""
+    """Inside, what a `__torch_dispatch__` calls is recorded by autograd and goes through all that stands above it.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core import overrides
+        >>> with overrides.enable_reentrant_dispatch():
+        ...     x = tl_core.ones(2) + 1
+        ...
+        >>> x
+        tensor([2., 2.])
+    """
 
     def __enter__(self) -> None:
         self._before = _C._reenter()
@@ -142,7 +165,14 @@ class enable_reentrant_dispatch:
 
 
 def has_torch_function(relevant_args: Any) -> bool:
-    """Whether one of the arguments brings an override."""
+    """Whether one of the arguments brings an override.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core import overrides
+        >>> overrides.has_torch_function((tl_core.ones(1),))
+        False
+    """
     if not isinstance(relevant_args, (tuple, list)) and not hasattr(relevant_args, "__iter__"):
         raise TypeError(f"has_torch_function() expected a sequence, got {type(relevant_args).__name__}")
     return bool(_asked_modes()) or any(_overrides(a) for a in relevant_args)
@@ -211,6 +241,10 @@ def made_of_others(function: Any) -> Any:
 
     Args:
         function: what `__torch_function__` was given.
+
+    Example:
+        >>> from tl_core import overrides
+        >>> overrides.made_of_others(overrides.TorchFunctionMode)
     """
     if getattr(function, "__module__", None) == "tl_autograd.backward":
         return functools.partial(_with_overrides_off, function)
@@ -229,7 +263,14 @@ def _with_overrides_off(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether the object is a tensor or brings an override."""
+    """Whether the object is a tensor or brings an override.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core import overrides
+        >>> overrides.is_tensor_like(tl_core.ones(1)), overrides.is_tensor_like([1.0])
+        (True, False)
+    """
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")
 
 
@@ -266,6 +307,23 @@ def handle_torch_function(public_api: Any, relevant_args: Any, *args: Any, **kwa
         relevant_args: the arguments that may override it.
         args: all positional arguments.
         kwargs: all keyword arguments.
+
+    Example:
+        >>> from tl_core import overrides
+        >>> class Meters:
+        ...     def __init__(self, value):
+        ...         self.value = value
+        ...     @classmethod
+        ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        ...         return cls(func(*(a.value for a in args)))
+        ...
+        >>> def double(x):
+        ...     if overrides.has_torch_function((x,)):
+        ...         return overrides.handle_torch_function(double, (x,), x)
+        ...     return 2 * x
+        ...
+        >>> double(Meters(3)).value
+        6
     """
     overloaded = _overloaded(relevant_args)
     types = tuple(type(a) for a in overloaded)
@@ -321,7 +379,22 @@ class _popped:
 
 
 class TorchFunctionMode:
-    """A context in which `__torch_function__` of the mode sees every call."""
+    """A context in which `__torch_function__` of the mode sees every call.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core import overrides
+        >>> class Log(overrides.TorchFunctionMode):
+        ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+        ...         print(func.__name__)
+        ...         return func(*args, **(kwargs or {}))
+        ...
+        >>> with Log():
+        ...     x = tl_core.add(tl_core.ones(1), 1)
+        ...
+        ones
+        add
+    """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError
@@ -389,7 +462,14 @@ def _default_torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwa
 
 
 def get_default_nowrap_functions() -> frozenset[Any]:
-    """Functions whose results `Tensor.__torch_function__` hands on as they are: other tensors, not new ones."""
+    """Functions whose results `Tensor.__torch_function__` hands on as they are: other tensors, not new ones.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core import overrides
+        >>> tl_core.Tensor.grad.__get__ in overrides.get_default_nowrap_functions()
+        True
+    """
     return frozenset(
         getattr(Tensor, name).__get__ for name in ("_base", "grad", "_grad") if hasattr(Tensor, name)
     )

@@ -40,6 +40,12 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """The word that `set_float32_matmul_precision` was given last, or "highest"."""
+    """The word that `set_float32_matmul_precision` was given last, or "highest".
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.get_float32_matmul_precision()
+        'highest'
+    """
     precision: str = switches.get("float32_matmul_precision")
     return precision

@@ -59,6 +59,13 @@ def set_printoptions(
         linewidth: the characters of a line.
         profile: "default", "short" or "full": a set of the others.
         sci_mode: whether numbers have an exponent; None leaves the choice to each tensor.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.set_printoptions(precision=2)
+        >>> tl_core.tensor([0.3333])
+        tensor([0.33])
+        >>> tl_core.set_printoptions(profile="default")
     """
     if profile is not None:
         if profile not in _PROFILES:

@@ -61,7 +61,13 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Seeds the generators of all devices with a number drawn by the operating system, which is returned."""
+    """Seeds the generators of all devices with a number drawn by the operating system, which is returned.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.seed() == tl_core.initial_seed()
+        True
+    """
     drawn = default_generator.seed()
     _seed_devices(drawn)
     return drawn
@@ -73,12 +79,28 @@ def _seed_devices(value: int) -> None:
 
 
 def initial_seed() -> int:
-    """The seed from which the CPU's default generator started."""
+    """The seed from which the CPU's default generator started.
+
+    Example:
+        >>> import tl_core
+        >>> _ = tl_core.manual_seed(7)
+        >>> tl_core.initial_seed()
+        7
+    """
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """The state of the CPU's default generator: a uint8 tensor of 5056 bytes."""
+    """The state of the CPU's default generator: a uint8 tensor of 5056 bytes.
+
+    Example:
+        >>> import tl_core
+        >>> state = tl_core.get_rng_state()
+        >>> first = tl_core.rand(3)
+        >>> tl_core.set_rng_state(state)
+        >>> bool((tl_core.rand(3) == first).all())
+        True
+    """
     return default_generator.get_state()
 
 
@@ -86,6 +108,11 @@ def set_rng_state(new_state: Tensor) -> None:
     """Puts the CPU's default generator into a state that `get_rng_state` returned.
 
     Raises TypeError unless it is a uint8 tensor, and RuntimeError for bytes that are no state.
+
+    Example:
+        >>> import tl_core
+        >>> state = tl_core.get_rng_state()
+        >>> tl_core.set_rng_state(state)
     """
     default_generator.set_state(new_state)
 

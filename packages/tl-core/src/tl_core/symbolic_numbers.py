@@ -90,6 +90,11 @@ class SymInt(_Symbolic):
 
     Args:
         node: what knows the expression.
+
+    Example:
+        >>> from tl_core.symbolic_numbers import SymInt
+        >>> issubclass(SymInt, int)
+        False
     """
 
     __slots__ = ()
@@ -164,6 +169,11 @@ class SymFloat(_Symbolic):
 
     Args:
         node: what knows the expression.
+
+    Example:
+        >>> from tl_core.symbolic_numbers import SymFloat
+        >>> SymFloat.__name__
+        'SymFloat'
     """
 
     __slots__ = ()
@@ -237,6 +247,11 @@ class SymBool(_Symbolic):
 
     Args:
         node: what knows the condition.
+
+    Example:
+        >>> from tl_core.symbolic_numbers import SymBool
+        >>> SymBool.__name__
+        'SymBool'
     """
 
     __slots__ = ()

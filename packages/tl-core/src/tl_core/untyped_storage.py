@@ -462,6 +462,13 @@ def read_tensor(storage: UntypedStorage, dtype: Any, size: Any, stride: Any, off
         size: the sizes.
         stride: the strides, in elements.
         offset: the first element, in elements from the storage's begin.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core.untyped_storage import read_tensor
+        >>> read_tensor(tl_core.arange(4.0).untyped_storage(), tl_core.float32, (2, 2), (2, 1))
+        tensor([[0., 1.],
+                [2., 3.]])
     """
     made = tensor_on(storage, dtype, size, stride, offset)
     mode = mode_of_fakes() if made.is_meta else None
@@ -486,6 +493,12 @@ def bytes_of(tensor: Tensor, begin: int, end: int) -> Tensor:
         tensor: the tensor.
         begin: the first byte of its storage.
         end: the byte behind the last.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core.untyped_storage import bytes_of
+        >>> bytes_of(tl_core.tensor([1, 2], dtype=tl_core.int32), 4, 8)
+        tensor([2, 0, 0, 0], dtype=torch.uint8)
     """
     return _C._with_storage(tensor, _C.uint8, (end - begin,), (1,), begin)
 

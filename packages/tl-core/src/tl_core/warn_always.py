@@ -15,10 +15,24 @@ switches.declare("warnings.always", False, bool)
 
 
 def set_warn_always(b: bool, /) -> None:
-    """Turns the switch on or off; raises TypeError for anything but a bool."""
+    """Turns the switch on or off; raises TypeError for anything but a bool.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.set_warn_always(True)
+        >>> tl_core.is_warn_always_enabled()
+        True
+        >>> tl_core.set_warn_always(False)
+    """
     switches.set("warnings.always", b)
 
 
 def is_warn_always_enabled() -> bool:
-    """Whether `set_warn_always` is on."""
+    """Whether `set_warn_always` is on.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.is_warn_always_enabled()
+        False
+    """
     return switches.get("warnings.always")

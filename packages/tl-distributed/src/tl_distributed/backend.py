@@ -20,6 +20,11 @@ class Backend(str):
 
     `gloo` is for CPU tensors; `fake` is a group of any size in one process, which counts what it would move. `nccl`,
     `mpi`, `ucc` and `xccl` are names that programs ask for; they are not there.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.Backend("GLOO"), dist.Backend.GLOO
+        ('gloo', 'gloo')
     """
 
     UNDEFINED = "undefined"
@@ -88,6 +93,11 @@ class BackendConfig:
 
     Args:
         backend: one name for all kinds of device that it serves, such a list, or "undefined" for the default of each.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.BackendConfig(dist.Backend("cpu:gloo"))
+        cpu:gloo
     """
 
     def __init__(self, backend: str):
@@ -123,32 +133,68 @@ def _known(name: str) -> str:
 
 
 def is_backend_available(backend: str) -> bool:
-    """Whether a backend is there."""
+    """Whether a backend is there.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.is_backend_available("gloo")
+        True
+    """
     return backend.lower() in _makers
 
 
 def is_gloo_available() -> bool:
-    """Whether the backend for CPU tensors is there: it is."""
+    """Whether the backend for CPU tensors is there: it is.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.is_gloo_available()
+        True
+    """
     return is_backend_available(Backend.GLOO)
 
 
 def is_nccl_available() -> bool:
-    """Whether NCCL is there: it isn't."""
+    """Whether NCCL is there: it isn't.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.is_nccl_available()
+        False
+    """
     return is_backend_available(Backend.NCCL)
 
 
 def is_mpi_available() -> bool:
-    """Whether MPI is there: it isn't."""
+    """Whether MPI is there: it isn't.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.is_mpi_available()
+        False
+    """
     return is_backend_available(Backend.MPI)
 
 
 def is_ucc_available() -> bool:
-    """Whether UCC is there: it isn't."""
+    """Whether UCC is there: it isn't.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.is_ucc_available()
+        False
+    """
     return is_backend_available(Backend.UCC)
 
 
 def is_xccl_available() -> bool:
-    """Whether XCCL is there: it isn't."""
+    """Whether XCCL is there: it isn't.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.is_xccl_available()
+        False
+    """
     return is_backend_available(Backend.XCCL)
 
 
@@ -209,6 +255,11 @@ def get_default_backend_for_device(device: Any) -> str:
 
     Args:
         device: a device, or its kind as a text.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.get_default_backend_for_device("cpu")
+        'gloo'
     """
     kind = device if isinstance(device, str) else device.type
     name = Backend.default_device_backend_map.get(kind.partition(":")[0])

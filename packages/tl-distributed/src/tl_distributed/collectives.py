@@ -67,6 +67,15 @@ def reduce(
         group: the group; the world by default.
         async_op: whether to return before it is done.
         group_dst: the member's rank in the group, in place of `dst`.
+
+    Example:
+        >>> import tl_core, tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> total = tl_core.tensor([1.0, 2.0])
+        >>> dist.reduce(total, dst=0)
+        >>> total
+        tensor([1., 2.])
+        >>> dist.destroy_process_group()
     """
     _check_tensor(tensor, "reduce", "tensor")
     reduction.check(op, tensor.dtype, "reduce")
@@ -94,6 +103,15 @@ def broadcast(
         group: the group; the world by default.
         async_op: whether to return before it is done.
         group_src: the member's rank in the group, in place of `src`.
+
+    Example:
+        >>> import tl_core, tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> weights = tl_core.tensor([1.0, 2.0])
+        >>> dist.broadcast(weights, src=0)
+        >>> weights
+        tensor([1., 2.])
+        >>> dist.destroy_process_group()
     """
     _check_tensor(tensor, "broadcast", "tensor")
     return _run(
@@ -115,6 +133,15 @@ def all_gather(
         tensor: this process's.
         group: the group; the world by default.
         async_op: whether to return before it is done.
+
+    Example:
+        >>> import tl_core, tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> parts = [tl_core.empty(2) for _ in range(dist.get_world_size())]
+        >>> dist.all_gather(parts, tl_core.tensor([1.0, 2.0]))
+        >>> parts
+        [tensor([1., 2.])]
+        >>> dist.destroy_process_group()
     """
     _check_list(tensor_list, "all_gather", "tensor_list")
     _check_tensor(tensor, "all_gather", "tensor")
@@ -139,6 +166,15 @@ def all_gather_into_tensor(
         input_tensor: this process's.
         group: the group; the world by default.
         async_op: whether to return before it is done.
+
+    Example:
+        >>> import tl_core, tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> joined = tl_core.empty(2 * dist.get_world_size())
+        >>> dist.all_gather_into_tensor(joined, tl_core.tensor([1.0, 2.0]))
+        >>> joined
+        tensor([1., 2.])
+        >>> dist.destroy_process_group()
     """
     _check_pair("all_gather_into_tensor", output_tensor, input_tensor, "output_tensor", "input_tensor")
 
@@ -167,6 +203,15 @@ def gather(
         group: the group; the world by default.
         async_op: whether to return before it is done.
         group_dst: the member's rank in the group, in place of `dst`.
+
+    Example:
+        >>> import tl_core, tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> parts = [tl_core.empty(2) for _ in range(dist.get_world_size())]
+        >>> dist.gather(tl_core.tensor([1.0, 2.0]), parts, dst=0)
+        >>> parts
+        [tensor([1., 2.])]
+        >>> dist.destroy_process_group()
     """
     _check_tensor(tensor, "gather", "tensor")
     outputs = [] if gather_list is None else gather_list
@@ -201,6 +246,15 @@ def scatter(
         group: the group; the world by default.
         async_op: whether to return before it is done.
         group_src: the member's rank in the group, in place of `src`.
+
+    Example:
+        >>> import tl_core, tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> part = tl_core.empty(2)
+        >>> dist.scatter(part, [tl_core.tensor([1.0, 2.0])], src=0)
+        >>> part
+        tensor([1., 2.])
+        >>> dist.destroy_process_group()
     """
     _check_tensor(tensor, "scatter", "tensor")
     inputs = [] if scatter_list is None else scatter_list
@@ -232,6 +286,15 @@ def reduce_scatter(
         op: how.
         group: the group; the world by default.
         async_op: whether to return before it is done.
+
+    Example:
+        >>> import tl_core, tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> part = tl_core.empty(2)
+        >>> dist.reduce_scatter(part, [tl_core.tensor([1.0, 2.0])])
+        >>> part
+        tensor([1., 2.])
+        >>> dist.destroy_process_group()
     """
     _check_tensor(output, "reduce_scatter", "output")
     _check_list(input_list, "reduce_scatter", "input_list")
@@ -262,6 +325,15 @@ def reduce_scatter_tensor(
         op: how.
         group: the group; the world by default.
         async_op: whether to return before it is done.
+
+    Example:
+        >>> import tl_core, tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> part = tl_core.empty(2)
+        >>> dist.reduce_scatter_tensor(part, tl_core.tensor([1.0, 2.0]))
+        >>> part
+        tensor([1., 2.])
+        >>> dist.destroy_process_group()
     """
     _check_pair("reduce_scatter_tensor", output, input, "output", "input")
     reduction.check(op, output.dtype, "reduce_scatter_tensor")
@@ -287,6 +359,15 @@ def all_to_all(
         input_tensor_list: one tensor a member.
         group: the group; the world by default.
         async_op: whether to return before it is done.
+
+    Example:
+        >>> import tl_core, tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> received = [tl_core.empty(2)]
+        >>> dist.all_to_all(received, [tl_core.tensor([1.0, 2.0])])
+        >>> received
+        [tensor([1., 2.])]
+        >>> dist.destroy_process_group()
     """
     _check_list(output_tensor_list, "all_to_all", "output_tensor_list")
     _check_list(input_tensor_list, "all_to_all", "input_tensor_list")
@@ -323,6 +404,15 @@ def all_to_all_single(
         input_split_sizes: how many rows go to each member; equal parts by default.
         group: the group; the world by default.
         async_op: whether to return before it is done.
+
+    Example:
+        >>> import tl_core, tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> received = tl_core.empty(2)
+        >>> dist.all_to_all_single(received, tl_core.tensor([1.0, 2.0]))
+        >>> received
+        tensor([1., 2.])
+        >>> dist.destroy_process_group()
     """
     _check_pair("all_to_all_single", output, input, "output", "input")
 
@@ -351,6 +441,12 @@ def barrier(
         async_op: whether to return before they have.
         device_ids: the accelerators of the members; only NCCL needs them.
         timeout: how long to wait; that of the group by default.
+
+    Example:
+        >>> import tl_core, tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> dist.barrier()
+        >>> dist.destroy_process_group()
     """
     found = resolve(group)
     if found is None:
@@ -376,6 +472,12 @@ def monitored_barrier(
         group: the group; the world by default.
         timeout: how long to wait; that of the group by default.
         wait_all_ranks: whether to name all that are missing, rather than the first.
+
+    Example:
+        >>> import tl_core, tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> dist.monitored_barrier()
+        >>> dist.destroy_process_group()
     """
     found = resolve(group)
     if isinstance(timeout, int | float):

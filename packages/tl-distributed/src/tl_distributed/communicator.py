@@ -22,6 +22,15 @@ class Communicator:
 
     Args:
         context: the group.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> class Silent(dist.Communicator):
+        ...     def barrier(self, timeout):
+        ...         return None
+        ...
+        >>> issubclass(Silent, dist.Communicator)
+        True
     """
 
     name = "undefined"

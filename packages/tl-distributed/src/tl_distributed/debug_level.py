@@ -11,6 +11,11 @@ class DebugLevel(enum.Enum):
 
     With DETAIL, all ranks of a group over a network compare what they call before each collective, also those that
     exchange nothing in it.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.DebugLevel.DETAIL.name
+        'DETAIL'
     """
 
     OFF = 0
@@ -29,16 +34,35 @@ _level = _from_environment()
 
 
 def get_debug_level() -> DebugLevel:
-    """How much is checked and told: at first what the environment variable TORCH_DISTRIBUTED_DEBUG says."""
+    """How much is checked and told: at first what the environment variable TORCH_DISTRIBUTED_DEBUG says.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.get_debug_level().name
+        'OFF'
+    """
     return _level
 
 
 def set_debug_level(level: DebugLevel) -> None:
-    """Sets how much is checked and told; groups made from now on follow it."""
+    """Sets how much is checked and told; groups made from now on follow it.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.set_debug_level(dist.DebugLevel.INFO)
+        >>> dist.get_debug_level().name
+        'INFO'
+        >>> dist.set_debug_level(dist.DebugLevel.OFF)
+    """
     global _level
     _level = DebugLevel(level)
 
 
 def set_debug_level_from_env() -> None:
-    """Sets it from the environment variable TORCH_DISTRIBUTED_DEBUG: OFF, INFO or DETAIL."""
+    """Sets it from the environment variable TORCH_DISTRIBUTED_DEBUG: OFF, INFO or DETAIL.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.set_debug_level_from_env()
+    """
     set_debug_level(_from_environment())

@@ -14,6 +14,10 @@ def breakpoint(rank: int = 0, skip: int = 0) -> None:
     Args:
         rank: which one.
         skip: how many calls to let pass first.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.breakpoint(rank=0)  # doctest: +SKIP
     """
     global _passed
     _passed += 1

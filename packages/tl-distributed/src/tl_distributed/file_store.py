@@ -24,6 +24,15 @@ class FileStore(EditedStore):
     Args:
         file_name: the file; it is made if it isn't there.
         world_size: how many stores will use the file; a negative number leaves that open.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile() as file:
+        ...     store = FileStore(file.name, 1)
+        ...     store.set("epoch", "3")
+        ...     store.get("epoch")
+        ...
+        b'3'
     """
 
     def __init__(self, file_name: str, world_size: int = -1):

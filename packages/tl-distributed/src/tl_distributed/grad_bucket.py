@@ -15,6 +15,13 @@ class GradBucket:
         buffer: the gradients, one-dimensional; that of a single parameter may be sparse.
         parameters: the parameters they belong to.
         is_last: whether it is the last bucket of a backward pass.
+
+    Example:
+        >>> import tl_core
+        >>> weight = tl_core.ones(3)
+        >>> bucket = GradBucket(0, tl_core.zeros(3), [weight], True)
+        >>> bucket.buffer(), bucket.is_last()
+        (tensor([0., 0., 0.]), True)
     """
 
     def __init__(self, index: int, buffer: Tensor, parameters: Sequence[Tensor], is_last: bool):

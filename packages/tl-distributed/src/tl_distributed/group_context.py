@@ -36,6 +36,10 @@ class GroupContext:
         global_ranks: the numbers that the members have in the world; by default their ranks.
         options: what was given as `pg_options`.
         device: the kind of device whose tensors shall be moved.
+
+    Example:
+        >>> GroupContext(rank=1, size=4).rank
+        1
     """
 
     rank: int

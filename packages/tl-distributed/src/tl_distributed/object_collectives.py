@@ -24,6 +24,15 @@ def all_gather_object(object_list: list[Any], obj: Any, group: ProcessGroup | No
         object_list: as long as the group; written.
         obj: this process's.
         group: the group; the world by default.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> scores = [None]
+        >>> dist.all_gather_object(scores, {"accuracy": 0.75})
+        >>> scores
+        [{'accuracy': 0.75}]
+        >>> dist.destroy_process_group()
     """
     found = resolve(group)
     if found is None:
@@ -49,6 +58,15 @@ def gather_object(
         dst: the member's global rank, 0 by default.
         group: the group; the world by default.
         group_dst: the member's rank in the group, in place of `dst`.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> scores = [None]
+        >>> dist.gather_object(0.75, scores, dst=0)
+        >>> scores
+        [0.75]
+        >>> dist.destroy_process_group()
     """
     found = resolve(group)
     if found is None:
@@ -84,6 +102,15 @@ def broadcast_object_list(
         group: the group; the world by default.
         device: where the bytes travel from; the CPU by default.
         group_src: the member's rank in the group, in place of `src`.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> settings = [{"lr": 0.1}]
+        >>> dist.broadcast_object_list(settings, src=0)
+        >>> settings
+        [{'lr': 0.1}]
+        >>> dist.destroy_process_group()
     """
     _check_list(object_list, "broadcast_object_list", "object_list")
     found = resolve(group)
@@ -116,6 +143,15 @@ def scatter_object_list(
         src: the member's global rank, 0 by default.
         group: the group; the world by default.
         group_src: the member's rank in the group, in place of `src`.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> part = [None]
+        >>> dist.scatter_object_list(part, ["first"], src=0)
+        >>> part
+        ['first']
+        >>> dist.destroy_process_group()
     """
     found = resolve(group)
     if found is None:
@@ -159,6 +195,10 @@ def send_object_list(
         group: the group; the world by default.
         device: where the bytes travel from; the CPU by default.
         group_dst: the receiver's rank in the group, in place of `dst`.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.send_object_list([{"lr": 0.1}], dst=1)  # doctest: +SKIP
     """
     _check_list(object_list, "send_object_list", "object_list")
     for obj in object_list:
@@ -185,6 +225,11 @@ def recv_object_list(
 
     Returns:
         The sender's global rank, -1 if this process isn't in the group.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> objects = [None]  # doctest: +SKIP
+        >>> sender = dist.recv_object_list(objects, src=0)  # doctest: +SKIP
     """
     _check_list(object_list, "recv_object_list", "object_list")
     found = resolve(group)

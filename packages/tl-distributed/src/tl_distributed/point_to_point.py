@@ -35,6 +35,12 @@ def isend(
         group: the group; the world by default.
         tag: what the receiver's `tag` must equal.
         group_dst: the receiver's rank in the group, in place of `dst`.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_distributed as dist
+        >>> work = dist.isend(tl_core.ones(2), dst=1)  # doctest: +SKIP
+        >>> work.wait()  # doctest: +SKIP
     """
     _check(tensor, "isend")
     found = resolve(group)
@@ -74,6 +80,12 @@ def irecv(
         group: the group; the world by default.
         tag: what the sender's `tag` must equal.
         group_src: the sender's rank in the group, in place of `src`.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_distributed as dist
+        >>> received = tl_core.empty(2)  # doctest: +SKIP
+        >>> dist.irecv(received, src=0).wait()  # doctest: +SKIP
     """
     return _receive(tensor, src, group, tag, group_src, wait=False)
 
@@ -97,6 +109,12 @@ def send(
 
     Raises:
         ValueError: it is to go to this process.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_distributed as dist
+        >>> if dist.get_rank() == 0:  # doctest: +SKIP
+        ...     dist.send(tl_core.ones(2), dst=1)
     """
     _check(tensor, "send")
     found = resolve(group)
@@ -129,6 +147,12 @@ def recv(
 
     Returns:
         The sender's global rank, -1 if this process isn't in the group.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_distributed as dist
+        >>> received = tl_core.empty(2)  # doctest: +SKIP
+        >>> dist.recv(received, src=0)  # doctest: +SKIP
     """
     work = _receive(tensor, src, group, tag, group_src, wait=True)
     if work is None:
@@ -151,6 +175,12 @@ class P2POp:
         group: the group; the world by default.
         tag: what the other side's `tag` must equal.
         group_peer: the other process's rank in the group, in place of `peer`.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_distributed as dist
+        >>> sending = dist.P2POp(dist.isend, tl_core.ones(2), 1)  # doctest: +SKIP
+        >>> receiving = dist.P2POp(dist.irecv, tl_core.empty(2), 1)  # doctest: +SKIP
     """
 
     def __init__(
@@ -174,7 +204,14 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
-    """Begins several sendings and receivings; returns their handles."""
+    """Begins several sendings and receivings; returns their handles.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> parts = [dist.P2POp(dist.isend, mine, right), dist.P2POp(dist.irecv, others, left)]  # doctest: +SKIP
+        >>> for work in dist.batch_isend_irecv(parts):  # doctest: +SKIP
+        ...     work.wait()
+    """
     if not p2p_op_list:
         raise ValueError("batch_isend_irecv: p2p_op_list is empty")
     for i, each in enumerate(p2p_op_list):

@@ -30,6 +30,14 @@ class ProcessGroup:
         name: the group's name, the same in all members.
         description: what it is for.
         options: what was given as `pg_options`.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> everyone = dist.group.WORLD
+        >>> isinstance(everyone, dist.ProcessGroup), everyone.rank(), everyone.size()
+        (True, 0, 1)
+        >>> dist.destroy_process_group()
     """
 
     def __init__(
@@ -262,10 +270,22 @@ class _WorldProperty(type):
 
 
 class group(metaclass=_WorldProperty):
-    """`group.WORLD` is the group of all processes."""
+    """`group.WORLD` is the group of all processes.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.group.WORLD is None
+        True
+    """
 
 
 class GroupMember(metaclass=_WorldProperty):
-    """`GroupMember.NON_GROUP_MEMBER` stands for a group that this process isn't in."""
+    """`GroupMember.NON_GROUP_MEMBER` stands for a group that this process isn't in.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.GroupMember.NON_GROUP_MEMBER is None
+        False
+    """
 
     NON_GROUP_MEMBER: Any = _NonGroupMember()

@@ -21,17 +21,35 @@ from .store import PrefixStore, Store
 
 
 def is_available() -> bool:
-    """Whether this package can be used: it can."""
+    """Whether this package can be used: it can.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.is_available()
+        True
+    """
     return True
 
 
 def is_initialized() -> bool:
-    """Whether the group of all processes has been made."""
+    """Whether the group of all processes has been made.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.is_initialized()
+        False
+    """
     return world.current().default is not None
 
 
 def is_torchelastic_launched() -> bool:
-    """Whether an elastic launcher has started this process, by its environment variable TORCHELASTIC_RUN_ID."""
+    """Whether an elastic launcher has started this process, by its environment variable TORCHELASTIC_RUN_ID.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.is_torchelastic_launched()
+        False
+    """
     return os.environ.get("TORCHELASTIC_RUN_ID") is not None
 
 
@@ -155,6 +173,13 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     Raises:
         AssertionError: there is no world.
         ValueError: the group has been ended already.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> dist.destroy_process_group()
+        >>> dist.is_initialized()
+        False
     """
     here = world.current()
     if group is GroupMember.NON_GROUP_MEMBER:
@@ -210,19 +235,41 @@ def _registered(group: ProcessGroup) -> ProcessGroup:
 
 
 def get_rank(group: ProcessGroup | None = None) -> int:
-    """This process's number in a group, -1 if it isn't in it."""
+    """This process's number in a group, -1 if it isn't in it.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> dist.get_rank()
+        0
+        >>> dist.destroy_process_group()
+    """
     found = resolve(group)
     return -1 if found is None else found.rank()
 
 
 def get_world_size(group: ProcessGroup | None = None) -> int:
-    """How many processes a group has, -1 if this one isn't in it."""
+    """How many processes a group has, -1 if this one isn't in it.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> dist.get_world_size()
+        1
+        >>> dist.destroy_process_group()
+    """
     found = resolve(group)
     return -1 if found is None else found.size()
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """This process's number on its machine: the environment variable LOCAL_RANK, or what SLURM or MPI say."""
+    """This process's number on its machine: the environment variable LOCAL_RANK, or what SLURM or MPI say.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.get_node_local_rank(fallback_rank=0)
+        0
+    """
     if "LOCAL_RANK" in os.environ:
         return int(os.environ["LOCAL_RANK"])
     if (placed := cluster.process()) is not None:
@@ -240,34 +287,82 @@ def _member(group: ProcessGroup | None) -> ProcessGroup:
 
 
 def get_backend(group: ProcessGroup | None = None) -> Backend:
-    """The name of a group's backend."""
+    """The name of a group's backend.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> dist.get_backend()
+        'gloo'
+        >>> dist.destroy_process_group()
+    """
     return _member(group).backend
 
 
 def get_backend_config(group: ProcessGroup | None = None) -> str:
-    """Which backend serves which kind of device in a group, as `cpu:gloo`."""
+    """Which backend serves which kind of device in a group, as `cpu:gloo`.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> dist.get_backend_config()
+        'cpu:gloo,cuda:gloo'
+        >>> dist.destroy_process_group()
+    """
     return repr(_member(group).config)
 
 
 def get_pg_count() -> int:
-    """How many groups there are."""
+    """How many groups there are.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> dist.get_pg_count()
+        1
+        >>> dist.destroy_process_group()
+    """
     return len(world.current().groups)
 
 
 def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:
-    """The numbers that the members of a group have in the world, in its order."""
+    """The numbers that the members of a group have in the world, in its order.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> dist.get_process_group_ranks(dist.group.WORLD)
+        [0]
+        >>> dist.destroy_process_group()
+    """
     return list(_member(group).ranks)
 
 
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
-    """Rank in a group of the process with this global rank; the world takes any rank as it is."""
+    """Rank in a group of the process with this global rank; the world takes any rank as it is.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> dist.get_group_rank(dist.new_group([0]), 0)
+        0
+        >>> dist.destroy_process_group()
+    """
     if group is GroupMember.WORLD:
         return global_rank
     return _registered(group).position(global_rank)
 
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
-    """Global rank of the process with this rank in a group."""
+    """Global rank of the process with this rank in a group.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> dist.get_global_rank(dist.new_group([0]), 0)
+        0
+        >>> dist.destroy_process_group()
+    """
     if group is GroupMember.WORLD:
         return group_rank
     ranks = _registered(group).ranks
@@ -304,6 +399,14 @@ def new_group(
 
     Returns:
         The group, or GroupMember.NON_GROUP_MEMBER if this process isn't in it.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> pair = dist.new_group([0])
+        >>> dist.get_world_size(pair)
+        1
+        >>> dist.destroy_process_group()
     """
     every = default_group()
     members = list(range(every.size()) if ranks is None else ranks)
@@ -357,6 +460,14 @@ def new_subgroups(
 
     Returns:
         The group that this process is in, and all of them.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> mine, all_of_them = dist.new_subgroups(group_size=1)
+        >>> dist.get_process_group_ranks(mine), len(all_of_them)
+        ([0], 1)
+        >>> dist.destroy_process_group()
     """
     size = get_world_size(group)
     if group_size is None:
@@ -390,6 +501,14 @@ def new_subgroups_by_enumeration(
 
     Returns:
         The group that this process is in (None if in none), and all of them.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> mine, _ = dist.new_subgroups_by_enumeration([[0]])
+        >>> dist.get_process_group_ranks(mine)
+        [0]
+        >>> dist.destroy_process_group()
     """
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")

@@ -28,6 +28,16 @@ class ReduceOp:
 
     `AVG` is the sum divided by the number of processes. `BAND`, `BOR` and `BXOR` are for integers and booleans;
     complex tensors know `SUM` and `AVG` only.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> largest = tl_core.tensor([1.0, 5.0])
+        >>> dist.all_reduce(largest, op=dist.ReduceOp.MAX)
+        >>> largest
+        tensor([1., 5.])
+        >>> dist.destroy_process_group()
     """
 
     RedOpType = RedOpType
@@ -74,7 +84,16 @@ class _DeprecatedNames(type):
 
 
 class reduce_op(metaclass=_DeprecatedNames):
-    """The old name of `ReduceOp`."""
+    """The old name of `ReduceOp`.
+
+    Example:
+        >>> import tl_distributed as dist, warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     dist.reduce_op.SUM == dist.ReduceOp.SUM
+        ...
+        True
+    """
 
 
 _BITWISE = (RedOpType.BAND, RedOpType.BOR, RedOpType.BXOR)
@@ -82,7 +101,13 @@ _COMPLEX = (RedOpType.SUM, RedOpType.AVG, RedOpType.PREMUL_SUM)
 
 
 def supports_complex(reduceOp: RedOpType) -> bool:
-    """Whether complex tensors can be reduced so."""
+    """Whether complex tensors can be reduced so.
+
+    Example:
+        >>> from tl_distributed.reduction import ReduceOp
+        >>> supports_complex(ReduceOp.SUM), supports_complex(ReduceOp.MAX)
+        (True, False)
+    """
     return reduceOp in _COMPLEX
 
 

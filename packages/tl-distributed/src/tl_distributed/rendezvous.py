@@ -27,6 +27,16 @@ def register_rendezvous_handler(scheme: str, handler: Handler) -> None:
     Args:
         scheme: how its URLs begin, such as `tcp`.
         handler: called with the URL; a generator of (store, rank, world size).
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> def alone(url, timeout=None, **options):
+        ...     yield dist.HashStore(), 0, 1
+        ...
+        >>> register_rendezvous_handler("alone", alone)
+        >>> _, rank, size = next(iter(rendezvous("alone://")))
+        >>> rank, size
+        (0, 1)
     """
     if scheme in _handlers:
         raise RuntimeError(f"rendezvous handler for {scheme}:// is already registered")
@@ -44,6 +54,13 @@ def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) ->
 
     Yields:
         (store, rank, world size)
+
+    Example:
+        >>> for store, rank, size in rendezvous("tcp://localhost:0?rank=0&world_size=1"):
+        ...     print(rank, size)
+        ...     break
+        ...
+        0 1
     """
     if not isinstance(url, str):
         raise RuntimeError(f"`url` must be a string, got {type(url).__name__}: {url!r}")

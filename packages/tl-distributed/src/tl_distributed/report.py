@@ -33,6 +33,17 @@ def last_start(folder: Path) -> list[Path]:
 
     Raises:
         FileNotFoundError: there are none.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     try:
+        ...         last_start(Path(folder))
+        ...     except FileNotFoundError:
+        ...         print("no records")
+        ...
+        no records
     """
     starts: dict[tuple[str, str], list[Path]] = defaultdict(list)
     for file in folder.resolve().rglob(FILE_NAME):
@@ -173,6 +184,10 @@ def of_files(files: Iterable[Path]) -> list[str]:
 
     Args:
         files: their flight recorders.
+
+    Example:
+        >>> of_files([])
+        []
     """
     ranks, alive = recordings(files)
     moments = [max(call.began, call.ended) for rank in ranks for call in rank.operations]
@@ -184,6 +199,9 @@ def of_folder(folder: Path) -> list[str]:
 
     Args:
         folder: as for `last_start`.
+
+    Example:
+        >>> print("\\n".join(of_folder(folder)))  # doctest: +SKIP
     """
     return of_files(last_start(folder))
 
@@ -193,6 +211,9 @@ def main(args: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit status: 2 if there is nothing to report on.
+
+    Example:
+        >>> main(["logs"])  # doctest: +SKIP
     """
     parser = argparse.ArgumentParser("tl.distributed.report", description=__doc__.split("\n\n")[0])
     parser.add_argument("folder", type=Path, help="the launcher's --log-dir, or a job's folder in it")

@@ -87,7 +87,13 @@ def get_args_parser() -> argparse.ArgumentParser:
 
 
 def parse_args(args: Sequence[str] | None) -> argparse.Namespace:
-    """Reads a command line; that of the process if None."""
+    """Reads a command line; that of the process if None.
+
+    Example:
+        >>> args = parse_args(["--nproc-per-node", "4", "train.py", "--epochs", "3"])
+        >>> args.nproc_per_node, args.training_script, args.training_script_args
+        ('4', 'train.py', ['--epochs', '3'])
+    """
     return get_args_parser().parse_args(args)
 
 
@@ -121,7 +127,13 @@ def determine_local_world_size(nproc_per_node: str) -> int:
 
 
 def config_from_args(args: argparse.Namespace) -> tuple[LaunchConfig, str, list[str]]:
-    """The job, the program and its arguments that a command line asks for."""
+    """The job, the program and its arguments that a command line asks for.
+
+    Example:
+        >>> config, program, arguments = config_from_args(parse_args(["--nproc-per-node", "4", "train.py"]))
+        >>> config.nproc_per_node, arguments[-1]
+        (4, 'train.py')
+    """
     low, high = _nodes(args.nnodes)
     if not 0 < low <= high or args.max_restarts < 0:
         raise ValueError(
@@ -193,7 +205,11 @@ def _as_torch() -> list[str]:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Runs the job that a command line asks for."""
+    """Runs the job that a command line asks for.
+
+    Example:
+        >>> run(parse_args(["--nproc-per-node", "4", "train.py"]))  # doctest: +SKIP
+    """
     config, program, arguments = config_from_args(args)
     elastic_launch(config, program)(*arguments)
 
@@ -204,6 +220,9 @@ def main(args: Sequence[str] | None = None) -> None:
 
     Raises:
         ChildFailedError: a worker failed, and the job may not start again.
+
+    Example:
+        >>> main(["--nproc-per-node", "4", "train.py"])  # doctest: +SKIP
     """
     run(parse_args(args))
 

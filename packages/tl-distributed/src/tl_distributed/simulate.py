@@ -33,7 +33,13 @@ __all__ = ["MirrorGroup", "Simulation", "main"]
 
 
 class MirrorGroup(FakeGroup):
-    """A group of which the other ranks have what this one has."""
+    """A group of which the other ranks have what this one has.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> issubclass(MirrorGroup, dist.Communicator)
+        True
+    """
 
     def _reduce(self, tensor: Tensor, op: RedOpType) -> None:
         """What comes of reducing as many equal tensors; the reductions that aren't here change nothing then."""
@@ -184,7 +190,11 @@ def _bytes(count: int) -> str:
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Reads a command line, runs the program and prints what it would send."""
+    """Reads a command line, runs the program and prints what it would send.
+
+    Example:
+        >>> main(["--world-size", "8", "train.py"])  # doctest: +SKIP
+    """
     parser = argparse.ArgumentParser("tl.distributed.simulate", description=__doc__.split("\n\n")[0])
     parser.add_argument("--world", type=int, required=True, help="how many ranks the job has")
     parser.add_argument("--rank", type=int, default=0, help="the rank that the program runs as")

@@ -18,6 +18,10 @@ class Store(ABC):
     """A table of bytes by text, shared by threads or processes.
 
     Every operation may be a trip over a network, so each is one method that a kind of store brings.
+
+    Example:
+        >>> issubclass(HashStore, Store)
+        True
     """
 
     def __init__(self) -> None:
@@ -163,7 +167,14 @@ class EditedStore(Store):
 
 
 class HashStore(EditedStore):
-    """A store in the memory of this process, for its threads."""
+    """A store in the memory of this process, for its threads.
+
+    Example:
+        >>> store = HashStore()
+        >>> store.set("rank 0", "ready")
+        >>> store.get("rank 0"), store.add("workers", 2)
+        (b'ready', 2)
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -200,6 +211,12 @@ class PrefixStore(Store):
     Args:
         prefix: what to put before the keys.
         store: the store that holds the values.
+
+    Example:
+        >>> shared = HashStore()
+        >>> PrefixStore("job 7", shared).set("epoch", "3")
+        >>> shared.get("job 7/epoch")
+        b'3'
     """
 
     def __init__(self, prefix: str, store: Store):

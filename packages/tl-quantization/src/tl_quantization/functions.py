@@ -187,6 +187,12 @@ def quantized_max_pool1d(
         padding: what is added on both sides, at most half of the window.
         dilation: the distance of the elements that it sees.
         ceil_mode: whether windows may reach over the end.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([0.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> tq.quantized_max_pool1d(x.reshape(1, 1, 4), [2]).dequantize()
+        tensor([[[0.5000, 2.0000]]])
     """
     return tl_core.max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode)
 
@@ -209,6 +215,12 @@ def quantized_max_pool2d(
         padding: what is added on both sides, at most half of the window.
         dilation: the distance of the elements that it sees.
         ceil_mode: whether windows may reach over the end.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([0.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> tq.quantized_max_pool2d(x.reshape(1, 1, 2, 2), [2, 2]).dequantize()
+        tensor([[[[2.]]]])
     """
     return tl_core.max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode)
 
@@ -232,6 +244,14 @@ def quantized_batch_norm(
         mean, var (Tensor, shape (channels,)): Of each channel.
         eps (float): Added to the variance.
         output_scale, output_zero_point (float, int): Of the result.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([0.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> one, none = tl_core.ones(1), tl_core.zeros(1)
+        >>> tq.quantized_batch_norm(x.reshape(1, 1, 2, 2), one, none, none, one, 0.0, 0.5, 10).dequantize()
+        tensor([[[[0.0000, 0.5000],
+                  [1.0000, 2.0000]]]])
     """
     x = tl_core.batch_norm(input.dequantize(), weight, bias, mean, var, False, 0.0, eps, False)
     return operators.quantized(
@@ -257,6 +277,12 @@ def quantized_max_pool3d(
         padding: what is added on both sides, at most half of the window.
         dilation: the distance of the elements that it sees.
         ceil_mode: whether windows may reach over the end.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([0.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> tq.quantized_max_pool3d(x.reshape(1, 1, 1, 2, 2), [1, 2, 2]).dequantize()
+        tensor([[[[[2.]]]]])
     """
     return tl_core.max_pool3d(input, kernel_size, stride, padding, dilation, ceil_mode)
 
@@ -264,35 +290,80 @@ def quantized_max_pool3d(
 # ---- what a quantized tensor is, as functions of it
 @overridable
 def int_repr(input: QuantizedTensor) -> Tensor:
-    """Its integers: `Tensor.int_repr`."""
+    """Its integers: `Tensor.int_repr`.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([0.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> tq.int_repr(x)
+        tensor([10, 11, 12, 14], dtype=torch.uint8)
+    """
     return input.int_repr()
 
 
 @overridable
 def q_scale(input: QuantizedTensor) -> float:
-    """Its scale: `Tensor.q_scale`."""
+    """Its scale: `Tensor.q_scale`.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([0.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> tq.q_scale(x)
+        0.5
+    """
     return input.q_scale()
 
 
 @overridable
 def q_zero_point(input: QuantizedTensor) -> int:
-    """The integer that stands for 0: `Tensor.q_zero_point`."""
+    """The integer that stands for 0: `Tensor.q_zero_point`.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([0.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> tq.q_zero_point(x)
+        10
+    """
     return input.q_zero_point()
 
 
 @overridable
 def q_per_channel_scales(input: QuantizedTensor) -> Tensor:
-    """The scales of its channels: `Tensor.q_per_channel_scales`."""
+    """The scales of its channels: `Tensor.q_per_channel_scales`.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> scales, zero_points = tl_core.tensor([0.5, 1.0]), tl_core.tensor([0, 3])
+        >>> x = tq.quantize_per_channel(tl_core.ones(2, 2), scales, zero_points, 0, tq.quint8)
+        >>> tq.q_per_channel_scales(x)
+        tensor([0.5000, 1.0000], dtype=torch.float64)
+    """
     return input.q_per_channel_scales()
 
 
 @overridable
 def q_per_channel_zero_points(input: QuantizedTensor) -> Tensor:
-    """The integers that stand for 0 in its channels: `Tensor.q_per_channel_zero_points`."""
+    """The integers that stand for 0 in its channels: `Tensor.q_per_channel_zero_points`.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> scales, zero_points = tl_core.tensor([0.5, 1.0]), tl_core.tensor([0, 3])
+        >>> x = tq.quantize_per_channel(tl_core.ones(2, 2), scales, zero_points, 0, tq.quint8)
+        >>> tq.q_per_channel_zero_points(x)
+        tensor([0, 3])
+    """
     return input.q_per_channel_zero_points()
 
 
 @overridable
 def q_per_channel_axis(input: QuantizedTensor) -> int:
-    """The axis of its channels: `Tensor.q_per_channel_axis`."""
+    """The axis of its channels: `Tensor.q_per_channel_axis`.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> scales, zero_points = tl_core.tensor([0.5, 1.0]), tl_core.tensor([0, 3])
+        >>> x = tq.quantize_per_channel(tl_core.ones(2, 2), scales, zero_points, 0, tq.quint8)
+        >>> tq.q_per_channel_axis(x)
+        0
+    """
     return input.q_per_channel_axis()

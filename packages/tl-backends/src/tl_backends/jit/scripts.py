@@ -39,6 +39,11 @@ class ScriptModule:
 
     Raises:
         RuntimeError: always; write a subclass of `nn.Module`.
+
+    Example:
+        >>> from tl_backends.jit import ScriptModule
+        >>> isinstance(abs, ScriptModule)
+        False
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -62,6 +67,11 @@ class ScriptFunction:
 
     Raises:
         RuntimeError: always.
+
+    Example:
+        >>> from tl_backends.jit import ScriptFunction
+        >>> isinstance(abs, ScriptFunction)
+        False
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

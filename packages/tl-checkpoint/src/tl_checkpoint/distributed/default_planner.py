@@ -49,6 +49,10 @@ class DefaultSavePlanner(SavePlanner):
         dedup_save_to_lowest_rank (bool): Whether the first rank writes what several hold; else the one with the
             least to write.
         enable_plan_caching (bool): Taken for programs that name it: plans are made anew for each save.
+
+    Example:
+        >>> DefaultSavePlanner().flatten_state_dict
+        True
     """
 
     def __init__(
@@ -133,6 +137,11 @@ class DefaultLoadPlanner(LoadPlanner):
         flatten_state_dict (bool): Whether the checkpoint was saved entry by entry.
         flatten_sharded_tensors (bool): Taken for programs that name it: no tensor of tl holds others.
         allow_partial_load (bool): Whether entries that the checkpoint lacks are left as they are.
+
+    Example:
+        >>> import tl_checkpoint.distributed as dcp
+        >>> DefaultLoadPlanner(allow_partial_load=True).allow_partial_load
+        True
     """
 
     def __init__(
@@ -217,6 +226,10 @@ class WholeLoadPlanner(DefaultLoadPlanner):
             loaded.
         args: the arguments of `DefaultLoadPlanner`.
         kwargs: its keyword arguments.
+
+    Example:
+        >>> issubclass(WholeLoadPlanner, DefaultLoadPlanner)
+        True
     """
 
     def __init__(self, keys: set[str] | None = None, *args: Any, **kwargs: Any) -> None:
@@ -262,14 +275,28 @@ def _empty(entry: Any) -> Any:
 
 
 def create_default_local_save_plan(state_dict: Mapping[str, Any], is_coordinator: bool) -> SavePlan:
-    """Items for all entries of a flat state dict."""
+    """Items for all entries of a flat state dict.
+
+    Example:
+        >>> import tl_core
+        >>> [item.index.fqn for item in create_default_local_save_plan({"weight": tl_core.ones(2)}, True).items]
+        ['weight']
+    """
     return SavePlan([item for name, value in state_dict.items() for item in create_write_items(name, value)])
 
 
 def create_default_global_save_plan(
     all_plans: list[SavePlan], rewrite_index_hints: bool = True
 ) -> tuple[list[SavePlan], Metadata]:
-    """The ranks' plans, and the metadata of what they write together; each entry may be written once only."""
+    """The ranks' plans, and the metadata of what they write together; each entry may be written once only.
+
+    Example:
+        >>> import tl_core
+        >>> plan = create_default_local_save_plan({"weight": tl_core.ones(2)}, True)
+        >>> plans, metadata = create_default_global_save_plan([plan])
+        >>> metadata.state_dict_metadata["weight"].size
+        torch.Size([2])
+    """
     entries: dict[str, Any] = {}
     plans = []
     for plan in all_plans:
@@ -358,6 +385,14 @@ def create_default_local_load_plan(
     Raises:
         RuntimeError: If the checkpoint lacks an entry, and `strict` is set.
         ValueError: If a tensor has another size.
+
+    Example:
+        >>> import tl_core
+        >>> plan = create_default_local_save_plan({"weight": tl_core.ones(2)}, True)
+        >>> _, metadata = create_default_global_save_plan([plan])
+        >>> wanted = create_default_local_load_plan({"weight": tl_core.empty(2)}, metadata)
+        >>> [item.dest_index.fqn for item in wanted.items]
+        ['weight']
     """
     items: list[ReadItem] = []
     for name, value in state_dict.items():
@@ -372,5 +407,10 @@ def create_default_local_load_plan(
 
 
 def create_default_global_load_plan(all_plans: Sequence[LoadPlan]) -> list[LoadPlan]:
-    """What each rank wants: nothing is shared out."""
+    """What each rank wants: nothing is shared out.
+
+    Example:
+        >>> create_default_global_load_plan([])
+        []
+    """
     return list(all_plans)

@@ -53,14 +53,24 @@ _SMALL = 1 << 16
 
 
 class SerializationFormat(Enum):
-    """How the entries of shard files are written."""
+    """How the entries of shard files are written.
+
+    Example:
+        >>> SerializationFormat.TORCH_SAVE.name
+        'TORCH_SAVE'
+    """
 
     TORCH_SAVE = "torch_save"
     SAFETENSORS = "safetensors"
 
 
 class FileSystemBase(abc.ABC):
-    """What the writer does to files; a subclass may do it elsewhere."""
+    """What the writer does to files; a subclass may do it elsewhere.
+
+    Example:
+        >>> issubclass(FileSystem, FileSystemBase)
+        True
+    """
 
     @abc.abstractmethod
     def create_stream(self, path: _Path, mode: str) -> contextlib.AbstractContextManager[Any]:
@@ -108,7 +118,15 @@ class FileSystemBase(abc.ABC):
 
 
 class FileSystem(FileSystemBase):
-    """The files of this machine."""
+    """The files of this machine.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     FileSystem().exists(folder)
+        ...
+        True
+    """
 
     @contextlib.contextmanager
     def create_stream(self, path: _Path, mode: str) -> Iterator[Any]:
@@ -213,6 +231,16 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
 
     Raises:
         NotImplementedError: If entries are to be transformed, or written as safetensors.
+
+    Example:
+        >>> import tl_core
+        >>> import tempfile, tl_checkpoint.distributed as dcp
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     writer = dcp.FileSystemWriter(folder)
+        ...     _ = dcp.save({"weight": tl_core.ones(2)}, storage_writer=writer, no_dist=True)
+        ...     dcp.FileSystemReader(folder).read_metadata().state_dict_metadata["weight"].size
+        ...
+        torch.Size([2])
     """
 
     def __init__(
@@ -398,6 +426,15 @@ class FileSystemReader(StorageReader):
 
     Raises:
         NotImplementedError: If entries are to be transformed.
+
+    Example:
+        >>> import tl_core
+        >>> import tempfile, tl_checkpoint.distributed as dcp
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = dcp.save({"weight": tl_core.ones(2)}, checkpoint_id=folder, no_dist=True)
+        ...     list(dcp.FileSystemReader(folder).read_metadata().state_dict_metadata)
+        ...
+        ['weight']
     """
 
     def __init__(self, path: _Path, _extension_registry: Any = None) -> None:

@@ -34,6 +34,11 @@ class BroadcastingTorchSaveReader(StorageReader):
     Args:
         checkpoint_id (str or path, optional): The file.
         coordinator_rank (int): The rank that reads it; others need tl-distributed.
+
+    Example:
+        >>> import tl_checkpoint.distributed as dcp
+        >>> reader, planner = BroadcastingTorchSaveReader("weights.pt"), DynamicMetaLoadPlanner()
+        >>> dcp.load(state, storage_reader=reader, planner=planner)  # doctest: +SKIP
     """
 
     def __init__(self, checkpoint_id: _Path | None = None, coordinator_rank: int = 0) -> None:
@@ -107,6 +112,10 @@ class DynamicMetaLoadPlanner(DefaultLoadPlanner):
         flatten_state_dict: whether nested entries are found by their paths.
         flatten_sharded_tensors: accepted for compatibility.
         allow_partial_load: whether entries that the file lacks stay as they are.
+
+    Example:
+        >>> DynamicMetaLoadPlanner(allow_partial_load=True).allow_partial_load
+        True
     """
 
     def set_up_planner(
@@ -134,6 +143,17 @@ def dcp_to_torch_save(dcp_checkpoint_dir: _Path, torch_save_path: _Path) -> None
     Args:
         dcp_checkpoint_dir (str or path): The directory.
         torch_save_path (str or path): The file.
+
+    Example:
+        >>> import tl_core
+        >>> import pathlib, tempfile, tl_checkpoint, tl_checkpoint.distributed as dcp
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "weights.pt")
+        ...     _ = dcp.save({"weight": tl_core.ones(2)}, checkpoint_id=folder, no_dist=True)
+        ...     dcp_to_torch_save(folder, file)
+        ...     tl_checkpoint.load(file)
+        ...
+        {'weight': tensor([1., 1.])}
     """
     state_dict: dict[str, Any] = {}
     _load_state_dict(
@@ -148,6 +168,17 @@ def torch_save_to_dcp(torch_save_path: _Path, dcp_checkpoint_dir: _Path) -> None
     Args:
         torch_save_path (str or path): The file; it is read as data.
         dcp_checkpoint_dir (str or path): The directory.
+
+    Example:
+        >>> import tl_core
+        >>> import pathlib, tempfile, tl_checkpoint, tl_checkpoint.distributed as dcp
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "weights.pt")
+        ...     tl_checkpoint.save({"weight": tl_core.ones(2)}, file)
+        ...     torch_save_to_dcp(file, pathlib.Path(folder, "checkpoint"))
+        ...     list(dcp.FileSystemReader(pathlib.Path(folder, "checkpoint")).read_metadata().state_dict_metadata)
+        ...
+        ['weight']
     """
     state_dict = serialization.load(torch_save_path, map_location="cpu")
     save(state_dict, storage_writer=FileSystemWriter(dcp_checkpoint_dir), no_dist=True)

@@ -24,7 +24,13 @@ __all__ = [
 
 @dataclass
 class ChunkStorageMetadata:
-    """A box of a tensor: where it begins in each dimension, and how long it is."""
+    """A box of a tensor: where it begins in each dimension, and how long it is.
+
+    Example:
+        >>> import tl_core
+        >>> ChunkStorageMetadata(tl_core.Size([2, 0]), tl_core.Size([2, 4])).offsets
+        torch.Size([2, 0])
+    """
 
     offsets: Size
     sizes: Size
@@ -56,6 +62,11 @@ class TensorProperties:
         requires_grad: whether gradients are recorded.
         memory_format: the memory format.
         pin_memory: whether the memory is pinned.
+
+    Example:
+        >>> import tl_core
+        >>> TensorProperties(dtype=tl_core.float16).dtype
+        torch.float16
     """
 
     dtype: Any = field(default_factory=tl_core.get_default_dtype)
@@ -88,6 +99,12 @@ class TensorStorageMetadata:
         properties: type and other properties of the tensor.
         size: its size as a whole.
         chunks: the boxes that it is stored in.
+
+    Example:
+        >>> import tl_core
+        >>> chunk = ChunkStorageMetadata(tl_core.Size([0]), tl_core.Size([4]))
+        >>> TensorStorageMetadata(TensorProperties(), tl_core.Size([4]), [chunk]).size
+        torch.Size([4])
     """
 
     properties: TensorProperties
@@ -97,7 +114,12 @@ class TensorStorageMetadata:
 
 @dataclass
 class BytesStorageMetadata:
-    """An entry that is no tensor."""
+    """An entry that is no tensor.
+
+    Example:
+        >>> BytesStorageMetadata()
+        BytesStorageMetadata()
+    """
 
 
 STORAGE_TYPES = TensorStorageMetadata | BytesStorageMetadata
@@ -113,6 +135,10 @@ class StorageMeta:
         save_id: the id of the save.
         load_id: the id of the load.
         modules: the modules that the file needs.
+
+    Example:
+        >>> StorageMeta(checkpoint_id="step 3").checkpoint_id
+        'step 3'
     """
 
     checkpoint_id: str | os.PathLike[str] | None = None
@@ -131,6 +157,10 @@ class Metadata:
         storage_data: where each entry or chunk lies, or None.
         storage_meta: which save it was, or None.
         version: the version of the format.
+
+    Example:
+        >>> Metadata({"step": BytesStorageMetadata()}).state_dict_metadata
+        {'step': BytesStorageMetadata()}
     """
 
     state_dict_metadata: dict[str, STORAGE_TYPES]

@@ -23,6 +23,14 @@ def load_sharded_optimizer_state_dict(
         optimizer_key: the entry of the optimizer's state.
         storage_reader: where the checkpoint is.
         planner: how entries are read; None for the default.
+
+    Example:
+        >>> try:
+        ...     load_sharded_optimizer_state_dict({}, "optimizer", None)
+        ... except NotImplementedError:
+        ...     print("not there")
+        ...
+        not there
     """
     raise NotImplementedError(
         "load_sharded_optimizer_state_dict needs sharded parameters, which tl-distributed will bring; in one process "

@@ -28,7 +28,12 @@ __all__ = [
 
 
 class WriteItemType(Enum):
-    """What an item to write is: a whole tensor, a chunk of one, or bytes."""
+    """What an item to write is: a whole tensor, a chunk of one, or bytes.
+
+    Example:
+        >>> WriteItemType.SHARD.name
+        'SHARD'
+    """
 
     TENSOR = auto()
     SHARD = auto()
@@ -36,7 +41,12 @@ class WriteItemType(Enum):
 
 
 class LoadItemType(Enum):
-    """What an item to read is."""
+    """The kind of an item to read.
+
+    Example:
+        >>> LoadItemType.TENSOR.name
+        'TENSOR'
+    """
 
     TENSOR = auto()
     BYTE_IO = auto()
@@ -44,7 +54,12 @@ class LoadItemType(Enum):
 
 @dataclass(frozen=True)
 class BytesIOWriteData:
-    """The number of bytes to write."""
+    """The number of bytes to write.
+
+    Example:
+        >>> BytesIOWriteData(nbytes=12)
+        BytesIOWriteData(nbytes=12)
+    """
 
     nbytes: int
 
@@ -57,6 +72,13 @@ class TensorWriteData:
         chunk: the box.
         properties: type and other properties of the tensor.
         size: the tensor's size as a whole.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_checkpoint.distributed.metadata import ChunkStorageMetadata, TensorProperties
+        >>> chunk = ChunkStorageMetadata(tl_core.Size([0]), tl_core.Size([4]))
+        >>> TensorWriteData(chunk, TensorProperties(), tl_core.Size([4])).size
+        torch.Size([4])
     """
 
     chunk: ChunkStorageMetadata
@@ -73,6 +95,11 @@ class WriteItem:
         type: whether it is a tensor, a shard or bytes.
         bytes_io_data: the number of bytes, for bytes.
         tensor_data: the chunk and its tensor's properties, for tensors.
+
+    Example:
+        >>> from tl_checkpoint.distributed.metadata import MetadataIndex
+        >>> WriteItem(MetadataIndex("step"), WriteItemType.BYTE_IO).type.name
+        'BYTE_IO'
     """
 
     index: MetadataIndex
@@ -99,6 +126,13 @@ class ReadItem:
         storage_index: the stored entry or chunk.
         storage_offsets: where in that the box begins.
         lengths: the sizes of the box.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_checkpoint.distributed.metadata import MetadataIndex
+        >>> index, none, length = MetadataIndex("weight"), tl_core.Size([0]), tl_core.Size([4])
+        >>> ReadItem(LoadItemType.TENSOR, index, none, index, none, length).lengths
+        torch.Size([4])
     """
 
     type: LoadItemType
@@ -118,6 +152,10 @@ class SavePlan:
         storage_data: what the storage needs for it.
         planner_data: what the planner keeps for it.
         usable: whether the plan can be used again.
+
+    Example:
+        >>> SavePlan([]).usable
+        True
     """
 
     items: list[WriteItem]
@@ -134,6 +172,10 @@ class LoadPlan:
         items: what is read or written.
         storage_data: what the storage needs for it.
         planner_data: what the planner keeps for it.
+
+    Example:
+        >>> LoadPlan([]).items
+        []
     """
 
     items: list[ReadItem]
@@ -146,6 +188,11 @@ class SavePlanner(abc.ABC):
 
     `set_up_planner`, `create_local_plan`, `create_global_plan` (on the coordinator only), `finish_plan`, and
     `resolve_data` at least once an item. Most changes are made by extending one method of DefaultSavePlanner.
+
+    Example:
+        >>> from tl_checkpoint.distributed import DefaultSavePlanner
+        >>> issubclass(DefaultSavePlanner, SavePlanner)
+        True
     """
 
     @abc.abstractmethod
@@ -179,6 +226,11 @@ class LoadPlanner:
 
     `set_up_planner`, `create_local_plan`, `create_global_plan` (on the coordinator only), `finish_plan`, then
     `load_bytes` once for each value that is no tensor, `resolve_tensor` and `commit_tensor` once for each box of one.
+
+    Example:
+        >>> from tl_checkpoint.distributed import DefaultLoadPlanner
+        >>> issubclass(DefaultLoadPlanner, LoadPlanner)
+        True
     """
 
     @abc.abstractmethod

@@ -24,7 +24,12 @@ _MEMORY = "/proc/self/statm"
 
 @runtime_checkable
 class AsyncStager(Protocol):
-    """What `async_save` needs to take its copy."""
+    """What `async_save` needs to take its copy.
+
+    Example:
+        >>> isinstance(BlockingAsyncStager(), AsyncStager)
+        True
+    """
 
     _synchronize_after_execute: bool = True
 
@@ -53,6 +58,14 @@ class BlockingAsyncStager(AsyncStager):
         cache_staged_state_dict (bool): Whether the copy's memory is kept for the next one. Only for saves of
             which one ends before the next begins.
         type_check (bool): Whether objects that can't be copied safely are refused.
+
+    Example:
+        >>> import tl_core
+        >>> weight = tl_core.ones(2)
+        >>> copy = BlockingAsyncStager().stage({"weight": weight})
+        >>> _ = weight.zero_()
+        >>> copy["weight"]
+        tensor([1., 1.])
     """
 
     def __init__(self, cache_staged_state_dict: bool = False, type_check: bool = False) -> None:
@@ -83,6 +96,10 @@ class StagingOptions:
         use_shared_memory: whether copies go to shared memory.
         use_async_staging: whether copies are made beside the program.
         use_non_blocking_copy: whether copies from devices don't wait.
+
+    Example:
+        >>> StagingOptions(use_async_staging=False).use_async_staging
+        False
     """
 
     use_pinned_memory: bool = True
@@ -96,6 +113,13 @@ class DefaultStager(BlockingAsyncStager):
 
     Args:
         config (StagingOptions): How copies are made.
+
+    Example:
+        >>> import tl_core
+        >>> stager = DefaultStager(StagingOptions(use_async_staging=False))
+        >>> stager.stage({"weight": tl_core.ones(2)})
+        {'weight': tensor([1., 1.])}
+        >>> stager.close()
     """
 
     def __init__(self, config: StagingOptions | None = None) -> None:
@@ -111,6 +135,13 @@ def frozen(state_dict: dict[str, Any]) -> Callable[[], dict[str, Any]]:
     """Freezes a state dict. What it returns waits until there is a copy on the CPU, and gives that.
 
     Large ones are copied by a copy of the process while the program goes on, others at once.
+
+    Example:
+        >>> import tl_core
+        >>> weight = tl_core.ones(2)
+        >>> copy = frozen({"weight": weight})
+        >>> copy()["weight"]
+        tensor([1., 1.])
     """
     search = _Search()
     search.of((), state_dict)

@@ -39,6 +39,10 @@ class StateDictOptions:
         flatten_optimizer_state_dict (bool): Whether an optimizer's state is one dict of names such as
             "state.layer.weight.exp_avg".
         dsd_fqn_modifiers: the name of a module's method that changes the names of its entries.
+
+    Example:
+        >>> StateDictOptions(full_state_dict=True).full_state_dict
+        True
     """
 
     full_state_dict: bool = False
@@ -64,6 +68,13 @@ def get_model_state_dict(
         model (Module): The model.
         submodules (set of Module, optional): Deprecated: only the state of these.
         options (StateDictOptions, optional): What is taken, and how; None for the defaults.
+
+    Example:
+        >>> import tl_nn
+        >>> model = tl_nn.Linear(2, 1)
+        >>> optimizer = tl_nn.optim.SGD(model.parameters(), lr=0.1)
+        >>> sorted(get_model_state_dict(model))
+        ['bias', 'weight']
     """
     options = options or StateDictOptions()
     state = model.state_dict()
@@ -93,6 +104,13 @@ def get_optimizer_state_dict(
 
     Raises:
         RuntimeError: If an optimizer has a parameter that isn't the model's.
+
+    Example:
+        >>> import tl_nn
+        >>> model = tl_nn.Linear(2, 1)
+        >>> optimizer = tl_nn.optim.SGD(model.parameters(), lr=0.1)
+        >>> get_optimizer_state_dict(model, optimizer)["param_groups"][0]["params"]
+        ['weight', 'bias']
     """
     options = options or StateDictOptions()
     names = _names(model)
@@ -146,6 +164,13 @@ def set_model_state_dict(
 
     Returns:
         NamedTuple: `missing_keys` and `unexpected_keys`.
+
+    Example:
+        >>> import tl_nn
+        >>> model = tl_nn.Linear(2, 1)
+        >>> optimizer = tl_nn.optim.SGD(model.parameters(), lr=0.1)
+        >>> set_model_state_dict(model, get_model_state_dict(model))
+        <All keys matched successfully>
     """
     options = options or StateDictOptions()
     state = _joined(model, model_state_dict)
@@ -174,6 +199,13 @@ def set_optimizer_state_dict(
     Raises:
         ValueError: If the groups of parameters differ.
         RuntimeError: If the state of a parameter is missing, and `strict` is set.
+
+    Example:
+        >>> import tl_nn
+        >>> model = tl_nn.Linear(2, 1)
+        >>> optimizer = tl_nn.optim.SGD(model.parameters(), lr=0.1)
+        >>> state = get_optimizer_state_dict(model, optimizer)
+        >>> set_optimizer_state_dict(model, optimizer, state)
     """
     options = options or StateDictOptions()
     names = _names(model)
@@ -207,6 +239,14 @@ def set_state_dict(
         model_state_dict: the model's state.
         optim_state_dict: the optimizers' state.
         options: what is done: see `StateDictOptions`.
+
+    Example:
+        >>> import tl_nn
+        >>> model = tl_nn.Linear(2, 1)
+        >>> optimizer = tl_nn.optim.SGD(model.parameters(), lr=0.1)
+        >>> of_model, of_optimizer = get_state_dict(model, optimizer)
+        >>> set_state_dict(model, optimizer, model_state_dict=of_model, optim_state_dict=of_optimizer)
+        <All keys matched successfully>
     """
     set_optimizer_state_dict(model, optimizers, optim_state_dict, options=options)
     return set_model_state_dict(model, model_state_dict, options=options)

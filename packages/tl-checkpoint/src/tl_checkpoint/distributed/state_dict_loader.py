@@ -37,6 +37,10 @@ def load_state_dict(
         coordinator_rank: the rank that writes the metadata.
         no_dist: whether this process is alone.
         planner: how entries are read or written; None for the default.
+
+    Example:
+        >>> import tempfile, tl_checkpoint.distributed as dcp
+        >>> dcp.load_state_dict(state, dcp.FileSystemReader("checkpoint"))  # doctest: +SKIP
     """
     warnings.warn(
         "'load_state_dict' is deprecated and will be removed in future versions. Please use 'load' instead.",
@@ -74,6 +78,17 @@ def load(
     Raises:
         CheckpointException: If there is no complete checkpoint, if it lacks an entry or has a tensor of another
             size, or is damaged; its cause says which.
+
+    Example:
+        >>> import tl_core
+        >>> import tempfile, tl_checkpoint.distributed as dcp
+        >>> state = {"weight": tl_core.zeros(2)}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = dcp.save({"weight": tl_core.ones(2)}, checkpoint_id=folder, no_dist=True)
+        ...     dcp.load(state, checkpoint_id=folder, no_dist=True)
+        ...
+        >>> state["weight"]
+        tensor([1., 1.])
     """
     ranks = ranks_of(process_group, no_dist)
     reader = _reader(storage_reader, checkpoint_id)

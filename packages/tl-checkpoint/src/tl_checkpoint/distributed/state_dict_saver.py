@@ -28,7 +28,12 @@ _Path = str | os.PathLike[str]
 
 
 class AsyncCheckpointerType(Enum):
-    """What writes a checkpoint while the program goes on: a thread of this process in either case."""
+    """What writes a checkpoint while the program goes on: a thread of this process in either case.
+
+    Example:
+        >>> AsyncCheckpointerType.THREAD.name
+        'THREAD'
+    """
 
     THREAD = "thread"
     PROCESS = "process"
@@ -36,7 +41,13 @@ class AsyncCheckpointerType(Enum):
 
 @dataclass
 class AsyncSaveResponse:
-    """Two futures: the copy is complete, the checkpoint is complete. For stagers that copy while training goes on."""
+    """Two futures: the copy is complete, the checkpoint is complete. For stagers that copy while training goes on.
+
+    Example:
+        >>> from concurrent.futures import Future
+        >>> AsyncSaveResponse(Future(), Future()).upload_completion.done()
+        False
+    """
 
     staging_completion: Any
     upload_completion: Future[Any]
@@ -59,6 +70,10 @@ def save_state_dict(
         coordinator_rank: the rank that writes the metadata.
         no_dist: whether this process is alone.
         planner: how entries are read or written; None for the default.
+
+    Example:
+        >>> import tempfile, tl_checkpoint.distributed as dcp
+        >>> dcp.save_state_dict(state, dcp.FileSystemWriter("checkpoint"))  # doctest: +SKIP
     """
     warnings.warn(
         "'save_state_dict' is deprecated and will be removed in future versions. Please use 'save' instead.",
@@ -151,6 +166,11 @@ def async_save(
 
     Raises:
         CheckpointException: If an `async_save` before failed, and nobody has looked at its future.
+
+    Example:
+        >>> import tempfile, tl_checkpoint.distributed as dcp
+        >>> future = dcp.async_save(state, checkpoint_id="checkpoint")  # doctest: +SKIP
+        >>> future.result()  # doctest: +SKIP
     """
     background.raise_failure()
     _need_collectives(use_collectives)

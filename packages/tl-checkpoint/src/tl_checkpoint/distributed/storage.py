@@ -21,6 +21,11 @@ class WriteResult:
         index: the key of the entry or chunk.
         size_in_bytes: how many bytes were written.
         storage_data: where they lie.
+
+    Example:
+        >>> from tl_checkpoint.distributed.metadata import MetadataIndex
+        >>> WriteResult(MetadataIndex("weight"), 16, None).size_in_bytes
+        16
     """
 
     index: MetadataIndex
@@ -32,6 +37,11 @@ class StorageWriter(abc.ABC):
     """Writes checkpoints. `save` calls the methods in this order, those marked (one) on the coordinator only:
 
     `reset`, `set_up_storage_writer`, `prepare_local_plan`, `prepare_global_plan` (one), `write_data`, `finish` (one).
+
+    Example:
+        >>> from tl_checkpoint.distributed import FileSystemWriter
+        >>> issubclass(FileSystemWriter, StorageWriter)
+        True
     """
 
     @abc.abstractmethod
@@ -75,6 +85,11 @@ class StorageReader(abc.ABC):
     """Reads checkpoints. `load` calls the methods in this order, those marked (one) on the coordinator only:
 
     `reset`, `read_metadata`, `set_up_storage_reader`, `prepare_local_plan`, `prepare_global_plan` (one), `read_data`.
+
+    Example:
+        >>> from tl_checkpoint.distributed import FileSystemReader
+        >>> issubclass(FileSystemReader, StorageReader)
+        True
     """
 
     @abc.abstractmethod

@@ -17,6 +17,12 @@ def find_tensor_shard(tensor: Any, index: MetadataIndex) -> Any:
 
     Raises:
         ValueError: If the tensor has no such chunk.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_checkpoint.distributed.metadata import MetadataIndex
+        >>> find_tensor_shard(tl_core.ones(2), MetadataIndex("weight"))
+        tensor([1., 1.])
     """
     if hasattr(tensor, "__get_tensor_shard__"):
         return tensor.__get_tensor_shard__(index)
@@ -30,6 +36,11 @@ def find_state_dict_object(state_dict: Mapping[str, Any], index: MetadataIndex) 
 
     Raises:
         ValueError: If there is no such entry or chunk.
+
+    Example:
+        >>> from tl_checkpoint.distributed.metadata import MetadataIndex
+        >>> find_state_dict_object({"step": 3}, MetadataIndex("step"))
+        3
     """
     if index.fqn not in state_dict:
         raise ValueError(f"the state dict has no entry {index.fqn!r}")

@@ -97,6 +97,16 @@ class CustomOpDef(_C._Operator):
         schema: its arguments and results.
         fn: the function.
         tags: what else is known of it.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core.library import custom_op
+        >>> @custom_op("examples::cube", mutates_args=())
+        ... def cube(x: tl_core.Tensor) -> tl_core.Tensor:
+        ...     return x**3
+        ...
+        >>> type(cube).__name__, cube(tl_core.tensor([2.0]))
+        ('CustomOpDef', tensor([8.]))
     """
 
     def __init__(

@@ -279,6 +279,20 @@ def register_torch_dispatch(
 
     Raises:
         ValueError: `op` is no operator.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core.library import custom_op, register_torch_dispatch
+        >>> @custom_op("examples::half", mutates_args=())
+        ... def half(x: tl_core.Tensor) -> tl_core.Tensor:
+        ...     return x / 2
+        ...
+        >>> class Marked(tl_core.Tensor):
+        ...     pass
+        ...
+        >>> @register_torch_dispatch("examples::half", Marked)
+        ... def of_marked(cls, func, types, args, kwargs):
+        ...     return "handled"
     """
     from tl_core.library import torch_dispatch
 

@@ -80,12 +80,24 @@ class StorageWeakRef:
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """The names that `set_sharing_strategy` takes."""
+    """The names that `set_sharing_strategy` takes.
+
+    Example:
+        >>> import tl_core
+        >>> sorted(tl_core.multiprocessing.get_all_sharing_strategies())
+        ['file_descriptor', 'file_system']
+    """
     return set(_STRATEGIES)
 
 
 def get_sharing_strategy() -> str:
-    """The name that was set last."""
+    """The name that was set last.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.multiprocessing.get_sharing_strategy()
+        'file_descriptor'
+    """
     return _strategy
 
 
@@ -94,6 +106,10 @@ def set_sharing_strategy(new_strategy: str) -> None:
 
     Args:
         new_strategy: "file_descriptor" or "file_system".
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.multiprocessing.set_sharing_strategy(tl_core.multiprocessing.get_sharing_strategy())
     """
     global _strategy
     if new_strategy not in _STRATEGIES:
@@ -104,7 +120,12 @@ def set_sharing_strategy(new_strategy: str) -> None:
 
 
 def init_reductions() -> None:
-    """Tells the standard module's pickler how to send tensors, parameters and storages."""
+    """Tells the standard module's pickler how to send tensors, parameters and storages.
+
+    Example:
+        >>> from tl_core.multiprocessing.reductions import init_reductions
+        >>> init_reductions()
+    """
     ForkingPickler.register(Tensor, _reduce_tensor)
     ForkingPickler.register(Parameter, _reduce_parameter)
     ForkingPickler.register(UntypedStorage, _reduce_storage)

@@ -91,6 +91,11 @@ class ProcessContext:
     Args:
         processes: the processes.
         error_files: for each the file in which it says what it raised.
+
+    Example:
+        >>> import tl_core
+        >>> context = tl_core.multiprocessing.spawn(train, nprocs=4, join=False)  # doctest: +SKIP
+        >>> context.join()  # doctest: +SKIP
     """
 
     def __init__(self, processes: list[Any], error_files: list[str]):
@@ -170,7 +175,13 @@ class ProcessContext:
 
 
 class SpawnContext(ProcessContext):
-    """The processes that `spawn(…, join=False)` has started."""
+    """The processes that `spawn(…, join=False)` has started.
+
+    Example:
+        >>> import tl_core
+        >>> context = tl_core.multiprocessing.spawn(train, nprocs=4, join=False)  # doctest: +SKIP
+        >>> context.join()  # doctest: +SKIP
+    """
 
 
 def _empty_report() -> str:
@@ -224,6 +235,10 @@ def start_processes(
 
     Raises:
         OSError: one could not be started; the others are ended.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.multiprocessing.start_processes(train, nprocs=4, start_method="fork")  # doctest: +SKIP
     """
     context: Any = multiprocessing.get_context(start_method)
     reports = [_empty_report() for _ in range(nprocs)]
@@ -267,6 +282,10 @@ def spawn(
     Raises:
         ProcessRaisedException: a process has raised an exception.
         ProcessExitedException: a process has ended with an exit code or by a signal.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.multiprocessing.spawn(train, args=("data",), nprocs=4)  # doctest: +SKIP
     """
     if start_method != "spawn":
         warnings.warn(

@@ -15,7 +15,14 @@ __all__: list[str] = []
 
 @overridable
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether both have the same shape."""
+    """Whether both have the same shape.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core.torch_names import functions
+        >>> functions.is_same_size(tl_core.ones(2, 3), tl_core.zeros(2, 3))
+        True
+    """
     return input.is_same_size(other)
 
 
@@ -27,7 +34,14 @@ def detach_(input: Tensor) -> Tensor:
 
 @overridable
 def is_inference(input: Tensor) -> bool:
-    """Whether the tensor was made under inference mode."""
+    """Whether the tensor was made under inference mode.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core.torch_names import functions
+        >>> functions.is_inference(tl_core.ones(2))
+        False
+    """
     return input.is_inference()
 
 
@@ -121,7 +135,14 @@ def _compute_linear_combination(input: Tensor, coefficients: Tensor, *, out: Ten
 def nuclear_norm(
     input: Tensor, dim: tuple[int, int] = (-2, -1), keepdim: bool = False, *, out: Tensor | None = None
 ) -> Tensor:
-    """The sum of the singular values of matrices, as `linalg.matrix_norm` gives it."""
+    """The sum of the singular values of matrices, as `linalg.matrix_norm` gives it.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core.torch_names import functions
+        >>> functions.nuclear_norm(tl_core.tensor([[3.0, 0.0], [0.0, 4.0]]))
+        tensor(7.)
+    """
     return tl_core.linalg.matrix_norm(input, "nuc", tuple(dim), keepdim, out=out)
 
 
@@ -166,44 +187,97 @@ def _disable_dynamo(fn: Any = None, recursive: bool = True) -> Any:
 
 @overridable
 def is_distributed(input: Tensor) -> bool:
-    """Whether the tensor's elements lie on several machines: no tensor's do in this sense."""
+    """Whether the tensor's elements lie on several machines: no tensor's do in this sense.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core.torch_names import functions
+        >>> functions.is_distributed(tl_core.ones(2))
+        False
+    """
     return False
 
 
 # ---- parts of tensors as tensors of their own
 @overridable
 def indices_copy(input: Tensor) -> Tensor:
-    """A copy of a sparse tensor's `indices()`."""
+    """A copy of a sparse tensor's `indices()`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core.torch_names import functions
+        >>> functions.indices_copy(tl_core.tensor([0.0, 2.0]).to_sparse().coalesce())
+        tensor([[1]])
+    """
     return input.indices().clone()
 
 
 @overridable
 def values_copy(input: Tensor) -> Tensor:
-    """A copy of a sparse tensor's `values()`."""
+    """A copy of a sparse tensor's `values()`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core.torch_names import functions
+        >>> functions.values_copy(tl_core.tensor([0.0, 2.0]).to_sparse().coalesce())
+        tensor([2.])
+    """
     return input.values().clone()
 
 
 @overridable
 def crow_indices_copy(input: Tensor) -> Tensor:
-    """A copy of a sparse tensor's `crow_indices()`."""
+    """A copy of a sparse tensor's `crow_indices()`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core.torch_names import functions
+        >>> x = tl_core.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csr()
+        >>> functions.crow_indices_copy(x)
+        tensor([0, 1, 2])
+    """
     return input.crow_indices().clone()
 
 
 @overridable
 def col_indices_copy(input: Tensor) -> Tensor:
-    """A copy of a sparse tensor's `col_indices()`."""
+    """A copy of a sparse tensor's `col_indices()`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core.torch_names import functions
+        >>> x = tl_core.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csr()
+        >>> functions.col_indices_copy(x)
+        tensor([1, 0])
+    """
     return input.col_indices().clone()
 
 
 @overridable
 def ccol_indices_copy(input: Tensor) -> Tensor:
-    """A copy of a sparse tensor's `ccol_indices()`."""
+    """A copy of a sparse tensor's `ccol_indices()`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core.torch_names import functions
+        >>> x = tl_core.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csc()
+        >>> functions.ccol_indices_copy(x)
+        tensor([0, 1, 2])
+    """
     return input.ccol_indices().clone()
 
 
 @overridable
 def row_indices_copy(input: Tensor) -> Tensor:
-    """A copy of a sparse tensor's `row_indices()`."""
+    """A copy of a sparse tensor's `row_indices()`.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_core.torch_names import functions
+        >>> x = tl_core.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csc()
+        >>> functions.row_indices_copy(x)
+        tensor([1, 0])
+    """
     return input.row_indices().clone()
 
 

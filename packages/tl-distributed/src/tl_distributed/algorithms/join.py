@@ -15,7 +15,16 @@ from ..work import Work
 
 
 class JoinHook:
-    """What a process that has no inputs left does for one `Joinable`."""
+    """What a process that has no inputs left does for one `Joinable`.
+
+    Example:
+        >>> class Report(JoinHook):
+        ...     def post_hook(self, is_last_joiner):
+        ...         print("all inputs are used")
+        ...
+        >>> Report().post_hook(True)
+        all inputs are used
+    """
 
     def main_hook(self) -> None:
         """Called again and again while another process still has inputs; shadows the collectives of one iteration."""
@@ -38,7 +47,22 @@ class _JoinConfig:
 
 
 class Joinable(ABC):
-    """Something with collectives of its own in every iteration, which `Join` can shadow."""
+    """Something with collectives of its own in every iteration, which `Join` can shadow.
+
+    Example:
+        >>> class Meter(Joinable):
+        ...     def join_hook(self, **kwargs):
+        ...         return JoinHook()
+        ...     @property
+        ...     def join_device(self):
+        ...         return "cpu"
+        ...     @property
+        ...     def join_process_group(self):
+        ...         return None
+        ...
+        >>> Meter().join_device
+        'cpu'
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,6 +97,11 @@ class Join:
         enable: False switches everything off, for inputs known to be even.
         throw_on_early_termination: whether to raise everywhere once a process has no inputs left.
         kwargs: handed to each `join_hook`.
+
+    Example:
+        >>> with Join([model, optimizer]):  # doctest: +SKIP
+        ...     for batch in batches_of_this_rank:
+        ...         train(model, optimizer, batch)
     """
 
     def __init__(

@@ -38,6 +38,11 @@ class LaunchConfig:
         metrics_cfg: kept for callers.
         local_addr: this machine's address.
         event_log_handler: the kind of handler for events.
+
+    Example:
+        >>> config = LaunchConfig(min_nodes=1, max_nodes=1, nproc_per_node=4)
+        >>> config.nproc_per_node, config.rdzv_backend
+        (4, 'c10d')
     """
 
     min_nodes: int
@@ -71,6 +76,10 @@ class elastic_launch:
     Args:
         config: how.
         entrypoint: a function that can be pickled, or a program.
+
+    Example:
+        >>> config = LaunchConfig(min_nodes=1, max_nodes=1, nproc_per_node=4)
+        >>> losses = elastic_launch(config, train)("data")  # doctest: +SKIP
     """
 
     def __init__(self, config: LaunchConfig, entrypoint: Callable[..., Any] | str | None):
@@ -95,6 +104,9 @@ def launch_agent(
         config: the configuration of the launch.
         entrypoint: the function or program.
         args: its arguments.
+
+    Example:
+        >>> losses = launch_agent(config, train, ["data"])  # doctest: +SKIP
     """
     run_id = config.run_id or uuid.uuid4().hex[:8]
     parameters = RendezvousParameters(

@@ -30,6 +30,9 @@ def hook_with_zero_step(hook: Hook, ddp: Any, zero: Any, shard_buckets: bool = F
 
     Raises:
         RuntimeError: the optimizer doesn't fit.
+
+    Example:
+        >>> model.register_comm_hook(None, hook_with_zero_step(allreduce_hook, model, optimizer))  # doctest: +SKIP
     """
     zero.share_buckets(_buckets(ddp), whole=not shard_buckets)
     under_way: list[tuple[GradBucket, Future[Tensor]]] = []
@@ -57,6 +60,10 @@ def hook_with_zero_step_interleaved(hook: Hook, ddp: Any, zero: Any, shard_bucke
 
     Raises:
         RuntimeError: the optimizer doesn't fit.
+
+    Example:
+        >>> hook = hook_with_zero_step_interleaved(allreduce_hook, model, optimizer)  # doctest: +SKIP
+        >>> model.register_comm_hook(None, hook)  # doctest: +SKIP
     """
     zero.share_buckets(_buckets(ddp), whole=not shard_buckets)
     under_way: list[tuple[GradBucket, Future[Tensor]]] = []

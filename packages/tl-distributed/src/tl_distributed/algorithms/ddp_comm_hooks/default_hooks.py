@@ -32,6 +32,15 @@ def allreduce_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Fu
     Args:
         process_group: the group; the world for None.
         bucket: the gradients.
+
+    Example:
+        >>> import tl_core, tl_distributed as dist
+        >>> from tl_distributed.grad_bucket import GradBucket
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> bucket = GradBucket(0, tl_core.tensor([1.0, 2.0]), [tl_core.zeros(2)], True)
+        >>> allreduce_hook(None, bucket).wait()
+        tensor([1., 2.])
+        >>> dist.destroy_process_group()
     """
     return _averaged(process_group, bucket.buffer())
 
@@ -42,6 +51,15 @@ def fp16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -
     Args:
         process_group: the group; the world for None.
         bucket: the gradients.
+
+    Example:
+        >>> import tl_core, tl_distributed as dist
+        >>> from tl_distributed.grad_bucket import GradBucket
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> bucket = GradBucket(0, tl_core.tensor([1.0, 2.0]), [tl_core.zeros(2)], True)
+        >>> fp16_compress_hook(None, bucket).wait()
+        tensor([1., 2.])
+        >>> dist.destroy_process_group()
     """
     return fp16_compress_wrapper(allreduce_hook)(process_group, bucket)
 
@@ -52,6 +70,15 @@ def bf16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -
     Args:
         process_group: the group; the world for None.
         bucket: the gradients.
+
+    Example:
+        >>> import tl_core, tl_distributed as dist
+        >>> from tl_distributed.grad_bucket import GradBucket
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> bucket = GradBucket(0, tl_core.tensor([1.0, 2.0]), [tl_core.zeros(2)], True)
+        >>> bf16_compress_hook(None, bucket).wait()
+        tensor([1., 2.])
+        >>> dist.destroy_process_group()
     """
     return bf16_compress_wrapper(allreduce_hook)(process_group, bucket)
 
@@ -61,6 +88,15 @@ def fp16_compress_wrapper(hook: Hook) -> Hook:
 
     Args:
         hook: the other hook.
+
+    Example:
+        >>> import tl_core, tl_distributed as dist
+        >>> from tl_distributed.grad_bucket import GradBucket
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> bucket = GradBucket(0, tl_core.tensor([1.0, 2.0]), [tl_core.zeros(2)], True)
+        >>> fp16_compress_wrapper(allreduce_hook)(None, bucket).wait()
+        tensor([1., 2.])
+        >>> dist.destroy_process_group()
     """
     return _compressed(hook, tl_core.float16)
 
@@ -70,6 +106,15 @@ def bf16_compress_wrapper(hook: Hook) -> Hook:
 
     Args:
         hook: the other hook.
+
+    Example:
+        >>> import tl_core, tl_distributed as dist
+        >>> from tl_distributed.grad_bucket import GradBucket
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> bucket = GradBucket(0, tl_core.tensor([1.0, 2.0]), [tl_core.zeros(2)], True)
+        >>> bf16_compress_wrapper(allreduce_hook)(None, bucket).wait()
+        tensor([1., 2.])
+        >>> dist.destroy_process_group()
     """
     return _compressed(hook, tl_core.bfloat16)
 

@@ -51,7 +51,13 @@ def record(event: Event, destination: str = "null") -> None:
 
 
 def record_rdzv_event(event: RdzvEvent) -> None:
-    """Tells an event of a rendezvous."""
+    """Tells an event of a rendezvous.
+
+    Example:
+        >>> from tl_distributed.elastic import events
+        >>> event = events.RdzvEvent("join", "job 7", "joined", "host", 1, events.NodeState.RUNNING)
+        >>> events.record_rdzv_event(event)
+    """
     _logger("null").info(event.serialize())
 
 
@@ -78,6 +84,10 @@ def construct_and_record_rdzv_event(
         master_endpoint: where workers meet.
         local_id: which of several handlers of the process.
         rank: the agent's.
+
+    Example:
+        >>> from tl_distributed.elastic import events
+        >>> events.construct_and_record_rdzv_event("job 7", "joined", events.NodeState.RUNNING)
     """
     error = traceback.format_exc() if sys.exc_info()[0] is not None else ""
     caller = name or sys._getframe(1).f_code.co_name

@@ -12,14 +12,24 @@ EventMetadataValue = str | int | float | bool | None
 
 
 class EventSource(enum.StrEnum):
-    """Who says that something happened."""
+    """Who says that something happened.
+
+    Example:
+        >>> EventSource.AGENT.name
+        'AGENT'
+    """
 
     AGENT = "AGENT"
     WORKER = "WORKER"
 
 
 class NodeState(enum.StrEnum):
-    """Where an agent stands."""
+    """Where an agent stands.
+
+    Example:
+        >>> NodeState.RUNNING.name
+        'RUNNING'
+    """
 
     INIT = "INIT"
     RUNNING = "RUNNING"
@@ -78,6 +88,10 @@ class RdzvEvent:
         rank: the rank of the agent, if it has one.
         local_id: the number of the agent on its machine.
         error_trace: the traceback, after an error.
+
+    Example:
+        >>> RdzvEvent("join", "job 7", "joined", "host", 1, NodeState.RUNNING).run_id
+        'job 7'
     """
 
     name: str

@@ -32,6 +32,10 @@ class MetricData(NamedTuple):
         group_name: the group.
         name: its name.
         value: the number.
+
+    Example:
+        >>> MetricData(0, "trainer", "steps", 3).value
+        3
     """
 
     timestamp: int
@@ -45,6 +49,10 @@ class MetricsConfig:
 
     Args:
         params: by name.
+
+    Example:
+        >>> MetricsConfig({"folder": "numbers"}).params
+        {'folder': 'numbers'}
     """
 
     def __init__(self, params: dict[str, str] | None = None):
@@ -52,7 +60,16 @@ class MetricsConfig:
 
 
 class MetricHandler(ABC):
-    """Where numbers go."""
+    """Where numbers go.
+
+    Example:
+        >>> class Print(MetricHandler):
+        ...     def emit(self, metric_data):
+        ...         print(metric_data.name, metric_data.value)
+        ...
+        >>> Print().emit(MetricData(0, "trainer", "steps", 3))
+        steps 3
+    """
 
     @abstractmethod
     def emit(self, metric_data: MetricData) -> None:
@@ -72,7 +89,11 @@ class ConsoleMetricHandler(MetricHandler):
 
 
 class NullMetricHandler(MetricHandler):
-    """Takes numbers and forgets them."""
+    """Takes numbers and forgets them.
+
+    Example:
+        >>> NullMetricHandler().emit(MetricData(0, "trainer", "steps", 3))
+    """
 
     def emit(self, metric_data: MetricData) -> None:
         return None
@@ -105,6 +126,9 @@ def configure(handler: MetricHandler, group: str | None = None) -> None:
     Args:
         handler: where they go.
         group: the group.
+
+    Example:
+        >>> configure(NullMetricHandler(), group="trainer")
     """
     global _default
     if group is None:
@@ -114,7 +138,11 @@ def configure(handler: MetricHandler, group: str | None = None) -> None:
 
 
 def getStream(group: str) -> MetricStream:
-    """The numbers of a group."""
+    """The numbers of a group.
+
+    Example:
+        >>> getStream("trainer").add_value("steps", 3)
+    """
     return MetricStream(group, _handlers.get(group, _default))
 
 

@@ -76,6 +76,9 @@ def start_processes(
     Raises:
         RuntimeError: `args` and `envs` don't speak of the local ranks 0, 1, ...
         NotImplementedError: an option that isn't there yet.
+
+    Example:
+        >>> start_processes("trainer", "train.py", {0: ("--fast",)}, {0: {}}, logs).wait()  # doctest: +SKIP
     """
     context: PContext
     if isinstance(entrypoint, str):

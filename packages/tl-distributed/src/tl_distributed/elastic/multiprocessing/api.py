@@ -80,6 +80,10 @@ class RunProcsResult:
         failures: the workers that failed.
         stdouts: the files of their output.
         stderrs: those of their errors.
+
+    Example:
+        >>> RunProcsResult(return_values={0: 7}).is_failed()
+        False
     """
 
     return_values: dict[int, Any] = field(default_factory=dict)
@@ -110,6 +114,10 @@ class PContext(ABC):
         log_line_prefixes: what stands before lines that the console shows.
         duplicate_stdout_filters: not there yet.
         duplicate_stderr_filters: not there yet.
+
+    Example:
+        >>> issubclass(MultiprocessContext, PContext), issubclass(SubprocessContext, PContext)
+        (True, True)
     """
 
     def __init__(
@@ -266,6 +274,9 @@ class SubprocessContext(PContext):
         numa_options: how they are bound to nodes of memory; None for not at all.
         duplicate_stdout_filters: lines of stdout with one of these texts go to a file of their own.
         duplicate_stderr_filters: the same of stderr.
+
+    Example:
+        >>> SubprocessContext("trainer", "train.py", {0: ()}, {0: {}}, logs).start()  # doctest: +SKIP
     """
 
     def __init__(
@@ -322,6 +333,9 @@ class MultiprocessContext(PContext):
         numa_options: how they are bound to nodes of memory; None for not at all.
         duplicate_stdout_filters: lines of stdout with one of these texts go to a file of their own.
         duplicate_stderr_filters: the same of stderr.
+
+    Example:
+        >>> MultiprocessContext("trainer", train, {0: ()}, {0: {}}, "spawn", logs).start()  # doctest: +SKIP
     """
 
     def __init__(

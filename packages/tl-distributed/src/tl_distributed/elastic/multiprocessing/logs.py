@@ -54,6 +54,10 @@ class LogsDest:
         error_files: where each writes its error.
         filtered_stdout: the file of lines of stdout that pass a filter.
         filtered_stderr: the file of those of stderr.
+
+    Example:
+        >>> LogsDest(stdouts={0: "0.log"}).stdouts[0]
+        '0.log'
     """
 
     stdouts: dict[int, str] = field(default_factory=dict)
@@ -73,6 +77,11 @@ class LogsSpecs(ABC):
         redirects: the streams that go to files.
         tee: the streams that go to files and to the console.
         local_ranks_filter: the local ranks that the console shows; None for all.
+
+    Example:
+        >>> from tl_distributed.elastic.multiprocessing import DefaultLogsSpecs
+        >>> issubclass(DefaultLogsSpecs, LogsSpecs)
+        True
     """
 
     def __init__(

@@ -52,7 +52,12 @@ class RendezvousGracefulExitError(RendezvousError):
 
 @dataclass
 class RendezvousStoreInfo:
-    """Where the store of the workers is."""
+    """Where the store of the workers is.
+
+    Example:
+        >>> RendezvousStoreInfo("host", 29500).master_port
+        29500
+    """
 
     master_addr: str
     master_port: int
@@ -91,6 +96,10 @@ class RendezvousInfo:
         rank: the rank of this agent.
         world_size: how many agents there are.
         bootstrap_store_info: where the workers meet.
+
+    Example:
+        >>> RendezvousInfo(None, 1, 4, RendezvousStoreInfo("host", 29500)).world_size
+        4
     """
 
     store: Store
@@ -100,7 +109,13 @@ class RendezvousInfo:
 
 
 class RendezvousHandler(ABC):
-    """A way for agents to agree."""
+    """A way for agents to agree.
+
+    Example:
+        >>> from tl_distributed.elastic.rendezvous.dynamic_rendezvous import DynamicRendezvousHandler
+        >>> issubclass(DynamicRendezvousHandler, RendezvousHandler)
+        True
+    """
 
     @abstractmethod
     def get_backend(self) -> str:
@@ -224,7 +239,14 @@ Creator = Callable[[RendezvousParameters], RendezvousHandler]
 
 
 class RendezvousHandlerRegistry:
-    """The kinds of handlers by name."""
+    """The kinds of handlers by name.
+
+    Example:
+        >>> registry = RendezvousHandlerRegistry()
+        >>> registry.register("files", lambda parameters: parameters.run_id)
+        >>> type(registry).__name__
+        'RendezvousHandlerRegistry'
+    """
 
     def __init__(self) -> None:
         self._creators: dict[str, Creator] = {}

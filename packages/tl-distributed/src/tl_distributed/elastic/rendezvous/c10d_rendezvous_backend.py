@@ -79,6 +79,11 @@ def create_backend(params: RendezvousParameters) -> tuple[C10dRendezvousBackend,
     Raises:
         RendezvousConnectionError: nobody answers at the endpoint.
         ValueError: for another `store_type` or endpoint.
+
+    Example:
+        >>> from tl_distributed.elastic.rendezvous import RendezvousParameters
+        >>> parameters = RendezvousParameters("c10d", "localhost:29400", "job", 1, 2)
+        >>> backend, store = create_backend(parameters)  # doctest: +SKIP
     """
     kind = str(params.get("store_type", "tcp")).lower()
     if kind not in ("tcp", "file"):

@@ -53,7 +53,13 @@ _numbers = itertools.count()
 
 
 class RendezvousBackend(ABC):
-    """Where the value is kept."""
+    """Where the value is kept.
+
+    Example:
+        >>> from tl_distributed.elastic.rendezvous.c10d_rendezvous_backend import C10dRendezvousBackend
+        >>> issubclass(C10dRendezvousBackend, RendezvousBackend)
+        True
+    """
 
     @property
     @abstractmethod
@@ -145,6 +151,10 @@ class RendezvousSettings:
         keep_alive_interval: the time from beat to beat.
         keep_alive_max_attempt: how many beats may be missing.
         rank: the rank that this agent insists on.
+
+    Example:
+        >>> RendezvousSettings.__name__
+        'RendezvousSettings'
     """
 
     run_id: str
@@ -484,6 +494,9 @@ def create_handler(
         params: the job; `config` may have `timeout` or `join_timeout`, `last_call_timeout`, `close_timeout`,
             `heartbeat_timeout` and `keep_alive_interval` in seconds, `keep_alive_max_attempt`, and `rank`.
         kind: the handler's class.
+
+    Example:
+        >>> create_handler(store, backend, parameters).next_rendezvous()  # doctest: +SKIP
     """
 
     def seconds(*names: str) -> timedelta | None:

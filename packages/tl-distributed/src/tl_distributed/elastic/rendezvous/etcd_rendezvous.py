@@ -10,7 +10,12 @@ __all__ = ["EtcdRendezvousHandler", "create_rdzv_handler"]
 
 
 class EtcdRendezvousHandler(DynamicRendezvousHandler):
-    """Agents that agree through one value in etcd, which outlives each of them; `create_rdzv_handler` makes one."""
+    """Agents that agree through one value in etcd, which outlives each of them; `create_rdzv_handler` makes one.
+
+    Example:
+        >>> handler = create_rdzv_handler(parameters)  # doctest: +SKIP
+        >>> handler.next_rendezvous().rank  # doctest: +SKIP
+    """
 
 
 def create_rdzv_handler(params: RendezvousParameters) -> EtcdRendezvousHandler:
@@ -22,6 +27,9 @@ def create_rdzv_handler(params: RendezvousParameters) -> EtcdRendezvousHandler:
     Raises:
         ModuleNotFoundError: the extra `etcd` isn't installed.
         RendezvousConnectionError: etcd can't be reached.
+
+    Example:
+        >>> create_rdzv_handler(parameters).next_rendezvous().rank  # doctest: +SKIP
     """
     backend, store = create_backend(params)
     return create_handler(store, backend, params, EtcdRendezvousHandler)

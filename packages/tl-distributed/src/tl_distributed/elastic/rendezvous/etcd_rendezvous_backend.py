@@ -26,6 +26,9 @@ class EtcdRendezvousBackend(RendezvousBackend):
         run_id: the job's name.
         key_prefix: where the key stands.
         ttl: after how many seconds without a change the value may go; two hours by default.
+
+    Example:
+        >>> EtcdRendezvousBackend(client, "job 7").get_state()  # doctest: +SKIP
     """
 
     def __init__(self, client: Any, run_id: str, key_prefix: str | None = None, ttl: int | None = None):
@@ -64,6 +67,9 @@ def create_backend(params: RendezvousParameters) -> tuple[EtcdRendezvousBackend,
     Raises:
         ModuleNotFoundError: the extra `etcd` isn't installed.
         RendezvousConnectionError: etcd can't be reached.
+
+    Example:
+        >>> backend, store = create_backend(parameters)  # doctest: +SKIP
     """
     host, port = parse_endpoint(params.endpoint, DEFAULT_PORT)
     given = {

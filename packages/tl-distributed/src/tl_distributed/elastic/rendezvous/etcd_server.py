@@ -30,6 +30,11 @@ class EtcdServer:
         server.start()
         client = server.get_client()
         server.stop()
+
+    Example:
+        >>> server = EtcdServer()
+        >>> server.start()  # doctest: +SKIP
+        >>> server.get_endpoint(), server.stop()  # doctest: +SKIP
     """
 
     def __init__(self, data_dir: str | None = None):
@@ -112,7 +117,11 @@ class EtcdServer:
 
 
 def stop_etcd(process: subprocess.Popen[bytes]) -> None:
-    """Ends a server's process."""
+    """Ends a server's process.
+
+    Example:
+        >>> stop_etcd(process)  # doctest: +SKIP
+    """
     process.terminate()
     try:
         process.wait(10)

@@ -19,6 +19,9 @@ class EtcdStore(EditedStore):
         etcd_client: an `etcd3gw.Etcd3Client`.
         etcd_store_prefix: what to put before the keys.
         timeout: how long `get` and `wait` wait for a key.
+
+    Example:
+        >>> EtcdStore(client, "/job 7/").set("epoch", "3")  # doctest: +SKIP
     """
 
     def __init__(self, etcd_client: Any, etcd_store_prefix: str, timeout: timedelta | None = None):

@@ -26,5 +26,11 @@ def get_rendezvous_handler(params: RendezvousParameters) -> RendezvousHandler:
 
     Raises:
         ValueError: there is no such kind.
+
+    Example:
+        >>> from tl_distributed.elastic.rendezvous import RendezvousParameters
+        >>> parameters = RendezvousParameters("static", "localhost:0", "job 7", 1, 1, rank=0)
+        >>> get_rendezvous_handler(parameters).get_backend()
+        'static'
     """
     return rendezvous_handler_registry.create_handler(params)

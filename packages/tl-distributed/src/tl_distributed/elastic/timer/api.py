@@ -25,6 +25,10 @@ class TimerRequest:
         worker_id: the worker.
         scope_id: names the block.
         expiration_time: the time, as `time.time()`; negative takes the wish back.
+
+    Example:
+        >>> TimerRequest(4711, "step", 60.0).scope_id
+        'step'
     """
 
     worker_id: Any
@@ -33,7 +37,13 @@ class TimerRequest:
 
 
 class TimerClient(ABC):
-    """A worker's side."""
+    """A worker's side.
+
+    Example:
+        >>> from tl_distributed.elastic.timer import FileTimerClient
+        >>> issubclass(FileTimerClient, TimerClient)
+        True
+    """
 
     @abstractmethod
     def acquire(self, scope_id: str, expiration_time: float) -> None:
@@ -63,6 +73,11 @@ class TimerServer(ABC):
         request_queue: the wishes.
         max_interval: how many seconds may go by between two looks.
         daemon: whether the thread lets the process end.
+
+    Example:
+        >>> from tl_distributed.elastic.timer import LocalTimerServer
+        >>> issubclass(LocalTimerServer, TimerServer)
+        True
     """
 
     def __init__(self, request_queue: RequestQueue, max_interval: float, daemon: bool = True):
@@ -120,6 +135,9 @@ def configure(timer_client: TimerClient) -> None:
 
     Args:
         timer_client: the worker's side.
+
+    Example:
+        >>> configure(client)  # doctest: +SKIP
     """
     global _client
     _client = timer_client
@@ -136,6 +154,10 @@ def expires(after: float, scope: str | None = None, client: TimerClient | None =
 
     Raises:
         RuntimeError: there is no client.
+
+    Example:
+        >>> with expires(after=60):  # doctest: +SKIP
+        ...     train_one_step()
     """
     client = client or _client
     if client is None:

@@ -58,6 +58,10 @@ class FileTimerClient(TimerClient):
 
     Raises:
         BrokenPipeError: when a wish is sent, and no agent reads them.
+
+    Example:
+        >>> from tl_distributed.elastic import timer
+        >>> timer.configure(FileTimerClient("timers"))  # doctest: +SKIP
     """
 
     def __init__(self, file_path: str, signal: int = signal.SIGKILL):
@@ -142,6 +146,9 @@ class FileTimerServer(KeptTimerServer):
         configure(FileTimerClient("/tmp/job_timers"))  # in a worker
         with expires(after=60):
             train()
+
+    Example:
+        >>> FileTimerServer("timers", "job 7").start()  # doctest: +SKIP
     """
 
     def __init__(

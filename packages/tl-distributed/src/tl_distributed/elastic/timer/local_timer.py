@@ -19,6 +19,10 @@ class LocalTimerClient(TimerClient):
 
     Args:
         mp_queue: a queue of `multiprocessing`.
+
+    Example:
+        >>> from tl_distributed.elastic import timer
+        >>> timer.configure(LocalTimerClient(queue))  # doctest: +SKIP
     """
 
     def __init__(self, mp_queue: Any):

@@ -44,6 +44,11 @@ class WorkerSpec:
         duplicate_stdout_filters: not there yet.
         duplicate_stderr_filters: not there yet.
         virtual_local_rank: not there yet.
+
+    Example:
+        >>> spec = WorkerSpec("trainer", 2, None, entrypoint="train.py", args=("--epochs", "3"))
+        >>> spec.role, spec.local_world_size, spec.max_restarts
+        ('trainer', 2, 3)
     """
 
     role: str
@@ -81,7 +86,12 @@ class WorkerSpec:
 
 
 class WorkerState(enum.Enum):
-    """Where the workers of an agent stand."""
+    """Where the workers of an agent stand.
+
+    Example:
+        >>> WorkerState.is_running(WorkerState.HEALTHY)
+        True
+    """
 
     UNKNOWN = "UNKNOWN"
     INIT = "INIT"
@@ -111,6 +121,10 @@ class Worker:
         role_rank: among workers of its role.
         world_size: workers of the job.
         role_world_size: workers of its role.
+
+    Example:
+        >>> Worker(local_rank=1, global_rank=5).global_rank
+        5
     """
 
     def __init__(
@@ -137,6 +151,11 @@ class WorkerGroup:
 
     Args:
         spec: what they are.
+
+    Example:
+        >>> workers = WorkerGroup(WorkerSpec("trainer", 2, None, entrypoint="train.py"))
+        >>> len(workers.workers), workers.state.name
+        (2, 'INIT')
     """
 
     def __init__(self, spec: WorkerSpec):
@@ -158,6 +177,10 @@ class RunResult:
         state: what became of all of them.
         return_values: what functions returned, by global rank.
         failures: what failed, by global rank.
+
+    Example:
+        >>> RunResult(WorkerState.SUCCEEDED, return_values={0: 7}).is_failed()
+        False
     """
 
     state: WorkerState
@@ -170,7 +193,12 @@ class RunResult:
 
 
 class ElasticAgent(ABC):
-    """The process of a machine that watches its workers."""
+    """The process of a machine that watches its workers.
+
+    Example:
+        >>> issubclass(SimpleElasticAgent, ElasticAgent)
+        True
+    """
 
     @abstractmethod
     def run(self, role: str = DEFAULT_ROLE) -> RunResult:
@@ -188,6 +216,11 @@ class SimpleElasticAgent(ElasticAgent):
         spec: what workers.
         exit_barrier_timeout: how many seconds to wait for other agents at the end.
         shutdown_timeout: how long workers that are told to end may take.
+
+    Example:
+        >>> from tl_distributed.elastic.agent.server.local_elastic_agent import LocalElasticAgent
+        >>> issubclass(LocalElasticAgent, SimpleElasticAgent)
+        True
     """
 
     def __init__(self, spec: WorkerSpec, exit_barrier_timeout: float = 300, shutdown_timeout: int = 30):

@@ -80,5 +80,10 @@ def create_healthcheck_server(
         alive_callback: when the agent was alive last, as `time.time()`.
         port: where to listen; 0 takes a free one.
         timeout: how many seconds ago that may have been.
+
+    Example:
+        >>> server = create_healthcheck_server(lambda: 0, port=0, timeout=60)
+        >>> type(server).__name__
+        'HealthCheckServer'
     """
     return HealthCheckServer(alive_callback, port, timeout)

@@ -34,6 +34,9 @@ class LocalElasticAgent(SimpleElasticAgent):
         health_check_server: is started and stopped with the agent; one on the port TORCHELASTIC_HEALTH_CHECK_PORT
             otherwise, if that is set.
         uninterruptible_state_timeout: kept for callers; SIGKILL ends such a worker when the kernel lets it.
+
+    Example:
+        >>> LocalElasticAgent(spec, logs_specs).run()  # doctest: +SKIP
     """
 
     def __init__(

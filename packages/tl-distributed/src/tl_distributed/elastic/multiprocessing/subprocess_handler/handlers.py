@@ -31,5 +31,9 @@ def get_subprocess_handler(
 
     Raises:
         NotImplementedError: for `numa_options`.
+
+    Example:
+        >>> handler = get_subprocess_handler("/bin/true", (), {}, "", "", 0)  # doctest: +SKIP
+        >>> handler.proc.wait()  # doctest: +SKIP
     """
     return SubprocessHandler(entrypoint, args, env, stdout, stderr, local_rank_id, numa_options)
