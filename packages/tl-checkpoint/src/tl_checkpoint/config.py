@@ -10,7 +10,12 @@ __all__ = ["Load", "LoadEndianness", "Save", "load", "save"]
 
 
 class LoadEndianness(enum.Enum):
-    """The byte order of files that don't say theirs."""
+    """The byte order of files that don't say theirs.
+
+    Example:
+        >>> LoadEndianness.LITTLE.name
+        'LITTLE'
+    """
 
     NATIVE = 1
     LITTLE = 2
@@ -26,6 +31,10 @@ class Save:
         use_pinned_memory_for_d2h: whether copies from devices go through pinned memory.
         storage_alignment: the bytes to whose multiples storages are aligned.
         skip_data: whether storages are left out.
+
+    Example:
+        >>> Save(compute_crc32=False).storage_alignment
+        64
     """
 
     compute_crc32: bool = True
@@ -44,6 +53,10 @@ class Load:
         mmap_flags: the flags of the mapping, such as `MAP_PRIVATE`.
         calculate_storage_offsets: whether offsets are computed instead of looked up.
         skip_data: whether storages are left unread.
+
+    Example:
+        >>> Load(mmap=True).mmap
+        True
     """
 
     mmap: bool = False

@@ -147,6 +147,14 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
 
     With workers each has a copy of the dataset; `get_worker_info` tells them apart. A stream that is `Resumable`, or
     whose iterator is, is resumed by its state; any other is read again up to the place.
+
+    Example:
+        >>> class Count(IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter(range(3))
+        ...
+        >>> list(Count())
+        [0, 1, 2]
     """
 
     def __add__(self, other: Dataset[T_co]) -> ChainDataset:  # type: ignore[override]
@@ -317,6 +325,16 @@ class ChainDataset(IterableDataset[Any]):
     """Streams one after the other.
 
     Raises AssertionError, when it is read, at a member that is no IterableDataset.
+
+    Example:
+        >>> class Count(IterableDataset):
+        ...     def __init__(self, start, stop):
+        ...         self.numbers = range(start, stop)
+        ...     def __iter__(self):
+        ...         return iter(self.numbers)
+        ...
+        >>> list(ChainDataset([Count(0, 2), Count(7, 9)]))
+        [0, 1, 7, 8]
     """
 
     def __init__(self, datasets: Iterable[Any]) -> None:

@@ -13,6 +13,11 @@ def traverse_dps(datapipe: Any) -> dict[int, tuple[Any, Any]]:
     """`{id: (pipe, the same of what it reads)}`.
 
     Raises RuntimeError for what is no pipe.
+
+    Example:
+        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> len(traverse_dps(IterableWrapper(range(3))))
+        1
     """
     if not isinstance(datapipe, (IterDataPipe, MapDataPipe)):
         raise RuntimeError(f"expected IterDataPipe or MapDataPipe, got {type(datapipe).__name__}")

@@ -13,7 +13,14 @@ __all__ = ["apply_random_seed", "apply_sharding", "apply_shuffle_settings", "get
 
 
 def get_all_graph_pipes(graph: dict[int, tuple[Any, Any]]) -> list[Any]:
-    """Every pipe of what `traverse_dps` gave, once."""
+    """Every pipe of what `traverse_dps` gave, once.
+
+    Example:
+        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> from tl_data.graph import traverse_dps
+        >>> len(get_all_graph_pipes(traverse_dps(IterableWrapper(range(3)).map(str))))
+        2
+    """
     found: dict[int, Any] = {}
     for key, (pipe, below) in graph.items():
         found[key] = pipe
@@ -39,6 +46,11 @@ def apply_sharding(
         num_of_instances: the number of shares.
         instance_id: which share this process has.
         sharding_group: which steps are meant.
+
+    Example:
+        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> list(apply_sharding(IterableWrapper(range(4)).sharding_filter(), 2, 0))
+        [0, 2]
     """
     for share in _each(datapipe, "apply_sharding"):
         share(num_of_instances, instance_id, sharding_group)
@@ -46,14 +58,28 @@ def apply_sharding(
 
 
 def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
-    """Turns every shuffling step on or off; None leaves them."""
+    """Turns every shuffling step on or off; None leaves them.
+
+    Example:
+        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> list(apply_shuffle_settings(IterableWrapper(range(4)).shuffle(), shuffle=False))
+        [0, 1, 2, 3]
+    """
     for set_shuffle in _each(datapipe, "set_shuffle") if shuffle is not None else []:
         set_shuffle(shuffle)
     return datapipe
 
 
 def apply_random_seed(datapipe: Any, rng: Any) -> Any:
-    """Gives every step that draws random numbers a seed from a generator."""
+    """Gives every step that draws random numbers a seed from a generator.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> pipe = apply_random_seed(IterableWrapper(range(4)).shuffle(), tl_core.Generator().manual_seed(7))
+        >>> sorted(pipe)
+        [0, 1, 2, 3]
+    """
     for set_seed in _each(datapipe, "set_seed"):
         set_seed(int(tl_core.empty((), dtype=tl_core.int64).random_(generator=rng).item()))
     return datapipe

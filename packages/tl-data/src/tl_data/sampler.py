@@ -35,6 +35,16 @@ class Sampler(Generic[T_co]):
     """The keys of a dataset, or lists of them, in the order in which an epoch takes them: a subclass has `__iter__`.
 
     `__len__` is asked for by `len(loader)`. A sampler that is `Resumable` is resumed by its state.
+
+    Example:
+        >>> class Backwards(Sampler):
+        ...     def __init__(self, data):
+        ...         self.data = data
+        ...     def __iter__(self):
+        ...         return iter(range(len(self.data) - 1, -1, -1))
+        ...
+        >>> list(Backwards("abc"))
+        [2, 1, 0]
     """
 
     def __init__(self, data_source: Sized | None = None) -> None:

@@ -60,7 +60,13 @@ _BY_STORAGE = {storage: dtype for dtype, storage in _STORAGE.items()}
 
 
 def is_quantized_dtype(dtype: Any) -> bool:
-    """Whether it is the element type of quantized tensors."""
+    """Whether it is the element type of quantized tensors.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> tq.is_quantized_dtype(tq.quint8), tq.is_quantized_dtype(tl_core.uint8)
+        (True, False)
+    """
     return isinstance(dtype, tl_core.dtype) and dtype in _STORAGE
 
 
@@ -80,7 +86,13 @@ def quantized_dtype(dtype: Any) -> tl_core.dtype:
 
 
 def storage_dtype(dtype: Any) -> Any:
-    """The type of the integers behind a quantized type; any other type itself."""
+    """The type of the integers behind a quantized type; any other type itself.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> tq.storage_dtype(tq.quint8)
+        torch.uint8
+    """
     return _STORAGE.get(dtype, dtype)
 
 

@@ -292,22 +292,54 @@ def _switch(mod: Any, method: str) -> None:
 
 
 def disable_fake_quant(mod: Module) -> None:
-    """Lets numbers pass as they are: `model.apply(disable_fake_quant)`."""
+    """Lets numbers pass as they are: `model.apply(disable_fake_quant)`.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> rounding = tq.FakeQuantize()
+        >>> _ = rounding.apply(tq.disable_fake_quant)
+        >>> int(rounding.fake_quant_enabled)
+        0
+    """
     _switch(mod, "disable_fake_quant")
 
 
 def enable_fake_quant(mod: Module) -> None:
-    """Rounds numbers: `model.apply(enable_fake_quant)`."""
+    """Rounds numbers: `model.apply(enable_fake_quant)`.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> rounding = tq.FakeQuantize()
+        >>> _ = rounding.apply(tq.enable_fake_quant)
+        >>> int(rounding.fake_quant_enabled)
+        1
+    """
     _switch(mod, "enable_fake_quant")
 
 
 def disable_observer(mod: Module) -> None:
-    """Leaves scales as they are: `model.apply(disable_observer)`."""
+    """Leaves scales as they are: `model.apply(disable_observer)`.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> rounding = tq.FakeQuantize()
+        >>> _ = rounding.apply(tq.disable_observer)
+        >>> int(rounding.observer_enabled)
+        0
+    """
     _switch(mod, "disable_observer")
 
 
 def enable_observer(mod: Module) -> None:
-    """Watches numbers: `model.apply(enable_observer)`."""
+    """Watches numbers: `model.apply(enable_observer)`.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> rounding = tq.FakeQuantize()
+        >>> _ = rounding.apply(tq.enable_observer)
+        >>> int(rounding.observer_enabled)
+        1
+    """
     _switch(mod, "enable_observer")
 
 

@@ -26,6 +26,12 @@ def fuse_known_modules(
 
     Raises:
         AssertionError: If layers of these classes can't be fused.
+
+    Example:
+        >>> import tl_nn, tl_quantization as tq
+        >>> layers = [tl_nn.Linear(3, 8).eval(), tl_nn.ReLU().eval()]
+        >>> [type(layer).__name__ for layer in tq.fuse_known_modules(layers, is_qat=False)]
+        ['LinearReLU', 'Identity']
     """
     fuse = get_fuser_method(tuple(type(m) for m in mod_list), additional_fuser_method_mapping)
     before, after = mod_list[0]._forward_pre_hooks, mod_list[-1]._forward_hooks
@@ -103,5 +109,11 @@ def fuse_modules_qat(
         inplace: whether the model itself is changed.
         fuser_func: the function that fuses a list of layers.
         fuse_custom_config_dict: `additional_fuser_method_mapping` by name.
+
+    Example:
+        >>> import tl_nn, tl_quantization as tq
+        >>> model = tl_nn.Sequential(tl_nn.Linear(3, 8), tl_nn.ReLU()).train()
+        >>> type(tq.fuse_modules_qat(model, [["0", "1"]])[0]).__name__
+        'LinearReLU'
     """
     return _fuse(model, modules_to_fuse, inplace, fuser_func, fuse_custom_config_dict, True)

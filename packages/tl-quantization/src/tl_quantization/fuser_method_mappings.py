@@ -75,6 +75,12 @@ def fuse_conv_bn_relu(is_qat: bool, conv: Any, bn: Any, relu: Any) -> Any:
 
     Raises:
         AssertionError: If they are of different modes, or don't fit.
+
+    Example:
+        >>> import tl_nn, tl_quantization as tq
+        >>> conv, norm = tl_nn.Conv2d(3, 8, 3).eval(), tl_nn.BatchNorm2d(8).eval()
+        >>> type(tq.fuse_conv_bn_relu(False, conv, norm, tl_nn.ReLU().eval())).__name__
+        'ConvReLU2d'
     """
     _check_modes(is_qat, conv, bn, relu)
     _check_norm(conv, bn)
@@ -90,6 +96,11 @@ def fuse_linear_bn(is_qat: bool, linear: Any, bn: Any) -> Any:
         is_qat: whether the layers are to be trained with rounding.
         linear: the linear layer.
         bn: the normalization.
+
+    Example:
+        >>> import tl_nn, tl_quantization as tq
+        >>> type(tq.fuse_linear_bn(False, tl_nn.Linear(3, 8).eval(), tl_nn.BatchNorm1d(8).eval())).__name__
+        'Linear'
     """
     _check_modes(is_qat, linear, bn)
     if bn.num_features != linear.out_features:
@@ -104,6 +115,12 @@ def fuse_convtranspose_bn(is_qat: bool, convt: Any, bn: Any) -> Any:
         is_qat: whether the layers are to be trained with rounding.
         convt: the transposed convolution.
         bn: the normalization.
+
+    Example:
+        >>> import tl_nn, tl_quantization as tq
+        >>> conv, norm = tl_nn.ConvTranspose2d(3, 8, 3).eval(), tl_nn.BatchNorm2d(8).eval()
+        >>> type(tq.fuse_convtranspose_bn(False, conv, norm)).__name__
+        'ConvTranspose2d'
     """
     _check_modes(is_qat, convt, bn)
     if is_qat:
@@ -143,6 +160,11 @@ def get_fuser_method(op_list: Any, additional_fuser_method_mapping: dict[Any, An
 
     Raises:
         AssertionError: If there is none.
+
+    Example:
+        >>> import tl_nn, tl_quantization as tq
+        >>> tq.get_fuser_method((tl_nn.Linear, tl_nn.BatchNorm1d)).__name__
+        'fuse_linear_bn'
     """
     method = (_METHODS | (additional_fuser_method_mapping or {})).get(tuple(op_list))
     if method is None:

@@ -144,6 +144,11 @@ class UniformQuantizationObserverBase(ObserverBase):
         eps (float): The smallest scale.
         is_dynamic (bool): Whether numbers will be quantized anew at each call.
         kwargs: arguments of the base class.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> issubclass(tq.MinMaxObserver, tq.UniformQuantizationObserverBase)
+        True
     """
 
     eps: Tensor
@@ -696,6 +701,11 @@ class PlaceholderObserver(ObserverBase):
         dtype (dtype): The type that is wanted.
         custom_op_name (str): A name for programs that look for it.
         compute_dtype, quant_min, quant_max, qscheme, eps, is_dynamic: Kept for whoever quantizes at each call.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> tq.PlaceholderObserver(dtype=tl_core.float16)(tl_core.ones(2))
+        tensor([1., 1.])
     """
 
     def __init__(
@@ -738,6 +748,13 @@ class RecordingObserver(ObserverBase):
 
     Args:
         dtype (dtype): Of the numbers, once quantized.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> observer = tq.RecordingObserver()
+        >>> _ = observer(tl_core.ones(2))
+        >>> observer.get_tensor_value()
+        [tensor([1., 1.])]
     """
 
     def __init__(self, dtype: Any = quint8) -> None:
@@ -764,6 +781,11 @@ class NoopObserver(ObserverBase):
     Args:
         dtype (dtype): The type that is wanted.
         custom_op_name (str): A name for programs that look for it.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> tq.NoopObserver(dtype=tl_core.float16)(tl_core.ones(2))
+        tensor([1., 1.])
     """
 
     def __init__(self, dtype: Any = tl_core.float16, custom_op_name: str = "") -> None:
@@ -780,7 +802,13 @@ class NoopObserver(ObserverBase):
 
 
 class ReuseInputObserver(ObserverBase):
-    """For operators that keep their input's scale, such as a reshape."""
+    """For operators that keep their input's scale, such as a reshape.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> tq.ReuseInputObserver()(tl_core.ones(2))
+        tensor([1., 1.])
+    """
 
     def __init__(self) -> None:
         super().__init__(quint8, is_dynamic=False)
@@ -795,7 +823,13 @@ class ReuseInputObserver(ObserverBase):
 
 
 def get_observer_state_dict(mod: Module) -> OrderedDict[str, Any]:
-    """A module's state, the part of its observers: names with `activation_post_process` or `observer`."""
+    """A module's state, the part of its observers: names with `activation_post_process` or `observer`.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> tq.get_observer_state_dict(tq.MinMaxObserver())
+        OrderedDict()
+    """
     found: OrderedDict[str, Any] = OrderedDict()
     for name, value in mod.state_dict().items():
         if "observer" in name or "activation_post_process" in name:
@@ -808,6 +842,11 @@ def load_observer_state_dict(mod: Module, obs_dict: dict[str, Any]) -> None:
 
     Raises:
         ValueError: If names of the state fit no observer, or observers find no state.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> observer = tq.MinMaxObserver()
+        >>> tq.load_observer_state_dict(observer, tq.get_observer_state_dict(observer))
     """
     own = {name for name in mod.state_dict() if "observer" in name or "activation_post_process" in name}
     if own != set(obs_dict):

@@ -211,6 +211,11 @@ def get_default_qconfig(backend: str = "x86", version: int = 0) -> QConfig:
 
     Raises:
         AssertionError: If there is no such backend or version.
+
+    Example:
+        >>> import tl_quantization as tq
+        >>> type(tq.get_default_qconfig("x86").activation()).__name__
+        'HistogramObserver'
     """
     if version != 0:
         raise AssertionError(f"version must be 0, but got {version}")
@@ -226,6 +231,11 @@ def get_default_qat_qconfig(backend: str = "x86", version: int = 1) -> QConfig:
 
     Raises:
         AssertionError: If there is no such backend or version.
+
+    Example:
+        >>> import tl_quantization as tq
+        >>> type(tq.get_default_qat_qconfig("x86").weight()).__name__
+        'FusedMovingAvgObsFakeQuantize'
     """
     if version not in (0, 1):
         raise AssertionError(f"version must be 0 or 1, but got {version}")
@@ -241,7 +251,13 @@ def get_default_qat_qconfig(backend: str = "x86", version: int = 1) -> QConfig:
 
 
 def qconfig_equals(q1: Any, q2: Any) -> bool:
-    """Whether two configurations make the same observers."""
+    """Whether two configurations make the same observers.
+
+    Example:
+        >>> import tl_quantization as tq
+        >>> tq.qconfig_equals(tq.get_default_qconfig("x86"), tq.get_default_qconfig("x86"))
+        True
+    """
     if q1 is None or q2 is None:
         return q1 is q2
     return all(_made_alike(a, b) for a, b in zip(q1, q2))

@@ -143,27 +143,57 @@ DEFAULT_MODULE_TO_ACT_POST_PROCESS: Mapping = {
 
 
 def no_observer_set() -> set[Any]:
-    """Layers whose results aren't observed."""
+    """Layers whose results aren't observed.
+
+    Example:
+        >>> import tl_nn, tl_quantization as tq
+        >>> len(tq.no_observer_set()) > 0
+        True
+    """
     return {nnqa.LSTM, nnqa.MultiheadAttention, nn.Dropout}
 
 
 def get_default_static_quant_module_mappings() -> Mapping:
-    """A copy of the table for `convert`."""
+    """A copy of the table for `convert`.
+
+    Example:
+        >>> import tl_nn, tl_quantization as tq
+        >>> tq.get_default_static_quant_module_mappings()[tl_nn.Linear].__name__
+        'Linear'
+    """
     return copy(DEFAULT_STATIC_QUANT_MODULE_MAPPINGS)
 
 
 def get_default_dynamic_quant_module_mappings() -> Mapping:
-    """A copy of the table for `quantize_dynamic`."""
+    """A copy of the table for `quantize_dynamic`.
+
+    Example:
+        >>> import tl_nn, tl_quantization as tq
+        >>> tq.get_default_dynamic_quant_module_mappings()[tl_nn.Linear].__name__
+        'Linear'
+    """
     return copy(DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS)
 
 
 def get_default_qat_module_mappings() -> Mapping:
-    """A copy of the table for `prepare_qat`."""
+    """A copy of the table for `prepare_qat`.
+
+    Example:
+        >>> import tl_nn, tl_quantization as tq
+        >>> tl_nn.Linear in tq.get_default_qat_module_mappings()
+        True
+    """
     return copy(DEFAULT_QAT_MODULE_MAPPINGS)
 
 
 def get_default_qconfig_propagation_list() -> set[Any]:
-    """The layers that get a configuration and, by `prepare`, an observer."""
+    """The layers that get a configuration and, by `prepare`, an observer.
+
+    Example:
+        >>> import tl_nn, tl_quantization as tq
+        >>> tl_nn.Linear in tq.get_default_qconfig_propagation_list()
+        True
+    """
     tables = (
         DEFAULT_STATIC_QUANT_MODULE_MAPPINGS,
         DEFAULT_QAT_MODULE_MAPPINGS,
@@ -192,6 +222,11 @@ def get_static_quant_module_class(
         float_module_class: the float class.
         additional_static_quant_mapping: further classes, by float class.
         is_reference: whether the class that computes with floats is wanted.
+
+    Example:
+        >>> import tl_nn, tl_quantization as tq
+        >>> tq.get_static_quant_module_class(tl_nn.Conv2d).__name__
+        'Conv2d'
     """
     if is_reference:
         raise NotImplementedError("is_reference: layers that keep float weights are not there")
@@ -203,7 +238,13 @@ def get_static_quant_module_class(
 def get_dynamic_quant_module_class(
     float_module_class: Any, additional_dynamic_quant_mapping: Mapping | None = None
 ) -> Any:
-    """The class that quantizes its input at each call, by its float class; AssertionError if there is none."""
+    """The class that quantizes its input at each call, by its float class; AssertionError if there is none.
+
+    Example:
+        >>> import tl_nn, tl_quantization as tq
+        >>> tq.get_dynamic_quant_module_class(tl_nn.LSTM).__name__
+        'LSTM'
+    """
     return _class_of(
         DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS, additional_dynamic_quant_mapping, float_module_class
     )

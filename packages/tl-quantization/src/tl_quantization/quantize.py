@@ -49,7 +49,14 @@ __all__ = [
 
 
 def default_eval_fn(model: Module, calib_data: Any) -> None:
-    """Runs a model on pairs of data and target."""
+    """Runs a model on pairs of data and target.
+
+    Example:
+        >>> import tl_core, tl_nn, tl_quantization as tq
+        >>> model = tl_nn.Sequential(tl_nn.Linear(2, 1))
+        >>> model.qconfig = tq.get_default_qconfig("x86")
+        >>> tq.default_eval_fn(model, [(tl_core.ones(1, 2), None)])
+    """
     for data, _ in calib_data:
         model(data)
 
@@ -67,6 +74,14 @@ def propagate_qconfig_(
         qconfig_dict (dict, optional): Configurations by name or by class; "" is the name of the module itself.
         prepare_custom_config_dict (dict, optional): `non_traceable_module_name` and `non_traceable_module_class`:
             modules that are left out.
+
+    Example:
+        >>> import tl_core, tl_nn, tl_quantization as tq
+        >>> model = tl_nn.Sequential(tl_nn.Linear(2, 1))
+        >>> model.qconfig = tq.get_default_qconfig("x86")
+        >>> tq.propagate_qconfig_(model)
+        >>> model[0].qconfig is model.qconfig
+        True
     """
     config = prepare_custom_config_dict or {}
     skipped = config.get("non_traceable_module_name", []), tuple(config.get("non_traceable_module_class", []))
@@ -202,6 +217,13 @@ def swap_module(
         custom_module_class_mapping (dict): Classes with `from_observed`.
         use_precomputed_fake_quant (bool): Whether weights keep the scales that training has seen, instead of
             being watched once more.
+
+    Example:
+        >>> import tl_core, tl_nn, tl_quantization as tq
+        >>> model = tl_nn.Sequential(tl_nn.Linear(2, 1))
+        >>> model.qconfig = tq.get_default_qconfig("x86")
+        >>> type(tq.swap_module(tl_nn.ReLU(), {}, {})).__name__
+        'ReLU'
     """
     if getattr(mod, "qconfig", None) is None:
         return mod
@@ -267,6 +289,15 @@ def convert(
 
     Raises:
         NotImplementedError: If `is_reference` is given.
+
+    Example:
+        >>> import tl_core, tl_nn, tl_quantization as tq
+        >>> model = tl_nn.Sequential(tl_nn.Linear(2, 1))
+        >>> model.qconfig = tq.get_default_qconfig("x86")
+        >>> prepared = tq.prepare(tq.QuantWrapper(model), inplace=False)
+        >>> _ = prepared(tl_core.ones(4, 2))
+        >>> type(tq.convert(prepared).module[0]).__name__
+        'Linear'
     """
     if is_reference:
         raise NotImplementedError("is_reference: layers that keep float weights are not there")
@@ -286,6 +317,14 @@ def add_quant_dequant(module: Module) -> Module:
     """Puts the parts that have a `qconfig` between a `QuantStub` and a `DeQuantStub`.
 
     Returns the module, or, if it has no parts and a configuration, its wrapper.
+
+    Example:
+        >>> import tl_core, tl_nn, tl_quantization as tq
+        >>> model = tl_nn.Sequential(tl_nn.Linear(2, 1))
+        >>> model.qconfig = tq.get_default_qconfig("x86")
+        >>> _ = tq.propagate_qconfig_(model)
+        >>> type(tq.add_quant_dequant(model)[0]).__name__
+        'QuantWrapper'
     """
     if not list(module.children()) and getattr(module, "qconfig", None):
         return QuantWrapper(module)
@@ -308,6 +347,14 @@ def quantize(
         run_fn (callable): Called with the prepared model and `run_args`.
         run_args (tuple): For `run_fn`.
         mapping, inplace: As of `convert`.
+
+    Example:
+        >>> import tl_core, tl_nn, tl_quantization as tq
+        >>> model = tl_nn.Sequential(tl_nn.Linear(2, 1))
+        >>> model.qconfig = tq.get_default_qconfig("x86")
+        >>> quantized = tq.quantize(tq.QuantWrapper(model), lambda m: m(tl_core.ones(4, 2)), ())
+        >>> type(quantized.module[0]).__name__
+        'Linear'
     """
     table = get_default_static_quant_module_mappings() if mapping is None else mapping
     model = model if inplace else deepcopy(model)
@@ -411,6 +458,16 @@ def quantize_qat(model: Module, run_fn: Callable[..., Any], run_args: Any, inpla
         run_fn (callable): Called with the prepared model and `run_args`: trains it.
         run_args (tuple): For `run_fn`.
         inplace (bool): Whether the model itself is changed.
+
+    Example:
+        >>> import tl_core, tl_nn, tl_quantization as tq
+        >>> model = tl_nn.Sequential(tl_nn.Linear(2, 1))
+        >>> model.qconfig = tq.get_default_qconfig("x86")
+        >>> model.qconfig = tq.get_default_qat_qconfig("x86")
+        >>> _ = model.train()
+        >>> quantized = tq.quantize_qat(tq.QuantWrapper(model), lambda m: m(tl_core.ones(4, 2)), ())
+        >>> type(quantized.module[0]).__name__
+        'Linear'
     """
     model = model if inplace else deepcopy(model)
     model.train()

@@ -28,6 +28,11 @@ class PerTensor:
         scale: the scale.
         zero_point: the integer that stands for 0.
         dtype: the type of the integers.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> tq.PerTensor(0.5, 10, tq.quint8).scale
+        0.5
     """
 
     scale: float
@@ -79,6 +84,11 @@ class PerChannel:
         zero_points: a zero point for each slice, of int64 or float32.
         axis: the axis of the slices.
         dtype: the type of the integers.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> tq.PerChannel(tl_core.tensor([0.5, 1.0]), tl_core.tensor([0, 3]), 0, tq.quint8).axis
+        0
     """
 
     scales: Tensor

@@ -14,6 +14,11 @@ class QuantStub(Module):
 
     Args:
         qconfig (QConfig, optional): The observers; the configuration of the module above if left out.
+
+    Example:
+        >>> import tl_core, tl_nn, tl_quantization as tq
+        >>> tq.QuantStub()(tl_core.ones(2))
+        tensor([1., 1.])
     """
 
     def __init__(self, qconfig: Any = None) -> None:
@@ -31,6 +36,11 @@ class DeQuantStub(Module):
 
     Args:
         qconfig (QConfig, optional): The configuration; that of the module above if left out.
+
+    Example:
+        >>> import tl_core, tl_nn, tl_quantization as tq
+        >>> tq.DeQuantStub()(tl_core.ones(2))
+        tensor([1., 1.])
     """
 
     def __init__(self, qconfig: Any = None) -> None:
@@ -48,6 +58,11 @@ class QuantWrapper(Module):
 
     Args:
         module (Module): What is wrapped; its `qconfig`, if it has one, is that of the stubs.
+
+    Example:
+        >>> import tl_core, tl_nn, tl_quantization as tq
+        >>> tq.QuantWrapper(tl_nn.Linear(2, 1))(tl_core.ones(3, 2)).shape
+        torch.Size([3, 1])
     """
 
     def __init__(self, module: Module) -> None:

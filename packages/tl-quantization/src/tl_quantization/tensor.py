@@ -42,6 +42,12 @@ class QuantizedTensor(Tensor):
 
     Views, copies and operators that choose elements keep the quantizer; `tl_quantization.nn` computes with them.
     Other operators raise NotImplementedError: `dequantize()` comes first.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([0.4, 1.0]), 0.5, 10, tq.quint8)
+        >>> isinstance(x, tq.QuantizedTensor), x.dequantize()
+        (True, tensor([0.5000, 1.0000]))
     """
 
     quantizer: Quantizer
@@ -129,7 +135,14 @@ class QuantizedTensor(Tensor):
 
 
 def integers_of(x: Tensor) -> Tensor:
-    """The integers themselves, as a plain tensor on the same memory."""
+    """The integers themselves, as a plain tensor on the same memory.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([0.4, 1.0]), 0.5, 10, tq.quint8)
+        >>> tq.integers_of(x)
+        tensor([11, 12], dtype=torch.uint8)
+    """
     with DisableTorchFunctionSubclass():
         return x.as_subclass(Tensor)
 

@@ -26,6 +26,9 @@ def decode_image(source: str | os.PathLike[str] | bytes, mode: str = "RGB") -> T
         mode (str): "RGB", "L" for shades of grey, or another of Pillow's modes with eight bits a channel.
 
     Raises ModuleNotFoundError without Pillow, OSError (`PIL.UnidentifiedImageError`) for what is no picture.
+
+    Example:
+        >>> decode_image("cat.png").shape  # doctest: +SKIP
     """
     try:
         from PIL import Image
@@ -52,6 +55,10 @@ class ImageFolder(Dataset[tuple[Any, Any]]):
         extensions (tuple of str): Which files are pictures.
 
     Raises FileNotFoundError if there is no folder, or no picture in one of them.
+
+    Example:
+        >>> data = ImageFolder("pictures")  # doctest: +SKIP
+        >>> picture, label = data[0]  # doctest: +SKIP
     """
 
     classes: list[str]

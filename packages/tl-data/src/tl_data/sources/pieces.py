@@ -33,6 +33,16 @@ class PieceStream(IterableDataset[Any]):
     Args:
         rank, world_size (int, optional): Which of how many processes this is; by default those of the process
             group, or 0 of 1.
+
+    Example:
+        >>> class Lines(PieceStream):
+        ...     def pieces(self):
+        ...         return ["first second", "third"]
+        ...     def read(self, piece):
+        ...         yield from piece.split()
+        ...
+        >>> list(Lines())
+        ['first', 'second', 'third']
     """
 
     def __init__(self, rank: int | None = None, world_size: int | None = None) -> None:

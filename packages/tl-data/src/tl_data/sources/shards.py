@@ -52,6 +52,10 @@ class TarShards(PieceStream):
         rank, world_size (int, optional): As `PieceStream` takes them.
 
     Raises `tarfile.ReadError` for what is no tar file; what decoders raise is noted with the file's name.
+
+    Example:
+        >>> for sample in TarShards(["train-000.tar", "train-001.tar"]):  # doctest: +SKIP
+        ...     print(sample["jpg"].shape, sample["cls"])
     """
 
     def __init__(

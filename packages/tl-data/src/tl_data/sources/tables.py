@@ -56,6 +56,10 @@ class Table(Dataset[dict[str, Any]]):
 
     Raises ModuleNotFoundError without pyarrow, ValueError for another kind of file, `pyarrow.ArrowInvalid` for files
     that can't be read or don't fit together.
+
+    Example:
+        >>> rows = Table(["train.csv"], columns=["age", "height"])  # doctest: +SKIP
+        >>> rows[0]  # doctest: +SKIP
     """
 
     def __init__(self, paths: Paths, columns: Sequence[str] | None = None) -> None:
@@ -126,6 +130,10 @@ class TableStream(PieceStream):
         rank, world_size (int, optional): As `PieceStream` takes them.
 
     Raises as `Table` does.
+
+    Example:
+        >>> for row in TableStream(["train.parquet"], columns=["age", "height"]):  # doctest: +SKIP
+        ...     print(row["age"])
     """
 
     def __init__(

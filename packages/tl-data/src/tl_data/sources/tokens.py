@@ -28,6 +28,16 @@ class TokenFile(Dataset[tuple[Tensor, Tensor]]):
             none is seen twice.
 
     Raises ModuleNotFoundError without numpy, ValueError for a file that is shorter than one sample.
+
+    Example:
+        >>> import array, tempfile
+        >>> with tempfile.NamedTemporaryFile() as file:
+        ...     _ = file.write(array.array("H", range(9)).tobytes())
+        ...     file.flush()
+        ...     windows = TokenFile(file.name, length=4)
+        ...     len(windows), windows[0]
+        ...
+        (2, (tensor([0, 1, 2, 3]), tensor([1, 2, 3, 4])))
     """
 
     def __init__(

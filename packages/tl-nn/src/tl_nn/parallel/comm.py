@@ -53,6 +53,12 @@ def broadcast_coalesced(
         tensors: the tensors.
         devices: the devices, as `device` or index.
         buffer_size: bytes; accepted for compatibility.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn.parallel import comm
+        >>> comm.broadcast_coalesced([tl_core.ones(2)], ["cpu", "cpu"])
+        [(tensor([1., 1.]),), (tensor([1., 1.]),)]
     """
     return [tuple(tensor.to(_device(device)) for tensor in tensors) for device in devices]
 
@@ -62,6 +68,12 @@ def reduce_add(inputs: Sequence[Tensor], destination: Any = None) -> Tensor:
 
     Raises:
         ValueError: If the shapes differ.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn.parallel import comm
+        >>> comm.reduce_add([tl_core.tensor([1.0]), tl_core.tensor([2.0])], "cpu")
+        tensor([3.])
     """
     if any(each.shape != inputs[0].shape for each in inputs):
         raise ValueError(f"inputs have different shapes: {[tuple(each.shape) for each in inputs]}")
@@ -81,6 +93,12 @@ def reduce_add_coalesced(
         inputs: a list of tensors of each device.
         destination: the device of the result; None for the first tensor's.
         buffer_size: bytes; accepted for compatibility.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn.parallel import comm
+        >>> comm.reduce_add_coalesced([[tl_core.tensor([1.0])], [tl_core.tensor([2.0])]], "cpu")
+        (tensor([3.]),)
     """
     return tuple(reduce_add(each, destination) for each in zip(*inputs, strict=True))
 
@@ -130,6 +148,12 @@ def gather(
 
     Raises:
         RuntimeError: If both `destination` and `out` are given.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn.parallel import comm
+        >>> comm.gather([tl_core.tensor([1.0]), tl_core.tensor([2.0])], destination="cpu")
+        tensor([1., 2.])
     """
     if out is not None and destination is not None:
         raise RuntimeError(

@@ -54,6 +54,9 @@ def scatter_kwargs(
         kwargs: the keyword arguments.
         target_gpus: the devices.
         dim: the dimension along which tensors are divided or joined.
+
+    Example:
+        >>> scatter_kwargs((), {}, [0])  # doctest: +SKIP
     """
     divided = scatter(inputs, target_gpus, dim) if inputs else []
     named = scatter(kwargs, target_gpus, dim) if kwargs else []
@@ -69,6 +72,11 @@ def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
         outputs: a container of each device.
         target_device: the device of the result, or -1 or "cpu".
         dim: the dimension along which tensors are divided or joined.
+
+    Example:
+        >>> import tl_core
+        >>> gather([tl_core.tensor([1.0]), tl_core.tensor([2.0])], "cpu")
+        tensor([1., 2.])
     """
     first = outputs[0]
     if isinstance(first, Tensor):

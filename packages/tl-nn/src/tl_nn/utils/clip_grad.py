@@ -70,6 +70,14 @@ def clip_grads_with_norm_(
         max_norm: the largest norm allowed.
         total_norm: the norm of all gradients, a tensor of one element.
         foreach: whether all gradients are worked on together; None leaves the choice to tl.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> weight = tl_nn.Parameter(tl_core.zeros(2))
+        >>> weight.grad = tl_core.tensor([3.0, 4.0])
+        >>> tl_nn.utils.clip_grads_with_norm_(weight, 2.5, tl_core.tensor(5.0))
+        >>> weight.grad
+        tensor([1.5000, 2.0000])
     """
     factor = float(max_norm) / (total_norm + 1e-6)
     factor = where(factor > 1.0, 1.0, factor)
@@ -125,6 +133,17 @@ def clip_grad_norm(
         norm_type: the exponent of the norm; infinity for the largest element.
         error_if_nonfinite: whether an infinite or NaN norm raises RuntimeError.
         foreach: whether all gradients are worked on together; None leaves the choice to tl.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> import warnings
+        >>> weight = tl_nn.Parameter(tl_core.zeros(2))
+        >>> weight.grad = tl_core.tensor([3.0, 4.0])
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     tl_nn.utils.clip_grad_norm(weight, max_norm=1.0)
+        ...
+        tensor(5.)
     """
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",

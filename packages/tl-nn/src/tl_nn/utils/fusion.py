@@ -25,6 +25,13 @@ def fuse_conv_bn_eval(conv: _M, bn: Any, transpose: bool = False) -> _M:
 
     Raises:
         AssertionError: If one of them is in training, or there are no running statistics.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> conv, norm = tl_nn.Conv2d(3, 8, 3).eval(), tl_nn.BatchNorm2d(8).eval()
+        >>> x = tl_core.ones(1, 3, 5, 5)
+        >>> tl_core.allclose(tl_nn.utils.fuse_conv_bn_eval(conv, norm)(x), norm(conv(x)), atol=1e-6)
+        True
     """
     _check_evaluating(conv, bn)
     fused: Any = deepcopy(conv)
@@ -80,6 +87,13 @@ def fuse_linear_bn_eval(linear: _M, bn: Any) -> _M:
 
     Raises:
         AssertionError: If one of them is in training, there are no running statistics, or the sizes differ.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> linear, norm = tl_nn.Linear(3, 8).eval(), tl_nn.BatchNorm1d(8).eval()
+        >>> x = tl_core.ones(2, 3)
+        >>> tl_core.allclose(tl_nn.utils.fuse_linear_bn_eval(linear, norm)(x), norm(linear(x)), atol=1e-6)
+        True
     """
     _check_evaluating(linear, bn)
     fused: Any = deepcopy(linear)
@@ -110,6 +124,16 @@ def fuse_linear_bn_weights(
         bn_eps: added to the variances.
         bn_w: the factors.
         bn_b: the shifts.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> one, none = tl_core.ones(1), tl_core.zeros(1)
+        >>> settings = 0.0, one, none
+        >>> weight, bias = tl_nn.utils.fuse_linear_bn_weights(tl_core.ones(1, 2), none, one, 4 * one, *settings)
+        >>> weight, bias
+        (Parameter containing:
+        tensor([[0.5000, 0.5000]]), Parameter containing:
+        tensor([-0.5000]))
     """
     factor = rsqrt(bn_rv + bn_eps)
     if bn_w is not None:

@@ -37,6 +37,13 @@ def convert_conv3d_weight_memory_format(module: _M, memory_format: Any) -> _M:
     Args:
         module (Module): The module, which is changed.
         memory_format (memory_format): Such as `channels_last_3d`.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> layer = tl_nn.Conv3d(2, 4, 3)
+        >>> layer = tl_nn.utils.convert_conv3d_weight_memory_format(layer, tl_core.channels_last_3d)
+        >>> layer.weight.is_contiguous(memory_format=tl_core.channels_last_3d)
+        True
     """
     return _convert(module, memory_format, (Conv3d, ConvTranspose3d))
 

@@ -295,6 +295,12 @@ def orthogonal(
 
     Raises:
         ValueError: If there is no such tensor, it isn't a matrix, or the map has another name.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> layer = orthogonal(tl_nn.Linear(3, 3))
+        >>> tl_core.allclose(layer.weight @ layer.weight.T, tl_core.eye(3), atol=1e-5)
+        True
     """
     weight = _parameter(module, name)
     if weight.ndim < 2:

@@ -66,6 +66,18 @@ class ParametrizationList(ModuleList):
     Raises:
         ValueError: If there is no parametrization, or a right inverse doesn't give a tensor of the same type.
         RuntimeError: If the right inverses don't give back the shape.
+
+    Example:
+        >>> import tl_nn
+        >>> from tl_nn.utils import parametrize
+        >>> class Symmetric(tl_nn.Module):
+        ...     def forward(self, x):
+        ...         return x.triu() + x.triu(1).T
+        ...
+        >>> layer = tl_nn.Linear(2, 2)
+        >>> _ = parametrize.register_parametrization(layer, "weight", Symmetric())
+        >>> len(layer.parametrizations.weight), layer.parametrizations.weight.original.shape
+        (1, torch.Size([2, 2]))
     """
 
     original: Any
@@ -359,6 +371,19 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     Raises:
         ValueError: If the tensor isn't parametrized, or `leave_parametrized` is False and it has several
             originals.
+
+    Example:
+        >>> import tl_nn
+        >>> from tl_nn.utils import parametrize
+        >>> class Symmetric(tl_nn.Module):
+        ...     def forward(self, x):
+        ...         return x.triu() + x.triu(1).T
+        ...
+        >>> layer = tl_nn.Linear(2, 2)
+        >>> _ = parametrize.register_parametrization(layer, "weight", Symmetric())
+        >>> _ = parametrize.remove_parametrizations(layer, "weight")
+        >>> parametrize.is_parametrized(layer)
+        False
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
@@ -395,7 +420,20 @@ def _left(original: Tensor, value: Tensor) -> Tensor:
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The module's class without parametrizations."""
+    """The module's class without parametrizations.
+
+    Example:
+        >>> import tl_nn
+        >>> from tl_nn.utils import parametrize
+        >>> class Symmetric(tl_nn.Module):
+        ...     def forward(self, x):
+        ...         return x.triu() + x.triu(1).T
+        ...
+        >>> layer = tl_nn.Linear(2, 2)
+        >>> _ = parametrize.register_parametrization(layer, "weight", Symmetric())
+        >>> parametrize.type_before_parametrizations(layer).__name__
+        'Linear'
+    """
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
@@ -410,6 +448,19 @@ def transfer_parametrizations_and_params(
 
     Returns:
         Module: `to_module`
+
+    Example:
+        >>> import tl_nn
+        >>> from tl_nn.utils import parametrize
+        >>> class Symmetric(tl_nn.Module):
+        ...     def forward(self, x):
+        ...         return x.triu() + x.triu(1).T
+        ...
+        >>> layer = tl_nn.Linear(2, 2)
+        >>> _ = parametrize.register_parametrization(layer, "weight", Symmetric())
+        >>> other = parametrize.transfer_parametrizations_and_params(layer, tl_nn.Linear(2, 2))
+        >>> bool((other.weight == layer.weight).all())
+        True
     """
     if not is_parametrized(from_module):
         return to_module

@@ -40,6 +40,14 @@ class BasePruningMethod(ABC):
     Attributes:
         PRUNING_TYPE (str): "unstructured" chooses elements, "structured" slices, "global" elements of the whole
             tensor, whatever has been pruned before.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_nn.utils import prune
+        >>> layer = tl_nn.Linear(4, 1, bias=False)
+        >>> _ = layer.weight.data.copy_(tl_core.tensor([[0.1, -2.0, 3.0, -0.2]]))
+        >>> issubclass(prune.L1Unstructured, prune.BasePruningMethod)
+        True
     """
 
     PRUNING_TYPE: str
@@ -195,6 +203,17 @@ class PruningContainer(BasePruningMethod):
     Raises:
         TypeError: If something isn't a pruning method.
         ValueError: If a method is for another tensor.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_nn.utils import prune
+        >>> layer = tl_nn.Linear(4, 1, bias=False)
+        >>> _ = layer.weight.data.copy_(tl_core.tensor([[0.1, -2.0, 3.0, -0.2]]))
+        >>> _ = prune.l1_unstructured(layer, "weight", 1)
+        >>> _ = prune.l1_unstructured(layer, "weight", 1)
+        >>> methods = list(layer._forward_pre_hooks.values())
+        >>> type(methods[0]).__name__, layer.weight_mask
+        ('PruningContainer', tensor([[0., 1., 1., 0.]]))
     """
 
     PRUNING_TYPE = "container"
@@ -253,7 +272,17 @@ def _left(method: BasePruningMethod, mask: Tensor) -> Any:
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing, but makes mask and original, as if it did."""
+    """Prunes nothing, but makes mask and original, as if it did.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_nn.utils import prune
+        >>> layer = tl_nn.Linear(4, 1, bias=False)
+        >>> _ = layer.weight.data.copy_(tl_core.tensor([[0.1, -2.0, 3.0, -0.2]]))
+        >>> _ = prune.Identity.apply(layer, "weight")
+        >>> layer.weight_mask
+        tensor([[1., 1., 1., 1.]])
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -305,6 +334,15 @@ class RandomUnstructured(_Unstructured):
 
     Args:
         amount (int or float): How many, or which share.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_nn.utils import prune
+        >>> layer = tl_nn.Linear(4, 1, bias=False)
+        >>> _ = layer.weight.data.copy_(tl_core.tensor([[0.1, -2.0, 3.0, -0.2]]))
+        >>> _ = prune.RandomUnstructured.apply(layer, "weight", 0.5)
+        >>> int(layer.weight_mask.sum())
+        2
     """
 
     def _keys(self, t: Tensor) -> Tensor:
@@ -321,6 +359,15 @@ class L1Unstructured(_Unstructured):
 
     Args:
         amount (int or float): How many, or which share.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_nn.utils import prune
+        >>> layer = tl_nn.Linear(4, 1, bias=False)
+        >>> _ = layer.weight.data.copy_(tl_core.tensor([[0.1, -2.0, 3.0, -0.2]]))
+        >>> _ = prune.L1Unstructured.apply(layer, "weight", 2)
+        >>> layer.weight_mask
+        tensor([[0., 1., 1., 0.]])
     """
 
     _largest = False
@@ -357,6 +404,15 @@ class RandomStructured(_Structured):
     Args:
         amount (int or float): How many, or which share.
         dim (int): The dimension along which the slices stand.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_nn.utils import prune
+        >>> layer = tl_nn.Linear(4, 1, bias=False)
+        >>> _ = layer.weight.data.copy_(tl_core.tensor([[0.1, -2.0, 3.0, -0.2]]))
+        >>> _ = prune.RandomStructured.apply(layer, "weight", 1, 1)
+        >>> int(layer.weight_mask.sum())
+        3
     """
 
     def __init__(self, amount: Any, dim: int = -1) -> None:
@@ -388,6 +444,15 @@ class LnStructured(_Structured):
         amount (int or float): How many, or which share.
         n (int or float): The exponent of the norm.
         dim (int): The dimension along which the slices stand.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_nn.utils import prune
+        >>> layer = tl_nn.Linear(4, 1, bias=False)
+        >>> _ = layer.weight.data.copy_(tl_core.tensor([[0.1, -2.0, 3.0, -0.2]]))
+        >>> _ = prune.LnStructured.apply(layer, "weight", 1, 2, 1)
+        >>> layer.weight_mask
+        tensor([[0., 1., 1., 1.]])
     """
 
     def __init__(self, amount: Any, n: Any, dim: int = -1) -> None:
@@ -427,6 +492,15 @@ class CustomFromMask(BasePruningMethod):
 
     Args:
         mask (Tensor): 1 for what stays, 0 for what goes.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_nn.utils import prune
+        >>> layer = tl_nn.Linear(4, 1, bias=False)
+        >>> _ = layer.weight.data.copy_(tl_core.tensor([[0.1, -2.0, 3.0, -0.2]]))
+        >>> _ = prune.CustomFromMask.apply(layer, "weight", tl_core.tensor([[1.0, 0.0, 1.0, 1.0]]))
+        >>> layer.weight_mask
+        tensor([[1., 0., 1., 1.]])
     """
 
     PRUNING_TYPE = "global"
@@ -495,6 +569,14 @@ def l1_unstructured(
         name: the parameter's name.
         amount: how many are pruned: a number of them, or a share from 0.0 to 1.0.
         importance_scores: what is compared instead of the parameter, of its shape; None for the parameter.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_nn.utils import prune
+        >>> layer = tl_nn.Linear(4, 1, bias=False)
+        >>> _ = layer.weight.data.copy_(tl_core.tensor([[0.1, -2.0, 3.0, -0.2]]))
+        >>> prune.l1_unstructured(layer, "weight", amount=0.5).weight_mask
+        tensor([[0., 1., 1., 0.]])
     """
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
@@ -508,6 +590,14 @@ def random_structured(module: Module, name: str, amount: Any, dim: int) -> Modul
         name: the parameter's name.
         amount: how many are pruned: a number of them, or a share from 0.0 to 1.0.
         dim: the dimension whose slices are pruned.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_nn.utils import prune
+        >>> layer = tl_nn.Linear(4, 1, bias=False)
+        >>> _ = layer.weight.data.copy_(tl_core.tensor([[0.1, -2.0, 3.0, -0.2]]))
+        >>> int(prune.random_structured(layer, "weight", amount=1, dim=1).weight_mask.sum())
+        3
     """
     RandomStructured.apply(module, name, amount, dim)
     return module
@@ -525,6 +615,14 @@ def ln_structured(
         n: the exponent of the norm.
         dim: the dimension whose slices are pruned.
         importance_scores: what is compared instead of the parameter, of its shape; None for the parameter.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_nn.utils import prune
+        >>> layer = tl_nn.Linear(4, 1, bias=False)
+        >>> _ = layer.weight.data.copy_(tl_core.tensor([[0.1, -2.0, 3.0, -0.2]]))
+        >>> prune.ln_structured(layer, "weight", amount=1, n=2, dim=1).weight_mask
+        tensor([[0., 1., 1., 1.]])
     """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
@@ -609,6 +707,15 @@ def remove(module: Module, name: str) -> Module:
 
     Raises:
         ValueError: If it isn't pruned.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> from tl_nn.utils import prune
+        >>> layer = tl_nn.Linear(4, 1, bias=False)
+        >>> _ = layer.weight.data.copy_(tl_core.tensor([[0.1, -2.0, 3.0, -0.2]]))
+        >>> _ = prune.remove(prune.l1_unstructured(layer, "weight", amount=0.5), "weight")
+        >>> layer.weight.data
+        tensor([[ 0., -2.,  3., -0.]])
     """
     hook = _take_hook(module, name)
     if hook is None:

@@ -47,6 +47,13 @@ class PackedSequence(_Fields):
 
     Raises:
         ValueError: If `batch_sizes` isn't on the CPU.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_nn.utils import rnn
+        >>> packed = rnn.pack_sequence([tl_core.tensor([1, 2, 3]), tl_core.tensor([4, 5])])
+        >>> packed.data, packed.batch_sizes
+        (tensor([1, 4, 2, 5, 3]), tensor([2, 2, 1]))
     """
 
     def __new__(

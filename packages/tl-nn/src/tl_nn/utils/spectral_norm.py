@@ -129,6 +129,13 @@ def remove_spectral_norm(module: _M, name: str = "weight") -> _M:
 
     Raises:
         ValueError: If it isn't normalized.
+
+    Example:
+        >>> import tl_nn
+        >>> layer = tl_nn.utils.spectral_norm(tl_nn.Linear(3, 2))
+        >>> layer = tl_nn.utils.remove_spectral_norm(layer)
+        >>> [name for name, _ in layer.named_parameters()]
+        ['bias', 'weight']
     """
     for number, hook in list(module._forward_pre_hooks.items()):
         if isinstance(hook, SpectralNorm) and hook.name == name:

@@ -47,6 +47,16 @@ def functional_call(
         kwargs: the keyword arguments.
         tie_weights: whether tensors that the module holds under several names are replaced under all.
         strict: whether every tensor has to be given.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> layer = tl_nn.Linear(2, 1, bias=False)
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     functional_call(layer, {"weight": tl_core.tensor([[1.0, 10.0]])}, tl_core.tensor([1.0, 2.0]))
+        ...
+        tensor([21.])
     """
     warnings.warn(
         "This API is deprecated as of PyTorch 2.0 and will be removed in a future version of PyTorch. "

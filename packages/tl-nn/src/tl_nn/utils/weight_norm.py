@@ -90,6 +90,17 @@ def remove_weight_norm(module: _M, name: str = "weight") -> _M:
 
     Raises:
         ValueError: If it isn't normalized.
+
+    Example:
+        >>> import tl_nn
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     layer = tl_nn.utils.weight_norm(tl_nn.Linear(3, 2))
+        ...
+        >>> layer = tl_nn.utils.remove_weight_norm(layer)
+        >>> sorted(name for name, _ in layer.named_parameters())
+        ['bias', 'weight']
     """
     for number, hook in list(module._forward_pre_hooks.items()):
         if isinstance(hook, WeightNorm) and hook.name == name:

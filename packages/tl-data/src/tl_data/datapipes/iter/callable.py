@@ -75,6 +75,11 @@ class CollatorIterDataPipe(MapperIterDataPipe):
         datapipe: the pipe before.
         conversion: for named columns: a function each.
         collate_fn: makes a batch of a list of samples; None for `default_collate`.
+
+    Example:
+        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> list(IterableWrapper([[1, 2], [3, 4]]).collate())
+        [tensor([1, 2]), tensor([3, 4])]
     """
 
     def __init__(

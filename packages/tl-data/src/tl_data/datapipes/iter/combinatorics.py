@@ -22,6 +22,12 @@ class SamplerIterDataPipe(IterDataPipe):
         sampler: the class of the sampler.
         sampler_args: its further arguments.
         sampler_kwargs: its keyword arguments.
+
+    Example:
+        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> from tl_data.datapipes.iter import Sampler
+        >>> list(Sampler(IterableWrapper("abc")))
+        [0, 1, 2]
     """
 
     def __init__(
@@ -51,6 +57,11 @@ class ShufflerIterDataPipe(IterDataPipe):
         datapipe: the pipe before.
         buffer_size: how many samples are kept at most.
         unbatch_level: how many levels of batches are undone first; -1 for all.
+
+    Example:
+        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> sorted(IterableWrapper(range(4)).shuffle())
+        [0, 1, 2, 3]
     """
 
     def __init__(self, datapipe: Any, *, buffer_size: int = 10000, unbatch_level: int = 0) -> None:

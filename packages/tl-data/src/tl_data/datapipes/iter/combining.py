@@ -30,7 +30,13 @@ def _checked(datapipes: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @functional_datapipe("concat")
 class ConcaterIterDataPipe(IterDataPipe):
-    """Streams one after the other."""
+    """Streams one after the other.
+
+    Example:
+        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> list(IterableWrapper([1, 2]).concat(IterableWrapper([7])))
+        [1, 2, 7]
+    """
 
     def __init__(self, *datapipes: Any) -> None:
         self.datapipes = _checked(datapipes)
@@ -44,7 +50,13 @@ class ConcaterIterDataPipe(IterDataPipe):
 
 @functional_datapipe("mux")
 class MultiplexerIterDataPipe(IterDataPipe):
-    """One sample of each stream in turn, up to the end of the shortest."""
+    """One sample of each stream in turn, up to the end of the shortest.
+
+    Example:
+        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> list(IterableWrapper([1, 2]).mux(IterableWrapper([7, 8])))
+        [1, 7, 2, 8]
+    """
 
     def __init__(self, *datapipes: Any) -> None:
         self.datapipes = _checked(datapipes)
@@ -58,7 +70,13 @@ class MultiplexerIterDataPipe(IterDataPipe):
 
 @functional_datapipe("zip")
 class ZipperIterDataPipe(IterDataPipe):
-    """Tuples of one sample of each stream, up to the end of the shortest."""
+    """Tuples of one sample of each stream, up to the end of the shortest.
+
+    Example:
+        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> list(IterableWrapper([1, 2]).zip(IterableWrapper("ab")))
+        [(1, 'a'), (2, 'b')]
+    """
 
     def __init__(self, *datapipes: Any) -> None:
         self.datapipes = _checked(datapipes)
@@ -134,6 +152,12 @@ class ForkerIterDataPipe(IterDataPipe):
         num_instances: the number of streams.
         buffer_size: how many samples are kept at most.
         copy: None shares the sample among streams; "shallow" or "deep" copies it.
+
+    Example:
+        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> first, second = IterableWrapper(range(2)).fork(2)
+        >>> list(first), list(second)
+        ([0, 1], [0, 1])
     """
 
     def __new__(
@@ -165,6 +189,12 @@ class DemultiplexerIterDataPipe(IterDataPipe):
         classifier_fn: takes a sample, gives the stream's number.
         drop_none: whether samples of the class None are dropped; otherwise they raise ValueError.
         buffer_size: how many samples are kept at most.
+
+    Example:
+        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> even, odd = IterableWrapper(range(5)).demux(2, lambda x: x % 2)
+        >>> list(even), list(odd)
+        ([0, 2, 4], [1, 3])
     """
 
     def __new__(

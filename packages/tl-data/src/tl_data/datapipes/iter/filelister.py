@@ -23,6 +23,15 @@ class FileListerIterDataPipe(IterDataPipe):
         abspath: whether paths are absolute.
         non_deterministic: whether the system's order is kept instead of sorting.
         length: the length that `len` gives; -1 for none.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from tl_data.datapipes.iter import FileLister
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = pathlib.Path(folder, "a.txt").write_text("hello")
+        ...     [pathlib.Path(path).name for path in FileLister(folder, "*.txt")]
+        ...
+        ['a.txt']
     """
 
     def __init__(

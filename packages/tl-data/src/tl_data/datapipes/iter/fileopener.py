@@ -23,6 +23,18 @@ class FileOpenerIterDataPipe(IterDataPipe):
         mode: "r", "b" or "t", or two of them.
         encoding: of text; None for the system's.
         length: the length that `len` gives; -1 for none.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from tl_data.datapipes.iter import FileOpener, IterableWrapper
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "a.txt")
+        ...     _ = path.write_text("hello")
+        ...     for _, file in FileOpener(IterableWrapper([str(path)])):
+        ...         print(file.read())
+        ...         file.close()
+        ...
+        hello
     """
 
     def __init__(

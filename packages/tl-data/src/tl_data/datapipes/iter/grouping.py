@@ -20,6 +20,11 @@ class BatcherIterDataPipe(IterDataPipe):
         batch_size: the samples of a batch.
         drop_last: whether a last smaller batch is dropped.
         wrapper_class: what a batch's list is made into.
+
+    Example:
+        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> list(IterableWrapper(range(5)).batch(2))
+        [[0, 1], [2, 3], [4]]
     """
 
     def __init__(
@@ -43,7 +48,13 @@ class BatcherIterDataPipe(IterDataPipe):
 
 @functional_datapipe("unbatch")
 class UnBatcherIterDataPipe(IterDataPipe):
-    """What is in batches, `unbatch_level` deep; -1 takes lists apart at every depth."""
+    """What is in batches, `unbatch_level` deep; -1 takes lists apart at every depth.
+
+    Example:
+        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> list(IterableWrapper([[1, 2], [3]]).unbatch())
+        [1, 2, 3]
+    """
 
     def __init__(self, datapipe: Any, unbatch_level: int = 1) -> None:
         if unbatch_level < -1:
@@ -79,6 +90,11 @@ class GrouperIterDataPipe(IterDataPipe):
         group_size: the samples of a full group; None gives groups when the buffer is full.
         guaranteed_group_size: how many a group must have that is given early.
         drop_remaining: whether smaller groups are dropped instead of raising RuntimeError.
+
+    Example:
+        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> list(IterableWrapper(["ant", "bee", "asp"]).groupby(lambda word: word[0]))
+        [['ant', 'asp'], ['bee']]
     """
 
     def __init__(

@@ -19,6 +19,16 @@ class RoutedDecoderIterDataPipe(IterDataPipe):
         datapipe: the pipe before.
         handlers: functions of path and file; the first result that isn't None counts.
         key_fn: takes a path, gives what handlers get in its place.
+
+    Example:
+        >>> import io
+        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> files = IterableWrapper([("a.txt", io.BytesIO(b"hello"))], deepcopy=False)
+        >>> def text(extension, data):
+        ...     return data.decode() if extension == "txt" else None
+        ...
+        >>> list(files.routed_decode(text))
+        [('a.txt', 'hello')]
     """
 
     def __init__(

@@ -18,6 +18,11 @@ class FilterIterDataPipe(IterDataPipe):
         datapipe: the pipe before.
         filter_fn: takes a sample, gives a bool.
         input_col: the positions or keys of the parts of a sample that it takes; None for the sample.
+
+    Example:
+        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> list(IterableWrapper(range(5)).filter(lambda x: x % 2 == 0))
+        [0, 2, 4]
     """
 
     def __init__(self, datapipe: Any, filter_fn: Callable[..., bool], input_col: Any = None) -> None:

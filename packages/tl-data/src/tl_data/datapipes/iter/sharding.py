@@ -25,7 +25,15 @@ class SHARDING_PRIORITIES(IntEnum):
 
 @functional_datapipe("sharding_filter")
 class ShardingFilterIterDataPipe(IterDataPipe):
-    """Every n-th sample, for n workers of all processes together, unless `apply_sharding` says otherwise."""
+    """Every n-th sample, for n workers of all processes together, unless `apply_sharding` says otherwise.
+
+    Example:
+        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> shard = IterableWrapper(range(5)).sharding_filter()
+        >>> shard.apply_sharding(2, 1)
+        >>> list(shard)
+        [1, 3]
+    """
 
     def __init__(self, source_datapipe: Any, sharding_group_filter: Any = None) -> None:
         self.source_datapipe, self.sharding_group_filter = source_datapipe, sharding_group_filter

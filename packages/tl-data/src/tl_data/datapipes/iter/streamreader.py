@@ -12,7 +12,15 @@ __all__ = ["StreamReaderIterDataPipe"]
 
 @functional_datapipe("read_from_stream")
 class StreamReaderIterDataPipe(IterDataPipe):
-    """(path, contents) of (path, open file), in pieces of `chunk` if it is given; files are closed at their ends."""
+    """(path, contents) of (path, open file), in pieces of `chunk` if it is given; files are closed at their ends.
+
+    Example:
+        >>> import io
+        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> files = IterableWrapper([("a.txt", io.StringIO("hello"))], deepcopy=False)
+        >>> list(files.read_from_stream(chunk=3))
+        [('a.txt', 'hel'), ('a.txt', 'lo')]
+    """
 
     def __init__(self, datapipe: Any, chunk: int | None = None) -> None:
         self.datapipe, self.chunk = datapipe, chunk

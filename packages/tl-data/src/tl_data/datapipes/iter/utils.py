@@ -12,7 +12,13 @@ __all__ = ["IterableWrapperIterDataPipe"]
 
 
 class IterableWrapperIterDataPipe(IterDataPipe):
-    """The items of an iterable, which each pass copies first, unless it says `deepcopy=False`."""
+    """The items of an iterable, which each pass copies first, unless it says `deepcopy=False`.
+
+    Example:
+        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> list(IterableWrapper(range(3)).map(lambda x: x + 10))
+        [10, 11, 12]
+    """
 
     def __init__(self, iterable: Iterable[Any], deepcopy: bool = True) -> None:
         self.iterable, self.deepcopy = iterable, deepcopy

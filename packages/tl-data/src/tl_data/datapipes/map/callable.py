@@ -21,7 +21,13 @@ def default_fn(data: Any) -> Any:
 
 @functional_datapipe("map")
 class MapperMapDataPipe(MapDataPipe):
-    """`fn` of each sample."""
+    """`fn` of each sample.
+
+    Example:
+        >>> from tl_data.datapipes.map import SequenceWrapper
+        >>> SequenceWrapper([1, 2]).map(lambda x: 10 * x)[1]
+        20
+    """
 
     def __init__(self, datapipe: Any, fn: Callable[[Any], Any] = default_fn) -> None:
         self.datapipe, self.fn = datapipe, fn

@@ -13,7 +13,13 @@ __all__ = ["ShufflerIterDataPipe"]
 
 
 class ShufflerIterDataPipe(IterDataPipe):
-    """A map's samples in random order: a stream. `indices` are the map's keys, by default 0, 1, …"""
+    """A map's samples in random order: a stream. `indices` are the map's keys, by default 0, 1, …
+
+    Example:
+        >>> from tl_data.datapipes.map import SequenceWrapper
+        >>> sorted(SequenceWrapper("abc").shuffle())
+        ['a', 'b', 'c']
+    """
 
     def __init__(self, datapipe: Any, *, indices: list[Any] | None = None) -> None:
         self.datapipe = datapipe

@@ -20,7 +20,13 @@ def _checked(datapipes: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @functional_datapipe("concat")
 class ConcaterMapDataPipe(MapDataPipe):
-    """Maps of 0, 1, … one after the other."""
+    """Maps of 0, 1, … one after the other.
+
+    Example:
+        >>> from tl_data.datapipes.map import SequenceWrapper
+        >>> SequenceWrapper([1, 2]).concat(SequenceWrapper([7]))[2]
+        7
+    """
 
     def __init__(self, *datapipes: Any) -> None:
         self.datapipes = _checked(datapipes)
@@ -39,7 +45,13 @@ class ConcaterMapDataPipe(MapDataPipe):
 
 @functional_datapipe("zip")
 class ZipperMapDataPipe(MapDataPipe):
-    """Tuples of one sample of each map; as many as the shortest has."""
+    """Tuples of one sample of each map; as many as the shortest has.
+
+    Example:
+        >>> from tl_data.datapipes.map import SequenceWrapper
+        >>> SequenceWrapper([1, 2]).zip(SequenceWrapper("ab"))[1]
+        (2, 'b')
+    """
 
     def __init__(self, *datapipes: Any) -> None:
         self.datapipes = _checked(datapipes)

@@ -18,6 +18,11 @@ class BatcherMapDataPipe(MapDataPipe):
         batch_size: the samples of a batch.
         drop_last: whether a last smaller batch is dropped.
         wrapper_class: what a batch's list is made into.
+
+    Example:
+        >>> from tl_data.datapipes.map import SequenceWrapper
+        >>> SequenceWrapper(range(5)).batch(2)[1]
+        [2, 3]
     """
 
     def __init__(

@@ -11,7 +11,13 @@ __all__ = ["SequenceWrapperMapDataPipe"]
 
 
 class SequenceWrapperMapDataPipe(MapDataPipe):
-    """The items of a sequence or a mapping, which is copied first, unless it says `deepcopy=False`."""
+    """The items of a sequence or a mapping, which is copied first, unless it says `deepcopy=False`.
+
+    Example:
+        >>> from tl_data.datapipes.map import SequenceWrapper
+        >>> SequenceWrapper("abc")[1]
+        'b'
+    """
 
     def __init__(self, sequence: Any, deepcopy: bool = True) -> None:
         self.sequence = copy.deepcopy(sequence) if deepcopy else sequence

@@ -57,6 +57,13 @@ def avg_pool2d(
         ceil_mode: whether windows may reach over the end.
         count_include_pad: whether added zeros count in the mean.
         divisor_override: what a window's sum is divided by instead of its size.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.quantized import functional as qF
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> qF.avg_pool2d(x.reshape(1, 1, 2, 2), 2).dequantize()
+        tensor([[[[0.5000]]]])
     """
     return F.avg_pool2d(
         numbers_of(input), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
@@ -82,6 +89,13 @@ def avg_pool3d(
         ceil_mode: whether windows may reach over the end.
         count_include_pad: whether added zeros count in the mean.
         divisor_override: what a window's sum is divided by instead of its size.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.quantized import functional as qF
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> qF.avg_pool3d(x.reshape(1, 1, 1, 2, 2), (1, 2, 2)).dequantize()
+        tensor([[[[[0.5000]]]]])
     """
     return F.avg_pool3d(
         numbers_of(input), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
@@ -89,12 +103,28 @@ def avg_pool3d(
 
 
 def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
-    """`tl_nn.functional.adaptive_avg_pool2d`; the result has the input's scale and zero point."""
+    """`tl_nn.functional.adaptive_avg_pool2d`; the result has the input's scale and zero point.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.quantized import functional as qF
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> qF.adaptive_avg_pool2d(x.reshape(1, 1, 2, 2), 1).dequantize()
+        tensor([[[[0.5000]]]])
+    """
     return F.adaptive_avg_pool2d(numbers_of(input), output_size)
 
 
 def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
-    """`tl_nn.functional.adaptive_avg_pool3d`; the result has the input's scale and zero point."""
+    """`tl_nn.functional.adaptive_avg_pool3d`; the result has the input's scale and zero point.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.quantized import functional as qF
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> qF.adaptive_avg_pool3d(x.reshape(1, 1, 1, 2, 2), 1).dequantize()
+        tensor([[[[[0.5000]]]]])
+    """
     return F.adaptive_avg_pool3d(numbers_of(input), output_size)
 
 
@@ -144,6 +174,14 @@ def conv1d(
         scale: the scale of the result.
         zero_point: the zero point of the result.
         dtype: the type of the result.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.quantized import functional as qF
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> weight = tq.quantize_per_tensor(tl_core.ones(1, 1, 2), 0.5, 0, tq.qint8)
+        >>> qF.conv1d(x.reshape(1, 1, 4), weight, None, scale=0.5, zero_point=10).dequantize()
+        tensor([[[-0.5000,  1.5000,  3.0000]]])
     """
     settings = (stride, padding, dilation, groups)
     return _convolved(F.conv1d, input, weight, bias, settings, padding_mode, (scale, zero_point), dtype)
@@ -214,6 +252,14 @@ def conv3d(
         scale: the scale of the result.
         zero_point: the zero point of the result.
         dtype: the type of the result.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.quantized import functional as qF
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> weight = tq.quantize_per_tensor(tl_core.ones(1, 1, 1, 2, 2), 0.5, 0, tq.qint8)
+        >>> qF.conv3d(x.reshape(1, 1, 1, 2, 2), weight, None, scale=0.5, zero_point=10).dequantize()
+        tensor([[[[[2.5000]]]]])
     """
     settings = (stride, padding, dilation, groups)
     return _convolved(F.conv3d, input, weight, bias, settings, padding_mode, (scale, zero_point), dtype)
@@ -233,6 +279,14 @@ def linear(
         weight (QuantizedTensor, shape (out_features, in_features)): Of `qint8`.
         bias (Tensor, optional): Of floating numbers.
         scale, zero_point (float, int, optional): Of the result; the input's if left out.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.quantized import functional as qF
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> weight = tq.quantize_per_tensor(tl_core.ones(1, 4), 0.5, 0, tq.qint8)
+        >>> qF.linear(x.reshape(1, 4), weight, scale=0.5, zero_point=10).dequantize()
+        tensor([[2.5000]])
     """
     scale = numbers_of(input).q_scale() if scale is None else scale
     zero_point = input.q_zero_point() if zero_point is None else zero_point
@@ -256,6 +310,13 @@ def interpolate(
         scale_factor: the factor of each spatial size.
         mode: "nearest" or "bilinear", or "nearest-exact".
         align_corners: whether the corners keep their values.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.quantized import functional as qF
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> qF.interpolate(x.reshape(1, 1, 2, 2), scale_factor=2).shape
+        torch.Size([1, 1, 4, 4])
     """
     return F.interpolate(numbers_of(input), size, scale_factor, mode, align_corners)
 
@@ -279,6 +340,13 @@ def max_pool1d(
         dilation: the distance of the elements that it sees.
         ceil_mode: whether windows may reach over the end.
         return_indices: must be False.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.quantized import functional as qF
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> qF.max_pool1d(x.reshape(1, 1, 4), 2).dequantize()
+        tensor([[[0.5000, 2.0000]]])
     """
     _without_positions(return_indices)
     return F.max_pool1d(numbers_of(input), kernel_size, stride, padding, dilation, ceil_mode)
@@ -303,6 +371,13 @@ def max_pool2d(
         dilation: the distance of the elements that it sees.
         ceil_mode: whether windows may reach over the end.
         return_indices: must be False.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.quantized import functional as qF
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> qF.max_pool2d(x.reshape(1, 1, 2, 2), 2).dequantize()
+        tensor([[[[2.]]]])
     """
     _without_positions(return_indices)
     return F.max_pool2d(numbers_of(input), kernel_size, stride, padding, dilation, ceil_mode)
@@ -321,6 +396,13 @@ def celu(input: Any, scale: float, zero_point: int, alpha: float = 1.0) -> Any:
         scale: the scale of the result.
         zero_point: the zero point of the result.
         alpha: the scale of the negative part.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.quantized import functional as qF
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> qF.celu(x, 0.5, 10).dequantize()
+        tensor([-0.5000,  0.5000,  1.0000,  2.0000])
     """
     return requantize(F.celu(numbers_of(input).dequantize(), alpha), input, scale, zero_point)
 
@@ -340,6 +422,13 @@ def leaky_relu(
         inplace: whether the result is written into `input`.
         scale: the scale of the result.
         zero_point: the zero point of the result.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.quantized import functional as qF
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> qF.leaky_relu(x, 0.5).dequantize()
+        tensor([-0.5000,  0.5000,  1.0000,  2.0000])
     """
     scale = numbers_of(input).q_scale() if scale is None else scale
     zero_point = input.q_zero_point() if zero_point is None else zero_point
@@ -355,6 +444,13 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
         min_val: the lower bound.
         max_val: the upper bound.
         inplace: whether the result is written into `input`.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.quantized import functional as qF
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> qF.hardtanh(x).dequantize()
+        tensor([-1.0000,  0.5000,  1.0000,  1.0000])
     """
     result = F.hardtanh(numbers_of(input), min_val, max_val)
     return input.copy_(result) if inplace else result
@@ -367,6 +463,13 @@ def hardswish(input: Any, scale: float, zero_point: int) -> Any:
         input: the quantized tensor.
         scale: the scale of the result.
         zero_point: the zero point of the result.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.quantized import functional as qF
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> qF.hardswish(x, 0.5, 10).dequantize()
+        tensor([-0.5000,  0.5000,  0.5000,  1.5000])
     """
     return requantize(F.hardswish(numbers_of(input).dequantize()), input, scale, zero_point)
 
@@ -378,6 +481,13 @@ def threshold(input: Any, threshold: float, value: float) -> Any:
         input: the quantized tensor.
         threshold: what elements have to exceed.
         value: what replaces the others.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.quantized import functional as qF
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> qF.threshold(x, 0.75, 0.0).dequantize()
+        tensor([0., 0., 1., 2.])
     """
     return F.threshold(numbers_of(input), threshold, value)
 
@@ -390,12 +500,27 @@ def elu(input: Any, scale: float, zero_point: int, alpha: float = 1.0) -> Any:
         scale: the scale of the result.
         zero_point: the zero point of the result.
         alpha: the scale of the negative part.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.quantized import functional as qF
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> qF.elu(x, 0.5, 10).dequantize()
+        tensor([-0.5000,  0.5000,  1.0000,  2.0000])
     """
     return requantize(F.elu(numbers_of(input).dequantize(), alpha), input, scale, zero_point)
 
 
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:
-    """`tl_nn.functional.hardsigmoid`; the result has 256 steps from 0 to 1."""
+    """`tl_nn.functional.hardsigmoid`; the result has 256 steps from 0 to 1.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.quantized import functional as qF
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> qF.hardsigmoid(x).dequantize().shape
+        torch.Size([4])
+    """
     zero = 0 if numbers_of(input).dtype is quint8 else -128
     result = quantized(F.hardsigmoid(input.dequantize()), PerTensor(1 / 256, zero, input.dtype))
     return input.copy_(result) if inplace else result
@@ -408,6 +533,13 @@ def clamp(input: Any, min_: float, max_: float) -> Any:
         input: the quantized tensor.
         min_: the lower bound.
         max_: the upper bound.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.quantized import functional as qF
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0, 2.0]), 0.5, 10, tq.quint8)
+        >>> qF.clamp(x, 0.0, 1.0).dequantize()
+        tensor([0.0000, 0.5000, 1.0000, 1.0000])
     """
     return numbers_of(input).clamp(min_, max_)
 

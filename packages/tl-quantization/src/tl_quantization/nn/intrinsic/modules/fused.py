@@ -53,6 +53,13 @@ class ConvReLU1d(_FusedModule):
 
     Raises:
         AssertionError: If they are of other classes.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_nn
+        >>> from tl_quantization.nn import intrinsic
+        >>> intrinsic.ConvReLU1d(tl_nn.Conv1d(3, 8, 3), tl_nn.ReLU())(tl_core.ones(2, 3, 5)).shape
+        torch.Size([2, 8, 3])
     """
 
     _kinds = (nn.Conv1d, nn.ReLU)
@@ -80,7 +87,15 @@ class ConvReLU2d(_FusedModule):
 
 
 class ConvReLU3d(_FusedModule):
-    """A `Conv3d` and a `ReLU`; see `ConvReLU1d`."""
+    """A `Conv3d` and a `ReLU`; see `ConvReLU1d`.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_nn
+        >>> from tl_quantization.nn import intrinsic
+        >>> intrinsic.ConvReLU3d(tl_nn.Conv3d(3, 8, 3), tl_nn.ReLU())(tl_core.ones(2, 3, 5, 5, 5)).shape
+        torch.Size([2, 8, 3, 3, 3])
+    """
 
     _kinds = (nn.Conv3d, nn.ReLU)
 
@@ -90,7 +105,15 @@ class ConvReLU3d(_FusedModule):
 
 
 class LinearReLU(_FusedModule):
-    """A `Linear` and a `ReLU`."""
+    """A `Linear` and a `ReLU`.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_nn
+        >>> from tl_quantization.nn import intrinsic
+        >>> intrinsic.LinearReLU(tl_nn.Linear(3, 8), tl_nn.ReLU())(tl_core.ones(2, 3)).shape
+        torch.Size([2, 8])
+    """
 
     _kinds = (nn.Linear, nn.ReLU)
 
@@ -100,7 +123,15 @@ class LinearReLU(_FusedModule):
 
 
 class ConvBn1d(_FusedModule):
-    """A `Conv1d` and a `BatchNorm1d`."""
+    """A `Conv1d` and a `BatchNorm1d`.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_nn
+        >>> from tl_quantization.nn import intrinsic
+        >>> intrinsic.ConvBn1d(tl_nn.Conv1d(3, 8, 3), tl_nn.BatchNorm1d(8))(tl_core.ones(2, 3, 5)).shape
+        torch.Size([2, 8, 3])
+    """
 
     _kinds = (nn.Conv1d, nn.BatchNorm1d)
 
@@ -110,7 +141,15 @@ class ConvBn1d(_FusedModule):
 
 
 class ConvBn2d(_FusedModule):
-    """A `Conv2d` and a `BatchNorm2d`."""
+    """A `Conv2d` and a `BatchNorm2d`.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_nn
+        >>> from tl_quantization.nn import intrinsic
+        >>> intrinsic.ConvBn2d(tl_nn.Conv2d(3, 8, 3), tl_nn.BatchNorm2d(8))(tl_core.ones(2, 3, 5, 5)).shape
+        torch.Size([2, 8, 3, 3])
+    """
 
     _kinds = (nn.Conv2d, nn.BatchNorm2d)
 
@@ -120,7 +159,15 @@ class ConvBn2d(_FusedModule):
 
 
 class ConvBn3d(_FusedModule):
-    """A `Conv3d` and a `BatchNorm3d`."""
+    """A `Conv3d` and a `BatchNorm3d`.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_nn
+        >>> from tl_quantization.nn import intrinsic
+        >>> intrinsic.ConvBn3d(tl_nn.Conv3d(3, 8, 3), tl_nn.BatchNorm3d(8))(tl_core.ones(2, 3, 5, 5, 5)).shape
+        torch.Size([2, 8, 3, 3, 3])
+    """
 
     _kinds = (nn.Conv3d, nn.BatchNorm3d)
 
@@ -136,6 +183,14 @@ class ConvBnReLU1d(_FusedModule):
         conv: the convolution.
         bn: the normalization.
         relu: the ReLU.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_nn
+        >>> from tl_quantization.nn import intrinsic
+        >>> layer = intrinsic.ConvBnReLU1d(tl_nn.Conv1d(3, 8, 3), tl_nn.BatchNorm1d(8), tl_nn.ReLU())
+        >>> bool((layer(tl_core.ones(2, 3, 5)) >= 0).all())
+        True
     """
 
     _kinds = (nn.Conv1d, nn.BatchNorm1d, nn.ReLU)
@@ -152,6 +207,14 @@ class ConvBnReLU2d(_FusedModule):
         conv: the convolution.
         bn: the normalization.
         relu: the ReLU.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_nn
+        >>> from tl_quantization.nn import intrinsic
+        >>> layer = intrinsic.ConvBnReLU2d(tl_nn.Conv2d(3, 8, 3), tl_nn.BatchNorm2d(8), tl_nn.ReLU())
+        >>> bool((layer(tl_core.ones(2, 3, 5, 5)) >= 0).all())
+        True
     """
 
     _kinds = (nn.Conv2d, nn.BatchNorm2d, nn.ReLU)
@@ -168,6 +231,14 @@ class ConvBnReLU3d(_FusedModule):
         conv: the convolution.
         bn: the normalization.
         relu: the ReLU.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_nn
+        >>> from tl_quantization.nn import intrinsic
+        >>> layer = intrinsic.ConvBnReLU3d(tl_nn.Conv3d(3, 8, 3), tl_nn.BatchNorm3d(8), tl_nn.ReLU())
+        >>> bool((layer(tl_core.ones(2, 3, 5, 5, 5)) >= 0).all())
+        True
     """
 
     _kinds = (nn.Conv3d, nn.BatchNorm3d, nn.ReLU)
@@ -178,7 +249,15 @@ class ConvBnReLU3d(_FusedModule):
 
 
 class BNReLU2d(_FusedModule):
-    """A `BatchNorm2d` and a `ReLU`."""
+    """A `BatchNorm2d` and a `ReLU`.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_nn
+        >>> from tl_quantization.nn import intrinsic
+        >>> intrinsic.BNReLU2d(tl_nn.BatchNorm2d(3), tl_nn.ReLU())(tl_core.ones(1, 3, 4, 4)).shape
+        torch.Size([1, 3, 4, 4])
+    """
 
     _kinds = (nn.BatchNorm2d, nn.ReLU)
 
@@ -188,7 +267,15 @@ class BNReLU2d(_FusedModule):
 
 
 class BNReLU3d(_FusedModule):
-    """A `BatchNorm3d` and a `ReLU`."""
+    """A `BatchNorm3d` and a `ReLU`.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_nn
+        >>> from tl_quantization.nn import intrinsic
+        >>> intrinsic.BNReLU3d(tl_nn.BatchNorm3d(3), tl_nn.ReLU())(tl_core.ones(1, 3, 4, 4, 4)).shape
+        torch.Size([1, 3, 4, 4, 4])
+    """
 
     _kinds = (nn.BatchNorm3d, nn.ReLU)
 
@@ -198,7 +285,15 @@ class BNReLU3d(_FusedModule):
 
 
 class LinearBn1d(_FusedModule):
-    """A `Linear` and a `BatchNorm1d`."""
+    """A `Linear` and a `BatchNorm1d`.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_nn
+        >>> from tl_quantization.nn import intrinsic
+        >>> intrinsic.LinearBn1d(tl_nn.Linear(3, 8), tl_nn.BatchNorm1d(8))(tl_core.ones(2, 3)).shape
+        torch.Size([2, 8])
+    """
 
     _kinds = (nn.Linear, nn.BatchNorm1d)
 
@@ -208,7 +303,15 @@ class LinearBn1d(_FusedModule):
 
 
 class LinearLeakyReLU(_FusedModule):
-    """A `Linear` and a `LeakyReLU`."""
+    """A `Linear` and a `LeakyReLU`.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_nn
+        >>> from tl_quantization.nn import intrinsic
+        >>> intrinsic.LinearLeakyReLU(tl_nn.Linear(3, 8), tl_nn.LeakyReLU(0.1))(tl_core.ones(2, 3)).shape
+        torch.Size([2, 8])
+    """
 
     _kinds = (nn.Linear, nn.LeakyReLU)
 
@@ -218,7 +321,15 @@ class LinearLeakyReLU(_FusedModule):
 
 
 class LinearTanh(_FusedModule):
-    """A `Linear` and a `Tanh`."""
+    """A `Linear` and a `Tanh`.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_nn
+        >>> from tl_quantization.nn import intrinsic
+        >>> intrinsic.LinearTanh(tl_nn.Linear(3, 8), tl_nn.Tanh())(tl_core.ones(2, 3)).shape
+        torch.Size([2, 8])
+    """
 
     _kinds = (nn.Linear, nn.Tanh)
 
@@ -233,6 +344,14 @@ class ConvAdd2d(_FusedModule):
     Args:
         conv (Conv2d): The convolution.
         add (callable): Adds two tensors.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_nn
+        >>> from tl_quantization.nn import intrinsic
+        >>> layer = intrinsic.ConvAdd2d(tl_nn.Conv2d(3, 8, 1), tl_core.add)
+        >>> layer(tl_core.ones(1, 3, 4, 4), tl_core.ones(1, 8, 4, 4)).shape
+        torch.Size([1, 8, 4, 4])
     """
 
     def __init__(self, conv: nn.Conv2d, add: Any) -> None:
@@ -251,6 +370,14 @@ class ConvAddReLU2d(_FusedModule):
         conv (Conv2d): The convolution.
         add (callable): Adds two tensors.
         relu (ReLU): What follows.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_nn
+        >>> from tl_quantization.nn import intrinsic
+        >>> layer = intrinsic.ConvAddReLU2d(tl_nn.Conv2d(3, 8, 1), tl_core.add, tl_nn.ReLU())
+        >>> layer(tl_core.ones(1, 3, 4, 4), tl_core.ones(1, 8, 4, 4)).shape
+        torch.Size([1, 8, 4, 4])
     """
 
     def __init__(self, conv: nn.Conv2d, add: Any, relu: nn.ReLU) -> None:

@@ -104,6 +104,14 @@ class ConvBn1d(_ConvBn, nn.Conv1d):
         momentum: the weight of the newest batch in the running statistics.
         freeze_bn: whether the statistics stay as they are.
         qconfig: how weights and outputs are rounded: a `QConfig`.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import qat
+        >>> qconfig = tq.get_default_qat_qconfig("x86")
+        >>> qat.ConvBn1d(3, 8, 3, qconfig=qconfig)(tl_core.ones(2, 3, 5)).shape
+        torch.Size([2, 8, 3])
     """
 
     _FLOAT_MODULE: Any = fused.ConvBn1d
@@ -127,6 +135,14 @@ class ConvBn2d(_ConvBn, nn.Conv2d):
         momentum: the weight of the newest batch in the running statistics.
         freeze_bn: whether the statistics stay as they are.
         qconfig: how weights and outputs are rounded: a `QConfig`.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import qat
+        >>> qconfig = tq.get_default_qat_qconfig("x86")
+        >>> qat.ConvBn2d(3, 8, 3, qconfig=qconfig)(tl_core.ones(2, 3, 5, 5)).shape
+        torch.Size([2, 8, 3, 3])
     """
 
     _FLOAT_MODULE: Any = fused.ConvBn2d
@@ -150,6 +166,14 @@ class ConvBn3d(_ConvBn, nn.Conv3d):
         momentum: the weight of the newest batch in the running statistics.
         freeze_bn: whether the statistics stay as they are.
         qconfig: how weights and outputs are rounded: a `QConfig`.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import qat
+        >>> qconfig = tq.get_default_qat_qconfig("x86")
+        >>> qat.ConvBn3d(3, 8, 3, qconfig=qconfig)(tl_core.ones(2, 3, 5, 5, 5)).shape
+        torch.Size([2, 8, 3, 3, 3])
     """
 
     _FLOAT_MODULE: Any = fused.ConvBn3d
@@ -173,6 +197,14 @@ class ConvBnReLU1d(ConvBn1d):
         momentum: the weight of the newest batch in the running statistics.
         freeze_bn: whether the statistics stay as they are.
         qconfig: how weights and outputs are rounded: a `QConfig`.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import qat
+        >>> qconfig = tq.get_default_qat_qconfig("x86")
+        >>> qat.ConvBnReLU1d(3, 8, 3, qconfig=qconfig)(tl_core.ones(2, 3, 5)).shape
+        torch.Size([2, 8, 3])
     """
 
     _FLOAT_MODULE = fused.ConvBnReLU1d
@@ -199,6 +231,14 @@ class ConvBnReLU2d(ConvBn2d):
         momentum: the weight of the newest batch in the running statistics.
         freeze_bn: whether the statistics stay as they are.
         qconfig: how weights and outputs are rounded: a `QConfig`.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import qat
+        >>> qconfig = tq.get_default_qat_qconfig("x86")
+        >>> qat.ConvBnReLU2d(3, 8, 3, qconfig=qconfig)(tl_core.ones(2, 3, 5, 5)).shape
+        torch.Size([2, 8, 3, 3])
     """
 
     _FLOAT_MODULE = fused.ConvBnReLU2d
@@ -225,6 +265,14 @@ class ConvBnReLU3d(ConvBn3d):
         momentum: the weight of the newest batch in the running statistics.
         freeze_bn: whether the statistics stay as they are.
         qconfig: how weights and outputs are rounded: a `QConfig`.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import qat
+        >>> qconfig = tq.get_default_qat_qconfig("x86")
+        >>> qat.ConvBnReLU3d(3, 8, 3, qconfig=qconfig)(tl_core.ones(2, 3, 5, 5, 5)).shape
+        torch.Size([2, 8, 3, 3, 3])
     """
 
     _FLOAT_MODULE = fused.ConvBnReLU3d
@@ -250,6 +298,14 @@ class ConvReLU1d(qat.Conv1d):
         qconfig: how weights and outputs are rounded: a `QConfig`.
         device: where the parameters are made.
         dtype: the type of the parameters.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import qat
+        >>> qconfig = tq.get_default_qat_qconfig("x86")
+        >>> qat.ConvReLU1d(3, 8, 3, qconfig=qconfig)(tl_core.ones(2, 3, 5)).shape
+        torch.Size([2, 8, 3])
     """
 
     _FLOAT_MODULE = fused.ConvReLU1d
@@ -275,6 +331,14 @@ class ConvReLU2d(qat.Conv2d):
         qconfig: how weights and outputs are rounded: a `QConfig`.
         device: where the parameters are made.
         dtype: the type of the parameters.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import qat
+        >>> qconfig = tq.get_default_qat_qconfig("x86")
+        >>> qat.ConvReLU2d(3, 8, 3, qconfig=qconfig)(tl_core.ones(2, 3, 5, 5)).shape
+        torch.Size([2, 8, 3, 3])
     """
 
     _FLOAT_MODULE = fused.ConvReLU2d
@@ -300,6 +364,14 @@ class ConvReLU3d(qat.Conv3d):
         qconfig: how weights and outputs are rounded: a `QConfig`.
         device: where the parameters are made.
         dtype: the type of the parameters.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import qat
+        >>> qconfig = tq.get_default_qat_qconfig("x86")
+        >>> qat.ConvReLU3d(3, 8, 3, qconfig=qconfig)(tl_core.ones(2, 3, 5, 5, 5)).shape
+        torch.Size([2, 8, 3, 3, 3])
     """
 
     _FLOAT_MODULE = fused.ConvReLU3d

@@ -72,12 +72,28 @@ class Folded:
 
 
 def update_bn_stats(mod: Any) -> None:
-    """The normalization of a folded layer follows its batches: `model.apply(update_bn_stats)`."""
+    """The normalization of a folded layer follows its batches: `model.apply(update_bn_stats)`.
+
+    Example:
+        >>> import tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import qat
+        >>> layer = qat.ConvBn1d(3, 8, 3, qconfig=tq.get_default_qat_qconfig("x86"))
+        >>> layer.apply(qat.update_bn_stats).freeze_bn
+        False
+    """
     if isinstance(mod, Folded):
         mod.update_bn_stats()
 
 
 def freeze_bn_stats(mod: Any) -> None:
-    """The normalization of a folded layer stays as it is: `model.apply(freeze_bn_stats)`."""
+    """The normalization of a folded layer stays as it is: `model.apply(freeze_bn_stats)`.
+
+    Example:
+        >>> import tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import qat
+        >>> layer = qat.ConvBn1d(3, 8, 3, qconfig=tq.get_default_qat_qconfig("x86"))
+        >>> layer.apply(qat.freeze_bn_stats).freeze_bn
+        True
+    """
     if isinstance(mod, Folded):
         mod.freeze_bn_stats()

@@ -23,6 +23,13 @@ class LinearBn1d(Folded, nn.Linear):
         eps, momentum (float): As of the normalization.
         freeze_bn (bool): Whether the running statistics stay as they are.
         qconfig (QConfig): Its `weight` makes what rounds.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import qat
+        >>> qat.LinearBn1d(3, 8, qconfig=tq.get_default_qat_qconfig("x86"))(tl_core.ones(2, 3)).shape
+        torch.Size([2, 8])
     """
 
     def __init__(

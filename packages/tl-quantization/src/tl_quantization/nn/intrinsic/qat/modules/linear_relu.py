@@ -21,6 +21,13 @@ class LinearReLU(Linear):
         qconfig: how the weight is rounded.
         device: where the parameters are made.
         dtype: the type of the weight.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import qat
+        >>> qat.LinearReLU(3, 8, qconfig=tq.get_default_qat_qconfig("x86"))(tl_core.ones(2, 3)).shape
+        torch.Size([2, 8])
     """
 
     _FLOAT_MODULE = _Float
