@@ -9,6 +9,8 @@ import pytest
 from sizes import check, used
 
 import tl_core as tl
+import tl_core.fft
+import tl_core.symbolic
 from tl_nn import functional as F
 
 EXAMPLES = (5, 8)

@@ -3,7 +3,9 @@ where an operator takes no such arguments."""
 
 from __future__ import annotations
 
+import importlib
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ import tl_core as tl
 import tl_core.ops
 from tl_core.shape_rules import rule_of
 
+shape_rules = importlib.import_module("opgen.shape_rules")  # row_cases has put it on the path
 SIZES = (2, 3, 4, 5, 6, 7, 9, 12)
 RULED = [row for row in ROWS if rule_of(row.name) is not None]
 
@@ -524,3 +527,26 @@ def test_rules_agree_with_the_operators(row: Any) -> None:
             if taken > 200:
                 break
     assert taken, "no call that the schema suggests is taken: it needs one in CALLS"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("self.shape +", "is no Python expression"),
+        ("self.sizes", "reads .sizes"),
+        ("unknown(self.shape)", "is no function of tl_core/shape_functions.py"),
+        ("other.shape", "is no argument of the row"),
+        ("(lambda: 1)()", "Lambda"),
+        ("self.__class__", "reads .__class__"),
+    ],
+)
+def test_a_rule_that_does_not_compile_names_its_row(text: str, why: str) -> None:
+    rows = [replace(row, shape=text) if row.name == "mm" else row for row in ROWS if row.name == "mm"]
+    with pytest.raises(shape_rules.ShapeError, match=r"^optable/linalg.py:\d+: the shape of mm: .*") as error:
+        shape_rules.shapes_json(rows)
+    assert why in str(error.value)
+
+
+def test_most_rows_have_a_rule() -> None:
+    without = [row.name for row in ROWS if rule_of(row.name) is None and row.shape != "data" and row.rets]
+    assert len(without) < 160, without

@@ -4,6 +4,7 @@ from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.autocast_inputs import in_float32
 from tl_core.overrides import overridable
+from tl_core.symbolic_numbers import SymInt
 
 __all__ = ["cdist", "pdist"]
 
@@ -47,7 +48,9 @@ def cdist(
     _check(x1, x2, p)
     if x1.dtype != x2.dtype:
         x1, x2 = x1.to(_C.result_type(x1, x2)), x2.to(_C.result_type(x1, x2))
-    many = max(x1.shape[-2], x2.shape[-2]) > _FEW
+    rows = x1.shape[-2], x2.shape[-2]
+    # A trace holds for all sizes: it takes the exact formula.
+    many = not any(isinstance(n, SymInt) for n in rows) and max(rows) > _FEW
     product = p == 2 and x1.shape[-1] > 0 and (mode == _MODES[1] or (mode == _MODES[0] and many))
     return _C._distances(x1, x2, p, product, False)
 

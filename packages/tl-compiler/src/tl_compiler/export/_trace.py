@@ -20,7 +20,7 @@ from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
 from ..fx.node import Node
 from ..symbolic.errors import GuardOnDataDependentSymNode, UserError, UserErrorType
-from ..symbolic.expression import Symbol
+from ..symbolic.expression import Relation, Symbol
 from ..symbolic.ranges import ValueRanges, bounds
 from ..tracer.graphs import eliminate_dead
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
@@ -356,6 +356,7 @@ class _Export:
         self, in_spec: TreeSpec, out_spec: TreeSpec, output_specs: list[OutputSpec]
     ) -> ExportedProgram:
         check_constraints(self.inputs)
+        self._check_guards()
         self._assertions()
         eliminate_dead(self.graph)
         self._settle_sizes()
@@ -394,6 +395,16 @@ class _Export:
             else:
                 names.append(name)
         return names
+
+    def _check_guards(self) -> None:
+        """Lets the program check what no range of a hinted dimension says, such as that a size is even."""
+        named = {s for s in self.inputs.roots.values() if isinstance(s, Symbol)}
+        for guard in self.env.guards:
+            e = self.env.replace(guard.expr)
+            if isinstance(e, Relation) and not e.free_symbols <= named:
+                low, _ = bounds(e, self.env.var_to_range)
+                if not low:
+                    self.env._check_at_run(e)
 
     def _assertions(self) -> None:
         """Checks of numbers that only data decide, at the end of the graph."""

@@ -78,7 +78,7 @@ class _Check:
                         f"You marked {d.source} as dynamic but your code specialized it to be a constant "
                         f"({e.value}). If "
                         f"you're using Dim.DYNAMIC, replace it with either Dim.STATIC or Dim.AUTO"
-                        f"{self._where(symbol) if symbol else ''}."
+                        f"{self._where(symbol) if symbol is not None else ''}."
                     ),
                 )
             )

@@ -106,6 +106,9 @@ def _canonical(e: Expr) -> tuple[str, Expr] | None:
 def _as_multiple(e: Expr) -> Expr:
     """A condition on a remainder as one that something is a multiple, where it says that."""
     remainder, rest = (e.lhs, e.rhs) if isinstance(e, Relation) else (None, None)
+    if isinstance(remainder, Sum) and len(remainder.terms) == 1 and not remainder.constant and rest == 0:
+        remainder = remainder.terms[0][0]
+        e = relation(e.rel_op, remainder, Integer(0))  # type: ignore[attr-defined,assignment]
     if not isinstance(remainder, Call) or remainder.name not in ("Mod", "PythonMod"):
         return e
     of, modulus = remainder.args

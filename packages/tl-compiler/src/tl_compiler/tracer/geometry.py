@@ -12,7 +12,7 @@ from tl_core.symbolic_numbers import SymInt
 from ..symbolic.expression import Expr, Relation, Symbol, sympify
 from .probes import LANES, Probes
 
-__all__ = ["Geometry", "learn", "meta_at", "probes_of", "sizes_of"]
+__all__ = ["Geometry", "alike", "learn", "meta_at", "probes_of", "sizes_of"]
 
 _META = tl_core.device("meta")
 

@@ -24,7 +24,7 @@ from ..fx.interpreter import Interpreter
 from ..fx.node import Node, map_aggregate
 from ..symbolic.dims import DimDynamic
 from ..symbolic.expression import Expr, Integer, Symbol, sympify
-from .geometry import Geometry, probes_of, sizes_of
+from .geometry import Geometry, alike, probes_of, sizes_of
 from .graphs import eliminate_dead
 from .probes import LANES
 from .proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
@@ -244,6 +244,13 @@ def traced_operator(
 
 
 # ---- symbolic sizes below autograd
+_DO_NOT_FIT = (RuntimeError, ValueError, IndexError)
+_DEPENDS = (
+    "make_fx(tracing_mode='symbolic'): the operators of the program depend on the sizes of its inputs; "
+    "tracing_mode='fake' records those of the example's sizes"
+)
+
+
 def _in_lanes(trace: Callable[..., _Trace], args: tuple[Any, ...]) -> GraphModule:
     """Traces at the example's sizes and at two others; numbers that differ are expressions of the sizes.
 
@@ -268,14 +275,10 @@ def _in_lanes(trace: Callable[..., _Trace], args: tuple[Any, ...]) -> GraphModul
         examples = [_at(mode, value, exprs, at) for value, exprs in zip(flat, symbols, strict=True)]
         return aligned.holds(trace("fake", fake_mode=mode).run(in_spec.unflatten(examples)), at)
 
-    _check_range(env, symbols, holds)
-    return module
-
-
-def _check_range(env: Any, symbols: list[list[Expr]], holds: Callable[[dict[Symbol, Any]], bool]) -> bool:
-    """Narrows the ranges of symbols to sizes at which the program has the same operators and numbers."""
     free = sorted({s for exprs in symbols for e in exprs for s in e.free_symbols}, key=str)
-    return RangeCheck(probes_of(env), free, holds, (RuntimeError, ValueError, IndexError), 0).run()
+    if not RangeCheck(probes, free, holds, _DO_NOT_FIT, 0).run():
+        raise RuntimeError(_DEPENDS)
+    return module
 
 
 def _new_symbols(env: Any, flat: list[Any]) -> list[list[Expr]]:
@@ -321,23 +324,25 @@ def parts_of(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         out_spec.append(found)
         return tuple(results)
 
+    def trace(examples: tuple[Any, ...]) -> tuple[GraphModule, _Trace]:
+        one = _Trace(
+            program,
+            "fake",
+            table=None,
+            pre_dispatch=True,
+            stacks=False,
+            modules=False,
+            strict=True,
+            fake_mode=mode,
+        )
+        return one.run(examples), one
+
     made = []
     with disable_current_modes():
         for lane in range(LANES):
-            examples = tuple(_in_lane(leaf, lane, mode) for leaf in flat)
-            one = _Trace(
-                program,
-                "fake",
-                table=None,
-                pre_dispatch=True,
-                stacks=False,
-                modules=False,
-                strict=True,
-                fake_mode=mode,
-            )
             try:
-                made.append((one.run(examples), one))
-            except (RuntimeError, ValueError, IndexError):
+                made.append(trace(tuple(_in_lane(leaf, lane, mode) for leaf in flat)))
+            except _DO_NOT_FIT:
                 return NotImplemented
         exprs = [_exprs_of(leaf) for leaf in flat]
         try:
@@ -345,6 +350,16 @@ def parts_of(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             graph = aligned.module()
         except RuntimeError:
             return NotImplemented
+        probes = probes_of(mode.shape_env)
+        symbols = sorted({s for several in exprs for e in several for s in e.free_symbols}, key=str)
+        low = probes.at_end(True)
+        for at in [*([] if low is None else [low]), *probes.beside(symbols)]:
+            try:
+                module, _ = trace(tuple(_at_values(leaf, at, mode) for leaf in flat))
+            except _DO_NOT_FIT:
+                continue
+            if not aligned.holds(module, at):
+                return NotImplemented
     return out_spec[0].unflatten(list(Interpreter(graph).run(*flat)))
 
 
@@ -363,6 +378,17 @@ def _in_lane(leaf: Any, lane: int, mode: Any) -> Any:
     symbolic = leaf.symbolic
     elem = leaf.elem if symbolic is None or lane == 0 else symbolic.lane(leaf, lane)
     with no_modes():
+        return FakeTensor(mode, elem, leaf.device, leaf.constant)
+
+
+def _at_values(leaf: Any, at: dict[Symbol, Any], mode: Any) -> Any:
+    """An argument as it is where the symbols have other values."""
+    if isinstance(leaf, SymInt):
+        return int(leaf.node.expr.evaluate(at))
+    if not isinstance(leaf, FakeTensor):
+        return leaf
+    with no_modes():
+        elem = alike(leaf.elem, tuple(int(e.evaluate(at)) for e in sizes_of(leaf)))
         return FakeTensor(mode, elem, leaf.device, leaf.constant)
 
 
@@ -470,10 +496,7 @@ class _Aligned:
     def _same_structure(self, columns: list[list[Node]]) -> None:
         shapes = [_structure(c) for c in columns]
         if any(s != shapes[0] for s in shapes[1:]):
-            raise RuntimeError(
-                "make_fx(tracing_mode='symbolic'): the operators of the program depend on the sizes of its inputs; "
-                "tracing_mode='fake' records those of the example's sizes"
-            )
+            raise RuntimeError(_DEPENDS)
 
     def _sources(self, nodes: list[Node]) -> None:
         inputs = [n for n in nodes if n.op == "placeholder"]
@@ -549,6 +572,11 @@ class _Aligned:
             values = self.probes.lanes_of(e)
             if all(p == float(v) for p, v in zip(parts, values, strict=True)):
                 return call("ToFloat", e)
-            if all(v and p == 1.0 / v for p, v in zip(parts, values, strict=True)):
-                return call("IntTrueDiv", Integer(1), e)
+            for less in (0, 1):
+                above = round(parts[0] * (values[0] - less), 9)
+                if above and all(
+                    v > less and p == above / (v - less) for p, v in zip(parts, values, strict=True)
+                ):
+                    top = Integer(int(above)) if above.is_integer() else sympify(above)
+                    return call("IntTrueDiv" if above.is_integer() else "FloatTrueDiv", top, e - less)
         return None

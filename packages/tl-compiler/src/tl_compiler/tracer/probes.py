@@ -4,7 +4,7 @@ all three is the size."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -144,6 +144,24 @@ class Probes:
         for s in self.values[0]:
             at[s] = self._end(s, low) if moved is None or s in moved else self.values[0][s]
         return self.completed(at)
+
+    def beside(self, symbols: Iterable[Symbol]) -> Iterator[dict[Symbol, Any]]:
+        """Values for which all guards hold, where one symbol after the other is next to the example's value.
+
+        Args:
+            symbols: the symbols.
+
+        Yields:
+            A number for each symbol.
+        """
+        self._refresh()
+        for s in symbols:
+            hint, held = self.values[0].get(s), self.env.var_to_range.get(s)
+            if s.is_integer and isinstance(hint, int) and held is not None:
+                other = hint + 1 if hint < held.upper else max(hint - 1, int(held.lower))
+                at = self.completed({**self.values[0], s: other})
+                if at is not None:
+                    yield at
 
     def _end(self, symbol: Symbol, low: bool) -> Any:
         hint, held = self.values[0][symbol], self.env.var_to_range.get(symbol)

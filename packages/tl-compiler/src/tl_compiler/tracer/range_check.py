@@ -44,7 +44,16 @@ class RangeCheck:
         Returns:
             Whether they do; they do not where only data decide.
         """
-        return all(self._end(low) for low in (True, False))
+        return all(self._end(low) for low in (True, False)) and self._beside()
+
+    def _beside(self) -> bool:
+        return all(self._agrees(at) for at in list(self.probes.beside(self.symbols)))
+
+    def _agrees(self, at: dict[Symbol, Any]) -> bool:
+        try:
+            return self._raw_holds(at)
+        except self.errors:
+            return True
 
     def _end(self, low: bool) -> bool:
         for _ in range(2 * len(self.symbols) + 1):
