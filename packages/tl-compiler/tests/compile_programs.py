@@ -277,7 +277,45 @@ def a_value_of_what_is_held(compile):
     yield f(x3())
 
 
-@program(graphs=1)
+@program(graphs=0)
+def sizes_that_values_decide(compile):
+    def f(x):
+        kept = x[x > 0]
+        return kept[:2].sum() / kept.shape[0], kept.view(-1, 1), x.nonzero()[-1:]
+
+    f = compile(f)
+    for x in (x3(), tl.ones(5), tl.arange(4.0)):
+        yield f(x)
+
+
+@program(graphs=0)
+def a_loop_over_sizes_that_values_decide(compile):
+    f = compile(lambda x: sum(i * x for i in range(len(x.nonzero()))))
+    yield f(x3())
+    yield f(tl.tensor([0.0, 1.0, 0.0]))
+
+
+@program(graphs=0)
+def arrays_and_clocks(compile):
+    import os
+    import time
+
+    table = numpy.arange(3.0)
+    f = compile(lambda x: x + tl.tensor(table))
+    yield f(x3())
+    table[:] = 7
+    yield f(x3())
+    os.environ["TL_TEST_FACTOR"] = "2"
+    g = compile(lambda x: x * float(os.environ.get("TL_TEST_FACTOR", "1")))
+    yield g(x3())
+    os.environ["TL_TEST_FACTOR"] = "3"
+    yield g(x3())
+    del os.environ["TL_TEST_FACTOR"]
+    h = compile(lambda x: x * (time.perf_counter() > 0))
+    yield h(x3())
+
+
+@program(graphs=0)
 def mask_selects(compile):
     f = compile(lambda x: x[x > 0] * 2)
     yield f(x3())

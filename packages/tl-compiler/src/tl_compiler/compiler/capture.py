@@ -96,7 +96,7 @@ class _Mode(ProxyTorchDispatchMode):
         if str(func) == "aten._local_scalar_dense.default" or str(func) == "aten.item.default":
             raise self.failed("the value of a tensor is asked for", by_value=True)
         try:
-            return super()._record(func, args, kwargs)
+            out = super()._record(func, args, kwargs)
         except (DataDependentOutputException, GuardOnDataDependentSymNode) as error:
             raise self.failed(f"{func} needs the elements of a tensor ({error})", by_value=True) from error
         except Exception as error:
@@ -104,6 +104,12 @@ class _Mode(ProxyTorchDispatchMode):
                 f"{func} raises {type(error).__name__}: {error}", self._location()
             )
             raise
+        # All sizes are numbers, but those that only the elements decide.
+        if any(isinstance(t, FakeTensor) and t.symbolic is not None for t in pytree.tree_leaves(out)):
+            raise self.failed(
+                f"the values of a tensor decide the size of the result of {func}", by_value=True
+            )
+        return out
 
     def _scalar(self, func: Any, args: Any, kwargs: Any) -> Any:
         raise self.failed("the value of a tensor is asked for", by_value=True)

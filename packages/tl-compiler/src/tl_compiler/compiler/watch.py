@@ -136,7 +136,9 @@ class Watch:
     def _is_trusted(self, frame: FrameType) -> bool:
         """Whether a frame is this library's, or one of Python's own that this library called or that only computes."""
         name = frame.f_globals.get("__name__")
-        if is_ours(name) or name in _STANDARD or frame.f_code.co_filename.startswith("<"):
+        if (
+            is_ours(name) or name in _STANDARD or str(name).startswith("namedtuple_")
+        ):  # what makes a named tuple
             return True
         caller = frame.f_back
         return (
