@@ -165,11 +165,13 @@ class Filler {
     const IntSpan rest = t_.sizes().subspan(static_cast<size_t>(d));
     TL_CHECK(std::ranges::equal(part.sizes(), rest), Value, "expected sequence of length ", t_.size(d),
              " at dim ", d, " (got ", part.dim() ? part.size(0) : 0, ")");
+    TL_CHECK(!part.is_meta(), Runtime,
+             "a list with tensors on meta, which have no elements, cannot be made a tensor");
     check_inside_storage(*part.impl());
     const int64_t offset = (out - t_.ptr<char>()) / size_;
     copy_elements(on_storage(StoragePtr::share(t_.storage()), t_.dtype(), rest,
                              t_.strides().subspan(static_cast<size_t>(d)), offset),
-                  resolved(part));
+                  resolved(part.device().is_cpu() ? part : ops::to_device(part, Device{}, std::nullopt)));
   }
 
   const Tensor& t_;

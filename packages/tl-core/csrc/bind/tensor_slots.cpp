@@ -236,8 +236,10 @@ PyObject* item(PyObject* o, PyObject*) {
 
 int truth(PyObject* o) {
   if (wants_override(o)) {
-    PyRef answer(override_method("__bool__", o));
-    return answer ? PyObject_IsTrue(answer.get()) : -1;
+    const PyRef answer(override_method("__bool__", o));
+    if (!answer || PyBool_Check(answer.get())) return answer ? answer.get() == Py_True : -1;
+    PyErr_Format(PyExc_TypeError, "__bool__ should return bool, returned %s", Py_TYPE(answer.get())->tp_name);
+    return -1;
   }
   return translated(
       [&] {
