@@ -145,6 +145,7 @@ def defs_cpp(rows: list[Row]) -> str:
     lines = [
         '#include "elementwise_defs.h"',
         '#include "kernels/cpu/loops/loop_table.h"',
+        '#include "ops/exact_numbers.h"',
         "",
         *ONE_LOOP,
         "namespace tl {",
@@ -156,6 +157,8 @@ def defs_cpp(rows: list[Row]) -> str:
         lines += [f"extern const ElementwiseLoop {symbol(r)}_loops[kNumDTypes];" for r in own]
         lines += ["}"] + ["#endif"] * guard
     lines += [_definition(r) for r in todo]
+    exact = [f"&kElementwise_{symbol(r)}" for r in todo if r.elementwise.exact_numbers]
+    lines.append(f"const ElementwiseDef* const kExactNumbers[] = {{{', '.join([*exact, 'nullptr'])}}};")
     return "\n".join([*lines, "}  // namespace tl", ""])
 
 

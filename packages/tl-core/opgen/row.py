@@ -62,6 +62,7 @@ class Elementwise:
     dtypes: tuple[str, ...] = ()
     condition: bool = False  # the first input is bool and takes no part in promotion
     divides: bool = False  # the last input is a divisor: integers refuse zeros
+    exact_numbers: bool = False  # halves compute with numbers as they are; others round them to the tensors' type
     not_bool: str = ""  # the message of the RuntimeError with which bool is refused
     moves: bool = False  # only moves elements: one loop a size serves all types
     loops: tuple[
@@ -252,7 +253,7 @@ def Transcendental(name: str, grad: str, doc: str, *, dtypes: str = "float compl
 def Binary(name: str, *, overload: str = "Tensor", scalars: str = "", cpu: str = "", to: str = "same",
            dtypes: str = "bool int float complex", number_first: bool = False, other: str = "Operand",
            not_bool: str = "", loops: str = "", hot: str = "", once: bool = False, also: str = "",
-           divides: bool = False, **fields: Any) -> Row:  # fmt: skip
+           divides: bool = False, exact_numbers: bool = False, **fields: Any) -> Row:  # fmt: skip
     """f(x, y), with broadcasting and promotion; `scalars` are keyword parameters such as alpha.
 
     `number_first`: a number may stand for the first input of the function, as in `sub(1, x)`. `other`:
@@ -262,8 +263,9 @@ def Binary(name: str, *, overload: str = "Tensor", scalars: str = "", cpu: str =
     tail = f", *, {scalars}" if scalars else ""
     full = f"{name}.{overload}" if overload else name
     elementwise = Elementwise(
-        cpu or name, 2, to, not_bool=not_bool, divides=divides, **_compiled(dtypes, loops, hot, once, also)
-    )
+        cpu or name, 2, to, not_bool=not_bool, divides=divides, exact_numbers=exact_numbers,
+        **_compiled(dtypes, loops, hot, once, also),
+    )  # fmt: skip
     first = "Operand" if number_first else "Tensor"
     return _elementwise(f"{full}({first} self, {other} other{tail}) -> Tensor", elementwise, **fields)
 
@@ -290,9 +292,11 @@ def _elementwise(signature: str, elementwise: Elementwise, **fields: Any) -> Row
 
 def Pointwise(signature: str, *, inputs: int, cpu: str, to: str = "same", dtypes: str = "int float complex",
               condition: bool = False, moves: bool = False, loops: str = "", hot: str = "", once: bool = False,
-              also: str = "", divides: bool = False, **fields: Any) -> Row:  # fmt: skip
+              also: str = "", divides: bool = False, exact_numbers: bool = False, **fields: Any) -> Row:  # fmt: skip
     """An elementwise row with any other signature: `inputs` leading operands, then its scalar parameters."""
     fields.setdefault("jvp", "elementwise")
     compiled = _compiled(dtypes, loops, hot, once, also)
-    elementwise = Elementwise(cpu, inputs, to, condition=condition, moves=moves, divides=divides, **compiled)
+    elementwise = Elementwise(
+        cpu, inputs, to, condition=condition, moves=moves, divides=divides, exact_numbers=exact_numbers, **compiled
+    )  # fmt: skip
     return _elementwise(signature, elementwise, **fields)

@@ -14,6 +14,7 @@
 #include "kernels/cpu/loops/staging.h"
 #include "ops.h"
 #include "ops/copy.h"
+#include "ops/exact_numbers.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -34,18 +35,31 @@ void check_alpha(const Scalar& alpha, DType common) {
            "For non-complex input tensors, argument alpha must not be a complex number.");
 }
 
+// alpha of sums and differences is of the tensors' type.
+Scalar rounded(const Scalar& s, DType dtype) {
+  alignas(16) char bytes[16];
+  s.store(dtype, bytes);
+  return load_scalar(dtype, bytes);
+}
+
 void store_params(const ElementwiseDef& def, const TlValue* values, DType common, DType computed,
                   Params& out) {
   if (def.n_params == 0) return;
   const DType d = opmath_type(computed);
   for (int i = 0; i < def.n_params; ++i) {
-    const Scalar s = Scalar::from(values[i]);
+    Scalar s = Scalar::from(values[i]);
     if (!def.alpha)
       s.check_fits(opmath_type(common));
     else if (values[i].tag != TL_INT) [[unlikely]]
       check_alpha(s, common);
+    if (def.alpha && def.n_inputs == 2 && is_half(common)) s = rounded(s, common);
     s.store(d, out.bytes + i * item_size(d));
   }
+}
+
+// Whether the loop of halves would round a number that the operator uses as it is.
+bool rounds_numbers(const ElementwiseDef& def, DType common) {
+  return is_half(common) && has_exact_numbers(def);
 }
 
 // ---- integer division
@@ -131,7 +145,9 @@ bool fast_case(const ElementwiseDef& def, const TlValue* args, Fast& out) {
   if (out.first->numel >= cpu::kStreamedBytes / 16) return false;  // the result may have to be streamed
   if (def.promote == Promote::Int && out.common == DType::Bool) return false;
   for (int i = 0; i < def.n_inputs; ++i)
-    if (args[i].tag != TL_TENSOR && (is_condition(def, i) || !scalar_fits(args[i], out.common))) return false;
+    if (args[i].tag != TL_TENSOR &&
+        (is_condition(def, i) || !scalar_fits(args[i], out.common) || rounds_numbers(def, out.common)))
+      return false;
   return def.loops[out.common] != nullptr;
 }
 
@@ -213,11 +229,19 @@ class Plan : ElementwisePlan {
   bool is_tensor(int i) const { return args_[i].tag == TL_TENSOR; }
   const Tensor& tensor(int i) const { return Unbox<Tensor>::get(args_[i]); }
 
+  // Or a tensor that counts as one: not the first, as in PyTorch.
+  bool any_number() const {
+    for (int i = 0; i < def_.n_inputs; ++i)
+      if (!is_tensor(i) || (i > 0 && tensor(i).dim() == 0 && tensor(i).dtype() != common_)) return true;
+    return false;
+  }
+
   void choose_types() {
     Promotion promotion;
     for (int i = def_.condition ? 1 : 0; i < def_.n_inputs; ++i) promotion.add(args_[i]);
     common_ = operand_type(def_.promote, promotion.result());
     computed_ = def_.computes_in(common_);
+    if (rounds_numbers(def_, common_) && any_number()) computed_ = DType::Float32;
     store_params(def_, args_ + def_.n_inputs, common_, computed_, params_);
     if (!def_.condition || !is_tensor(0)) return;
     const DType d = tensor(0).dtype();
@@ -280,7 +304,7 @@ class Plan : ElementwisePlan {
 
   void add_input(LoopNest& nest, int i) {
     const DType needs = is_condition(def_, i) ? DType::Bool : computed_;
-    DType has = is_condition(def_, i) ? DType::Bool : common_;
+    DType has = is_condition(def_, i) ? DType::Bool : rounds_numbers(def_, common_) ? computed_ : common_;
     if (is_tensor(i)) {
       has = tensor(i).dtype();
       nest.add_broadcast(tensor(i));

@@ -56,6 +56,8 @@ void check_factor(DType dtype, const char* name, const Scalar& s) {
 
 Tensor scaled(const Tensor& t, const Scalar& factor, DType dtype) {
   if (dtype == DType::Bool) return ops::logical_and(t, ops::scalar_tensor(factor, {.dtype = DType::Bool}));
+  // The factor is of the result's type, also of halves.
+  if (is_half(dtype)) return ops::mul(t, ops::scalar_tensor(factor, {.dtype = dtype, .device = t.device()}));
   return ops::mul(t, Operand(factor));
 }
 
@@ -73,7 +75,7 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
   if (dtype != DType::Bool && beta.is_int() && beta.to_int() == 1 && self.dtype() == dtype &&
       vec1.dtype() == dtype && vec2.dtype() == dtype)  // in one pass
     return given_to(out, ops::addcmul(added, ops::unsqueeze(vec1, 1), vec2, alpha));
-  Tensor result = scaled(ops::mul(ops::unsqueeze(vec1, 1), vec2), alpha, dtype);
+  Tensor result = ops::mul(scaled(ops::unsqueeze(vec1, 1), alpha, dtype), vec2);
   if (beta.to_bool()) {
     const Tensor term = scaled(added, beta, dtype);
     result = dtype == DType::Bool ? ops::logical_or(term, result) : ops::add(term, result);
