@@ -109,7 +109,7 @@ PUBLIC = [
 
 
 @pytest.mark.parametrize("name", WITH_NUMBERS)
-def test_in_place_of_a_number(name):
+def test_leaf_for_a_number(name):
     row, tried = ROWS[name], 0
     for given in recorded(name):
         for argument in names_of(row, ("Scalar", "float", "Operand"), given):
@@ -129,7 +129,7 @@ def test_in_place_of_a_number(name):
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_in_place_of_a_tensor(name):
+def test_leaf_for_a_tensor(name):
     row = ROWS[name]
     for given in recorded(name):
         for argument in names_of(row, ("Tensor", "Operand"), given):

@@ -62,7 +62,9 @@ class Elementwise:
     dtypes: tuple[str, ...] = ()
     condition: bool = False  # the first input is bool and takes no part in promotion
     divides: bool = False  # the last input is a divisor: integers refuse zeros
-    exact_numbers: bool = False  # halves compute with numbers as they are; others round them to the tensors' type
+    exact_numbers: bool = (
+        False  # halves compute with numbers as they are; others round them to the tensors' type
+    )
     not_bool: str = ""  # the message of the RuntimeError with which bool is refused
     moves: bool = False  # only moves elements: one loop a size serves all types
     loops: tuple[

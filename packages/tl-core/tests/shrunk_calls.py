@@ -80,10 +80,10 @@ for _row in collect.rows():
 
 def shrunk_ones(arguments: list[Any]):
     """The arguments again, a tensor at a time on a storage of no byte."""
-    places = [(i, None) for i, a in enumerate(arguments) if isinstance(a, tl.Tensor)]
+    indices = [(i, None) for i, a in enumerate(arguments) if isinstance(a, tl.Tensor)]
     lists = [(i, a) for i, a in enumerate(arguments) if isinstance(a, list)]
-    places += [(i, k) for i, a in lists for k, t in enumerate(a) if isinstance(t, tl.Tensor)]
-    for i, k in places:
+    indices += [(i, k) for i, a in lists for k, t in enumerate(a) if isinstance(t, tl.Tensor)]
+    for i, k in indices:
         fresh = [copied(a) for a in arguments]
         chosen = fresh[i] if k is None else fresh[i][k]
         if chosen.numel() == 0 or chosen.layout is not tl.strided:

@@ -86,7 +86,7 @@ def value(call, number):
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_leaf_in_place_of_a_number(name):
+def test_leaf_for_a_number(name):
     call, number, step = CALLS[name], 0.6, 1e-6
     leaf = tl.tensor(number, dtype=tl.float64, requires_grad=True)
     tl.manual_seed(0)
