@@ -610,6 +610,18 @@ def test_older_forms():
     assert len(backend.graphs) == 2
 
 
+def test_backends_that_count():
+    from tl_compiler.dynamo.testing import CompileCounter, EagerAndRecordGraphs
+
+    counter, recorder = CompileCounter(), EagerAndRecordGraphs()
+    for backend in (counter, recorder):
+        f = compiler.compile(lambda x: x.sin() + 1, backend=backend)
+        f(tl.ones(2)), f(tl.ones(3))
+    assert (counter.frame_count, counter.op_count, len(recorder.graphs)) == (2, 4, 2)
+    counter.clear()
+    assert (counter.frame_count, counter.op_count) == (0, 0)
+
+
 def test_a_compiled_function_lets_its_arguments_go():
     import gc
     import weakref

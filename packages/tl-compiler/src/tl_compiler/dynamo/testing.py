@@ -12,7 +12,64 @@ from unittest.mock import patch
 
 import tl_core
 
-__all__ = ["make_test_cls_with_patches", "normalize_gm", "rand_strided"]
+__all__ = [
+    "CompileCounter",
+    "CompileCounterWithBackend",
+    "EagerAndRecordGraphs",
+    "make_test_cls_with_patches",
+    "normalize_gm",
+    "rand_strided",
+]
+
+
+class CompileCounterWithBackend:
+    """A backend of `compile` that counts graphs and their operators, and hands them to another.
+
+    Args:
+        backend: the other's name, or a function.
+
+    Example:
+        >>> from tl_compiler.compiler import compile
+        >>> counter = CompileCounterWithBackend("eager")
+        >>> _ = compile(lambda x: x.sin() + 1, backend=counter)(tl_core.ones(2))
+        >>> counter.frame_count, counter.op_count
+        (1, 2)
+    """
+
+    def __init__(self, backend: Any) -> None:
+        self.backend = backend
+        self.clear()
+
+    def __call__(self, gm: Any, example_inputs: Any) -> Any:
+        from ..compiler.backends import lookup_backend
+
+        self.frame_count += 1
+        self.op_count += sum("call" in node.op for node in gm.graph.nodes)
+        self.graphs.append(gm)
+        return lookup_backend(self.backend)(gm, example_inputs)
+
+    def clear(self) -> None:
+        """Begins to count anew."""
+        self.frame_count = self.op_count = 0
+        self.graphs: list[Any] = []
+
+
+class CompileCounter(CompileCounterWithBackend):
+    """A backend of `compile` that counts graphs and their operators, and runs them as they are."""
+
+    def __init__(self) -> None:
+        super().__init__("eager")
+
+
+class EagerAndRecordGraphs:
+    """A backend of `compile` that keeps the graphs, as `graphs`, and runs them as they are."""
+
+    def __init__(self) -> None:
+        self.graphs: list[Any] = []
+
+    def __call__(self, gm: Any, example_inputs: Any) -> Any:
+        self.graphs.append(gm)
+        return gm.forward
 
 
 def normalize_gm(gm_str: str) -> str:
