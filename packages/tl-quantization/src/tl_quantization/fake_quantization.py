@@ -15,21 +15,29 @@ from tl_core.overrides import overridable
 __all__ = ["fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine"]
 
 
+# Sums of integers up to here are exact in float32; where a number is larger, so that its sum isn't, it is cut off.
+_EXACT = 2**22
+
+
 class _Rounded(Function):
     """`(clamp(round(x * (1 / scale)) + zero_point) - zero_point) * scale`; nan is taken for what is below the range."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int) -> Tensor:
         wide = x if x.dtype is tl_core.float64 else x.to(tl_core.float32)
-        scaled, zero = wide * scale.reciprocal(), zero_point.to(tl_core.float64)
-        if zero_point.is_floating_point():  # added before the rounding
-            steps = (scaled + zero_point).round().to(tl_core.float64)
+        steps = wide * scale.reciprocal()
+        floating = zero_point.is_floating_point()  # then added before the rounding, and taken off in float64
+        if floating:
+            steps = (steps + zero_point).round_()
+        elif max(abs(low), abs(high)) > _EXACT or bool((zero_point.abs() > _EXACT).any()):
+            steps = steps.round_().to(tl_core.float64) + zero_point
         else:
-            steps = scaled.round().to(tl_core.float64) + zero
+            steps.round_().add_(zero_point)
         ctx.save_for_backward((steps >= low) & (steps <= high))
-        distance = steps.nan_to_num(low, high, low).clamp_(low, high) - zero
-        if not zero_point.is_floating_point():
-            distance = distance.to(tl_core.float32)
+        kept = steps.fmax(tl_core.tensor(low, dtype=steps.dtype)).clamp_max_(high)  # nan becomes the least
+        distance = (
+            kept.to(tl_core.float64) - zero_point if floating else (kept - zero_point).to(tl_core.float32)
+        )
         return (distance * scale).to(x.dtype)
 
     @staticmethod

@@ -72,7 +72,8 @@ def _checked_kind(name: str, dtype: Any) -> tl_core.dtype:
         raise RuntimeError(
             f"{name}: dtype must be torch.quint8, torch.qint8 or torch.qint32, but got {dtype}"
         )
-    return dtype  # type: ignore[no-any-return]
+    kind: tl_core.dtype = dtype
+    return kind
 
 
 def _check_floating(name: str, x: Tensor) -> None:
