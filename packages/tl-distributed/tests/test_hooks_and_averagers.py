@@ -172,6 +172,28 @@ def test_averages_of_groups_and_of_all(ranks):
     ]
 
 
+@pytest.mark.parametrize(
+    "given", [[0, 1], tl.arange(2), tl.arange(2, dtype=tl.uint8), tl.arange(2.0), [[0], [1]]]
+)
+def test_the_ranks_of_a_mesh_are_small_integers(ranks, given):
+    """As PyTorch's, whatever they were given as."""
+
+    def body(rank):
+        made = init_device_mesh("cpu", (2,))
+        assert made.mesh.dtype == tl.int32 and made.get_local_rank() == rank
+        mesh = DeviceMesh("cpu", given)
+        assert mesh.mesh.dtype == tl.int32 and mesh.mesh is not given
+        assert mesh.mesh.reshape(-1).tolist() == [0, 1] and mesh.get_coordinate()[0] == rank
+        assert DeviceMesh.from_group(made.get_group(), "cpu").mesh.dtype == tl.int32
+        tensor = tl.full((3,), rank + 1, dtype=tl.int32)
+        dist.all_reduce(tensor, group=mesh.get_group(0))
+        assert tensor.tolist() == [3, 3, 3]
+        with pytest.raises(ValueError, match="must be a CPU tensor"):
+            DeviceMesh("cpu", tl.empty(2, device="meta"))
+
+    ranks(2, body)
+
+
 def test_a_mesh(ranks):
     def body(rank):
         mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("data", "model"))

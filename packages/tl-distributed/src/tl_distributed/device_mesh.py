@@ -53,7 +53,10 @@ class DeviceMesh:
         if not is_initialized():
             init_process_group()
         self.device_type = device_type
-        self.mesh = mesh.clone() if isinstance(mesh, Tensor) else tl_core.tensor(mesh, dtype=tl_core.int64)
+        given = mesh.detach() if isinstance(mesh, Tensor) else tl_core.tensor(mesh, device="cpu")
+        if given.device.type != "cpu":
+            raise ValueError(f"DeviceMesh: mesh must be a CPU tensor, got one on {given.device}")
+        self.mesh = given.to(tl_core.int32, copy=True)
         self.mesh_dim_names = None if mesh_dim_names is None else tuple(mesh_dim_names)
         if self.mesh_dim_names is not None and len(self.mesh_dim_names) != self.mesh.dim():
             raise RuntimeError(
