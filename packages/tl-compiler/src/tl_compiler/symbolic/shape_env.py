@@ -108,7 +108,7 @@ def _as_multiple(e: Expr) -> Expr:
     remainder, rest = (e.lhs, e.rhs) if isinstance(e, Relation) else (None, None)
     if isinstance(remainder, Sum) and len(remainder.terms) == 1 and not remainder.constant and rest == 0:
         remainder = remainder.terms[0][0]
-        e = relation(e.rel_op, remainder, Integer(0))  # type: ignore[attr-defined,assignment]
+        e = relation(e.rel_op, remainder, Integer(0))  # type: ignore[attr-defined]
     if not isinstance(remainder, Call) or remainder.name not in ("Mod", "PythonMod"):
         return e
     of, modulus = remainder.args
