@@ -20,7 +20,7 @@ from monkey import environment
 from monkey.calls import Calls
 
 SECONDS = 60  # more is a hang
-ADDRESSES = 12 << 30  # sizes beyond it raise
+ADDRESSES = 5 << 30  # sizes beyond it raise
 
 
 def limited() -> None:

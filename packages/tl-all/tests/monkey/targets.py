@@ -36,9 +36,10 @@ MODULES = [
     "tl.distributions",
 ]
 
-# They end the process, wait for others, change what later calls meet, or are given code to run.
+# They end the process, take as long as an argument says, wait for others, change what later calls meet, or run code.
 EXCLUDED = re.compile(
-    r"\.(set_num_threads|set_num_interop_threads|set_default_device|set_default_dtype|set_default_tensor_type|set_flush_denormal"
+    r"\.(\w+_polynomial_\w+"
+    r"|set_num_threads|set_num_interop_threads|set_default_device|set_default_dtype|set_default_tensor_type|set_flush_denormal"
     r"|set_printoptions|set_rng_state|set_warn_always|set_deterministic_debug_mode|use_deterministic_algorithms|set_float32_matmul_precision"
     r"|set_grad_enabled|set_autocast\w*|autocast_\w+|clear_autocast_cache|save|load|compile|import_ir_module\w*|get_file_path|typename"
     r"|prepare_multiprocessing_environment|set_multithreading_enabled|set_detect_anomaly|detect_anomaly|register_\w+|vitals_enabled|set_vital"

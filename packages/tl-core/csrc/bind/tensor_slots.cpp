@@ -452,13 +452,16 @@ PyObject* get_real(PyObject* o, void*) {
 PyObject* get_imag(PyObject* o, void*) {
   return get([&] { return wrap(ops::imag(tensor_of(o))); });
 }
-int set_part(PyObject* part, PyObject* to) {
-  if (!part) return -1;
-  PyRef owned(part);
-  return PyObject_SetItem(part, Py_Ellipsis, to);
+int set_part(getter part_of, PyObject* o, PyObject* to) {
+  if (!to) {
+    PyErr_SetString(PyExc_RuntimeError, "the parts of a tensor can't be deleted");
+    return -1;
+  }
+  const PyRef part(part_of(o, nullptr));
+  return part ? PyObject_SetItem(part.get(), Py_Ellipsis, to) : -1;
 }
-int set_real(PyObject* o, PyObject* to, void*) { return set_part(get_real(o, nullptr), to); }
-int set_imag(PyObject* o, PyObject* to, void*) { return set_part(get_imag(o, nullptr), to); }
+int set_real(PyObject* o, PyObject* to, void*) { return set_part(get_real, o, to); }
+int set_imag(PyObject* o, PyObject* to, void*) { return set_part(get_imag, o, to); }
 template <DeviceType type>
 PyObject* on_device(PyObject* o, void*) {
   return PyBool_FromLong(tensor_of(o).device().type == type);
