@@ -157,6 +157,21 @@ def test_a_histogram_is_searched_over_all_integers_of_the_type(kwargs, seed):
     agrees(observer, *affine(low, high, 0, top))
 
 
+@pytest.mark.parametrize("dtype", [tl.float64, tl.float16, tl.bfloat16])
+def test_a_histogram_of_numbers_of_other_types(dtype):
+    observer = obs.HistogramObserver(bins=64)
+    for scale in (1.0, 2.0, 0.5):
+        observer((tl.arange(-50, 50) * scale).to(dtype))
+    assert float(observer.histogram.sum()) == 300
+    assert float(observer.min_val) == -100 and float(observer.max_val) == 98
+
+
+def test_only_types_of_eight_bits_are_reduced():
+    for dtype, limits in ((tl.int16, (-(2**15), 2**15 - 1)), (tl.int8, (-64, 63)), (tl.uint8, (0, 127))):
+        observer = obs.MinMaxObserver(dtype=dtype, reduce_range=True)
+        assert (observer.quant_min, observer.quant_max) == limits
+
+
 def test_nan_gives_a_zero_point_of_the_range():
     observer = obs.MinMaxObserver()
     observer(tl.tensor([1.0, float("nan")]))

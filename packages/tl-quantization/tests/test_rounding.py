@@ -133,6 +133,18 @@ def test_dynamic_scales(limits, of_quint8, of_qint8, reduced):
         tq.quantize_per_tensor_dynamic(tl.tensor([1.0, float("inf")]), tq.quint8, False)
 
 
+def test_the_fused_module_begins_anew_where_its_bounds_are_infinite():
+    module = tq.default_fused_act_fake_quant()
+    module(tl.tensor([-1.0, float("inf")]))
+    module(tl.tensor([-1.0, 3.0]))
+    watched = module.activation_post_process
+    assert (watched.min_val.item(), watched.max_val.item()) == (-1, 3)
+    assert module.scale.item() == single(4 / 255)
+    module(tl.tensor([-1.0, float("nan")]))
+    module(tl.tensor([-1.0, 3.0]))
+    assert bool(watched.max_val.isnan()) and bool(module.scale.isnan().all())
+
+
 def test_the_fused_module_has_a_rule_of_its_own_for_symmetric_scales():
     x = tl.tensor([-1.0, 0.5, 2.0])
     module = tq.default_fused_wt_fake_quant()

@@ -278,6 +278,7 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
         if not low.numel() or bool((low.isfinite() & high.isfinite() | (low > high)).all()):
             watching(x)
             return
+        low, high = low.clone(), high.clone()
         watching.reset_min_max_vals()
         watching(x)
         for name, before in (("min_val", low), ("max_val", high)):

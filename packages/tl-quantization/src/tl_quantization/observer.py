@@ -176,9 +176,11 @@ class UniformQuantizationObserverBase(ObserverBase):
     def _range(self, low: int | None, high: int | None) -> tuple[int, int]:
         if low is None or high is None:
             low, high = _bounds(self.dtype)
+            is_reduced = self.reduce_range and high - low == 255  # of types of 8 bits only
         else:
             _check_limits(low, high, self.dtype)
-        return (low // 2, high // 2) if self.reduce_range else (low, high)
+            is_reduced = self.reduce_range
+        return (low // 2, high // 2) if is_reduced else (low, high)
 
     def _calculate_qparams(self, min_val: Tensor, max_val: Tensor) -> tuple[Tensor, Tensor]:
         """Scales and zero points by which the integers cover [min_val, max_val] and 0."""
@@ -589,9 +591,9 @@ class HistogramObserver(UniformQuantizationObserverBase):
         if float(before) == float(after):
             return tl_core.histc(before, self.bins, float(low), float(high)) * self.histogram.sum()
         parts = self.bins * _PARTS
-        begins = tl_core.linspace(float(before), float(after), parts + 1, dtype=before.dtype)[:-1]
+        begins = tl_core.linspace(float(before), float(after), parts + 1)[:-1]
         middles = begins + 0.5 * ((after - before) / parts)
-        ends = tl_core.linspace(float(low), float(high), self.bins + 1, dtype=low.dtype)
+        ends = tl_core.linspace(float(low), float(high), self.bins + 1)
         bins = (tl_core.bucketize(middles, ends, right=True) - 1).clamp_(0, self.bins - 1)
         counts = self.histogram.repeat_interleave(_PARTS) / _PARTS
         return tl_core.bincount(bins, counts, self.bins)
