@@ -402,6 +402,11 @@ Args:
     wrap_storage: the untyped memory to be used instead of new one.
     dtype: must be None: the class says the type.
     device: where new memory lies; None for the CPU.
+
+Example:
+    >>> import tl_core
+    >>> len(tl_core.{name}(3))
+    3
 """
     return _OfOneType(name, (TypedStorage,), {"__module__": "tl_core", "__doc__": doc, "_dtype": dtype})
 
@@ -426,7 +431,13 @@ QUInt8Storage = _class("QUInt8Storage", _C.quint8)
 
 
 class Storage(TypedStorage, metaclass=_OfDefaultType):
-    """Makes a TypedStorage of the default type."""
+    """Makes a TypedStorage of the default type.
+
+    Example:
+        >>> import tl_core
+        >>> len(tl_core.Storage(3))
+        3
+    """
 
     __module__ = "tl_core"
 

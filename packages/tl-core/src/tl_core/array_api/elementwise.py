@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from textwrap import dedent, indent
 from typing import Any
 
 import tl_core as _tl
@@ -41,7 +42,21 @@ def _named(function: Any, name: str, of: Callable[..., Any]) -> Any:
     function.__doc__ = (of.__doc__ or name).split("\n\n")[
         1 if (of.__doc__ or "").startswith(name + "(") else 0
     ]
+    function.__doc__ += _example(name, of)
     return function
+
+
+def _example(name: str, of: Callable[..., Any]) -> str:
+    """The example of tl's own function under the standard's name, without options that the standard lacks."""
+    source = of if ">>>" in (of.__doc__ or "") else getattr(_tl, name)
+    _, _, session = (source.__doc__ or "").partition(">>> import tl_core as tl\n")
+    steps = [">>> " + dedent("    " + step).rstrip() for step in session.split(">>> ")[1:]]
+    kept = [step for step in steps if "=" not in step.partition("\n")[0]]
+    if not kept:
+        return ""
+    lines = [">>> import tl_core as tl", ">>> from tl_core import array_api", *kept]
+    shown = "\n".join(lines).replace(f"tl.{source.__name__}(", f"array_api.{name}(")
+    return f"\n\n    Example:\n{indent(shown, '        ')}"
 
 
 def _unary(name: str, of: Callable[..., Tensor]) -> Callable[[Tensor], Tensor]:

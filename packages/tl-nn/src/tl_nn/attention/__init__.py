@@ -19,7 +19,7 @@ class SDPBackend(Enum):
     it takes all masks and types.
 
     Example:
-        >>> import tl_core
+        >>> import tl_core, tl_nn
         >>> from tl_nn.attention import SDPBackend, sdpa_kernel
         >>> with sdpa_kernel(SDPBackend.MATH):
         ...     result = tl_nn.functional.scaled_dot_product_attention(*[tl_core.zeros(1, 2, 3, 4)] * 3)
@@ -70,6 +70,7 @@ def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = Fa
         AssertionError: If it is neither a way nor a list of them.
 
     Example:
+        >>> import tl_core, tl_nn
         >>> from tl_nn.attention import SDPBackend, sdpa_kernel
         >>> with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION]):
         ...     tl_nn.functional.scaled_dot_product_attention(*[tl_core.ones(1, 2, 2)] * 3).shape
