@@ -94,7 +94,7 @@ def wants_example(name: str, value: Any, names: set[str]) -> bool:
     if inspect.isclass(value):
         if issubclass(value, BaseException):
             return False
-    elif not callable(value) or not hasattr(value, "__name__"):
+    elif not inspect.isroutine(value):
         return False
     ours = {p.import_name for p in packages().values()}
     home = home_of(value if inspect.isclass(value) else inspect.unwrap(value)).partition(".")[0]

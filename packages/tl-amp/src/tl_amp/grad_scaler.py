@@ -14,7 +14,12 @@ AVAILABLE = ("cpu",)
 
 
 class OptState(enum.Enum):
-    """What has been done with an optimizer since the last update."""
+    """What has been done with an optimizer since the last update.
+
+    Example:
+        >>> OptState.READY.name
+        'READY'
+    """
 
     READY = 0
     UNSCALED = 1

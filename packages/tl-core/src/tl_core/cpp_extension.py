@@ -27,7 +27,13 @@ from tl_core.headers import get_include
 if TYPE_CHECKING:
 
     class BuildExtension:
-        """See `__getattr__`."""
+        """See `__getattr__`.
+
+        Example:
+            >>> from tl_core import cpp_extension
+            >>> cpp_extension.BuildExtension.__name__
+            'BuildExtension'
+        """
 
         @classmethod
         def with_options(cls, **options: Any) -> Any: ...
@@ -74,6 +80,11 @@ def check_compiler_ok_for_platform(compiler: str) -> bool:
 
     Args:
         compiler: its command.
+
+    Example:
+        >>> from tl_core import cpp_extension
+        >>> cpp_extension.check_compiler_ok_for_platform("no-such-compiler")
+        False
     """
     if shutil.which(compiler) is None:
         return False
@@ -116,7 +127,12 @@ def is_ninja_available() -> bool:
 
 
 def verify_ninja_availability() -> None:
-    """Raises RuntimeError if the build tool ninja is not installed."""
+    """Raises RuntimeError if the build tool ninja is not installed.
+
+    Example:
+        >>> from tl_core import cpp_extension
+        >>> cpp_extension.verify_ninja_availability()  # doctest: +SKIP
+    """
     if not is_ninja_available():
         raise RuntimeError("Ninja is required to load C++ extensions (pip install ninja to get it)")
 
@@ -153,6 +169,11 @@ def library_paths(device_type: str = "cpu") -> list[str]:
 
     Args:
         device_type: "cpu".
+
+    Example:
+        >>> from tl_core import cpp_extension
+        >>> cpp_extension.library_paths()
+        []
     """
     _only_cpu(device_type)
     return []
@@ -170,7 +191,12 @@ def get_default_build_root() -> str:
 
 
 def remove_extension_h_precompiler_headers() -> None:
-    """Does nothing: no headers are compiled ahead."""
+    """Does nothing: no headers are compiled ahead.
+
+    Example:
+        >>> from tl_core import cpp_extension
+        >>> cpp_extension.remove_extension_h_precompiler_headers()
+    """
 
 
 def _build_folder(name: str, build_directory: str | None) -> Path:
@@ -217,6 +243,15 @@ def CUDAExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) 
         sources: the source files.
         *args: further arguments.
         **kwargs: those by keyword.
+
+    Example:
+        >>> from tl_core import cpp_extension
+        >>> try:
+        ...     cpp_extension.CUDAExtension("kernels", ["kernels.cu"])
+        ... except RuntimeError:
+        ...     print("no CUDA")
+        ...
+        no CUDA
     """
     _refuse(f"the CUDA extension {name!r}")
 
@@ -229,6 +264,15 @@ def SyclExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) 
         sources: the source files.
         *args: further arguments.
         **kwargs: those by keyword.
+
+    Example:
+        >>> from tl_core import cpp_extension
+        >>> try:
+        ...     cpp_extension.SyclExtension("kernels", ["kernels.sycl"])
+        ... except RuntimeError:
+        ...     print("no SYCL")
+        ...
+        no SYCL
     """
     _refuse(f"the SYCL extension {name!r}")
 
@@ -354,6 +398,10 @@ def load(
 
     Raises:
         RuntimeError: it cannot be built; the message has what the compiler says.
+
+    Example:
+        >>> from tl_core import cpp_extension
+        >>> module = cpp_extension.load("sums", ["sums.cpp"])  # doctest: +SKIP
     """
     files = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
     foreign = [str(f) for f in files if Path(f).suffix in (".cu", ".cuh", ".sycl")]
@@ -544,6 +592,12 @@ def load_inline(
     Raises:
         RuntimeError: it cannot be built.
         ImportError: functions are to be bound and pybind11 is not installed.
+
+    Example:
+        >>> from tl_core import cpp_extension
+        >>> source = "int twice(int x) { return 2 * x; }"
+        >>> module = cpp_extension.load_inline("twice", source, functions=["twice"])  # doctest: +SKIP
+        >>> module.twice(4)  # doctest: +SKIP
     """
     if cuda_sources or sycl_sources or with_cuda or with_sycl:
         _refuse(f"the extension {name!r} with CUDA or SYCL")

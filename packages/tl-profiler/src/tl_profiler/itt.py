@@ -10,7 +10,13 @@ __all__ = ["is_available", "mark", "range", "range_pop", "range_push"]
 
 
 def is_available() -> bool:
-    """Whether marks reach Intel's tools: no."""
+    """Whether marks reach Intel's tools: no.
+
+    Example:
+        >>> from tl_profiler import itt
+        >>> itt.is_available()
+        False
+    """
     return False
 
 
@@ -21,17 +27,35 @@ def _refuse(name: str) -> RuntimeError:
 
 
 def range_push(msg: str) -> int:
-    """Begins a range; raises RuntimeError, as there is no ITT library."""
+    """Begins a range; raises RuntimeError, as there is no ITT library.
+
+    Example:
+        >>> from tl_profiler import itt
+        >>> if itt.is_available():
+        ...     _ = itt.range_push("forward")
+    """
     raise _refuse("range_push")
 
 
 def range_pop() -> int:
-    """Ends the innermost range; raises RuntimeError, as there is no ITT library."""
+    """Ends the innermost range; raises RuntimeError, as there is no ITT library.
+
+    Example:
+        >>> from tl_profiler import itt
+        >>> if itt.is_available():
+        ...     _ = itt.range_pop()
+    """
     raise _refuse("range_pop")
 
 
 def mark(msg: str) -> None:
-    """Marks a moment; raises RuntimeError, as there is no ITT library."""
+    """Marks a moment; raises RuntimeError, as there is no ITT library.
+
+    Example:
+        >>> from tl_profiler import itt
+        >>> if itt.is_available():
+        ...     itt.mark("epoch")
+    """
     raise _refuse("mark")
 
 
@@ -43,6 +67,12 @@ def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
         msg: the name, a format.
         args: what the format takes.
         kwargs: what the format takes by name.
+
+    Example:
+        >>> from tl_profiler import itt
+        >>> if itt.is_available():
+        ...     with itt.range("forward"):
+        ...         pass
     """
     range_push(msg.format(*args, **kwargs))
     try:

@@ -41,6 +41,9 @@ def write(path: str, snapshot: Any = None, title: str = "memory") -> None:
     Raises:
         OSError: the file cannot be written; nothing is left of it.
         ValueError: the snapshot is none.
+
+    Example:
+        >>> write(snapshot, "memory.html")  # doctest: +SKIP
     """
     page = render(snapshot, title)
 
@@ -52,7 +55,11 @@ def write(path: str, snapshot: Any = None, title: str = "memory") -> None:
 
 
 def render(snapshot: Any = None, title: str = "memory") -> str:
-    """The page as a text."""
+    """The page as a text.
+
+    Example:
+        >>> page = render(snapshot)  # doctest: +SKIP
+    """
     if snapshot is None:
         snapshot = memory_history.snapshot()
     elif isinstance(snapshot, (str, os.PathLike)):

@@ -218,7 +218,12 @@ class _KinetoProfile:
 
 
 class ProfilerAction(Enum):
-    """What a profile does in a step."""
+    """What a profile does in a step.
+
+    Example:
+        >>> ProfilerAction.RECORD.name
+        'RECORD'
+    """
 
     NONE = 0
     WARMUP = 1
@@ -295,6 +300,11 @@ def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use
 
     Raises:
         RuntimeError: the folder cannot be made; when the first trace is ready.
+
+    Example:
+        >>> from tl_profiler import profile
+        >>> with profile(on_trace_ready=tensorboard_trace_handler("runs")):  # doctest: +SKIP
+        ...     train_one_epoch()
     """
 
     def handler(prof: Any) -> None:

@@ -65,7 +65,13 @@ _BY_CHANNEL = (per_channel_affine, per_channel_symmetric, per_channel_affine_flo
 
 
 class FakeQuantizeBase(ABC, Module):
-    """What fake quantizers share: two switches, kept as buffers so that they are saved with a model."""
+    """What fake quantizers share: two switches, kept as buffers so that they are saved with a model.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> issubclass(tq.FakeQuantize, tq.FakeQuantizeBase)
+        True
+    """
 
     fake_quant_enabled: Tensor
     observer_enabled: Tensor
@@ -204,6 +210,11 @@ class FixedQParamsFakeQuantize(FakeQuantize):
 
     Args:
         observer (`FixedQParamsObserver.with_args(...)`): Says them.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> issubclass(tq.FixedQParamsFakeQuantize, tq.FakeQuantizeBase)
+        True
     """
 
     def __init__(self, observer: Any) -> None:
@@ -234,6 +245,11 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
 
     Raises:
         AssertionError: If the observer keeps no moving average.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> tq.FusedMovingAvgObsFakeQuantize()(tl_core.tensor([0.0, 1.0]))
+        tensor([0., 1.])
     """
 
     def __init__(

@@ -343,6 +343,13 @@ class MovingAverageMinMaxObserver(MinMaxObserver):
         kwargs: arguments of the base class.
 
     See `UniformQuantizationObserverBase` for the others.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> observer = tq.MovingAverageMinMaxObserver(averaging_constant=0.5)
+        >>> _ = observer(tl_core.tensor([0.0, 1.0])), observer(tl_core.tensor([0.0, 3.0]))
+        >>> observer.max_val
+        tensor(2.)
     """
 
     def __init__(
@@ -474,6 +481,13 @@ class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
         kwargs: arguments of the base class.
 
     See `UniformQuantizationObserverBase` for the others.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> observer = tq.MovingAveragePerChannelMinMaxObserver(averaging_constant=0.5)
+        >>> _ = observer(tl_core.tensor([[0.0, 1.0], [2.0, 4.0]]))
+        >>> observer.max_val
+        tensor([1., 4.])
     """
 
     def __init__(
@@ -518,6 +532,13 @@ class HistogramObserver(UniformQuantizationObserverBase):
         kwargs: arguments of the base class.
 
     See `UniformQuantizationObserverBase` for the others.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> observer = tq.HistogramObserver(bins=8)
+        >>> _ = observer(tl_core.tensor([0.0, 1.0]))
+        >>> float(observer.max_val)
+        1.0
     """
 
     histogram: Tensor
@@ -666,6 +687,11 @@ class FixedQParamsObserver(ObserverBase):
         zero_point (int): The zero point.
         dtype, qscheme, quant_min, quant_max, is_dynamic: As of `UniformQuantizationObserverBase`.
         kwargs: arguments of the base class.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> tq.FixedQParamsObserver(scale=0.5, zero_point=3).calculate_qparams()
+        (tensor([0.5000]), tensor([3], dtype=torch.int32))
     """
 
     scale: Tensor

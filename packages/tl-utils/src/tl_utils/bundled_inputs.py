@@ -45,6 +45,11 @@ class InflatableArg(NamedTuple):
         value: the value that is stored.
         fmt: the expression that makes the argument of it, in which `{}` stands for the value.
         fmt_fn: the text of a function of the module and the value that makes it; `{}` stands for its name.
+
+    Example:
+        >>> import tl_core
+        >>> InflatableArg(tl_core.zeros(1), "{}.expand(4)").fmt
+        '{}.expand(4)'
     """
 
     value: Any
@@ -136,6 +141,13 @@ def augment_model_with_bundled_inputs(
         TypeError: the model is no module, or inputs are no list of tuples.
         RuntimeError: the module has inputs already, or both says how to make them and is given some, or neither.
         ValueError: a tensor is large, and can't be kept as one element.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> model = tl_nn.Linear(2, 1)
+        >>> augment_model_with_bundled_inputs(model, [(tl_core.ones(2),)])
+        >>> model.get_num_bundled_inputs()
+        1
     """
     forward = _method(model, "forward")
     texts = {forward: info} if info else None
@@ -161,6 +173,11 @@ def augment_many_model_functions_with_bundled_inputs(
         TypeError: the model is no module, or inputs are no lists of tuples.
         RuntimeError: the module has inputs already, or both says how to make them and is given some, or neither.
         ValueError: a tensor is large, and can't be kept as one element; or no method is named.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> model = tl_nn.Linear(2, 1)
+        >>> augment_many_model_functions_with_bundled_inputs(model, {model.forward: [(tl_core.ones(2),)]})
     """
     _augment(model, inputs, info, _receive_inflate_expr, skip_size_check)
 
@@ -321,6 +338,10 @@ def bundle_randn(*size: int, dtype: Any = None) -> InflatableArg:
     Args:
         size: its sizes.
         dtype: its element type.
+
+    Example:
+        >>> bundle_randn(2, 3).value.shape
+        torch.Size([2, 3])
     """
     return InflatableArg(value=tl_core.zeros(1, dtype=dtype).expand(*size), fmt="torch.randn_like({})")
 
@@ -330,5 +351,10 @@ def bundle_large_tensor(t: Tensor) -> InflatableArg:
 
     Args:
         t: the tensor.
+
+    Example:
+        >>> import tl_core
+        >>> type(bundle_large_tensor(tl_core.ones(2))).__name__
+        'InflatableArg'
     """
     return InflatableArg(value=t, fmt="{}")

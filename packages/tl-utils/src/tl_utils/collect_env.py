@@ -46,6 +46,10 @@ class SystemEnv(NamedTuple):
         pip_packages, conda_packages: the packages that matter, one a line.
         environment: variables that change how tl works.
         cpu_info: the processor.
+
+    Example:
+        >>> isinstance(get_env_info(), SystemEnv)
+        True
     """
 
     tl_version: str
@@ -267,7 +271,12 @@ def _prefixed(text: str | None, prefix: str) -> str:
 
 
 def pretty_str(envinfo: SystemEnv) -> str:
-    """A report as people paste it."""
+    """A report as people paste it.
+
+    Example:
+        >>> "Python version" in pretty_str(get_env_info())
+        True
+    """
     values = {k: v if v else _UNKNOWN for k, v in envinfo._asdict().items()}
     values["environment"] = envinfo.environment or "none of those that matter"
     values["pip_packages"] = _prefixed(envinfo.pip_packages, "[pip3]")
@@ -286,7 +295,11 @@ def get_pretty_env_info() -> str:
 
 
 def main() -> None:
-    """Prints the report."""
+    """Prints the report.
+
+    Example:
+        >>> main()  # doctest: +SKIP
+    """
     print("Collecting environment information...")
     print(get_pretty_env_info())
 

@@ -20,6 +20,15 @@ def to_mkldnn(module: Module, dtype: tl_core.dtype = tl_core.float32) -> NoRetur
     Raises:
         TypeError: `dtype` is another, or `module` is no module.
         NotImplementedError: otherwise: there is no oneDNN; convolutions and products pack weights by themselves.
+
+    Example:
+        >>> import tl_nn
+        >>> try:
+        ...     to_mkldnn(tl_nn.Linear(2, 1))
+        ... except NotImplementedError:
+        ...     print("not there")
+        ...
+        not there
     """
     if not isinstance(module, Module):
         raise TypeError(f"to_mkldnn: module must be a Module, got {type(module).__name__}")

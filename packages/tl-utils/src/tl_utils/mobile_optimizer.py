@@ -13,7 +13,12 @@ _BACKENDS = ("cpu", "vulkan", "metal")
 
 
 class MobileOptimizerType(Enum):
-    """The steps that could be left out."""
+    """The steps that could be left out.
+
+    Example:
+        >>> len(MobileOptimizerType) > 0
+        True
+    """
 
     CONV_BN_FUSION = 0
     FUSE_ADD_RELU = 1
@@ -24,7 +29,12 @@ class MobileOptimizerType(Enum):
 
 
 class LintCode(Enum):
-    """What could be complained of."""
+    """What could be complained of.
+
+    Example:
+        >>> len(LintCode) > 0
+        True
+    """
 
     BUNDLED_INPUT = 1
     REQUIRES_GRAD = 2

@@ -91,6 +91,9 @@ def get_storage_info(storage: FakeObject) -> list[Any]:
 
     Raises:
         ValueError: it is something else.
+
+    Example:
+        >>> get_storage_info(storage)  # doctest: +SKIP
     """
     if not isinstance(storage, FakeObject) or (storage.module, storage.name) != ("pers", "obj"):
         raise ValueError(f"get_storage_info: expected the stand-in of a storage, got {storage!r}")
@@ -170,6 +173,9 @@ def get_model_info(path_or_file: Any, title: str | None = None, extra_file_size_
 
     Raises:
         ValueError: it is no archive, or has no one folder.
+
+    Example:
+        >>> get_model_info("model.pt")["title"]  # doctest: +SKIP
     """
     if isinstance(path_or_file, (str, os.PathLike)):
         name, size = os.fspath(path_or_file), os.path.getsize(path_or_file)
@@ -227,7 +233,12 @@ def _contents(archive: zipfile.ZipFile, limit: int) -> dict[str, Any]:
 
 
 def get_inline_skeleton() -> str:
-    """The page without a model; one file, without references to others."""
+    """The page without a model; one file, without references to others.
+
+    Example:
+        >>> "<html" in get_inline_skeleton()
+        True
+    """
     return _PAGE
 
 
@@ -237,6 +248,10 @@ def burn_in_info(skeleton: str, info: dict[str, Any]) -> str:
     Args:
         skeleton: the page without one.
         info: what `get_model_info` gave.
+
+    Example:
+        >>> len(burn_in_info(get_inline_skeleton(), {})) > len(get_inline_skeleton())
+        False
     """
     # In a script, "</" would end it, whatever it stands in.
     text = (
@@ -256,6 +271,9 @@ def get_info_and_burn_skeleton(path_or_bytesio: Any, **kwargs: Any) -> str:
     Args:
         path_or_bytesio: its path, or an open file.
         kwargs: those of `get_model_info`.
+
+    Example:
+        >>> page = get_info_and_burn_skeleton("model.pt")  # doctest: +SKIP
     """
     return burn_in_info(get_inline_skeleton(), get_model_info(path_or_bytesio, **kwargs))
 
@@ -266,6 +284,9 @@ def main(argv: list[str], *, stdout: TextIO | None = None) -> None:
     Args:
         argv: its words, the program's name first.
         stdout: where is printed; None for stdout.
+
+    Example:
+        >>> main(["model_dump", "--style=json", "model.pt"])  # doctest: +SKIP
     """
     parser = argparse.ArgumentParser(
         prog=Path(argv[0] or "model_dump").name, description="Shows a saved model."

@@ -35,7 +35,12 @@ class data_value_t:
 
 
 class Aggregation(Enum):
-    """What a `Stat` makes of the values of a window."""
+    """What a `Stat` makes of the values of a window.
+
+    Example:
+        >>> Aggregation.MEAN.name
+        'MEAN'
+    """
 
     VALUE = 0  #: the last one
     MEAN = 1  #: their mean
@@ -108,7 +113,14 @@ class Event:
 
 
 class EventHandlerHandle:
-    """Says which handler to take away; made by `register_event_handler` alone."""
+    """Says which handler to take away; made by `register_event_handler` alone.
+
+    Example:
+        >>> handle = register_event_handler(lambda event: None)
+        >>> type(handle).__name__
+        'EventHandlerHandle'
+        >>> unregister_event_handler(handle)
+    """
 
     def __init__(self) -> None:
         raise TypeError("EventHandlerHandle: no constructor defined; register_event_handler makes it")
@@ -156,6 +168,10 @@ def unregister_event_handler(handler: EventHandlerHandle) -> None:
 
     Raises:
         TypeError: it is something else.
+
+    Example:
+        >>> handle = register_event_handler(print)
+        >>> unregister_event_handler(handle)
     """
     if not isinstance(handler, EventHandlerHandle):
         raise TypeError(
@@ -173,6 +189,15 @@ def log_event(event: Event) -> None:
 
     Raises:
         TypeError: it is no Event.
+
+    Example:
+        >>> import datetime
+        >>> seen = []
+        >>> handle = register_event_handler(lambda event: seen.append(event.name))
+        >>> log_event(Event("epoch", datetime.datetime(2026, 1, 1), {"loss": 0.5}))
+        >>> unregister_event_handler(handle)
+        >>> seen
+        ['epoch']
     """
     if not isinstance(event, Event):
         raise TypeError(f"log_event: event must be an Event, got {type(event).__name__}")

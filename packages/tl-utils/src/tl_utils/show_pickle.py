@@ -70,6 +70,10 @@ class FakeClass:
     Args:
         module: its module.
         name: its name.
+
+    Example:
+        >>> FakeClass("project", "Tokenizer").name
+        'Tokenizer'
     """
 
     def __init__(self, module: str, name: str) -> None:
@@ -198,6 +202,9 @@ def main(argv: list[str], output_stream: TextIO | None = None) -> int | None:
 
     Returns:
         int, the exit status: 2 if nothing was found or it can't be read.
+
+    Example:
+        >>> main(["show_pickle", "data.pkl"])  # doctest: +SKIP
     """
     out = output_stream or sys.stdout
     parser = argparse.ArgumentParser(

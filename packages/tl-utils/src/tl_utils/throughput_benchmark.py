@@ -58,6 +58,10 @@ class ExecutionStats:
         seconds: how long each call took.
         total: from the first call to the end of the last one, in seconds.
         benchmark_config: what was asked.
+
+    Example:
+        >>> stats = benchmark.benchmark(num_calling_threads=2)  # doctest: +SKIP
+        >>> stats.latency_avg_ms  # doctest: +SKIP
     """
 
     def __init__(self, seconds: list[float], total: float, benchmark_config: BenchmarkConfig) -> None:

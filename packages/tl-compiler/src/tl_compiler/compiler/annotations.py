@@ -89,6 +89,16 @@ def allow_in_graph(fn: Any) -> Any:
 
     Raises:
         AssertionError: `fn` can't be called.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_compiler import compiler
+        >>> @compiler.allow_in_graph
+        ... def double(x):
+        ...     return 2 * x
+        ...
+        >>> double(tl_core.ones(2))
+        tensor([2., 2.])
     """
     if isinstance(fn, (list, tuple)):
         return [allow_in_graph(each) for each in fn]
@@ -103,6 +113,15 @@ def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     Args:
         fn: the function.
+
+    Example:
+        >>> from tl_compiler import compiler
+        >>> @compiler.assume_constant_result
+        ... def size():
+        ...     return 3
+        ...
+        >>> size()
+        3
     """
     text = "assume_constant_result: without effect; the function is looked into like all others"
     return _noted(text, fn)  # type: ignore[no-any-return]
@@ -123,6 +142,18 @@ def substitute_in_graph(
         can_constant_fold_through: whether calls with constants may be computed beforehand.
         skip_signature_check: whether the two may differ in their arguments.
         is_embedded_type: accepted.
+
+    Example:
+        >>> from tl_compiler import compiler
+        >>> def half(x):
+        ...     return x / 2
+        ...
+        >>> @compiler.substitute_in_graph(half)
+        ... def traced_half(x):
+        ...     return 0.5 * x
+        ...
+        >>> traced_half(4.0)
+        2.0
     """
     _noted(
         "substitute_in_graph: without effect; a graph records what the original function does", original_fn
@@ -161,11 +192,21 @@ def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def cudagraph_mark_step_begin() -> None:
-    """Nothing: it says where a step begins, for graphs of CUDA kernels, and there are none."""
+    """Nothing: it says where a step begins, for graphs of CUDA kernels, and there are none.
+
+    Example:
+        >>> from tl_compiler import compiler
+        >>> compiler.cudagraph_mark_step_begin()
+    """
 
 
 def reset() -> None:
-    """Forgets the graphs of all compiled functions."""
+    """Forgets the graphs of all compiled functions.
+
+    Example:
+        >>> from tl_compiler import compiler
+        >>> compiler.reset()
+    """
     if "tl_compiler.compiler.compiled_function" in sys.modules:
         sys.modules["tl_compiler.compiler.compiled_function"].reset_all()
 

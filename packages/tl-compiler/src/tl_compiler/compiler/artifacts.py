@@ -59,6 +59,9 @@ def load_cache_artifacts(serialized_artifacts: bytes) -> CacheInfo | None:
 
     Raises:
         TypeError: it isn't bytes.
+
+    Example:
+        >>> load_cache_artifacts(pathlib.Path("artifacts").read_bytes())  # doctest: +SKIP
     """
     if not isinstance(serialized_artifacts, (bytes, bytearray)):
         raise TypeError(f"load_cache_artifacts expects bytes, got {type(serialized_artifacts)}")

@@ -119,6 +119,10 @@ def impl_abstract(
         qualname: the operator's name.
         func: the function.
         lib: the library with which this goes.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.library.impl_abstract("project::double")  # doctest: +SKIP
     """
     warnings.warn(
         "torch.library.impl_abstract was renamed to torch.library.register_fake. Please use that instead; we will "

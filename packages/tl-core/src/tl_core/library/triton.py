@@ -33,6 +33,10 @@ def triton_op(
 
     Raises:
         RuntimeError: always.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.library.triton_op("project::add", mutates_args=())  # doctest: +SKIP
     """
     _refuse("triton_op")
 
@@ -45,5 +49,9 @@ def wrap_triton(triton_kernel: Callable[..., Any], /) -> Any:
 
     Raises:
         RuntimeError: always.
+
+    Example:
+        >>> import tl_core
+        >>> tl_core.library.wrap_triton(kernel)[(1,)](x, y)  # doctest: +SKIP
     """
     _refuse("wrap_triton")

@@ -43,6 +43,9 @@ def write(profile: Any, path: str, title: str = "profile") -> None:
     Raises:
         OSError: the file cannot be written; nothing is left of it.
         RuntimeError: the profile has not ended.
+
+    Example:
+        >>> write(profile, "report.html")  # doctest: +SKIP
     """
     page = render(profile, title)
 
@@ -54,7 +57,11 @@ def write(profile: Any, path: str, title: str = "profile") -> None:
 
 
 def render(profile: Any, title: str = "profile") -> str:
-    """The page as a text."""
+    """The page as a text.
+
+    Example:
+        >>> page = render(profile)  # doctest: +SKIP
+    """
     result = _result_of(profile)
     data = result.columns()
     head = _head(result, data)
@@ -74,7 +81,11 @@ def render(profile: Any, title: str = "profile") -> str:
 
 
 def fill(template: str, **parts: str) -> str:
-    """A page's text with each {{NAME}} replaced."""
+    """A page's text with each {{NAME}} replaced.
+
+    Example:
+        >>> fill("<p>{title}</p>", title="run")  # doctest: +SKIP
+    """
     first, *rest = file_text(template).split("{{")
     pieces = [first]
     for piece in rest:
@@ -84,7 +95,11 @@ def fill(template: str, **parts: str) -> str:
 
 
 def file_text(name: str) -> str:
-    """A file of the report."""
+    """A file of the report.
+
+    Example:
+        >>> file_text("page.html")  # doctest: +SKIP
+    """
     return (files(__package__ or __name__) / name).read_text(encoding="utf-8")
 
 
@@ -145,6 +160,9 @@ def timeline_page(title: str, times: list[int], series: list[tuple[str, str, lis
         times: microseconds.
         series: (name, color, bytes at each time).
         height: of the picture, in pixels.
+
+    Example:
+        >>> page = timeline_page(profile)  # doctest: +SKIP
     """
     data = json.dumps({"times": times, "series": series}).replace("<", "\\u003c")
     return fill(

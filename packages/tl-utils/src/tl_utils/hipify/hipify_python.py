@@ -80,6 +80,14 @@ def hipify(*args: Any, **kwargs: Any) -> NoReturn:
 
     Raises:
         NotImplementedError: always.
+
+    Example:
+        >>> try:
+        ...     hipify("kernels")
+        ... except NotImplementedError:
+        ...     print("not there")
+        ...
+        not there
     """
     raise NotImplementedError(
         "hipify: CUDA sources aren't translated here; use hipify-perl or hipify-clang of ROCm"

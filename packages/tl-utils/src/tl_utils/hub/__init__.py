@@ -89,6 +89,10 @@ def list(github: str, force_reload: bool = False, skip_validation: bool = False,
 
     Returns:
         list of str
+
+    Example:
+        >>> import tl_utils
+        >>> tl_utils.hub.list("models", source="local")  # doctest: +SKIP
     """
     folder = Path(_get_cache_or_reload(github, force_reload, trust_repo, "list", verbose, skip_validation))
     with entrypoints.first_on_path(folder):
@@ -108,6 +112,10 @@ def help(github: str, model: str, force_reload: bool = False, skip_validation: b
 
     Returns:
         str; None if it has none.
+
+    Example:
+        >>> import tl_utils
+        >>> print(tl_utils.hub.help("models", "small", source="local"))  # doctest: +SKIP
     """
     folder = Path(_get_cache_or_reload(github, force_reload, trust_repo, "help", True, skip_validation))
     with entrypoints.first_on_path(folder):

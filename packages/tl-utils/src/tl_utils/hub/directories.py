@@ -35,6 +35,9 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 
     Args:
         d: the folder; `~` is the user's home.
+
+    Example:
+        >>> set_dir("models")  # doctest: +SKIP
     """
     global _chosen
     _chosen = os.path.expanduser(os.fspath(d))

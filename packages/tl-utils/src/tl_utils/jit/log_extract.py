@@ -54,6 +54,14 @@ def load_graph_and_inputs(ir: str) -> NoReturn:
 
     Raises:
         NotImplementedError: always.
+
+    Example:
+        >>> try:
+        ...     load_graph_and_inputs("graph()")
+        ... except NotImplementedError:
+        ...     print("not there")
+        ...
+        not there
     """
     _refuse("load_graph_and_inputs")
 
@@ -69,6 +77,14 @@ def run_test(ir: Any, inputs: Any, *, warmup_runs: int = 10, test_runs: int = 20
 
     Raises:
         NotImplementedError: always.
+
+    Example:
+        >>> try:
+        ...     run_test("graph()", [])
+        ... except NotImplementedError:
+        ...     print("not there")
+        ...
+        not there
     """
     _refuse("run_test")
 
@@ -78,6 +94,14 @@ def run_baseline_no_fusion(ir: Any, inputs: Any) -> NoReturn:
 
     Raises:
         NotImplementedError: always.
+
+    Example:
+        >>> try:
+        ...     run_baseline_no_fusion("graph()", [])
+        ... except NotImplementedError:
+        ...     print("not there")
+        ...
+        not there
     """
     _refuse("run_baseline_no_fusion")
 
@@ -92,6 +116,14 @@ def run_nnc(ir: Any, inputs: Any, dynamic: bool) -> NoReturn:
 
     Raises:
         NotImplementedError: always.
+
+    Example:
+        >>> try:
+        ...     run_nnc("graph()", [], False)
+        ... except NotImplementedError:
+        ...     print("not there")
+        ...
+        not there
     """
     _refuse("run_nnc")
 
@@ -101,5 +133,13 @@ def run_nvfuser(ir: Any, inputs: Any) -> NoReturn:
 
     Raises:
         NotImplementedError: always.
+
+    Example:
+        >>> try:
+        ...     run_nvfuser("graph()", [])
+        ... except NotImplementedError:
+        ...     print("not there")
+        ...
+        not there
     """
     _refuse("run_nvfuser")

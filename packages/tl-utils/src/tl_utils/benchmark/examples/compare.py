@@ -9,7 +9,11 @@ STATEMENTS = {"matmul": "x @ d.diag()", "broadcast": "x * d", "einsum": "torch.e
 
 
 def main() -> None:
-    """Prints the table."""
+    """Prints the table.
+
+    Example:
+        >>> main()  # doctest: +SKIP
+    """
     results = []
     for n in (8, 64, 256):
         values = {"x": tl_core.rand(n, n), "d": tl_core.rand(n)}

@@ -6,7 +6,11 @@ from tl_utils.benchmark import BinaryOpFuzzer, Measurement, Timer
 
 
 def main(count: int = 10) -> None:
-    """Prints the measurements, sorted by the time an element takes."""
+    """Prints the measurements, sorted by the time an element takes.
+
+    Example:
+        >>> main(count=3)  # doctest: +SKIP
+    """
     results: list[tuple[float, Measurement, str]] = []
     for tensors, properties, _ in BinaryOpFuzzer(seed=0).take(count):
         shape = str(tuple(tensors["x"].shape))

@@ -8,7 +8,11 @@ UNARY, BINARY = ("abs", "exp", "sum"), ("add", "mul", "maximum")
 
 
 def main(count: int = 3) -> None:
-    """Prints a table a kind of operator."""
+    """Prints a table a kind of operator.
+
+    Example:
+        >>> main(count=1)  # doctest: +SKIP
+    """
     for fuzzer, names, arguments in ((UnaryOpFuzzer, UNARY, "x"), (BinaryOpFuzzer, BINARY, "x, y")):
         results = []
         for tensors, properties, _ in fuzzer(seed=0).take(count):

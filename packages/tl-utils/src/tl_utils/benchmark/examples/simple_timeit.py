@@ -7,7 +7,11 @@ from tl_utils.benchmark import Timer
 
 
 def main() -> None:
-    """Prints the measurements."""
+    """Prints the measurements.
+
+    Example:
+        >>> main()  # doctest: +SKIP
+    """
     timer = Timer(
         stmt="x + y",
         globals={"x": tl_core.ones((4, 8)), "y": tl_core.ones((1, 8))},

@@ -8,7 +8,11 @@ TRANSFORMS = ("fftn", "rfftn")
 
 
 def main(count: int = 3) -> None:
-    """Prints a table."""
+    """Prints a table.
+
+    Example:
+        >>> main(count=1)  # doctest: +SKIP
+    """
     results = []
     for share, kind in ((1.0, "regular"), (0.0, "any")):
         for tensors, _, _ in SpectralOpFuzzer(seed=0, probability_regular=share).take(count):

@@ -22,7 +22,12 @@ _BETWEEN = "  |  "
 
 
 class Colorize(enum.Enum):
-    """Among which measurements of a table the best is coloured."""
+    """Among which measurements of a table the best is coloured.
+
+    Example:
+        >>> Colorize.ROWWISE.name
+        'ROWWISE'
+    """
 
     NONE = "none"
     COLUMNWISE = "columnwise"

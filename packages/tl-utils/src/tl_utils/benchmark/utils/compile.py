@@ -80,6 +80,10 @@ def bench_all(model: Callable[..., Any], sample_input: Any, num_iters: int = 5, 
 
     Returns:
         str, a table.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> print(bench_all(tl_nn.Linear(3, 2), tl_core.ones(1, 3)))  # doctest: +SKIP
     """
     rows = [("Train/Inference", "Backend", "Compilation Time", "Average Running Time", "Speedup")]
     kind = "Inference" if optimizer is None else "Training"

@@ -65,6 +65,10 @@ class Program:
 
     Args:
         path: the shared library.
+
+    Example:
+        >>> program = compile_timeit_template(stmt="x + 1;", setup="int x = 1;", global_setup="")  # doctest: +SKIP
+        >>> type(program).__name__  # doctest: +SKIP
     """
 
     def __init__(self, path: Path) -> None:
@@ -145,6 +149,9 @@ def compile_timeit_template(*, stmt: str, setup: str, global_setup: str) -> Prog
 
     Raises:
         RuntimeError: there is no compiler, or it refuses the statement.
+
+    Example:
+        >>> program = compile_timeit_template(stmt="x + 1;", setup="int x = 1;", global_setup="")  # doctest: +SKIP
     """
     return Program(_compile(stmt, setup, global_setup))
 
@@ -162,5 +169,8 @@ def compile_callgrind_template(*, stmt: str, setup: str, global_setup: str) -> s
 
     Raises:
         RuntimeError: there is no compiler, or it refuses the statement.
+
+    Example:
+        >>> path = compile_callgrind_template(stmt="x + 1;", setup="int x = 1;", global_setup="")  # doctest: +SKIP
     """
     return str(_compile(stmt, setup, global_setup))

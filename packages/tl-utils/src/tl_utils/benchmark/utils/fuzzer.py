@@ -21,7 +21,13 @@ _ATTEMPTS = 1000
 
 
 def dtype_size(dtype: tl_core.dtype) -> int:
-    """The bytes of an element."""
+    """The bytes of an element.
+
+    Example:
+        >>> import tl_core
+        >>> dtype_size(tl_core.float64)
+        8
+    """
     return dtype.itemsize
 
 
@@ -40,6 +46,10 @@ class ParameterAlias:
 
     Args:
         alias_to: its name.
+
+    Example:
+        >>> ParameterAlias("rows").alias_to
+        'rows'
     """
 
     def __init__(self, alias_to: str) -> None:

@@ -28,7 +28,12 @@ _SHARES = 1000  # a block takes this share of the shortest run at least
 
 
 class Language(enum.Enum):
-    """The language of a statement."""
+    """The language of a statement.
+
+    Example:
+        >>> Language.PYTHON.name
+        'PYTHON'
+    """
 
     PYTHON = 0
     CPP = 1

@@ -85,6 +85,13 @@ class Conv1d(_Rounding, nn.Conv1d):
         qconfig: how weights and outputs are rounded: a `QConfig`.
         device: where the parameters are made.
         dtype: the type of the parameters.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn import qat
+        >>> qconfig = tq.get_default_qat_qconfig("x86")
+        >>> qat.Conv1d(3, 8, 3, qconfig=qconfig)(tl_core.ones(2, 3, 5)).shape
+        torch.Size([2, 8, 3])
     """
 
     _FLOAT_MODULE: Any = nn.Conv1d
@@ -106,6 +113,13 @@ class Conv2d(_Rounding, nn.Conv2d):
         qconfig: how weights and outputs are rounded: a `QConfig`.
         device: where the parameters are made.
         dtype: the type of the parameters.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn import qat
+        >>> qconfig = tq.get_default_qat_qconfig("x86")
+        >>> qat.Conv2d(3, 8, 3, qconfig=qconfig)(tl_core.ones(2, 3, 5, 5)).shape
+        torch.Size([2, 8, 3, 3])
     """
 
     _FLOAT_MODULE: Any = nn.Conv2d
@@ -127,6 +141,13 @@ class Conv3d(_Rounding, nn.Conv3d):
         qconfig: how weights and outputs are rounded: a `QConfig`.
         device: where the parameters are made.
         dtype: the type of the parameters.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn import qat
+        >>> qconfig = tq.get_default_qat_qconfig("x86")
+        >>> qat.Conv3d(3, 8, 3, qconfig=qconfig)(tl_core.ones(2, 3, 5, 5, 5)).shape
+        torch.Size([2, 8, 3, 3, 3])
     """
 
     _FLOAT_MODULE: Any = nn.Conv3d

@@ -28,6 +28,13 @@ class Embedding(nn.Embedding):
         device: where the parameters are made.
         dtype: the type of the parameters.
         qconfig: how rows are rounded.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn import qat
+        >>> layer = qat.Embedding(10, 4, qconfig=tq.default_embedding_qat_qconfig)
+        >>> layer(tl_core.tensor([1, 2])).shape
+        torch.Size([2, 4])
     """
 
     _FLOAT_MODULE: Any = nn.Embedding
@@ -95,6 +102,13 @@ class EmbeddingBag(nn.EmbeddingBag):
         qconfig: how rows are rounded.
         device: where the parameters are made.
         dtype: the type of the parameters.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn import qat
+        >>> layer = qat.EmbeddingBag(10, 4, mode="sum", qconfig=tq.default_embedding_qat_qconfig)
+        >>> layer(tl_core.tensor([[1, 2]])).shape
+        torch.Size([1, 4])
     """
 
     _FLOAT_MODULE: Any = nn.EmbeddingBag

@@ -26,6 +26,12 @@ class LSTMCell(nn.Module):
         input_dim, hidden_dim (int): The sizes of the input and of the state.
         bias (bool): Whether there are biases.
         device, dtype (optional): Of the parameters.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_quantization.nn import quantizable
+        >>> quantizable.LSTMCell(3, 5)(tl_core.ones(2, 3))[0].shape
+        torch.Size([2, 5])
     """
 
     def __init__(

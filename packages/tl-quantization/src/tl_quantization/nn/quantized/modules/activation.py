@@ -46,6 +46,13 @@ class Hardswish(nn.Hardswish):
         scale, zero_point (float, int): Of the result.
         device: where the buffers are made.
         dtype: the type of the buffers.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn import quantized
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0]), 0.5, 10, tq.quint8)
+        >>> quantized.Hardswish(0.5, 10)(x).dequantize()
+        tensor([-0.5000,  0.5000,  0.5000])
     """
 
     def __init__(self, scale: float, zero_point: int, device: Any = None, dtype: Any = None) -> None:
@@ -70,6 +77,13 @@ class ELU(nn.ELU):
     Args:
         scale, zero_point (float, int): Of the result.
         alpha (float): The limit for negative numbers.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn import quantized
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0]), 0.5, 10, tq.quint8)
+        >>> quantized.ELU(0.5, 10)(x).dequantize()
+        tensor([-0.5000,  0.5000,  1.0000])
     """
 
     def __init__(self, scale: float, zero_point: int, alpha: float = 1.0) -> None:
@@ -96,6 +110,13 @@ class LeakyReLU(nn.LeakyReLU):
         inplace (bool): Kept to be shown; the result is a tensor of its own.
         device: where the buffers are made.
         dtype: the type of the buffers.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn import quantized
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0]), 0.5, 10, tq.quint8)
+        >>> quantized.LeakyReLU(0.5, 10, negative_slope=0.5)(x).dequantize()
+        tensor([-0.5000,  0.5000,  1.0000])
     """
 
     def __init__(
@@ -127,6 +148,13 @@ class Sigmoid(nn.Sigmoid):
 
     Args:
         output_scale, output_zero_point (float, int): Of the result.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn import quantized
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0]), 0.5, 10, tq.quint8)
+        >>> quantized.Sigmoid(0.25, 0)(x).dequantize()
+        tensor([0.2500, 0.5000, 0.7500])
     """
 
     def __init__(self, output_scale: float, output_zero_point: int) -> None:
@@ -150,6 +178,13 @@ class Softmax(Module):
     Args:
         dim (int, optional): Over which the sum is.
         scale, zero_point (float, int): Of the result.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn import quantized
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0]), 0.5, 10, tq.quint8)
+        >>> quantized.Softmax(0, 0.25, 0)(x).dequantize().shape
+        torch.Size([3])
     """
 
     def __init__(self, dim: int | None = None, scale: float = 1.0, zero_point: int = 0) -> None:
@@ -173,6 +208,13 @@ class PReLU(Module):
     Args:
         output_scale, output_zero_point (float, int): Of the result.
         num_parameters (int): 1, or as many as channels.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn import quantized
+        >>> x = tq.quantize_per_tensor(tl_core.tensor([-1.0, 0.5, 1.0]), 0.5, 10, tq.quint8)
+        >>> quantized.PReLU(0.5, 10)(x).dequantize().shape
+        torch.Size([3])
     """
 
     def __init__(self, output_scale: float, output_zero_point: int, num_parameters: int = 1) -> None:

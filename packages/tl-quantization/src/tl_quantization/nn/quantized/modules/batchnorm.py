@@ -58,6 +58,12 @@ class BatchNorm2d(_Norm, nn.BatchNorm2d):
         momentum: accepted: nothing is learned here.
         device: where the buffers are made.
         dtype: the type of the buffers.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn import quantized
+        >>> quantized.BatchNorm2d(3)(tq.quantize_per_tensor(tl_core.ones(1, 3, 4, 4), 0.5, 10, tq.quint8)).shape
+        torch.Size([1, 3, 4, 4])
     """
 
 
@@ -70,4 +76,10 @@ class BatchNorm3d(_Norm, nn.BatchNorm3d):
         momentum: accepted: nothing is learned here.
         device: where the buffers are made.
         dtype: the type of the buffers.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn import quantized
+        >>> quantized.BatchNorm3d(3)(tq.quantize_per_tensor(tl_core.ones(1, 3, 4, 4, 4), 0.5, 10, tq.quint8)).shape
+        torch.Size([1, 3, 4, 4, 4])
     """

@@ -129,6 +129,12 @@ class Conv1d(_Conv):
         padding_mode: "zeros", or "reflect" where the layer has it.
         device: where the weight is made.
         dtype: the type of the quantized weight.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn import quantized
+        >>> quantized.Conv1d(3, 8, 3)(tq.quantize_per_tensor(tl_core.ones(1, 3, 5), 0.5, 10, tq.quint8)).shape
+        torch.Size([1, 8, 3])
     """
 
     _FLOAT: Any = nn.Conv1d
@@ -179,6 +185,12 @@ class Conv3d(_Conv):
         padding_mode: "zeros", or "reflect" where the layer has it.
         device: where the weight is made.
         dtype: the type of the quantized weight.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn import quantized
+        >>> quantized.Conv3d(3, 8, 3)(tq.quantize_per_tensor(tl_core.ones(1, 3, 5, 5, 5), 0.5, 10, tq.quint8)).shape
+        torch.Size([1, 8, 3, 3, 3])
     """
 
     _FLOAT: Any = nn.Conv3d
@@ -241,6 +253,13 @@ class ConvTranspose1d(_Transposed):
         padding_mode: "zeros", or "reflect" where the layer has it.
         device: where the weight is made.
         dtype: the type of the quantized weight.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn import quantized
+        >>> x = tq.quantize_per_tensor(tl_core.ones(1, 3, 5), 0.5, 10, tq.quint8)
+        >>> quantized.ConvTranspose1d(3, 8, 3)(x).shape
+        torch.Size([1, 8, 7])
     """
 
     _FLOAT: Any = nn.ConvTranspose1d
@@ -263,6 +282,13 @@ class ConvTranspose2d(_Transposed):
         padding_mode: "zeros", or "reflect" where the layer has it.
         device: where the weight is made.
         dtype: the type of the quantized weight.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn import quantized
+        >>> x = tq.quantize_per_tensor(tl_core.ones(1, 3, 5, 5), 0.5, 10, tq.quint8)
+        >>> quantized.ConvTranspose2d(3, 8, 3)(x).shape
+        torch.Size([1, 8, 7, 7])
     """
 
     _FLOAT: Any = nn.ConvTranspose2d
@@ -285,6 +311,13 @@ class ConvTranspose3d(_Transposed):
         padding_mode: "zeros", or "reflect" where the layer has it.
         device: where the weight is made.
         dtype: the type of the quantized weight.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn import quantized
+        >>> x = tq.quantize_per_tensor(tl_core.ones(1, 3, 5, 5, 5), 0.5, 10, tq.quint8)
+        >>> quantized.ConvTranspose3d(3, 8, 3)(x).shape
+        torch.Size([1, 8, 7, 7, 7])
     """
 
     _FLOAT: Any = nn.ConvTranspose3d

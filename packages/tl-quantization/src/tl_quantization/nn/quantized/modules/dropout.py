@@ -14,6 +14,13 @@ class Dropout(nn.Dropout):
 
     Args:
         p, inplace: As of `tl_nn.Dropout`, to be shown.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_quantization as tq
+        >>> from tl_quantization.nn import quantized
+        >>> quantized.Dropout(0.5)(tq.quantize_per_tensor(tl_core.ones(2), 0.5, 10, tq.quint8)).dequantize()
+        tensor([1., 1.])
     """
 
     def forward(self, input: Any) -> Any:

@@ -62,7 +62,14 @@ class FXFloatFunctional(Module):
 
 
 class FloatFunctional(FXFloatFunctional):
-    """Operators as methods of a module whose results pass through `activation_post_process`, an observer in time."""
+    """Operators as methods of a module whose results pass through `activation_post_process`, an observer in time.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_quantization.nn import quantized
+        >>> quantized.FloatFunctional().add(tl_core.ones(2), tl_core.ones(2))
+        tensor([2., 2.])
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -21,6 +21,14 @@ class LayerNorm(Scaled, nn.LayerNorm):
         weight, bias (Tensor): The factors and the shifts.
         scale, zero_point (float, int): Of the result.
         eps, elementwise_affine, device, dtype: As of the float layer.
+
+    Example:
+        >>> import tl_core, tl_nn, tl_quantization as tq
+        >>> from tl_quantization.nn import quantized
+        >>> weight, bias = tl_nn.Parameter(tl_core.ones(4)), tl_nn.Parameter(tl_core.zeros(4))
+        >>> x = tq.quantize_per_tensor(tl_core.ones(1, 4, 4), 0.5, 10, tq.quint8)
+        >>> quantized.LayerNorm(4, weight, bias, 0.5, 10)(x).shape
+        torch.Size([1, 4, 4])
     """
 
     def __init__(
@@ -67,6 +75,14 @@ class GroupNorm(Scaled, nn.GroupNorm):
         affine: whether there are factors and shifts.
         device: where the buffers are made.
         dtype: the type of the buffers.
+
+    Example:
+        >>> import tl_core, tl_nn, tl_quantization as tq
+        >>> from tl_quantization.nn import quantized
+        >>> weight, bias = tl_nn.Parameter(tl_core.ones(4)), tl_nn.Parameter(tl_core.zeros(4))
+        >>> x = tq.quantize_per_tensor(tl_core.ones(1, 4, 4), 0.5, 10, tq.quint8)
+        >>> quantized.GroupNorm(2, 4, weight, bias, 0.5, 10)(x).shape
+        torch.Size([1, 4, 4])
     """
 
     def __init__(
@@ -153,6 +169,14 @@ class InstanceNorm1d(_InstanceNorm, nn.InstanceNorm1d):
         track_running_stats: accepted: each sample's own statistics are used.
         device: where the buffers are made.
         dtype: the type of the buffers.
+
+    Example:
+        >>> import tl_core, tl_nn, tl_quantization as tq
+        >>> from tl_quantization.nn import quantized
+        >>> weight, bias = tl_nn.Parameter(tl_core.ones(4)), tl_nn.Parameter(tl_core.zeros(4))
+        >>> x = tq.quantize_per_tensor(tl_core.ones(1, 4, 4), 0.5, 10, tq.quint8)
+        >>> quantized.InstanceNorm1d(4, weight, bias, 0.5, 10)(x).shape
+        torch.Size([1, 4, 4])
     """
 
 
@@ -171,6 +195,14 @@ class InstanceNorm2d(_InstanceNorm, nn.InstanceNorm2d):
         track_running_stats: accepted: each sample's own statistics are used.
         device: where the buffers are made.
         dtype: the type of the buffers.
+
+    Example:
+        >>> import tl_core, tl_nn, tl_quantization as tq
+        >>> from tl_quantization.nn import quantized
+        >>> weight, bias = tl_nn.Parameter(tl_core.ones(4)), tl_nn.Parameter(tl_core.zeros(4))
+        >>> x = tq.quantize_per_tensor(tl_core.ones(1, 4, 4), 0.5, 10, tq.quint8)
+        >>> quantized.InstanceNorm2d(4, weight, bias, 0.5, 10)(x.reshape(1, 4, 4, 1)).shape
+        torch.Size([1, 4, 4, 1])
     """
 
 
@@ -189,4 +221,12 @@ class InstanceNorm3d(_InstanceNorm, nn.InstanceNorm3d):
         track_running_stats: accepted: each sample's own statistics are used.
         device: where the buffers are made.
         dtype: the type of the buffers.
+
+    Example:
+        >>> import tl_core, tl_nn, tl_quantization as tq
+        >>> from tl_quantization.nn import quantized
+        >>> weight, bias = tl_nn.Parameter(tl_core.ones(4)), tl_nn.Parameter(tl_core.zeros(4))
+        >>> x = tq.quantize_per_tensor(tl_core.ones(1, 4, 4), 0.5, 10, tq.quint8)
+        >>> quantized.InstanceNorm3d(4, weight, bias, 0.5, 10)(x.reshape(1, 4, 4, 1, 1)).shape
+        torch.Size([1, 4, 4, 1, 1])
     """

@@ -53,7 +53,15 @@ class Quantize(Module):
 
 
 class DeQuantize(Module):
-    """Makes numbers of quantized tensors."""
+    """Makes numbers of quantized tensors.
+
+    Example:
+        >>> import tl_core
+        >>> import tl_quantization as tq
+        >>> from tl_quantization.nn import quantized
+        >>> quantized.DeQuantize()(tq.quantize_per_tensor(tl_core.tensor([0.4, 1.0]), 0.5, 10, tq.quint8))
+        tensor([0.5000, 1.0000])
+    """
 
     def forward(self, Xq: Any) -> Tensor:
         """The numbers, as float32."""

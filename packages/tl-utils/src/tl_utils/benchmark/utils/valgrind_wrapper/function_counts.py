@@ -22,7 +22,12 @@ _NOISY = re.compile(
 
 
 class FunctionCount(NamedTuple):
-    """The instructions of one function."""
+    """The instructions of one function.
+
+    Example:
+        >>> FunctionCount(1200, "add")
+        FunctionCount(count=1200, function='add')
+    """
 
     count: int  # type: ignore[assignment]  # hides the method of tuples, as the API has it
     function: str

@@ -51,6 +51,11 @@ class CallgrindStats:
         stmt_inclusive_stats: the statement's loop, by function and all that it calls.
         stmt_exclusive_stats: the statement's loop, by function alone.
         stmt_callgrind_out: the text of Callgrind's file, if it was kept.
+
+    Example:
+        >>> from tl_utils.benchmark import Timer
+        >>> stats = Timer("x + 1", "x = 1").collect_callgrind()  # doctest: +SKIP
+        >>> stats.counts()  # doctest: +SKIP
     """
 
     task_spec: common.TaskSpec

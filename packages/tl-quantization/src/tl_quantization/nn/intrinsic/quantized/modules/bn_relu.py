@@ -21,6 +21,12 @@ class BNReLU2d(batchnorm.BatchNorm2d):
         momentum: accepted: nothing is learned here.
         device: where the buffers are made.
         dtype: the type of the buffers.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import quantized
+        >>> quantized.BNReLU2d(3)(tq.quantize_per_tensor(tl_core.ones(1, 3, 4, 4), 0.5, 10, tq.quint8)).shape
+        torch.Size([1, 3, 4, 4])
     """
 
     def _numbers(self, input: Any) -> Tensor:
@@ -36,6 +42,12 @@ class BNReLU3d(batchnorm.BatchNorm3d):
         momentum: accepted: nothing is learned here.
         device: where the buffers are made.
         dtype: the type of the buffers.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import quantized
+        >>> quantized.BNReLU3d(3)(tq.quantize_per_tensor(tl_core.ones(1, 3, 4, 4, 4), 0.5, 10, tq.quint8)).shape
+        torch.Size([1, 3, 4, 4, 4])
     """
 
     def _numbers(self, input: Any) -> Tensor:

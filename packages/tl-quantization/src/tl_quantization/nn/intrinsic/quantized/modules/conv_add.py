@@ -28,6 +28,13 @@ class ConvAdd2d(Conv2d):
         padding_mode: "zeros", or "reflect" where the layer has it.
         device: where the weight is made.
         dtype: the type of the quantized weight.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import quantized
+        >>> x = tq.quantize_per_tensor(tl_core.ones(1, 3, 4, 4), 0.5, 10, tq.quint8)
+        >>> quantized.ConvAdd2d(3, 3, 1)(x, x).shape
+        torch.Size([1, 3, 4, 4])
     """
 
     def forward(self, input: Any, extra_input: Any) -> Any:  # type: ignore[override]
@@ -54,6 +61,13 @@ class ConvAddReLU2d(ConvAdd2d):
         padding_mode: "zeros", or "reflect" where the layer has it.
         device: where the weight is made.
         dtype: the type of the quantized weight.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import quantized
+        >>> x = tq.quantize_per_tensor(tl_core.ones(1, 3, 4, 4), 0.5, 10, tq.quint8)
+        >>> quantized.ConvAddReLU2d(3, 3, 1)(x, x).shape
+        torch.Size([1, 3, 4, 4])
     """
 
     def _activated(self, total: Tensor) -> Tensor:

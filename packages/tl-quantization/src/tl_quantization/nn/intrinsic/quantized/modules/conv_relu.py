@@ -25,6 +25,13 @@ class ConvReLU1d(conv.Conv1d):
         padding_mode: "zeros", or "reflect" where the layer has it.
         device: where the weight is made.
         dtype: the type of the quantized weight.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import quantized
+        >>> x = tq.quantize_per_tensor(tl_core.ones(1, 3, 5), 0.5, 10, tq.quint8)
+        >>> quantized.ConvReLU1d(3, 8, 3)(x).shape
+        torch.Size([1, 8, 3])
     """
 
     def _result(self, x: Tensor) -> Tensor:
@@ -46,6 +53,13 @@ class ConvReLU2d(conv.Conv2d):
         padding_mode: "zeros", or "reflect" where the layer has it.
         device: where the weight is made.
         dtype: the type of the quantized weight.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import quantized
+        >>> x = tq.quantize_per_tensor(tl_core.ones(1, 3, 5, 5), 0.5, 10, tq.quint8)
+        >>> quantized.ConvReLU2d(3, 8, 3)(x).shape
+        torch.Size([1, 8, 3, 3])
     """
 
     def _result(self, x: Tensor) -> Tensor:
@@ -67,6 +81,13 @@ class ConvReLU3d(conv.Conv3d):
         padding_mode: "zeros", or "reflect" where the layer has it.
         device: where the weight is made.
         dtype: the type of the quantized weight.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import quantized
+        >>> x = tq.quantize_per_tensor(tl_core.ones(1, 3, 5, 5, 5), 0.5, 10, tq.quint8)
+        >>> quantized.ConvReLU3d(3, 8, 3)(x).shape
+        torch.Size([1, 8, 3, 3, 3])
     """
 
     def _result(self, x: Tensor) -> Tensor:

@@ -21,6 +21,13 @@ class LinearReLU(Linear):
         out_features: the features of the output.
         bias: whether there is a bias.
         dtype: the type of the weight.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import quantized
+        >>> x = tq.quantize_per_tensor(tl_core.ones(2, 3), 0.5, 10, tq.quint8)
+        >>> quantized.LinearReLU(3, 8)(x).shape
+        torch.Size([2, 8])
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: Any = qint8) -> None:
@@ -39,6 +46,13 @@ class LinearLeakyReLU(Linear):
     Args:
         in_features, out_features, bias, dtype: As of `quantized.Linear`.
         negative_slope (float): The slope.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import quantized
+        >>> x = tq.quantize_per_tensor(tl_core.ones(2, 3), 0.5, 10, tq.quint8)
+        >>> quantized.LinearLeakyReLU(3, 8, 0.1)(x).shape
+        torch.Size([2, 8])
     """
 
     def __init__(
@@ -76,6 +90,13 @@ class LinearTanh(Linear):
         out_features: the features of the output.
         bias: whether there is a bias.
         dtype: the type of the weight.
+
+    Example:
+        >>> import tl_core, tl_quantization as tq
+        >>> from tl_quantization.nn.intrinsic import quantized
+        >>> x = tq.quantize_per_tensor(tl_core.ones(2, 3), 0.5, 10, tq.quint8)
+        >>> quantized.LinearTanh(3, 8)(x).shape
+        torch.Size([2, 8])
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: Any = qint8) -> None:

@@ -40,6 +40,12 @@ class Conv1d(_Dynamic, static.Conv1d):
         padding_mode: "zeros", or "reflect" where the layer has it.
         device: where the weight is made.
         dtype: the type of the quantized weight.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_quantization.nn.quantized import dynamic
+        >>> dynamic.Conv1d(3, 8, 3)(tl_core.ones(1, 3, 5)).shape
+        torch.Size([1, 8, 3])
     """
 
 
@@ -58,6 +64,12 @@ class Conv2d(_Dynamic, static.Conv2d):
         padding_mode: "zeros", or "reflect" where the layer has it.
         device: where the weight is made.
         dtype: the type of the quantized weight.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_quantization.nn.quantized import dynamic
+        >>> dynamic.Conv2d(3, 8, 3)(tl_core.ones(1, 3, 5, 5)).shape
+        torch.Size([1, 8, 3, 3])
     """
 
 
@@ -76,6 +88,12 @@ class Conv3d(_Dynamic, static.Conv3d):
         padding_mode: "zeros", or "reflect" where the layer has it.
         device: where the weight is made.
         dtype: the type of the quantized weight.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_quantization.nn.quantized import dynamic
+        >>> dynamic.Conv3d(3, 8, 3)(tl_core.ones(1, 3, 5, 5, 5)).shape
+        torch.Size([1, 8, 3, 3, 3])
     """
 
 
@@ -95,6 +113,12 @@ class ConvTranspose1d(_Dynamic, static.ConvTranspose1d):
         padding_mode: "zeros", or "reflect" where the layer has it.
         device: where the weight is made.
         dtype: the type of the quantized weight.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_quantization.nn.quantized import dynamic
+        >>> dynamic.ConvTranspose1d(3, 8, 3)(tl_core.ones(1, 3, 5)).shape
+        torch.Size([1, 8, 7])
     """
 
 
@@ -114,6 +138,12 @@ class ConvTranspose2d(_Dynamic, static.ConvTranspose2d):
         padding_mode: "zeros", or "reflect" where the layer has it.
         device: where the weight is made.
         dtype: the type of the quantized weight.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_quantization.nn.quantized import dynamic
+        >>> dynamic.ConvTranspose2d(3, 8, 3)(tl_core.ones(1, 3, 5, 5)).shape
+        torch.Size([1, 8, 7, 7])
     """
 
 
@@ -133,4 +163,10 @@ class ConvTranspose3d(_Dynamic, static.ConvTranspose3d):
         padding_mode: "zeros", or "reflect" where the layer has it.
         device: where the weight is made.
         dtype: the type of the quantized weight.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_quantization.nn.quantized import dynamic
+        >>> dynamic.ConvTranspose3d(3, 8, 3)(tl_core.ones(1, 3, 5, 5, 5)).shape
+        torch.Size([1, 8, 7, 7, 7])
     """

@@ -232,6 +232,13 @@ class GRU(RNNBase):
     """`tl_nn.GRU` with weights of integers; inputs and states are rounded to integers at each step.
 
     See `RNNBase` for the parameters.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_quantization.nn.quantized import dynamic
+        >>> output, state = dynamic.GRU(3, 5)(tl_core.ones(4, 2, 3))
+        >>> output.shape, state.shape
+        (torch.Size([4, 2, 5]), torch.Size([1, 2, 5]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -295,6 +302,12 @@ class RNNCell(RNNCellBase):
 
     Raises:
         RuntimeError: If the function has another name.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_quantization.nn.quantized import dynamic
+        >>> dynamic.RNNCell(3, 5)(tl_core.ones(2, 3)).shape
+        torch.Size([2, 5])
     """
 
     def __init__(
@@ -324,6 +337,12 @@ class LSTMCell(RNNCellBase):
         hidden_size: the size of the state.
         bias: whether there are biases.
         dtype: the type of the weights: qint8 or float16.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_quantization.nn.quantized import dynamic
+        >>> dynamic.LSTMCell(3, 5)(tl_core.ones(2, 3))[0].shape
+        torch.Size([2, 5])
     """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, dtype: Any = qint8) -> None:
@@ -343,6 +362,12 @@ class GRUCell(RNNCellBase):
         hidden_size: the size of the state.
         bias: whether there are biases.
         dtype: the type of the weights: qint8 or float16.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_quantization.nn.quantized import dynamic
+        >>> dynamic.GRUCell(3, 5)(tl_core.ones(2, 3)).shape
+        torch.Size([2, 5])
     """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, dtype: Any = qint8) -> None:

@@ -21,6 +21,12 @@ class LinearReLU(Linear):
         out_features: the features of the output.
         bias: whether there is a bias.
         dtype: the type of the weight.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_quantization.nn.intrinsic.quantized import dynamic
+        >>> dynamic.LinearReLU(3, 8)(tl_core.ones(2, 3)).shape
+        torch.Size([2, 8])
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: Any = qint8) -> None:
