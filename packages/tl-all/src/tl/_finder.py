@@ -83,6 +83,7 @@ class Finder:
         self.roots = {"tl"}
         self.aliases: dict[str, str] = {}  # names of whole modules that stand for others
         self.distributions: dict[str, Callable[[], Distribution]] = {}
+        self.absent: Callable[[str], ModuleSpec | None] | None = None  # asked for modules that aren't there
 
     def find_spec(
         self, fullname: str, path: "Sequence[str] | None" = None, target: ModuleType | None = None
@@ -110,7 +111,10 @@ class Finder:
             # what `tl` has itself is found like any module; another root is an alias of it
             return None if root == "tl" else alias_spec(fullname, f"tl.{dotted}".rstrip("."))
         own = alias_spec(fullname, _names.module_of(dotted))
-        return own or third_party(fullname, dotted) or bare(fullname, dotted)
+        found = own or third_party(fullname, dotted)
+        if found is None and self.absent is not None and root != "tl":
+            found = self.absent(fullname)
+        return found or bare(fullname, dotted)
 
 
 def alias_spec(fullname: str, real: str) -> ModuleSpec | None:

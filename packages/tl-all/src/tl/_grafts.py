@@ -12,9 +12,13 @@ from tl import _names, _packages, _plugins, _star_names, _watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 _NOTHING = object()
+
+# What is asked for a name that isn't found anywhere, once programs that say torch are run; it gives None for no answer.
+absent: "Callable[[ModuleType, str], Any] | None" = None
 
 
 def root_attribute(tl: ModuleType, name: str) -> "Any":
@@ -34,6 +38,10 @@ def attribute(module: ModuleType, dotted: str) -> "Any":
         value = _NOTHING if special else _find(dotted)
     except _packages.MissingPackage as error:
         raise AttributeError(error.msg, name=name, obj=module) from error
+    if value is _NOTHING and absent is not None and (not special or name == "__path__"):
+        given = absent(module, dotted)
+        if given is not None:
+            return given
     if value is _NOTHING:
         reason = None if special else _names.unbuilt(dotted)
         said = f"module {module.__name__!r} has no attribute {name!r}" + (f": {reason}" if reason else "")
@@ -137,7 +145,7 @@ def extend(module: ModuleType, dotted: str) -> None:
             try:
                 return _told(own(name), dotted)
             except AttributeError:
-                if name.startswith("__"):
+                if name.startswith("__") and name != "__path__":
                     raise
         return attribute(module, f"{dotted}.{name}")
 

@@ -12,6 +12,7 @@ OWN = frozenset(
         "functorch",
         "torch",
         "version",
+        "_absent",
         "_device_modules",
         "_finder",
         "_grafts",

@@ -3,6 +3,7 @@
     python -m tl.torch PROGRAM.py arguments …
     python -m tl.torch -m MODULE arguments …
     python -m tl.torch -c CODE arguments …
+    python -m tl.torch --absent PROGRAM.py …    and lists the names it imports that tl lacks
 
 or, in a program, before anything imports torch:
 
@@ -19,6 +20,7 @@ version stays `tl.version.tl`.
 """
 
 import builtins
+import os
 import sys
 from importlib import import_module
 
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
 API_VERSION = Release("2.7.0+tl")
 
-USAGE = "usage: python -m tl.torch (PROGRAM.py | -m MODULE | -c CODE) [ARGUMENT ...]"
+USAGE = "usage: python -m tl.torch [--absent] (PROGRAM.py | -m MODULE | -c CODE) [ARGUMENT ...]"
 
 # The modules whose `get_preparation_data` says what a new child process is told before it loads the main program.
 _SPAWNERS = ("multiprocessing.spawn", "joblib.externals.loky.backend.spawn", "loky.backend.spawn")
@@ -77,6 +79,8 @@ def install() -> None:
         if name in sys.modules:
             _name_functions(sys.modules[name])
     _name_classes_everywhere()
+    if os.environ.get("TL_ABSENT") != "error":
+        _grafts.absent, finder.absent = _absent_attribute, _absent_module
     for name in _SPAWNERS:
         _follow(name, _tell_children)
     _follow("tl_data.fork_server", _tell_fork_server)
@@ -203,6 +207,22 @@ def _name_class(kind: "Any", dotted: str) -> None:
             return  # a class that can't be changed
 
 
+def _absent_attribute(module: "ModuleType", dotted: str) -> "Any":
+    # `from module import name` asks each module for its path; only the machinery's own question is of interest
+    asking = sys._getframe(3).f_code.co_filename
+    if dotted.endswith(".__path__") and asking != "<frozen importlib._bootstrap>":
+        return None
+    from tl import _absent
+
+    return _absent.attribute(module, dotted)
+
+
+def _absent_module(fullname: str) -> "ModuleSpec | None":
+    from tl import _absent
+
+    return _absent.load_absent(fullname)
+
+
 def distribution() -> "Distribution":
     """What `importlib.metadata` is told of the distribution `torch`."""
     from importlib.metadata import Distribution
@@ -259,16 +279,30 @@ class _Installer:
 
 def main(argv: list[str]) -> None:
     """The command line: argv is what follows `python -m tl.torch`."""
-    if not argv or argv[0] in ("-h", "--help") or (argv[0] in ("-m", "-c") and len(argv) == 1):
+    what = argv[argv[:1] == ["--absent"] :]
+    if not what or what[0] in ("-h", "--help") or (what[0] in ("-m", "-c") and len(what) == 1):
         print(USAGE, file=sys.stderr)
-        raise SystemExit(0 if argv and argv[0] in ("-h", "--help") else 2)
+        raise SystemExit(0 if what and what[0] in ("-h", "--help") else 2)
     install()
+    if argv[0] == "--absent":
+        _list_absent()
+        argv = argv[1:]
     if argv[0] == "-m":
         _run_module(argv[1], argv[1:])
     elif argv[0] == "-c":
         _run_code(argv[1], ["-c", *argv[2:]])
     else:
         _run_path(argv[0], argv)
+
+
+def _list_absent() -> None:
+    """Prints what the program imported that isn't there, when it ends, in place of a warning for each."""
+    import atexit
+
+    from tl import _absent
+
+    _absent.stand_in.quiet.append(True)
+    atexit.register(lambda: print(_absent.report(), file=sys.stderr))
 
 
 def _run_code(source: str, argv: list[str]) -> None:
