@@ -21,8 +21,17 @@ objects: "list[Callable[[Any, str], None]]" = []
 
 
 def watcher_of(name: str) -> "Watcher | None":
-    """The function that waits for a module."""
-    return watchers.get(name) or watchers.get(name.partition(".")[0])
+    """What waits for a module: the function for it, the one for its package, or both."""
+    package = name.partition(".")[0]
+    own, above = watchers.get(name), watchers.get(package) if package != name else None
+    if own is None or above is None:
+        return own or above
+
+    def both(module: ModuleType) -> None:
+        own(module)
+        above(module)
+
+    return both
 
 
 def watched(spec: ModuleSpec, watcher: "Watcher") -> ModuleSpec:
