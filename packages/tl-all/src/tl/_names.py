@@ -194,6 +194,7 @@ ALIASES = {
     "distributed._composable.fsdp": "distributed.fsdp",
     "distributed._tensor": "distributed.tensor",
     "distributed.tensor.device_mesh": "distributed.device_mesh",
+    "nn.functional._Reduction": "nn._reduction",
     "nn.functional.grad": "nn.grad",
     "quantization": "ao.quantization",
 }
@@ -451,6 +452,10 @@ OBJECTS |= {f"_C.{name}": f"tl_core.library.schema_types:{name}" for name in _TY
 OBJECTS |= {name: f"tl_core.library.schema_types:{name}" for name in _TYPES.split()}
 OBJECTS["torch_version.TorchVersion"] = "tl._release:Release"
 
+OBJECTS |= {
+    "distributed._all_gather_base": "tl_distributed.collectives:all_gather_into_tensor",
+    "distributed._reduce_scatter_base": "tl_distributed.collectives:reduce_scatter_tensor",
+}
 _FACADE = {CORE: ""} | {real: name for name, real in MODULES.items()}
 
 

@@ -10,6 +10,7 @@ import pickle
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import tl_core
@@ -21,7 +22,7 @@ from .archive_writer import ArchiveWriter
 from .atomic import ScratchFile, replacing
 from .config import LoadEndianness
 from .legacy import SourceChangeWarning
-from .locations import location_tag, register_package
+from .locations import location_tag, register_package, restore_location
 from .object_unpickler import unpickle
 from .pickler import pickled
 from .safe_globals import (
@@ -480,3 +481,33 @@ class skip_data:
 
     def __exit__(self, *error: object) -> None:
         config.save.skip_data, config.load.skip_data = self._before
+
+
+# Names that other libraries use.
+default_restore_location = restore_location
+
+
+def _is_path(name_or_buffer: Any) -> bool:
+    return isinstance(name_or_buffer, (str, os.PathLike))
+
+
+@contextmanager
+def _open_file_like(name_or_buffer: Any, mode: str) -> Iterator[Any]:
+    """A file by its name, closed at the end; a file object stays open, flushed if it is written."""
+    if _is_path(name_or_buffer):
+        with open(name_or_buffer, mode) as file:
+            yield file
+        return
+    if "w" not in mode and "r" not in mode:
+        raise RuntimeError(f"Expected 'r' or 'w' in mode but got {mode}")
+    yield name_or_buffer
+    if "w" in mode:
+        name_or_buffer.flush()
+
+
+def _is_zipfile(f: Any) -> bool:
+    """Whether the bytes that follow in a file are a ZIP archive's; the file stays where it is."""
+    start = f.tell()
+    signature = f.read(4)
+    f.seek(start)
+    return bytes(signature) == b"PK\x03\x04"

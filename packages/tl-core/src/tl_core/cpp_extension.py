@@ -57,7 +57,7 @@ __all__ = [
     "verify_ninja_availability",
 ]
 
-CUDA_HOME = ROCM_HOME = CUDNN_HOME = SYCL_HOME = None
+CUDA_HOME = ROCM_HOME = HIP_HOME = CUDNN_HOME = SYCL_HOME = None
 IS_HIP_EXTENSION = IS_WINDOWS = IS_MACOS = False
 IS_LINUX = True
 STANDARD = "-std=c++17"

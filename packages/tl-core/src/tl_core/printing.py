@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tl_core import _C
@@ -78,6 +79,21 @@ def set_printoptions(
         if value is not None:
             setattr(PRINT_OPTS, name, value)
     PRINT_OPTS.sci_mode = sci_mode
+
+
+@contextmanager
+def printoptions(**options: Any) -> Iterator[None]:
+    """Within the region, the options of `set_printoptions` are others.
+
+    Args:
+        **options: those of `set_printoptions`.
+    """
+    before = dict(vars(PRINT_OPTS))
+    try:
+        set_printoptions(**options)
+        yield
+    finally:
+        vars(PRINT_OPTS).update(before)
 
 
 class _Formatter:
@@ -313,6 +329,25 @@ def _joined(text: str, suffixes: list[str], indent: int, broken: bool = False) -
             text += ", " + suffix
             last += len(suffix) + 2
     return text + ")"
+
+
+# What programs that write out tensors of their own call these.
+_add_suffixes = _joined
+
+
+def _str(self: Tensor, *, tensor_contents: str | None = None) -> str:
+    """The text of a tensor, with other contents if they are given."""
+    with DisableTorchFunctionSubclass(), modes_off():
+        return _str_intern(self, tensor_contents=tensor_contents)
+
+
+def _str_intern(inp: Tensor, *, tensor_contents: str | None = None) -> str:
+    if tensor_contents is None:
+        return _whole(inp)
+    default = _C.get_default_dtype()
+    obvious = inp.dtype in (default, _C.int64, _C.bool, default.to_complex())
+    suffixes = _suffixes(inp, obvious) + _gradient_suffix(inp) + _names_suffix(inp)
+    return _joined(f"tensor({tensor_contents}", suffixes, len("tensor("))
 
 
 _C._set_python_helper("repr", _repr)

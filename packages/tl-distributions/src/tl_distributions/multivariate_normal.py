@@ -186,3 +186,22 @@ def mahalanobis(factor: Tensor, difference: Tensor) -> Tensor:
     columns = difference.flatten(0, lead - 1).movedim(0, -1)
     solved = tl_core.linalg.solve_triangular(factor, columns, upper=False)
     return solved.square().sum(-2).movedim(-1, 0).reshape(shape)
+
+
+def _precision_to_scale_tril(P: Tensor) -> Tensor:
+    """The Cholesky factor of the inverse of a precision matrix, by that of the matrix turned round."""
+    turned = tl_core.linalg.cholesky(P.flip(-2, -1))
+    inverted = turned.flip(-2, -1).mT
+    identity = tl_core.eye(P.shape[-1], dtype=P.dtype, device=P.device)
+    return tl_core.linalg.solve_triangular(inverted, identity, upper=False)
+
+
+def _batch_mv(bmat: Tensor, bvec: Tensor) -> Tensor:
+    """Products of matrices and vectors, both in batches that broadcast."""
+    return tl_core.matmul(bmat, bvec.unsqueeze(-1)).squeeze(-1)
+
+
+def _batch_mahalanobis(bL: Tensor, bx: Tensor) -> Tensor:
+    """The squared Mahalanobis distances of vectors, by Cholesky factors of the covariances."""
+    solved = tl_core.linalg.solve_triangular(bL, bx.unsqueeze(-1), upper=False)
+    return solved.squeeze(-1).square().sum(-1)

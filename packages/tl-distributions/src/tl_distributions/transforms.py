@@ -161,8 +161,7 @@ class SigmoidTransform(Transform):
     __hash__ = Transform.__hash__
 
     def _call(self, x: Any) -> Any:
-        info = tl_core.finfo(x.dtype)
-        return x.sigmoid().clamp(info.tiny, 1 - info.eps)
+        return _clipped_sigmoid(x)
 
     def _inverse(self, y: Any) -> Any:
         info = tl_core.finfo(y.dtype)
@@ -489,7 +488,7 @@ class StickBreakingTransform(Transform):
     __hash__ = Transform.__hash__
 
     def _call(self, x: Any) -> Any:
-        broken = _clamped_sigmoid(x - _shifts(x))
+        broken = _clipped_sigmoid(x - _shifts(x))
         left = (1 - broken).cumprod(-1)
         one = tl_core.ones_like(left[..., :1])
         return tl_core.cat([broken, one], -1) * tl_core.cat([one, left], -1)
@@ -511,7 +510,7 @@ class StickBreakingTransform(Transform):
         return Size((*_at_least_vector(shape)[:-1], shape[-1] - 1))
 
 
-def _clamped_sigmoid(x: Tensor) -> Tensor:
+def _clipped_sigmoid(x: Tensor) -> Tensor:
     info = tl_core.finfo(x.dtype)
     return x.sigmoid().clamp(info.tiny, 1 - info.eps)
 

@@ -65,3 +65,18 @@ def chosen(size_average: bool | None, reduce: bool | None, reduction: str) -> st
     if size_average is None and reduce is None:
         return reduction
     return legacy_get_string(size_average, reduce)
+
+
+def get_enum(reduction: str) -> int:
+    """The number of a reduction, by the name that programs written for older versions call."""
+    if reduction == "elementwise_mean":
+        warnings.warn(
+            "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=2
+        )
+        return reduction_code("mean")
+    return reduction_code(reduction)
+
+
+def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> int:
+    """The number of the reduction that the two old switches mean."""
+    return reduction_code(legacy_get_string(size_average, reduce, emit_warning))

@@ -551,3 +551,31 @@ kaiming_uniform = _deprecated(kaiming_uniform_)
 kaiming_normal = _deprecated(kaiming_normal_)
 orthogonal = _deprecated(orthogonal_)
 sparse = _deprecated(sparse_)
+
+
+# The functions without the checks of those above: layers of libraries call them in `reset_parameters`.
+@_unrecorded
+def _no_grad_uniform_(tensor: Tensor, a: float, b: float, generator: Any = None) -> Tensor:
+    return tensor.uniform_(a, b, generator=generator)
+
+
+@_unrecorded
+def _no_grad_normal_(tensor: Tensor, mean: float, std: float, generator: Any = None) -> Tensor:
+    return tensor.normal_(mean, std, generator=generator)
+
+
+@_unrecorded
+def _no_grad_trunc_normal_(
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any = None
+) -> Tensor:
+    return trunc_normal_(tensor, mean, std, a, b, generator)
+
+
+@_unrecorded
+def _no_grad_fill_(tensor: Tensor, val: float) -> Tensor:
+    return tensor.fill_(val)
+
+
+@_unrecorded
+def _no_grad_zero_(tensor: Tensor) -> Tensor:
+    return tensor.zero_()

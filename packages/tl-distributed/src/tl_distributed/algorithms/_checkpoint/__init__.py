@@ -1,0 +1,1 @@
+"""Checkpoints of activations, by wrapping modules."""
