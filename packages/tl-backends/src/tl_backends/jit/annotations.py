@@ -22,12 +22,24 @@ __all__ = [
 
 
 def is_scripting() -> bool:
-    """Whether the running code is TorchScript: False."""
+    """Whether the running code is TorchScript: False.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> jit.is_scripting()
+        False
+    """
     return False
 
 
 def is_tracing() -> bool:
-    """Whether the running code is being traced: False."""
+    """Whether the running code is being traced: False.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> jit.is_tracing()
+        False
+    """
     return False
 
 
@@ -36,6 +48,15 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
 
     Raises:
         RuntimeError: `drop` is neither a bool nor a function.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> @jit.ignore
+        ... def log(x):
+        ...     return x
+        ...
+        >>> log(3)
+        3
     """
     if callable(drop):
         return drop
@@ -45,27 +66,78 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
 
 
 def unused(fn: Callable) -> Callable:
-    """Marks a function that compiled code never calls."""
+    """Marks a function that compiled code never calls.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> @jit.unused
+        ... def double(x):
+        ...     return 2 * x
+        ...
+        >>> double(3)
+        6
+    """
     return fn
 
 
 def export(fn: Callable) -> Callable:
-    """Marks a method that is compiled though `forward` doesn't call it."""
+    """Marks a method that is compiled though `forward` doesn't call it.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> @jit.export
+        ... def double(x):
+        ...     return 2 * x
+        ...
+        >>> double(3)
+        6
+    """
     return fn
 
 
 def interface(obj: type) -> type:
-    """Marks a class that says only which methods there are."""
+    """Marks a class that says only which methods there are.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> @jit.interface
+        ... class Layer:
+        ...     def forward(self, x):
+        ...         pass
+        ...
+        >>> Layer.__name__
+        'Layer'
+    """
     return obj
 
 
 def script_method(fn: Callable) -> Callable:
-    """Marks a method that is compiled."""
+    """Marks a method that is compiled.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> @jit.script_method
+        ... def double(x):
+        ...     return 2 * x
+        ...
+        >>> double(3)
+        6
+    """
     return fn
 
 
 def script_if_tracing(fn: Callable) -> Callable:
-    """Marks a function that is compiled when it is met while tracing, which never happens."""
+    """Marks a function that is compiled when it is met while tracing, which never happens.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> @jit.script_if_tracing
+        ... def double(x):
+        ...     return 2 * x
+        ...
+        >>> double(3)
+        6
+    """
     return fn
 
 
@@ -84,7 +156,13 @@ def annotate(the_type: Any, the_value: Any) -> Any:
 
 
 class Attribute(NamedTuple):
-    """A value of a module and its type, for the compiler."""
+    """A value of a module and its type, for the compiler.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> jit.Attribute(3, int).value
+        3
+    """
 
     value: Any
     type: Any

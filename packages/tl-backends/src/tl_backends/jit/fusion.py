@@ -44,6 +44,11 @@ def optimized_execution(should_optimize: bool) -> Iterator[None]:
 
     Args:
         should_optimize: accepted.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> with jit.optimized_execution(True):
+        ...     pass
     """
     yield
 
@@ -57,6 +62,11 @@ def fuser(name: str) -> Iterator[None]:
 
     Raises:
         Exception: another name.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> with jit.fuser("fuser1"):
+        ...     pass
     """
     if name not in ("fuser0", "fuser1", "fuser2", "fuser3"):
         raise Exception(f"unrecognized fuser option (name: {name})")
@@ -64,7 +74,13 @@ def fuser(name: str) -> Iterator[None]:
 
 
 def onednn_fusion_enabled() -> bool:
-    """Whether TorchScript is fused by oneDNN: False."""
+    """Whether TorchScript is fused by oneDNN: False.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> jit.onednn_fusion_enabled()
+        False
+    """
     return False
 
 
@@ -76,6 +92,10 @@ def enable_onednn_fusion(enabled: bool) -> None:
 
     Raises:
         RuntimeError: it is to be switched on.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> jit.enable_onednn_fusion(False)
     """
     if enabled:
         raise RuntimeError("enable_onednn_fusion(True): tl has neither TorchScript nor oneDNN")
@@ -92,6 +112,10 @@ def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]
 
     Raises:
         RuntimeError: another word.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> strategy = jit.set_fusion_strategy([("STATIC", 2)])
     """
     for kind, _ in strategy:
         if kind not in ("STATIC", "DYNAMIC"):

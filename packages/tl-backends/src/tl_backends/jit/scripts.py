@@ -51,15 +51,33 @@ class ScriptModule:
 
 
 class RecursiveScriptModule(ScriptModule):
-    """A module that `script` has compiled, with those inside of it. There is none in tl."""
+    """A module that `script` has compiled, with those inside of it. There is none in tl.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> issubclass(jit.RecursiveScriptModule, jit.ScriptModule)
+        True
+    """
 
 
 class TracedModule(ScriptModule):
-    """A module compiled by tracing. There is none in tl."""
+    """A module compiled by tracing. There is none in tl.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> issubclass(jit.TracedModule, jit.ScriptModule)
+        True
+    """
 
 
 class TopLevelTracedModule(TracedModule):
-    """The outermost module compiled by tracing. There is none in tl."""
+    """The outermost module compiled by tracing. There is none in tl.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> issubclass(jit.TopLevelTracedModule, jit.ScriptModule)
+        True
+    """
 
 
 class ScriptFunction:
@@ -99,6 +117,18 @@ def script(
         obj: the function, class or module.
         optimize: without effect.
         example_inputs: without effect.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> import warnings
+        >>> def double(x):
+        ...     return 2 * x
+        ...
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     jit.script(double)(3)
+        ...
+        6
     """
     eagerly.say("tl.jit.script")
     return obj
@@ -134,6 +164,15 @@ def trace(
 
     Raises:
         TypeError: `func` can't be called.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     jit.trace(lambda x: 2 * x, (3,))(3)
+        ...
+        6
     """
     if not callable(func):
         raise TypeError(f"func must be a function or module, got {type(func)}")
@@ -169,6 +208,20 @@ def trace_module(
 
     Raises:
         AttributeError: the module lacks one of these methods.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> import warnings
+        >>> class Double:
+        ...     def forward(self, x):
+        ...         return 2 * x
+        ...
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     model = jit.trace_module(Double(), {"forward": (3,)})
+        ...
+        >>> model.forward(3)
+        6
     """
     if not isinstance(inputs, dict):
         raise AttributeError(f"expected a dictionary of (method_name, input) pairs as inputs, got {inputs!r}")
@@ -188,6 +241,15 @@ def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics
 
     Raises:
         RuntimeError: always, as there are no compiled modules.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> try:
+        ...     jit.freeze(None)
+        ... except RuntimeError:
+        ...     print("no TorchScript")
+        ...
+        no TorchScript
     """
     raise RuntimeError(f"Freezing expects a ScriptModule as input, got {type(mod)}; tl has no TorchScript")
 
@@ -197,6 +259,15 @@ def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> 
 
     Raises:
         RuntimeError: always, as there are no compiled modules.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> try:
+        ...     jit.optimize_for_inference(None)
+        ... except RuntimeError:
+        ...     print("no TorchScript")
+        ...
+        no TorchScript
     """
     raise RuntimeError(
         f"optimize_for_inference expects a ScriptModule as mod, got {type(mod)}; tl has no TorchScript"
@@ -208,6 +279,15 @@ def save(m: Any, f: Any, _extra_files: dict | None = None) -> NoReturn:
 
     Raises:
         RuntimeError: always; save its `state_dict()` with `tl.save`.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> try:
+        ...     jit.save(None, "model.pt")
+        ... except RuntimeError:
+        ...     print("no TorchScript")
+        ...
+        no TorchScript
     """
     raise RuntimeError(
         f"tl doesn't write TorchScript archives, so {f!r} isn't written; use tl.save(m.state_dict(), f)"
@@ -221,6 +301,15 @@ def load(
 
     Raises:
         RuntimeError: always; make the module and load a `state_dict` into it.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> try:
+        ...     jit.load("model.pt")
+        ... except RuntimeError:
+        ...     print("no TorchScript")
+        ...
+        no TorchScript
     """
     raise RuntimeError(
         f"tl doesn't run TorchScript archives such as {f!r}; make the module in Python and give it a state_dict saved "

@@ -177,6 +177,14 @@ class ProxyableClassMeta(type):
         name: the name.
         bases: the base classes.
         attrs: the attributes.
+
+    Example:
+        >>> class Pair(metaclass=ProxyableClassMeta):
+        ...     def __init__(self, first, second):
+        ...         self.first, self.second = first, second
+        ...
+        >>> Pair(1, 2).second
+        2
     """
 
     def __init__(cls, name: str, bases: Any, attrs: Any) -> None:

@@ -87,6 +87,12 @@ class PythonCode:
         src: its text.
         globals: what the text names.
         _lineno_map: from lines of the function to numbers of nodes.
+
+    Example:
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> code = symbolic_trace(lambda x: x + 1).graph.python_code("self")
+        >>> "def forward" in code.src
+        True
     """
 
     src: str

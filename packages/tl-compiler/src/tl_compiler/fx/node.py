@@ -38,6 +38,14 @@ def has_side_effect(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     Returns:
         The function itself, so that this serves as a decorator.
+
+    Example:
+        >>> @has_side_effect
+        ... def log(x):
+        ...     print(x)
+        ...
+        >>> log(3)
+        3
     """
     _side_effectful_functions.add(fn)
     return fn
@@ -78,6 +86,12 @@ def map_arg(a: Argument, fn: Callable[[Node], Argument]) -> Argument:
 
     Returns:
         The new structure.
+
+    Example:
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> last = list(symbolic_trace(lambda x: x + 1).graph.nodes)[1]
+        >>> map_arg(last.args, lambda node: node.name)
+        ('x', 1)
     """
     return map_aggregate(a, lambda leaf: fn(leaf) if isinstance(leaf, Node) else leaf)
 
@@ -110,6 +124,12 @@ class Node:
 
     Raises:
         ValueError: the target of a call_function is not callable, or that of another is not a name.
+
+    Example:
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> graph = symbolic_trace(lambda x: x + 1).graph
+        >>> [(node.op, node.name) for node in graph.nodes]
+        [('placeholder', 'x'), ('call_function', 'add'), ('output', 'output')]
     """
 
     # What passes note at nodes: the part that one belongs to, the bytes of its value, what its module is made of.

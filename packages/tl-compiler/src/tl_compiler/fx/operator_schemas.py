@@ -22,7 +22,12 @@ __all__ = [
 
 
 class ArgsKwargsPair(NamedTuple):
-    """Positional and keyword arguments."""
+    """Positional and keyword arguments.
+
+    Example:
+        >>> ArgsKwargsPair((1,), {"dim": 0}).kwargs
+        {'dim': 0}
+    """
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
@@ -201,6 +206,11 @@ def normalize_module(
 
     Raises:
         RuntimeError: there is no such submodule.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> normalize_module(tl_nn.Sequential(tl_nn.ReLU()), "0", (tl_core.ones(2),)).args
+        (tensor([1., 1.]),)
     """
     try:
         module = root.get_submodule(target)

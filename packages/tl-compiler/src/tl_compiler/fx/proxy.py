@@ -33,7 +33,13 @@ class TraceError(ValueError):
 
 
 class TracerBase:
-    """What makes nodes and proxies; `Tracer` says which modules are looked into."""
+    """What makes nodes and proxies; `Tracer` says which modules are looked into.
+
+    Example:
+        >>> from tl_compiler.fx import Tracer
+        >>> issubclass(Tracer, TracerBase)
+        True
+    """
 
     graph: Graph
     record_stack_traces = False
@@ -267,6 +273,13 @@ class Proxy:
     Args:
         node: the node whose value it stands for.
         tracer: what records; None: a tracer for the node's graph.
+
+    Example:
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> seen = []
+        >>> _ = symbolic_trace(lambda x: seen.append(type(x).__name__) or x)
+        >>> seen
+        ['Proxy']
     """
 
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
@@ -353,6 +366,13 @@ class Attribute(Proxy):
     Args:
         root: the proxy.
         attr: the attribute's name.
+
+    Example:
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> seen = []
+        >>> _ = symbolic_trace(lambda x: seen.append(type(x.T).__name__) or x)
+        >>> seen
+        ['Attribute']
     """
 
     def __init__(self, root: Proxy, attr: str) -> None:
@@ -380,6 +400,10 @@ class ParameterProxy(Proxy):
         node: the node that reads it.
         name: its dotted path.
         param: the parameter.
+
+    Example:
+        >>> issubclass(ParameterProxy, Proxy)
+        True
     """
 
     def __init__(self, tracer: TracerBase, node: Node, name: str, param: Any) -> None:

@@ -20,7 +20,19 @@ Filter = Callable[[InternalMatch, Graph, Graph], bool]
 
 
 class Match(NamedTuple):
-    """Where a pattern was found: the node that its result was, and the nodes by those of the pattern."""
+    """Where a pattern was found: the node that its result was, and the nodes by those of the pattern.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> def pattern(x):
+        ...     return tl_core.relu(x)
+        ...
+        >>> module = symbolic_trace(lambda x: tl_core.relu(x) + 1)
+        >>> found = replace_pattern(module, pattern, lambda x: tl_core.sigmoid(x))
+        >>> type(found[0]).__name__, found[0].anchor.name
+        ('Match', 'relu')
+    """
 
     anchor: Node
     nodes_map: dict[Node, Node]
@@ -33,6 +45,17 @@ class ReplacedPatterns(NamedTuple):
         anchor: the node from which the pattern was found.
         nodes_map: the nodes of the match, by node of the pattern.
         replacements: the nodes that came in.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> def pattern(x):
+        ...     return tl_core.relu(x)
+        ...
+        >>> module = symbolic_trace(lambda x: tl_core.relu(x) + 1)
+        >>> found = replace_pattern_with_filters(module, pattern, lambda x: tl_core.sigmoid(x))
+        >>> [node.name for node in found[0].replacements]
+        ['sigmoid']
     """
 
     anchor: Node
@@ -117,6 +140,17 @@ def replace_pattern_with_filters(
 
     Returns:
         The occurrences with the nodes that came in their place.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> def pattern(x):
+        ...     return tl_core.relu(x)
+        ...
+        >>> module = symbolic_trace(lambda x: tl_core.relu(x) + 1)
+        >>> found = replace_pattern_with_filters(module, pattern, lambda x: tl_core.sigmoid(x))
+        >>> module(tl_core.zeros(1))
+        tensor([1.5000])
     """
     return _replace(gm, pattern, replacement, match_filters or [], ignore_literals, replacement_callback)
 

@@ -50,7 +50,13 @@ should_preserve_node_meta = False
 
 
 class NodeSourceAction(Enum):
-    """How a node came from another one."""
+    """How a node came from another one.
+
+    Example:
+        >>> from tl_compiler.fx import traceback
+        >>> NodeSourceAction.REPLACE.name
+        'REPLACE'
+    """
 
     CREATE = "create"
     REPLACE = "replace"
@@ -137,6 +143,13 @@ def preserve_node_meta(enable: bool = True) -> Iterator[None]:
 
     Args:
         enable: whether they do.
+
+    Example:
+        >>> from tl_compiler.fx import traceback
+        >>> with traceback.preserve_node_meta():
+        ...     traceback.has_preserved_node_meta()
+        ...
+        True
     """
     global should_preserve_node_meta, current_meta
     before = should_preserve_node_meta, current_meta.copy()
@@ -152,6 +165,10 @@ def set_stack_trace(stack: list[str]) -> None:
 
     Args:
         stack: the lines.
+
+    Example:
+        >>> from tl_compiler.fx import traceback
+        >>> traceback.set_stack_trace([])
     """
     if should_preserve_node_meta and stack:
         current_meta["stack_trace"] = "".join(stack)
@@ -163,6 +180,13 @@ def annotate(annotation_dict: dict[str, Any]) -> Iterator[None]:
 
     Args:
         annotation_dict: the entries.
+
+    Example:
+        >>> from tl_compiler.fx import traceback
+        >>> with traceback.preserve_node_meta(), traceback.annotate({"stage": 1}):
+        ...     traceback.has_preserved_node_meta()
+        ...
+        True
     """
     had = "custom" in current_meta
     before = copy.copy(current_meta.get("custom", {}))
@@ -181,6 +205,11 @@ def set_grad_fn_seq_nr(seq_nr: int) -> None:
 
     Args:
         seq_nr: the number.
+
+    Example:
+        >>> from tl_compiler.fx import traceback
+        >>> traceback.set_grad_fn_seq_nr(3)
+        >>> traceback.reset_grad_fn_seq_nr()
     """
     if should_preserve_node_meta:
         current_meta["grad_fn_seq_nr"] = [*current_meta.get("grad_fn_seq_nr", []), seq_nr]
@@ -188,7 +217,13 @@ def set_grad_fn_seq_nr(seq_nr: int) -> None:
 
 
 def reset_grad_fn_seq_nr() -> None:
-    """Takes the last `set_grad_fn_seq_nr` back."""
+    """Takes the last `set_grad_fn_seq_nr` back.
+
+    Example:
+        >>> from tl_compiler.fx import traceback
+        >>> traceback.set_grad_fn_seq_nr(3)
+        >>> traceback.reset_grad_fn_seq_nr()
+    """
     if not should_preserve_node_meta:
         return
     depth = current_meta.get("in_grad_fn", 0)
@@ -206,6 +241,11 @@ def format_stack() -> list[str]:
 
     Returns:
         The lines.
+
+    Example:
+        >>> from tl_compiler.fx import traceback
+        >>> isinstance(traceback.format_stack(), list)
+        True
     """
     if should_preserve_node_meta:
         return [current_meta.get("stack_trace", "")]
@@ -219,6 +259,11 @@ def has_preserved_node_meta() -> bool:
 
     Returns:
         True inside `preserve_node_meta`.
+
+    Example:
+        >>> from tl_compiler.fx import traceback
+        >>> traceback.has_preserved_node_meta()
+        False
     """
     return should_preserve_node_meta
 
@@ -230,6 +275,15 @@ def set_current_meta(node: Node, pass_name: str = "") -> Iterator[None]:
     Args:
         node: the node.
         pass_name: the pass that makes new ones of it.
+
+    Example:
+        >>> from tl_compiler.fx import traceback
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> node = next(iter(symbolic_trace(lambda x: x + 1).graph.nodes))
+        >>> with traceback.preserve_node_meta(), traceback.set_current_meta(node):
+        ...     traceback.has_preserved_node_meta()
+        ...
+        True
     """
     global current_meta
     if not (should_preserve_node_meta and node.meta):
@@ -249,6 +303,11 @@ def get_current_meta() -> dict[str, Any]:
 
     Returns:
         Its entries.
+
+    Example:
+        >>> from tl_compiler.fx import traceback
+        >>> traceback.get_current_meta()
+        {}
     """
     return current_meta
 
@@ -261,6 +320,12 @@ def get_graph_provenance_json(graph: Graph) -> dict[str, Any]:
 
     Returns:
         By name of the node: a list of origins as plain data.
+
+    Example:
+        >>> from tl_compiler.fx import traceback
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> type(traceback.get_graph_provenance_json(symbolic_trace(lambda x: x + 1).graph)).__name__
+        'dict'
     """
     return {
         node.name: [source.to_dict() for source in node.meta.get("from_node", [])]

@@ -22,7 +22,12 @@ class ObjMismatchError(Exception):
 
 
 class Importer(ABC):
-    """An environment in which modules are found by name: the interpreter's, or that of a package."""
+    """An environment in which modules are found by name: the interpreter's, or that of a package.
+
+    Example:
+        >>> issubclass(OrderedImporter, Importer)
+        True
+    """
 
     modules: dict[str, ModuleType]
 

@@ -62,6 +62,9 @@ class PackageImporter(Importer):
     Raises:
         ImportError: the package needs a module that isn't allowed.
         RuntimeError: the file is no package, or is damaged.
+
+    Example:
+        >>> PackageImporter("model.pt").load_pickle("model", "model.pkl")  # doctest: +SKIP
     """
 
     modules: dict[str, ModuleType]

@@ -22,7 +22,12 @@ __all__ = [
 
 
 class DimDynamic(enum.Enum):
-    """How a symbol is made for a size."""
+    """The way in which a symbol is made for a size.
+
+    Example:
+        >>> DimDynamic.DYNAMIC.name
+        'DYNAMIC'
+    """
 
     DYNAMIC = 0  #: a symbol of its own
     DUCK = 1  #: equal sizes share one
@@ -37,6 +42,10 @@ class Constraint:
 
     Args:
         warn_only: whether a breach is a warning.
+
+    Example:
+        >>> RelaxedUnspecConstraint(warn_only=True).warn_only
+        True
     """
 
     warn_only: bool
@@ -48,6 +57,10 @@ class StrictMinMaxConstraint(Constraint):
 
     Args:
         vr: the range.
+
+    Example:
+        >>> StrictMinMaxConstraint(False, None).warn_only
+        False
     """
 
     vr: ValueRanges
@@ -67,7 +80,12 @@ class StrictMinMaxConstraint(Constraint):
 
 @dataclass(frozen=True)
 class RelaxedUnspecConstraint(Constraint):
-    """A size is dynamic, in whatever range the program takes."""
+    """A size is dynamic, in whatever range the program takes.
+
+    Example:
+        >>> RelaxedUnspecConstraint(warn_only=False).warn_only
+        False
+    """
 
     def render(self, source: Any) -> str:
         """The constraint as text."""
@@ -85,6 +103,10 @@ class EqualityConstraint(Constraint):
         phantom_symbols: symbols that belong to no input.
         relaxed_sources: sources about which nothing is claimed.
         warn_only: whether a violation only warns.
+
+    Example:
+        >>> EqualityConstraint(False, [], [], [], set()).source_pairs
+        []
     """
 
     source_pairs: list[Any]
@@ -111,7 +133,12 @@ class EqualityConstraint(Constraint):
 
 
 class SymbolicContext:
-    """How symbols are made for a tensor."""
+    """The way in which symbols are made for a tensor.
+
+    Example:
+        >>> issubclass(StatelessSymbolicContext, SymbolicContext)
+        True
+    """
 
 
 @dataclass(frozen=True)
@@ -123,6 +150,10 @@ class StatelessSymbolicContext(SymbolicContext):
         dynamic_strides: for each stride.
         constraint_sizes, constraint_strides: what must hold, or None.
         specialize_on, view_base_context, shape_ids, unbacked_bounds: accepted.
+
+    Example:
+        >>> StatelessSymbolicContext([DimDynamic.DYNAMIC, DimDynamic.STATIC]).dynamic_sizes[1].name
+        'STATIC'
     """
 
     dynamic_sizes: Any
@@ -162,6 +193,10 @@ class StatefulSymbolicContext(StatelessSymbolicContext):
         view_base_context: the same of the tensor that this is a view of.
         shape_ids: dimensions that share a symbol.
         unbacked_bounds: bounds of symbols without an example.
+
+    Example:
+        >>> issubclass(StatefulSymbolicContext, StatelessSymbolicContext)
+        True
     """
 
     tensor_source: Any = field(default=None, kw_only=True)
@@ -187,6 +222,10 @@ class SubclassSymbolicContext(StatefulSymbolicContext):
         tensor_source: where the tensor comes from.
         shape_env_to_source_to_symbol_cache: the symbols that were made, by environment and source.
         excluded_sizes: sizes that never occur.
+
+    Example:
+        >>> issubclass(SubclassSymbolicContext, StatefulSymbolicContext)
+        True
     """
 
     inner_contexts: dict[str, Any] = field(default_factory=dict)

@@ -468,6 +468,10 @@ def method_to_operator(method: str) -> Any:
 
     Returns:
         The function.
+
+    Example:
+        >>> method_to_operator("add").__name__
+        'add'
     """
     return METHOD_TO_OPERATOR[method]
 

@@ -43,6 +43,10 @@ class ShapeGuard(NamedTuple):
         expr: the condition.
         sloc: where it was asked for.
         size_oblivious: whether sizes were taken to be at least 2.
+
+    Example:
+        >>> ShapeGuard(None, "model.py:3").sloc
+        'model.py:3'
     """
 
     expr: Expr
@@ -57,6 +61,10 @@ class RuntimeAssert(NamedTuple):
         expr: the condition.
         msg: the message.
         stack: the lines that asked for it.
+
+    Example:
+        >>> RuntimeAssert(None, "rows must be even", "").msg
+        'rows must be even'
     """
 
     expr: Expr
@@ -75,6 +83,10 @@ class ShapeEnvSettings(NamedTuple):
         duck_shape: whether equal sizes share a symbol.
         prefer_deferred_runtime_asserts_over_guards: whether conditions are checked when the program runs.
         trace_asserts: whether asserts on sizes are recorded as nodes.
+
+    Example:
+        >>> type(ShapeEnv().settings).__name__
+        'ShapeEnvSettings'
     """
 
     allow_scalar_outputs: bool
@@ -128,6 +140,11 @@ class ShapeEnv:
         should_record_events: accepted; events aren't recorded.
         tracked_fakes: the inputs whose sizes were made symbolic, where a caller collects them.
         kwargs: fields of `ShapeEnvSettings`.
+
+    Example:
+        >>> env = ShapeEnv()
+        >>> len(env.guards)
+        0
     """
 
     def __init__(

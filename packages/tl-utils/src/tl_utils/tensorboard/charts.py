@@ -51,6 +51,12 @@ def compute_curve(labels: _Array, predictions: _Array, num_thresholds: int | Non
 
     Raises:
         ValueError: shapes differ, or a probability is outside of 0 to 1.
+
+    Example:
+        >>> from tl_utils.tensorboard import summary
+        >>> import numpy
+        >>> summary.compute_curve(numpy.array([0, 1]), numpy.array([0.2, 0.9]), 3).shape
+        (6, 3)
     """
     n = _MOST_THRESHOLDS if num_thresholds is None else num_thresholds
     if labels.shape != predictions.shape:
@@ -86,6 +92,12 @@ def pr_curve(
         predictions: their probabilities.
         num_thresholds: how many thresholds, 127 at most.
         weights: of the elements.
+
+    Example:
+        >>> from tl_utils.tensorboard import summary
+        >>> import numpy
+        >>> summary.pr_curve("curve", numpy.array([0, 1]), numpy.array([0.2, 0.9]), 3).value[0].tag
+        'curve'
     """
     n = min(num_thresholds, _MOST_THRESHOLDS)
     data = compute_curve(make_np(labels), make_np(predictions), n, weights)
@@ -106,6 +118,13 @@ def pr_curve_raw(tag: str, tp: Any, fp: Any, tn: Any, fn: Any, precision: Any, r
         recall: the recall.
         num_thresholds: how many thresholds, 127 at most.
         weights: not used.
+
+    Example:
+        >>> from tl_utils.tensorboard import summary
+        >>> import numpy
+        >>> counts = [numpy.ones(3)] * 6
+        >>> summary.pr_curve_raw("curve", *counts, num_thresholds=3).value[0].tag
+        'curve'
     """
     rows = [numpy.asarray(r, dtype=numpy.float64) for r in (tp, fp, tn, fn, precision, recall)]
     return _curve(tag, numpy.stack(rows), min(num_thresholds, _MOST_THRESHOLDS))
@@ -132,6 +151,12 @@ def mesh(tag: str, vertices: Any, colors: Any, faces: Any, config_dict: dict[str
 
     Raises:
         ValueError: a shape is another.
+
+    Example:
+        >>> from tl_utils.tensorboard import summary
+        >>> import numpy
+        >>> summary.mesh("cloud", numpy.zeros((1, 4, 3)), None, None, None).value[0].tag
+        'cloud_VERTEX'
     """
     kinds = (MeshPluginData.VERTEX, vertices), (MeshPluginData.FACE, faces), (MeshPluginData.COLOR, colors)
     parts = [(kind, make_np(values)) for kind, values in kinds if values is not None]
@@ -174,6 +199,11 @@ def custom_scalars(layout: dict[str, dict[str, list[Any]]]) -> Summary:
 
     Raises:
         ValueError: a chart is something else.
+
+    Example:
+        >>> from tl_utils.tensorboard import summary
+        >>> summary.custom_scalars({"loss": {"both": ["Multiline", ["train", "test"]]}}).value[0].tag
+        'custom_scalars__config__'
     """
     categories = [
         layout_pb2.Category(title=name, chart=[_chart(title, *chart) for title, chart in charts.items()])
@@ -230,6 +260,11 @@ def hparams(hparam_dict: dict[str, Any], metric_dict: dict[str, Any],
     Raises:
         TypeError: an argument is no dictionary, or values that may be taken have another type.
         ValueError: a value has a type that isn't shown, or a name in `hparam_domain_discrete` is unknown.
+
+    Example:
+        >>> from tl_utils.tensorboard import summary
+        >>> len(summary.hparams({"lr": 0.1}, {"accuracy": 0.75}))
+        3
     """
     for argument, name in ((hparam_dict, "hparam_dict"), (metric_dict, "metric_dict")):
         if not isinstance(argument, dict):

@@ -46,6 +46,12 @@ def make_image(
         rescale: by which it is made larger.
         rois: boxes to be drawn: left, top, right and bottom edge of each.
         labels: a text for each box.
+
+    Example:
+        >>> from tl_utils.tensorboard import summary
+        >>> import numpy
+        >>> summary.make_image(numpy.zeros((4, 6, 3), dtype="uint8")).width
+        6
     """
     height, width, channels = tensor.shape
     height, width = int(height * rescale), int(width * rescale)
@@ -83,6 +89,12 @@ def image(tag: str, tensor: Any, rescale: float = 1, dataformats: str = "NCHW") 
         tensor: bytes, or numbers from 0 to 1.
         rescale: by which it is made larger.
         dataformats: what its dimensions are, such as CHW.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_utils.tensorboard import summary
+        >>> summary.image("blank", tl_core.zeros(1, 3, 4, 4)).value[0].image.width
+        4
     """
     pixels = _bytes(convert_to_HWC(make_np(tensor), dataformats))
     return Summary(value=[Summary.Value(tag=tag, image=make_image(pixels, rescale))])
@@ -102,6 +114,12 @@ def image_boxes(tag: str, tensor_image: Any, tensor_boxes: Any, rescale: float =
 
     Raises:
         ValueError: there are more boxes than labels, or the reverse.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_utils.tensorboard import summary
+        >>> summary.image_boxes("box", tl_core.zeros(3, 8, 8), tl_core.tensor([[1.0, 1.0, 4.0, 4.0]])).value[0].tag
+        'box'
     """
     boxes = make_np(tensor_boxes)
     if labels is not None and len(labels) != len(boxes):
@@ -112,7 +130,12 @@ def image_boxes(tag: str, tensor_image: Any, tensor_boxes: Any, rescale: float =
 
 
 def make_video(tensor: _Array, fps: float) -> Summary.Image:
-    """Frames of bytes (T, H, W, C) as an animated GIF."""
+    """Frames of bytes (T, H, W, C) as an animated GIF.
+
+    Example:
+        >>> from tl_utils.tensorboard import summary
+        >>> summary.make_video(frames, fps=4)  # doctest: +SKIP
+    """
     _, height, width, channels = tensor.shape
     frames = numpy.repeat(tensor, 3, axis=3) if channels == 1 else tensor
     pictures = [_pillow().fromarray(frame) for frame in frames]
@@ -134,6 +157,11 @@ def video(tag: str, tensor: Any, fps: float = 4) -> Summary:
 
     Raises:
         ValueError: its shape is another.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_utils.tensorboard import summary
+        >>> summary.video("clip", tl_core.zeros(1, 2, 3, 4, 4))  # doctest: +SKIP
     """
     frames = make_np(tensor)
     if frames.ndim != 5 or not frames.size or frames.shape[2] not in (1, 3):

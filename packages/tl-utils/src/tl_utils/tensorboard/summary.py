@@ -98,6 +98,11 @@ def histogram_raw(name: str, min: float, max: float, num: float, sum: float, sum
 
     Raises:
         ValueError: there are not as many limits as counts.
+
+    Example:
+        >>> from tl_utils.tensorboard import summary
+        >>> summary.histogram_raw("weights", 0.0, 1.0, 2, 1.0, 1.0, [0.5, 1.0], [1, 1]).value[0].histo.num
+        2.0
     """
     if len(bucket_limits) != len(bucket_counts):
         raise ValueError(
@@ -116,6 +121,12 @@ def histogram(name: str, values: Any, bins: Any, max_bins: int | None = None) ->
         values: the values.
         bins: limits, a number of bins, or one of numpy's rules.
         max_bins: more bins than these are merged.
+
+    Example:
+        >>> from tl_utils.tensorboard import summary
+        >>> import numpy
+        >>> summary.histogram("weights", numpy.arange(4.0), bins="auto").value[0].histo.num
+        4.0
     """
     return Summary(
         value=[Summary.Value(tag=name, histo=make_histogram(make_np(values).astype(float), bins, max_bins))]
@@ -171,6 +182,12 @@ def audio(tag: str, tensor: Any, sample_rate: int = 44100) -> Summary:
 
     Raises:
         ValueError: its shape is another.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_utils.tensorboard import summary
+        >>> summary.audio("tone", tl_core.zeros(1, 100)).value[0].tag
+        'tone'
     """
     samples = make_np(tensor).squeeze()
     if samples.ndim != 1:
@@ -198,6 +215,11 @@ def text(tag: str, text: str) -> Summary:
     Args:
         tag: its name.
         text: the text.
+
+    Example:
+        >>> from tl_utils.tensorboard import summary
+        >>> summary.text("note", "hello").value[0].tag
+        'note/text_summary'
     """
     metadata = _metadata("text", TextPluginData(version=0).SerializeToString())
     shape = TensorShapeProto(dim=[TensorShapeProto.Dim(size=1)])

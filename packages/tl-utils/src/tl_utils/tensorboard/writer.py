@@ -43,6 +43,10 @@ class FileWriter:
 
     Raises:
         OSError: the folder can't be written to.
+
+    Example:
+        >>> writer = FileWriter("runs")  # doctest: +SKIP
+        >>> writer.close()  # doctest: +SKIP
     """
 
     def __init__(self, log_dir: str | os.PathLike[str], max_queue: int = 10, flush_secs: float = 120,

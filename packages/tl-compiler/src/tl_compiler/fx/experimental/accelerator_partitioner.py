@@ -57,7 +57,12 @@ class DAGNode:
 
 
 class DAG:
-    """The parts, in the order in which they run."""
+    """The parts, in the order in which they run.
+
+    Example:
+        >>> DAG().nodes
+        []
+    """
 
     def __init__(self) -> None:
         self.nodes: list[DAGNode] = []
@@ -83,7 +88,12 @@ class DAG:
 
 
 class PartitionResult(NamedTuple):
-    """The parts, and the module that calls them."""
+    """The parts, and the module that calls them.
+
+    Example:
+        >>> PartitionResult(DAG(), None).dag.nodes
+        []
+    """
 
     dag: DAG
     module_with_submodules: GraphModule

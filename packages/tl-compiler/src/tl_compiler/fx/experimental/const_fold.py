@@ -83,6 +83,13 @@ def get_unique_attr_name_in_module(mod_traced: GraphModule, name: str) -> str:
 
     Returns:
         The name.
+
+    Example:
+        >>> import tl_nn
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> module = symbolic_trace(tl_nn.ReLU())
+        >>> get_unique_attr_name_in_module(module, "folded")
+        'folded'
     """
     name = re.sub(r"[^0-9a-zA-Z_]+", "_", name)
     name = f"_{name}" if name[0].isdigit() else name

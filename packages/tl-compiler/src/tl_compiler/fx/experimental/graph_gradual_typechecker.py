@@ -131,6 +131,14 @@ def register_inference_rule(call_target: Any) -> Callable[[Rule], Rule]:
 
     Returns:
         The decorator.
+
+    Example:
+        >>> @register_inference_rule("project.double")
+        ... def double_type(node):
+        ...     return node.args[0].type
+        ...
+        >>> double_type.__name__
+        'double_type'
     """
     return registered(_INFERENCE_RULES, call_target)
 
@@ -143,6 +151,14 @@ def register_refinement_rule(call_target: Any) -> Callable[[Rule], Rule]:
 
     Returns:
         The decorator.
+
+    Example:
+        >>> @register_refinement_rule("project.double")
+        ... def double_sizes(node):
+        ...     return []
+        ...
+        >>> double_sizes.__name__
+        'double_sizes'
     """
     return registered(_REFINEMENT_RULES, call_target)
 
@@ -155,6 +171,14 @@ def register_algebraic_expressions_inference_rule(call_target: Any) -> Callable[
 
     Returns:
         The decorator.
+
+    Example:
+        >>> @register_algebraic_expressions_inference_rule("project.double")
+        ... def double_expressions(node, module_instance):
+        ...     return node.type
+        ...
+        >>> double_expressions.__name__
+        'double_expressions'
     """
     return registered(_RULES, call_target)
 
@@ -317,6 +341,11 @@ def calculate_out_dimension(d_in: Any, module_instance: Any, index: int) -> Any:
 
     Returns:
         The size.
+
+    Example:
+        >>> import tl_nn
+        >>> calculate_out_dimension(5, tl_nn.Conv2d(1, 1, 3), 0)
+        3
     """
     if d_in == Dyn:
         return Dyn

@@ -23,6 +23,12 @@ def split_result_tensors(result: Any, inputs: list[Any]) -> Any:
 
     Returns:
         A part for each.
+
+    Example:
+        >>> import tl_core
+        >>> split_result_tensors(tl_core.arange(6.0).view(3, 2), [tl_core.ones(1, 2), tl_core.ones(2, 2)])
+        (tensor([[0., 1.]]), tensor([[2., 3.],
+                [4., 5.]]))
     """
     return tl_core.split(result, [x.shape[0] for x in inputs])
 
@@ -37,6 +43,12 @@ def may_depend_on(a: Node, b: Node, search_depth: int = 6) -> bool:
 
     Returns:
         False if it certainly doesn't.
+
+    Example:
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> x, first, second, *_ = symbolic_trace(lambda x: (x + 1, x * 2)).graph.nodes
+        >>> may_depend_on(second, x), may_depend_on(second, first)
+        (True, False)
     """
     if a == b:
         return True
@@ -55,6 +67,12 @@ def are_nodes_independent(nodes: list[Node]) -> bool:
 
     Returns:
         True if so.
+
+    Example:
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> x, first, second, *_ = symbolic_trace(lambda x: (x + 1, x * 2)).graph.nodes
+        >>> are_nodes_independent([first, second]), are_nodes_independent([x, second])
+        (True, False)
     """
     return not any(may_depend_on(i, j) or may_depend_on(j, i) for i, j in itertools.combinations(nodes, 2))
 

@@ -75,6 +75,12 @@ def fuse(model: tl_nn.Module, inplace: bool = False, no_trace: bool = False) -> 
 
     Returns:
         A graph module without these batch norms. Its results differ from the model's in the last bits.
+
+    Example:
+        >>> import tl_nn
+        >>> model = tl_nn.Sequential(tl_nn.Conv2d(3, 8, 3), tl_nn.BatchNorm2d(8)).eval()
+        >>> [type(layer).__name__ for layer in fuse(model).children()]
+        ['Conv2d']
     """
     own = model if inplace else copy.deepcopy(model)
     traced = own if no_trace and isinstance(own, GraphModule) else symbolic_trace(own)
@@ -224,6 +230,12 @@ def optimize_for_inference(
 
     Raises:
         RuntimeError: a pass isn't known.
+
+    Example:
+        >>> import tl_core, tl_nn
+        >>> model = tl_nn.Sequential(tl_nn.Linear(3, 8), tl_nn.Dropout(0.5)).eval()
+        >>> optimize_for_inference(model)(tl_core.ones(2, 3)).shape
+        torch.Size([2, 8])
     """
     passes: dict[str, Any] = {"conv_bn_fuse": True, "remove_dropout": True, "mkldnn_layout_optimize": {}}
     unknown = set(pass_config or ()) - set(passes)

@@ -29,6 +29,10 @@ class Partition:
 
     Args:
         partition_id: its number.
+
+    Example:
+        >>> Partition(3).partition_id
+        3
     """
 
     def __init__(self, partition_id: int) -> None:
@@ -81,6 +85,10 @@ class Device(NamedTuple):
         name: its name.
         available_mem_bytes: the bytes it has.
         logical_id: its number.
+
+    Example:
+        >>> Device("first", 1 << 30, 0).name
+        'first'
     """
 
     name: str
@@ -89,7 +97,12 @@ class Device(NamedTuple):
 
 
 class NodeLatency(NamedTuple):
-    """How long a node takes: for its memory, and for computing."""
+    """How long a node takes: for its memory, and for computing.
+
+    Example:
+        >>> NodeLatency(0.5, 2.0).computer_latency_sec
+        2.0
+    """
 
     mem_latency_sec: float
     computer_latency_sec: float
@@ -102,6 +115,10 @@ class PartitionLatency(NamedTuple):
         mem_latency_sec: seconds for memory.
         computer_latency_sec: seconds for computing.
         overall_latency_sec: seconds on the longest way.
+
+    Example:
+        >>> PartitionLatency(0.5, 2.0, 2.0).overall_latency_sec
+        2.0
     """
 
     mem_latency_sec: float
@@ -110,7 +127,12 @@ class PartitionLatency(NamedTuple):
 
 
 class PartitionMode(Enum):
-    """How parts are made."""
+    """The way in which parts are made.
+
+    Example:
+        >>> PartitionMode.size_based.name
+        'size_based'
+    """
 
     size_based = 0
     sparse_nn = 1
@@ -130,6 +152,10 @@ class PartitionerConfig(NamedTuple):
         node_to_partition_mapping: the part of each node, for `aot_based`.
         partition_to_logical_device_mapping: the devices of each part, for `aot_based`.
         saturate_host: whether parts are repeated on free devices.
+
+    Example:
+        >>> PartitionerConfig([Device("first", 1 << 30, 0)]).mode.name
+        'size_based'
     """
 
     devices: list[Device]

@@ -72,13 +72,25 @@ def handle_sym_dispatch(func: Callable[..., Any], args: tuple[Any, ...], kwargs:
 
 @contextlib.contextmanager
 def maybe_enable_thunkify() -> Iterator[None]:
-    """A region in which numbers are computed by the graph only where they are needed, as they always are."""
+    """A region in which numbers are computed by the graph only where they are needed, as they always are.
+
+    Example:
+        >>> import tl_core
+        >>> with maybe_enable_thunkify():
+        ...     x = tl_core.ones(2)
+    """
     yield
 
 
 @contextlib.contextmanager
 def maybe_disable_thunkify() -> Iterator[None]:
-    """A region in which numbers are computed as everywhere: by the graph, where they are needed."""
+    """A region in which numbers are computed as everywhere: by the graph, where they are needed.
+
+    Example:
+        >>> import tl_core
+        >>> with maybe_disable_thunkify():
+        ...     x = tl_core.ones(2)
+    """
     yield
 
 
@@ -109,6 +121,12 @@ def get_isolated_graphmodule(
 
     Returns:
         A graph module.
+
+    Example:
+        >>> import tl_core
+        >>> graph = get_isolated_graphmodule(lambda x: x + 1, (tl_core.ones(2),), {}).graph
+        >>> [node.op for node in graph.nodes]
+        ['placeholder', 'call_function', 'output']
     """
     from tl_core.pytree import tree_flatten
 
@@ -126,6 +144,11 @@ def is_sym_node(node: Any) -> bool:
 
     Args:
         node: a node.
+
+    Example:
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> is_sym_node(next(iter(symbolic_trace(lambda x: x + 1).graph.nodes)))
+        False
     """
     return isinstance(node.meta.get("val"), py_sym_types)
 

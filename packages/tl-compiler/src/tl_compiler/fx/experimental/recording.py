@@ -26,6 +26,10 @@ class FakeTensorMeta(NamedTuple):
         tensor_stride: the strides.
         tensor_storage_offset: the first element.
         is_nested: whether it is nested.
+
+    Example:
+        >>> FakeTensorMeta((2,), (1,), 0, False).tensor_size
+        (2,)
     """
 
     tensor_size: tuple[Any, ...]
@@ -88,6 +92,10 @@ class ShapeEnvEvent:
         kwargs: its keyword arguments.
         tracked_fakes: the fakes that were known then.
         name: its name, where it isn't the method's.
+
+    Example:
+        >>> ShapeEnvEvent(len, [[1, 2]]).args
+        [[1, 2]]
     """
 
     f: Callable[..., Any]

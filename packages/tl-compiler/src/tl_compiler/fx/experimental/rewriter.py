@@ -24,7 +24,12 @@ _CALLED = {"_fx_assert": recordable_assert, "_fx_annotate": annotate}
 
 
 class AST_Rewriter(ast.NodeTransformer):
-    """Rewrites the code of a function: `assert` becomes a call of `torch._assert`, `x: T = v` one of `annotate`."""
+    """Rewrites the code of a function: `assert` becomes a call of `torch._assert`, `x: T = v` one of `annotate`.
+
+    Example:
+        >>> type(AST_Rewriter()).__name__
+        'AST_Rewriter'
+    """
 
     def rewrite(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         """The function with rewritten code.

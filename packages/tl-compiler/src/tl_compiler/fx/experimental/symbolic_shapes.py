@@ -147,6 +147,10 @@ def has_hint(a: Any) -> bool:
 
     Args:
         a: the number.
+
+    Example:
+        >>> has_hint(3)
+        True
     """
     return a.node.has_hint() if isinstance(a, SymTypes) else True
 
@@ -195,6 +199,10 @@ def is_symbolic(val: Any) -> bool:
 
     Args:
         val: the number.
+
+    Example:
+        >>> is_symbolic(3)
+        False
     """
     if isinstance(val, (bool, int, float)):
         return False
@@ -242,6 +250,11 @@ def free_unbacked_symbols(x: Any) -> set[Symbol]:
 
     Returns:
         The symbols.
+
+    Example:
+        >>> import tl_core
+        >>> free_unbacked_symbols(tl_core.ones(2))
+        set()
     """
     return {s for s in free_symbols(x) if s.name.startswith(("u", "zuf"))}
 
@@ -277,6 +290,11 @@ def has_symbolic_sizes_strides(elem: Any) -> bool:
 
     Args:
         elem: the tensor.
+
+    Example:
+        >>> import tl_core
+        >>> has_symbolic_sizes_strides(tl_core.ones(2))
+        False
     """
     return has_free_symbols(elem)
 
@@ -286,6 +304,11 @@ def is_symbol_binding_fx_node(node: Any) -> Symbol | None:
 
     Args:
         node: the node.
+
+    Example:
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> is_symbol_binding_fx_node(next(iter(symbolic_trace(lambda x: x + 1).graph.nodes))) is None
+        True
     """
     val = node.meta.get("val")
     if isinstance(val, SymInt) and isinstance(val.node.expr, Symbol) and node.op == "placeholder":
@@ -299,28 +322,54 @@ def fx_placeholder_vals(gm: Any) -> list[Any]:
 
 
 def fx_placeholder_targets(gm: Any) -> list[str]:
-    """The names of the inputs of a graph module."""
+    """The names of the inputs of a graph module.
+
+    Example:
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> fx_placeholder_targets(symbolic_trace(lambda x, y: x + y))
+        ['x', 'y']
+    """
     return [str(n.target) for n in gm.graph.nodes if n.op == "placeholder"]
 
 
 # ---- questions
 def guard_bool(a: Any) -> bool:
-    """Whether a condition holds in the example, which from now on is a guard."""
+    """Whether a condition holds in the example, which from now on is a guard.
+
+    Example:
+        >>> guard_bool(True)
+        True
+    """
     return bool(a.node.guard_bool("", 0)) if isinstance(a, SymBool) else bool(a)
 
 
 def guard_int(a: Any) -> int:
-    """The value of an int in the example, which from now on is a guard."""
+    """The value of an int in the example, which from now on is a guard.
+
+    Example:
+        >>> guard_int(3)
+        3
+    """
     return int(a.node.guard_int("", 0)) if isinstance(a, SymInt) else int(a)
 
 
 def guard_float(a: Any) -> float:
-    """The value of a float in the example, which from now on is a guard."""
+    """The value of a float in the example, which from now on is a guard.
+
+    Example:
+        >>> guard_float(0.5)
+        0.5
+    """
     return float(a.node.guard_float("", 0)) if isinstance(a, SymFloat) else float(a)
 
 
 def guard_scalar(a: Any) -> Any:
-    """The value of a number in the example, which from now on is a guard."""
+    """The value of a number in the example, which from now on is a guard.
+
+    Example:
+        >>> guard_scalar(3)
+        3
+    """
     if isinstance(a, (SymBool, bool)):
         return guard_bool(a)
     return guard_int(a) if isinstance(a, (SymInt, int)) else guard_float(a)
@@ -348,6 +397,10 @@ def expect_true(a: Any, skip: int = 0) -> bool:
     Args:
         a: the condition.
         skip: accepted.
+
+    Example:
+        >>> expect_true(3 > 2)
+        True
     """
     return bool(a.node.expect_true("", 0)) if isinstance(a, SymBool) else bool(a)
 
@@ -412,6 +465,10 @@ def guard_or_true(a: bool | SymBool) -> bool:
 
     Args:
         a: the condition.
+
+    Example:
+        >>> guard_or_true(False)
+        False
     """
     return _or(a, True)
 
@@ -421,6 +478,10 @@ def sym_and(*conditions: Any) -> Any:
 
     Args:
         conditions: the conditions.
+
+    Example:
+        >>> sym_and(True, False)
+        False
     """
     return functools.reduce(lambda a, b: a & b, conditions) if conditions else True
 
@@ -430,6 +491,10 @@ def sym_or(*conditions: Any) -> Any:
 
     Args:
         conditions: the conditions.
+
+    Example:
+        >>> sym_or(True, False)
+        True
     """
     return functools.reduce(lambda a, b: a | b, conditions) if conditions else False
 
@@ -439,6 +504,10 @@ def parallel_or(*args: Any) -> bool:
 
     Args:
         args: the conditions.
+
+    Example:
+        >>> parallel_or(True, False)
+        True
     """
     return True if any(statically_known_true(a) for a in args) else any(args)
 
@@ -448,6 +517,10 @@ def parallel_and(*args: Any) -> bool:
 
     Args:
         args: the conditions.
+
+    Example:
+        >>> parallel_and(True, False)
+        False
     """
     return False if any(statically_known_true(tl_core.symbolic.sym_not(a)) for a in args) else all(args)
 
@@ -567,6 +640,10 @@ def check_consistent(new: Any, old: Any) -> None:
 
     Raises:
         AssertionError: they aren't.
+
+    Example:
+        >>> import tl_core
+        >>> check_consistent(tl_core.ones(2), tl_core.zeros(2))
     """
     if isinstance(new, tl_core.Tensor):
         if not isinstance(old, tl_core.Tensor) or len(old.shape) != len(new.shape):

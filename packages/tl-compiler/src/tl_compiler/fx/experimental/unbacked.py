@@ -30,7 +30,12 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ConvertIntKey:
-    """From a bool to 1 or 0."""
+    """From a bool to 1 or 0.
+
+    Example:
+        >>> ConvertIntKey().get(True)
+        1
+    """
 
     def __str__(self) -> str:
         return ".cast_symbool_to_symint_guardless()"
@@ -50,6 +55,10 @@ class CallMethodKey:
 
     Args:
         name: the method.
+
+    Example:
+        >>> str(CallMethodKey("item"))
+        '.item()'
     """
 
     name: str
@@ -72,6 +81,10 @@ class InnerTensorKey:
 
     Args:
         inner_name: the attribute.
+
+    Example:
+        >>> InnerTensorKey("values").inner_name
+        'values'
     """
 
     inner_name: str
@@ -94,6 +107,10 @@ class DivideByKey:
 
     Args:
         divisor: what is divided by.
+
+    Example:
+        >>> DivideByKey(4).get(12)
+        3
     """
 
     divisor: Any
@@ -152,6 +169,11 @@ def compute_unbacked_bindings(
 
     Raises:
         PendingUnbackedSymbolNotFound: a symbol that was made does not occur.
+
+    Example:
+        >>> import tl_core
+        >>> compute_unbacked_bindings(None, tl_core.ones(2)) is None
+        True
     """
     if shape_env is None or not shape_env.pending_fresh_unbacked_symbols:
         return None
@@ -197,6 +219,10 @@ def resolve_unbacked_bindings(shape_env: Any, bindings: Any) -> Any:
 
     Returns:
         The bindings.
+
+    Example:
+        >>> resolve_unbacked_bindings(None, None) is None
+        True
     """
     if bindings is None:
         return None
@@ -233,6 +259,11 @@ def is_accessor_node(node: Any) -> bool:
 
     Returns:
         Whether it does.
+
+    Example:
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> is_accessor_node(list(symbolic_trace(lambda x: x.size(0)).graph.nodes)[1])
+        True
     """
     if node.op == "call_method":
         return node.target in ("size", "stride", "storage_offset", "item")

@@ -56,6 +56,10 @@ def convert_eq(list_of_eq: list[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]
 
     Returns:
         A tuple of each.
+
+    Example:
+        >>> convert_eq([])
+        ((), ())
     """
     return tuple(eq.lhs for eq in list_of_eq), tuple(eq.rhs for eq in list_of_eq)
 
@@ -68,6 +72,10 @@ def unify_eq(list_of_eq: list[Any]) -> dict[Any, Any]:
 
     Returns:
         The values by variable; none if the constraints contradict each other.
+
+    Example:
+        >>> unify_eq([])
+        {}
     """
     left, right = convert_eq(list_of_eq)
     found = unify(left, right, {})

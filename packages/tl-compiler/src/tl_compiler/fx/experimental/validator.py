@@ -24,6 +24,10 @@ def translation_validation_enabled() -> bool:
 
     Returns:
         False, unless `assert_z3_installed_if_tv_set` was told so.
+
+    Example:
+        >>> translation_validation_enabled()
+        False
     """
     return _enabled
 
@@ -33,6 +37,10 @@ def translation_validation_timeout() -> int:
 
     Returns:
         Milliseconds.
+
+    Example:
+        >>> translation_validation_timeout() > 0
+        True
     """
     return _timeout_ms
 
@@ -42,6 +50,9 @@ def assert_z3_installed_if_tv_set() -> None:
 
     Raises:
         AssertionError: so.
+
+    Example:
+        >>> assert_z3_installed_if_tv_set()
     """
     if not _enabled:
         return
@@ -110,6 +121,9 @@ def z3str(e: Any) -> str:
 
     Returns:
         The text.
+
+    Example:
+        >>> z3str(z3.Int("x") + 1)  # doctest: +SKIP
     """
     z3 = _z3()
     if not isinstance(e, z3.ExprRef):

@@ -43,6 +43,11 @@ class FxGraphDrawer:
 
     Raises:
         RuntimeError: pydot isn't installed.
+
+    Example:
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> drawer = FxGraphDrawer(symbolic_trace(lambda x: x + 1), "sum")  # doctest: +SKIP
+        >>> drawer.get_dot_graph().write_svg("sum.svg")  # doctest: +SKIP
     """
 
     def __init__(

@@ -21,7 +21,12 @@ __all__ = [
 
 
 class size_bytes(NamedTuple):
-    """The bytes of a node's result, and of it with the parameters that it reads."""
+    """The bytes of a node's result, and of it with the parameters that it reads.
+
+    Example:
+        >>> size_bytes(16, 24).total_size
+        24
+    """
 
     output_size: int
     total_size: int
@@ -79,6 +84,15 @@ def get_tensor_meta(node: Node) -> Any:
 
     Raises:
         RuntimeError: shapes have not been propagated.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> from tl_compiler.fx.passes.shape_prop import ShapeProp
+        >>> module = symbolic_trace(lambda x: x + 1)
+        >>> _ = ShapeProp(module).propagate(tl_core.ones(2))
+        >>> get_tensor_meta(list(module.graph.nodes)[1]).shape
+        torch.Size([2])
     """
     found = node.meta.get("tensor_meta")
     if not found:

@@ -22,7 +22,12 @@ SupportDict = Mapping[TargetTypeName, SupportedArgumentDTypes]
 
 
 class OperatorSupportBase(abc.ABC):
-    """Says of a node whether a backend runs it."""
+    """Says of a node whether a backend runs it.
+
+    Example:
+        >>> issubclass(OperatorSupport, OperatorSupportBase)
+        True
+    """
 
     @abc.abstractmethod
     def is_node_supported(self, submodules: Mapping[str, Any], node: Node) -> bool:
@@ -43,6 +48,10 @@ class OperatorSupport(OperatorSupportBase):
     Args:
         support_dict: from the name of a target to None for all dtypes, or a pair: a sequence of the dtypes of each
             positional argument, and a dictionary of those of keyword arguments.
+
+    Example:
+        >>> OperatorSupport({"call_module.relu": None}).__class__.__name__
+        'OperatorSupport'
     """
 
     def __init__(self, support_dict: SupportDict | None = None) -> None:
@@ -88,6 +97,11 @@ def create_op_support(is_node_supported: IsNodeSupported) -> OperatorSupportBase
 
     Returns:
         The object.
+
+    Example:
+        >>> calls = create_op_support(lambda submodules, node: node.op == "call_function")
+        >>> type(calls).__name__
+        'FunctionalOperatorSupport'
     """
 
     class FunctionalOperatorSupport(OperatorSupportBase):
@@ -108,6 +122,12 @@ def chain(*op_support: OperatorSupportBase) -> OperatorSupportBase:
 
     Returns:
         One for them.
+
+    Example:
+        >>> never = create_op_support(lambda submodules, node: False)
+        >>> always = create_op_support(lambda submodules, node: True)
+        >>> chain(never, always).is_node_supported({}, None)
+        False
     """
     return create_op_support(
         lambda submodules, node: all(one.is_node_supported(submodules, node) for one in op_support)
@@ -122,6 +142,12 @@ def any_chain(*op_support: OperatorSupportBase) -> OperatorSupportBase:
 
     Returns:
         One for them.
+
+    Example:
+        >>> never = create_op_support(lambda submodules, node: False)
+        >>> always = create_op_support(lambda submodules, node: True)
+        >>> any_chain(never, always).is_node_supported({}, None)
+        True
     """
     return create_op_support(
         lambda submodules, node: any(one.is_node_supported(submodules, node) for one in op_support)
@@ -129,7 +155,12 @@ def any_chain(*op_support: OperatorSupportBase) -> OperatorSupportBase:
 
 
 class OpSupports:
-    """Ready-made conditions."""
+    """Ready-made conditions.
+
+    Example:
+        >>> type(OpSupports.decline_if_node_in_names({"add"})).__name__
+        'FunctionalOperatorSupport'
+    """
 
     @classmethod
     def decline_if_input_dtype(cls, dtype: tl_core.dtype) -> OperatorSupportBase:

@@ -27,6 +27,10 @@ def default_matching(name: str, target_version: int) -> str:
 
     Returns:
         The name.
+
+    Example:
+        >>> default_matching("kernel_size", 1)
+        'kernel_size'
     """
     return name
 

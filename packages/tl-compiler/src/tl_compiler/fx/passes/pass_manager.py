@@ -53,6 +53,10 @@ def log_hook(fn: Pass, level: int = logging.INFO) -> Pass:
 
     Returns:
         The pass.
+
+    Example:
+        >>> log_hook(sorted)([2, 1])
+        [1, 2]
     """
 
     @wraps(fn)
@@ -109,6 +113,10 @@ def these_before_those_pass_constraint(these: Pass, those: Pass) -> Callable[[Pa
 
     Returns:
         A function of two passes, the earlier one first: whether they may stand so.
+
+    Example:
+        >>> these_before_those_pass_constraint(sorted, list)(sorted, list)
+        True
     """
 
     def allowed(a: Pass, b: Pass) -> bool:

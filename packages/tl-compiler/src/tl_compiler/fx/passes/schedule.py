@@ -31,6 +31,11 @@ def this_before_that_pass_constraint(this: Pass, that: Pass) -> Constraint:
 
     Returns:
         A function of two passes, the earlier one first: whether they may stand so.
+
+    Example:
+        >>> before = this_before_that_pass_constraint(sorted, list)
+        >>> before(sorted, list), before(list, sorted)
+        (True, False)
     """
 
     def allowed(a: Pass, b: Pass) -> bool:

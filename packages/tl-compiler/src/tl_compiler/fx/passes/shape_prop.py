@@ -23,6 +23,14 @@ class TensorMetadata(NamedTuple):
         memory_format: the memory format, if it has one.
         is_quantized: whether it is quantized.
         qparams: scale, zero point and scheme.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> module = symbolic_trace(lambda x: x + 1)
+        >>> _ = ShapeProp(module).propagate(tl_core.ones(2, 3))
+        >>> list(module.graph.nodes)[1].meta["tensor_meta"].shape
+        torch.Size([2, 3])
     """
 
     shape: Any

@@ -20,6 +20,10 @@ class Partition:
 
     Args:
         name: its name.
+
+    Example:
+        >>> Partition("encoder").name
+        'encoder'
     """
 
     def __init__(self, name: str) -> None:

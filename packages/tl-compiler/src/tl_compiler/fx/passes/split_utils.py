@@ -29,6 +29,11 @@ def getattr_recursive(obj: Any, name: str) -> Any:
 
     Returns:
         The value, or None if there is none.
+
+    Example:
+        >>> import tl_nn
+        >>> getattr_recursive(tl_nn.Sequential(tl_nn.Linear(3, 2)), "0.weight").shape
+        torch.Size([2, 3])
     """
     for part in name.split("."):
         if not hasattr(obj, part):
@@ -44,6 +49,13 @@ def setattr_recursive(obj: Any, attr: str, value: Any) -> None:
         obj: where the path begins.
         attr: the path.
         value: the value.
+
+    Example:
+        >>> import tl_nn
+        >>> model = tl_nn.Sequential(tl_nn.ReLU())
+        >>> setattr_recursive(model, "0.inplace", True)
+        >>> model[0].inplace
+        True
     """
     *path, last = attr.split(".")
     for part in path:
@@ -65,6 +77,11 @@ class Component:
         getattr_maps: its attributes, by node of the whole graph.
         constructor_args: what the module is made with.
         gm: the module, once it is made.
+
+    Example:
+        >>> from tl_compiler.fx import Graph
+        >>> Component(Graph(), 0, "first").name
+        'first'
     """
 
     graph: Graph

@@ -146,6 +146,10 @@ class Subgraph:
         is_acc: whether it is for the accelerator.
         nodes: its nodes.
         device_ordinal: its device; None for any.
+
+    Example:
+        >>> Subgraph(is_acc=True, nodes=[]).is_acc
+        True
     """
 
     is_acc: bool
@@ -160,6 +164,10 @@ class SplitResult(NamedTuple):
         split_module: the split module.
         submodule_inputs: the inputs of its parts, by name.
         non_acc_submodule_prefix: how names of the others begin.
+
+    Example:
+        >>> SplitResult(None, {}, "_run_on_cpu_").non_acc_submodule_prefix
+        '_run_on_cpu_'
     """
 
     split_module: GraphModule

@@ -46,6 +46,12 @@ def get_acc_ops_name(k: Any) -> str:
 
     Returns:
         The name.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> get_acc_ops_name(tl_core.add)
+        'tl_core.add'
     """
     if isinstance(k, str):
         return k
@@ -94,6 +100,11 @@ def is_node_output_tensor(node: Node) -> bool:
 
     Returns:
         True if it does.
+
+    Example:
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> is_node_output_tensor(next(iter(symbolic_trace(lambda x: x + 1).graph.nodes)))
+        False
     """
     kind = node.meta.get("type")
     return kind is not None and issubclass(kind, tl_core.Tensor)
@@ -203,6 +214,11 @@ def leads_back(inside: set[Node]) -> bool:
 
     Returns:
         True if there is such a way.
+
+    Example:
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> leads_back(set())
+        False
     """
     pending = [user for node in inside for user in node.users if user not in inside]
     seen: set[Node] = set()
@@ -227,6 +243,11 @@ def legalize_graph(gm: GraphModule) -> GraphModule:
 
     Raises:
         RuntimeError: there is a cycle.
+
+    Example:
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> [node.op for node in legalize_graph(symbolic_trace(lambda x: x + 1)).graph.nodes]
+        ['placeholder', 'call_function', 'output']
     """
     waiting = {node: len(node.all_input_nodes) for node in gm.graph.nodes}
     ready = [node for node in gm.graph.nodes if waiting[node] == 0]
@@ -267,6 +288,11 @@ def stable_topological_sort(gm: GraphModule) -> GraphModule:
 
     Raises:
         RuntimeError: there is a cycle.
+
+    Example:
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> [node.op for node in stable_topological_sort(symbolic_trace(lambda x: x + 1)).graph.nodes]
+        ['placeholder', 'call_function', 'output']
     """
     made = Graph()
     copies: dict[Node, Node] = {}

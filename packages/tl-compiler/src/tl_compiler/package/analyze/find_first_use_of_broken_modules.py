@@ -13,6 +13,9 @@ def find_first_use_of_broken_modules(exc: PackagingError) -> dict[str, list[str]
 
     Returns:
         For each module the names from what was saved down to it.
+
+    Example:
+        >>> find_first_use_of_broken_modules(error)  # doctest: +SKIP
     """
     graph = exc.dependency_graph
     return {

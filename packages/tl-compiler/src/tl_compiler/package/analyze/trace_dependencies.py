@@ -16,6 +16,10 @@ def trace_dependencies(callable: Callable[..., Any], inputs: Iterable[tuple[Any,
 
     Returns:
         The names of the modules, in order.
+
+    Example:
+        >>> isinstance(trace_dependencies(sorted, [([2, 1],)]), list)
+        True
     """
     names: set[str] = set()
 

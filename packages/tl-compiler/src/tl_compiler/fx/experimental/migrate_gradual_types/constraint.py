@@ -59,7 +59,12 @@ class _Parts:
 
 
 class Constraint(_Parts):
-    """A constraint; two are equal if they are of one class and made of the same."""
+    """A constraint; two are equal if they are of one class and made of the same.
+
+    Example:
+        >>> isinstance(T(), Constraint)
+        True
+    """
 
 
 @dataclass(eq=False, repr=False)
@@ -68,6 +73,10 @@ class TVar(_Parts):
 
     Args:
         tvar: its number.
+
+    Example:
+        >>> TVar(1)
+        TV(1)
     """
 
     tvar: int
@@ -82,6 +91,10 @@ class DVar(_Parts):
 
     Args:
         c: its number.
+
+    Example:
+        >>> DVar(1) == DVar(1), DVar(1) == DVar(2)
+        (True, False)
     """
 
     c: int
@@ -96,6 +109,10 @@ class BVar(_Parts):
 
     Args:
         c: its number.
+
+    Example:
+        >>> BVar(1)
+        BV(1)
     """
 
     c: int
@@ -109,6 +126,10 @@ class Conj(Constraint):
 
     Args:
         conjuncts: they.
+
+    Example:
+        >>> Conj([T(), F()])
+        Conj([T(), F()])
     """
 
     def __init__(self, conjuncts: Iterable[Any]) -> None:
@@ -120,6 +141,10 @@ class Disj(Constraint):
 
     Args:
         disjuncts: they.
+
+    Example:
+        >>> Disj([T(), F()])
+        Disj([T(), F()])
     """
 
     def __init__(self, disjuncts: Iterable[Any]) -> None:
@@ -131,6 +156,10 @@ class Prod(Constraint):
 
     Args:
         products: the sizes.
+
+    Example:
+        >>> Prod([DVar(1), DVar(2)]).products
+        [DV(1), DV(2)]
     """
 
     def __init__(self, products: Iterable[Any]) -> None:
@@ -138,11 +167,21 @@ class Prod(Constraint):
 
 
 class T(Constraint):
-    """What always holds."""
+    """The constraint that always holds.
+
+    Example:
+        >>> T() == T()
+        True
+    """
 
 
 class F(Constraint):
-    """What never holds."""
+    """The constraint that never holds.
+
+    Example:
+        >>> F() == F()
+        True
+    """
 
 
 @dataclass(eq=False, repr=False)
@@ -152,6 +191,10 @@ class BinaryConstraint(Constraint):
     Args:
         lhs, rhs: the sides.
         op: the sign.
+
+    Example:
+        >>> BinaryConstraint(DVar(1), DVar(2), "=").op
+        '='
     """
 
     lhs: Any
@@ -169,6 +212,10 @@ class BinConstraintT(BinaryConstraint):
         lhs: the left side.
         rhs: the right side.
         op: the sign.
+
+    Example:
+        >>> BinConstraintT(TVar(1), TVar(2), "=")
+        (TV(1) = TV(2))
     """
 
     def __init__(self, lhs: Any, rhs: Any, op: str) -> None:
@@ -185,6 +232,10 @@ class BinConstraintD(BinaryConstraint):
         lhs: the left side.
         rhs: the right side.
         op: the sign.
+
+    Example:
+        >>> BinConstraintD(DVar(1), 3, "=")
+        (DV(1) = 3)
     """
 
 
@@ -195,6 +246,10 @@ class TGreatestUpperBound(Constraint):
     Args:
         res: the type.
         rhs1, rhs2: the others.
+
+    Example:
+        >>> TGreatestUpperBound(TVar(1), TVar(2), TVar(3)).res
+        TV(1)
     """
 
     res: TVar
@@ -209,6 +264,10 @@ class DGreatestUpperBound(Constraint):
     Args:
         res: the size.
         rhs1, rhs2: the others.
+
+    Example:
+        >>> DGreatestUpperBound(DVar(1), DVar(2), DVar(3)).res
+        DV(1)
     """
 
     res: Any
@@ -223,6 +282,10 @@ class CanReshape(Constraint):
     Args:
         src: its type.
         target: the type that it is to have.
+
+    Example:
+        >>> CanReshape(TVar(1), TVar(2)).target
+        TV(2)
     """
 
     src: Any
@@ -239,6 +302,10 @@ class IndexSelect(Constraint):
         dim_replace: the new size.
         index: which one.
         output: the type.
+
+    Example:
+        >>> IndexSelect(2, TVar(1), DVar(1), 0, TVar(2)).index
+        0
     """
 
     tensor_size: int
@@ -257,6 +324,10 @@ class Transpose(Constraint):
         input_var: the other type.
         index1, index2: which ones.
         output: the type.
+
+    Example:
+        >>> Transpose(2, TVar(1), 0, 1, TVar(2)).index2
+        1
     """
 
     tensor_size: int
@@ -275,6 +346,10 @@ class GetItem(Constraint):
         index: which one.
         res: the size.
         input_var: the type.
+
+    Example:
+        >>> GetItem(2, 0, DVar(1), TVar(1)).index
+        0
     """
 
     tensor_size: int
@@ -292,6 +367,10 @@ class GetItemTensor(Constraint):
         index_tuple: the indices.
         res: the type.
         input_var: the type of the tensor.
+
+    Example:
+        >>> GetItemTensor(2, (0, None), TVar(1), TVar(2)).index_tuple
+        (0, None)
     """
 
     tensor_size: int
@@ -350,6 +429,10 @@ class CalcProduct(Constraint):
         start, end: the dimensions that are joined, without the last.
         flattened: the type.
         dims_to_flatten: the sizes of the tensor.
+
+    Example:
+        >>> CalcProduct(1, 2, TVar(1), [DVar(1), DVar(2)]).start
+        1
     """
 
     start: int
@@ -365,6 +448,10 @@ class ApplyBroadcasting(Constraint):
     Args:
         res1, res2: the types.
         input1, input2: the others.
+
+    Example:
+        >>> ApplyBroadcasting(TVar(1), TVar(2), TVar(3), TVar(4)).res1
+        TV(1)
     """
 
     res1: TVar
@@ -381,6 +468,10 @@ def is_algebraic_expression(constraint: Any) -> bool:
 
     Returns:
         True for sums, products and so on.
+
+    Example:
+        >>> is_algebraic_expression(BinConstraintD(DVar(1), 2, "*"))
+        True
     """
     if isinstance(constraint, BinConstraintD):
         return constraint.op in (op_add, op_sub, op_div, op_mul, op_mod)
@@ -395,6 +486,10 @@ def is_bool_expr(constraint: Any) -> bool:
 
     Returns:
         True for comparisons, variables of truth, and what is made of them.
+
+    Example:
+        >>> is_bool_expr(BVar(1))
+        True
     """
     if isinstance(constraint, BinConstraintD):
         return constraint.op in (op_gt, op_lt, op_neq, op_eq)
@@ -409,5 +504,9 @@ def is_dim(d: Any) -> bool:
 
     Returns:
         True for variables of sizes, numbers and `Dyn`.
+
+    Example:
+        >>> is_dim(DVar(1)), is_dim(TVar(1))
+        (True, False)
     """
     return isinstance(d, (DVar, int)) or repr(d) == "Dyn"

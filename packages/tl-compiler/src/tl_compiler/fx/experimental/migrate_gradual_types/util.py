@@ -16,6 +16,10 @@ def gen_tvar(curr: int) -> tuple[TVar, int]:
 
     Returns:
         The variable and its number.
+
+    Example:
+        >>> gen_tvar(4)
+        (TV(5), 5)
     """
     return TVar(curr + 1), curr + 1
 
@@ -28,6 +32,10 @@ def gen_dvar(curr: int) -> tuple[DVar, int]:
 
     Returns:
         The variable and its number.
+
+    Example:
+        >>> gen_dvar(4)
+        (DV(5), 5)
     """
     return DVar(curr + 1), curr + 1
 
@@ -40,6 +48,10 @@ def gen_bvar(curr: int) -> tuple[BVar, int]:
 
     Returns:
         The variable and its number.
+
+    Example:
+        >>> gen_bvar(4)
+        (BV(5), 5)
     """
     return BVar(curr + 1), curr + 1
 
@@ -53,6 +65,10 @@ def gen_tensor_dims(n: int, curr: int) -> tuple[list[DVar], int]:
 
     Returns:
         The variables and the last of their numbers.
+
+    Example:
+        >>> gen_tensor_dims(2, 0)
+        ([DV(1), DV(2)], 2)
     """
     return [DVar(curr + i + 1) for i in range(n)], curr + n
 
@@ -65,5 +81,10 @@ def gen_nat_constraints(list_of_dims: list[DVar]) -> list[BinConstraintD]:
 
     Returns:
         The constraints.
+
+    Example:
+        >>> from tl_compiler.fx.experimental.migrate_gradual_types.constraint import DVar
+        >>> len(gen_nat_constraints([DVar(1), DVar(2)]))
+        2
     """
     return [BinConstraintD(0, d, op_leq) for d in list_of_dims]

@@ -53,6 +53,12 @@ def var() -> Any:
 
     Returns:
         The variable.
+
+    Example:
+        >>> from tl_compiler.fx.experimental.unification import unify, var
+        >>> x = var()
+        >>> unify((1, x), (1, 2), {})[x]
+        2
     """
     return Var()
 
@@ -62,6 +68,11 @@ def vars() -> Any:
 
     Returns:
         A function that takes how many, and returns them in a list.
+
+    Example:
+        >>> first, second = vars()(2)
+        >>> first == second
+        False
     """
     return lambda n: [var() for _ in range(n)]
 

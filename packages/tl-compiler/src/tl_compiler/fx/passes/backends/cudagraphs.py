@@ -17,7 +17,14 @@ __all__ = ["CudaGraphsSupport", "partition_cudagraphs"]
 
 
 class CudaGraphsSupport(OperatorSupport):
-    """Supported are nodes all of whose tensors are on a CUDA device."""
+    """Supported are nodes all of whose tensors are on a CUDA device.
+
+    Example:
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> node = list(symbolic_trace(lambda x: x + 1).graph.nodes)[1]
+        >>> CudaGraphsSupport().is_node_supported({}, node)
+        False
+    """
 
     def is_node_supported(self, submodules: Mapping[str, Any], node: Node) -> bool:
         """Whether a node's tensors are all on a CUDA device.

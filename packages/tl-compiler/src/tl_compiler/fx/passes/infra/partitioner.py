@@ -20,6 +20,10 @@ class Partition:
         id: its number.
         nodes: the nodes.
         node_orders: the place of each in the graph.
+
+    Example:
+        >>> Partition(id=3).id
+        3
     """
 
     def __init__(

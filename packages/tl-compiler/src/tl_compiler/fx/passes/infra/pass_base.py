@@ -11,7 +11,12 @@ __all__ = ["PassBase", "PassResult"]
 
 
 class PassResult(NamedTuple):
-    """What a pass gives: the module, and whether it changed it."""
+    """What a pass gives: the module, and whether it changed it.
+
+    Example:
+        >>> PassResult(None, True).modified
+        True
+    """
 
     graph_module: GraphModule
     modified: bool

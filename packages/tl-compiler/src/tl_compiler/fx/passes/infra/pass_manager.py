@@ -25,6 +25,14 @@ def pass_result_wrapper(fn: Pass | None) -> Pass | None:
 
     Returns:
         A function that returns a `PassResult`, with True for what returned None.
+
+    Example:
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> def nothing(module):
+        ...     return None
+        ...
+        >>> pass_result_wrapper(nothing)(symbolic_trace(lambda x: x)).modified
+        True
     """
     if fn is None:
         return None

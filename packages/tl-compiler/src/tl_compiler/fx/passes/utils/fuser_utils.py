@@ -32,6 +32,13 @@ def topo_sort(nodes: NodeList) -> NodeList:
 
     Raises:
         AssertionError: there is a cycle.
+
+    Example:
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> module = symbolic_trace(lambda x: (x + 1) * 2)
+        >>> x, plus, times, _ = module.graph.nodes
+        >>> [node.name for node in topo_sort([times, plus])]
+        ['add', 'mul']
     """
     waiting = {node: sum(n in nodes for n in node.all_input_nodes) for node in nodes}
     ready = [node for node in nodes if waiting[node] == 0]
@@ -57,6 +64,13 @@ def validate_partition(partition: NodeList) -> bool:
 
     Returns:
         True if the group can be one step.
+
+    Example:
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> module = symbolic_trace(lambda x: (x + 1) * 2)
+        >>> x, plus, times, _ = module.graph.nodes
+        >>> validate_partition([plus, times])
+        True
     """
     return not leads_back(set(partition))
 
@@ -83,6 +97,15 @@ def fuse_as_graphmodule(
 
     Raises:
         AssertionError: a node is of another module, or a way leads out of the group and back.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> module = symbolic_trace(lambda x: (x + 1) * 2)
+        >>> x, plus, times, _ = module.graph.nodes
+        >>> part, inputs, outputs = fuse_as_graphmodule(module, [plus, times], "fused")
+        >>> part(tl_core.ones(2)), inputs, outputs
+        (tensor([4., 4.]), (x,), (mul,))
     """
     for node in nodes:
         if node.graph.owning_module is not gm:
@@ -173,6 +196,14 @@ def fuse_by_partitions(
 
     Returns:
         The module.
+
+    Example:
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> module = symbolic_trace(lambda x: (x + 1) * 2)
+        >>> x, plus, times, _ = module.graph.nodes
+        >>> fused = fuse_by_partitions(module, [{plus: None, times: None}])
+        >>> [node.op for node in fused.graph.nodes]
+        ['placeholder', 'call_module', 'output']
     """
     for number, group in enumerate(partitions):
         ordered = topo_sort(list(group))

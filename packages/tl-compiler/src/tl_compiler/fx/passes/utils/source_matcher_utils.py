@@ -22,6 +22,11 @@ class SourcePartition:
         input_nodes: nodes outside that they use.
         output_nodes: those of them that nodes outside use.
         params: attributes that they read.
+
+    Example:
+        >>> import tl_nn
+        >>> SourcePartition([], tl_nn.ReLU).source.__name__
+        'ReLU'
     """
 
     nodes: list[Node]

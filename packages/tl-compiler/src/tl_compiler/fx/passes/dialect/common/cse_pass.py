@@ -28,6 +28,10 @@ def get_CSE_banned_ops() -> set[str]:
     Returns:
         Those that draw random numbers, and those whose result has no defined value; the pass knows the ones that
         write to their arguments by themselves.
+
+    Example:
+        >>> len(get_CSE_banned_ops()) > 0
+        True
     """
     return {*_RANDOM, *_FRESH}
 
