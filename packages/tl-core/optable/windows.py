@@ -12,9 +12,11 @@ _ABOUT = {"window_length": "how many numbers it has", "periodic": _PERIODIC}
 
 def _window(signature, **fields):
     return Op(
-        f"{signature}, {OPTIONS}) -> Tensor",
-        devices="Any", grad=NO_VALUES, jvp=NO_VALUES, batch="dims", method=False, shape="[window_length]", **fields,
-    )  # fmt: skip
+        f"{signature}, {OPTIONS}) -> Tensor", shape="[window_length]", **fields,
+        method=False, devices="Any",
+        grad=NO_VALUES,
+        jvp=NO_VALUES, batch="dims",
+    )
 
 
 def _overloads(name, default, further, doc, about, example, shown=""):
