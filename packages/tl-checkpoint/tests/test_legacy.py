@@ -155,11 +155,11 @@ def test_storages_go_where_map_location_says():
     assert tl_checkpoint.load(old_file(stored, file), map_location="meta").is_meta
     tags = []
 
-    def place(storage, tag):
+    def locate(storage, tag):
         tags.append(tag)
         return storage
 
-    loaded = tl_checkpoint.load(old_file(stored, file), map_location=place)
+    loaded = tl_checkpoint.load(old_file(stored, file), map_location=locate)
     assert loaded.tolist() == [1, 2, 3, 4] and tags == ["cpu"]
 
 

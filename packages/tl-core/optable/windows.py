@@ -12,10 +12,14 @@ _ABOUT = {"window_length": "how many numbers it has", "periodic": _PERIODIC}
 
 def _window(signature, **fields):
     return Op(
-        f"{signature}, {OPTIONS}) -> Tensor", shape="[window_length]", **fields,
-        method=False, devices="Any",
+        f"{signature}, {OPTIONS}) -> Tensor",
+        shape="[window_length]",
+        **fields,
+        method=False,
+        devices="Any",
         grad=NO_VALUES,
-        jvp=NO_VALUES, batch="dims",
+        jvp=NO_VALUES,
+        batch="dims",
     )
 
 
