@@ -202,14 +202,37 @@ TlValue result_from(const Operator& op, PyObject* o, const TlArgInfo& info) {
   }
 }
 
+// Another object of the class, on the same memory and with the same attributes.
+Tensor shallow_copy(const Tensor& given) {
+  auto* o = reinterpret_cast<PyObject*>(given->py);
+  Tensor again = alias(given);
+  again->bits.fetch_or(given->bits & (kHollowBit | kAsksHandlerBit), std::memory_order_relaxed);
+  if (!o) return again;
+  PyRef made(wrap_as(std::move(again), Py_TYPE(o)));
+  PyRef from = checked(PyObject_GenericGetDict(o, nullptr));
+  PyRef to = checked(PyObject_GenericGetDict(made.get(), nullptr));
+  checked(PyDict_Update(to.get(), from.get()));
+  return tensor_of(made.get());
+}
+
 // Below autograd a result has no place in the graph yet: one that a handler hands on, such as its argument,
-// would lose its own.
-void leave_graph(TlValue& v) {
-  TensorImpl* t = reinterpret_cast<TensorImpl*>(v.u.t);
-  if (v.tag != TL_TENSOR || !t->autograd) return;
-  const Tensor given = TakeResult<Tensor>::take(v);
-  v = none();
-  v = owned(t->all_bits() & kPythonBit ? ops::detach(given) : alias(given));
+// would lose its own. A class makes the copy by its `detach`, which may do the same in turn.
+Tensor outside_graph(const Operator& op, const Tensor& t) {
+  static const Operator* const detach = &operator_named("detach");
+  if (!t || !t->autograd) return t;
+  if (!(t->all_bits() & kPythonBit)) return alias(t);
+  return &op == detach ? shallow_copy(t) : ops::detach(t);
+}
+
+void leave_graph(const Operator& op, TlValue& v) {
+  if (v.tag == TL_TENSOR) {
+    const Tensor given = TakeResult<Tensor>::take(v);
+    v = none();
+    v = owned(outside_graph(op, given));
+  } else if (v.tag == TL_TENSOR_LIST) {
+    auto* list = static_cast<Tensor*>(const_cast<void*>(v.u.p));
+    for (uint32_t i = 0; i < v.len; ++i) list[i] = outside_graph(op, list[i]);
+  }
 }
 
 // In-place and out= calls return what they were given, whatever the handler says.
@@ -359,7 +382,7 @@ void run(const Operator& op, int layer, const TlValue* args, int n_args, TlValue
     const PyRef made = handled(op, layer, args, n_args);
     deliver(op, made.get(), args, n_args, rets, n_rets);
     if (layer == TL_LAYER_PYTHON && op.info.variant == TL_FUNCTIONAL)
-      for (int i = 0; i < n_rets; ++i) leave_graph(rets[i]);
+      for (int i = 0; i < n_rets; ++i) leave_graph(op, rets[i]);
   } catch (const PythonError&) {
     pending_from_python();
     throw_pending();
