@@ -91,6 +91,13 @@ def _between(start: str, end: str, power: bool = False) -> str:
 # ---- convolutions -----------------------------------------------------------------------------------------------
 
 
+# How many patches im2col finds along each axis; a result of padding="same" may have one more.
+_PATCHES = (
+    "[(n + 2 * p - d * (k - 1) - 1) // s + 1 "
+    "for n, k, s, p, d in zip(input.shape[3:], weight_size[2:], stride, padding, dilation)]"
+)
+
+
 def _convolved(call: str, first: str, sizes: str = "") -> str:
     """One filter for all: the batch is more samples. A filter each: the batch is more groups."""
     more = f"[{sizes}[0] * batch_size] + {sizes}[1:]"
@@ -332,7 +339,7 @@ BATCH = {
         "(h := grad_output.reshape([batch_size * n, grad_output.shape[2], prod(grad_output.shape[3:])])), "
         "(w := h.bmm(patches.transpose(1, 2)))], "
         "w.reshape([batch_size] + weight_size) if n == 1 else w.reshape([batch_size, n] + weight_size).sum(1, False)) "
-        "if groups == 1 and len(stride) == 2 and not input.is_complex() else "
+        f"if groups == 1 and len(stride) == 2 and not input.is_complex() and grad_output.shape[3:] == {_PATCHES} else "
         f"_convolve_weight({_as_channels('grad_output')}, {_as_channels('input')}, "
         "[weight_size[0] * batch_size] + weight_size[1:], stride, padding, dilation, groups * batch_size)"
         ".reshape([batch_size] + weight_size)"
