@@ -539,10 +539,10 @@ def flex_attention(
         scores = where(block_mask.mask_mod(*indices), scores, float("-inf"))
     largest = scores.amax(-1, keepdim=True)
     # A query that sees nothing gets zeros.
-    shifted = (scores - where(largest == float("-inf"), 0.0, largest)).exp()
-    total = shifted.sum(-1, keepdim=True)
-    result = (shifted / where(total == 0, 1.0, total)) @ value.to(wide)
-    result = result.to(query.dtype)
+    blind = largest == float("-inf")
+    shifted = (scores - where(blind, 0.0, largest)).exp()
+    total = where(blind, 1.0, shifted.sum(-1, keepdim=True))
+    result = ((shifted / total) @ value.to(wide)).to(query.dtype)
     lse = (largest + total.log()).squeeze(-1)
     if return_aux is not None:
         return result, AuxOutput(

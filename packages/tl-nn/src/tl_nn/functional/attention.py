@@ -279,7 +279,7 @@ def _merged(
 def _weighted(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, p: float) -> tuple[Tensor, Tensor]:
     """The heads' results and their weights."""
     scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-2, -1)
-    weights = (scores if mask is None else scores + mask).softmax(-1)
+    weights = scores.softmax(-1) if mask is None else tl_core.ops.aten._safe_softmax(scores + mask, -1)
     if p > 0.0:
         weights = dropout(weights, p)
     return weights @ v, weights
