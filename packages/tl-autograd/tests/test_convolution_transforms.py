@@ -43,7 +43,11 @@ def tensors(n, kind, kernel, numbers, samples):
     groups = numbers[-1]
     generator = tl.Generator().manual_seed(n)
     leading = (4, 2) if kind == "transposed" else (4, 4 // groups)
-    shapes = ((samples, 4, *SIZE[n]), (*leading, *kernel), (leading[1] * groups if kind == "transposed" else 4,))
+    shapes = (
+        (samples, 4, *SIZE[n]),
+        (*leading, *kernel),
+        (leading[1] * groups if kind == "transposed" else 4,),
+    )
     return [tl.rand(*s, dtype=tl.float64, generator=generator) - 0.3 for s in shapes]
 
 
@@ -64,9 +68,14 @@ def test_gradients_of_every_example(n, samples):
         x, w, b = tensors(n, kind, kernel, numbers, samples)
         gradients = func.grad(loss_of(f), argnums=(0, 1, 2))
         xs, ws = tl.stack([x, 0.5 * x, x + 1]), tl.stack([w, w - 1, 2 * w])
-        for dims, given in (((0, None, None), (xs, w, b)), ((0, 0, None), (xs, ws, b)), ((None, 0, None), (x, ws, b))):
+        for dims, given in (
+            ((0, None, None), (xs, w, b)),
+            ((0, 0, None), (xs, ws, b)),
+            ((None, 0, None), (x, ws, b)),
+        ):
             each = [
-                gradients(*(t[i] if d == 0 else t for t, d in zip(given, dims, strict=True))) for i in range(3)
+                gradients(*(t[i] if d == 0 else t for t, d in zip(given, dims, strict=True)))
+                for i in range(3)
             ]
             whole = func.vmap(gradients, in_dims=dims)(*given)
             close(whole, [tl.stack(g) for g in zip(*each, strict=True)])
@@ -79,7 +88,9 @@ def test_tangents(n):
         f = convolution(n, kind, numbers)
         primals = tensors(n, kind, kernel, numbers, 2)
         vectors = [tl.cos(5 * t) for t in primals]
-        ahead, behind = (f(*(t + s * step * v for t, v in zip(primals, vectors, strict=True))) for s in (1, -1))
+        ahead, behind = (
+            f(*(t + s * step * v for t, v in zip(primals, vectors, strict=True))) for s in (1, -1)
+        )
         wanted = (ahead - behind) / (2 * step)
         _, pushed = func.jvp(f, tuple(primals), tuple(vectors))
         close([pushed], [wanted], atol=1e-7)

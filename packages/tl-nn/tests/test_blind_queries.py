@@ -5,8 +5,9 @@ import pytest
 import tl_autograd
 import tl_core as tl
 import tl_nn as nn
-import tl_nn.functional as F  # noqa: N812
+import tl_nn.functional as F
 from tl_autograd import func
+from tl_core import nested
 from tl_nn.attention.flex_attention import create_block_mask, flex_attention
 
 INF = float("-inf")
@@ -41,7 +42,12 @@ def test_scaled_dot_product_attention(dtype, shape, mask_grad):
         assert mask.grad is None or not mask.grad.isnan().any()
         assert not q.grad[..., BLIND, :].any()
         want = tl.softmax((q @ k.mT / 2).detach().masked_fill(~VISIBLE, INF), -1).nan_to_num(0.0) @ v.detach()
-        assert tl.allclose(result, want, rtol=3e-2 if dtype is tl.bfloat16 else 1e-5, atol=1e-2 if dtype is tl.bfloat16 else 1e-6)
+        assert tl.allclose(
+            result,
+            want,
+            rtol=3e-2 if dtype is tl.bfloat16 else 1e-5,
+            atol=1e-2 if dtype is tl.bfloat16 else 1e-6,
+        )
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
@@ -106,6 +112,7 @@ def test_multihead_attention(need_weights, average, boolean, padded, batch_first
         assert not t.grad.isnan().any() and t.grad.any()
 
 
+@pytest.mark.filterwarnings("ignore:Support for mismatched")
 def test_a_mask_that_only_padding_completes():
     module = nn.MultiheadAttention(4, 1)
     x = tl.rand(4, 2, 4)
@@ -154,8 +161,7 @@ def test_jagged_batches():
 
     def jagged(lengths):
         parts = [tl.rand(n, 2, 4, dtype=tl.float64) for n in lengths]
-        nested = tl.nested.nested_tensor(parts, layout=tl.jagged, requires_grad=True)
-        return nested
+        return nested.nested_tensor(parts, layout=tl.jagged, requires_grad=True)
 
     q, k, v = jagged(lengths_q), jagged(lengths_k), jagged(lengths_k)
     result = F.scaled_dot_product_attention(*(x.transpose(1, 2) for x in (q, k, v)))

@@ -276,10 +276,16 @@ def _merged(
     return padding if mask is None else mask + padding
 
 
+def _softmax_of_visible(scores: Tensor) -> Tensor:
+    """The softmax by rows; zeros where a query sees no key."""
+    blind = (scores == -math.inf).all(-1, keepdim=True)
+    return scores.masked_fill(blind, 0.0).softmax(-1).masked_fill(blind, 0.0)
+
+
 def _weighted(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, p: float) -> tuple[Tensor, Tensor]:
     """The heads' results and their weights."""
     scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-2, -1)
-    weights = scores.softmax(-1) if mask is None else tl_core.ops.aten._safe_softmax(scores + mask, -1)
+    weights = scores.softmax(-1) if mask is None else _softmax_of_visible(scores + mask)
     if p > 0.0:
         weights = dropout(weights, p)
     return weights @ v, weights
