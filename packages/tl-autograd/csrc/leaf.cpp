@@ -2,6 +2,7 @@
 #include "leaf.h"
 
 #include "ops.h"
+#include "tl/sparse_gradient.h"
 
 namespace tl::autograd {
 
@@ -65,6 +66,7 @@ Edge slot_of(TlTensor* t) {
 void switch_leaf(TlTensor* t, class Leaf& leaf, bool on) {
   leaf.requires_grad = on;
   api->bits_set(t, kAutogradBit, on);
+  if (is_sparse(t)) api->bits_set(t, TL_BIT_STORED_GRADIENT, 0);
 }
 }  // namespace
 

@@ -118,6 +118,8 @@ Tensor view_as_complex(TlTensor* t) {
 
 Tensor sum_to_size(TlTensor* t, size_t ndim, const int64_t* sizes) {
   static const TlOperator* op = operator_named("sum_to_size");
+  static const TlOperator* sum_of_all = operator_named("sum");
+  if (is_sparse(t) && ndim == 0) return call_one(sum_of_all, {value(t), none()});
   return call_one(op, {value(t), ints(sizes, ndim)});
 }
 

@@ -36,9 +36,13 @@ def test_products(layout, dtype, masked):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
-def test_a_sparse_factor_has_a_sparse_gradient(layout):
+def test_the_gradient_of_a_sparse_factor(layout):
     a, b = to(holed(4, 4), layout), holed(4, 3, seed=1, density=1)
     (a @ b).sum().backward()
+    assert a.grad.layout is tl.strided
+    assert_close(a.grad, b.sum(1).expand(4, 4).contiguous())
+    a.grad = None
+    tl.sparse.mm(a, b).sum().backward()
     assert a.grad.layout is layout or a.grad.is_sparse
     stored = tl.ones(4, 4, dtype=tl.float64).sparse_mask(a.detach()).to_dense()
     assert_close(a.grad.to_dense(), b.sum(1).expand(4, 4) * stored)

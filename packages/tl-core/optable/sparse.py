@@ -61,7 +61,7 @@ ROWS = [
     Op(
         "_sparse_like(Tensor self, Tensor mask, bool masked=True) -> Tensor",
         method=False, devices="Any", sparse="itself",
-        grad={"self": "_to_dense(g)"},
+        grad={"self": "_all_elements(g)"},
         jvp="double-vjp", batch="loop",
         doc="A tensor in the layout of another: at its places, or wherever an element is not zero.",
     ),
@@ -105,6 +105,13 @@ ROWS = [
         grad={"self": "_sparse_like(g, self, masked_grad)"},
         jvp="double-vjp", batch="loop",
         doc="All elements of a sparse tensor.",
+    ),
+    Op(
+        "_all_elements(Tensor self) -> Tensor",
+        method=False, devices="Any", sparse="itself",
+        grad={"self": "g"},
+        jvp="linear", batch="loop",
+        doc="All elements of a sparse tensor; its gradient is dense.",
     ),
     Composite(
         "to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor",

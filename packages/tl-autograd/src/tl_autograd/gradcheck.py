@@ -168,7 +168,7 @@ def _analytical_rows(problem: _Problem, y: Tensor, factor: complex) -> list[Any]
     for index in range(y.numel()):
         v = _unit(y, index) * factor
         for r, g in zip(rows, _gradients(problem, y, v.to(y.dtype))):
-            r.append(g.reshape(-1))
+            r.append((g if g.layout is tl_core.strided else g.to_dense()).reshape(-1))
     return [tl_core.stack(r) if r else None for r in rows]
 
 

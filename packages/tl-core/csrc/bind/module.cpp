@@ -452,9 +452,9 @@ void build(py::module_& m) {
   install_lazy_bits();
   install_sparse();
   install_names();
-  install_sparse_rules();
   install_stored_dtypes();
   PyObject* module = m.ptr();
+  add_sparse_rules(module);
   add_types(module);
   add_generator_type(module);
   add_tensor_type(module);

@@ -4,14 +4,18 @@
 #include <Python.h>
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
+#include "base/thread_local.h"
 #include "bind/error.h"
 #include "bind/override.h"
 #include "bind/result.h"
 #include "bind/types.h"
 #include "dispatch/sparse.h"
+#include "dispatch/thread_state.h"
 #include "iter/checks.h"
+#include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/copy.h"
 #include "tensor/sparse.h"
@@ -166,19 +170,154 @@ PyObject* call_python(const Operator& op, const TlValue* args, int n_args) {
       .release();
 }
 
+// ---- gradients of elements that are not stored
+// ------------------------------------------------------------------------------------------
+// Functions of the stored elements, whatever else the tensor may hold; and draws, which a second call
+// changes.
+bool is_of_stored_elements(const Operator& op) {
+  const std::string_view name(op.info.functional->info.name);
+  return op.info.is_random || name.find("softmax") != name.npos || name == "dropout";
+}
+
+// The arguments with all elements of those that are sparse, whose gradients are sparse or dense.
+class DenseArguments {
+ public:
+  DenseArguments(const TlValue* args, int n_args, bool sparse_gradients)
+      : values_(args, args + n_args), sparse_gradients_(sparse_gradients) {
+    for (TlValue& v : values_) {
+      if (v.tag == TL_TENSOR) v = value(dense(reinterpret_cast<const Tensor&>(v.u.t)));
+      if (v.tag != TL_TENSOR_LIST) continue;
+      auto* list = static_cast<const Tensor*>(v.u.p);
+      std::vector<Tensor>& made = lists_.emplace_back();
+      for (uint32_t i = 0; i < v.len; ++i) made.push_back(list[i] ? dense(list[i]) : list[i]);
+      v.u.p = made.data();
+    }
+  }
+  const TlValue* data() const { return values_.data(); }
+
+ private:
+  const Tensor& dense(const Tensor& t) {
+    if (!t.is_sparse()) return t;
+    return tensors_.emplace_back(sparse_gradients_ ? ops::_to_dense(t, false) : ops::_all_elements(t));
+  }
+  std::vector<TlValue> values_;
+  bool sparse_gradients_;
+  std::deque<Tensor> tensors_;
+  std::deque<std::vector<Tensor>> lists_;
+};
+
+bool is_argument(const Tensor& t, const TlValue* args, int n_args) {
+  return std::any_of(args, args + n_args, [&](const TlValue& v) {
+    return v.tag == TL_TENSOR && t.same(reinterpret_cast<const Tensor&>(v.u.t));
+  });
+}
+
+// What the rule made, with the derivative that the operator has for dense tensors.
+Tensor as_differentiated(const Tensor& made, const Tensor& dense, const TlValue* args, int n_args) {
+  if (!made || is_argument(made, args, n_args) || !(is_floating(made.dtype()) || is_complex(made.dtype())))
+    return made;
+  return made.is_sparse() ? ops::_sparse_like(dense, made, true) : dense;
+}
+
+void differentiate(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  const bool sparse = rets[0].tag == TL_TENSOR && reinterpret_cast<const Tensor&>(rets[0].u.t).is_sparse();
+  const DenseArguments dense(args, n_args, sparse);
+  TlValue found[8] = {};
+  if (call(op, dense.data(), n_args, found, n_rets) != 0) throw_pending();
+  for (int i = 0; i < n_rets; ++i) {
+    if (rets[i].tag == TL_TENSOR) {
+      const Tensor made = TakeResult<Tensor>::take(rets[i]), other = TakeResult<Tensor>::take(found[i]);
+      rets[i] = none();
+      rets[i] = owned(as_differentiated(made, other, args, n_args));
+    } else if (rets[i].tag == TL_TENSOR_LIST) {
+      auto* list = static_cast<Tensor*>(const_cast<void*>(rets[i].u.p));
+      auto* others = static_cast<const Tensor*>(found[i].u.p);
+      for (uint32_t k = 0; k < rets[i].len && k < found[i].len; ++k)
+        list[k] = as_differentiated(list[k], others[k], args, n_args);
+      release(found[i]);
+    }
+  }
+}
+
+bool is_recorded(const TlValue* args, int n_args) {
+  return records_gradients() && std::any_of(args, args + n_args, [](const TlValue& v) {
+           return v.tag == TL_TENSOR && reinterpret_cast<TensorImpl*>(v.u.t)->autograd;
+         });
+}
+
+// A write as the copy of what the functional form makes, which is recorded.
+void write_recorded(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  TlValue made[1] = {};
+  const Tensor& target = reinterpret_cast<const Tensor&>(args[0].u.t);
+  const Tensor before = ops::clone(target);  // which the derivative may read
+  std::vector<TlValue> given(args, args + n_args);
+  given[0] = value(before);
+  if (call(*op.info.functional, given.data(), n_args, made, 1) != 0) throw_pending();
+  ops::copy_(target, TakeResult<Tensor>::take(made[0]));
+  if (n_rets) rets[0] = owned(target);
+}
+
+// Of a call that autograd has recorded: the gradients of its results are read where those of its arguments
+// are.
+void read_as_arguments(const TlValue* args, int n_args, TlValue* rets, int n_rets) {
+  if (!reads_dense_gradient(args, n_args)) return;
+  for (int i = 0; i < n_rets; ++i) {
+    if (rets[i].tag != TL_TENSOR) continue;
+    const Tensor& t = reinterpret_cast<const Tensor&>(rets[i].u.t);
+    if (t.is_sparse() && !is_argument(t, args, n_args))
+      t->bits.fetch_and(~TL_BIT_STORED_GRADIENT, std::memory_order_relaxed);
+  }
+}
+
+PyObject* call_python_unrecorded(const Operator& op, const TlValue* args, int n_args) {
+  const NoGradGuard off;
+  return call_python(op, args, n_args);
+}
+
+bool writes_recorded(const Operator& op, const TlValue* args, int n_args) {
+  return op.info.variant == TL_INPLACE && op.info.functional != &op && op.info.n_rets <= 1 &&
+         args[0].tag == TL_TENSOR && is_recorded(args, n_args);
+}
+
 void run_rule(const Operator& op, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
   const WithGil lock;
   try {
-    const PyRef made(call_python(op, args, n_args));
+    if (writes_recorded(op, args, n_args)) return write_recorded(op, args, n_args, rets, n_rets);
+    const bool dense = op.info.variant == TL_FUNCTIONAL && !is_of_stored_elements(op) &&
+                       records_gradients() && reads_dense_gradient(args, n_args);
+    const PyRef made(dense ? call_python_unrecorded(op, args, n_args) : call_python(op, args, n_args));
     if (made.get() == Py_NotImplemented) return without_rule(op, args, n_args, rets, n_rets);
     deliver(op, made.get(), rets, n_rets);
+    if (dense)
+      differentiate(op, args, n_args, rets, n_rets);
+    else if (!records_gradients())
+      read_as_arguments(args, n_args, rets, n_rets);
   } catch (const PythonError&) {
     pending_from_python();
     throw_pending();
   }
 }
+PyObject* reads_dense(PyObject*, PyObject* o) {
+  return translated(
+      [&] {
+        TL_CHECK(is_tensor(o), Type, "expected a Tensor, got ", Py_TYPE(o)->tp_name);
+        const Tensor t = tensor_of(o);
+        return PyBool_FromLong(records_gradients() && has_dense_gradient(t));
+      },
+      static_cast<PyObject*>(nullptr));
+}
+
+PyMethodDef kFunctions[] = {
+    {"_reads_dense_gradient", reads_dense, METH_O,
+     "_reads_dense_gradient(tensor)\n--\n\nWhether what is computed of the tensor is recorded, and its "
+     "gradient read of all elements."},
+    {nullptr, nullptr, 0, nullptr},
+};
 }  // namespace
 
-void install_sparse_rules() { set_sparse_rules(run_rule); }
+void add_sparse_rules(PyObject* module) {
+  set_sparse_rules(run_rule);
+  if (PyModule_AddFunctions(module, kFunctions) != 0) throw PythonError();
+}
 
 }  // namespace tl::bind

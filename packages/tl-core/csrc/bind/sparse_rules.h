@@ -1,8 +1,10 @@
 // The rules by which operators take sparse tensors, written in Python: `tl_core/sparse_layouts/rules`.
 #pragma once
 
+#include <Python.h>
+
 namespace tl::bind {
 
-void install_sparse_rules();
+void add_sparse_rules(PyObject* module);
 
 }  // namespace tl::bind

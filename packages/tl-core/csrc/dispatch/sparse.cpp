@@ -1,7 +1,12 @@
 // Sparse dispatch: a row's own kernel on the layer `sparse`, else its Python rule on `sparse_parts`.
 #include "dispatch/sparse.h"
 
+#include <algorithm>
+
+#include "base/thread_local.h"
 #include "dispatch/shrunk_storages.h"
+#include "dispatch/thread_state.h"
+#include "tensor/sparse.h"
 
 namespace tl {
 
@@ -34,7 +39,10 @@ int run_native(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_
   if (reach_beyond(args, n_args)) return -1;
   const NativeCall& native = *static_cast<const NativeCall*>(ctx);
   bool taken = false;
-  if (guarded([&] { taken = native.rule->run(args, rets); }) != 0) return -1;
+  if (guarded([&] {
+        taken = !(records_gradients() && reads_dense_gradient(args, n_args)) && native.rule->run(args, rets);
+      }) != 0)
+    return -1;
   if (taken) return 0;
   return run_rule(const_cast<Operator*>(native.op), args, n_args, rets, n_rets);
 }
@@ -60,6 +68,17 @@ int bind_parts(void*, const TlOperator* op, TlLayerEntry* out) {
 }  // namespace
 
 void set_sparse_rules(SparseRules rules) { g_rules = rules; }
+
+bool records_gradients() { return grad_enabled() && !(thread_locals().excluded >> TL_LAYER_AUTOGRAD & 1); }
+
+bool reads_dense_gradient(const TlValue* args, int n_args) {
+  const auto dense = [](const Tensor& t) { return t && t.is_sparse() && has_dense_gradient(t); };
+  return std::any_of(args, args + n_args, [&](const TlValue& v) {
+    if (v.tag == TL_TENSOR) return dense(reinterpret_cast<const Tensor&>(v.u.t));
+    auto* list = static_cast<const Tensor*>(v.u.p);
+    return v.tag == TL_TENSOR_LIST && std::any_of(list, list + v.len, dense);
+  });
+}
 
 int kernel_sparse_rule(void* op, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
   return guarded([&] {

@@ -24,6 +24,12 @@ struct NativeSparseRule {
 };
 extern const NativeSparseRule kNativeSparseRules[];  // ends with a rule without a name
 
+bool records_gradients();  // calls of this thread, by autograd
+
+// Whether the gradient of a sparse argument is read beyond the elements that it stores: then its parts are
+// not enough for a call that is recorded.
+bool reads_dense_gradient(const TlValue* args, int n_args);
+
 // The rule in place of a kernel.
 int kernel_sparse_rule(void* op, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept;
 

@@ -66,12 +66,13 @@ Tensor scatter_added(const Tensor& values, const Tensor& to, int64_t n) {
 
 Tensor in_order(const Tensor& self) {
   const SparseParts& p = expected_parts("_coalesce", self);
-  if (p.count() < 2) return sparse_tensor(self.sizes(), {p.indices, p.values, true});
+  if (p.count() < 2) return with_gradient_of(sparse_tensor(self.sizes(), {p.indices, p.values, true}), self);
   const auto [found, to, counts] = ops::_unique2(linear_indices(p, self.sizes()), true, true, false);
   const Tensor first = empty(found.sizes(), kInts);
   for (int64_t i = p.count() - 1; i >= 0; --i) first.ptr<int64_t>()[to.ptr<int64_t>()[i]] = i;
-  return sparse_tensor(self.sizes(), {ops::index_select(p.indices, 1, first),
-                                      scatter_added(p.values, to, found.numel()), true});
+  return with_gradient_of(sparse_tensor(self.sizes(), {ops::index_select(p.indices, 1, first),
+                                                       scatter_added(p.values, to, found.numel()), true}),
+                          self);
 }
 
 // The tensor itself if it is coalesced: then nothing is recorded.
@@ -103,7 +104,7 @@ Tensor sparse_coo(const Tensor& indices, const Tensor& values, IntSpan size, boo
            "tensors of the layout torch.sparse_coo exist on the CPU and on meta only");
   check_shapes(indices, values, size);
   const Tensor coordinates = indices.is_meta() ? indices : to_contiguous(to_dtype(indices, DType::Int64));
-  return sparse_tensor(size, {alias(coordinates), alias(values), coalesced || values.size(0) < 2});
+  return of_values(sparse_tensor(size, {alias(coordinates), alias(values), coalesced || values.size(0) < 2}));
 }
 
 const SparseParts& any_parts(const char* what, const Tensor& t) {
@@ -142,7 +143,7 @@ Tensor with_values(const Tensor& self, const Tensor& values) {
   TL_CHECK(std::ranges::equal(values.sizes(), p.values.sizes()), Runtime,
            "values has incorrect size, expected ", p.values.sizes(), ", got ", values.sizes());
   p.values = alias(values);
-  return sparse_tensor(self.sizes(), std::move(p), self.layout());
+  return of_values(sparse_tensor(self.sizes(), std::move(p), self.layout()));
 }
 
 // ---- between the layouts ----------------------------------------------------------------------------------
@@ -171,6 +172,8 @@ Tensor all_elements(const Tensor& self, bool masked_grad) {
   add_at(out, p, Scalar(int64_t{1}));
   return boolean ? ops::ne(out, Scalar(int64_t{0})) : out;
 }
+
+Tensor unmasked_elements(const Tensor& self) { return all_elements(self, false); }
 
 Tensor to_dense(const Tensor& self, std::optional<DType> dtype, std::optional<bool> masked_grad) {
   const Tensor dense = self.is_sparse() ? ops::_to_dense(self, masked_grad.value_or(true)) : self;
@@ -202,11 +205,14 @@ Tensor values_at(const Tensor& self, const Tensor& mask) {
   return call_sparse_rule<Tensor>("_values_at", self, mask);
 }
 
-// A gradient in the layout of `mask`: at its places, or wherever it is not zero.
+// A tensor in the layout of `mask`: at its places, or wherever it is not zero.
 Tensor sparse_like(const Tensor& self, const Tensor& mask, bool masked) {
-  if (!is_coo(mask) || self.is_sparse() || !masked)
-    return call_sparse_rule<Tensor>("_sparse_like", self, mask, masked);
-  return sparse_mask(self, coalesce(mask));
+  const Tensor made = !is_coo(mask) || self.is_sparse() || !masked
+                          ? call_sparse_rule<Tensor>("_sparse_like", self, mask, masked)
+                          : sparse_mask(self, coalesce(mask));
+  // Of a result that is `self`, the bit is its own.
+  if (!made.same(self)) made->bits.fetch_and(~TL_BIT_STORED_GRADIENT, std::memory_order_relaxed);
+  return made;
 }
 
 // ---- rows that take them ----------------------------------------------------------------------------------
@@ -252,7 +258,8 @@ Tensor merged(const Tensor& a, const Tensor& b, const Scalar& alpha) {
   const Tensor sums = ops::zeros(sized(n, p.values.sizes().subspan(1)), {.dtype = type});
   ops::index_copy_(sums, 0, to_p, to_dtype(p.values, type));
   ops::index_add_(sums, 0, to_q, to_dtype(q.values, type), alpha);
-  return sparse_tensor(a.sizes(), {indices, sums, p.coalesced && q.coalesced});
+  const Tensor sum = sparse_tensor(a.sizes(), {indices, sums, p.coalesced && q.coalesced});
+  return has_dense_gradient(a) || has_dense_gradient(b) ? sum : of_values(sum);
 }
 
 // What has a loop of its own: COO + COO of one shape, dense + COO of its shape.
@@ -315,7 +322,7 @@ Tensor each_part(const Tensor& self, F f) {
   p.indices = f(p.indices);
   p.values = f(p.values);
   if (p.is_compressed()) p.compressed = f(p.compressed);
-  return sparse_tensor(self.sizes(), std::move(p), self.layout());
+  return with_gradient_of(sparse_tensor(self.sizes(), std::move(p), self.layout()), self);
 }
 
 Tensor clone(const Tensor& self, std::optional<MemoryFormat>) {
@@ -353,7 +360,9 @@ Tensor to_copy(const Tensor& self, const FactoryOptions& options, bool, std::opt
   Tensor made =
       each_part(self, [&](const Tensor& t) { return ops::_to_copy(t, {.device = options.device}); });
   if (!dtype || *dtype == self.dtype()) return made;
-  return with_values(made, ops::_to_copy(parts(made).values, {.dtype = dtype}));
+  SparseParts p = parts(made);
+  p.values = ops::_to_copy(p.values, {.dtype = dtype});
+  return with_gradient_of(sparse_tensor(self.sizes(), std::move(p), self.layout()), self);
 }
 
 SparseParts without_elements(const SparseParts& p, DType dtype, Device device) {
@@ -411,8 +420,8 @@ void on_values(const Operator& op, const Tensor& self, const TlValue* args, int 
     if (v.tag == TL_TENSOR && reinterpret_cast<const Tensor&>(v.u.t).is_sparse()) v = value(p.values);
   TlValue made[1] = {};
   if (call(*op.info.functional, given.data(), n_args, made, 1) != 0) throw_pending();
-  const Tensor result =
-      sparse_tensor(self.sizes(), {p.indices, TakeResult<Tensor>::take(made[0]), p.coalesced});
+  const Tensor result = with_gradient_of(
+      sparse_tensor(self.sizes(), {p.indices, TakeResult<Tensor>::take(made[0]), p.coalesced}), self);
   rets[0] = owned(written({op.info.variant == TL_INPLACE ? &self : nullptr}, result));
 }
 
@@ -456,6 +465,7 @@ TL_KERNEL(_coalesce, in_order)
 TL_KERNEL(sparse_dim, sparse_dim)
 TL_KERNEL(dense_dim, dense_dim)
 TL_KERNEL(_to_dense, all_elements)
+TL_KERNEL(_all_elements, unmasked_elements)
 TL_KERNEL(to_dense, to_dense)
 TL_KERNEL(sparse_mask, sparse_mask)
 TL_KERNEL(_values_at, values_at)

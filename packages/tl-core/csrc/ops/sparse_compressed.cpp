@@ -40,7 +40,7 @@ Tensor sparse_compressed(const Tensor& compressed, const Tensor& plain, const Te
            device_name(plain.device()));
   TL_CHECK(values.device().is_cpu() || values.is_meta(), NotImplemented,
            "sparse tensors exist on the CPU and on meta only");
-  return sparse_tensor(size, {alias(plain), alias(values), false, alias(compressed)}, layout);
+  return of_values(sparse_tensor(size, {alias(plain), alias(values), false, alias(compressed)}, layout));
 }
 
 const SparseParts& parts_by(const char* what, const char* lines, bool by_rows, const Tensor& t) {

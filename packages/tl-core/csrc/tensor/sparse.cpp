@@ -39,6 +39,20 @@ void set_parts(TensorImpl& t, SparseParts parts) {
   set_slot(t, TL_LAYER_SPARSE, new SparseParts(std::move(parts)), &kSlotType);
 }
 
+bool has_dense_gradient(const Tensor& t) {
+  return t->autograd && !(t->bits.load(std::memory_order_relaxed) & TL_BIT_STORED_GRADIENT);
+}
+
+Tensor of_values(Tensor made) {
+  made->bits.fetch_or(TL_BIT_STORED_GRADIENT, std::memory_order_relaxed);
+  return made;
+}
+
+Tensor with_gradient_of(Tensor result, const Tensor& source) {
+  return source->bits.load(std::memory_order_relaxed) & TL_BIT_STORED_GRADIENT ? of_values(std::move(result))
+                                                                               : result;
+}
+
 void set_sparse(TensorImpl& t, IntSpan sizes, SparseParts parts) {
   set_geometry(t, DimVector(sizes), DimVector(sizes.size()), 0);
   t.set(TensorImpl::Contiguous, false);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tensor/tensor.h"
+#include "tl/sparse_gradient.h"
 
 namespace tl {
 
@@ -29,6 +30,12 @@ const char* layout_name(Layout layout);  // "SparseCsr", as errors have it
 Tensor sparse_tensor(IntSpan sizes, SparseParts parts, Layout layout = Layout::SparseCoo);
 const SparseParts& parts_of(const TensorImpl& t);
 void set_parts(TensorImpl& t, SparseParts parts);
+// Whether the gradient of a sparse tensor is read beyond the elements that it stores.
+bool has_dense_gradient(const Tensor& t);
+// A tensor made of its values, beyond which no gradient is read.
+Tensor of_values(Tensor made);
+// The result, whose gradient is that of `source`: read where elements are stored, if it is of the source.
+Tensor with_gradient_of(Tensor result, const Tensor& source);
 // Gives the tensor another one's parts and sizes; the layouts are alike.
 void set_sparse(TensorImpl& t, IntSpan sizes, SparseParts parts);
 

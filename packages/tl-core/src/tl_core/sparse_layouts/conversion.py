@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from tl_core import _C
@@ -21,6 +22,7 @@ from tl_core.sparse_layouts.parts import (
     coo,
     coordinates_of,
     indices_of,
+    is_sparse,
     keys_of,
     layout_name,
     sparse_sizes,
@@ -46,7 +48,7 @@ def to_sparse(
     if sparse_dim is not None:
         if layout is not None or blocksize is not None or dense_dim is not None:
             raise TypeError("to_sparse() takes either sparse_dim or layout, blocksize and dense_dim")
-        return _to_coo(self, sparse_dim)
+        return _recorded(self, lambda x: _to_coo(x, sparse_dim))
     layout = _C.sparse_coo if layout is None else layout
     if blocksize is not None and hasattr(blocksize, "__len__") and len(blocksize) != 2:
         raise RuntimeError(
@@ -55,12 +57,24 @@ def to_sparse(
         )
     _check_arguments(self, layout, blocksize, dense_dim)
     if layout is _C.sparse_coo:
-        return _to_coo(self, None if dense_dim is None else self.dim() - dense_dim)
+        return _recorded(self, lambda x: _to_coo(x, None if dense_dim is None else x.dim() - dense_dim))
     if layout is _C.strided:
         return self.to_dense()
     if layout not in COMPRESSED:
         raise RuntimeError(f"to_sparse: no tensor is converted to the layout {layout}")
-    return _to_compressed(self, layout, blocksize, dense_dim)
+    return _recorded(self, lambda x: _to_compressed(x, layout, blocksize, dense_dim))
+
+
+def _recorded(self: Tensor, convert: Callable[[Tensor], Tensor]) -> Tensor:
+    """What `convert` makes; the gradient is that of all elements, unless it is only read where some are stored."""
+    if not _C._reads_dense_gradient(self):
+        return convert(self)
+    made = convert(self.detach())
+    return (
+        self
+        if made is self
+        else _C._sparse_like(self.to_dense(masked_grad=False) if is_sparse(self) else self, made)
+    )
 
 
 def _check_arguments(self: Tensor, layout: Any, blocksize: Any, dense_dim: int | None) -> None:

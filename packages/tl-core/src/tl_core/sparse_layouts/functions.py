@@ -17,6 +17,7 @@ from tl_core.sparse_layouts.parts import (
     coo,
     is_sparse,
     layout_name,
+    stored,
     with_values,
 )
 from tl_core.sparse_layouts.rules import products, reductions, structure
@@ -63,6 +64,7 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
         >>> tl.sparse.mm(tl.tensor([[0.0, 2.0]]).to_sparse(), tl.tensor([[1.0], [3.0]]))
         tensor([[6.]])
     """
+    mat1, mat2 = stored(mat1), stored(mat2)
     return _C.mm(mat1, mat2) if reduce is None else _mm_reduced(mat1, mat2, reduce)
 
 
@@ -106,7 +108,7 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: An
         >>> tl.sparse.addmm(tl.ones(1, 1), tl.tensor([[0.0, 2.0]]).to_sparse(), tl.tensor([[1.0], [3.0]]))
         tensor([[7.]])
     """
-    return _C.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
+    return _C.addmm(mat, stored(mat1), stored(mat2), beta=beta, alpha=alpha)
 
 
 @overridable
@@ -338,6 +340,7 @@ def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
         >>> tl.sparse.sum(tl.tensor([[0.0, 2.0], [3.0, 4.0]]).to_sparse(), 0).to_dense()
         tensor([3., 6.])
     """
+    input = stored(input)
     if input.layout in COMPRESSED and dim is not None:
         return _C.sum(input, dim, dtype=dtype)
     if input.layout in COMPRESSED:
@@ -414,7 +417,7 @@ def spsolve(input: Tensor, other: Tensor, *, left: bool = True) -> Tensor:
         raise RuntimeError(f"spsolve: expected other to be dense, got {layout_name(other)}")
     if input.dim() != 2 or input.shape[0] != input.shape[1]:
         raise RuntimeError(f"spsolve: expected a square matrix, got {list(input.shape)}")
-    return solve(input.to_dense(), other, left=left)
+    return solve(_C._all_elements(input), other, left=left)
 
 
 @overridable

@@ -36,6 +36,14 @@ def coalesced(x: Tensor) -> Tensor:
     return x if x.layout is not _C.sparse_coo or x.is_coalesced() else x.coalesce()
 
 
+def stored(x: Tensor) -> Tensor:
+    """The tensor; of a sparse one the stored elements alone, so that gradients are read where it stores some."""
+    if not (is_sparse(x) and _C._reads_dense_gradient(x)):
+        return x
+    x = coalesced(x)
+    return with_values(x, x.values())
+
+
 def with_values(x: Tensor, values: Tensor) -> Tensor:
     """The same coordinates with other elements."""
     return _C._with_values(x, values)

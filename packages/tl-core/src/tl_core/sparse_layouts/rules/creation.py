@@ -356,15 +356,13 @@ def sparse_like(x: Tensor, mask: Tensor, masked: bool) -> Tensor:
     if masked:
         mask = mask if mask.layout is not _C.sparse_coo or mask.is_coalesced() else mask.coalesce()
         return with_values(mask, _C._values_at(x, mask))
-    if x.layout is mask.layout:
+    if x.layout is mask.layout or batch_dims(mask):  # matrices of a batch would have to store equally many
         return x
     if is_sparse(x):
         x = x.to_dense()
     if mask.layout is _C.sparse_coo:
         return conversion.to_sparse(x, max(mask.sparse_dim(), 0) if mask.dim() else None)
     blocksize = blocksize_of(mask) if mask.layout in BLOCKED else None
-    if batch_dims(mask):
-        return with_values(mask, _C._values_at(x, mask))
     return conversion.to_sparse(x, layout=mask.layout, blocksize=blocksize, dense_dim=mask.dense_dim())
 
 

@@ -164,6 +164,8 @@ rule("prod")(lambda x, dtype: _C.prod(x.to_dense(), dtype=dtype))
 def trace(x: Tensor) -> Tensor:
     """trace"""
     x = coalesced(conversion.compressed_to_coo(x) if x.layout in COMPRESSED else x)
+    if x.sparse_dim() != 2:
+        return _C.trace(x.to_dense())
     row, column = x.indices()
     return x.values().index_select(0, (row == column).nonzero().reshape(-1)).sum()
 
