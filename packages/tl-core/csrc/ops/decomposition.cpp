@@ -13,6 +13,7 @@
 #include "ops/expect.h"
 #include "ops/known_values.h"
 #include "ops/matrices.h"
+#include "ops/ties.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -331,7 +332,9 @@ Tensor svd_backward(OptTensor grad_U, OptTensor grad_S, OptTensor grad_Vh, const
                           ops::sub(ops::diagonal(u_part, 0, -2, -1), ops::diagonal(v_part, 0, -2, -1)));
   const Tensor gaps =
       ops::add(ops::mul(ops::sub(across, down), ops::add(across, down)), ops::diag_embed(ops::ones_like(S)));
-  Tensor inner = ops::div(ops::add(ops::mul(left, across), ops::mul(down, right)), gaps);
+  const Tensor unread = unread_pairs(ops::logical_and(ops::eq(left, Scalar(0)), ops::eq(right, Scalar(0))));
+  Tensor inner = ops::div(ops::add(ops::mul(left, across), ops::mul(down, right)),
+                          ops::where_self(unread, Scalar(1.0), gaps));
   if (grad_S) inner = ops::add(inner, ops::diag_embed(*grad_S));
   if (is_complex(U.dtype()))
     inner =

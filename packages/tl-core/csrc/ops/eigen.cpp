@@ -8,6 +8,7 @@
 #include "ops/known_values.h"
 #include "ops/matrices.h"
 #include "ops/out.h"
+#include "ops/ties.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -46,11 +47,14 @@ Pair eigh_factors(const Tensor& A, std::string_view uplo, bool compute_v, Out ou
   return {copied_out(values, out), copied_out(vectors, out_v)};
 }
 
-// 1 / (l_j - l_i) off the diagonal, 0 on it.
-Tensor inverse_gaps(const Tensor& values) {
+// 1 / (l_j - l_i) off the diagonal, 0 on it; of pairs that the function does not read, a number that equal
+// values leave finite.
+Tensor inverse_gaps(const Tensor& values, const Tensor& product) {
   const Tensor gaps = ops::sub(ops::unsqueeze(values, -2), ops::unsqueeze(values, -1));
   const Tensor one = ops::diag_embed(ops::ones_like(values));
-  return ops::sub(ops::reciprocal(ops::add(gaps, one)), one);
+  const Tensor read =
+      ops::where_self(unread_pairs(ops::eq(product, Scalar(0))), Scalar(1.0), ops::add(gaps, one));
+  return ops::sub(ops::reciprocal(read), one);
 }
 
 // V (diag(g_L) + (V^H g_V) / (l_j - l_i)) V^H (Giles, Collected matrix derivative results, 2008).
@@ -63,7 +67,7 @@ Tensor eigh_backward(OptTensor grad_L, OptTensor grad_V, const Tensor& L, const 
   }
   const Tensor product = ops::matmul(VH, *grad_V);
   check_phase_invariant("linalg_eigh_backward", "eigenvectors", ops::diagonal(product, 0, -2, -1));
-  Tensor inner = ops::mul(product, inverse_gaps(L));
+  Tensor inner = ops::mul(product, inverse_gaps(L, product));
   if (grad_L) inner = ops::add(inner, ops::diag_embed(*grad_L));
   return ops::matmul(V, ops::matmul(inner, VH));
 }
@@ -125,7 +129,7 @@ Tensor eig_backward(OptTensor grad_L, OptTensor grad_V, const Tensor& L, const T
     check_phase_invariant("linalg_eig_backward", "eigenvectors", ops::diagonal(product, 0, -2, -1));
     const Tensor along = ops::real(ops::diagonal(product, 0, -2, -1));
     const Tensor apart = ops::sub(product, ops::mul(ops::matmul(VH, V), ops::unsqueeze(along, -2)));
-    inner = ops::mul(apart, ops::conj_physical(inverse_gaps(L)));
+    inner = ops::mul(apart, ops::conj_physical(inverse_gaps(L, apart)));
     if (grad_L) inner = ops::add(inner, ops::diag_embed(*grad_L));
   } else {
     inner = ops::diag_embed(grad_L ? *grad_L : ops::zeros_like(L));

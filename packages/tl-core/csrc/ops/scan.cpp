@@ -136,6 +136,12 @@ Tensor flipped(const Tensor& t, int64_t d) {
                            ops::arange_start_step(Scalar(t.size(d) - 1), Scalar(-1), Scalar(-1),
                                                   {.dtype = DType::Int64, .device = t.device()}));
 }
+// The logarithm of what adds nothing: a finite number, because the tangents of minus infinity are nan.
+double lowest(DType dtype) {
+  if (dtype == DType::Float16) return -65504;
+  return dtype == DType::Float64 ? std::numeric_limits<double>::lowest() : -3e38;
+}
+
 // exp(self) times the reverse cumulative sum of g / exp(result), in logarithms: either factor may overflow.
 // Positive and negative gradients are summed apart, as a logarithm has no sign.
 Tensor logcumsumexp_backward(const Tensor& g, const Tensor& self, const Tensor& result, int64_t dim) {
@@ -147,12 +153,15 @@ Tensor logcumsumexp_backward(const Tensor& g, const Tensor& self, const Tensor& 
   const auto reverse_sum = [&](const Tensor& log) {
     return ops::exp(ops::add(flipped(ops::logcumsumexp(flipped(log, d), d), d), self));
   };
-  if (is_complex(g.dtype()))
-    return ops::conj_physical(reverse_sum(ops::sub(ops::log(ops::conj_physical(g)), result)));
-  const Scalar log_zero(-std::numeric_limits<double>::infinity());
-  const auto signed_part = [&](const Tensor& mask, const Tensor& values) {
+  const Scalar log_zero(lowest(to_real(self.dtype())));
+  const auto part = [&](const Tensor& mask, const Tensor& values) {
     const Tensor log = ops::log(ops::where_self(mask, values, Scalar(1.0)));
     return reverse_sum(ops::where_self(mask, ops::sub(log, result), log_zero));
+  };
+  if (is_complex(g.dtype())) return ops::conj_physical(part(ops::ne(g, Scalar(0)), ops::conj_physical(g)));
+  const auto signed_part = [&](const Tensor& mask, const Tensor& values) {
+    return part(ops::logical_and(mask, ops::ne(result, Scalar(-std::numeric_limits<double>::infinity()))),
+                values);
   };
   return ops::sub(signed_part(ops::gt(g, Scalar(0)), g), signed_part(ops::lt(g, Scalar(0)), ops::neg(g)));
 }
