@@ -70,6 +70,8 @@ class Node {
   virtual void release() {}  // frees what was saved for the backward
   virtual std::string name() const = 0;
   virtual const TlOperator* op() const { return nullptr; }
+  // What the node keeps of its own result, which a level of tangents gives one after the call; NULL: nothing.
+  virtual TlValue* saved_result(uint32_t) { return nullptr; }
   virtual const void* const* frames() const { return nullptr; }  // kFrames of them: where it was made
   virtual void* python() const { return nullptr; }               // a Python object that the node owns
   virtual void drop_python() {}

@@ -223,6 +223,17 @@ TlValue ProgramNode::read_saved(int i) const {
   return {TL_TENSOR, 0, {.t = t.u.t}};
 }
 
+TlValue* ProgramNode::saved_result(uint32_t output) {
+  const TlProgram& p = recorder.derivative->program;
+  for (int i = 0; i < p.n_saved; ++i) {
+    if (p.saved[i].source != TL_SOURCE_RESULT || p.saved[i].meta != TL_META_VALUE) continue;
+    if (saved[i].tag == kList)
+      return output < list_of(saved[i]).size() ? &writable_list(saved[i])[output] : nullptr;
+    if (static_cast<uint32_t>(p.saved[i].index) == output) return &saved[i];
+  }
+  return nullptr;
+}
+
 // ---- running
 // ---------------------------------------------------------------------------------------------------------
 

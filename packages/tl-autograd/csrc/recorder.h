@@ -60,6 +60,7 @@ class ProgramNode final : public Node {
   const uint32_t* first_edge() const;
   // What was saved at place i, for `_saved_…`; raises if it is gone or was changed.
   TlValue read_saved(int i) const;
+  TlValue* saved_result(uint32_t output) override;
 
  protected:
   void dispose() override;

@@ -7,6 +7,8 @@
 
 namespace tl::autograd {
 
+struct Level;
+
 // A saved tensor in the form that a pack hook gave it: p owns the Python objects.
 inline constexpr uint32_t kPacked = 0x81;
 
@@ -16,6 +18,8 @@ bool packs_here();          // whether this thread is in such a context
 TlValue pack(TlTensor* t);  // owned, freed by `forget`
 Tensor unpack(const TlValue& packed);
 void drop_packed(TlValue& packed);
+// What `unpack` returns has the tangent as well, whatever form the tensor was given.
+void note_tangent(const TlValue& packed, const Level& level, const Tensor& tangent);
 
 inline bool packing() { return g_packing.load(std::memory_order_relaxed) != 0 && packs_here(); }
 

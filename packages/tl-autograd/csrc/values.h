@@ -14,6 +14,8 @@ inline constexpr uint32_t kList = 0x80;
 using List = std::vector<TlValue>;
 inline const List& list_of(const TlValue& v) { return *static_cast<const List*>(v.u.p); }
 
+inline List& writable_list(const TlValue& v) { return *static_cast<List*>(const_cast<void*>(v.u.p)); }
+
 bool is_list(const TlValue& v);
 size_t list_length(const TlValue& v);
 TlValue list_element(const TlValue& v, size_t i);  // borrowed

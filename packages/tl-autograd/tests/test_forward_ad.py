@@ -101,8 +101,8 @@ def test_a_tangent_in_another_layout_is_copied():
     x = tl.arange(6.0).reshape(2, 3)
     tangents = {
         "strides": tl.ones(3, 2).t(),
-        "offset": tl.ones(7)[1:].view(2, 3),
-        "memory": tl.ones(7)[:6].view(2, 3),
+        "gaps": tl.ones(2, 6)[:, ::2],
+        "expanded": tl.ones(1).expand(2, 3),
     }
     with fw.dual_level():
         same = tl.ones(2, 3)
@@ -112,6 +112,12 @@ def test_a_tangent_in_another_layout_is_copied():
             assert kept is not t and kept.stride() == x.stride() and tl.equal(kept, t), name
             kept.mul_(2)
             assert tl.equal(t, tl.ones(2, 3)), name
+        for t in (
+            tl.arange(7.0)[1:].view(2, 3),
+            tl.arange(1.0, 8.0)[:6].view(2, 3),
+        ):  # an offset, more memory
+            part = fw.make_dual(x, t).as_strided((3,), (2,), 1)
+            assert fw.unpack_dual(part).tangent.tolist() == [2.0, 4.0, 6.0]
 
 
 @pytest.mark.parametrize("bit", [tl.Tensor.conj, tl.Tensor._neg_view])

@@ -29,7 +29,7 @@ ROWS = [
         f"_attention_backward{GRADIENTS}",
         function=False, method=False,
         grad="none:only runs where nothing is recorded",
-        jvp="none:only runs where nothing is recorded", batch="loop",
+        jvp="none:not implemented: only runs where nothing is differentiated", batch="loop",
         doc="The gradients of _attention, in tiles.",
     ),
     Op(

@@ -65,7 +65,7 @@ ROWS = [
         f"_recurrent_layer_backward(Tensor? grad_output, Tensor? grad_hidden, Tensor? grad_state, {SAVED}",
         function=False, method=False,
         grad=UNRECORDED,
-        jvp=UNRECORDED, batch="loop",
+        jvp="none:not implemented: only runs where nothing is differentiated", batch="loop",
         doc="The gradients of _recurrent_layer, by backpropagation through time.",
     ),
     Composite(

@@ -355,7 +355,7 @@ ROWS = [
         "_distances_backward(Tensor grad, Tensor x1, Tensor x2, Tensor distances, float p) -> Tensor",
         function=False, method=False,
         grad="none:only runs where nothing is recorded",
-        jvp="none:only runs where nothing is recorded", batch="loop",
+        jvp="none:not implemented: only runs where nothing is differentiated", batch="loop",
         doc="The gradient of distances by x1.",
     ),
     _private(

@@ -46,6 +46,12 @@ FunctionNode::~FunctionNode() {
   drop_python();
 }
 
+TlValue* FunctionNode::saved_result(uint32_t output) {
+  for (SavedInput& k : saved)
+    if (k.output == static_cast<int>(output)) return &k.value;
+  return nullptr;
+}
+
 void FunctionNode::drop_python() {
   if (!context_ || !Py_IsInitialized()) return;
   WithGil lock;

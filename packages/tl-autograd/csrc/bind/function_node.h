@@ -34,6 +34,7 @@ class FunctionNode final : public HeapNode<FunctionNode> {
   std::string name() const override { return name_; }
   void* python() const override { return context_; }
   void drop_python() override;
+  TlValue* saved_result(uint32_t output) override;
 
   PyRef saved_tensors();
   PyRef raw_saved_tensors();

@@ -7,6 +7,7 @@
 #include "levels/entry.h"
 #include "levels/functionalize.h"
 #include "levels/level.h"
+#include "levels/tangent.h"
 #include "levels/tape.h"
 #include "ops.h"
 
@@ -164,7 +165,9 @@ PyObject* wrapping(PyObject*, PyObject* tensor) {
 PyObject* set_tangent_function(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   return guarded([&] {
     if (n_args != 3) raise(PyExc_TypeError, "set_tangent(tensor, tangent, level)");
-    set_tangent(tensor_of(args[0]), *level_from(args[2]), Tensor::share(tensor_of(args[1])));
+    Level& level = *level_from(args[2]);
+    const Below below(level);
+    give_tangent(tensor_of(args[0]), level, Tensor::share(tensor_of(args[1])));
     return Py_NewRef(Py_None);
   });
 }

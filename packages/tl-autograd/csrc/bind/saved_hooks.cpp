@@ -4,6 +4,7 @@
 #include "bind/python.h"
 #include "bind/saved_hooks_functions.h"
 #include "extra.h"
+#include "levels/entry.h"
 
 namespace tl::autograd {
 
@@ -27,6 +28,7 @@ ThreadHooks& hooks_here() {
 
 struct Packed {
   PyRef data, unpack;
+  std::vector<Entry::Tangent> tangents;
 };
 Packed* packed_of(const TlValue& v) { return static_cast<Packed*>(const_cast<void*>(v.u.p)); }
 }  // namespace
@@ -42,7 +44,11 @@ TlValue pack_with(PyObject* pack_hook, PyObject* unpack_hook, TlTensor* t) {
     raise(PyExc_RuntimeError,
           "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
           "can not be modified by in-place operations as this can lead to unexpected side-effects.");
-  return {kPacked, 0, {.p = new Packed{std::move(data), PyRef::share(unpack_hook)}}};
+  const Entry* entry = entry_of(t);
+  return {kPacked,
+          0,
+          {.p = new Packed{std::move(data), PyRef::share(unpack_hook),
+                           entry ? entry->tangents : std::vector<Entry::Tangent>()}}};
 }
 
 TlValue pack(TlTensor* t) {
@@ -73,6 +79,26 @@ class StackRestored {
 };
 }  // namespace
 
+namespace {
+// A hook may have stored numbers alone.
+Tensor with_tangents(Tensor t, const std::vector<Entry::Tangent>& tangents) {
+  bool own = false;
+  for (const Entry::Tangent& tangent : tangents) {
+    const Level* level = level_of(tangent.level);
+    if (!level || tangent_of(t.get(), *level)) continue;
+    if (!std::exchange(own, true)) t = alias_in_levels(t.get());
+    set_tangent(t.get(), *level, *tangent.tensor);
+  }
+  return t;
+}
+}  // namespace
+
+void note_tangent(const TlValue& packed, const Level& level, const Tensor& tangent) {
+  auto& all = packed_of(packed)->tangents;
+  std::erase_if(all, [&](const Entry::Tangent& old) { return old.level == level.serial; });
+  all.push_back({level.serial, tangent_cell(level, tangent)});
+}
+
 Tensor unpack(const TlValue& packed) {
   WithGil lock;
   Tensor out;
@@ -86,7 +112,7 @@ Tensor unpack(const TlValue& packed) {
           PyExc_TypeError,
           std::string("Output of saved tensor unpack_hook expected to be a Tensor but got result of type ") +
               Py_TYPE(result.get())->tp_name);
-    out = Tensor::share(t);
+    out = with_tangents(Tensor::share(t), p.tangents);
   });
   return out;
 }

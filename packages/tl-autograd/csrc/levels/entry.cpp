@@ -82,7 +82,7 @@ TlTensor* own_tangent(const TlTensor* t, const Level& level) {
   const Entry* e = mutable_entry(t);
   if (!e) return nullptr;
   for (const Entry::Tangent& found : e->tangents)
-    if (found.level == level.serial) return found.tensor.get();
+    if (found.level == level.serial) return found.tensor->get();
   return nullptr;
 }
 }  // namespace
@@ -98,6 +98,17 @@ TlTensor* tangent_of(TlTensor* t, const Level& level) {
   return own_tangent(t, level);
 }
 
+std::shared_ptr<Tensor> tangent_cell(const Level& level, Tensor tangent) {
+  auto cell = std::make_shared<Tensor>(std::move(tangent));
+  auto& all = level.tangents;
+  if (all.size() == all.capacity()) {
+    std::erase_if(all, [](const auto& old) { return old.expired(); });
+    all.reserve(2 * all.size() + 8);
+  }
+  all.push_back(cell);
+  return cell;
+}
+
 void set_tangent(TlTensor* t, const Level& level, Tensor tangent) {
   Entry* e = mutable_entry(t);
   if (!e) {
@@ -106,7 +117,7 @@ void set_tangent(TlTensor* t, const Level& level, Tensor tangent) {
   }
   std::erase_if(e->tangents,
                 [&](const Entry::Tangent& old) { return !level_of(old.level) || old.level == level.serial; });
-  e->tangents.push_back({level.serial, std::move(tangent)});
+  e->tangents.push_back({level.serial, tangent_cell(level, std::move(tangent))});
 }
 
 bool hides_batch(const TlTensor* t) { return api->bits_get(t) & kBatchBit; }

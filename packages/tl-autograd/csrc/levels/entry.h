@@ -21,7 +21,7 @@ struct FunctionalPosition;  // functionalize.h
 struct Entry {
   struct Tangent {
     uint64_t level;
-    Tensor tensor;
+    std::shared_ptr<Tensor> tensor;  // empty once the level has ended
   };
   uint64_t level = 0;  // that wraps `value`; 0: none
   LevelKind kind = LevelKind::Grad;
@@ -36,8 +36,9 @@ const Entry* entry_of(const TlTensor* t);  // NULL: the tensor is in no transfor
 
 // The value if the level wraps the tensor; NULL otherwise. Borrowed.
 TlTensor* wrapped_value(const TlTensor* t, const Level& level);
-TlTensor* tangent_of(TlTensor* t, const Level& level);  // borrowed, or NULL
-void set_tangent(TlTensor* t, const Level& level, Tensor tangent);
+TlTensor* tangent_of(TlTensor* t, const Level& level);              // borrowed, or NULL
+void set_tangent(TlTensor* t, const Level& level, Tensor tangent);  // which has the layout of `t`
+std::shared_ptr<Tensor> tangent_cell(const Level& level, Tensor tangent);
 bool hides_batch(const TlTensor* t);
 void drop_tangent(TlTensor* t, const Level& level);
 void drop_ended_tangents(TlTensor* t);

@@ -5,6 +5,7 @@
 #include "leaf.h"
 #include "levels/entry.h"
 #include "levels/rule.h"
+#include "levels/tangent.h"
 #include "levels/tape.h"
 #include "ops.h"
 #include "view.h"
@@ -56,6 +57,8 @@ class TangentCall {
     for (Input& input : inputs_)
       if (r_.info->args[input.arg].written && input.tangent) input.tangent = clone(input.tangent.get());
   }
+  // For an in-place operator: on the tangents, for what it does to them.
+  void write(const TlOperator* op, const TlValue* rets, int n_rets) { by_rule(op, rets, n_rets); }
   // Tangents of the results, which may be missing; `results` are flat.
   std::vector<Tensor> tangents(const TlOperator* op, const TlValue* rets, int n_rets);
 
@@ -71,6 +74,8 @@ class TangentCall {
     for (const Input& input : inputs_) any |= is_complex(api->tensor_dtype(input.tensor));
     return any;
   }
+  std::vector<Tensor> by_rule(const TlOperator* op, const TlValue* rets, int n_rets);
+  bool is_of_input(const TlTensor* tangent) const;
   std::vector<Tensor> linear(const TlOperator* op, int n_rets);
   std::vector<Tensor> elementwise(const TlValue* rets, int n_rets);
   std::vector<Tensor> double_vjp(const TlValue* rets, int n_rets);
@@ -100,6 +105,13 @@ std::vector<TlTensor*> flat(const TlValue* rets, int n_rets) {
   return tensors;
 }
 
+// Whether the row's first argument is read by places in its memory, whatever its own strides are.
+bool reads_memory(const Rule& r) {
+  static const TlOperator* const kRows[] = {operator_named("as_strided"),
+                                            operator_named("as_strided_scatter")};
+  return std::ranges::find(kRows, r.op) != std::end(kRows);
+}
+
 // The operator itself on the tangents; zeros stand for those that are missing.
 std::vector<Tensor> TangentCall::linear(const TlOperator* op, int n_rets) {
   Arguments on(args_, n_args_);
@@ -108,7 +120,8 @@ std::vector<Tensor> TangentCall::linear(const TlOperator* op, int n_rets) {
     const Input& p = inputs_[next++];
     const bool varies = r_.backward ? r_.is_target(i) : is_differentiable(api->tensor_dtype(t));
     if (!varies || !is_differentiable(api->tensor_dtype(t))) return Tensor();
-    return p.tangent ? p.tangent : zeros_like(t);
+    Tensor tangent = p.tangent ? p.tangent : zeros_like(t);
+    return i == 0 && reads_memory(r_) ? in_memory_like(t, std::move(tangent)) : tangent;
   });
   Results rets(n_rets);
   call(op, on.data(), n_args_, rets.data(), n_rets);
@@ -318,7 +331,23 @@ std::vector<Tensor> TangentCall::formula(const TlValue* rets, int n_rets) {
   return out;
 }
 
+// A result that is no view has memory of its own, and so has its tangent: a write to one leaves the other
+// alone.
 std::vector<Tensor> TangentCall::tangents(const TlOperator* op, const TlValue* rets, int n_rets) {
+  std::vector<Tensor> found = by_rule(op, rets, n_rets);
+  for (Tensor& t : found)
+    if (t && !r_.info->is_view && is_of_input(t.get())) t = clone(t.get());
+  return found;
+}
+
+bool TangentCall::is_of_input(const TlTensor* tangent) const {
+  const void* storage = api->tensor_storage_id(tangent);
+  return storage && std::ranges::any_of(inputs_, [&](const Input& input) {
+           return input.tangent && api->tensor_storage_id(input.tangent.get()) == storage;
+         });
+}
+
+std::vector<Tensor> TangentCall::by_rule(const TlOperator* op, const TlValue* rets, int n_rets) {
   switch (r_.jvp_kind()) {
     case TL_JVP_LINEAR:
       return linear(op, n_rets);
@@ -340,7 +369,7 @@ void attach(const std::vector<TlTensor*>& results, std::vector<Tensor>& tangents
     if (!results[i] || !tangents[i] || !is_differentiable(api->tensor_dtype(results[i]))) continue;
     Tensor t = expanded(tangents[i], results[i]);
     t = converted(t.get(), api->tensor_dtype(results[i]), api->tensor_device(results[i]));
-    set_tangent(results[i], level, std::move(t));
+    give_tangent(results[i], level, std::move(t));
   }
 }
 
@@ -362,7 +391,7 @@ Tensor writable_tangent(TlTensor* t, const Level& level, TlTensor* tangent) {
   Tensor fresh = zeros_for(whole, tangent);
   if (TlTensor* before = tangent_of(whole, level)) copy_into(fresh.get(), before);
   drop_tangent(t, level);
-  set_tangent(whole, level, std::move(fresh));
+  give_tangent(whole, level, std::move(fresh));
   return Tensor::share(tangent_of(t, level));
 }
 
@@ -391,7 +420,7 @@ int write_alone(const Rule& r, const Level& level, TangentCall& tangents, const 
   const TangentCall with_own(r, level, args, n_args);
   TangentCall again(with_own);
   call(r.op, args, n_args, rets, n_rets);
-  again.tangents(r.op, rets, n_rets);
+  again.write(r.op, rets, n_rets);
   return 0;
 }
 
@@ -408,12 +437,12 @@ int write_functional(const Rule& r, const Level& level, TangentCall& tangents, c
   call(r.functional, copies.data(), n_args, made.data(), n_results);
   std::vector<Tensor> found = tangents.tangents(r.functional, made.data(), n_results);
   const std::vector<TlTensor*> results = flat(made.data(), n_results);
+  attach(results, found, level);
   std::vector<TlTensor*> written;
   each_tensor(&args[r.written], 1, [&](TlTensor* t, int) { written.push_back(t); });
   for (size_t i = 0; i < written.size() && i < results.size(); ++i) {
     copy_into(written[i], results[i]);
-    Tensor tangent = found[i] ? expanded(found[i], results[i]) : Tensor();
-    write_tangent(written[i], tangent, level);
+    write_tangent(written[i], found[i] ? Tensor::share(tangent_of(results[i], level)) : Tensor(), level);
   }
   if (n_rets && args[r.written].tag == TL_TENSOR) {
     api->tensor_retain(args[r.written].u.t);

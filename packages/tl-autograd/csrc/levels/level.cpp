@@ -86,13 +86,23 @@ const void* const* ended_frames(uint64_t serial) {
   return position.serial == serial ? position.frames : nullptr;
 }
 
+namespace {
+// The tensors are freed last: their graphs may hold others of the level.
+void end_tangents(const Level& level, std::vector<Tensor>& ended) {
+  for (const auto& cell : level.tangents)
+    if (const auto tangent = cell.lock()) ended.push_back(std::exchange(*tangent, Tensor()));
+}
+}  // namespace
+
 void end_level(Level* level) {
+  std::vector<Tensor> ended;
   Levels& all = levels();
   all.top = level->parent;
   while (!all.begun.empty()) {
     const std::unique_ptr<Level> last(all.begun.back());
     all.begun.pop_back();
     if (last->kind == LevelKind::Batch) remember(*last);
+    end_tangents(*last, ended);
     if (last.get() == level) break;
   }
   switch_layer(all);

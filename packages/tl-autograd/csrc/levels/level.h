@@ -2,6 +2,7 @@
 // below.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ struct Level {
   bool is_older = false;  // of a batch: begun by the older vmap, inside of which nothing is differentiated
   Tape* tape = nullptr;   // of a level of tangents: where its calls are kept
   const void* frames[kFrames];  // where the program began it, innermost frame first
+  // The tangents of the level, which end with it: a recorded tangent may own the graph that owns its tensor.
+  mutable std::vector<std::weak_ptr<Tensor>> tangents;
 };
 
 // What a thread keeps: the top, and every level that has begun and not ended, the outermost first.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import tl_core
 from tl_autograd import _C
 from tl_autograd.func.levels import JVP
 from tl_core import Tensor, printing
@@ -160,50 +159,9 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         raise RuntimeError(
             "make_dual: the tangent has a forward gradient at the same level, which is not supported"
         )
-    if not _laid_out_alike(tensor, tangent):
-        tangent = _relaid(tangent, tensor)
     dual = tensor.view_as(tensor)
     _C.set_tangent(dual, tangent, _levels[-1])
     return dual
-
-
-def _laid_out_alike(tensor: Tensor, tangent: Tensor) -> bool:
-    """Whether views of the tensor can be taken of the tangent, by the same numbers."""
-    if tensor.layout is not tl_core.strided or tensor.is_nested:
-        return True
-    if tangent.layout is not tl_core.strided:
-        return False
-    if tensor.is_conj() != tangent.is_conj() or tensor.is_neg() != tangent.is_neg():
-        return False
-    if tensor.numel() == 0:
-        return True
-    strides = zip(tensor.shape, tensor.stride(), tangent.stride(), strict=True)
-    if (
-        any(a != b for size, a, b in strides if size != 1)
-        or tensor.storage_offset() != tangent.storage_offset()
-    ):
-        return False
-    if _in_batch(tangent):  # one example's share of the memory is not told
-        return True
-    return tensor.untyped_storage().nbytes() == tangent.untyped_storage().nbytes()
-
-
-def _in_batch(tensor: Tensor) -> bool:
-    return _C.wrapping(tensor) is not None
-
-
-def _relaid(tangent: Tensor, like: Tensor) -> Tensor:
-    """A copy with the strides and the conjugate and negative bits of another tensor."""
-    if _in_batch(tangent) or tangent.layout is not tl_core.strided:
-        copy = tangent.new_empty_strided(like.shape, like.stride())
-    else:
-        n = like.untyped_storage().nbytes() // like.element_size()
-        copy = tangent.new_zeros(n).as_strided(like.shape, like.stride(), like.storage_offset())
-    if like.is_conj():
-        copy = copy.conj()
-    if like.is_neg():
-        copy = copy._neg_view()
-    return copy.copy_(tangent)
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:

@@ -14,6 +14,7 @@
 #include "kernel_args.h"
 #include "ops.h"
 #include "ops/copy.h"
+#include "ops/differentiated.h"
 #include "ops/expect.h"
 #include "tensor/geometry.h"
 
@@ -261,7 +262,7 @@ Four recorded_backward(const AttentionGradientsArgs& a) {
 }
 
 Four attention_gradients(const AttentionGradientsArgs& a) {
-  if (grad_enabled()) return recorded_backward(a);
+  if (is_differentiated(a.grad, a.query, a.key, a.value)) return recorded_backward(a);
   return ops::_attention_backward(a.grad, a.query, a.key, a.value, a.mask, a.output, a.log_sums, a.causal,
                                   a.scale, a.rng_state, a.dropout, a.want.query, a.want.key, a.want.value,
                                   a.want.mask);

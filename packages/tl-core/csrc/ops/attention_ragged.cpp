@@ -12,6 +12,7 @@
 #include "kernels/cpu/attention/attention.h"
 #include "ops.h"
 #include "ops/copy.h"
+#include "ops/differentiated.h"
 #include "ops/expect.h"
 #include "ops/segments.h"
 #include "tensor/geometry.h"
@@ -279,7 +280,7 @@ Three recorded_backward(const AttentionRaggedGradientsArgs& a) {
 }
 
 Three attention_ragged_gradients(const AttentionRaggedGradientsArgs& a) {
-  if (grad_enabled()) return recorded_backward(a);
+  if (is_differentiated(a.grad, a.query, a.key, a.value)) return recorded_backward(a);
   return ops::_attention_ragged_backward(a.grad, a.query, a.key, a.value, a.query_offsets, a.query_lengths,
                                          a.key_offsets, a.key_lengths, a.output, a.log_sums, a.causal,
                                          a.scale, a.rng_state, a.dropout, a.want.query, a.want.key,

@@ -12,6 +12,7 @@
 #include "kernels/cpu/gemm/gemm.h"
 #include "ops.h"
 #include "ops/copy.h"
+#include "ops/differentiated.h"
 #include "ops/elements.h"
 #include "ops/expect.h"
 #include "tensor/geometry.h"
@@ -419,7 +420,7 @@ Five recorded_backward(const RecurrentLayerGradientsArgs& a) {
 }
 
 Five layer_gradients(const RecurrentLayerGradientsArgs& a) {
-  if (grad_enabled() || a.grad_saved || a.grad_cells) return recorded_backward(a);
+  if (is_differentiated(a.output, a.h0, a.w_hh) || a.grad_saved || a.grad_cells) return recorded_backward(a);
   return ops::_recurrent_layer_backward(a.grad_output, a.grad_hidden, a.grad_state, a.h0, a.c0, a.w_hh,
                                         a.b_hh, a.output, a.saved, a.cells, a.mode, a.reverse, a.batch_sizes);
 }

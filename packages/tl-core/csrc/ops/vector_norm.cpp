@@ -10,6 +10,7 @@
 #include "kernels/cpu/linalg/cdist.h"
 #include "ops.h"
 #include "ops/copy.h"
+#include "ops/differentiated.h"
 #include "ops/elementwise.h"
 #include "ops/reduction.h"
 #include "ops/spatial.h"
@@ -213,7 +214,9 @@ Tensor distances_backward(const Tensor& g, const Tensor& x1, const Tensor& x2, c
 }
 
 // Whether the kernel gives the gradient.
-bool has_backward_kernel(double p) { return !grad_enabled() && p != 0 && !std::isinf(p); }
+bool has_backward_kernel(double p, const Tensor& grad, const Tensor& x1, const Tensor& x2) {
+  return !is_differentiated(grad, x1, x2) && p != 0 && !std::isinf(p);
+}
 
 // A matrix of what there is of later pairs.
 Tensor of_all_pairs(const Tensor& later, int64_t n) {
@@ -231,7 +234,7 @@ Tensor all_pairs_gradient(const Tensor& grad, const Tensor& x1, const Tensor& x2
         ops::masked_fill_Scalar(ops::div(grad, result), ops::eq(result, Scalar(0)), Scalar(0));
     return ops::sub(ops::mul(x1, ops::sum_dim_IntList(ratio, DimVector{-1}, true)), ops::matmul(ratio, x2));
   }
-  if (has_backward_kernel(p)) return ops::_distances_backward(grad, x1, x2, result, p);
+  if (has_backward_kernel(p, grad, x1, x2)) return ops::_distances_backward(grad, x1, x2, result, p);
   const Tensor differences = ops::sub(ops::unsqueeze(x1, -2), ops::unsqueeze(x2, -3));
   return ops::sum_dim_IntList(
       ops::linalg_vector_norm_backward(grad, differences, Scalar(p), result, DimVector{-1}, false),
@@ -255,7 +258,8 @@ Tensor later_pairs_gradient(const Tensor& grad, const Tensor& x, const Tensor& r
 Tensor distances_gradient(const DistancesGradientArgs& a) {
   const auto& [grad, x1, x2, result, p, product, later, second] = a;
   check_pairs(x1, x2);
-  if (later && !has_backward_kernel(p)) return later_pairs_gradient(grad, x1, result, p, second);
+  if (later && !has_backward_kernel(p, grad, x1, x2))
+    return later_pairs_gradient(grad, x1, result, p, second);
   const auto all = [&](const Tensor& t) { return a.later ? of_all_pairs(t, a.x1.size(0)) : t; };
   const Tensor g = all(grad), apart = all(result);
   for (const Tensor& t : {g, apart}) check_distances(t, x1, x2);

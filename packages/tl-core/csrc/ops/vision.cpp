@@ -7,6 +7,7 @@
 #include "kernels/cpu/spatial/grid_sample.h"
 #include "ops.h"
 #include "ops/copy.h"
+#include "ops/differentiated.h"
 #include "ops/spatial.h"
 #include "tensor/geometry.h"
 
@@ -116,7 +117,8 @@ Tensor grid_sample_derivative(const Tensor& g, const Tensor& input, const Tensor
 
 Tensor grid_sample_gradient(const Tensor& g, const Tensor& input, const Tensor& grid, int64_t method,
                             int64_t outside, bool align, IntSpan order) {
-  if (!grad_enabled()) return ops::_grid_sample_derivative(g, input, grid, method, outside, align, order);
+  if (!is_differentiated(g, input, grid))
+    return ops::_grid_sample_derivative(g, input, grid, method, outside, align, order);
   std::vector<Tensor> gradients;
   for (size_t k = 0; k < order.size(); ++k) {
     DimVector more(order);
