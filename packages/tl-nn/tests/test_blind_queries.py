@@ -7,7 +7,6 @@ import tl_core as tl
 import tl_nn as nn
 import tl_nn.functional as F
 from tl_autograd import func
-from tl_core import nested
 from tl_nn.attention.flex_attention import create_block_mask, flex_attention
 
 INF = float("-inf")
@@ -153,21 +152,3 @@ def test_flex_attention(used):
     assert tl.allclose(scored, result)
     scored.sum().backward()
     assert not q.grad.isnan().any()
-
-
-def test_jagged_batches():
-    """A sequence without keys."""
-    lengths_q, lengths_k = [2, 3, 1], [2, 0, 3]
-
-    def jagged(lengths):
-        parts = [tl.rand(n, 2, 4, dtype=tl.float64) for n in lengths]
-        return nested.nested_tensor(parts, layout=tl.jagged, requires_grad=True)
-
-    q, k, v = jagged(lengths_q), jagged(lengths_k), jagged(lengths_k)
-    result = F.scaled_dot_product_attention(*(x.transpose(1, 2) for x in (q, k, v)))
-    parts = result.transpose(1, 2).unbind()
-    assert [p.shape[0] for p in parts] == lengths_q
-    assert not any(p.isnan().any() for p in parts) and not parts[1].any()
-    result.values().sum().backward()
-    for x in (q, k, v):
-        assert not x.grad.values().isnan().any()
