@@ -416,10 +416,15 @@ def _conj_neg_bits(t: Any) -> bytes:
 
 
 def pickled(obj: Any, protocol: int, legacy: bool = False) -> tuple[bytes, list[SavedStorage]]:
-    """The pickle of an object, and the storages that it refers to; `legacy` as files from before 2020 have it.
+    """The pickle of an object, and the storages that it refers to.
 
     A storage of which only a part is needed is written without the rest. As that is known only at the end, and moves
     offsets, such objects are pickled twice.
+
+    Args:
+        obj: the object.
+        protocol: of the pickle, 2 to 5.
+        legacy: whether storages are described as in files from before 2020.
     """
     data, storages = _pickled(obj, protocol, {}, legacy)
     if all(s.begin == 0 and s.end == s.nbytes and len(s.dtypes) < 2 for s in storages.values()):

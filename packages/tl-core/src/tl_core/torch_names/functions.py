@@ -137,6 +137,12 @@ def nuclear_norm(
 ) -> Tensor:
     """The sum of the singular values of matrices, as `linalg.matrix_norm` gives it.
 
+    Args:
+        input: the matrices, of shape (..., m, n).
+        dim: the two dimensions of a matrix.
+        keepdim: whether they stay, with size 1.
+        out: takes the result.
+
     Example:
         >>> import tl_core
         >>> from tl_core.torch_names import functions

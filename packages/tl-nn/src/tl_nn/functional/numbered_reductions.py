@@ -24,6 +24,13 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """`nn.functional.binary_cross_entropy_with_logits`.
 
+    Args:
+        input: the scores or numbers, of any shape.
+        target: the targets, as `input`.
+        weight: a weight for each element, or None.
+        pos_weight: a weight for positive targets, or None.
+        reduction: 0 for no reduction, 1 for the mean, 2 for the sum.
+
     Example:
         >>> import tl_core
         >>> binary_cross_entropy_with_logits(tl_core.tensor([0.0, 2.0]), tl_core.tensor([1.0, 1.0]), None, None, 0)
@@ -40,6 +47,13 @@ def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
 ) -> Tensor:
     """`nn.functional.cosine_embedding_loss`.
+
+    Args:
+        input1: the first of each pair.
+        input2: the second of each pair.
+        target: the targets, as `input`.
+        margin: the margin.
+        reduction: 0 for no reduction, 1 for the mean, 2 for the sum.
 
     Example:
         >>> import tl_core
@@ -63,6 +77,15 @@ def ctc_loss(
 ) -> Tensor:
     """`nn.functional.ctc_loss`.
 
+    Args:
+        log_probs: the logarithms of probabilities, of shape (T, N, C).
+        targets: the classes, of shape (N, S) or joined.
+        input_lengths: the lengths of the inputs.
+        target_lengths: the lengths of the targets.
+        blank: the class that is blank.
+        reduction: 0 for no reduction, 1 for the mean, 2 for the sum.
+        zero_infinity: whether infinite losses are zero.
+
     Example:
         >>> import tl_core
         >>> log_probs = tl_core.full((5, 1, 4), 0.25).log()
@@ -79,6 +102,12 @@ def ctc_loss(
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor:
     """`nn.functional.hinge_embedding_loss`.
 
+    Args:
+        input: the scores or numbers, of any shape.
+        target: the targets, as `input`.
+        margin: the margin.
+        reduction: 0 for no reduction, 1 for the mean, 2 for the sum.
+
     Example:
         >>> import tl_core
         >>> hinge_embedding_loss(tl_core.tensor([0.3, 0.3]), tl_core.tensor([1.0, -1.0]), 1.0, 0)
@@ -91,6 +120,12 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
 @overridable
 def kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor:
     """`nn.functional.kl_div`, whose mean is that of all elements.
+
+    Args:
+        input: the scores or numbers, of any shape.
+        target: the targets, as `input`.
+        reduction: 0 for no reduction, 1 for the mean, 2 for the sum.
+        log_target: whether `target` has logarithms.
 
     Example:
         >>> import tl_core
@@ -107,6 +142,13 @@ def margin_ranking_loss(
 ) -> Tensor:
     """`nn.functional.margin_ranking_loss`.
 
+    Args:
+        input1: the first of each pair.
+        input2: the second of each pair.
+        target: the targets, as `input`.
+        margin: the margin.
+        reduction: 0 for no reduction, 1 for the mean, 2 for the sum.
+
     Example:
         >>> import tl_core
         >>> margin_ranking_loss(tl_core.tensor([1.0]), tl_core.tensor([2.0]), tl_core.tensor([1.0]), 0.5, 1)
@@ -121,6 +163,14 @@ def poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
 ) -> Tensor:
     """`nn.functional.poisson_nll_loss`.
+
+    Args:
+        input: the scores or numbers, of any shape.
+        target: the targets, as `input`.
+        log_input: whether `input` has logarithms.
+        full: whether Stirling's term is added.
+        eps: a small number against a division or logarithm of zero.
+        reduction: 0 for no reduction, 1 for the mean, 2 for the sum.
 
     Example:
         >>> import tl_core
@@ -144,6 +194,16 @@ def triplet_margin_loss(
 ) -> Tensor:
     """`nn.functional.triplet_margin_loss`.
 
+    Args:
+        anchor: the anchors, of shape (N, D).
+        positive: the samples that are near, of the same shape.
+        negative: the samples that are far, of the same shape.
+        margin: the margin.
+        p: the order of the norm.
+        eps: a small number against a division or logarithm of zero.
+        swap: whether the distance of positive and negative counts if it is smaller.
+        reduction: 0 for no reduction, 1 for the mean, 2 for the sum.
+
     Example:
         >>> import tl_core
         >>> anchor, near, far = (tl_core.tensor([[x]]) for x in (0.0, 1.0, 1.5))
@@ -159,6 +219,11 @@ def triplet_margin_loss(
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """`nn.functional.alpha_dropout`.
 
+    Args:
+        input: the tensor.
+        p: the probability that an element, or a channel, is dropped.
+        train: whether elements are dropped.
+
     Example:
         >>> import tl_core
         >>> alpha_dropout(tl_core.ones(3), 0.5, False)
@@ -169,13 +234,24 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 
 @overridable
 def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """`nn.functional.alpha_dropout`, in place."""
+    """`nn.functional.alpha_dropout`, in place.
+
+    Args:
+        input: the tensor.
+        p: the probability that an element, or a channel, is dropped.
+        train: whether elements are dropped.
+    """
     return dropouts.alpha_dropout(input, p, train, inplace=True)
 
 
 @overridable
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """`nn.functional.feature_alpha_dropout`.
+
+    Args:
+        input: the tensor.
+        p: the probability that an element, or a channel, is dropped.
+        train: whether elements are dropped.
 
     Example:
         >>> import tl_core
@@ -187,13 +263,24 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 
 @overridable
 def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """`nn.functional.feature_alpha_dropout`, in place."""
+    """`nn.functional.feature_alpha_dropout`, in place.
+
+    Args:
+        input: the tensor.
+        p: the probability that an element, or a channel, is dropped.
+        train: whether elements are dropped.
+    """
     return dropouts.feature_alpha_dropout(input, p, train, inplace=True)
 
 
 @overridable
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Dropout of whole channels, for an input of shape (N, C, ...).
+
+    Args:
+        input: the tensor.
+        p: the probability that an element, or a channel, is dropped.
+        train: whether elements are dropped.
 
     Example:
         >>> import tl_core
@@ -205,7 +292,13 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 
 @overridable
 def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """`feature_dropout`, in place."""
+    """`feature_dropout`, in place.
+
+    Args:
+        input: the tensor.
+        p: the probability that an element, or a channel, is dropped.
+        train: whether elements are dropped.
+    """
     return _feature_dropout(input, p, train, True)
 
 
