@@ -62,6 +62,12 @@ bool rounds_numbers(const ElementwiseDef& def, DType common) {
   return is_half(common) && has_exact_numbers(def);
 }
 
+// The loop of halves is the faster one, and right for a number that a half holds, such as 2 or 0.125.
+bool is_exact(const TlValue& number, DType half) {
+  const Scalar s = Scalar::from(number);
+  return !s.is_complex() && rounded(s, half).to_double() == s.to_double();
+}
+
 // ---- integer division
 // -------------------------------------------------------------------------------------------
 
@@ -145,8 +151,8 @@ bool fast_case(const ElementwiseDef& def, const TlValue* args, Fast& out) {
   if (out.first->numel >= cpu::kStreamedBytes / 16) return false;  // the result may have to be streamed
   if (def.promote == Promote::Int && out.common == DType::Bool) return false;
   for (int i = 0; i < def.n_inputs; ++i)
-    if (args[i].tag != TL_TENSOR &&
-        (is_condition(def, i) || !scalar_fits(args[i], out.common) || rounds_numbers(def, out.common)))
+    if (args[i].tag != TL_TENSOR && (is_condition(def, i) || !scalar_fits(args[i], out.common) ||
+                                     (rounds_numbers(def, out.common) && !is_exact(args[i], out.common))))
       return false;
   return def.loops[out.common] != nullptr;
 }
@@ -229,10 +235,12 @@ class Plan : ElementwisePlan {
   bool is_tensor(int i) const { return args_[i].tag == TL_TENSOR; }
   const Tensor& tensor(int i) const { return Unbox<Tensor>::get(args_[i]); }
 
-  // Or a tensor that counts as one: not the first, as in PyTorch.
+  // Whether a number is no half, or a tensor counts as one: not the first, as in PyTorch.
   bool any_number() const {
     for (int i = 0; i < def_.n_inputs; ++i)
-      if (!is_tensor(i) || (i > 0 && tensor(i).dim() == 0 && tensor(i).dtype() != common_)) return true;
+      if (is_tensor(i) ? i > 0 && tensor(i).dim() == 0 && tensor(i).dtype() != common_
+                       : !is_exact(args_[i], common_))
+        return true;
     return false;
   }
 
