@@ -9,6 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
+pytest.importorskip("numpy", reason="the samples of rows are numpy's")
+
 from row_cases import ROWS
 
 import tl_core as tl
