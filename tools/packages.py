@@ -57,7 +57,15 @@ TABLE = {
         3 * MB // 2,
         {
             f"tl_distributed.{part}": "nn"
-            for part in ("parallel", "optim", "nn", "fsdp", "tensor", "functional_collectives")
+            for part in (
+                "parallel",
+                "optim",
+                "nn",
+                "fsdp",
+                "tensor",
+                "functional_collectives",
+                "algorithms._checkpoint",
+            )
         },
     ),
     "tl-data": Design("datasets, samplers, the `DataLoader` and its workers", ("tl_core",), MB // 4),

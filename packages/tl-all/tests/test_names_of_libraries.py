@@ -152,3 +152,57 @@ def test_second_names():
     assert distributed._reduce_scatter_base is distributed.reduce_scatter_tensor
     assert tl.utils.cpp_extension.HIP_HOME is None
     assert tl.utils.data.dataloader._collate_fn_t
+
+
+def test_operators_that_take_functions_are_functions(execute):
+    program = """
+import {}tl, tl.torch
+tl.torch.install()
+import torch._higher_order_ops.while_loop, torch._higher_order_ops.cond, torch._higher_order_ops.scan
+from torch._higher_order_ops import while_loop, cond, scan, map, associative_scan
+from torch._higher_order_ops.while_loop import while_loop as same
+from torch._higher_order_ops.cond import cond as branch
+import torch
+assert same is while_loop and branch is cond is torch.cond
+x = torch.ones(2)
+assert cond(x.sum() > 1, lambda x: x + 1, lambda x: x, (x,)).tolist() == [2, 2]
+assert while_loop(lambda i: i < 5, lambda i: (i + 1,), (torch.tensor(0),))[0] == 5
+assert map(lambda t: t * 2, x).tolist() == [2, 2]
+assert torch._higher_order_ops.cond is cond
+"""
+    for first in ("", "tl_compiler.higher_order.cond, ", "tl_compiler.higher_order.loops, "):
+        assert execute(program.format(first)) == ""
+
+
+def test_methods_that_were_removed_say_what_to_call():
+    for name in ("eig", "lstsq", "solve", "symeig"):
+        with pytest.raises(RuntimeError, match=r"deprecated since version 1.9 and is now removed.*linalg"):
+            getattr(tl.eye(2), name)()
+
+
+def test_checks_that_raise_an_error_of_choice():
+    tl._check_with(KeyError, True)
+    with pytest.raises(KeyError, match="why"):
+        tl._check_with(KeyError, False, lambda: "why")
+    tl._check_tensor_all_with(IndexError, tl.tensor([True, True]))
+    with pytest.raises(IndexError, match="some"):
+        tl._check_tensor_all_with(IndexError, tl.tensor([True, False]), lambda: "some")
+    with pytest.raises(RuntimeError, match="some"):
+        tl._check_tensor_all(tl.tensor([True, False]), lambda: "some")
+
+
+def test_small_helpers():
+    norms = tl._foreach_norm([tl.tensor([[3.0, 4.0]]), tl.zeros(0)])
+    assert [n.item() for n in norms] == [5.0, 0.0]
+    assert tl._foreach_norm([tl.tensor([-3.0, 4.0])], float("inf"), tl.float64)[0].item() == 4.0
+    assert tl.nn.modules.module._addindent("a\nb\n c", 2) == "a\n  b\n   c"
+    assert "cuda" in tl.optim.optimizer._get_capturable_supported_devices()
+    assert tl.has_cuda is tl._C.has_cuda is tl.has_mps is tl.has_cudnn is False and tl.has_spectral is True
+    assert tl._C._get_cudnn_enabled() is tl.backends.cudnn.enabled
+    with pytest.warns(FutureWarning, match="_ConvTransposeMixin"):
+        layer = Transposed(1, 2, 3)
+    assert layer(tl.ones(1, 1, 4)).shape == (1, 2, 6)
+
+
+class Transposed(nn.modules.conv._ConvTransposeMixin):
+    _dims, _function = 1, "conv_transpose1d"

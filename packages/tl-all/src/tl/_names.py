@@ -456,6 +456,14 @@ OBJECTS |= {
     "distributed._all_gather_base": "tl_distributed.collectives:all_gather_into_tensor",
     "distributed._reduce_scatter_base": "tl_distributed.collectives:reduce_scatter_tensor",
 }
+_NATIVE_SWITCHES = "_get_cudnn_allow_tf32 _get_cudnn_benchmark _get_cudnn_deterministic _get_cudnn_enabled"
+OBJECTS |= {f"_C.{name}": f"tl_backends.native_names:{name}" for name in _NATIVE_SWITCHES.split()}
+_BUILT_WITH = "cuda cudnn lapack mkl mkldnn mps openmp spectral"
+OBJECTS |= {f"has_{name}": f"tl_core.torch_names.native:has_{name}" for name in _BUILT_WITH.split()}
+OBJECTS |= {
+    f"_C.{name}": f"tl_core.torch_names.native:{name}" for name in ("has_cuda", "has_cudnn", "has_mps")
+}
+OBJECTS["_foreach_norm"] = "tl_core.torch_names.functions:_foreach_norm"
 _FACADE = {CORE: ""} | {real: name for name, real in MODULES.items()}
 
 

@@ -30,8 +30,10 @@ from tl_core.checks import (
     _check_is_size,
     _check_not_implemented,
     _check_tensor_all,
+    _check_tensor_all_with,
     _check_type,
     _check_value,
+    _check_with,
 )
 from tl_core.contractions import *  # type: ignore[assignment]
 from tl_core.defaults import (

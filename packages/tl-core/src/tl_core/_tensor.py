@@ -864,6 +864,21 @@ for _name in (
     "q_per_channel_axis",
 ):  # fmt: skip
     setattr(Tensor, _name, _of_quantized(_name))
+
+
+def _removed(name: str) -> FunctionType:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        from tl_core.torch_names import removed
+
+        return getattr(removed, name)(self, *args, **kwargs)
+
+    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
+    method.__doc__ = "Removed: raises RuntimeError that names the function of `linalg` to call."
+    return method  # type: ignore[return-value]
+
+
+for _name in ("eig", "lstsq", "solve", "symeig"):
+    setattr(Tensor, _name, _removed(_name))
 # What makes plain tensors of others, and what Python asks of classes, sees no overrides.
 _PLAIN = {"__array_namespace__", "__dir__", "as_subclass", "new", "record_stream", "to_device"}
 for _name, _method in list(vars(Tensor).items()):

@@ -88,13 +88,23 @@ def _check_not_implemented(cond: Any, message: Message = None) -> None:
     _fail_unless(cond, NotImplementedError, message)
 
 
+def _check_with(error_type: type[Exception], cond: Any, message: Message = None) -> None:
+    """Raises an error of a type if the condition is False."""
+    _fail_unless(cond, error_type, message)
+
+
 def _check_tensor_all(cond: Any, message: Message = None) -> None:
     """Raises RuntimeError unless every element of a bool tensor is True."""
+    _check_tensor_all_with(RuntimeError, cond, message)
+
+
+def _check_tensor_all_with(error_type: type[Exception], cond: Any, message: Message = None) -> None:
+    """Raises an error of a type unless every element of a bool tensor is True."""
     if not isinstance(cond, _C.Tensor):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")
     if cond.dtype is not _C.bool:
         raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
-    _fail_unless(bool(cond.all()), RuntimeError, message)
+    _fail_unless(bool(cond.all()), error_type, message)
 
 
 state, state_size = _check, _check_is_size  # for other packages

@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
 __all__ = ["load_all"]
+
+_MODULES = {
+    "associative_scan": "loops",
+    "cond": "cond",
+    "map": "loops",
+    "scan": "loops",
+    "while_loop": "loops",
+}
 
 
 def load_all() -> None:
     """Loads every higher-order operator, so that they are found by name."""
-    from importlib import import_module
-
     for name in ("cond", "loops", "hints_wrap", "wrap", "effects", "auto_functionalize"):
         import_module(f"tl_compiler.higher_order.{name}")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+class _Package(ModuleType):
+    """`from … import cond` gives the function, though a module of that name is imported, too."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, ModuleType) and name in _MODULES:
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import tl_core
@@ -324,3 +325,9 @@ def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) ->
     """`unique` as a pair: the positions are an empty tensor unless they are asked for."""
     found = tl_core.unique(input, sorted, return_inverse)
     return found if return_inverse else (found, tl_core.empty(0, dtype=tl_core.int64, device=input.device))
+
+
+@overridable
+def _foreach_norm(self: Sequence[Tensor], ord: float = 2, dtype: Any = None) -> tuple[Tensor, ...]:
+    """The norm of each tensor, all elements of which count as one vector."""
+    return tuple(tl_core.linalg.vector_norm(t, ord, dtype=dtype) for t in self)

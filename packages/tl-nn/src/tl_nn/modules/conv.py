@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from math import sqrt
 from typing import Any
 
@@ -381,6 +382,18 @@ class _ConvTransposeNd(_ConvNd):
                 f"(for an input of {input.size()[2:]})"
             )
         return [size - low for low, size in zip(least, output_size, strict=True)]
+
+
+class _ConvTransposeMixin(_ConvTransposeNd):
+    """The older name of the base class."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            "`_ConvTransposeMixin` is a deprecated internal class. Please consider using public APIs.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__(*args, **kwargs)
 
 
 class ConvTranspose1d(_ConvTransposeNd):

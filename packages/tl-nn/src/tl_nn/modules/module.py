@@ -588,3 +588,8 @@ def _zero(grad: Any) -> None:
 
 def _indented(text: str) -> str:
     return text.replace("\n", "\n  ")
+
+
+def _addindent(s_: str, numSpaces: int) -> str:
+    """A text whose lines after the first are indented: modules outside call it in their `__repr__`."""
+    return s_.replace("\n", "\n" + " " * numSpaces)

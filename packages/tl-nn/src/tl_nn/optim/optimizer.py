@@ -581,6 +581,11 @@ def _default_to_fused_or_foreach(
     return use_fused and not differentiable and fusable(params), False
 
 
+def _get_capturable_supported_devices(supports_xla: bool = True) -> list[str]:
+    """The types of devices whose graphs can hold the step of an optimizer."""
+    return ["cuda", "xpu", "hpu", "privateuseone", *(["xla"] if supports_xla else [])]
+
+
 def fusable(params: list[Tensor]) -> bool:
     """Whether one operator can update all of these: dense floating-point tensors of one type on the CPU."""
     if not (params and params[0].is_floating_point()):
