@@ -121,6 +121,22 @@ def custom_fwd(
         device_type: the kind of device.
         cast_inputs: the type that floating-point inputs are converted to within a region, which `forward` is then run
             without; None leaves both as they are.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_autograd import Function
+        >>> class Double(Function):
+        ...     @staticmethod
+        ...     @custom_fwd(device_type="cpu", cast_inputs=tl_core.float32)
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        ...     @staticmethod
+        ...     @custom_bwd(device_type="cpu")
+        ...     def backward(ctx, grad):
+        ...         return 2 * grad
+        ...
+        >>> Double.apply(tl_core.ones(2))
+        tensor([2., 2.])
     """
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
@@ -146,6 +162,24 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
     Args:
         bwd: the function; None makes a decorator.
         device_type: the kind of device.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_autograd import Function
+        >>> class Double(Function):
+        ...     @staticmethod
+        ...     @custom_fwd(device_type="cpu")
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        ...     @staticmethod
+        ...     @custom_bwd(device_type="cpu")
+        ...     def backward(ctx, grad):
+        ...         return 2 * grad
+        ...
+        >>> x = tl_core.ones(2, requires_grad=True)
+        >>> Double.apply(x).sum().backward()
+        >>> x.grad
+        tensor([2., 2.])
     """
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)

@@ -29,6 +29,24 @@ _NAMES |= {
 _DTYPES = {f"torch.{name}Tensor": getattr(_C, dtype) for dtype, name in _NAMES.items()}
 
 
+def _example(name: str, dtype: Any, device_type: str, layout: Any) -> str:
+    """The section `Example:` of a type: a tensor that is one of it, and on devices what is none."""
+    element = f"tl_core.{str(dtype).removeprefix('torch.')}"
+    if device_type != "cpu":
+        lines = [
+            f"from tl_backends import {device_type}",
+            f"isinstance(tl_core.ones(2), {device_type}.{name})",
+        ]
+    elif layout is _C.strided:
+        lines = [f"isinstance(tl_core.ones(2, dtype={element}), tl_core.{name})"]
+    else:
+        lines = [
+            f"isinstance(tl_core.ones(2, dtype={element}).to_sparse(), tl_core.sparse_layouts.tensor_types.{name})"
+        ]
+    session = "".join(f"    >>> {line}\n" for line in ("import tl_core", *lines))
+    return f"Example:\n{session}    {device_type == 'cpu'}"
+
+
 class TensorType(type):
     """The class of `FloatTensor` and its like: their instances are the tensors of one element type on one device.
 
@@ -57,7 +75,7 @@ class TensorType(type):
             raise TypeError(
                 f"type {bases} is not an acceptable base type for {name}: derive from torch.Tensor"
             )
-        text = f"Tensors of {dtype}, made the older way."
+        text = f"Tensors of {dtype}, made the older way.\n\n{_example(name, dtype, device_type, layout)}"
         made = super().__new__(mcs, name, (), {"__doc__": text, "__module__": module, "__slots__": ()})
         made.dtype, made.device_type, made.layout = dtype, device_type, layout
         return made

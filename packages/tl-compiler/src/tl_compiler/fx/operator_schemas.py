@@ -91,6 +91,10 @@ def check_for_mutable_operation(
 
     Raises:
         RuntimeError: the overload that fits them writes.
+
+    Example:
+        >>> import tl_core
+        >>> check_for_mutable_operation(tl_core.add, (tl_core.ones(2), 1), {})
     """
     signatures, schemas = get_signature_for_torch_op(target, return_schemas=True)
     if not signatures or not schemas:

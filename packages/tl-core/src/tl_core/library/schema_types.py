@@ -50,7 +50,13 @@ _SPELLED = {"Scalar": "number", "None": "NoneType", "number": "Scalar", "Operand
 
 
 class Type:
-    """A type; those of elements are its `elements`, its name is as schemas write it."""
+    """A type; those of elements are its `elements`, its name is as schemas write it.
+
+    Example:
+        >>> from tl_core.library.schema_types import named_type
+        >>> named_type("Tensor").str()
+        'Tensor'
+    """
 
     name: str = ""
     elements: tuple[Type, ...] = ()
@@ -116,7 +122,14 @@ class Type:
 
 
 class OptionalType(Type):
-    """What may be None."""
+    """What may be None.
+
+    Example:
+        >>> from tl_core.library.schema_types import named_type
+        >>> from tl_core.library.schema_types import OptionalType
+        >>> OptionalType(named_type("Tensor")).str()
+        'Tensor?'
+    """
 
     def __init__(self, element: Type) -> None:
         super().__init__("Optional", (element,))
@@ -144,7 +157,14 @@ class OptionalType(Type):
 
 
 class ListType(Type):
-    """A list, of `size` elements where that is known: a single number stands for so many."""
+    """A list, of `size` elements where that is known: a single number stands for so many.
+
+    Example:
+        >>> from tl_core.library.schema_types import named_type
+        >>> from tl_core.library.schema_types import ListType
+        >>> ListType(named_type("int"), 2).str()
+        'int[]'
+    """
 
     def __init__(self, element: Type, size: int | None = None) -> None:
         super().__init__("List", (element,))
@@ -209,7 +229,14 @@ class _Parametric(Type):
 
 
 class DictType(_Parametric):
-    """A dictionary."""
+    """A dictionary.
+
+    Example:
+        >>> from tl_core.library.schema_types import named_type
+        >>> from tl_core.library.schema_types import DictType
+        >>> DictType(named_type("str"), named_type("int")).str()
+        'Dict(str, int)'
+    """
 
     name = "Dict"
 
@@ -223,7 +250,14 @@ class DictType(_Parametric):
 
 
 class FutureType(_Parametric):
-    """A result that is still to come."""
+    """A result that is still to come.
+
+    Example:
+        >>> from tl_core.library.schema_types import named_type
+        >>> from tl_core.library.schema_types import FutureType
+        >>> FutureType(named_type("int")).str()
+        'Future(int)'
+    """
 
     name = "Future"
 
@@ -233,25 +267,53 @@ class FutureType(_Parametric):
 
 
 class AwaitType(FutureType):
-    """A result that is made when somebody waits for it."""
+    """A result that is made when somebody waits for it.
+
+    Example:
+        >>> from tl_core.library.schema_types import named_type
+        >>> from tl_core.library.schema_types import AwaitType
+        >>> AwaitType(named_type("int")).str()
+        'Await(int)'
+    """
 
     name = "Await"
 
 
 class RRefType(FutureType):
-    """A value of another process."""
+    """A value of another process.
+
+    Example:
+        >>> from tl_core.library.schema_types import named_type
+        >>> from tl_core.library.schema_types import RRefType
+        >>> RRefType(named_type("int")).str()
+        'RRef(int)'
+    """
 
     name = "RRef"
 
 
 class UnionType(_Parametric):
-    """One of several types."""
+    """One of several types.
+
+    Example:
+        >>> from tl_core.library.schema_types import named_type
+        >>> from tl_core.library.schema_types import UnionType
+        >>> UnionType(named_type("int"), named_type("float")).kind()
+        'UnionType'
+    """
 
     name = "Union"
 
 
 class TupleType(_Parametric):
-    """Values of given types, one after another."""
+    """Values of given types, one after another.
+
+    Example:
+        >>> from tl_core.library.schema_types import named_type
+        >>> from tl_core.library.schema_types import TupleType
+        >>> TupleType((named_type("int"), named_type("Tensor"))).str()
+        '(int, Tensor)'
+    """
 
     name = "Tuple"
 
@@ -263,15 +325,39 @@ class TupleType(_Parametric):
 
 
 class ClassType(Type):
-    """A class by its name in TorchScript."""
+    """A class by its name in TorchScript.
+
+    Example:
+        >>> from tl_core.library.schema_types import named_type
+        >>> from tl_core.library.schema_types import ClassType
+        >>> ClassType("project.Tokenizer").str()
+        'project.Tokenizer'
+    """
 
 
 class VarType(Type):
-    """A type that a call decides: `t`."""
+    """A type that a call decides: `t`.
+
+    Example:
+        >>> from tl_core.library.schema_types import named_type
+        >>> from tl_core.library.schema_types import VarType
+        >>> VarType("t").str()
+        't'
+    """
 
 
+_SHOWN = """The type that schemas write as `{text}`.
+
+    Example:
+        >>> from tl_core.library.schema_types import named_type
+        >>> named_type("{text}").kind()
+        '{name}'
+    """
 _PLAIN: dict[str, Any] = {
-    text: type(name, (Type,), {"name": text, "__module__": __name__}) for text, name in _NAMES.items()
+    text: type(
+        name, (Type,), {"name": text, "__module__": __name__, "__doc__": _SHOWN.format(text=text, name=name)}
+    )
+    for text, name in _NAMES.items()
 }
 TYPE_CLASSES: dict[str, Any] = {
     **{c.__name__: c for c in _PLAIN.values()},

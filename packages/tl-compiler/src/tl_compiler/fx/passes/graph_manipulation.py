@@ -64,6 +64,14 @@ def get_size_of_all_nodes(fx_module: GraphModule, args: list[Any] | None = None)
     Args:
         fx_module: the module.
         args: inputs; with them shapes are propagated first.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> module = symbolic_trace(lambda x: x + 1)
+        >>> get_size_of_all_nodes(module, [tl_core.ones(4)])
+        >>> list(module.graph.nodes)[1].size_bytes.output_size
+        16
     """
     if args is not None:
         ShapeProp(fx_module).propagate(*args)

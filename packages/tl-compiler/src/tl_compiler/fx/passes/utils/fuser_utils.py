@@ -175,6 +175,11 @@ def erase_nodes(gm: GraphModule, nodes: NodeList) -> None:
     Args:
         gm: the module with the graph.
         nodes: the nodes, in order.
+
+    Example:
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> module = symbolic_trace(lambda x: x)
+        >>> erase_nodes(module, [])
     """
     for node in reversed(nodes):
         gm.graph.erase_node(node)

@@ -61,6 +61,12 @@ def get_source_partitions(
 
     Returns:
         For each source a list of its parts.
+
+    Example:
+        >>> import tl_nn
+        >>> from tl_compiler.fx import symbolic_trace
+        >>> get_source_partitions(symbolic_trace(lambda x: x + 1).graph, [tl_nn.Linear])
+        {}
     """
     calls: dict[Any, dict[str, list[Node]]] = {}
     for node in graph.nodes:
