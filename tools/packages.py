@@ -43,7 +43,7 @@ TABLE = {
     "tl-autograd": Design(
         "recording, the backward engine, `Function`, hooks, gradcheck", ("tl_core",), 1 * MB
     ),
-    "tl-nn": Design("modules, functional forms, initialization, optimizers", GRADIENTS, 1 * MB),
+    "tl-nn": Design("modules, functional forms, initialization, optimizers", GRADIENTS, 5 * MB // 4),
     "tl-backends": Design("backend switches and queries, device modules", ("tl_core",), MB // 4),
     "tl-checkpoint": Design(
         "`.pt`, safetensors and `.npz` files and checkpoint directories; safe, checked, never half written",
@@ -68,7 +68,7 @@ TABLE = {
             )
         },
     ),
-    "tl-data": Design("datasets, samplers, the `DataLoader` and its workers", ("tl_core",), MB // 4),
+    "tl-data": Design("datasets, samplers, the `DataLoader` and its workers", ("tl_core",), 3 * MB // 10),
     "tl-quantization": Design("quantized tensors and layers, observers, fake quantization", MODULES, MB // 2),
     "tl-distributions": Design(
         "probability distributions, transforms, constraints, divergences", GRADIENTS, MB // 2
@@ -76,7 +76,7 @@ TABLE = {
     "tl-compiler": Design(
         "programs as graphs: symbolic tracing, rewriting, code generation; packages of code and data",
         (*MODULES, "tl_checkpoint"),
-        3 * MB // 2,
+        7 * MB // 4,
     ),
     "tl-utils": Design(
         "tools around training: benchmarks, TensorBoard, hub, monitoring, reports of environments and bottlenecks",
