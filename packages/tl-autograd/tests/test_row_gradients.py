@@ -428,6 +428,7 @@ INSIDE = {
         "_segment_log_softmax", "_segment_matmul", "_segment_products", "_jagged_to_padded", "_padded_to_jagged",
         "_attention_ragged",
     },
+    "test_sparse_gradcheck.py": {"_all_elements"},
     "test_sparse_gradients.py": {"_sparse_coo_tensor", "values", "_coalesce", "_to_dense", "sparse_mask"},
     "test_sparse_layout_gradients.py": {
         "_csr_mm", "_csr_mm_transposed", "_csr_sampled_mm", "_sparse_compressed_tensor", "_sparse_like", "_values_at",
