@@ -20,19 +20,19 @@ bitwise_right_shift
 tensor([ 4, -4])
 
 isfinite
->>> tl.isfinite(tl.tensor([1.0, float("inf"), float("nan")]))
+>>> tl.isfinite(tl.tensor([1.0, tl.inf, tl.nan]))
 tensor([ True, False, False])
 
 isinf
->>> tl.isinf(tl.tensor([1.0, float("-inf"), float("nan")]))
+>>> tl.isinf(tl.tensor([1.0, -tl.inf, tl.nan]))
 tensor([False,  True, False])
 
 isposinf
->>> tl.isposinf(tl.tensor([float("inf"), float("-inf")]))
+>>> tl.isposinf(tl.tensor([tl.inf, -tl.inf]))
 tensor([ True, False])
 
 isneginf
->>> tl.isneginf(tl.tensor([float("inf"), float("-inf")]))
+>>> tl.isneginf(tl.tensor([tl.inf, -tl.inf]))
 tensor([False,  True])
 
 signbit
@@ -170,7 +170,7 @@ quantile
 tensor([1.7500, 2.5000])
 
 nanquantile
->>> tl.nanquantile(tl.tensor([1.0, float("nan"), 3.0]), 0.5)
+>>> tl.nanquantile(tl.tensor([1.0, tl.nan, 3.0]), 0.5)
 tensor(2.)
 
 grid_sampler

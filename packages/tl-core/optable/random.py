@@ -256,8 +256,8 @@ ROWS = [
         jvp="none:see opgen/jvp_rules.py", batch="random",
         doc="Zeros with probability p, what is left scaled by 1 / (1 - p), and the mask of what was left.",
         example=(
-            ">>> result, mask = tl.native_dropout(tl.ones(1000), 0.25, True)\n>>> bool((result == mask / "
-            "0.75).all())\nTrue"
+            ">>> result, mask = tl.native_dropout(tl.ones(1000), 0.25, True)\n>>> (result == mask / "
+            "0.75).all()\ntensor(True)"
         ),
     ),
     Op(
