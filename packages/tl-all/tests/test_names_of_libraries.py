@@ -206,3 +206,16 @@ def test_small_helpers():
 
 class Transposed(nn.modules.conv._ConvTransposeMixin):
     _dims, _function = 1, "conv_transpose1d"
+
+
+def test_spellings_of_pytree(execute):
+    program = """
+import tl.torch
+tl.torch.install()
+import torch, torch.utils._cxx_pytree as cxx
+from torch.utils._cxx_pytree import tree_map
+from torch.utils import _pytree
+assert cxx is _pytree and tree_map(lambda x: x + 1, {"a": (1, 2)}) == {"a": (2, 3)}
+assert torch.while_loop(lambda i: i < 3, lambda i: (i + 1,), (torch.tensor(0),))[0] == 3
+"""
+    assert execute(program) == ""

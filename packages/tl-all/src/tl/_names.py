@@ -197,6 +197,7 @@ ALIASES = {
     "nn.functional._Reduction": "nn._reduction",
     "nn.functional.grad": "nn.grad",
     "quantization": "ao.quantization",
+    "utils._cxx_pytree": "utils._pytree",
 }
 
 OBJECTS = {
@@ -278,6 +279,7 @@ OBJECTS = {
     "autocast": "tl_amp:autocast",
     "compile": "tl_compiler.compiler:compile",
     "cond": "tl_compiler.higher_order.cond:cond",
+    "while_loop": "tl_compiler.higher_order.loops:while_loop",
     "sym_sqrt": "tl_core.symbolic:_sym_sqrt",
     "_unique": "tl_core.torch_names.functions:_unique",
     "_unique2": "tl_core.torch_names.functions:_unique2",
