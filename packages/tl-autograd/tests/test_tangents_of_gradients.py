@@ -18,14 +18,14 @@ STEP = 1e-6
 
 
 def weighted(function, leaves):
-    """The sum of the results' elements, each with a weight of its own, as one real number."""
+    """The sum of the results' elements, each with a weight of its own, of either sign, as one real number."""
 
     def loss(*tensors):
         total = 0.0
         for y in function(*tensors):
             if not y.requires_grad and not y.is_floating_point() and not y.is_complex():
                 continue
-            weight = tl.arange(1.0, y.numel() + 1.0, dtype=tl.float64).reshape(y.shape) / y.numel()
+            weight = tl.cos(tl.arange(1.0, y.numel() + 1.0, dtype=tl.float64)).reshape(y.shape)
             product = y * weight
             total = total + ((product * (1.0 - 0.5j)).real.sum() if y.is_complex() else product.sum())
         return total
@@ -246,3 +246,27 @@ def test_logcumsumexp_where_nothing_is_summed():
     y = x[1:]
     again = func.jacrev(func.jacrev(lambda t: (tl.logcumsumexp(t, 0) * w[1:]).sum()))(y)
     assert tl.allclose(func.jacfwd(func.jacrev(lambda t: (tl.logcumsumexp(t, 0) * w[1:]).sum()))(y), again)
+
+
+@pytest.mark.parametrize("dtype", [tl.float64, tl.float32, tl.complex128], ids=str)
+def test_tangents_of_logcumsumexp(dtype):
+    """Far apart, of either sign, near a large number; the gradient has elements of either sign, too."""
+    generator = tl.Generator().manual_seed(1)
+    for scale, shift in ((5.0, 0.0), (300.0, 0.0), (1.0, 1e4)):
+        x, w, v, g = (tl.randn(4, 6, dtype=tl.float64, generator=generator) for _ in range(4))
+        x = (x * scale + shift).to(dtype)
+        w, v, g = w.to(dtype), v.to(dtype), g.to(dtype)
+
+        def pull(x, w):
+            return func.vjp(lambda t: tl.logcumsumexp(t, 1), x)[1](w)[0]
+
+        _, tangent = func.jvp(lambda t: tl.logcumsumexp(t, 1), (x,), (v,))
+        wide = x.to(tl.complex128 if dtype.is_complex else tl.float64)
+        for i in range(6):
+            part = wide[:, : i + 1]
+            shares = (part - tl.logcumsumexp(part, 1)[:, -1:]).exp()
+            wanted = (shares * v[:, : i + 1].to(wide.dtype)).sum(1)
+            tolerance = 1e-3 if dtype is tl.float32 else 1e-9
+            assert tl.allclose(tangent[:, i].to(wide.dtype), wanted, rtol=tolerance, atol=tolerance)
+        _, second = func.jvp(pull, (x, w), (v, g))
+        assert not second.isnan().any()

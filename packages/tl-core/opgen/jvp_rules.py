@@ -42,9 +42,15 @@ JVP: dict[str, str] = {
     "sgn": "sgn_backward(self, t_self, result)",
     "view_as_real": "view_as_real(resolve_conj(t_self))",
     "_unpool": "_unpool(t_source, indices, output_size)",
+    # In logarithms, of tangents that a number has made positive: the weights of each sum add up to one.
+    # In logarithms, of tangents that a number has made positive: the weights of each sum add up to one.
     "logcumsumexp": (
-        "after([(m := (self if self.is_complex() else self - self.amax([dim], True)).exp())], "
-        "(t_self * m).cumsum(dim) / m.cumsum(dim))"
+        "after([(k := (t_self.abs().amax([dim], True) + 1).detach()), "
+        "(x := self if self.is_complex() else "
+        "self - masked_fill(self.amax([dim], True), isneginf(self.amax([dim], True)), 0).detach()), "
+        "(y := logcumsumexp(x + log(t_self + k), dim)), (r := logcumsumexp(x, dim))], "
+        "exp(y - r) - k if self.is_complex() else "
+        "masked_fill(exp(y - masked_fill(r, isneginf(r), 0)) - k, isneginf(r), 0))"
     ),
     "linalg_vector_norm": (
         "after([(g := linalg_vector_norm_backward(ones_like(result), self, ord, result, dim, keepdim)), "
