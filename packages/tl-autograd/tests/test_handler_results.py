@@ -20,7 +20,7 @@ class Handled(Tensor):
 
     @staticmethod
     def __new__(cls, data, requires_grad=False):
-        return Tensor._make_subclass(cls, data, requires_grad)
+        return tl.Tensor._make_subclass(cls, data, requires_grad)
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
@@ -34,7 +34,9 @@ class Wrapper(Tensor):
 
     @staticmethod
     def __new__(cls, data, requires_grad=False):
-        return Tensor._make_wrapper_subclass(cls, data.shape, dtype=data.dtype, requires_grad=requires_grad)
+        return tl.Tensor._make_wrapper_subclass(
+            cls, data.shape, dtype=data.dtype, requires_grad=requires_grad
+        )
 
     def __init__(self, data, requires_grad=False):
         self.data_ = data

@@ -7,6 +7,7 @@ import pytest
 
 import tl_core as tl
 from tl_autograd import forward_ad, func, grad
+from tl_core.conj_neg_bits import with_conj_neg_bits
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -38,7 +39,7 @@ def with_gaps(t):
 
 
 def negated(t):
-    return tl._neg_view(-t)
+    return with_conj_neg_bits(-t, neg=True)
 
 
 def conjugated(t):

@@ -207,19 +207,19 @@ def test_tangents_end_with_their_level():
         pass
 
     gc.collect()
-    marks = []
+    references = []
     for _ in range(3):
         with forward_ad.dual_level():
             d = forward_ad.make_dual(tl.ones(3).requires_grad_(), tl.ones(3))
             y = d.exp()
             z = (y * y).tanh()
             mark = Mark()
-            marks.append(weakref.ref(mark))
+            references.append(weakref.ref(mark))
             z.grad_fn.metadata["mark"] = mark
             grad(z.sum(), d, create_graph=True)
             assert forward_ad.unpack_dual(z).tangent.requires_grad
         del d, y, z, mark
-    assert [m() for m in marks] == [None] * 3
+    assert [reference() for reference in references] == [None] * 3
 
 
 def test_single_values_where_others_repeat():

@@ -225,7 +225,7 @@ def test_another_process_sees_shared_memory():
     storage = values.untyped_storage().share_memory_()
     child = os.fork()
     if child == 0:
-        seen = map_descriptor(os.dup(storage._mapped().descriptor), 3)
+        seen = memoryview(map_descriptor(os.dup(storage._mapped().descriptor), 3))
         seen[1] = 5
         values[2] = 6
         os._exit(0)

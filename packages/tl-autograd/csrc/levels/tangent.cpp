@@ -48,9 +48,9 @@ bool may_overlap(const TlTensor* t) {
 }
 
 Tensor marked_like(const TlTensor* t, Tensor copy) {
-  const int marks = api->tensor_marks(t);
-  if (marks & TL_MARK_CONJUGATED) copy = conj_view(copy.get());
-  if (marks & TL_MARK_NEGATED) copy = neg_view(copy.get());
+  const int bits = api->tensor_marks(t);
+  if (bits & TL_MARK_CONJUGATED) copy = conj_view(copy.get());
+  if (bits & TL_MARK_NEGATED) copy = neg_view(copy.get());
   return copy;
 }
 

@@ -59,7 +59,7 @@ class Fixed:
         raise RuntimeError(f"{self.name} is always {self.value!r} here and cannot be set; got {value!r}")
 
 
-def attach(module: str, **attributes: Switch | Fixed) -> None:
+def attach(module: str, **attributes: Any) -> None:
     """Gives a module, named by its `__name__`, attributes that are descriptors."""
     kind = type("SwitchModule", (ModuleType,), {"__doc__": "A module with switches.", **attributes})
     sys.modules[module].__class__ = kind

@@ -175,9 +175,11 @@ bool speaks_of_dims(const char* parameter) {
          !std::strcmp(parameter, "destination");
 }
 
-// A size or an index may be a tensor of one element and any shape; a dimension or a count has none.
+// A size or an index may be a tensor of one element and any shape; a dimension, a count, and what an overload
+// takes as a tensor have none.
 bool takes_any_shape(const TlArgInfo& arg) {
-  static constexpr std::string_view kCounts[] = {"chunks", "num_classes", "bins", "steps", "num_groups"};
+  static constexpr std::string_view kCounts[] = {"chunks", "num_classes", "bins",    "steps",
+                                                 "high",   "num_groups",  "sections"};
   return arg.kind != TL_ARG_INT ||
          !(speaks_of_dims(arg.name) || std::ranges::find(kCounts, arg.name) != std::end(kCounts));
 }

@@ -82,7 +82,7 @@ from tl_core.parameter import Buffer, Parameter
 from tl_core.precision import get_float32_matmul_precision, set_float32_matmul_precision
 from tl_core.printing import set_printoptions
 from tl_core.random import *
-from tl_core.split_copies import *
+from tl_core.split_copies import *  # type: ignore[assignment]
 from tl_core.statistics import *
 from tl_core.storage import *
 from tl_core.storage import UntypedStorage

@@ -133,7 +133,7 @@ def _numbers(x: Any) -> Any:
     return x.dequantize() if isinstance(x, QuantizedTensor) else x
 
 
-def quantized(x: Any, quantizer: Quantizer) -> Any:
+def quantized(x: Any, quantizer: PerTensor) -> Any:
     """Numbers as a quantized tensor."""
     return made_of(quantizer.requantized(x), quantizer)
 

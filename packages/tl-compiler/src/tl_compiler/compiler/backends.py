@@ -99,7 +99,7 @@ def lookup_backend(compiler_fn: Any) -> CompilerFn:
         True
     """
     if callable(compiler_fn):
-        return compiler_fn  # type: ignore[no-any-return]
+        return compiler_fn
     if isinstance(compiler_fn, str):
         if compiler_fn not in _registered and compiler_fn not in _ABSENT:
             _load_entry_point(compiler_fn)

@@ -14,7 +14,7 @@ import re
 import sys
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
@@ -553,8 +553,9 @@ def _is_special(name: str, value: Any) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def _slots(kind: Any) -> tuple[str, ...]:
+def _slots(kind: Hashable) -> tuple[str, ...]:
     found: list[str] = []
+    assert isinstance(kind, type)
     for base in kind.__mro__:
         if is_standard(base.__module__):
             continue

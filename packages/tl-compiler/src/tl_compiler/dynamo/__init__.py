@@ -134,7 +134,7 @@ def optimize(backend: Any = "inductor", *, nopython: bool = False, **options: An
     from ..compiler import compile as compile_model
 
     kept = {name: options[name] for name in ("dynamic", "disable") if name in options}
-    return compile_model(backend=backend, fullgraph=nopython, **kept)  # type: ignore[no-any-return]
+    return compile_model(backend=backend, fullgraph=nopython, **kept)
 
 
 def optimize_assert(backend: Any = "inductor", **options: Any) -> Callable[[Any], Any]:

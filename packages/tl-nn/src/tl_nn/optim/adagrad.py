@@ -89,7 +89,7 @@ def adagrad(
             [values[index] for index in rest] for values in (params, grads, state_sums, state_steps)
         )
     if not differentiable and fused is not False and fusable(params):
-        numbers = {"lr": lr, "lr_decay": lr_decay, "weight_decay": weight_decay, "eps": eps}
+        numbers: dict[str, Any] = {"lr": lr, "lr_decay": lr_decay, "weight_decay": weight_decay, "eps": eps}
         tl_core._foreach_add_(state_steps, 1)
         tl_core._fused_adagrad_(params, grads, state_sums, state_steps, maximize=maximize, **numbers)
         return
