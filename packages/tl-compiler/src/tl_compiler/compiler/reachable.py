@@ -14,7 +14,7 @@ import re
 import sys
 import types
 import weakref
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
@@ -530,7 +530,7 @@ class _Walk:
             if isinstance(x, base):
                 handler(self, x, path)
                 known = True
-        for name in _slots(kind):
+        for name in _slots(kind):  # type: ignore[arg-type]  # mypy doubts that a type is hashable
             value = getattr(x, name, _ABSENT)
             if value is not _ABSENT:
                 self.tokens.append(name)
@@ -553,9 +553,8 @@ def _is_special(name: str, value: Any) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def _slots(kind: Hashable) -> tuple[str, ...]:
+def _slots(kind: type) -> tuple[str, ...]:
     found: list[str] = []
-    assert isinstance(kind, type)
     for base in kind.__mro__:
         if is_standard(base.__module__):
             continue

@@ -20,7 +20,8 @@ counters: collections.defaultdict[str, collections.Counter[str]] = collections.d
 
 def disable_cache_limit() -> Any:
     """A region, or a decorator, in which any number of versions of a frame may be kept: there are none."""
-    return config.patch({"recompile_limit": sys.maxsize, "accumulated_recompile_limit": sys.maxsize})
+    # The module of settings gets `patch` when it is loaded.
+    return config.patch({"recompile_limit": sys.maxsize, "accumulated_recompile_limit": sys.maxsize})  # type: ignore[attr-defined]
 
 
 def is_compile_supported(device_type: Any) -> bool:
