@@ -120,10 +120,13 @@ for form in forms:
 
 
 def test_every_line_of_the_table_is_used_once():
-    assert len(set(_names.MODULES.values())) == len(_names.MODULES)
+    reals = list(_names.MODULES.values())
+    # One file has what PyTorch has in two.
+    assert {real for real in reals if reals.count(real) > 1} == {"tl_backends.jit.scripts"}
     for name, real in _names.MODULES.items():
         assert _names.module_of(name) == real
-        assert _names.facade_of(real) == name
+        if reals.count(real) == 1:
+            assert _names.facade_of(real) == name
 
 
 def test_the_longest_prefix_wins():

@@ -205,3 +205,15 @@ func: ModuleType
 torch_version: ModuleType
 utils: ModuleType
 vmap: Callable[..., Any]
+while_loop: Callable[..., Any]
+is_anomaly_check_nan_enabled: Callable[[], bool]
+is_anomaly_enabled: Callable[[], bool]
+set_anomaly_enabled: Callable[..., None]
+has_cuda: bool
+has_cudnn: bool
+has_lapack: bool
+has_mkl: bool
+has_mkldnn: bool
+has_mps: bool
+has_openmp: bool
+has_spectral: bool

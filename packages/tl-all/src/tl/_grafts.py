@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _NOTHING = object()
+_listed: "set[str]" = set()  # the façade names of modules whose `__all__` is longer than their package's
 
 # What is asked for a name that isn't found anywhere, once programs that say torch are run; it gives None for no answer.
 absent: "Callable[[ModuleType, str], Any] | None" = None
@@ -124,12 +125,15 @@ def _adopt_module(module: ModuleType) -> None:
     dotted = _names.facade_of(getattr(module, "__name__", ""))
     if dotted:
         extend(module, dotted)
+    if dotted in _listed:  # a reload has made `__all__` anew
+        list_names(module, dotted)
 
 
 def list_names(module: ModuleType, dotted: str | None) -> None:
     """Adds to what `from MODULE import *` takes the names that belong to other packages."""
     names = _star_names.NAMES.get(dotted or "")
     if names and dotted:
+        _listed.add(dotted)
         listed = module.__dict__.get("__all__") or [name for name in vars(module) if not name.startswith("_")]
         module.__dict__["__all__"] = [*listed, *(name for name in names.split() if name not in listed)]
 
