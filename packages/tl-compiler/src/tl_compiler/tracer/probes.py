@@ -43,7 +43,10 @@ _PRIMES = (
     107,
     109,
 )
-_FAR = 60 * 1009  # from the example: what stands for the end of a range that has none
+# What stands for the end of a range that has none, from the example on, by the number of sizes that are there together:
+# an operator without a kernel on meta runs on as many elements as their product.
+_FAR = {1: 60 * 1009, 2: 60 * 17, 3: 120, 4: 60}
+_FAR_OF_MORE = 12
 _REPAIRS = 16
 _HINT_OF_UNKNOWN = 6  # stands for a size that only data decide
 
@@ -140,9 +143,9 @@ class Probes:
             A number for each symbol; None where the guards leave none.
         """
         self._refresh()
-        at = {}
-        for s in self.values[0]:
-            at[s] = self._end(s, low) if moved is None or s in moved else self.values[0][s]
+        ends = {s for s in self.values[0] if moved is None or s in moved}
+        far = _FAR.get(sum(s.is_integer for s in ends), _FAR_OF_MORE)
+        at = {s: self._end(s, low, far) if s in ends else value for s, value in self.values[0].items()}
         return self.completed(at)
 
     def beside(self, symbols: Iterable[Symbol]) -> Iterator[dict[Symbol, Any]]:
@@ -163,13 +166,13 @@ class Probes:
                 if at is not None:
                     yield at
 
-    def _end(self, symbol: Symbol, low: bool) -> Any:
+    def _end(self, symbol: Symbol, low: bool, far: int) -> Any:
         hint, held = self.values[0][symbol], self.env.var_to_range.get(symbol)
         if held is None or not symbol.is_integer or isinstance(hint, float):
             return hint
         if low:
             return hint if held.lower == -int_oo else min(int(held.lower), hint)
-        return int(held.upper) if held.upper != int_oo else hint + _FAR
+        return int(held.upper) if held.upper != int_oo else hint + far
 
     def completed(self, at: dict[Symbol, Any]) -> dict[Symbol, Any] | None:
         """Values for which all guards hold, next to some.
