@@ -15,7 +15,7 @@ from tl_core.public_names import own_module_of
 from tl_core.storage import TypedStorage, UntypedStorage
 
 from .class_names import STORAGES, StorageType
-from .locations import restore_location, target_of
+from .locations import relocate, target_of
 from .object_unpickler import unpickle
 from .safe_globals import allowed
 from .source import ObjectSource, Source
@@ -157,10 +157,7 @@ class _Storages:
         storage = UntypedStorage(nbytes)
         if nbytes:
             self._source.read_into(begin, bytes_of(storage))
-        if target is not None:
-            return restore_location(storage, target)
-        moved = self._map_location(storage, location)
-        return restore_location(storage, location) if moved is None else moved
+        return relocate(storage, self._map_location, location)
 
     def _view(self, storage: UntypedStorage, itemsize: int, description: Any) -> UntypedStorage:
         """A part of a storage: its key, first element and number of elements."""

@@ -8,7 +8,7 @@ from typing import Any
 import tl_core
 from tl_core.storage import UntypedStorage, tensor_on
 
-__all__ = ["location_tag", "register_package", "restore_location", "target_of"]
+__all__ = ["location_tag", "register_package", "relocate", "restore_location", "target_of"]
 
 _packages: list[tuple[int, Callable[[Any], str | None], Callable[[Any, str], Any]]] = []
 
@@ -81,3 +81,17 @@ def restore_location(storage: UntypedStorage, location: str) -> Any:
         raise RuntimeError(
             f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location})"
         ) from error
+
+
+def relocate(storage: UntypedStorage, map_location: Any, location: str) -> Any:
+    """A storage that was read from a file, where `map_location` wants it.
+
+    Args:
+        storage: the storage, on the CPU.
+        map_location: as `load` takes it.
+        location: the tag that the file holds.
+    """
+    if not callable(map_location):
+        return restore_location(storage, target_of(map_location, location))
+    moved = map_location(storage, location)
+    return restore_location(storage, location) if moved is None else moved

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import tl_core
@@ -14,7 +14,7 @@ from tl_core.storage import TypedStorage, UntypedStorage, tensor_on
 
 from .archive_reader import ArchiveReader
 from .class_names import StorageType
-from .locations import restore_location, target_of
+from .locations import relocate, target_of
 from .source import MappedSource
 
 __all__ = ["Storages", "bytes_of", "is_swapped"]
@@ -69,8 +69,7 @@ class Storages:
         return {keys[storage] for storage in own if storage in keys}
 
     def _new(self, key: str, location: str, nbytes: int, dtype: Any) -> Any:
-        move: Callable[..., Any] | None = self._map_location if callable(self._map_location) else None
-        target = location if move else target_of(self._map_location, location)
+        target = location if callable(self._map_location) else target_of(self._map_location, location)
         if target == "meta" or (self._wanted is not None and key not in self._wanted):
             return UntypedStorage(nbytes, device="meta")
         if mode_of_fakes() is not None:
@@ -86,10 +85,7 @@ class Storages:
             return self._on_map(record)
         storage = UntypedStorage(nbytes)
         self._read(key, storage, dtype)
-        if move is None:
-            return restore_location(storage, target)
-        moved = move(storage, location)
-        return restore_location(storage, location) if moved is None else moved
+        return relocate(storage, self._map_location, location)
 
     def _on_map(self, record: Any) -> Any:
         if not record.size:

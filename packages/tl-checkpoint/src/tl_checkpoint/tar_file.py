@@ -12,7 +12,7 @@ from typing import Any
 from tl_core.storage import TypedStorage, UntypedStorage, tensor_on
 
 from .class_names import StorageType
-from .locations import restore_location, target_of
+from .locations import relocate
 from .object_unpickler import unpickle
 from .source import Source, SourceFile
 from .storages import bytes_of
@@ -124,11 +124,7 @@ class _Reader:
         storage = UntypedStorage(count * kind.dtype.itemsize)
         if count:
             bytes_of(storage)[:] = self._take(file, storage.nbytes())
-        if callable(self._map_location):
-            moved = self._map_location(storage, location)
-            storage = restore_location(storage, location) if moved is None else moved
-        else:
-            storage = restore_location(storage, target_of(self._map_location, location))
+        storage = relocate(storage, self._map_location, location)
         return TypedStorage(wrap_storage=storage, dtype=kind.dtype)
 
     def _pickle(self, file: io.BytesIO) -> Any:
