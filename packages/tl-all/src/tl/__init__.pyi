@@ -1,5 +1,6 @@
 # What type checkers and editors see of tl: the names that the finder serves when they are first touched.
 
+import builtins
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -206,14 +207,14 @@ torch_version: ModuleType
 utils: ModuleType
 vmap: Callable[..., Any]
 while_loop: Callable[..., Any]
-is_anomaly_check_nan_enabled: Callable[[], bool]
-is_anomaly_enabled: Callable[[], bool]
+is_anomaly_check_nan_enabled: Callable[[], builtins.bool]
+is_anomaly_enabled: Callable[[], builtins.bool]
 set_anomaly_enabled: Callable[..., None]
-has_cuda: bool
-has_cudnn: bool
-has_lapack: bool
-has_mkl: bool
-has_mkldnn: bool
-has_mps: bool
-has_openmp: bool
-has_spectral: bool
+has_cuda: builtins.bool
+has_cudnn: builtins.bool
+has_lapack: builtins.bool
+has_mkl: builtins.bool
+has_mkldnn: builtins.bool
+has_mps: builtins.bool
+has_openmp: builtins.bool
+has_spectral: builtins.bool
