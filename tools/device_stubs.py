@@ -103,12 +103,14 @@ class Stub:
                 yield definition(signature)
 
     def shared(self) -> Iterator[str]:
-        """Existing objects, and second names."""
+        """Existing objects, constants and second names."""
         for same in names().SAME:
             if self.key not in same.modules.split():
                 continue
             if isinstance(same.what, str):
                 yield f"{same.name} = {same.what}\n"
+            elif isinstance(same.what, bool | tuple):
+                yield f"{same.name}: {type(same.what).__name__}\n"
             else:
                 self.imports.add(shown(same.what.__module__, [same.name]))
 

@@ -12,7 +12,8 @@ _ARGUMENTS = {
     "duration": "30", "filename": '"choices.csv"', "filename_pattern": '"untuned*.csv"', "flags": "0",
     "fname": '"work.gputrace"', "fraction": "0.5", "free_fn_name": '"free"', "inputs": "gradients",
     "iterations": "100", "mem_ptr": "address", "msg": '"forward"', "new_state": "state", "new_states": "[]",
-    "num_gpus": "2", "obj": "batch", "path_to_so_file": '"allocator.so"', "peer_device": "1", "pool": "pool",
+    "num_gpus": "2", "obj": "batch", "outputs": "results", "path_to_so_file": '"allocator.so"',
+    "peer_device": "1", "pool": "pool", "range_id": "handle",
     "s": "batch.untyped_storage()", "sample_args": "(batch,)", "seed": "7", "size": "1024", "source": "program",
     "stream": "{kind}.current_stream()", "stream_ptr": "address", "tensor": "batch", "tensors": "[batch]",
     "val": "True",
@@ -20,7 +21,8 @@ _ARGUMENTS = {
 # What is printed where there is no device.
 _PRINTED = {
     "current_accelerator": "", "get_arch_list": "[]", "get_gencode_flags": "''",
-    "get_results": "()", "get_rng_state_all": "[]", "get_validators": "()", "is_bf16_supported": "False",
+    "get_results": "()", "host_memory_stats_as_nested_dict": "{}",
+    "get_rng_state_all": "[]", "get_validators": "()", "is_bf16_supported": "False",
     "is_capturing_metal": "False", "is_current_stream_capturing": "False", "is_enabled": "False",
     "is_initialized": "False", "is_metal_capture_enabled": "False", "is_tf32_supported": "False",
     "manual_seed": "", "manual_seed_all": "", "max_memory_allocated": "0", "max_memory_reserved": "0",

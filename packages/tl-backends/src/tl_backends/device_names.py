@@ -170,7 +170,20 @@ Raises:
             ("ipc_handle(self) -> bytes", "What another process needs to use the event."),
         ),
     ),
-    Class("xpu.streams", "Event", _EVENT, base=AbsentEvent),
+    Class(
+        "xpu.streams",
+        "Event(enable_timing: bool = False)",
+        """A point in a queue of work of {device} devices.
+
+Args:
+    enable_timing: whether it remembers when it was reached.
+
+Raises:
+    RuntimeError: there is no device.
+""",
+        refuse_unsupported("Event"),
+        base=AbsentEvent,
+    ),
     Class(
         "mtia.streams",
         """Event(
@@ -361,6 +374,14 @@ Args:
 """, refuse("comm.{name}")),
         ("reduce_add(inputs: Any, destination: Any = None) -> Any",
          "Adds up tensors of several devices on one.", refuse("comm.{name}")),
+        ("reduce_add_coalesced(inputs: Any, destination: Any = None, buffer_size: int = 10485760) -> Any",
+         """Adds up lists of tensors of several devices on one, small ones together.
+
+Args:
+    inputs: a list of tensors for each device.
+    destination: the device of the results; None for the current one.
+    buffer_size: the bytes of the buffer in which small tensors travel together.
+""", refuse("comm.{name}")),
         ("""scatter(
             tensor: Any, devices: Any = None, chunk_sizes: Any = None, dim: int = 0, streams: Any = None, *,
             out: Any = None
@@ -421,6 +442,8 @@ Args:
          "Gives memory that is kept for reuse back to the device; there is none.", nothing),
         ("memory_stats(device: Any = None) -> dict[str, Any]",
          "The statistics of a device's allocator: empty.", new(OrderedDict)),
+        ("memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]",
+         "The statistics of a device's allocator as a dictionary of dictionaries: empty.", new(dict)),
         ("memory_allocated(device: Any = None) -> int",
          "The bytes that tensors take now: 0.", value(0)),
         ("max_memory_allocated(device: Any = None) -> int",
@@ -439,6 +462,10 @@ Args:
     "cuda.memory": (
         ("host_memory_stats() -> dict[str, Any]",
          "The statistics of the allocator of pinned memory: empty.", new(OrderedDict)),
+        ("host_memory_stats_as_nested_dict() -> dict[str, Any]",
+         "The statistics of the allocator of pinned memory as a dictionary of dictionaries: empty.", new(dict)),
+        ("reset_accumulated_host_memory_stats() -> None",
+         "Starts the counts of all that happened to pinned memory anew."),
         ("reset_peak_host_memory_stats() -> None",
          "Starts the measurement of the highest values of pinned memory anew."),
         ("memory_summary(device: Any = None, abbreviated: bool = False) -> str",
@@ -473,12 +500,73 @@ Args:
          "Whether NCCL could take these tensors: False.", value(False)),
         ("version() -> tuple[int, ...]",
          "The version of NCCL."),
+        ("""all_reduce(
+            inputs: Any, outputs: Any = None, op: int = 0, streams: Any = None, comms: Any = None
+        ) -> None""",
+         """Reduces tensors of several devices, and gives each device the result.
+
+Args:
+    inputs: a tensor for each device, all of one size.
+    outputs: the tensors that take the results; None for `inputs`.
+    op: the number of the reduction; 0 adds.
+    streams: a stream for each device; None for the current ones.
+    comms: a communicator for each device; None for those of NCCL.
+"""),
+        ("""reduce(
+            inputs: Any, output: Any = None, root: int = 0, op: int = 0, streams: Any = None, comms: Any = None, *,
+            outputs: Any = None
+        ) -> None""",
+         """Reduces tensors of several devices on one.
+
+Args:
+    inputs: a tensor for each device, all of one size.
+    output: the tensor that takes the result; None for that of the root.
+    root: the position of the device that has the result.
+    op: the number of the reduction; 0 adds.
+    streams: a stream for each device; None for the current ones.
+    comms: a communicator for each device; None for those of NCCL.
+    outputs: an older form of `output`: a list with the tensor at the root.
+"""),
+        ("broadcast(inputs: Any, root: int = 0, streams: Any = None, comms: Any = None) -> None",
+         """Copies the tensor of one device into those of the others.
+
+Args:
+    inputs: a tensor for each device, all of one size.
+    root: the position of the device that is copied.
+    streams: a stream for each device; None for the current ones.
+    comms: a communicator for each device; None for those of NCCL.
+"""),
+        ("all_gather(inputs: Any, outputs: Any, streams: Any = None, comms: Any = None) -> None",
+         """Joins tensors of several devices, and gives each device the result.
+
+Args:
+    inputs: a tensor for each device, all of one size.
+    outputs: a tensor for each device that takes all of them.
+    streams: a stream for each device; None for the current ones.
+    comms: a communicator for each device; None for those of NCCL.
+"""),
+        ("""reduce_scatter(
+            inputs: Any, outputs: Any, op: int = 0, streams: Any = None, comms: Any = None
+        ) -> None""",
+         """Reduces tensors of several devices, and gives each device a part of the result.
+
+Args:
+    inputs: a tensor for each device, all of one size.
+    outputs: a tensor for each device that takes its part.
+    op: the number of the reduction; 0 adds.
+    streams: a stream for each device; None for the current ones.
+    comms: a communicator for each device; None for those of NCCL.
+"""),
     ),
     "cuda.nvtx": (
         ("range_push(msg: str) -> int",
          "Begins a named range inside the current one; returns how many it is in.", refuse_nvtx),
         ("range_pop() -> int",
          "Ends the innermost range; returns how many it was in.", refuse_nvtx),
+        ("range_start(msg: str) -> int",
+         "Begins a named range that any thread may end; returns its handle.", refuse_nvtx),
+        ("range_end(range_id: int) -> None",
+         "Ends the range with a handle.", refuse_nvtx),
         ("mark(msg: str) -> None",
          "Marks a moment.", refuse_nvtx),
         ("range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]",
@@ -651,10 +739,6 @@ Args:
     val: whether they would be.
 """, nothing),
     ),
-    "xpu.memory": (
-        ("memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]",
-         "The statistics of a device's allocator as a dictionary of dictionaries: empty.", new(dict)),
-    ),
     "mtia": (
         ("init() -> None",
          """Starts MTIA.
@@ -764,6 +848,9 @@ Example:
 SAME = (
     Same("cuda.streams xpu.streams mtia.streams", "StreamContext", StreamContext),
     Same("cuda.streams xpu.streams mtia.streams", "stream", stream),
+    Same("cuda", "default_generators", ()),
+    Same("cuda", "has_half", True),
+    Same("cuda", "has_magma", False),
     Same("cuda.memory", "memory_cached", "memory_reserved"),
     Same("cuda.memory", "max_memory_cached", "max_memory_reserved"),
     Same("cuda.memory", "reset_max_memory_allocated", "reset_peak_memory_stats"),

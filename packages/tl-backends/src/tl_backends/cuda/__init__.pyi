@@ -3,7 +3,14 @@
 from typing import Any
 
 from tl_backends.cuda import gds, jiterator, memory, nccl, nvtx, profiler, random, streams, tunable
-from tl_backends.cuda.comm import broadcast, broadcast_coalesced, gather, reduce_add, scatter
+from tl_backends.cuda.comm import (
+    broadcast,
+    broadcast_coalesced,
+    gather,
+    reduce_add,
+    reduce_add_coalesced,
+    scatter,
+)
 from tl_backends.cuda.graphs import (
     CUDAGraph,
     graph,
@@ -23,6 +30,7 @@ from tl_backends.cuda.memory import (
     get_allocator_backend,
     get_per_process_memory_fraction,
     host_memory_stats,
+    host_memory_stats_as_nested_dict,
     list_gpu_processes,
     max_memory_allocated,
     max_memory_cached,
@@ -33,7 +41,9 @@ from tl_backends.cuda.memory import (
     memory_reserved,
     memory_snapshot,
     memory_stats,
+    memory_stats_as_nested_dict,
     memory_summary,
+    reset_accumulated_host_memory_stats,
     reset_accumulated_memory_stats,
     reset_max_memory_allocated,
     reset_max_memory_cached,
@@ -136,6 +146,7 @@ __all__ = [
     "current_blas_handle",
     "current_device",
     "current_stream",
+    "default_generators",
     "default_stream",
     "device",
     "device_count",
@@ -157,7 +168,10 @@ __all__ = [
     "get_sync_debug_mode",
     "graph",
     "graph_pool_handle",
+    "has_half",
+    "has_magma",
     "host_memory_stats",
+    "host_memory_stats_as_nested_dict",
     "init",
     "initial_seed",
     "ipc_collect",
@@ -181,6 +195,7 @@ __all__ = [
     "memory_reserved",
     "memory_snapshot",
     "memory_stats",
+    "memory_stats_as_nested_dict",
     "memory_summary",
     "memory_usage",
     "nccl",
@@ -189,6 +204,8 @@ __all__ = [
     "profiler",
     "random",
     "reduce_add",
+    "reduce_add_coalesced",
+    "reset_accumulated_host_memory_stats",
     "reset_accumulated_memory_stats",
     "reset_max_memory_allocated",
     "reset_max_memory_cached",
@@ -218,3 +235,9 @@ def cudart() -> Any: ...
 def ipc_collect() -> None: ...
 def get_sync_debug_mode() -> int: ...
 def set_sync_debug_mode(debug_mode: int | str) -> None: ...
+
+default_generators: tuple
+
+has_half: bool
+
+has_magma: bool
