@@ -88,3 +88,9 @@ def test_an_end_of_a_pipe_shares_tensors():
     assert not receiver.poll()
     with pytest.raises(AttributeError, match="conn"):
         _ = ConnectionWrapper.__new__(ConnectionWrapper).conn
+
+
+@pytest.mark.parametrize("name", sorted(tl._LATER_MODULES))
+def test_modules_are_attributes_whatever_ran_before(name):
+    code = f"import types, tl_core; assert isinstance(tl_core.{name}, types.ModuleType)"
+    subprocess.run([sys.executable, "-c", code], check=True)

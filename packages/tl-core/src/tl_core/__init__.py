@@ -184,18 +184,23 @@ _LATER = {
     "_sparse_broadcast_to": "tl_core.sparse_layouts.rules.structure",
 }
 
+# Modules that are loaded when they are first asked for as attributes, so that none depends on what ran before.
+_LATER_MODULES = {"fft", "futures", "library", "masked", "nested", "ops", "signal", "special", "symbolic", "testing"}
+
 
 def __getattr__(name: str) -> object:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
+    if name in _LATER_MODULES:
+        return import_module(f"tl_core.{name}")
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(_LATER[name]), name)
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted({*globals(), *_LATER, *_LATER_MODULES})
 
 
 if "TORCH_LOGS" in _environ:
