@@ -1,6 +1,7 @@
 """`compile`, its backends and marks: what each option does, and what is said where it does nothing."""
 
 import copy
+import gc
 import inspect
 import logging
 import pickle
@@ -12,6 +13,7 @@ import tl_core as tl
 import tl_nn
 from tl_compiler import compiler, dynamo
 from tl_compiler.compiler import warn_once as warnings_once
+from tl_compiler.compiler.watch import Watch
 from tl_compiler.dynamo import config
 from tl_compiler.dynamo.exc import BackendCompilerFailed, FailOnRecompileLimitHit, Unsupported
 from tl_compiler.fx import GraphModule
@@ -633,3 +635,24 @@ def test_a_compiled_function_lets_its_arguments_go():
     del x
     gc.collect()
     assert alive() is None
+
+
+def test_finalizers_of_garbage_do_not_stop_a_capture():
+    class Cyclic:
+        def __init__(self):
+            self.me = self
+
+        def __del__(self):
+            freed.append(1)
+
+    freed, kept, n = [], None, 20_000
+    gc.collect()
+    Cyclic()
+    with Watch(set(), {}):
+        while n:  # enough objects for a collection, without a call
+            kept, n = [kept], n - 1
+        freed_inside = [*freed]
+    assert gc.isenabled() and not freed_inside
+    del kept
+    gc.collect()
+    assert freed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 from types import CodeType, FrameType
@@ -91,6 +92,8 @@ def stop_here(reason: str) -> None:
 class Watch:
     """A region in which a call is watched.
 
+    Garbage is not collected meanwhile: the finalizers of objects that the call never had would count as its own.
+
     Args:
         codes: the code that the walk has seen.
         refused: of code that no graph can repeat, why, and the line.
@@ -105,11 +108,15 @@ class Watch:
     def __enter__(self) -> Self:
         self._before, self._outer = sys.getprofile(), getattr(_thread, "watch", None)
         _thread.watch = self
+        self._collects = gc.isenabled()
+        gc.disable()
         sys.setprofile(self._event)
         return self
 
     def __exit__(self, *error: object) -> None:
         sys.setprofile(self._before)
+        if self._collects:
+            gc.enable()
         _thread.watch = self._outer
 
     def stop(self, reason: str, frame: FrameType | None = None) -> None:
