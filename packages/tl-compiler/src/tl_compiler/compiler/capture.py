@@ -99,7 +99,7 @@ class _Mode(ProxyTorchDispatchMode):
             out = super()._record(func, args, kwargs)
         except (DataDependentOutputException, GuardOnDataDependentSymNode) as error:
             raise self.failed(f"{func} needs the elements of a tensor ({error})", by_value=True) from error
-        except Exception as error:
+        except Exception as error:  # the program may catch whatever an operator raises; the graph lacks it either way
             self.failure = self.failure or Break(
                 f"{func} raises {type(error).__name__}: {error}", self._location()
             )
@@ -207,7 +207,7 @@ class _Trace:
             raise Break(
                 f"the value of a tensor decides: {error}", user_location(None), by_value=True
             ) from None
-        except Exception as error:
+        except Exception as error:  # the program's own: the eager run that follows raises it to the caller
             found = self.mode.failure or Break(f"{type(error).__name__}: {error}", _location_of(error))
             raise found from error
         self._raise_failure(watch)

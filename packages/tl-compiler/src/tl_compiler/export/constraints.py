@@ -6,8 +6,8 @@ from typing import Any
 
 from ..symbolic.errors import UserError, UserErrorType
 from ..symbolic.expression import Boolean, Call, Expr, Integer, Sum, Symbol, expand
+from ..symbolic.guards import guard_text
 from ..symbolic.ranges import ValueRanges, bounds, int_oo
-from ..symbolic.shape_env import guard_text
 from .dynamic_shapes import Dim, _DerivedDim, _DimHint, _DimHintType
 from .inputs import DimOfInput, Inputs
 

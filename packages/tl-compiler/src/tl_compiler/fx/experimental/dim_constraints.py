@@ -90,8 +90,7 @@ class DimConstraints:
             return bool(e)
         for symbol in e.free_symbols:
             self.rewrite_with_congruences(symbol, e)
-        self._env._use(e)
-        self._env._learned()
+        self._env.learn(e)
         self._dynamic_results.add(source_text(e, self._symbol_text))
         return False
 

@@ -36,9 +36,11 @@ from tl_compiler.symbolic.expression import (
     relation,
     sympify,
 )
+from tl_compiler.symbolic.guards import RuntimeAssert, ShapeGuard
 from tl_compiler.symbolic.node import SymNode
 from tl_compiler.symbolic.ranges import int_oo
-from tl_compiler.symbolic.shape_env import RuntimeAssert, ShapeEnv, ShapeEnvSettings, ShapeGuard
+from tl_compiler.symbolic.shape_env import ShapeEnv
+from tl_compiler.symbolic.symbol_maker import ShapeEnvSettings
 from tl_core.pytree import tree_leaves
 from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 
@@ -609,8 +611,7 @@ def constrain_unify(a: Any, b: Any) -> None:
             raise AssertionError(f"{a} != {b}")
         return
     env = a.node.shape_env if isinstance(a, SymInt) else b.node.shape_env
-    env._use(relation("==", env.replace(sympify(a)), env.replace(sympify(b))))
-    env._learned()
+    env.learn(relation("==", env.replace(sympify(a)), env.replace(sympify(b))))
 
 
 def canonicalize_bool_expr(expr: Any) -> Any:

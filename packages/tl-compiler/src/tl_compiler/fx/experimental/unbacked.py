@@ -246,8 +246,7 @@ def rebind_unbacked(shape_env: Any, n: Any, result: Any) -> None:
             value = key.get(value)
         if isinstance(value, SymInt) and isinstance(value.node.expr, Symbol) and value.node.expr != symbol:
             again = value.node.expr
-            shape_env._use(relation("==", again, symbol))
-            shape_env._learned()
+            shape_env.learn(relation("==", again, symbol))
             _no_longer_pending(shape_env, {again})
 
 
