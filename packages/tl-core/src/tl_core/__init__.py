@@ -185,7 +185,18 @@ _LATER = {
 }
 
 # Modules that are loaded when they are first asked for as attributes, so that none depends on what ran before.
-_LATER_MODULES = {"fft", "futures", "library", "masked", "nested", "ops", "signal", "special", "symbolic", "testing"}
+_LATER_MODULES = {
+    "fft",
+    "futures",
+    "library",
+    "masked",
+    "nested",
+    "ops",
+    "signal",
+    "special",
+    "symbolic",
+    "testing",
+}
 
 
 def __getattr__(name: str) -> object:

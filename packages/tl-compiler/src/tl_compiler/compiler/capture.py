@@ -99,7 +99,9 @@ class _Mode(ProxyTorchDispatchMode):
             out = super()._record(func, args, kwargs)
         except (DataDependentOutputException, GuardOnDataDependentSymNode) as error:
             raise self.failed(f"{func} needs the elements of a tensor ({error})", by_value=True) from error
-        except Exception as error:  # the program may catch whatever an operator raises; the graph lacks it either way
+        except (
+            Exception
+        ) as error:  # the program may catch whatever an operator raises; the graph lacks it either way
             self.failure = self.failure or Break(
                 f"{func} raises {type(error).__name__}: {error}", self._location()
             )

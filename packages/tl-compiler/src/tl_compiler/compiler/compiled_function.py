@@ -203,7 +203,9 @@ def _call_backend(
     name = backend if isinstance(backend, str) else getattr(backend, "__name__", type(backend).__name__)
     try:
         run = compiler(module, examples, **options)
-    except Exception as error:  # a backend is somebody's own code and may raise anything; its name goes with it
+    except (
+        Exception
+    ) as error:  # a backend is somebody's own code and may raise anything; its name goes with it
         raise BackendCompilerFailed(f"backend={name!r} raised:\n{type(error).__name__}: {error}") from error
     if not callable(run):
         raise BackendCompilerFailed(f"backend={name!r} returned {type(run)}, which can't be called")
