@@ -6,6 +6,7 @@ import pytest
 
 import tl
 from tl import _names
+from tl_core import name_table
 
 SAID = r"is part of the package tl-nowhere, which is not installed \(pip install tl-nowhere\)"
 
@@ -19,10 +20,10 @@ def nowhere(monkeypatch):
         "linalg.far": "tl_nowhere.far",
     }
     objects = {"teleport": "tl_nowhere:teleport", "nn.parallel.Teleport": "tl_nowhere.parallel:Teleport"}
-    monkeypatch.setattr(_names, "MODULES", {**_names.MODULES, **modules})
-    monkeypatch.setattr(_names, "OBJECTS", {**_names.OBJECTS, **objects})
-    facade = {**_names._FACADE, **{real: name for name, real in modules.items()}}
-    monkeypatch.setattr(_names, "_FACADE", facade)
+    reals = {real: name for name, real in modules.items()}
+    for table, lines in ((_names.MODULES, modules), (_names.OBJECTS, objects), (name_table.FACADE, reals)):
+        for name, line in lines.items():
+            monkeypatch.setitem(table, name, line)
     monkeypatch.setattr(_names, "TOPS", _names.TOPS | {"nowhere", "teleport"})
 
 
@@ -59,7 +60,7 @@ def test_an_attribute_names_the_package_to_install(name):
 
 
 def test_nobody_is_told_to_install_what_does_not_exist(monkeypatch):
-    monkeypatch.setattr(_names, "MODULES", {**_names.MODULES, "planned": "tl_planned"})
+    monkeypatch.setitem(_names.MODULES, "planned", "tl_planned")
     monkeypatch.setattr(_names, "TOPS", _names.TOPS | {"planned"})
     monkeypatch.setattr(_names, "PLANNED", frozenset({"tl_planned"}))
     said = "tl.planned is part of the package tl-planned, which does not exist yet$"

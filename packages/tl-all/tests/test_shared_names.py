@@ -12,8 +12,9 @@ FILES = {
 }
 PROGRAM = """
 from tl import _names
+from tl_core import name_table
 _names.MODULES.update({"distributed": "UPPER", "distributed.checkpoint": "LOWER"})
-_names._FACADE.update({"UPPER": "distributed", "LOWER": "distributed.checkpoint"})
+name_table.FACADE.update({"UPPER": "distributed", "LOWER": "distributed.checkpoint"})
 import tl.torch
 tl.torch.install()
 """

@@ -157,15 +157,8 @@ def _name_functions(module: "ModuleType") -> None:
                 function.__module__ = f"torch._C.{space}"
 
 
-# Classes of the core, and modules, that programs find elsewhere than where they lie.
+# Classes of the core that programs find elsewhere than where they lie.
 _ELSEWHERE = {"Parameter": "nn.parameter", "Buffer": "nn.parameter"}
-_HOMES = {
-    "tl_backends.devices": "cuda",
-    "tl_backends.streams": "",
-    "tl_compiler.symbolic.dims": "fx.experimental.symbolic_shapes",
-    "tl_compiler.symbolic.shape_env": "fx.experimental.symbolic_shapes",
-    "tl_compiler.tracer.proxy_mode": "fx.experimental.proxy_tensor",
-}
 
 
 def _name_classes_everywhere() -> None:
@@ -183,14 +176,14 @@ def _name_classes_everywhere() -> None:
 def _name_classes(module: "ModuleType") -> None:
     """Lets the public classes of a module say that they are of the one that programs import them from."""
     own = module.__name__
-    dotted = _HOMES.get(own, _names.facade_of(own))
+    dotted = _names.home_of(own)
     if dotted is None:
         return
     for name, kind in list(vars(module).items()):
         if not isinstance(kind, type) or name.startswith("_") or kind.__dict__.get("__module__") != own:
             continue
         _name_class(kind, _ELSEWHERE.get(name, dotted) if own == _names.CORE else dotted)
-    if dotted and own not in _HOMES:
+    if dotted and dotted == _names.facade_of(own):
         # What reads annotations and sources of classes looks for their module here.
         sys.modules.setdefault(f"torch.{dotted}", module)
         _grafts.list_names(module, dotted)

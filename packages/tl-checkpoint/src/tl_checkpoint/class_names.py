@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import tl_core
+from tl_core.name_table import home_of, real_name_of
 
-__all__ = ["QUANTIZED", "STORAGES", "StorageType", "ours", "reference", "storage_name"]
+__all__ = ["QUANTIZED", "STORAGES", "StorageType", "ours", "reference", "resolve", "storage_name"]
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,8 @@ _SCHEMES = (
     *("per_tensor_affine", "per_tensor_symmetric"),
     *("per_channel_affine", "per_channel_symmetric", "per_channel_affine_float_qparams"),
 )
+# Names that files have and no module of the API, or that something else stands for when a file is read.
 _EXACT = {
-    "torch.Tensor": "tl_core.Tensor",
-    "torch.Size": "tl_core.Size",
-    "torch.device": "tl_core.device",
-    "torch.Generator": "tl_core.Generator",
     "torch.nn.parameter.Parameter": "tl_core.Parameter",
     "torch.nn.parameter.Buffer": "tl_core.Buffer",
     "torch.serialization._get_layout": "tl_checkpoint.rebuild.layout",
@@ -64,55 +63,23 @@ _EXACT = {
     "torch._utils._rebuild_parameter": "tl_core.parameter._rebuild_parameter",
     "torch._tensor._rebuild_from_type_v2": "tl_core._tensor._rebuild_from_type",
     "torch._C._VariableFunctionsClass": "tl_checkpoint.rebuild.functions",
+    "torch._dynamo.decorators._DimRange": "tl_core.dim_range.DimRange",
+    "torch.nested._internal.nested_tensor.NestedTensor": "tl_core.nested.tensor.NestedTensor",
+    "torch._C._nn.log_sigmoid": "tl_nn.functional.logsigmoid",
     "torch.distributed.checkpoint.filesystem._StorageInfo": "tl_checkpoint.distributed.metadata_file.StorageInfo",
+    "torch.nn.modules.loss.LinearCrossEntropyLoss": "tl_nn.modules.linear_cross_entropy.LinearCrossEntropyLoss",
 }
 _EXACT |= {f"torch.{name}": f"tl_quantization.dtypes.{name}" for name in _SCHEMES}
-_EXACT["torch.nn.modules.loss.LinearCrossEntropyLoss"] = (
-    "tl_nn.modules.linear_cross_entropy.LinearCrossEntropyLoss"
-)
 # The hooks of a pickled module: files name them by the module that had them first.
 _EXACT |= {
     f"torch.nn.modules.persistent.{name}": f"tl_nn.modules.state_dict.{name}"
     for name in ("_IncompatibleKeys", "_InPlaceHook", "_WrappedHook")
 }
-_EXACT["torch._C._nn.log_sigmoid"] = "tl_nn.functional.logsigmoid"
-# The longest prefix wins. Modules of tl-nn have the names that the reference's have.
-_PREFIXES = {
-    "torch.nn.": "tl_nn.",
-    "torch.optim.": "tl_nn.optim.",
-    "torch.ao.quantization.": "tl_quantization.",
-    "torch.ao.nn.": "tl_quantization.nn.",
-    "torch.amp.": "tl_amp.",
-    "torch._C._nn.": "tl_nn.functional.",
-    "torch.autograd.": "tl_autograd.",
-    "torch.distributed.checkpoint.": "tl_checkpoint.distributed.",
-    "torch.utils.data.": "tl_data.",
-    "torch.": "tl_core.",
-}
-# What stands in another module than the reference's, from which it can be imported as well.
-_MOVED = {
-    "tl_core.grad_mode.": "torch.autograd.grad_mode.",
-    "tl_core.sparse_layouts.tensor_types.": "torch.sparse.",
-    "tl_core.tensor_types.": "torch.",
-    "tl_nn.modules.multihead_attention.": "torch.nn.modules.activation.",
-    "tl_nn.optim.adafactor.": "torch.optim.",
-    "tl_quantization.nn.quantized.modules.stubs.": "torch.ao.nn.quantized.modules.",
-}
+_BUILTIN = "torch._C._nn."  # functions of nn.functional that are written in C++
 _PACKAGES = ("tl_nn.functional.", "tl_nn.optim.lr_scheduler.")  # one module each in the reference
 _ONLY_NN = ("gelu", "linear", "log_sigmoid", "scaled_dot_product_attention", "softplus", "softshrink")
 _EXACT_BACK = {our: their for their, our in _EXACT.items()}
-_EXACT_BACK |= {f"tl_core.{name}": f"torch._C._nn.{name}" for name in _ONLY_NN}
-_BACK = _MOVED | {our: their for their, our in _PREFIXES.items() if not their.startswith("torch._C.")}
-_PREFIXES_BACK = dict(sorted(_BACK.items(), key=lambda pair: -len(pair[0])))
-
-
-def _translated(path: str, exact: dict[str, str], prefixes: dict[str, str]) -> str:
-    if path in exact:
-        return exact[path]
-    for prefix, other in prefixes.items():
-        if path.startswith(prefix):
-            return other + path[len(prefix) :]
-    return path
+_EXACT_BACK |= {f"tl_core.{name}": f"{_BUILTIN}{name}" for name in _ONLY_NN}
 
 
 def ours(path: str) -> str:
@@ -121,7 +88,11 @@ def ours(path: str) -> str:
     >>> ours("torch.nn.modules.linear.Linear")
     'tl_nn.modules.linear.Linear'
     """
-    return _translated(path, _EXACT, _PREFIXES)
+    if path in _EXACT:
+        return _EXACT[path]
+    if path.startswith(_BUILTIN):
+        return f"tl_nn.functional.{path.removeprefix(_BUILTIN)}"
+    return real_name_of(path.removeprefix("torch.")) if path.startswith("torch.") else path
 
 
 def reference(path: str) -> str:
@@ -133,7 +104,40 @@ def reference(path: str) -> str:
     for package in _PACKAGES:
         if path.startswith(package):
             path = package + path.rsplit(".", 1)[1]
-    return _translated(path, _EXACT_BACK, _PREFIXES_BACK)
+    if path in _EXACT_BACK:
+        return _EXACT_BACK[path]
+    module, _, name = path.rpartition(".")
+    home = home_of(module)
+    return path if home is None else f"torch.{home}.{name}".replace("..", ".")
+
+
+def resolve(path: str) -> Any:
+    """The class or function of ours that a file names; it may lie in another module than the file's.
+
+    Args:
+        path: the path that the file holds.
+
+    Returns:
+        The object.
+
+    Raises:
+        ImportError: no installed package has it.
+
+    Example:
+        >>> resolve("torch.distributed.distributed_c10d.ReduceOp").__name__
+        'ReduceOp'
+    """
+    module, _, name = ours(path).rpartition(".")
+    while module:
+        try:
+            return getattr(import_module(module), name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+                raise
+        except AttributeError:
+            pass
+        module = module.rpartition(".")[0]
+    raise ImportError(f"no module of it has {name}")
 
 
 def storage_name(dtype: Any) -> str | None:

@@ -6,8 +6,14 @@ import pickle
 from typing import Any
 
 import tl_core
+from tl_core.dim_range import DimRange
 
-__all__ = ["is_nested", "jagged", "parts", "strided"]
+from .globals import Global
+from .unfinished import Unfinished
+
+__all__ = ["attributes", "is_nested", "jagged", "known", "parts", "strided"]
+
+_PARTS = ("_lengths", "_metadata_cache", "_offsets", "_ragged_idx", "_size", "_strides", "_values")
 
 
 def is_nested(kind: type) -> bool:
@@ -50,6 +56,38 @@ def jagged(state: Any) -> Any:
         raise pickle.UnpicklingError(str(error)) from error
 
 
+class _DimRange(Unfinished):
+    """A mark for `torch.compile` on a size of a tensor, until its parts are known."""
+
+    def finished(self, state: Any) -> DimRange:
+        """The mark."""
+        if type(state) is not list or len(state) != 3 or not all(type(n) in (int, type(None)) for n in state):
+            raise pickle.UnpicklingError("a dimension's range must be three numbers")
+        return DimRange(*state)
+
+
+def known(path: str) -> Any:
+    """What stands for a global of a nested tensor in a file; None if it is another's.
+
+    Args:
+        path: the path that the file holds.
+    """
+    if path == "torch.nested._internal.nested_tensor.NestedTensor":
+        from tl_core.nested.tensor import NestedTensor
+
+        return NestedTensor
+    return Global(path, _MADE[path]) if path in _MADE else None
+
+
+def attributes(state: Any) -> Any:
+    """The attributes that a program has set on a jagged tensor; PyTorch keeps its parts among them.
+
+    Args:
+        state: the attributes that the pickle holds.
+    """
+    return {k: v for k, v in state.items() if k not in _PARTS} if type(state) is dict else state
+
+
 def strided(buffer: Any, sizes: Any, strides: Any, offsets: Any) -> Any:
     """A nested tensor of the layout `torch.strided`; where its components lie is looked at.
 
@@ -68,3 +106,10 @@ def strided(buffer: Any, sizes: Any, strides: Any, offsets: Any) -> Any:
     except (ValueError, TypeError) as error:
         raise pickle.UnpicklingError(str(error)) from error
     return made.requires_grad_() if buffer.requires_grad else made
+
+
+_MADE = {
+    "torch._dynamo.decorators._DimRange": _DimRange,
+    "torch._utils._rebuild_nested_tensor": strided,
+    "torch.nested._internal.nested_tensor._rebuild_njt": jagged,
+}

@@ -6,9 +6,10 @@ import pickle
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .class_names import ours
+from .class_names import resolve
 from .globals import Global
 from .safe_globals import known_global
+from .unfinished import Unfinished
 
 __all__ = ["unpickle"]
 
@@ -36,12 +37,14 @@ def unpickle(
             if module_name.split(".")[0] != "torch":
                 return super().find_class(module_name, name)
             known = known_global(module_name, name)
-            if known is not None:
-                return known.make if isinstance(known, Global) else known
+            made = known.make if isinstance(known, Global) else known
+            # what stands for an object until its state is known is for data; pickle itself makes the object
+            if made is not None and not (isinstance(made, type) and issubclass(made, Unfinished)):
+                return made
             path = f"{module_name}.{name}"
             try:
-                return super().find_class(*ours(path).rsplit(".", 1))
-            except (ImportError, AttributeError) as error:
+                return resolve(path)
+            except ImportError as error:
                 raise pickle.UnpicklingError(
                     f"the file holds an object of {path}, and no installed package of tl has that class: {error}"
                 ) from error

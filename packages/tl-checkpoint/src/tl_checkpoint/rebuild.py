@@ -11,6 +11,7 @@ import tl_core
 from tl_core.conj_neg_bits import with_conj_neg_bits
 from tl_core.storage import TypedStorage, UntypedStorage, read_tensor, tensor_on
 
+from . import nested
 from .globals import Global
 
 __all__ = [
@@ -205,7 +206,7 @@ def from_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
         requires_grad = made.requires_grad
         made = made.detach().as_subclass(make)
         made = _recorded(made) if requires_grad else made
-    set_tensor_state(made, state)
+    set_tensor_state(made, nested.attributes(state) if maker is nested.jagged else state)
     return made
 
 
@@ -217,7 +218,7 @@ def layout(name: Any) -> Any:
     return found
 
 
-_MAKERS = (tensor, tensor_of_dtype, meta_tensor, parameter)
+_MAKERS = (tensor, tensor_of_dtype, meta_tensor, parameter, nested.jagged)
 
 
 def set_tensor_state(target: Any, state: Any) -> None:

@@ -150,8 +150,6 @@ _TENSORS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_parameter_with_state": rebuild.parameter_with_state,
     "torch._utils._rebuild_qtensor": quantized.tensor,
     "torch._utils._rebuild_sparse_tensor": rebuild.sparse,
-    "torch._utils._rebuild_nested_tensor": nested.strided,
-    "torch.nested._internal.nested_tensor._rebuild_njt": nested.jagged,
     "torch._utils._rebuild_meta_tensor_no_storage": rebuild.meta_tensor,
     "torch._tensor._rebuild_from_type_v2": rebuild.from_type,
     "torch.Size": tl_core.Size,
@@ -227,7 +225,7 @@ def known_global(module: str, name: str) -> Any:
         from . import numpy_data
 
         return numpy_data.known(full)
-    return quantized.known(full) or imported_enum(module, name)
+    return nested.known(full) or quantized.known(full) or imported_enum(module, name)
 
 
 def allowed(module: str, name: str) -> Any:

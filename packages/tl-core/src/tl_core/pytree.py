@@ -187,6 +187,11 @@ class TreeSpec:
         """Whether this is a leaf's."""
         return isinstance(self, LeafSpec)
 
+    def __setstate__(self, state: list[Any] | dict[str, Any]) -> None:
+        # PyTorch's own pickles have the values of the fields, counts behind them
+        named = state if isinstance(state, dict) else dict(zip(_FIELDS, state, strict=False))
+        self.type, self.context, self.children_specs = (named[field] for field in _FIELDS)
+
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         """Put leaves into containers of this structure.
 
@@ -239,6 +244,9 @@ class TreeSpec:
     def _build(self, leaves: Iterator[Any]) -> Any:
         children = [child._build(leaves) for child in self.children_specs]
         return SUPPORTED_NODES[self.type].unflatten_fn(children, self.context)
+
+
+_FIELDS = ("type", "context", "children_specs")
 
 
 class LeafSpec(TreeSpec):

@@ -47,6 +47,11 @@ class Beta(ExponentialFamily):
         self._concentration = tl_core.stack(broadcast_all(concentration1, concentration0), -1)
         super().__init__(self._concentration.shape[:-1], validate_args=validate_args)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if "_concentration" not in state:  # a pickle of PyTorch's has the distribution of two classes
+            self._concentration = self.__dict__.pop("_dirichlet").concentration
+
     @property
     def concentration1(self) -> Tensor:
         """The exponent of x, plus one."""

@@ -31,6 +31,12 @@ class EventParameter:
         self.__dict__["probs" if self._from_probs else "logits"] = value
         return value
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if "_from_probs" not in state:  # a pickle of PyTorch's has the parameter itself, or nothing else
+            given = self.__dict__.pop("_param", state.get("probs"))
+            self._from_probs = given is not None and given is state.get("probs")
+
     @property
     def _derived(self) -> str:
         """The name of the other one."""

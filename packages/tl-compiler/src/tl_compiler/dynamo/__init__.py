@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tl_core import dispatch_modes
+from tl_core.dim_range import DimRange
 from tl_core.lazy_attributes import attach
 
 if TYPE_CHECKING:
@@ -192,8 +193,9 @@ def mark_dynamic(
         min, max: the least and the greatest size.
         options: accepted.
     """
-    held = t.__dict__.setdefault("_dynamo_dynamic_indices", set())
-    held.update(index if isinstance(index, (list, tuple)) else (index,))
+    indices = index if isinstance(index, (list, tuple)) else (index,)
+    t.__dict__.setdefault("_dynamo_dynamic_indices", set()).update(indices)
+    t.__dict__.setdefault("_dynamo_dynamic_range", set()).update(DimRange(i, min, max) for i in indices)
 
 
 maybe_mark_dynamic = mark_dynamic

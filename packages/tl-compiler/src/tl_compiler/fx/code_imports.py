@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import builtins
+import importlib
+import sys
 from types import ModuleType
 from typing import Any
 
-__all__ = ["import_block"]
+import tl_core
+
+__all__ = ["builtins_of_block", "external_module", "import_block"]
 
 
 def import_block(names: dict[str, Any], importer: Any) -> str:
@@ -48,3 +53,41 @@ def _import_of(name: str, value: Any, importer: Any) -> str:
     if attribute == name:
         return f"from {module} import {name}"
     return f"from {module} import {attribute} as {name}"
+
+
+def external_module(name: str) -> ModuleType:
+    """A module of the interpreter. `torch` is this library, unless a torch is imported already.
+
+    Args:
+        name: its name.
+
+    Returns:
+        The module.
+    """
+    if name.partition(".")[0] == "torch" and "torch" not in sys.modules:
+        below = name.removeprefix("torch")
+        try:
+            return importlib.import_module(f"tl{below}")
+        except ModuleNotFoundError:
+            if not below:
+                return tl_core
+            raise
+    return importlib.import_module(name)
+
+
+def builtins_of_block() -> dict[str, Any]:
+    """The builtins with which a block of imports is run: its `torch` is the one of `external_module`.
+
+    Returns:
+        The value of the globals' `__builtins__`.
+    """
+
+    def import_(
+        name: str, globals_: Any = None, locals_: Any = None, fromlist: Any = (), level: int = 0
+    ) -> ModuleType:
+        if level or name.partition(".")[0] != "torch":
+            return __import__(name, globals_, locals_, fromlist, level)
+        module = external_module(name)
+        return module if fromlist else external_module("torch")
+
+    return {**vars(builtins), "__import__": import_}

@@ -9,6 +9,7 @@ from typing import Any
 import tl_nn
 
 from ._symbolic_trace import Tracer
+from .code_imports import builtins_of_block
 from .graph_module import _DERIVED, GraphModule
 
 __all__ = ["reduce_graph_module", "reduce_package_graph_module"]
@@ -34,7 +35,7 @@ def reduce_graph_module(body: dict[str, Any], import_block: str) -> GraphModule:
     Returns:
         The module.
     """
-    namespace: dict[str, Any] = {}
+    namespace: dict[str, Any] = {"__builtins__": builtins_of_block()}
     text = import_block + (body.get("_code") or body["code"])
     exec(compile(text, f"<retraced>.{next(_number)}", "exec"), namespace)
     return _traced_again(namespace["forward"], body)

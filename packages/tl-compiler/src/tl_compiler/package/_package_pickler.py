@@ -63,18 +63,6 @@ class _Referred:
         return "storage", named, int(self.saved.key), str(storage.device), count
 
 
-def _library(path: str) -> str:
-    """The name of the library's things that every version knows."""
-    for own, shared in _FX.items():
-        if path.startswith(own):
-            return shared + path[len(own) :]
-    return reference(path)
-
-
-# Graphs by the names that other versions have for what reads them.
-_FX = {"tl_compiler.fx.retracing.": "torch.fx.graph_module.", "tl_compiler.fx.": "torch.fx."}
-
-
 class PackagePickler(_PythonPickler):
     """Pickles an object for a package.
 
@@ -156,7 +144,7 @@ class PackagePickler(_PythonPickler):
         """
         written = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", "")
         path = f"{getattr(obj, '__module__', None)}.{name or written}"
-        translated = _library(path)
+        translated = reference(path)
         if translated != path:
             module_name, found = translated.rsplit(".", 1)
         else:

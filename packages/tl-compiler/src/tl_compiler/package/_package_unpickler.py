@@ -7,7 +7,7 @@ import pickletools
 from typing import Any
 
 from tl_checkpoint import rebuild
-from tl_checkpoint.class_names import STORAGES, ours
+from tl_checkpoint.class_names import STORAGES, resolve
 
 from .importer import Importer
 
@@ -92,20 +92,17 @@ class PackageUnpickler(_PythonUnpickler):
 
 
 def _of_library(importer: Importer, module: str, name: str) -> Any:
-    """What the library has under a name, here or where it has moved to."""
-    from importlib import import_module
-
-    path = f"{module}.{name}"
-    own, _, last = (f"tl_compiler{path[5:]}" if path.startswith("torch.fx.") else ours(path)).rpartition(".")
-    for where, attribute in ((own, last), (module, name)):
-        try:
-            found: Any = import_module(where) if where == own else importer.import_module(where)
-        except ModuleNotFoundError:
-            continue
-        try:
-            for part in attribute.split("."):
-                found = getattr(found, part)
-        except AttributeError:
-            continue
-        return found
-    raise AttributeError(f"the library has no {module}.{name}, which the package's pickle names")
+    """What the library has under a name, here or where it has moved to; a package may bring a module of its own."""
+    try:
+        return resolve(f"{module}.{name}")
+    except ImportError:
+        pass
+    try:
+        found: Any = importer.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ModuleNotFoundError, AttributeError) as error:
+        raise AttributeError(
+            f"the library has no {module}.{name}, which the package's pickle names"
+        ) from error
+    return found

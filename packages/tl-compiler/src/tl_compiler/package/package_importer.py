@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import builtins
-import importlib
 import io
 import linecache
 import os
 import pickle
-import sys
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,12 +14,12 @@ from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
 from typing import Any
 
-import tl_core
 from tl_checkpoint.class_names import StorageType
 from tl_checkpoint.locations import restore_location, target_of
 from tl_checkpoint.storages import bytes_of
 from tl_core.storage import TypedStorage, UntypedStorage
 
+from ..fx.code_imports import external_module
 from ._directory_reader import open_records
 from ._importlib import calc_package, check_name, resolve_name
 from ._mangling import PackageMangler, demangle
@@ -448,26 +446,6 @@ class PackageImporter(Importer):
             yield
         finally:
             self.storage_context = before
-
-
-def external_module(name: str) -> ModuleType:
-    """A module of the interpreter. `torch` is this library, unless a torch is imported already.
-
-    Args:
-        name: its name.
-
-    Returns:
-        The module.
-    """
-    if name.partition(".")[0] == "torch" and "torch" not in sys.modules:
-        below = name.removeprefix("torch")
-        try:
-            return importlib.import_module(f"tl{below}")
-        except ModuleNotFoundError:
-            if not below:
-                return tl_core
-            raise
-    return importlib.import_module(name)
 
 
 class _ResourceReader:

@@ -1,0 +1,529 @@
+"""Which module answers for which dotted name of PyTorch's API: `nn.functional` is `tl_nn.functional`.
+
+The façade serves names by this table, and files name classes by it. The longest prefix wins:
+`distributed.checkpoint.state_dict` is found through `distributed.checkpoint`, not through `distributed`. A name without
+a line belongs to the core: `linalg` is `tl_core.linalg`. Names are data here; nothing that they name is loaded.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ALIASES",
+    "CORE",
+    "FACADE",
+    "HOMES",
+    "MODULES",
+    "OBJECTS",
+    "facade_of",
+    "first_name_of",
+    "home_of",
+    "module_of",
+    "real_name_of",
+]
+
+CORE = "tl_core"
+
+MODULES = {
+    "_C._autograd": "tl_autograd.native_names",
+    "_C._profiler": "tl_autograd.native_profiler_names",
+    "__config__": "tl_core.build_config",
+    "__future__": "tl_core.conversion_switches",
+    "_dynamo": "tl_compiler.dynamo",
+    "_dynamo._trace_wrapped_higher_order_op": "tl_compiler.dynamo.index_mode",
+    "_custom_op.functional": "tl_core.library.functional_variant",
+    "_C._functorch": "tl_autograd.functorch.native",
+    "_functorch": "tl_autograd.functorch",
+    "_functorch.config": "tl_core.subclasses.config",
+    "_functorch.functional_call": "tl_nn.func",
+    "_functorch.make_functional": "tl_nn.make_functional",
+    "_decomp": "tl_compiler.decompositions",
+    "_higher_order_ops": "tl_compiler.higher_order",
+    "_higher_order_ops.while_loop": "tl_compiler.higher_order.loops",
+    "_inductor": "tl_compiler.inductor",
+    "_jit_internal": "tl_backends.jit.internal",
+    "_library.autograd": "tl_autograd.custom_operator",
+    "_library.custom_ops": "tl_core.library.custom_ops",
+    "_library.fake_impl": "tl_core.library.fake_impl",
+    "_library.infer_schema": "tl_core.library.schema_inference",
+    "_custom_op": "tl_core.library.older",
+    "_custom_op.impl": "tl_core.library.older.operators",
+    "_custom_ops": "tl_core.library.older.functions",
+    "_library.simple_registry": "tl_core.library.simple_registry",
+    "_library.utils": "tl_core.library.utils",
+    "_linalg_utils": "tl_core.torch_names.linalg_utils",
+    "_logging": "tl_core.component_logging",
+    "_lobpcg": "tl_core.lobpcg",
+    "_lowrank": "tl_core.lowrank",
+    "_namedtensor_internals": "tl_core.named_tensor",
+    "_dispatch.python": "tl_core.torch_names.dispatch_python",
+    "_guards": "tl_core.subclasses.tracing_context",
+    "_prims": "tl_core.torch_names.prims",
+    "_prims_common": "tl_core.torch_names.prims_common",
+    "_six": "tl_core.torch_names.six",
+    "_subclasses": "tl_core.subclasses",
+    "_tensor_str": "tl_core.printing",
+    "_utils_internal": "tl_core.torch_names.utils_internal",
+    "_utils": "tl_core.torch_names.utils",
+    "_vmap_internals": "tl_autograd.func.older_vmap",
+    "accelerator": "tl_backends.accelerator",
+    "amp": "tl_amp",
+    "ao.nn": "tl_quantization.nn",
+    "ao.quantization": "tl_quantization",
+    "autograd": "tl_autograd",
+    "autograd._functions": "tl_autograd.older_functions",
+    "backends": "tl_backends.backends",
+    "checkpoint": "tl_checkpoint",
+    "compiler": "tl_compiler.compiler",
+    "cpu": "tl_backends.cpu",
+    "cpu.amp": "tl_amp.cpu",
+    "cuda": "tl_backends.cuda",
+    "cuda.amp": "tl_amp.cuda",
+    "distributed": "tl_distributed",
+    "distributed._functional_collectives": "tl_distributed.functional_collectives",
+    "distributed.checkpoint": "tl_checkpoint.distributed",
+    "distributed.tensor._dtensor_spec": "tl_distributed.tensor.dtensor_spec",
+    "distributed.tensor._utils": "tl_distributed.tensor.layout",
+    "distributed.elastic.utils.data": "tl_data.elastic",
+    "distributions": "tl_distributions",
+    "export": "tl_compiler.export",
+    "func": "tl_autograd.func",
+    "fx": "tl_compiler.fx",
+    "hub": "tl_utils.hub",
+    "jit": "tl_backends.jit",
+    "jit._script": "tl_backends.jit.scripts",
+    "jit._trace": "tl_backends.jit.scripts",
+    "jit.annotations": "tl_backends.jit.signature_types",
+    "monitor": "tl_utils.monitor",
+    "mps": "tl_backends.mps",
+    "mtia": "tl_backends.mtia",
+    "nn": "tl_nn",
+    "nn.utils._expanded_weights": "tl_nn.utils.expanded_weights",
+    "nn.utils._per_sample_grad": "tl_nn.utils.per_sample_grad",
+    "nn.parallel.distributed": "tl_distributed.parallel.distributed_data_parallel",
+    "onnx": "tl_backends.onnx",
+    "optim": "tl_nn.optim",
+    "package": "tl_compiler.package",
+    "profiler": "tl_profiler",
+    "serialization": "tl_checkpoint.serialization",
+    "sparse.semi_structured": "tl_core.sparse_layouts.semi_structured",
+    "utils.cpp_extension": "tl_core.cpp_extension",
+    "utils._contextlib": "tl_core.torch_names.context_managers",
+    "utils._device": "tl_core.torch_names.device_context",
+    "utils._foreach_utils": "tl_core.torch_names.foreach_utils",
+    "testing._comparison": "tl_core.testing.comparison",
+    "utils._triton": "tl_core.torch_names.triton",
+    "utils._import_utils": "tl_core.torch_names.import_utils",
+    "utils._mode_utils": "tl_core.dispatch_modes",
+    "utils._python_dispatch": "tl_core.python_dispatch",
+    "utils._pytree": "tl_core.pytree",
+    "utils._config_module": "tl_core.torch_names.config_module",
+    "utils._traceback": "tl_utils._traceback",
+    "utils._zip": "tl_utils._zip",
+    "utils.backcompat": "tl_utils.backcompat",
+    "utils.backend_registration": "tl_utils.backend_registration",
+    "utils.benchmark": "tl_utils.benchmark",
+    "utils.bottleneck": "tl_utils.bottleneck",
+    "utils.bundled_inputs": "tl_utils.bundled_inputs",
+    "utils.checkpoint": "tl_autograd.checkpoint",
+    "utils.collect_env": "tl_utils.collect_env",
+    "utils.cpp_backtrace": "tl_core.cpp_backtrace",
+    "utils.data": "tl_data",
+    "utils.deterministic": "tl_core.uninitialized_fill",
+    "utils.dlpack": "tl_core.dlpack",
+    "utils.file_baton": "tl_utils.file_baton",
+    "utils.flop_counter": "tl_utils.flop_counter",
+    "utils.hipify": "tl_utils.hipify",
+    "utils.jit": "tl_utils.jit",
+    "utils.mkldnn": "tl_utils.mkldnn",
+    "utils.mobile_optimizer": "tl_utils.mobile_optimizer",
+    "utils.model_dump": "tl_utils.model_dump",
+    "utils.model_zoo": "tl_utils.model_zoo",
+    "utils.module_tracker": "tl_utils.module_tracker",
+    "utils.serialization.config": "tl_checkpoint.config",
+    "utils.show_pickle": "tl_utils.show_pickle",
+    "utils.tensorboard": "tl_utils.tensorboard",
+    "utils.throughput_benchmark": "tl_utils.throughput_benchmark",
+    "utils.viz": "tl_utils.viz",
+    "utils.weak": "tl_core.torch_names.weak",
+    "xpu": "tl_backends.xpu",
+}
+
+# Second names of modules: older ones, and files of the reference that are one here.
+ALIASES = {
+    "_export": "export",
+    "_export.passes.lift_constants_pass": "export.constant_attributes",
+    "_functorch.batch_norm_replacement": "_functorch.functional_call",
+    "_higher_order_ops.associative_scan": "_higher_order_ops.while_loop",
+    "_higher_order_ops.map": "_higher_order_ops.while_loop",
+    "_higher_order_ops.scan": "_higher_order_ops.while_loop",
+    "distributed._composable.fsdp": "distributed.fsdp",
+    "distributed._tensor": "distributed.tensor",
+    "distributed.tensor.device_mesh": "distributed.device_mesh",
+    "nn.intrinsic": "ao.nn.intrinsic",
+    "nn.qat": "ao.nn.qat",
+    "nn.quantizable": "ao.nn.quantizable",
+    "nn.quantized": "ao.nn.quantized",
+    "nn.functional._Reduction": "nn._reduction",
+    "nn.functional.grad": "nn.grad",
+    "quantization": "ao.quantization",
+    "utils._cxx_pytree": "utils._pytree",
+}
+
+OBJECTS = {
+    "distributed._all_gather_base": "tl_distributed.collectives:all_gather_into_tensor",
+    "distributed._reduce_scatter_base": "tl_distributed.collectives:reduce_scatter_tensor",
+    "functional.align_tensors": "tl_core.named_tensor:align_tensors",
+    "qscheme": "tl_quantization:QScheme",
+    "utils.generate_methods_for_privateuse1_backend": (
+        "tl_nn.extension_methods:generate_methods_for_privateuse1_backend"
+    ),
+    "Tag": "tl_core.library.tags:Tag",
+    "_C.Tag": "tl_core.library.tags:Tag",
+    "_C._AutoDispatchBelowAutograd": "tl_core.library.layers:AutoDispatchBelowAutograd",
+    "_C._ExcludeDispatchKeyGuard": "tl_core.library.layers:ExcludeDispatchKeyGuard",
+    "_C.ExcludeDispatchKeyGuard": "tl_core.library.layers:ExcludeDispatchKeyGuard",
+    "_C._ForceDispatchKeyGuard": "tl_core.library.fallbacks:ForceDispatchKeyGuard",
+    "_C._IncludeDispatchKeyGuard": "tl_core.library.fallbacks:IncludeDispatchKeyGuard",
+    "_C._dispatch_tls_local_include_set": "tl_core.library.fallbacks:included_keys",
+    "_C._dispatch_tls_local_exclude_set": "tl_core.library.fallbacks:excluded_keys",
+    "_C.FunctionSchema": "tl_core.library.function_schema:FunctionSchema",
+    "_C.Argument": "tl_core.library.function_schema:Argument",
+    "_C.parse_schema": "tl_core.library.schema_parser:parse_schema",
+    "autograd._calculate_shape": "tl_autograd.gradient_shapes:_calculate_shape",
+    "storage._load_from_bytes": "tl_checkpoint.legacy:load_from_bytes",
+    "_ops.HigherOrderOperator": "tl_compiler.higher_order.base:HigherOrderOperator",
+    "_ops.OpOverload": "tl_core.ops:OpOverload",
+    "_ops.OpOverloadPacket": "tl_core.ops:OpOverloadPacket",
+    "_ops._OpNamespace": "tl_core.ops:_OpNamespace",
+    "Event": "tl_backends.streams:Event",
+    "GradScaler": "tl_amp:GradScaler",
+    "Stream": "tl_backends.streams:Stream",
+    "_C.DisableTorchFunctionSubclass": "tl_core.overrides:DisableTorchFunctionSubclass",
+    "_C.Function": "tl_autograd:Function",
+    "_C.TensorBase": "tl_core:Tensor",
+    "_C.DisableTorchFunction": "tl_core.overrides:DisableTorchFunction",
+    "_C._EnableTorchFunction": "tl_core.overrides:_EnableTorchFunction",
+    "_C.Future": "tl_core.futures:Future",
+    "_C.ScriptFunction": "tl_backends.jit:ScriptFunction",
+    "_C.ScriptModule": "tl_backends.jit:ScriptModule",
+    "ScriptModule": "tl_backends.jit:ScriptModule",
+    "ScriptFunction": "tl_backends.jit:ScriptFunction",
+    "jit._overload": "tl_backends.jit.internal:_overload",
+    "jit._overload_method": "tl_backends.jit.internal:_overload_method",
+    "_C.Size": "tl_core:Size",
+    "_C.StorageBase": "tl_core:UntypedStorage",
+    "_C._FunctionBase": "tl_autograd:Function",
+    "_mkldnn": "tl_core._C:_mkldnn",
+    "functional.F": "tl_nn:functional",
+    "_C._ConvBackend": "tl_core.torch_names.convolution_backends:_ConvBackend",
+    "_C._select_conv_backend": "tl_core.torch_names.convolution_backends:_select_conv_backend",
+    "_C._LinAlgError": "tl_core.errors:LinAlgError",
+    "_C._StorageBase": "tl_core:UntypedStorage",
+    "_C._TensorBase": "tl_core:Tensor",
+    "_C._disabled_torch_function_impl": "tl_core.parameter:_disabled_torch_function",
+    "_C._nn._parse_to": "tl_nn.modules.to:_parse_to",
+    "_C._nn.pad_sequence": "tl_nn.utils.rnn:pad_sequence",
+    "DispatchKey": "tl_core.dispatch_keys:DispatchKey",
+    "_C.DispatchKey": "tl_core.dispatch_keys:DispatchKey",
+    "_C.DispatchKeySet": "tl_core.dispatch_keys:DispatchKeySet",
+    "_C._are_functorch_transforms_active": "tl_autograd.functorch.native:are_transforms_active",
+    "_C._DisableFuncTorch": "tl_core.dispatch_modes:no_transforms",
+    "_C._DisableTorchDispatch": "tl_core.dispatch_modes:no_dispatch",
+    "_C._TorchDispatchModeKey": "tl_core.python_dispatch:TorchDispatchModeKey",
+    "_C._dispatch_isTensorSubclassLike": "tl_core.dispatch_keys:is_tensor_subclass_like",
+    "_C._dispatch_key_set": "tl_core.dispatch_keys:text_of_keys",
+    "_C._dispatch_keys": "tl_core.dispatch_keys:keys_of",
+    "_C._get_dispatch_mode": "tl_core.python_dispatch:_get_dispatch_mode",
+    "_C._get_dispatch_stack_at": "tl_core.python_dispatch:_get_dispatch_stack_at",
+    "_C._len_torch_dispatch_stack": "tl_core.python_dispatch:_len_torch_dispatch_stack",
+    "_C._pop_torch_dispatch_stack": "tl_core.python_dispatch:_pop_mode",
+    "_C._push_on_torch_dispatch_stack": "tl_core.python_dispatch:_push_mode",
+    "_C._set_dispatch_mode": "tl_core.python_dispatch:_push_mode",
+    "_C._unset_dispatch_mode": "tl_core.python_dispatch:_unset_infra_mode",
+    "_C._TensorMeta": "tl_core._tensor:TensorMeta",
+    "_nested_from_padded": "tl_core.nested.from_padded:from_padded",
+    "_nested_from_padded_and_nested_example": "tl_core.nested.from_padded:from_padded_and_example",
+    "_nested_tensor_from_mask": "tl_core.nested.from_padded:from_mask",
+    "_nested_tensor_from_mask_left_aligned": "tl_core.nested.from_padded:is_left_aligned",
+    "_tensor._rebuild_from_type_v2": "tl_checkpoint.rebuild:from_type",
+    "_utils._get_device_module": "tl_backends.devices:get_device_module",
+    "_utils._element_size": "tl_core.type_info:element_size",
+    "_utils._rebuild_parameter": "tl_checkpoint.rebuild:parameter",
+    "_utils._rebuild_sparse_tensor": "tl_core._tensor:_rebuild_sparse_tensor",
+    "_utils._rebuild_tensor_v2": "tl_checkpoint.rebuild:tensor",
+    "align_tensors": "tl_core.named_tensor:align_tensors",
+    "autocast": "tl_amp:autocast",
+    "compile": "tl_compiler.compiler:compile",
+    "cond": "tl_compiler.higher_order.cond:cond",
+    "while_loop": "tl_compiler.higher_order.loops:while_loop",
+    "sym_sqrt": "tl_core.symbolic:_sym_sqrt",
+    "_unique": "tl_core.torch_names.functions:_unique",
+    "_unique2": "tl_core.torch_names.functions:_unique2",
+    "_has_compatible_shallow_copy_type": "tl_core.torch_names.functions:_has_compatible_shallow_copy_type",
+    "_is_functional_tensor": "tl_core.torch_names.functions:_is_functional_tensor",
+    "_disable_dynamo": "tl_core.torch_names.functions:_disable_dynamo",
+    "_nnpack_available": "tl_core.torch_names.functions:_nnpack_available",
+    "_running_with_deploy": "tl_core.torch_names.functions:_running_with_deploy",
+    "_C._after_autograd_keyset": "tl_core.library.layers:AFTER_AUTOGRAD",
+    "_assert_async": "tl_core.torch_names.functions:_assert_async",
+    "eig": "tl_core.torch_names.removed:eig",
+    "lstsq": "tl_core.torch_names.removed:lstsq",
+    "matrix_rank": "tl_core.torch_names.removed:matrix_rank",
+    "solve": "tl_core.torch_names.removed:solve",
+    "symeig": "tl_core.torch_names.removed:symeig",
+    "_fused_sdp_choice": "tl_core.torch_names.attention:_fused_sdp_choice",
+    "_native_multi_head_attention": "tl_core.torch_names.attention:_native_multi_head_attention",
+    "_transform_bias_rescale_qkv": "tl_core.torch_names.attention:_transform_bias_rescale_qkv",
+    "_addmm_activation": "tl_core.torch_names.functions:_addmm_activation",
+    "_masked_softmax": "tl_core.torch_names.functions:_masked_softmax",
+    "_compute_linear_combination": "tl_core.torch_names.functions:_compute_linear_combination",
+    "_assert_tensor_metadata": "tl_core.torch_names.functions:_assert_tensor_metadata",
+    "_shape_as_tensor": "tl_core.torch_names.functions:_shape_as_tensor",
+    "_reshape_from_tensor": "tl_core.torch_names.functions:_reshape_from_tensor",
+    "cosine_similarity": "tl_nn.functional:cosine_similarity",
+    "func.functional_call": "tl_nn.func:functional_call",
+    "get_device_module": "tl_backends.devices:get_device_module",
+    "detach_": "tl_core.torch_names.functions:detach_",
+    "_convolution": "tl_core.composite_operators:_convolution",
+    "_convolution_mode": "tl_core.composite_operators:_convolution_mode",
+    "_pin_memory": "tl_core.composite_operators:_pin_memory",
+    "_is_all_true": "tl_core.composite_operators:_is_all_true",
+    "_is_any_true": "tl_core.composite_operators:_is_any_true",
+    "_safe_softmax": "tl_core.composite_operators:_safe_softmax",
+    "_stack": "tl_core.composite_operators:_stack",
+    "_cummax_helper": "tl_core.composite_operators:_cummax_helper",
+    "_cummin_helper": "tl_core.composite_operators:_cummin_helper",
+    "frobenius_norm": "tl_core.composite_operators:frobenius_norm",
+    "is_inference": "tl_core.torch_names.functions:is_inference",
+    "is_same_size": "tl_core.torch_names.functions:is_same_size",
+    "Future": "tl_core.futures:Future",
+    "PyTorchFileReader": "tl_checkpoint.archive_files:PyTorchFileReader",
+    "PyTorchFileWriter": "tl_checkpoint.archive_files:PyTorchFileWriter",
+    "_C.PyTorchFileReader": "tl_checkpoint.archive_files:PyTorchFileReader",
+    "_C.PyTorchFileWriter": "tl_checkpoint.archive_files:PyTorchFileWriter",
+    "load": "tl_checkpoint:load",
+    "lobpcg": "tl_core.lobpcg:lobpcg",
+    "nn.parallel.DistributedDataParallel": "tl_distributed.parallel:DistributedDataParallel",
+    "pairwise_distance": "tl_nn.functional:pairwise_distance",
+    "save": "tl_checkpoint:save",
+    "compiled_with_cxx11_abi": "tl_core.build_config:compiled_with_cxx11_abi",
+    "utils.get_cpp_backtrace": "tl_core.cpp_backtrace:get_cpp_backtrace",
+    "utils.rename_privateuse1_backend": "tl_core.extension_devices:rename_privateuse1_backend",
+    "utils.set_module": "tl_core.public_names:set_module",
+    "_C._current_graph_task_id": "tl_autograd.graph:current_graph_task_id",
+    "utils.ThroughputBenchmark": "tl_utils.throughput_benchmark:ThroughputBenchmark",
+    "distributed.DeviceMesh": "tl_distributed.device_mesh:DeviceMesh",
+    "distributed.init_device_mesh": "tl_distributed.device_mesh:init_device_mesh",
+    "is_anomaly_check_nan_enabled": "tl_autograd.anomaly_mode:is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled": "tl_autograd.anomaly_mode:is_anomaly_enabled",
+    "set_anomaly_enabled": "tl_autograd.anomaly_mode:set_anomaly_enabled",
+    "nn.functional.BroadcastingList1": "tl_backends.jit.internal:BroadcastingList1",
+    "nn.functional.BroadcastingList2": "tl_backends.jit.internal:BroadcastingList2",
+    "nn.functional.BroadcastingList3": "tl_backends.jit.internal:BroadcastingList3",
+    "serialization.default_restore_location": "tl_checkpoint.locations:restore_location",
+    "utils.hooks.warn_if_has_hooks": "tl_autograd.hooks:warn_if_has_hooks",
+    "utils.hooks.unserializable_hook": "tl_autograd.hooks:unserializable_hook",
+    "utils.swap_tensors": "tl_core.swapping:swap_tensors",
+    "utils.hooks.BackwardHook": "tl_nn.modules.backward_hook:BackwardHook",
+    "utils.hooks.RemovableHandle": "tl_autograd.hooks:RemovableHandle",
+    "func.replace_all_batch_norm_modules_": "tl_nn.func:replace_all_batch_norm_modules_",
+    "func.stack_module_state": "tl_nn.func:stack_module_state",
+    "vmap": "tl_autograd.func:vmap",
+}
+
+# What the library says it was built with.
+_BUILT_WITH = "has_cuda has_cudnn has_lapack has_mkl has_mkldnn has_mps has_openmp has_spectral"
+# Types that schemas name.
+_TYPES = (
+    "AnyType AwaitType BoolType CapsuleType ClassType ComplexType DeviceObjType DictType FloatType FutureType "
+    "GeneratorType IntType LayoutType ListType MemoryFormatType NoneType NumberType OptionalType RRefType "
+    "ScalarTypeType StorageType StreamObjType StringType SymBoolType SymFloatType SymIntType TensorType TupleType "
+    "Type UnionType VarType"
+)
+# Many names of one module: before them, the module's name in PyTorch's API.
+_GROUPS = {
+    ("", "tl_core.autocast"): (
+        "autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache "
+        "get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_available "
+        "is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled "
+        "set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled "
+        "set_autocast_gpu_dtype"
+    ),
+    ("", "tl_core.library.schema_types"): _TYPES,
+    ("", "tl_core.symbolic_numbers"): "SymBool SymFloat SymInt",
+    ("", "tl_core.symbolic"): (
+        "_sym_acos _sym_asin _sym_atan _sym_cos _sym_cosh _sym_exp _sym_log _sym_log10 _sym_log2 _sym_sin "
+        "_sym_sinh _sym_sqrt _sym_tan _sym_tanh sym_fresh_size sym_float sym_int sym_ite sym_max sym_min "
+        "sym_not sym_sum"
+    ),
+    ("", "tl_core.torch_names.functions"): (
+        "_conj_copy _foreach_norm _indices_copy _neg_view_copy _values_copy ccol_indices_copy "
+        "col_indices_copy crow_indices_copy indices_copy is_distributed nuclear_norm row_indices_copy "
+        "values_copy"
+    ),
+    ("", "tl_core.torch_names.native"): _BUILT_WITH,
+    ("", "tl_nn.functional"): "bilinear conv_tbc",
+    ("", "tl_nn.functional.numbered_reductions"): (
+        "alpha_dropout alpha_dropout_ binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss "
+        "feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ "
+        "hinge_embedding_loss kl_div margin_ranking_loss norm_except_dim poisson_nll_loss "
+        "triplet_margin_loss"
+    ),
+    ("", "tl_quantization.functions"): (
+        "int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point "
+        "quantized_max_pool3d"
+    ),
+    ("", "tl_quantization"): (
+        "dequantize fake_quantize_per_channel_affine fake_quantize_per_tensor_affine per_channel_affine "
+        "per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric "
+        "quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic quantized_batch_norm "
+        "quantized_max_pool1d quantized_max_pool2d"
+    ),
+    ("_C.", "tl_autograd.engine_names"): (
+        "_WeakTensorRef _current_autograd_node _current_graph_task_id "
+        "_debug_only_are_vmap_fallback_warnings_enabled _debug_only_display_vmap_fallback_warnings "
+        "_functions _is_fwd_grad_enabled _set_fwd_grad_enabled _will_engine_execute_node"
+    ),
+    (
+        "_C.",
+        "tl_backends.native_names",
+    ): "_get_cudnn_allow_tf32 _get_cudnn_benchmark _get_cudnn_deterministic _get_cudnn_enabled",
+    ("_C.", "tl_core.library.schema_lists"): (
+        "_dispatch_get_all_op_names _dispatch_get_registrations_for_dispatch_key _dispatch_has_kernel "
+        "_dispatch_has_kernel_for_dispatch_key _get_operation_overload _get_schema _jit_get_all_schemas "
+        "_jit_get_operation _jit_get_schemas_for_operator _jit_resolve_packet"
+    ),
+    ("_C.", "tl_core.library.schema_types"): _TYPES,
+    ("_C.", "tl_core.torch_names.native"): _BUILT_WITH
+    + (
+        " Block CompilationUnit FileCheck Graph Node ScriptObject Value _GLIBCXX_USE_CXX11_ABI "
+        "_VariableFunctions _VariableFunctionsClass _add_docstr _EnablePythonDispatcher "
+        "_dispatch_call_boxed _dispatch_find_schema_or_throw _autograd_profiler_enabled "
+        "_cuda_getDeviceCount _debug_set_autodiff_subgraph_inlining _disabled_torch_dispatch_impl "
+        "_get_accelerator _get_cpu_capability _get_function_stack_at _get_graph_executor_optimize "
+        "_get_privateuse1_backend_name _get_tracing_state _has_cuda _has_mkldnn _has_mps "
+        "_has_torch_function _has_xpu _infer_size _is_torch_function_enabled _is_tracing "
+        "_jit_override_can_fuse_on_cpu _jit_override_can_fuse_on_gpu _jit_set_bailout_depth "
+        "_jit_set_num_profiled_runs _jit_set_nvfuser_enabled _jit_set_nvfuser_guard_mode "
+        "_jit_set_profiling_executor _jit_set_profiling_mode _jit_set_texpr_fuser_enabled "
+        "_is_torch_function_all_disabled _len_torch_function_stack _log_api_usage_metadata "
+        "_log_api_usage_once _rename_privateuse1_backend _set_deterministic_algorithms _storage_id "
+        "_set_graph_executor_optimize _set_warnAlways is_autocast_enabled is_grad_enabled parse_ir"
+    ),
+    ("autograd.", "tl_autograd.native_names"): (
+        "DeviceType ProfilerActivity _profiler_enabled _record_function_with_args_enter "
+        "_record_function_with_args_exit _supported_activities kineto_available"
+    ),
+    ("functional.", "tl_core"): (
+        "cdist chain_matmul einsum istft lu norm pca_lowrank split stft svd_lowrank tensordot unique "
+        "unique_consecutive unravel_index"
+    ),
+}
+OBJECTS |= {
+    prefix + name: f"{module}:{name}" for (prefix, module), names in _GROUPS.items() for name in names.split()
+}
+
+# Modules whose classes PyTorch has in another one than the table says.
+HOMES = {
+    "tl_autograd.checkpoint_policy": "utils.checkpoint",
+    "tl_autograd.func.custom_function": "_functorch.autograd_function",
+    "tl_autograd.hooks": "utils.hooks",
+    "tl_backends.devices": "cuda",
+    "tl_backends.streams": "",
+    "tl_compiler.fx.code_generation": "fx.graph",
+    "tl_compiler.fx.experimental.dim_constraints": "fx.experimental.symbolic_shapes",
+    "tl_compiler.fx.experimental.unbacked": "fx.experimental.symbolic_shapes",
+    "tl_compiler.fx.retracing": "fx.graph_module",
+    "tl_compiler.symbolic.dims": "fx.experimental.symbolic_shapes",
+    "tl_compiler.symbolic.shape_env": "fx.experimental.symbolic_shapes",
+    "tl_compiler.tracer.proxy_mode": "fx.experimental.proxy_tensor",
+    "tl_core.dispatch_keys": "_C",
+    "tl_core.grad_mode": "autograd.grad_mode",
+    "tl_core.library.function_schema": "_C",
+    "tl_core.library.libraries": "library",
+    "tl_core.library.schema_types": "_C",
+    "tl_core.library.tags": "_C",
+    "tl_core.pytree_kinds": "utils._pytree",
+    "tl_core.pytree_paths": "utils._pytree",
+    "tl_core.sparse_layouts.invariants": "sparse",
+    "tl_core.sparse_layouts.tensor_types": "sparse",
+    "tl_core.subclasses.fake_exceptions": "_subclasses.fake_tensor",
+    "tl_core.symbolic_numbers": "",
+    "tl_core.tensor_types": "",
+    "tl_data.info": "utils.data._utils.worker",
+    "tl_distributed.backend": "distributed.distributed_c10d",
+    "tl_distributed.debug_level": "distributed",
+    "tl_distributed.elastic.multiprocessing.logs": "distributed.elastic.multiprocessing.api",
+    "tl_distributed.errors": "distributed",
+    "tl_distributed.file_store": "distributed",
+    "tl_distributed.fsdp.api": "distributed.fsdp",
+    "tl_distributed.fsdp.fully_shard": "distributed.fsdp",
+    "tl_distributed.grad_bucket": "distributed",
+    "tl_distributed.point_to_point": "distributed.distributed_c10d",
+    "tl_distributed.process_group": "distributed.distributed_c10d",
+    "tl_distributed.reduction": "distributed.distributed_c10d",
+    "tl_distributed.store": "distributed",
+    "tl_distributed.tcp_store": "distributed",
+    "tl_distributed.tensor.dtensor": "distributed.tensor",
+    "tl_distributed.work": "distributed.distributed_c10d",
+    "tl_distributions.joined_transforms": "distributions.transforms",
+    "tl_distributions.transform": "distributions.transforms",
+    "tl_nn.modules.backward_hook": "utils.hooks",
+    "tl_nn.modules.multihead_attention": "nn.modules.activation",
+    "tl_nn.optim.adafactor": "optim",
+    "tl_nn.optim.muon": "optim",
+    "tl_nn.optimized_module": "_dynamo.eval_frame",
+    "tl_nn.utils.expanded_weights.expanded_weight": "nn.utils._expanded_weights.expanded_weights_impl",
+    "tl_profiler.execution_trace": "profiler.profiler",
+    "tl_quantization.nn.quantized.modules.stubs": "ao.nn.quantized.modules",
+}
+# The façade names of the modules.
+FACADE = {CORE: ""} | {real: name for name, real in MODULES.items()}
+
+
+def first_name_of(dotted: str) -> str:
+    """A façade name without second names of modules: `quantization.QConfig` → `ao.quantization.QConfig`."""
+    prefix = dotted
+    while prefix:
+        if prefix in ALIASES:
+            return ALIASES[prefix] + dotted[len(prefix) :]
+        prefix = prefix.rpartition(".")[0]
+    return dotted
+
+
+def module_of(dotted: str) -> str:
+    """The real module that a façade name stands for: `nn.functional` → `tl_nn.functional`."""
+    dotted = prefix = first_name_of(dotted)
+    while prefix:
+        if prefix in MODULES:
+            return MODULES[prefix] + dotted[len(prefix) :]
+        prefix = prefix.rpartition(".")[0]
+    return f"{CORE}.{dotted}"
+
+
+def facade_of(real: str) -> str | None:
+    """The façade name of a real module, the inverse of `module_of`; None for a module that has none."""
+    prefix, tail = real, ""
+    while prefix:
+        if prefix in FACADE:
+            return (FACADE[prefix] + tail).removeprefix(".")
+        prefix, _, last = prefix.rpartition(".")
+        tail = f".{last}{tail}"
+    return None
+
+
+def home_of(real: str) -> str | None:
+    """The module in which PyTorch has what a real module holds; None where it has none.
+
+    >>> home_of("tl_nn.modules.multihead_attention")
+    'nn.modules.activation'
+    """
+    return HOMES.get(real, facade_of(real))
+
+
+def real_name_of(dotted: str) -> str:
+    """The full name of the object with a façade name: `nn.Linear` → `tl_nn.Linear`."""
+    if dotted in OBJECTS:
+        return OBJECTS[dotted].replace(":", ".")
+    module, _, name = dotted.rpartition(".")
+    return f"{module_of(module)}.{name}" if module else f"{CORE}.{name}"
