@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tools.bench.cases import Case, Group
 
-SPARSE = Group("sparse products", mean=0.7, each=1.05)
+SPARSE = Group("sparse products", mean=0.7, each=0.7)
 
 DENSITIES = {"0.1 %": 0.001, "1 %": 0.01, "10 %": 0.1}
 

@@ -158,6 +158,22 @@ def test_sampled_products(dtype, inner):
     assert tl.equal(made.crow_indices(), s.crow_indices())
 
 
+@pytest.mark.parametrize("density", [0.01, 0.2])
+@pytest.mark.parametrize("is_sorted", [True, False])
+def test_sampled_products_of_many_columns(density, is_sorted):
+    """The second matrix is read tile by tile; each place is computed once, whatever the order of the columns is."""
+    mask = holed(300, 700, dtype="float32", density=density)
+    s = mask.to_sparse_csr()
+    crow, col = s.crow_indices(), s.col_indices()
+    if not is_sorted:
+        col = tl.cat([part.flip(0) for part in col.split((crow[1:] - crow[:-1]).tolist())])
+        s = tl.sparse_csr_tensor(crow, col, tl.ones(len(col)), mask.shape, check_invariants=False)
+    x, y = holed(300, 64, seed=1, dtype="float32", density=1), holed(64, 700, seed=2, dtype="float32", density=1)
+    values = tl.sparse.sampled_addmm(s, x, y, beta=0).values()
+    rows = tl.repeat_interleave(crow[1:] - crow[:-1])
+    assert_close(values, (x.double() @ y.double())[rows, col].float(), rtol=1e-4, atol=1e-4)
+
+
 def test_shapes_and_types_that_do_not_fit():
     s = holed(4, 6).to_sparse_csr()
     with pytest.raises(RuntimeError, match=r"mat1 and mat2 shapes cannot be multiplied \(4x6 and 5x2\)"):

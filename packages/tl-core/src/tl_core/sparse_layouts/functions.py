@@ -166,9 +166,11 @@ def sampled_addmm(
         raise RuntimeError(
             f"sampled_addmm: self has shape {list(input.shape)}, the product {[mat1.shape[-2], mat2.shape[-1]]}"
         )
-    values = products.sampled(input, mat1, mat2) * alpha
+    values = products.sampled(input, mat1, mat2)
+    if alpha != 1:
+        values = values * alpha
     if beta != 0:
-        values = values + input.values() * beta
+        values = values + (input.values() if beta == 1 else input.values() * beta)
     made = with_values(input, values)
     return made if out is None else _written(out, made)
 

@@ -1,8 +1,6 @@
 // The choice of the element type; integers and complex numbers, one element at a time.
 #include "kernels/cpu/sparse/csr.h"
 
-#include <atomic>
-
 #include "kernels/cpu/sparse/row_parts.h"
 
 namespace tl::cpu {
@@ -16,16 +14,9 @@ bool float_bsr_mm(bool wide, const CompressedRows& a, const char* values, int64_
 namespace {
 template <class F>
 bool each_row(const CompressedRows& a, int64_t cost, F f) {
-  std::atomic<bool> good = true;
-  each_part_of_rows(a, cost, [&](int64_t begin, int64_t end) {
-    const int64_t first = a.offsets[begin];
-    if (!columns_within(a.columns + first, a.offsets[end] - first, a.cols)) {
-      good = false;
-      return;
-    }
+  return each_checked_part(a, cost, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) f(i);
   });
-  return good;
 }
 
 int64_t product(int64_t a, int64_t b) {

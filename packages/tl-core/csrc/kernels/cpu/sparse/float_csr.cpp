@@ -1,6 +1,7 @@
 // isa: all, by hand
 // SpMM, SpMV, SDDMM and BSR products of float32 and float64.
-#include <atomic>
+#include <algorithm>
+#include <vector>
 
 #include "kernels/cpu/simd/horizontal.h"
 #include "kernels/cpu/simd/isa_dispatch.h"
@@ -15,40 +16,31 @@ namespace {
 constexpr int kStrip = TL_ISA_LEVEL >= 4 ? 8 : 4;  // vectors of a strip of columns, with two sums each
 constexpr int64_t kFew = 6;                        // terms of a row
 
-// x[columns[0]], x[columns[1]], … of n columns, at most a vector's; zero in place of what lies outside of [0,
-// cols), and `good` is false then.
-template <class T>
-TL_INLINE Vec<T> gathered(const T* x, const int64_t* columns, int64_t n, int64_t cols, bool& good) {
+// The second operand of a sampled product is read a tile of its rows at a time, by all rows of a part: one of
+// the size of the first-level cache, or larger where a row has few nonzeros in it, or all where a tile is no
+// use.
+constexpr int64_t kTileBytes = 16 << 10, kSparseTileBytes = 128 << 10, kTileNonzeros = 4, kTileRows = 128;
+
 #if TL_ISA_LEVEL >= 4
-  const uint32_t wanted = n >= kLanes<T> ? (1u << kLanes<T>)-1u : (1u << n) - 1u;
-  const __m512i length = _mm512_set1_epi64(cols);
-  const auto mask_low = static_cast<__mmask8>(wanted);
-  const __m512i low = _mm512_maskz_loadu_epi64(mask_low, columns);
-  const __mmask8 in_low = _mm512_mask_cmplt_epu64_mask(mask_low, low, length);
+// x[columns[0]], x[columns[1]], … of n columns, at most a vector's.
+template <class T>
+TL_INLINE Vec<T> gathered(const T* x, const int64_t* columns, int64_t n) {
+  const uint32_t lanes = n >= kLanes<T> ? (1u << kLanes<T>)-1u : (1u << n) - 1u;
+  const auto low = static_cast<__mmask8>(lanes);
+  const __m512i first = _mm512_maskz_loadu_epi64(low, columns);
   if constexpr (sizeof(T) == 4) {
-    const auto mask_high = static_cast<__mmask8>(wanted >> 8);
-    const __m512i high = _mm512_maskz_loadu_epi64(mask_high, columns + 8);
-    const __mmask8 in_high = _mm512_mask_cmplt_epu64_mask(mask_high, high, length);
-    good &= in_low == mask_low && in_high == mask_high;
+    const auto high = static_cast<__mmask8>(lanes >> 8);
+    const __m512i second = _mm512_maskz_loadu_epi64(high, columns + 8);
     const __m256 zero = _mm256_setzero_ps();
-    const __m256 a = _mm512_mask_i64gather_ps(zero, in_low, low, x, 4);
-    const __m256 b = _mm512_mask_i64gather_ps(zero, in_high, high, x, 4);
+    const __m256 a = _mm512_mask_i64gather_ps(zero, low, first, x, 4);
+    const __m256 b = _mm512_mask_i64gather_ps(zero, high, second, x, 4);
     return bitcast<VecF>(
         _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_castps_pd(a)), _mm256_castps_pd(b), 1));
   } else {
-    good &= in_low == mask_low;
-    return bitcast<VecD>(_mm512_mask_i64gather_pd(_mm512_setzero_pd(), in_low, low, x, 8));
+    return bitcast<VecD>(_mm512_mask_i64gather_pd(_mm512_setzero_pd(), low, first, x, 8));
   }
-#else
-  Vec<T> v = {};
-  for (int i = 0; i < kLanes<T> && i < n; ++i) {
-    const bool within = static_cast<uint64_t>(columns[i]) < static_cast<uint64_t>(cols);
-    good &= within;
-    if (within) v[i] = x[columns[i]];
-  }
-  return v;
-#endif
 }
+#endif
 
 template <class T>
 class CsrLoop {
@@ -65,58 +57,53 @@ class CsrLoop {
         out_(reinterpret_cast<T*>(out)) {}
 
   bool run() const {
-    std::atomic<bool> good = true;
-    each_part_of_rows(a_, width_, [&](int64_t begin, int64_t end) {
-      if (!(width_ == 1 && stride_ == 1 ? dots(begin, end) : rows(begin, end))) good = false;
+    return each_checked_part(a_, width_, [&](int64_t begin, int64_t end) {
+      if (width_ == 1 && stride_ == 1)
+        for (int64_t i = begin; i < end; ++i) out_[i] = dot(a_.offsets[i], a_.offsets[i + 1]);
+      else
+        for (int64_t i = begin; i < end; ++i) row(i);
     });
-    return good;
   }
 
  private:
-  bool rows(int64_t begin, int64_t end) const {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t first = a_.offsets[i];
-      if (!columns_within(a_.columns + first, a_.offsets[i + 1] - first, a_.cols)) return false;
-      row(i);
-    }
-    return true;
-  }
-  bool dots(int64_t begin, int64_t end) const {
-    bool good = true;
-    for (int64_t i = begin; i < end; ++i) out_[i] = dot(a_.offsets[i], a_.offsets[i + 1], good);
-    return good;
-  }
-
+#if TL_ISA_LEVEL >= 4
   // Terms 0, W, 2W, … of a row are added in lane 0, and so on, in two alternating sums.
-  TL_INLINE T dot(int64_t p, int64_t end, bool& good) const {
-    if (end - p < kFew) return few(p, end, good);
+  TL_INLINE T dot(int64_t p, int64_t end) const {
+    if (end - p < kFew) return few(p, end);
     V sums = {}, more = {};
     for (; p + 2 * W <= end; p += 2 * W) {
-      sums = fma(read<V>(at(p)), gathered<T>(b_, a_.columns + p, W, a_.cols, good), sums);
-      more = fma(read<V>(at(p + W)), gathered<T>(b_, a_.columns + p + W, W, a_.cols, good), more);
+      sums = fma(read<V>(at(p)), gathered<T>(b_, a_.columns + p, W), sums);
+      more = fma(read<V>(at(p + W)), gathered<T>(b_, a_.columns + p + W, W), more);
     }
     if (p + W <= end) {
-      sums = fma(read<V>(at(p)), gathered<T>(b_, a_.columns + p, W, a_.cols, good), sums);
+      sums = fma(read<V>(at(p)), gathered<T>(b_, a_.columns + p, W), sums);
       p += W;
     }
     if (p < end) {
       const int64_t n = end - p;
-      more = fma(load_some<T>(values_ + p, n), gathered<T>(b_, a_.columns + p, n, a_.cols, good), more);
+      more = fma(load_some<T>(values_ + p, n), gathered<T>(b_, a_.columns + p, n), more);
     }
     return horizontal_sum(sums + more);
   }
   // Terms that no vector is worth while for, one by one.
-  TL_INLINE T few(int64_t p, int64_t end, bool& good) const {
+  TL_INLINE T few(int64_t p, int64_t end) const {
     T sum = 0;
-    for (; p < end; ++p) {
-      const int64_t column = a_.columns[p];
-      const bool within = static_cast<uint64_t>(column) < static_cast<uint64_t>(a_.cols);
-      good &= within;
-      if (within) sum = fma(values_[p], b_[column], sum);
-    }
+    for (; p < end; ++p) sum = fma(values_[p], b_[a_.columns[p]], sum);
     return sum;
   }
   const char* at(int64_t p) const { return reinterpret_cast<const char*>(values_ + p); }
+#else
+  // Without a quick gather, a lane is loaded by itself as well: scalars, in sums that need not wait for each
+  // other.
+  TL_INLINE T dot(int64_t p, int64_t end) const {
+    constexpr int kSums = 4;
+    T sums[kSums] = {};
+    for (; p + kSums <= end; p += kSums)
+      for (int k = 0; k < kSums; ++k) sums[k] = fma(values_[p + k], b_[a_.columns[p + k]], sums[k]);
+    for (; p < end; ++p) sums[0] = fma(values_[p], b_[a_.columns[p]], sums[0]);
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  }
+#endif
 
   TL_INLINE void row(int64_t i) const {
     int64_t j = 0;
@@ -138,12 +125,14 @@ class CsrLoop {
     }
     if (p < end) add<n>(sums, p, j);
     char* out = reinterpret_cast<char*>(out_ + i * width_ + j);
+#pragma GCC unroll 8
     for (int k = 0; k < n; ++k) write(out + k * sizeof(V), sums[k] + more[k]);
   }
   template <int n>
   TL_INLINE void add(V* sums, int64_t p, int64_t j) const {
     const V value = broadcast<V>(values_[p]);
     const char* b = reinterpret_cast<const char*>(b_ + a_.columns[p] * stride_ + j);
+#pragma GCC unroll 8
     for (int k = 0; k < n; ++k) sums[k] = fma(value, read<V>(b + k * sizeof(V)), sums[k]);
   }
 
@@ -179,43 +168,66 @@ class SampledLoop {
         out_(reinterpret_cast<T*>(out)) {}
 
   bool run() const {
-    std::atomic<bool> good = true;
-    each_part_of_rows(a_, terms_, [&](int64_t begin, int64_t end) {
-      const int64_t first = a_.offsets[begin];
-      if (!columns_within(a_.columns + first, a_.offsets[end] - first, a_.cols)) {
-        good = false;
-        return;
-      }
-      for (int64_t i = begin; i < end; ++i) row(i);
-    });
-    return good;
+    return each_checked_part(a_, terms_, [&](int64_t begin, int64_t end) { part(begin, end); }, kTileRows);
   }
 
  private:
-  TL_INLINE void row(int64_t i) const {
-    const T* x = x_ + i * x_stride_;
-    const int64_t end = a_.offsets[i + 1];
-    int64_t p = a_.offsets[i];
-    for (; p + kColumns <= end; p += kColumns) products<kColumns>(x, p);
-    for (; p < end; ++p) products<1>(x, p);
+  // Tile by tile, each row goes on where it stopped: at the first column beyond the tile. The last tile takes
+  // what is left, so that columns need not be in order.
+  void part(int64_t begin, int64_t end) const {
+    std::vector<int64_t> next(a_.offsets + begin, a_.offsets + end);
+    const int64_t tile = tile_columns();
+    for (int64_t first = 0; first < a_.cols; first += tile) {
+      const bool last = first + tile >= a_.cols;
+      for (int64_t i = begin; i < end; ++i)
+        next[i - begin] = row(i, next[i - begin], last ? a_.cols : first + tile);
+    }
+  }
+  int64_t tile_columns() const {
+    const int64_t bytes = std::max<int64_t>(terms_, 1) * static_cast<int64_t>(sizeof(T));
+    const double places = static_cast<double>(a_.rows) * static_cast<double>(a_.cols);
+    const double columns = kTileNonzeros * places / std::max<double>(static_cast<double>(a_.count()), 1);
+    if (columns > static_cast<double>(kSparseTileBytes / bytes)) return std::max<int64_t>(a_.cols, 1);
+    return std::max({static_cast<int64_t>(columns), kTileBytes / bytes, int64_t{1}});
   }
 
-  // Each sum by itself, whatever n is: lanes first, then across, then the terms that fill no vector.
+  // The nonzeros from p on whose columns are below `bound`; returns the first that isn't.
+  TL_INLINE int64_t row(int64_t i, int64_t p, int64_t bound) const {
+    const T* x = x_ + i * x_stride_;
+    const int64_t end = a_.offsets[i + 1];
+    int64_t stop = p;
+    while (stop < end && a_.columns[stop] < bound) ++stop;
+    for (; p + kColumns <= stop; p += kColumns) products<kColumns>(x, p);
+    for (; p < stop; ++p) products<1>(x, p);
+    return stop;
+  }
+
+  // Each sum by itself, whatever n is: lanes first, then across, then the terms that fill no vector. Unrolled
+  // loops let the compiler keep the sums in registers.
   template <int n>
   TL_INLINE void products(const T* x, int64_t p) const {
     const T* y[n];
-    for (int k = 0; k < n; ++k) y[k] = y_ + a_.columns[p + k] * y_stride_;
-    V sums[n] = {}, more[n] = {};
+    V sums[n], more[n];
+#pragma GCC unroll 4
+    for (int k = 0; k < n; ++k) {
+      y[k] = y_ + a_.columns[p + k] * y_stride_;
+      sums[k] = more[k] = V{};
+    }
     int64_t t = 0;
     for (; t + 2 * W <= terms_; t += 2 * W) {
       const V a = at(x + t), b = at(x + t + W);
-      for (int k = 0; k < n; ++k) sums[k] = fma(a, at(y[k] + t), sums[k]);
-      for (int k = 0; k < n; ++k) more[k] = fma(b, at(y[k] + t + W), more[k]);
+#pragma GCC unroll 4
+      for (int k = 0; k < n; ++k) {
+        sums[k] = fma(a, at(y[k] + t), sums[k]);
+        more[k] = fma(b, at(y[k] + t + W), more[k]);
+      }
     }
     for (; t < terms_; t += W) {
       const V a = load_some<T>(x + t, terms_ - t);
+#pragma GCC unroll 4
       for (int k = 0; k < n; ++k) sums[k] = fma(a, load_some<T>(y[k] + t, terms_ - t), sums[k]);
     }
+#pragma GCC unroll 4
     for (int k = 0; k < n; ++k) out_[p + k] = horizontal_sum(sums[k] + more[k]);
   }
   static V at(const T* p) { return read<V>(reinterpret_cast<const char*>(p)); }
@@ -244,16 +256,9 @@ class BsrLoop {
         out_(reinterpret_cast<T*>(out)) {}
 
   bool run() const {
-    std::atomic<bool> good = true;
-    each_part_of_rows(a_, r_ * c_ * width_, [&](int64_t begin, int64_t end) {
-      const int64_t first = a_.offsets[begin];
-      if (!columns_within(a_.columns + first, a_.offsets[end] - first, a_.cols)) {
-        good = false;
-        return;
-      }
+    return each_checked_part(a_, r_ * c_ * width_, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) block_row(i);
     });
-    return good;
   }
 
  private:
