@@ -168,7 +168,10 @@ def test_sampled_products_of_many_columns(density, is_sorted):
     if not is_sorted:
         col = tl.cat([part.flip(0) for part in col.split((crow[1:] - crow[:-1]).tolist())])
         s = tl.sparse_csr_tensor(crow, col, tl.ones(len(col)), mask.shape, check_invariants=False)
-    x, y = holed(300, 64, seed=1, dtype="float32", density=1), holed(64, 700, seed=2, dtype="float32", density=1)
+    x, y = (
+        holed(300, 64, seed=1, dtype="float32", density=1),
+        holed(64, 700, seed=2, dtype="float32", density=1),
+    )
     values = tl.sparse.sampled_addmm(s, x, y, beta=0).values()
     rows = tl.repeat_interleave(crow[1:] - crow[:-1])
     assert_close(values, (x.double() @ y.double())[rows, col].float(), rtol=1e-4, atol=1e-4)
