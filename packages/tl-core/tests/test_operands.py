@@ -127,3 +127,35 @@ KEYWORDS = {
 @pytest.mark.parametrize("call", KEYWORDS.values(), ids=KEYWORDS)
 def test_keywords_of_pytorch(call):
     assert call().numel() > 0
+
+
+SEVERAL = {
+    "slogdet": lambda out: tl.linalg.slogdet(S, out=out),
+    "eigh": lambda out: tl.linalg.eigh(S, out=out),
+    "inv_ex": lambda out: tl.linalg.inv_ex(S, out=out),
+    "geqrf": lambda out: tl.geqrf(S, out=out),
+    "frexp": lambda out: tl.frexp(S, out=out),
+    "sort": lambda out: tl.sort(S, out=out),
+    "topk": lambda out: tl.topk(S, 1, out=out),
+    "aminmax": lambda out: tl.aminmax(S, out=out),
+}
+
+
+@pytest.mark.parametrize("call", SEVERAL.values(), ids=SEVERAL)
+def test_out_of_several_results_is_a_tuple(call):
+    """What is iterable has rows or items that live no longer than the iteration."""
+    for out in (tl.empty(2, 3), (tl.empty(0) for _ in range(2)), {"a": 1, "b": 2}, "ab", range(2)):
+        with pytest.raises(TypeError, match=r"must be (a )?tuple of Tensors"):
+            call(out)
+    with pytest.raises(TypeError, match=r"out|Tensor"):
+        call((tl.empty(0), 1))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [lambda x: list(x), lambda x: x.unbind(), lambda x: x.split(1), lambda x: x.chunk(2**40),
+     lambda x: x[:0].chunk(2**40), lambda x: x.tensor_split(2**40), lambda x: max(x)],
+)  # fmt: skip
+def test_more_pieces_than_a_list_holds(call):
+    with pytest.raises(RuntimeError, match=r"cannot split into \d+ pieces"):
+        call(tl.empty(2**40, device="meta"))

@@ -72,8 +72,9 @@ int call_from_python(const Operator& op, const TlValue* values, TlValue* rets) {
 }
 
 namespace {
-// `out=` is a tensor, or a tuple of them for several results.
-const Operator& with_out(const Operator& op, ParsedCall& parsed) {
+// `out=` is a tensor, or a tuple or list of them for several results, which `held` keeps until the call is
+// over.
+const Operator& with_out(const Operator& op, ParsedCall& parsed, PyRef& held) {
   const Operator& out_op = *op.out;
   const int first = op.info.n_args, n = out_op.info.n_rets;
   auto put = [&](int i, PyObject* o) {
@@ -85,11 +86,13 @@ const Operator& with_out(const Operator& op, ParsedCall& parsed) {
     put(0, parsed.out);
     return out_op;
   }
-  PyRef items = checked(PySequence_Fast(parsed.out, "argument 'out' must be tuple of Tensors"));
-  TL_CHECK(PySequence_Fast_GET_SIZE(items.get()) == n, Type, op.info.name,
-           "(): argument 'out' must be tuple of ", n, " Tensors, got ",
-           static_cast<int64_t>(PySequence_Fast_GET_SIZE(items.get())));
-  for (int i = 0; i < n; ++i) put(i, PySequence_Fast_GET_ITEM(items.get(), i));
+  TL_CHECK(PyTuple_Check(parsed.out) || PyList_Check(parsed.out), Type, op.info.name,
+           "(): argument 'out' must be tuple of Tensors, not ", Py_TYPE(parsed.out)->tp_name);
+  held = checked(PySequence_Tuple(parsed.out));
+  const auto count = static_cast<int64_t>(PyTuple_GET_SIZE(held.get()));
+  TL_CHECK(count == n, Type, op.info.name, "(): argument 'out' must be tuple of ", n, " Tensors, got ",
+           count);
+  for (int i = 0; i < n; ++i) put(i, PyTuple_GET_ITEM(held.get(), i));
   return out_op;
 }
 
@@ -115,7 +118,8 @@ PyObject* with_lists(const Operator& op, PyObject* result) {
 }
 
 PyObject* finish(const Operator& op, const char* name, ParsedCall& parsed) {
-  const Operator& chosen = parsed.out ? with_out(op, parsed) : op;
+  PyRef outputs;
+  const Operator& chosen = parsed.out ? with_out(op, parsed, outputs) : op;
   TlValue rets[8];
   std::fill_n(rets, chosen.info.n_rets, none());
   if (call_from_python(chosen, parsed.values, rets) != 0) {

@@ -1,4 +1,5 @@
-// Checks of private operators, whose arguments come from formulas, but may be called by anybody.
+// Checks that several operators share; those of private operators, whose arguments come from formulas, but
+// may be called by anybody.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +14,11 @@ inline void expect(const char* op, const char* name, const Tensor& t, DType dtyp
   TL_CHECK(t.dtype() == dtype && std::ranges::equal(t.sizes(), sizes), Runtime, op, "(): argument '", name,
            "' must be of type ", dtype_name(dtype), " and shape ", sizes, ", got ", dtype_name(t.dtype()),
            " and ", t.sizes());
+}
+
+// Raises if a tensor would be cut into more pieces than a list can hold.
+inline void expect_pieces(int64_t n) {
+  TL_CHECK(n <= int64_t{1} << 28, Runtime, "cannot split into ", n, " pieces");
 }
 
 // Raises unless `t` is real floating-point.

@@ -6,6 +6,7 @@
 #include "ops.h"
 #include "ops/elements.h"
 #include "ops/elementwise.h"
+#include "ops/expect.h"
 #include "tensor/geometry.h"
 #include "tensor/view_origin.h"
 
@@ -190,9 +191,6 @@ std::vector<Tensor> between(const Tensor& self, IntSpan borders, int64_t dim) {
   return out;
 }
 
-// More pieces than memory could name are a mistake.
-void check_pieces(int64_t n) { TL_CHECK(n <= int64_t{1} << 28, Runtime, "cannot split into ", n, " pieces"); }
-
 void check_splittable(const Tensor& self) {
   TL_CHECK(self.dim() > 0, Runtime,
            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with ", self.dim(),
@@ -208,7 +206,7 @@ std::vector<Tensor> tensor_split_sections(const Tensor& self, int64_t sections, 
   check_splittable(self);
   const int64_t d = wrap_dim(dim, self.dim()), n = self.size(d);
   TL_CHECK(sections > 0, Runtime, "number of sections must be larger than 0, got ", sections);
-  check_pieces(sections);
+  expect_pieces(sections);
   std::vector<Tensor> out;
   int64_t start = 0;
   for (int64_t i = 0; i < sections; ++i) {
@@ -280,7 +278,7 @@ std::vector<Tensor> unsafe_chunk(const Tensor& self, int64_t chunks, int64_t dim
   TL_CHECK(chunks > 0, Runtime, "chunk expects `chunks` to be greater than 0, got: ", chunks);
   const int64_t n = self.size(wrap_dim(dim, self.dim()));
   const int64_t size = n / chunks + (n % chunks != 0);
-  check_pieces(size == 0 ? chunks : 0);
+  expect_pieces(size == 0 ? chunks : 0);
   if (size == 0) return ops::unsafe_split_with_sizes(self, DimVector(static_cast<size_t>(chunks)), dim);
   return ops::unsafe_split(self, size, dim);
 }

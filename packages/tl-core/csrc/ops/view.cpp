@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "iter/dtypes.h"
 #include "ops.h"
+#include "ops/expect.h"
 #include "tensor/geometry.h"
 #include "tensor/view_origin.h"
 
@@ -323,6 +324,7 @@ std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
   TL_CHECK(split_size > 0 || n == 0, Runtime,
            "split_size can only be 0 if dimension size is 0, but got dimension size of ", n);
   const int64_t pieces = n == 0 ? 1 : (n - 1) / split_size + 1;
+  expect_pieces(pieces);
   std::vector<Tensor> out;
   out.reserve(pieces);
   for (int64_t i = 0; i < pieces; ++i)
@@ -359,6 +361,7 @@ std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   TL_CHECK(chunks > 0, Runtime, "chunk expects `chunks` to be greater than 0, got: ", chunks);
   const int64_t n = self.size(wrap_dim(dim, self.dim()));
   const int64_t size = n == 0 ? 0 : (n - 1) / chunks + 1;
+  expect_pieces(size == 0 ? chunks : 0);
   if (size == 0) return ops::split_with_sizes(self, DimVector(static_cast<size_t>(chunks)), dim);
   return ops::split(self, size, dim);
 }
@@ -369,6 +372,7 @@ std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
   DimVector sizes(self.sizes()), strides(self.strides());
   sizes.erase(d);
   strides.erase(d);
+  expect_pieces(self.size(d));
   std::vector<Tensor> out;
   out.reserve(self.size(d));
   for (int64_t i = 0; i < self.size(d); ++i)
