@@ -535,6 +535,8 @@ def _detect_is_causal_mask(
 
 
 def _get_clones(module: Module, count: int) -> ModuleList:
+    if not isinstance(module, Module):
+        raise TypeError(f"the layer to be repeated must be a Module, got {type(module).__name__}")
     return ModuleList([deepcopy(module) for _ in range(count)])
 
 
