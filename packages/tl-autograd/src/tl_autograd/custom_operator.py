@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tl_autograd import _C
-from tl_autograd.function import Function, apply_recorded
+from tl_autograd.function import Function, apply_recorded, record_outputs
 from tl_core import Tensor, is_grad_enabled, stack
+from tl_core._C import _LAYER_AUTOGRAD, _exclude_layer, _set_grad_enabled
 from tl_core.library.function_schema import base_type, is_list
 from tl_core.library.layers import AutoDispatchBelowAutograd
 from tl_core.library.signatures import filled
@@ -29,15 +30,17 @@ def derivative(op: Any, formula: Any) -> Callable[..., Any]:
         op: the operator.
         formula: has `_backward_fn` and `_setup_context_fn`, which may be None.
     """
-    cls = _function_of(op, formula)
+    function = _function_of(op, formula)
     schema = op._schema
+    positional = sum(not a.kwarg_only for a in schema.arguments)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if not (is_grad_enabled() and _any_requires_grad(args)):
             with AutoDispatchBelowAutograd():
                 return op(*args, **kwargs)
-        args, kwargs = filled(schema, args, kwargs)
-        return cls.call(args, _Keywords(kwargs))
+        if kwargs or len(args) != positional or function.has_keywords:
+            args, kwargs = filled(schema, args, kwargs)
+        return function.record(args, kwargs)
 
     return call
 
@@ -49,7 +52,7 @@ def transform(op: Any, formula: Any) -> Callable[..., Any]:
         op: the operator.
         formula: has `_backward_fn`, `_setup_context_fn` and `_vmap_fn`, which may be None.
     """
-    cls = _function_of(op, formula)
+    function = _function_of(op, formula)
     schema = op._schema
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -58,7 +61,7 @@ def transform(op: Any, formula: Any) -> Callable[..., Any]:
             leaves, spec = tree_flatten((args, kwargs))
             args, kwargs = tree_unflatten([_ended(x) for x in leaves], spec)
             return op(*args, **kwargs)
-        return cls.call(args, _Keywords(kwargs))
+        return function.call(args, _Keywords(kwargs))
 
     return call
 
@@ -67,13 +70,14 @@ def _ended(x: Any) -> Any:
     return x.view_as(x) if isinstance(x, Tensor) else x
 
 
-def _any_requires_grad(args: Any) -> bool:
-    return any(
-        a.requires_grad
-        if isinstance(a, Tensor)
-        else isinstance(a, (list, tuple)) and any(isinstance(t, Tensor) and t.requires_grad for t in a)
-        for a in args
-    )
+def _any_requires_grad(args: tuple) -> bool:
+    for a in args:
+        if isinstance(a, Tensor):
+            if a.requires_grad:
+                return True
+        elif isinstance(a, (list, tuple)) and any(isinstance(t, Tensor) and t.requires_grad for t in a):
+            return True
+    return False
 
 
 # ---- the function ---------------------------------------------------------------------------------------------------
@@ -112,6 +116,23 @@ class _Plain:
         """The whole call."""
         return self.apply(*args, keywords)
 
+    def record(self, args: tuple, keywords: dict[str, Any]) -> Any:
+        """A call outside of transforms, as `Function.apply` makes it, without its general forms."""
+        if _C.transforms_active():
+            return self.call(args, _Keywords(keywords))
+        ctx = self.cls._backward_cls()
+        ctx.needs_input_grad = _C.needs_input_grad(args)
+        recording = _set_grad_enabled(False)
+        excluded = _exclude_layer(_LAYER_AUTOGRAD, True)
+        try:
+            output = self.op(*args, **keywords)
+            _exclude_layer(_LAYER_AUTOGRAD, excluded)
+            self.setup(ctx, args, keywords, output)
+        finally:
+            _exclude_layer(_LAYER_AUTOGRAD, excluded)
+            _set_grad_enabled(recording)
+        return record_outputs(ctx, (*args, None), output)
+
     def apply(self, *args: Any) -> Any:
         return self.cls.apply(*args) if _C.transforms_active() else apply_recorded(self.cls, args, {})
 
@@ -124,15 +145,15 @@ class _Plain:
 
     def setup_context(self, ctx: Any, inputs: tuple, output: Any) -> None:
         *args, keywords = inputs
-        self.setup(ctx, tuple(args), keywords, output)
+        self.setup(ctx, tuple(args), keywords.values, output)
 
-    def setup(self, ctx: Any, args: tuple, keywords: _Keywords, output: Any) -> None:
+    def setup(self, ctx: Any, args: tuple, keywords: dict[str, Any], output: Any) -> None:
         ctx._n_arguments = len(args)  # those at the end may have no gradient
         setup = self.formula._setup_context_fn
         if setup is None:
             return
         if self.has_keywords:
-            setup(ctx=ctx, inputs=args, keyword_only_inputs=keywords.values, output=output)
+            setup(ctx=ctx, inputs=args, keyword_only_inputs=keywords, output=output)
         else:
             setup(ctx=ctx, inputs=args, output=output)
 
@@ -169,6 +190,9 @@ class _Spread(_Plain):
         result = self.apply(*leaves, (spec, keywords, kept))
         return _unflatten(result, kept["results"])
 
+    def record(self, args: tuple, keywords: dict[str, Any]) -> Any:
+        return self.call(args, _Keywords(keywords))
+
     def forward(self, *leaves: Any) -> Any:
         *leaves, (spec, keywords, kept) = leaves  # type: ignore[assignment]
         output = super().forward(*tree_unflatten(list(leaves), spec), keywords)
@@ -178,7 +202,7 @@ class _Spread(_Plain):
     def setup_context(self, ctx: Any, inputs: tuple, output: Any) -> None:
         *leaves, (spec, keywords, kept) = inputs
         ctx._specs = spec, kept["results"]
-        self.setup(ctx, tree_unflatten(leaves, spec), keywords, _unflatten(output, kept["results"]))
+        self.setup(ctx, tree_unflatten(leaves, spec), keywords.values, _unflatten(output, kept["results"]))
 
     def backward(self, ctx: Any, *grads: Any) -> Any:
         arguments, results = ctx._specs

@@ -246,7 +246,7 @@ def apply_with_context(cls: Any, args: tuple, kwargs: dict) -> tuple[Any, Any]:
             cls.setup_context(ctx, inputs_with_defaults(cls.forward, args), output)
         else:
             output = cls.forward(ctx, *args, **kwargs)
-    return ctx, _record(ctx, args, output) if recording else _unrecorded(ctx, args, output)
+    return ctx, record_outputs(ctx, args, output) if recording else _unrecorded(ctx, args, output)
 
 
 def inputs_with_defaults(forward: Callable, args: tuple) -> tuple:
@@ -264,7 +264,8 @@ def backward_of(cls: Any) -> Any:
     return cls.vjp if cls.vjp is not Function.vjp else cls.backward
 
 
-def _record(ctx: Any, args: tuple, output: Any) -> Any:
+def record_outputs(ctx: Any, args: tuple, output: Any) -> Any:
+    """The outputs of a call, with its context as their node."""
     outputs = output if isinstance(output, tuple) else (output,)
     for dirty in ctx.dirty_tensors:
         if not any(dirty is o for o in outputs):
