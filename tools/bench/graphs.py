@@ -73,16 +73,29 @@ def hundred(a):
 """
 )
 
-# An operator in Python that does nothing, so that what is measured is the way to it.
+# Operators in Python, and the bare function, so that what is measured is the way to it.
 CUSTOM = (
     MODULES
     + START
     + """\
-library = module("library").Library("bench", "DEF")
-library.define("shifted(Tensor x, float by) -> Tensor")
-x = torch.ones(16)
-library.impl("shifted", lambda x, by: x, "CPU")
-operator = torch.ops.bench.shifted.default
+import time
+library, space = module("library"), f"bench{time.monotonic_ns()}"
+own = library.Library(space, "DEF")
+own.define("twice(Tensor x, float by) -> Tensor")
+
+def bare(x: torch.Tensor, by: float) -> torch.Tensor:
+    return x.mul(by)
+
+own.impl("twice", bare, "CPU")
+implemented = getattr(torch.ops, space).twice.default
+custom = library.custom_op(f"{space}::product", bare, mutates_args=())
+recorded = library.custom_op(f"{space}::recorded", bare, mutates_args=())
+
+def keep(ctx, inputs, output):
+    ctx.by = inputs[1]
+
+recorded.register_autograd(lambda ctx, grad: (grad * ctx.by, None), setup_context=keep)
+x, leaf = torch.ones(16), torch.ones(16, requires_grad=True)
 """
 )
 
@@ -141,7 +154,14 @@ CASES = [
     Case(HANDLED, "ten additions under a mode", ADDITIONS, "with passing:\n    ten(a)", bound=0.3),
     Case(HANDLED, "ten additions of fakes", ADDITIONS, "with fakes:\n    ten(fake)", bound=0.3),
     # once: the library lives as long as its functions, whose globals hold it
-    Case(HANDLED, "an operator written in Python, a call", CUSTOM, "operator(x, 1.0)", bound=0.15, builds=1),
+    *(
+        Case(HANDLED, f"over the bare function: {name}", CUSTOM, run, less=less, bound=bound, builds=1)
+        for name, run, less, bound in (
+            ("Library.impl", "implemented(x, 2.0)", "bare(x, 2.0)", 0.15),
+            ("custom_op", "custom(x, 2.0)", "bare(x, 2.0)", 0.15),
+            ("custom_op, with a gradient recorded", "recorded(leaf, 2.0)", "bare(leaf, 2.0)", 0.2),
+        )
+    ),
     Case(HANDLED, "a model of 6.7e9 parameters, forward, of fakes", LARGE, "built()", rounds=3),
     Case(
         OVERRIDES,
