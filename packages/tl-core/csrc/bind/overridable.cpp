@@ -9,6 +9,8 @@
 #include "bind/override.h"
 #include "bind/parse.h"
 #include "bind/tensor_object.h"
+#include "dispatch/python.h"
+#include "dispatch/thread_state.h"
 
 namespace tl::bind {
 
@@ -137,6 +139,32 @@ PyObject* call_spread(PyObject* self, PyObject* const* args, PyObject* kwnames) 
       static_cast<PyObject*>(nullptr));
 }
 
+// ---- modes and classes that see it whole
+// ----------------------------------------------------------------------------
+bool comes_with_handler(PyObject* const* args, Py_ssize_t n) {
+  for (Py_ssize_t i = 0; i < n; ++i)
+    if (!is_plain(Py_TYPE(args[i])) && is_tensor(args[i]) && tensor_of(args[i])->all_bits() & kPythonBit)
+      return true;
+  return false;
+}
+
+bool handlers_see_operators(PyObject* const* args, Py_ssize_t n) {
+  if (!python_layers_installed()) [[likely]]
+    return false;
+  constexpr uint64_t kAbove = (uint64_t{1} << TL_LAYER_TRACE) | (uint64_t{1} << TL_LAYER_TRANSFORMS);
+  const auto& here = thread_locals();
+  if (here.included & kAbove || here.excluded & kPythonBit) return false;
+  return here.included & kPythonBit || comes_with_handler(args, n);
+}
+
+// By the function's attribute `__as_operator__`, if it has one, which gives NotImplemented where handlers get
+// the parts.
+[[gnu::cold, gnu::noinline]] PyObject* call_as_operator(PyObject* self, PyObject* const* args, size_t nargsf,
+                                                        PyObject* kwnames) {
+  PyObject* whole = PyDict_GetItemString(overridable_of(self).dict, "__as_operator__");
+  return whole ? run_python(PyObject_Vectorcall, whole, args, nargsf, kwnames) : Py_NewRef(Py_NotImplemented);
+}
+
 PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
   if (is_spread(self, args, nargs)) [[unlikely]]
@@ -146,6 +174,11 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
   for (Py_ssize_t i = 0; !taken && i < n; ++i) taken = argument_overrides(args[i]);
   if (taken) [[unlikely]]
     return call_handler(self, args, nargs, kwnames);
+  if (handlers_see_operators(args, n)) [[unlikely]] {
+    PyObject* made = call_as_operator(self, args, nargsf, kwnames);
+    if (made != Py_NotImplemented) return made;
+    Py_DECREF(made);
+  }
   if (kwnames && overridable_of(self).spellings) return call_respelled(self, args, nargsf, kwnames);
   return run_python(PyObject_Vectorcall, overridable_of(self).function, args, nargsf, kwnames);
 }

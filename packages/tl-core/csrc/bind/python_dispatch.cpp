@@ -353,13 +353,54 @@ PyRef ask(PyObject* handler, PyObject* function, PyObject* types, const Argument
        "'; all __torch_dispatch__ handlers returned NotImplemented:", text);
 }
 
+// ---- operators that others know
+// -------------------------------------------------------------------------------------------
+// What calls those in the place of one of our own, None of others. Borrowed; guarded by the interpreter's
+// lock.
+PyObject* replacement_of(const Operator& op, PyObject* function) {
+  static auto* const known = new std::unordered_map<const Operator*, PyObject*>;
+  PyObject*& object = (*known)[&op];
+  if (object) return object;
+  PyRef module = checked(PyImport_ImportModule("tl_core.public_operators.handlers"));
+  return object = checked(run_python(PyObject_CallMethod, module.get(), "replacement_of", "O", function))
+                      .release();
+}
+
+// Handlers of this library know its kernels.
+bool knows_kernels(PyObject* handler) {
+  static PyObject* const name = PyUnicode_InternFromString("handles_kernels_only");
+  PyRef said(PyObject_GetAttr(handler, name));
+  if (!said.get()) PyErr_Clear();
+  return said.get() == Py_True;
+}
+
+// The results by operators that others know; NotImplemented where the handler gets the operator itself.
+PyRef by_others(const Operator& op, int layer, PyObject* handler, PyObject* function, const Arguments& in) {
+  PyRef declined(Py_NewRef(Py_NotImplemented));
+  if (layer != TL_LAYER_PYTHON || op.info.variant != TL_FUNCTIONAL) return declined;
+  PyObject* replacement = replacement_of(op, function);
+  if (replacement == Py_None || knows_kernels(handler)) return declined;
+  PyObject* stack[] = {function, in.positional.get(), in.named.get()};
+  return checked(run_python(PyObject_Vectorcall, replacement, stack, 3, nullptr));
+}
+
+PyObject* programs_mode(int layer) {
+  const auto modes = modes_of(layer);
+  return !modes.empty() && modes.back().rank == Mode::kUsers ? static_cast<PyObject*>(modes.back().handler)
+                                                             : nullptr;
+}
+
 PyRef handled(const Operator& op, int layer, const TlValue* args, int n_args) {
   const Classes classes(args, n_args);
   const PyRef types = classes.tuple();
   PyObject* function = overload_of(op, args, n_args);
   const Arguments in = arguments_of(op, args, n_args);
   const SymbolsHidden hidden;
-  PyObject* mode = nullptr;
+  PyObject* mode = programs_mode(layer);
+  if (mode) {
+    PyRef made = by_others(op, layer, mode, function, in);
+    if (made.get() != Py_NotImplemented) return made;
+  }
   {
     const InnermostModeOff off(layer);
     mode = static_cast<PyObject*>(off.handler());
@@ -370,7 +411,8 @@ PyRef handled(const Operator& op, int layer, const TlValue* args, int n_args) {
     }
   }
   for (PyObject* o : classes.in_order()) {
-    PyRef made = ask(o, function, types.get(), in);
+    PyRef made = mode ? PyRef(Py_NewRef(Py_NotImplemented)) : by_others(op, layer, o, function, in);
+    if (made.get() == Py_NotImplemented) made = ask(o, function, types.get(), in);
     if (made.get() != Py_NotImplemented) return made;
   }
   all_declined(function, mode, classes);

@@ -1,6 +1,7 @@
 // The layers `python` and `trace`: finds the handler, switches off the layers above it, counts its writes.
 #include "dispatch/python.h"
 
+#include <atomic>
 #include <bit>
 #include <mutex>
 #include <string_view>
@@ -235,9 +236,16 @@ uint64_t excluded_before_handler() {
   return t_entered.running ? t_entered.excluded : thread_locals().excluded;
 }
 
+namespace {
+std::atomic<bool> g_installed = false;
+}
+
+bool python_layers_installed() { return g_installed.load(std::memory_order_relaxed); }
+
 void install_python_layers() {
   static std::once_flag once;
   std::call_once(once, [] {
+    g_installed = true;
     install_layer(TL_LAYER_TRACE, bind_trace, nullptr);
     install_layer(TL_LAYER_PYTHON, bind_python, nullptr);
     install_layer(kHollowLayer, bind_hollow, nullptr);

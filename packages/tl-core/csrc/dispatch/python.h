@@ -28,6 +28,8 @@ std::optional<bool> contiguous_by_handler(const Tensor& t, MemoryFormat format);
 // Before the first mode or tensor that needs them; until then no operator knows the layers. With them comes
 // the one of hollow tensors: operators that are not made of others are refused, views are as their base.
 void install_python_layers();
+// Whether they are: before the first handler of the process they are not.
+bool python_layers_installed();
 
 // A mode and its place: those of a lower rank stand below, those of users above all others.
 struct Mode {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ __all__ = [
     "ask_handlers",
     "innermost_off",
     "is_handled",
+    "is_programs",
     "modes_in_force",
     "modes_off",
     "no_dispatch",
@@ -154,10 +155,24 @@ def _handles(a: Any) -> bool:
     )
 
 
+def is_programs(mode: Any) -> bool:
+    """Whether a program has written a mode. Those of this library know its kernels, and see what these are made of.
+
+    Args:
+        mode: the mode.
+
+    Example:
+        >>> from tl_core.python_dispatch import TorchDispatchMode
+        >>> is_programs(TorchDispatchMode())
+        True
+    """
+    return getattr(mode, "_mode_key", None) is None and not getattr(mode, "handles_kernels_only", False)
+
+
 def _users_mode() -> bool:
-    """Whether a program has written the innermost mode. The core's own know kernels, and see what these are made of."""
+    """Whether a program has written the innermost mode."""
     modes = modes_in_force()
-    return bool(modes) and getattr(modes[-1], "_mode_key", None) is None
+    return bool(modes) and is_programs(modes[-1])
 
 
 def is_handled(args: tuple[Any, ...]) -> bool:
@@ -173,6 +188,14 @@ def is_handled(args: tuple[Any, ...]) -> bool:
     return not _C._is_layer_excluded(_C._LAYER_PYTHON) and (_users_mode() or any(map(_handles, args)))
 
 
+def _leaves(args: Iterable[Any]) -> Iterator[Any]:
+    for a in args:
+        if isinstance(a, (list, tuple)):
+            yield from a
+        else:
+            yield a
+
+
 def ask_handlers(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
     """What the innermost mode, or else a class of the arguments, makes of an operator that is no kernel.
 
@@ -184,15 +207,16 @@ def ask_handlers(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
     Returns:
         The handler's answer; NotImplemented where nobody handles it.
     """
-    handling = {type(a): a for a in args if _handles(a)}
-    call = func, tuple(handling), args, kwargs or {}
+    handling = {type(a): a for a in _leaves((*args, *(kwargs or {}).values())) if _handles(a)}
+    ordered = sorted(handling, key=lambda t: -len(t.__mro__))  # subclasses before their bases
+    call = func, tuple(ordered), args, kwargs or {}
     if _users_mode():
         with innermost_off() as mode:
             made = mode.__torch_dispatch__(*call)
         if made is not NotImplemented:
             return made
-    for tensor in handling.values():
-        made = tensor.__torch_dispatch__(*call)
+    for cls in ordered:
+        made = handling[cls].__torch_dispatch__(*call)
         if made is not NotImplemented:
             return made
     return NotImplemented

@@ -1,8 +1,10 @@
 """Neural network modules, their functional forms, initialisation and optimizers."""
 
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tl_core import operator_hooks
+from tl_core import backend_registry, operator_hooks
 
 from . import functional, init, modules, parameter, utils
 from .factory import factory_kwargs
@@ -54,9 +56,26 @@ __all__ = [
 __all__ += modules.__all__
 
 
+backend_registry.register("functional operators", lambda: import_module("tl_nn.composite_operators"))
+
+
+def _as_operator(name: str, *args: Any, **kwargs: Any) -> Any:
+    return import_module("tl_nn.whole_operators").call(name, args, kwargs)  # only handlers load it
+
+
+for _name in (
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "glu",
+    "huber_loss",
+    "mse_loss",
+    "smooth_l1_loss",
+    "soft_margin_loss",
+):
+    getattr(functional, _name).__as_operator__ = partial(_as_operator, _name)
+
+
 def __getattr__(name: str) -> Any:
     if name == "optim":  # when somebody trains: a sixth of the time that the package takes to load
-        from importlib import import_module
-
         return import_module("tl_nn.optim")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,7 +11,7 @@ from typing import Any
 from tl_core import composite_operators
 from tl_core.composite_operators import add
 
-from . import functional, utils
+from . import functional, loss_gradients, utils
 from ._reduction import reduction_name
 from .functional import numbered_reductions
 
@@ -116,6 +116,24 @@ add(
                 f"{_CTC}) -> Tensor"
             ),
             numbered_reductions.ctc_loss,
+        ),
+    ]
+)
+
+_GRADIENT = "Tensor grad_output, Tensor self, Tensor target"
+
+add(
+    [
+        *(
+            (f"{name}_backward({arguments}) -> Tensor", getattr(loss_gradients, f"{name}_backward"))
+            for name, arguments in (
+                ("mse_loss", f"{_GRADIENT}, int reduction"),
+                ("smooth_l1_loss", f"{_GRADIENT}, int reduction, float beta"),
+                ("huber_loss", f"{_GRADIENT}, int reduction, float delta"),
+                ("soft_margin_loss", f"{_GRADIENT}, int reduction"),
+                ("binary_cross_entropy", f"{_GRADIENT}, Tensor? weight=None, int reduction=1"),
+                ("glu", "Tensor grad_output, Tensor self, int dim"),
+            )
         ),
     ]
 )

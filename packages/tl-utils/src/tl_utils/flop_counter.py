@@ -358,6 +358,8 @@ def _in_tree(module: str) -> list[str]:
 class _Counting(TorchDispatchMode):
     """Sees each operator."""
 
+    handles_kernels_only = True  # its formulas count the products of backwards one by one
+
     def __init__(self, counter: FlopCounterMode) -> None:
         super().__init__()
         self.counter = counter

@@ -13,6 +13,7 @@ import tl_core.symbolic
 from tl_core import grad_mode, pytree
 from tl_core.dispatch_keys import DispatchKey
 from tl_core.dispatch_modes import modes_in_force, no_modes
+from tl_core.public_operators import FORMULAS, public_call
 from tl_core.python_dispatch import TorchDispatchMode, TorchDispatchModeKey
 from tl_core.size_operators import PythonOperator
 from tl_core.subclasses import FakeTensor
@@ -26,8 +27,6 @@ from ..fx.proxy import Proxy, TracerBase
 from ..symbolic.expression import Call, Expr, Logic, Product, Relation, Sum, Symbol, sympify
 from ..symbolic.user_lines import user_stack
 from .geometry import learn
-from .public_formulas import FORMULAS, WHOLE
-from .public_operators import public_call
 from .schemas import schema_of
 from .symbolic_fakes import SymbolicFakes, unbacked_number
 
@@ -112,6 +111,8 @@ def current_mode() -> ProxyTorchDispatchMode | None:
     return _handling[-1] if _handling else None
 
 
+# What functions in Python call, so that graphs above autograd meet them, too.
+_WHOLE = frozenset({"squared_error", "smooth_l1_error", "huber_error"})
 _handling: list[ProxyTorchDispatchMode] = []  # those whose handlers run, which are off meanwhile
 
 
@@ -417,7 +418,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         if not self.pre_dispatch:
             func, args = public_call(func, args)
         formula = FORMULAS.get(func._native_name)
-        private = not self.pre_dispatch or func._native_name in WHOLE
+        private = not self.pre_dispatch or func._native_name in _WHOLE
         if formula is not None and private and func not in self.decomposition_table:
             out = formula(_Recorded(self), *args, **kwargs)
             if out is not NotImplemented:
@@ -658,11 +659,15 @@ _SAME_VALUE = (operator.getitem, tl_core.ops.aten.detach.default, tl_core.ops.at
 class _Recorded:
     """What formulas of operators record with."""
 
+    takes_layers_apart = False
+
     def __init__(self, mode: ProxyTorchDispatchMode) -> None:
         self.mode = mode
 
     def __call__(self, op: Any, /, *args: Any, **kwargs: Any) -> Any:
         return self.mode.recorded(op, args, kwargs)
+
+    unseen = __call__
 
     def origin(self, t: Any) -> Node | None:
         """The node of the operator that a tensor is a result of; None for one that is not known.

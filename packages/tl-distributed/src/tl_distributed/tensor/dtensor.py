@@ -45,6 +45,7 @@ class DTensor(Tensor):
         >>> dist.destroy_process_group()
     """
 
+    handles_kernels_only = True  # its tables know the rows of this library
     _local_tensor: Tensor
     _spec: DTensorSpec
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from tl_core.ops import aten
 
-__all__ = ["public_call"]
+__all__ = ["BY_DIMENSIONS", "public_call", "without_defaults"]
 
 # Each takes what stands for it takes, and may leave out what is as its schema says.
-_BY_DIMENSIONS: dict[str, dict[int, str]] = {
+BY_DIMENSIONS: dict[str, dict[int, str]] = {
     "_max_pool": {n: f"max_pool{n}d_with_indices" for n in (1, 2, 3)},
     "_adaptive_max_pool": {n: f"adaptive_max_pool{n}d" for n in (1, 2, 3)},
     "_fractional_max_pool": {n: f"fractional_max_pool{n}d" for n in (2, 3)},
@@ -36,17 +36,32 @@ def public_call(func: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]
         >>> str(func), args
         ('aten.avg_pool2d.default', ('x', [2, 2], [2, 2]))
     """
-    names = _BY_DIMENSIONS.get(func._native_name)
+    names = BY_DIMENSIONS.get(func._native_name)
     if names is None or len(args[1]) not in names:
         return func, args
     made = getattr(aten, names[len(args[1])]).default
-    arguments = made._schema.arguments
-    args = args[: len(arguments)]  # one dimension has fewer choices
+    return made, without_defaults(
+        made, args[: len(made._schema.arguments)]
+    )  # one dimension has fewer choices
+
+
+def without_defaults(func: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments by position, but for the last ones that are as the schema says.
+
+    Args:
+        func: the operator.
+        args: its arguments.
+
+    Example:
+        >>> without_defaults(aten.flatten.using_ints, ("x", 1, -1))
+        ('x', 1)
+    """
+    arguments = func._schema.arguments
     while arguments[len(args) - 1].has_default_value() and _is_default(
         args[-1], arguments[len(args) - 1].default_value
     ):
         args = args[:-1]
-    return made, args
+    return args
 
 
 def _is_default(value: Any, default: Any) -> bool:

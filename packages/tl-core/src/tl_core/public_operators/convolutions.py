@@ -1,0 +1,64 @@
+"""Convolutions and their gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tl_core.ops import aten
+
+from .formula import Recording, formula
+
+
+def _of_axes(numbers: Any, axes: int) -> list[Any]:
+    """A number for each axis, where one may stand for all."""
+    return list(numbers) * axes if len(numbers) == 1 else list(numbers)
+
+
+@formula("_convolve")
+def _convolve(
+    r: Recording,
+    x: Any,
+    weight: Any,
+    bias: Any,
+    sizes: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Any:
+    axes = x.ndim - 2
+    stride, padding, dilation = (_of_axes(numbers, axes) for numbers in (stride, padding, dilation))
+    spatial = zip(x.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True)
+    found = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in spatial]
+    if found != list(sizes)[-len(found) :]:
+        return NotImplemented
+    zeros = [0] * axes
+    return r(aten.convolution.default, x, weight, bias, stride, padding, dilation, False, zeros, groups)
+
+
+@formula("_convolve_input")
+def _convolve_input(
+    r: Recording,
+    grad: Any,
+    weight: Any,
+    bias: Any,
+    sizes: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Any:
+    if bias is not None:
+        return NotImplemented
+    like, zeros = r.unseen(aten.new_empty.default, grad, sizes), [0] * len(stride)
+    settings = (None, stride, padding, dilation, False, zeros, groups, [True, False, False])
+    return r(aten.convolution_backward.default, grad, like, weight, *settings)[0]
+
+
+@formula("_convolve_weight")
+def _convolve_weight(
+    r: Recording, grad: Any, x: Any, sizes: Any, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
+    like, zeros = r.unseen(aten.new_empty.default, grad, sizes), [0] * len(stride)
+    settings = (None, stride, padding, dilation, False, zeros, groups, [False, True, False])
+    return r(aten.convolution_backward.default, grad, x, like, *settings)[1]

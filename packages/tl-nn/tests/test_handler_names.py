@@ -1,0 +1,305 @@
+"""Handlers of `__torch_dispatch__` get the operators that others know, forward and backward.
+
+handler_names.json holds the names that a mode of PyTorch 2.13 got for the same calls: those of the forward and those of
+the backward, without what only makes, copies or reshapes tensors.
+"""
+
+import json
+import math
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import tl_autograd
+import tl_core as tl
+import tl_nn.functional as F
+from tl_autograd.checkpoint import checkpoint, create_selective_checkpoint_contexts
+from tl_autograd.checkpoint_policy import CheckpointPolicy
+from tl_core.ops import aten
+from tl_core.python_dispatch import TorchDispatchMode
+from tl_core.pytree import tree_map
+from tl_core.testing import assert_close
+
+KNOWN = json.loads((Path(__file__).parent / "handler_names.json").read_text())
+GEOMETRY = frozenset(
+    [
+        "view",
+        "_unsafe_view",
+        "reshape",
+        "expand",
+        "transpose",
+        "permute",
+        "squeeze",
+        "unsqueeze",
+        "detach",
+        "clone",
+        "copy_",
+        "new_empty",
+        "new_empty_strided",
+        "new_zeros",
+        "zeros_like",
+        "empty",
+        "empty_like",
+        "lift_fresh",
+        "linspace",
+        "ones",
+        "zeros",
+        "eye",
+        "_to_copy",
+        "scalar_tensor",
+    ]
+)
+
+
+class Names(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.calls.append(func)
+        return func(*args, **(kwargs or {}))
+
+    def names(self):
+        return {f.overloadpacket.__name__ for f in self.calls} - GEOMETRY
+
+
+def t(*shape):
+    return tl.linspace(-1, 1, math.prod(shape)).reshape(shape).clone().requires_grad_()
+
+
+FLASH = getattr(aten, KNOWN["causal attention"][0]).default
+IMAGE, ROWS, CLASSES = (2, 3, 8, 8), tl.tensor([0, 2]), tl.tensor([0, 1, 2, 0])
+CALLS = {
+    "linear": lambda: F.linear(t(4, 3), t(5, 3), t(5)),
+    "linear of no bias": lambda: F.linear(t(4, 3), t(5, 3)),
+    "linear of three dimensions": lambda: F.linear(t(2, 4, 3), t(5, 3), t(5)),
+    "linear of three dimensions, no bias": lambda: F.linear(t(2, 4, 3), t(5, 3)),
+    "matmul": lambda: t(4, 3) @ t(3, 5),
+    "matmul of batches": lambda: t(2, 4, 3) @ t(2, 3, 5),
+    "matmul by a vector": lambda: t(4, 3) @ t(3),
+    "dot": lambda: t(3) @ t(3),
+    "addmm": lambda: tl.addmm(t(5), t(4, 3), t(3, 5)),
+    "conv1d": lambda: F.conv1d(t(2, 3, 8), t(4, 3, 3), t(4)),
+    "conv2d": lambda: F.conv2d(t(*IMAGE), t(4, 3, 3, 3), t(4)),
+    "conv2d of no bias": lambda: F.conv2d(t(*IMAGE), t(4, 3, 3, 3), padding=1, stride=2),
+    "conv3d": lambda: F.conv3d(t(1, 2, 4, 4, 4), t(3, 2, 2, 2, 2), t(3)),
+    "conv_transpose2d": lambda: F.conv_transpose2d(t(2, 3, 4, 4), t(3, 4, 3, 3), t(4)),
+    "max_pool1d": lambda: F.max_pool1d(t(2, 3, 8), 2),
+    "max_pool2d": lambda: F.max_pool2d(t(*IMAGE), 2),
+    "avg_pool1d": lambda: F.avg_pool1d(t(2, 3, 8), 2),
+    "avg_pool2d": lambda: F.avg_pool2d(t(*IMAGE), 2),
+    "adaptive_avg_pool2d": lambda: F.adaptive_avg_pool2d(t(*IMAGE), 3),
+    "adaptive_avg_pool2d to one": lambda: F.adaptive_avg_pool2d(t(*IMAGE), 1),
+    "adaptive_max_pool2d": lambda: F.adaptive_max_pool2d(t(*IMAGE), 3),
+    "layer_norm": lambda: F.layer_norm(t(4, 3, 6), (6,), t(6), t(6)),
+    "layer_norm of no weight": lambda: F.layer_norm(t(4, 3, 6), (3, 6)),
+    "group_norm": lambda: F.group_norm(t(2, 4, 5), 2, t(4), t(4)),
+    "instance_norm": lambda: F.instance_norm(t(2, 4, 5)),
+    "batch_norm in training": lambda: F.batch_norm(
+        t(4, 3, 5), tl.zeros(3), tl.ones(3), t(3), t(3), training=True
+    ),
+    "batch_norm in evaluation": lambda: F.batch_norm(t(4, 3, 5), tl.zeros(3), tl.ones(3), t(3), t(3)),
+    "scaled_dot_product_attention": lambda: F.scaled_dot_product_attention(
+        *(t(2, 2, 4, 8) for _ in range(3))
+    ),
+    "causal attention": lambda: F.scaled_dot_product_attention(
+        *(t(2, 2, 4, 8) for _ in range(3)), is_causal=True
+    ),
+    "softmax": lambda: F.softmax(t(4, 3), -1),
+    "log_softmax": lambda: F.log_softmax(t(4, 3), -1),
+    **{
+        name: partial(lambda name: getattr(F, name)(t(4)), name)
+        for name in ("relu", "gelu", "silu", "elu", "leaky_relu", "hardswish", "softplus")
+    },
+    "glu": lambda: F.glu(t(4, 6)),
+    "prelu": lambda: F.prelu(t(4, 3), t(3)),
+    "mse_loss": lambda: F.mse_loss(t(4), t(4).detach()),
+    **{
+        name: partial(lambda name: getattr(F, name)(t(4), t(4).detach() + 1), name)
+        for name in ("l1_loss", "smooth_l1_loss", "huber_loss")
+    },
+    "cross_entropy": lambda: F.cross_entropy(t(4, 3), CLASSES),
+    "nll_loss": lambda: F.nll_loss(t(4, 3), CLASSES),
+    "binary_cross_entropy": lambda: F.binary_cross_entropy(t(4).sigmoid(), tl.ones(4)),
+    "binary_cross_entropy_with_logits": lambda: F.binary_cross_entropy_with_logits(t(4), tl.ones(4)),
+    "embedding": lambda: F.embedding(tl.tensor([0, 2, 1]), t(4, 3)),
+    "interpolate": lambda: F.interpolate(t(1, 2, 4, 4), scale_factor=2.0, mode="bilinear"),
+    "pad": lambda: F.pad(t(1, 2, 4, 4), (1, 1, 1, 1), mode="reflect"),
+    "dropout": lambda: F.dropout(t(4), 0.5),
+    "sum over a dimension": lambda: t(4, 3).sum(1),
+    "mean": lambda: t(4, 3).mean(),
+    "index": lambda: t(4, 3)[ROWS],
+    "gather": lambda: tl.gather(t(4, 3), 1, CLASSES.reshape(4, 1)),
+    "cat": lambda: tl.cat([t(4, 3), t(2, 3)]),
+    "split": lambda: tl.split(t(4, 3), 2)[0],
+    "grid_sample": lambda: F.grid_sample(t(1, 2, 4, 4), t(1, 3, 3, 2), align_corners=False),
+    "where": lambda: tl.where(t(4) > 0, t(4), 0.0),
+    "cumsum": lambda: t(4, 3).cumsum(0),
+}
+_BIAS = "the gradient of the bias is a sum of its own"
+# What handlers get here instead of or beside the names that are known, and why.
+OTHERWISE = {
+    **dict.fromkeys(("conv1d", "conv2d", "conv3d"), ("convolution", "convolution_backward sum", _BIAS)),
+    "conv_transpose2d": ("convolution", "convolution convolution_backward sum", _BIAS),
+    "max_pool1d": ("max_pool1d_with_indices", "scatter_add", "one dimension is no case of two"),
+    "avg_pool1d": ("avg_pool1d", "avg_pool2d_backward", "one dimension is no case of two"),
+    "max_pool2d": ("max_pool2d_with_indices", "scatter_add", "the indices say all that the gradient needs"),
+    "adaptive_max_pool2d": (
+        "adaptive_max_pool2d",
+        "scatter_add",
+        "the indices say all that the gradient needs",
+    ),
+    "instance_norm": ("native_group_norm", "native_group_norm_backward", "no copy as one batch"),
+    "prelu": ("_prelu_kernel", "gt mul sum where", "the gradient has no operator of its own"),
+    "binary_cross_entropy_with_logits": (
+        "binary_cross_entropy_with_logits",
+        "div mul sigmoid sub",
+        "nothing is written in place",
+    ),
+    "dropout": ("native_dropout", "native_dropout_backward", "one pass draws and multiplies"),
+}
+
+
+def forward_and_backward(call, mode=Names):
+    with mode() as forward:
+        result = call()
+    gradient = tl.ones_like(result)
+    with mode() as backward:
+        result.backward(gradient)
+    return forward, backward
+
+
+def test_every_call_is_recorded():
+    assert sorted(CALLS) == sorted(KNOWN) and len(CALLS) >= 60
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_handlers_get_the_operators_that_others_know(name):
+    wanted = OTHERWISE.get(name, KNOWN[name])
+    for seen, names in zip(forward_and_backward(CALLS[name]), wanted, strict=False):
+        assert seen.names() == set(names.split())
+
+
+@pytest.mark.parametrize("name", sorted(set(CALLS) - {"dropout"}))
+def test_a_mode_changes_no_number(name):
+    def gradients(mode):
+        leaves = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(globals(), "t", lambda *shape: leaves.append(made := _leaf(shape)) or made)
+            with mode:
+                out = CALLS[name]()
+                made = tl_autograd.grad(out, leaves, tl.ones_like(out), allow_unused=True)
+        return [out.detach(), *(g for g in made if g is not None)]
+
+    for a, b in zip(gradients(tl_autograd.enable_grad()), gradients(Names()), strict=True):
+        assert_close(b, a, rtol=1e-5, atol=1e-6)
+
+
+def _leaf(shape):
+    return tl.linspace(-1, 1, math.prod(shape)).reshape(shape).clone().requires_grad_()
+
+
+class Wrapper(tl.Tensor):
+    """Holds a tensor, and notes the operators."""
+
+    @staticmethod
+    def __new__(cls, held):
+        return tl.Tensor._make_wrapper_subclass(
+            cls, held.shape, dtype=held.dtype, requires_grad=held.requires_grad
+        )
+
+    def __init__(self, held):
+        self.held = held.detach()
+
+    calls = []  # noqa: RUF012 - of all objects
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        cls.calls.append(func.overloadpacket.__name__)
+        out = func(
+            *tree_map(lambda a: a.held if isinstance(a, Wrapper) else a, args),
+            **tree_map(lambda a: a.held if isinstance(a, Wrapper) else a, kwargs or {}),
+        )
+        return tree_map(lambda a: Wrapper(a) if isinstance(a, tl.Tensor) else a, out)
+
+
+@pytest.mark.parametrize(
+    ("call", "names"),
+    [
+        (lambda x: F.layer_norm(x, (6,)), "native_layer_norm native_layer_norm_backward"),
+        (lambda x: F.mse_loss(x, x.detach() + 1), "mse_loss mse_loss_backward"),
+        (lambda x: F.linear(x, tl.ones(2, 6)), "mm"),
+        (lambda x: F.conv1d(x[None], tl.ones(2, 4, 3)), "convolution convolution_backward"),
+    ],
+    ids=["layer_norm", "mse_loss", "linear", "conv1d"],
+)
+def test_classes_get_them_too(call, names):
+    Wrapper.calls.clear()
+    x = Wrapper(tl.linspace(-1, 1, 24).reshape(4, 6).requires_grad_())
+    call(x).sum().backward()
+    assert set(names.split()) <= set(Wrapper.calls)
+    assert x.grad is not None
+
+
+SAVED = {
+    "linear": (aten.addmm.default, lambda x: F.linear(x, t(6, 6), t(6))),
+    "layer_norm": (aten.native_layer_norm.default, lambda x: F.layer_norm(x, (6,))),
+    "attention": (
+        FLASH,
+        lambda x: F.scaled_dot_product_attention(*[x.reshape(1, 1, 4, 6)] * 3),
+    ),
+    "convolution": (aten.convolution.default, lambda x: F.conv1d(x[None], tl.ones(2, 4, 3))),
+    "batch_norm": (
+        aten.native_batch_norm.default,
+        lambda x: F.batch_norm(x, tl.zeros(6), tl.ones(6), training=True),
+    ),
+    "mse_loss": (aten.mse_loss.default, lambda x: F.mse_loss(x, tl.ones(4, 6))),
+}
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_policies_of_checkpoints_know_them(name):
+    operator, call = SAVED[name]
+    runs = []
+
+    def policy(ctx, op, *args, **kwargs):
+        if op is operator:
+            runs.append(ctx.is_recompute)
+            return CheckpointPolicy.MUST_SAVE
+        return CheckpointPolicy.PREFER_RECOMPUTE
+
+    def gradient(f):
+        x = tl.linspace(-1, 1, 24).reshape(4, 6).requires_grad_()
+        f(x).sum().backward()
+        return x.grad
+
+    kept = gradient(
+        lambda x: checkpoint(
+            lambda x: call(x.sin()).cos(),
+            x,
+            use_reentrant=False,
+            context_fn=lambda: create_selective_checkpoint_contexts(policy),
+        )
+    )
+    assert runs == [False, True]
+    assert_close(kept, gradient(lambda x: call(x.sin()).cos()))
+
+
+def test_a_mode_that_declines_says_which_operator():
+    class Declining(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    x = tl.ones(2, 3)
+    with pytest.raises(TypeError, match=r"native_layer_norm'; all __torch_dispatch__ handlers"), Declining():
+        F.layer_norm(x, (3,))
+
+
+def test_second_derivatives_of_losses_under_a_mode():
+    x = tl.tensor([1.0, 2.0], requires_grad=True)
+    with Names():
+        (g,) = tl_autograd.grad(F.mse_loss(x, tl.zeros(2), reduction="sum"), x, create_graph=True)
+        (second,) = tl_autograd.grad(g.sum(), x)
+    assert second.tolist() == [2.0, 2.0]
