@@ -84,3 +84,70 @@ def test_samples_stay_within_the_open_interval(concentration):
     made = dist.Beta(tl.tensor(concentration), tl.tensor(concentration))
     values = made.sample((5000,))
     assert bool(((values > 0) & (values < 1)).all()) and bool(made.log_prob(values).isfinite().all())
+
+
+def twin(name, *parameters):
+    return getattr(dist, name)(*(tl.tensor(p, dtype=tl.float64, requires_grad=True) for p in parameters))
+
+
+@pytest.mark.parametrize("df1", [1.0, 2.0, 5.0])
+@pytest.mark.parametrize("df2", [1.0, 3.0])
+def test_the_f_distribution_at_its_ends(df1, df2):
+    made = dist.FisherSnedecor(
+        tl.tensor(df1, dtype=tl.float64), tl.tensor(df2, dtype=tl.float64), validate_args=False
+    )
+    got = made.log_prob(tl.tensor([0.0, 1e-300, 0.5, 1e300, INF], dtype=tl.float64)).numpy()
+    with np.errstate(all="ignore"):
+        inner = stats.f(df1, df2).logpdf([1e-300, 0.5])
+    np.testing.assert_allclose(got[1:3], inner, rtol=1e-9, atol=1e-14)
+    assert got[0] == (INF if df1 < 2 else 0 if df1 == 2 else -INF) and got[-1] == -INF
+
+
+def test_the_exponential_case_of_the_generalized_pareto_distribution_at_infinity():
+    made = twin("GeneralizedPareto", 0.0, 1.0, 0.0)
+    end = tl.tensor(INF, dtype=tl.float64)
+    assert made.log_prob(end).item() == -INF and made.cdf(end).item() == 1
+    assert made.icdf(tl.tensor(1.0, dtype=tl.float64)).item() == INF
+
+
+@pytest.mark.parametrize("probability", [0.25, 1.0])
+def test_gradients_of_a_geometric_distribution_at_no_failure(probability):
+    probs = tl.tensor(probability, dtype=tl.float64, requires_grad=True)
+    value = tl.tensor(0.0, dtype=tl.float64, requires_grad=True)
+    of_probs, of_value = grad(dist.Geometric(probs).log_prob(value), (probs, value))
+    assert of_probs.item() == pytest.approx(1 / probability)
+    assert of_value.item() == (0 if probability == 1 else pytest.approx(math.log1p(-probability)))
+    logits = tl.tensor(math.log(1 / 3), dtype=tl.float64, requires_grad=True)
+    (of_value,) = grad(dist.Geometric(logits=logits).log_prob(value), (value,))
+    assert of_value.item() == pytest.approx(math.log(0.75))
+
+
+def relative_entropy(p, q):
+    return special.rel_entr(p, q) + special.rel_entr(1 - p, 1 - q)
+
+
+@pytest.mark.parametrize("p", [-INF, -2.0, 0.0, INF])
+@pytest.mark.parametrize("q", [-INF, -2.0, 0.0, INF])
+def test_divergences_of_certain_outcomes(p, q):
+    logits = [tl.tensor(x, dtype=tl.float64) for x in (p, q)]
+    a, b = (dist.Bernoulli(logits=x, validate_args=False) for x in logits)
+    expected = relative_entropy(special.expit(p), special.expit(q))
+    assert dist.kl_divergence(a, b).item() == pytest.approx(expected)
+    for trials in (0, 3):
+        a, b = (dist.Binomial(trials, logits=x, validate_args=False) for x in logits)
+        assert dist.kl_divergence(a, b).item() == pytest.approx(trials * expected if trials else 0)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.5, 20.0])
+@pytest.mark.parametrize("q", [0.0, 0.5, 20.0])
+def test_divergences_of_poisson_distributions(p, q):
+    made = [twin("Poisson", rate) for rate in (p, q)]
+    divergence = dist.kl_divergence(*made)
+    assert divergence.item() == pytest.approx(special.rel_entr(p, q) - p + q)
+    (found,) = grad(divergence, made[1].rate)
+    assert q == 0 or found.item() == pytest.approx(1 - p / q)
+
+
+def test_a_geometric_distribution_that_always_succeeds_does_not_differ_from_itself():
+    certain = dist.Geometric(tl.tensor(1.0))
+    assert dist.kl_divergence(certain, certain).item() == 0

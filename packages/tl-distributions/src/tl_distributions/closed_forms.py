@@ -53,7 +53,13 @@ def _bernoulli_bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
     success = _log_sigmoid(p.logits) - _log_sigmoid(q.logits)
     failure = _log_sigmoid(-p.logits) - _log_sigmoid(-q.logits)
     impossible = ((q.probs == 0) & (p.probs > 0)) | ((q.probs == 1) & (p.probs < 1))
-    return (p.probs * success + (1 - p.probs) * failure).masked_fill(impossible, tl_core.inf)
+    result = _times_finite(p.probs, success) + _times_finite(1 - p.probs, failure)
+    return result.masked_fill(impossible, tl_core.inf)
+
+
+def _times_finite(probs: Tensor, logs: Tensor) -> Tensor:
+    """Their product, in which an event that has no probability counts for nothing."""
+    return probs * logs.masked_fill((probs == 0) & ~logs.isfinite(), 0)
 
 
 @register_kl(Binomial, Binomial)
@@ -63,6 +69,7 @@ def _binomial_binomial(p: Binomial, q: Binomial) -> Tensor:
             "the divergence of binomial distributions needs at least as many trials in p as in q"
         )
     each = _bernoulli_bernoulli(p, q)
+    each = each.masked_fill(p.total_count == 0, 0)
     return (p.total_count * each).masked_fill(p.total_count > q.total_count, tl_core.inf)
 
 
@@ -109,14 +116,13 @@ def _gamma_gamma(p: Gamma, q: Gamma) -> Tensor:
 
 @register_kl(Geometric, Geometric)
 def _geometric_geometric(p: Geometric, q: Geometric) -> Tensor:
-    return -p.entropy() - (-q.probs).log1p() * p.mean - q.probs.log()
+    return -p.entropy() - tl_core.special.xlog1py(p.mean, -q.probs) - q.probs.log()
 
 
 @register_kl(Poisson, Poisson)
 def _poisson_poisson(p: Poisson, q: Poisson) -> Tensor:
-    result = tl_core.xlogy(p.rate, p.rate / q.rate) - (p.rate - q.rate)
-    result = result.masked_fill((q.rate == 0).expand_as(result), tl_core.inf)
-    return tl_core.where(p.rate == 0, q.rate, result)
+    ratio = p.rate.masked_fill(p.rate == 0, 1).log() - q.rate.masked_fill(q.rate == 0, 1).log()
+    return (p.rate * ratio - (p.rate - q.rate)).masked_fill((q.rate == 0) & (p.rate > 0), tl_core.inf)
 
 
 @register_kl(Cauchy, Cauchy)

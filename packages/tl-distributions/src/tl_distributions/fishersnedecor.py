@@ -73,6 +73,7 @@ class FisherSnedecor(Distribution):
         if self._validate_args:
             self._validate_sample(value)
         a, b = 0.5 * self.df1, 0.5 * self.df2
-        scaled = value * (self.df1 / self.df2)
-        constant = (a + b).lgamma() - a.lgamma() - b.lgamma()
-        return constant + a * scaled.log() - value.log() - (a + b) * scaled.log1p()
+        ratio = self.df1 / self.df2
+        constant = (a + b).lgamma() - a.lgamma() - b.lgamma() + a * ratio.log()
+        bounded = (value.reciprocal() + ratio).reciprocal()  # value / (1 + ratio value), also at infinity
+        return constant + tl_core.xlogy(a - 1, bounded) - (b + 1) * (ratio * value).log1p()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import tl_core
-from tl_core import Tensor, special
+from tl_core import Tensor
 
 from . import constraints
 from .bernoulli import _cross_entropy
@@ -76,9 +76,10 @@ class Geometric(BinaryParameter, Distribution):
         if self._validate_args:
             self._validate_sample(value)
         if self._from_probs:
-            return special.xlog1py(value, -self.probs) + self.probs.log()
-        misses = value * _log_sigmoid(-self.logits)
-        return misses.masked_fill(value == 0, 0) + _log_sigmoid(self.logits)
+            certain = (self.probs == 1) & (value == 0)
+            return value * (-tl_core.where(certain, 0, self.probs)).log1p() + self.probs.log()
+        miss = _log_sigmoid(-self.logits)
+        return value * tl_core.where(miss.isinf() & (value == 0), 0, miss) + _log_sigmoid(self.logits)
 
     def entropy(self) -> Tensor:
         return _cross_entropy(self.logits, self.probs) / self.probs
