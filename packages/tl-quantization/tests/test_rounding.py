@@ -92,6 +92,29 @@ def test_fake_quantization(scale, low, high):
         np.testing.assert_array_equal(leaf.grad.numpy(), (steps >= low) & (steps <= high))
 
 
+@pytest.mark.parametrize("floating", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@np.errstate(all="ignore")
+def test_fake_quantization_with_a_scale_for_each_channel(dtype, floating):
+    """Numbers of steps that no int64 holds, infinity among them, count as the least; float64 keeps its precision."""
+    scales = np.array([0.1, 0.5, 1 / 3, 1e-3], single)
+    zeros = np.array([3, 0, 100, 7], single if floating else np.int32)
+    x = np.stack([numbers(float(s)) for s in scales]).astype(dtype)
+    leaf = tl.from_numpy(x).requires_grad_()
+    y = tq.fake_quantize_per_channel_affine(leaf, tl.from_numpy(scales), tl.from_numpy(zeros), 0, 0, 255)
+    y.sum().backward()
+    s, z = scales[:, None], zeros[:, None]
+    steps = x * (single(1) / s)
+    if floating:
+        steps = np.rint((steps + z).astype(single)).astype(np.float64)
+    else:
+        steps = np.rint(steps).astype(np.float64) + z
+    kept = saturated(np.where(np.abs(steps) < 2.0**63, steps, 0), 0, 255, 0) - z.astype(np.float64)
+    wide = np.float64 if floating or dtype is np.float64 else single
+    np.testing.assert_array_equal(y.detach().numpy(), (kept.astype(wide) * s).astype(dtype))
+    np.testing.assert_array_equal(leaf.grad.numpy(), (steps >= 0) & (steps <= 255))
+
+
 def test_wrong_arguments():
     x, scales = tl.ones(2, 2), tl.ones(2)
     with pytest.raises(RuntimeError, match="axis"):

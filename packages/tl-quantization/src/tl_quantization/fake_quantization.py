@@ -17,6 +17,8 @@ __all__ = ["fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine"
 
 # Sums of integers up to here are exact in float32; where a number is larger, so that its sum isn't, it is cut off.
 _EXACT = 2**22
+# PyTorch's numbers of steps are int64 where each channel has a scale: what is larger counts as the least.
+_LARGEST = 2.0**63
 
 
 class _Rounded(Function):
@@ -28,16 +30,18 @@ class _Rounded(Function):
         steps = wide * scale.reciprocal()
         floating = zero_point.is_floating_point()  # then added before the rounding, and taken off in float64
         if floating:
-            steps = (steps + zero_point).round_()
+            steps = (steps + zero_point).to(tl_core.float32).round_()
         elif max(abs(low), abs(high)) > _EXACT or bool((zero_point.abs() > _EXACT).any()):
             steps = steps.round_().to(tl_core.float64) + zero_point
         else:
             steps.round_().add_(zero_point)
         ctx.save_for_backward((steps >= low) & (steps <= high))
+        channels = scale.dim() > 0
+        if channels:
+            steps = tl_core.where(steps.abs() < _LARGEST, steps, low)
         kept = steps.fmax(tl_core.tensor(low, dtype=steps.dtype)).clamp_max_(high)  # nan becomes the least
-        distance = (
-            kept.to(tl_core.float64) - zero_point if floating else (kept - zero_point).to(tl_core.float32)
-        )
+        double = floating or (channels and x.dtype is tl_core.float64)
+        distance = kept.to(tl_core.float64) - zero_point if double else (kept - zero_point).to(tl_core.float32)
         return (distance * scale).to(x.dtype)
 
     @staticmethod
