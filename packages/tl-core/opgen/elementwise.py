@@ -9,7 +9,7 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 
-from opgen.row import FLOAT8, Row
+from opgen.row import FLOAT8, HALVES, Row
 
 ENUM = {"bool": "Bool", "uint8": "UInt8", "int8": "Int8", "int16": "Int16", "int32": "Int32", "int64": "Int64",
         "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "float16": "Float16", "bfloat16": "BFloat16",
@@ -104,6 +104,10 @@ def _loops_cpp(group: list[Row], header: str, once: bool) -> str:
         lines.append(f"extern const ElementwiseLoop {symbol(row)}_loops[kNumDTypes] = {{")
         lines += [_entry(row, d) for d in ENUM]
         lines.append("};")
+        if row.elementwise.exact_number:
+            lines.append(f"extern const ElementwiseLoop {symbol(row)}_number_loops[kNumDTypes] = {{")
+            lines += [_number_entry(row, d) for d in ENUM]
+            lines.append("};")
     return "\n".join([*lines, "}  // namespace tl::cpu::TL_ISA_NAMESPACE", ""])
 
 
@@ -132,6 +136,14 @@ def _entry(row: Row, dtype: str) -> str:
     return f"    {macro}({e.function}, {', '.join([out, *inputs])}),"
 
 
+def _number_entry(row: Row, dtype: str) -> str:
+    """The loop of halves whose last input is a float."""
+    if dtype not in HALVES or _macro(row, dtype) is None:
+        return "    nullptr,"
+    types = [CPP[dtype]] * row.elementwise.inputs
+    return f"    TL_UPPER_LOOP({row.elementwise.function}, {', '.join([*types, 'float'])}),"
+
+
 def defs_h(rows: list[Row]) -> str:
     """`generated/elementwise_defs.h`: what the planner needs to know of each."""
     lines = ["#pragma once", '#include "ops/elementwise.h"', "", "namespace tl {"]
@@ -145,7 +157,6 @@ def defs_cpp(rows: list[Row]) -> str:
     lines = [
         '#include "elementwise_defs.h"',
         '#include "kernels/cpu/loops/loop_table.h"',
-        '#include "ops/exact_numbers.h"',
         "",
         *ONE_LOOP,
         "namespace tl {",
@@ -154,12 +165,15 @@ def defs_cpp(rows: list[Row]) -> str:
         guard = level != "base"
         lines += ["#ifdef TL_ISA_X86"] * guard + [f"namespace cpu::{level} {{"]
         own = [r for r in todo if level == "base" or not r.elementwise.once]
-        lines += [f"extern const ElementwiseLoop {symbol(r)}_loops[kNumDTypes];" for r in own]
+        lines += [f"extern const ElementwiseLoop {name}[kNumDTypes];" for r in own for name in _tables(r)]
         lines += ["}"] + ["#endif"] * guard
     lines += [_definition(r) for r in todo]
-    exact = [f"&kElementwise_{symbol(r)}" for r in todo if r.elementwise.exact_numbers]
-    lines.append(f"const ElementwiseDef* const kExactNumbers[] = {{{', '.join([*exact, 'nullptr'])}}};")
     return "\n".join([*lines, "}  // namespace tl", ""])
+
+
+def _tables(row: Row) -> list[str]:
+    """The names of its tables of loops."""
+    return [f"{symbol(row)}{of}_loops" for of in ["", "_number"][: 1 + bool(row.elementwise.exact_number)]]
 
 
 def _definition(row: Row) -> str:
@@ -174,13 +188,16 @@ def _definition(row: Row) -> str:
         "complex": "Complex",
     }[e.to]
     rest = row.args[e.inputs :]
-    params = len([a for a in rest if a.type in ("Scalar", "float", "int")])
-    alpha = str(any(a.name == "alpha" for a in rest)).lower()
+    params = [a.name for a in rest if a.type in ("Scalar", "float", "int")]
+    typed = sum(1 << i for i, name in enumerate(params) if params == ["alpha"] or name in e.typed)
+    alpha = str(params == ["alpha"]).lower()
     dtypes = sum(1 << i for i, d in enumerate((*ENUM, *FLOAT8)) if d in e.dtypes)
     refusal = json.dumps(e.not_bool) if e.not_bool else "nullptr"
-    loops = f"TL_{'ONE_LOOP' if e.once else 'LOOPS'}_OF({symbol(row)}_loops)"
-    flags = f"{str(e.condition).lower()}, {alpha}, {str(e.divides).lower()}"
+    loops = ", ".join(f"TL_{'ONE_LOOP' if e.once else 'LOOPS'}_OF({name})" for name in _tables(row))
+    exact = f"ExactNumber::{(e.exact_number or 'none').title()}"
+    in_range, divides = str(e.in_range).lower(), str(e.divides).lower()
+    flags = f"{str(e.condition).lower()}, {alpha}, {typed}, {divides}, {exact}, {in_range}"
     return (
-        f'ElementwiseDef kElementwise_{symbol(row)} = {{"{row.base}", {e.inputs}, {params}, Promote::{rule}, '
+        f'ElementwiseDef kElementwise_{symbol(row)} = {{"{row.base}", {e.inputs}, {len(params)}, Promote::{rule}, '
         f"{flags}, {refusal}, {dtypes:#x}, {loops}}};"
     )

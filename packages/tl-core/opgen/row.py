@@ -62,9 +62,9 @@ class Elementwise:
     dtypes: tuple[str, ...] = ()
     condition: bool = False  # the first input is bool and takes no part in promotion
     divides: bool = False  # the last input is a divisor: integers refuse zeros
-    exact_numbers: bool = (
-        False  # halves compute with numbers as they are; others round them to the tensors' type
-    )
+    exact_number: str = ""  # "last": of halves, the last input is a number as it is; "either": of two, any one
+    typed: tuple[str, ...] = ()  # parameters that are of the tensors' type, as alpha of sums is
+    in_range: bool = False  # a number that is an input must be in the range of the tensors' type
     not_bool: str = ""  # the message of the RuntimeError with which bool is refused
     moves: bool = False  # only moves elements: one loop a size serves all types
     loops: tuple[
@@ -255,7 +255,7 @@ def Transcendental(name: str, grad: str, doc: str, *, dtypes: str = "float compl
 def Binary(name: str, *, overload: str = "Tensor", scalars: str = "", cpu: str = "", to: str = "same",
            dtypes: str = "bool int float complex", number_first: bool = False, other: str = "Operand",
            not_bool: str = "", loops: str = "", hot: str = "", once: bool = False, also: str = "",
-           divides: bool = False, exact_numbers: bool = False, **fields: Any) -> Row:  # fmt: skip
+           divides: bool = False, exact_number: str = "", **fields: Any) -> Row:  # fmt: skip
     """f(x, y), with broadcasting and promotion; `scalars` are keyword parameters such as alpha.
 
     `number_first`: a number may stand for the first input of the function, as in `sub(1, x)`. `other`:
@@ -265,7 +265,7 @@ def Binary(name: str, *, overload: str = "Tensor", scalars: str = "", cpu: str =
     tail = f", *, {scalars}" if scalars else ""
     full = f"{name}.{overload}" if overload else name
     elementwise = Elementwise(
-        cpu or name, 2, to, not_bool=not_bool, divides=divides, exact_numbers=exact_numbers,
+        cpu or name, 2, to, not_bool=not_bool, divides=divides, exact_number=exact_number,
         **_compiled(dtypes, loops, hot, once, also),
     )  # fmt: skip
     first = "Operand" if number_first else "Tensor"
@@ -294,11 +294,13 @@ def _elementwise(signature: str, elementwise: Elementwise, **fields: Any) -> Row
 
 def Pointwise(signature: str, *, inputs: int, cpu: str, to: str = "same", dtypes: str = "int float complex",
               condition: bool = False, moves: bool = False, loops: str = "", hot: str = "", once: bool = False,
-              also: str = "", divides: bool = False, exact_numbers: bool = False, **fields: Any) -> Row:  # fmt: skip
+              also: str = "", divides: bool = False, exact_number: str = "", in_range: bool = False,
+              typed: tuple[str, ...] = (), **fields: Any) -> Row:  # fmt: skip
     """An elementwise row with any other signature: `inputs` leading operands, then its scalar parameters."""
     fields.setdefault("jvp", "elementwise")
     compiled = _compiled(dtypes, loops, hot, once, also)
     elementwise = Elementwise(
-        cpu, inputs, to, condition=condition, moves=moves, divides=divides, exact_numbers=exact_numbers, **compiled
+        cpu, inputs, to, condition=condition, moves=moves, divides=divides, exact_number=exact_number,
+        in_range=in_range, typed=typed, **compiled,
     )  # fmt: skip
     return _elementwise(signature, elementwise, **fields)

@@ -72,7 +72,7 @@ ROWS = [
     ),
     # ---- piecewise linear ----------------------------------------------------------------------------------
     _unit(
-        "threshold(Tensor self, Scalar threshold, Scalar value)", "threshold",
+        "threshold(Tensor self, Scalar threshold, Scalar value)", "threshold", typed=("value",),
         dtypes="int float",
         namespace="",
         grad="threshold_backward(g, self, threshold)",
@@ -82,6 +82,7 @@ ROWS = [
     ),
     _unit(
         "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1)", "hardtanh",
+        typed=("min_val", "max_val"),
         dtypes="int float",
         grad="hardtanh_backward(g, self, min_val, max_val)",
         expr="min(max(x, min_val), max_val)",
@@ -136,7 +137,7 @@ ROWS = [
         expr="abs(y) < 3 ? x * (y / 3 + 0.5) : x * (y > 0)",
     ),
     _unit(
-        "hardshrink(Tensor self, Scalar lambd=0.5)", "hardshrink",
+        "hardshrink(Tensor self, Scalar lambd=0.5)", "hardshrink", typed=("lambd",),
         method=True, namespace="", shown="input, lambd=0.5",
         grad="hardshrink_backward(g, self, lambd)",
         expr="abs(x) <= lambd ? 0 : x",

@@ -86,7 +86,7 @@ ROWS = [
         example=">>> tl.sub(tl.tensor([1, 2]), 10)\ntensor([-9, -8])",
     ),
     Binary(
-        "mul", number_first=True, exact_numbers=True,
+        "mul", number_first=True, exact_number="either",
         dtypes=WITH_HALVES, hot=COMPLEX, also=SMALL,
         aliases=("multiply",),
         sparse="sparse_values",
@@ -96,7 +96,7 @@ ROWS = [
         example=">>> tl.mul(tl.tensor([1, 2]), tl.tensor([[3], [4]]))\ntensor([[3, 6],\n        [4, 8]])",
     ),
     Binary(
-        "div", number_first=True, exact_numbers=True,
+        "div", number_first=True, exact_number="last",
         to="float", dtypes="float complex complex32", also="float16",
         aliases=("divide",),
         shown="input, other, *, rounding_mode=None, out=None", sparse="sparse_quotient",
@@ -121,7 +121,7 @@ ROWS = [
         doc="Quotients, rounded towards zero (rounding_mode='trunc') or down ('floor').",
     ),
     Binary(
-        "_div_trunc", divides=True, overload="", cpu="div_trunc", exact_numbers=True,
+        "_div_trunc", divides=True, overload="", cpu="div_trunc", exact_number="last",
         dtypes="int float",
         function=False, method=False,
         grad=NO_SIGN,
@@ -169,7 +169,7 @@ ROWS = [
     ),
     Pointwise(
         "lerp.Tensor(Tensor self, Tensor end, Operand weight) -> Tensor", inputs=3, cpu="lerp",
-        exact_numbers=True,
+        exact_number="last",
         dtypes=INEXACT,
         shown="input, end, weight, *, out=None",
         grad={
@@ -207,7 +207,7 @@ ROWS = [
         doc="What a number's division rounded down leaves.",
     ),
     Binary(
-        "floor_divide", divides=True, overload="", number_first=True, exact_numbers=True,
+        "floor_divide", divides=True, overload="", number_first=True, exact_number="last",
         dtypes="int float",
         grad=NO_SIGN,
         jvp=NO_SIGN,

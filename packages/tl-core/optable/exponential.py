@@ -133,6 +133,7 @@ ROWS = [
     ),
     Pointwise(
         "_logit(Tensor self, Scalar low, Scalar high) -> Tensor", inputs=1, cpu="logit",
+        typed=("low", "high"),
         to="float", dtypes="float", loops="wide", hot=ONE,
         function=False, method=False,
         grad="none:a part of logit",

@@ -12,6 +12,7 @@ def _private(signature, **fields):
 ROWS = [
     Pointwise(
         "where.self(Tensor condition, Operand self, Operand other) -> Tensor", inputs=3, cpu="where",
+        in_range=True,
         dtypes="bool int float complex complex32 float8", condition=True, moves=True,
         inplace=False, method=False, shown="condition, input, other, *, out=None",
         grad={"self": "where(condition, g, 0)", "other": "where(condition, 0, g)"},

@@ -26,7 +26,7 @@ ROWS = [
         example=">>> tl.ceil(tl.tensor([-1.5, 1.5]))\ntensor([-1.,  2.])",
     ),
     Pointwise(
-        "clamp_min(Tensor self, Operand min) -> Tensor", inputs=2, cpu="maximum",
+        "clamp_min(Tensor self, Operand min) -> Tensor", inputs=2, cpu="maximum", in_range=True,
         dtypes="bool int float",
         grad={"self": "where(self >= min, g, 0)", "min": "where(self < min, g, 0)"},
         expr="max(x, y)",
@@ -34,7 +34,7 @@ ROWS = [
         example=">>> tl.clamp_min(tl.tensor([-1, 2]), 0)\ntensor([0, 2])",
     ),
     Pointwise(
-        "clamp_max(Tensor self, Operand max) -> Tensor", inputs=2, cpu="minimum",
+        "clamp_max(Tensor self, Operand max) -> Tensor", inputs=2, cpu="minimum", in_range=True,
         dtypes="bool int float",
         grad={"self": "where(self <= max, g, 0)", "max": "where(self > max, g, 0)"},
         expr="min(x, y)",
@@ -69,6 +69,7 @@ ROWS = [
     ),
     Pointwise(
         "_clamp(Tensor self, Operand min, Operand max) -> Tensor", inputs=3, cpu="clamp_tensor",
+        in_range=True,
         dtypes="int float",
         function=False, method=False,
         grad=NO_SIGN,

@@ -1,10 +1,17 @@
-"""Halves and numbers: products, quotients and lerp use the number as it is, alpha is rounded to the tensors' type."""
+"""Halves and numbers: products, quotients and lerp use the last input as it is, if it is a number; any other number
+that stands for a tensor is rounded to the tensors' type, as alpha and bounds are; other parameters aren't. All
+operators compute in float32 and round once.
+"""
 
 import pytest
 
 import tl_core as tl
+from tl_core import nn_functions
 
 np = pytest.importorskip("numpy")
+pytest.importorskip("scipy")
+import row_cases as r  # noqa: E402
+
 NUMBERS = [0.1, 1 / 3, 3.14159, -257.3, 1e-3]
 HALVES = [tl.float16, tl.bfloat16]
 rng = np.random.default_rng(0)
@@ -84,3 +91,178 @@ def test_lerp(weight, dtype):
     want = a + w * (b - a) if weight < 0.5 else b - (b - a) * (np.float32(1) - w)
     for got in (tl.lerp(x, y, weight), tl._foreach_lerp([x], [y], weight)[0], x.clone().lerp_(y, weight)):
         check(got, want, dtype)
+
+
+# ---- the sweep: every elementwise row that takes numbers -----------------------------------------------------------
+
+EXACT_LAST = {"mul", "div", "floor_divide", "_div_trunc", "lerp"}
+TYPED = {"add": {"alpha"}, "sub": {"alpha"}, "threshold": {"value"}, "hardtanh": {"min_val", "max_val"},
+         "hardshrink": {"lambd"}, "_logit": {"low", "high"}}  # fmt: skip
+UNLIKE_FLOATS = {"nextafter", "_frexp_exponent", "_frexp_mantissa", "signbit"}  # that see the type itself
+
+
+def takes_halves(row):
+    e = row.elementwise
+    return bool(e) and not e.condition and "bfloat16" in e.dtypes and row.base not in UNLIKE_FLOATS
+
+
+ROWS = [row for row in r.ELEMENTWISE if takes_halves(row) and not row.writes_self]
+WITH_OPERANDS = [row for row in ROWS if row.elementwise.inputs > 1]
+WITH_PARAMETERS = [row for row in ROWS if any(a.type == "Scalar" for a in row.args[row.elementwise.inputs :])]
+
+
+def number_for(number, dtype):
+    return rounded(np.array([number], np.float32), dtype)[0].item()
+
+
+def inputs(row, dtype):
+    return [half(np.abs(X[:99] if i % 2 else Y[:99]) / 8 + 0.125, dtype) for i in range(row.elementwise.inputs)]
+
+
+def parameters(row, number):
+    """Keyword arguments that the rows' order of numbers suits: 0.1, then more."""
+    names = [a.name for a in row.args[row.elementwise.inputs :]]
+    return {name: number + i for i, name in enumerate(names)}
+
+
+def call(row, operands, keywords):
+    keyword_only = {a.name for a in row.args if a.keyword_only}
+    positional = [v for k, v in keywords.items() if k not in keyword_only]
+    named = {k: v for k, v in keywords.items() if k in keyword_only}
+    return r.call(row.name, *operands, *positional, **named)
+
+
+def same(got, want, dtype):
+    if not want.dtype.is_floating_point:
+        return np.testing.assert_array_equal(got.numpy(), want.numpy())
+    assert got.dtype is dtype
+    np.testing.assert_array_equal(got.float().numpy(), want.to(dtype).float().numpy())
+    return None
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("row", WITH_OPERANDS, ids=lambda row: row.name)
+def test_operands_of_every_row(row, dtype):
+    """Numbers, and tensors without dimensions, in the place of each tensor but one."""
+    if not takes(row, dtype):
+        pytest.skip("has no such halves")
+    keywords = parameters(row, 0.5)
+    for at in range(row.elementwise.inputs):
+        exact = row.base in EXACT_LAST and (at == row.elementwise.inputs - 1 or row.base == "mul")
+        for number in (0.1, 1 / 3, 3.14159):
+            plain = inputs(row, dtype)
+            wide = [t.float() for t in plain]
+            stand_in = number if exact else number_for(number, dtype)
+            tensors = [plain[:at], plain[at + 1 :]]
+            if row.args[at].type in ("Operand", "Scalar"):
+                want = call(row, [*wide[:at], stand_in, *wide[at + 1 :]], keywords)
+                same(call(row, [*tensors[0], number, *tensors[1]], keywords), want, dtype)
+            if row.args[at].type == "Scalar" or any(a.type == "Scalar" for a in row.args[: row.elementwise.inputs]):
+                continue
+            if row.base == "mul" and at == 0:
+                stand_in = number_for(number, dtype)
+            want = call(row, [*wide[:at], tl.tensor(stand_in), *wide[at + 1 :]], keywords)
+            same(call(row, [*tensors[0], tl.tensor(number), *tensors[1]], keywords), want, dtype)
+
+
+def takes(row, dtype):
+    return str(dtype).removeprefix("torch.") in row.elementwise.dtypes
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("row", WITH_PARAMETERS, ids=lambda row: row.name)
+def test_parameters_of_every_row(row, dtype):
+    if not takes(row, dtype):
+        pytest.skip("has no such halves")
+    typed = TYPED.get(row.base, set())
+    for number in (0.1, 1 / 3):
+        plain = inputs(row, dtype)
+        keywords = parameters(row, number)
+        wide = {k: number_for(v, dtype) if k in typed else v for k, v in keywords.items()}
+        same(call(row, plain, keywords), call(row, [t.float() for t in plain], wide), dtype)
+
+
+# ---- numbers beyond the range --------------------------------------------------------------------------------------
+
+CHECKED = {
+    "add alpha": lambda x, n: tl.add(x, x, alpha=n),
+    "rsub alpha": lambda x, n: tl.rsub(x, x, alpha=n),
+    "pow": lambda x, n: x**n,
+    "clamp": lambda x, n: x.clamp(max=n),
+    "clamp both": lambda x, n: x.clamp(-n, n),
+    "clamp_min": lambda x, n: x.clamp_min(n),
+    "fill_": lambda x, n: x.fill_(n),
+    "full": lambda x, n: tl.full((2,), n, dtype=x.dtype),
+    "full_like": lambda x, n: tl.full_like(x, n),
+    "new_full": lambda x, n: x.new_full((2,), n),
+    "masked_fill": lambda x, n: x.masked_fill(x > 0, n),
+    "index_fill": lambda x, n: x.index_fill(0, tl.tensor([0]), n),
+    "scatter": lambda x, n: x.scatter(0, tl.tensor([0]), n),
+    "linspace": lambda x, n: tl.linspace(0, n, 3, dtype=x.dtype),
+    "logspace": lambda x, n: tl.logspace(0, n, 3, dtype=x.dtype),
+    "addmv beta": lambda x, n: tl.addmv(x[:1], x[:1, None], x[:1], beta=n),
+    "addr alpha": lambda x, n: tl.addr(x[:1, None], x[:1], x[:1], alpha=n),
+    "foreach": lambda x, n: tl._foreach_add([x], [x], alpha=n),
+}
+OF_FLOATS = {
+    "threshold": lambda x, n: tl.threshold(x, 0.5, n),
+    "hardtanh": lambda x, n: nn_functions.hardtanh(x, -n, n),
+    "hardshrink": lambda x, n: tl.hardshrink(x, n),
+    "softshrink": lambda x, n: nn_functions.softshrink(x, n),
+    "logit": lambda x, n: tl.logit(x, n),
+    "histc": lambda x, n: tl.histc(x, 2, 0, n),
+}
+TOO_LARGE = {tl.float16: 70000.0, tl.bfloat16: 1e39, tl.float32: 1e39, tl.int8: 300}
+
+
+@pytest.mark.parametrize("name", [*CHECKED, *OF_FLOATS])
+@pytest.mark.parametrize("dtype", TOO_LARGE, ids=str)
+def test_numbers_beyond_the_range_are_refused(name, dtype):
+    if name in OF_FLOATS and not dtype.is_floating_point:
+        pytest.skip("of floating numbers only")
+    if name == "pow" and dtype is tl.float32:
+        pytest.skip("an exponent of single precision may be infinite")
+    x, number = tl.ones(3, dtype=dtype), TOO_LARGE[dtype]
+    with pytest.raises(RuntimeError, match="without overflow|must be in range"):
+        {**CHECKED, **OF_FLOATS}[name](x, number)
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+def test_numbers_that_become_infinite(dtype):
+    """Where PyTorch makes a tensor of the number first, and what has no limit of its own."""
+    x, number = tl.ones(3, dtype=dtype), TOO_LARGE[dtype]
+    inf = [float("inf")] * 3
+    assert (x + number).tolist() == (x * number).tolist() == inf
+    assert tl.where(x > 0, number, x).tolist() == tl.tensor([number] * 3, dtype=dtype).tolist() == inf
+    x[:] = number
+    assert x.tolist() == inf
+    assert tl.full((3,), float("inf"), dtype=dtype).tolist() == inf
+    assert tl.nan_to_num(x, posinf=number).tolist() == inf
+    assert tl.searchsorted(tl.ones(3, dtype=dtype), number).item() == 3
+
+
+# ---- other forms ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_number_divided_by_halves_multiplies_their_rounded_reciprocals(number, dtype):
+    x = half(X, dtype)
+    with np.errstate(over="ignore"):
+        check(number / x, rounded(1 / rounded(X, dtype), dtype) * np.float32(number), dtype)
+
+
+def test_the_signs_of_zeros_of_activations():
+    zeros = tl.tensor([-0.0, 0.0])
+    for name, negative in (("elu", True), ("celu", True), ("selu", True), ("softshrink", False)):
+        for dtype in (tl.float32, tl.float64, *HALVES):
+            f = getattr(tl, name, None) or getattr(nn_functions, name)
+            assert f(zeros.to(dtype)).signbit().tolist() == [negative, False], (name, dtype)
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum", "floor_divide", "remainder", "pow", "fmax"])
+def test_numbers_in_tensors_are_wrapped_before_small_integers_compute(name):
+    x = tl.tensor([1, 7, 100], dtype=tl.uint8)
+    for wide in (300, 259):
+        got = getattr(tl, name)(x, tl.tensor(wide))
+        assert got.tolist() == getattr(tl, name)(x, tl.tensor(wide % 256, dtype=tl.uint8)).tolist()

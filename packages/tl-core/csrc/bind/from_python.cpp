@@ -135,7 +135,7 @@ void store_number(PyObject* o, DType dtype, char* out) {
   const Scalar s = Scalar::from(v);
   TL_CHECK(!s.is_complex() || is_complex(dtype), Type, "can't convert complex to ",
            is_floating(dtype) ? "float" : "int");
-  s.check_fits(dtype);
+  if (is_integral(dtype, true)) s.check_fits(dtype);
   s.store(dtype, out);
 }
 

@@ -216,9 +216,9 @@ void write(const Tensor& self, PyObject* index, PyObject* o) {
   static constexpr TlArgInfo kScalar{"value", TL_ARG_OPERAND, 0, 0, 0, 0, 0};
   const bool is_number = !is_tensor(o) && parse_value(o, kScalar, number, scratch, ignored);
   if (!indexer.advanced()) {
-    if (is_number)
+    if (is_number && (Scalar::from(number).fits(self.dtype()) || !is_half(self.dtype())))
       ops::fill__Scalar(indexer.view(), Scalar::from(number));
-    else
+    else  // of halves, numbers beyond their range become infinities
       ops::copy_(indexer.view(), without_leading_ones(tensor_from_python(o, self.dtype(), self.device()),
                                                       indexer.view().dim()));
     return;

@@ -81,6 +81,7 @@ enum Language {
   IXor,
   ILShift,
   IRShift,
+  Reciprocal,
   LanguageCount
 };
 Entry g_language[LanguageCount] = {
@@ -118,6 +119,7 @@ Entry g_language[LanguageCount] = {
     {"bitwise_xor_.Tensor", "__ixor__", nullptr},
     {"bitwise_left_shift_.Tensor", "__ilshift__", nullptr},
     {"bitwise_right_shift_.Tensor", "__irshift__", nullptr},
+    {"reciprocal", "reciprocal", nullptr},
 };
 
 const Operator& language(Language which) {
@@ -144,6 +146,16 @@ PyObject* call_language(const Operator& op, TlValue* values) {
   return to_python(rets[0]);
 }
 
+// As PyTorch does it, a half's reciprocal is rounded before the number is multiplied by it.
+bool is_number_over_half(Language which, const TlValue* values) {
+  return which == Div && values[0].tag != TL_TENSOR && values[1].tag == TL_TENSOR &&
+         is_half(Unbox<Tensor>::get(values[1]).dtype());
+}
+PyObject* number_over_half(PyObject* number, TlValue* half) {
+  const PyRef reciprocal(call_language(language(Reciprocal), half));
+  return reciprocal ? PyNumber_Multiply(reciprocal.get(), number) : nullptr;
+}
+
 // NotImplemented for what the operator does not take, so that Python asks the other side. Where its second
 // operand may be a number, so may its first: `2 - x`.
 template <Language which>
@@ -165,6 +177,8 @@ PyObject* binary(PyObject* a, PyObject* b) noexcept {
         }
         if (overloaded) [[unlikely]]
           return override_operator(which, a, b);
+        if (is_number_over_half(which, values)) [[unlikely]]
+          return number_over_half(a, values + 1);
         for (int i = 2; i < op.info.n_args; ++i) values[i] = op.defaults[i];
         return call_language(op, values);
       },

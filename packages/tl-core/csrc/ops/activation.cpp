@@ -1,5 +1,6 @@
 // Activation functions that choose a loop or reshape a weight, and second derivatives.
 #include <cstdio>
+#include <limits>
 
 #include "elementwise_defs.h"
 #include "iter/dtypes.h"
@@ -58,23 +59,25 @@ Tensor leaky_relu_backward(const Tensor& g, const Tensor& self, const Scalar& ne
   return ops::_leaky_relu_backward(g, self, negative_slope);
 }
 
-const char* largest(DType d) {
+double largest(DType d) {
   switch (d) {
     case DType::Float16:
-      return "65504";
+      return 65504;
     case DType::BFloat16:
-      return "3.38953e+38";
+      return 0x1.fep127;
     case DType::Float64:
-      return "1.79769e+308";
+      return std::numeric_limits<double>::max();
     default:
-      return "3.40282e+38";
+      return std::numeric_limits<float>::max();
   }
 }
 Tensor softshrink(const Tensor& self, const Scalar& lambd, Out out) {
-  char found[32];
-  std::snprintf(found, sizeof found, "%g", lambd.to_double());
-  TL_CHECK(lambd.to_double() >= 0, Runtime, "lambda must be in range [0, ", largest(self.dtype()),
-           "] for input dtype ", scalar_type_name(self.dtype()), ", but found ", found);
+  const double number = lambd.to_double(), most = largest(self.dtype());
+  char range[32], found[32];
+  std::snprintf(range, sizeof range, "[0, %g]", most);
+  std::snprintf(found, sizeof found, "%g", number);
+  TL_CHECK(number >= 0 && number <= most, Runtime, "lambda must be in range ", range, " for input dtype ",
+           scalar_type_name(self.dtype()), ", but found ", found);
   return elementwise(kElementwise_softshrink__softshrink, out, self, lambd);
 }
 

@@ -52,14 +52,8 @@ OptOperand operand(const T& bound) {
   return bound ? OptOperand(Operand(*bound)) : std::nullopt;
 }
 
-// An integer bound must be representable in the tensor's dtype.
-void check_bound(const Tensor& self, const std::optional<Scalar>& bound) {
-  if (bound && bound->is_int() && is_integral(self.dtype(), false)) bound->check_fits(self.dtype());
-}
 Tensor clamp(const Tensor& self, const std::optional<Scalar>& min, const std::optional<Scalar>& max,
              Out out) {
-  check_bound(self, min);
-  check_bound(self, max);
   return clamp_operands(self, operand(min), operand(max), out);
 }
 Tensor clamp_tensor(const Tensor& self, OptTensor min, OptTensor max, Out out) {

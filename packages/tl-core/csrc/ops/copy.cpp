@@ -82,7 +82,7 @@ void fill_elements(const Tensor& dst, const Scalar& value) {
   check_is_no_batch(dst, "the elements");
   alignas(16) char bytes[16] = {};
   if (is_number(dst.dtype())) {
-    value.check_fits(dst.dtype());
+    if (is_integral(dst.dtype(), true)) value.check_fits(dst.dtype());
     value.store(dst.dtype(), bytes);
   } else {
     TL_CHECK(value.is_integral() && !value.to_bool(), NotImplemented, "\"fill_cpu\" not implemented for '",
@@ -213,6 +213,7 @@ Tensor to_other_form(const Tensor& self, const Tensor& other, bool non_blocking,
 
 // Elements that share memory get the same value, so that they needn't be apart.
 Tensor fill_scalar(const Tensor& self, const Scalar& value) {
+  value.check_fits(self.dtype());
   if (self.device().is_cpu() || self.is_meta()) fill_elements(self, value);
   return self;
 }

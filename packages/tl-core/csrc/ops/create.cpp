@@ -91,12 +91,17 @@ Tensor ones(IntSpan size, const FactoryOptions& options, Out out) {
   return t;
 }
 
+// With a number of the program's, which must be in range.
+Tensor filled(const Tensor& t, const Scalar& value) {
+  value.check_fits(t.dtype());
+  fill(t, value);
+  return t;
+}
+
 Tensor full(IntSpan size, const Scalar& value, const FactoryOptions& options, Out out) {
   // Of single precision also where the default is half.
   const DType complex = default_dtype() == DType::Float64 ? DType::Complex128 : DType::Complex64;
-  Tensor t = fresh(size, options, value.is_complex() ? complex : scalar_dtype(value), out);
-  fill(t, value);
-  return t;
+  return filled(fresh(size, options, value.is_complex() ? complex : scalar_dtype(value), out), value);
 }
 
 Tensor empty_strided_form(IntSpan size, IntSpan stride, const FactoryOptions& options) {
@@ -149,9 +154,7 @@ Tensor ones_like(const Tensor& self, const FactoryOptions& options, OptFormat fo
   return t;
 }
 Tensor full_like(const Tensor& self, const Scalar& value, const FactoryOptions& options, OptFormat format) {
-  Tensor t = empty_like(self, options, format);
-  fill(t, value);
-  return t;
+  return filled(empty_like(self, options, format), value);
 }
 
 Tensor new_empty(const Tensor& self, IntSpan size, const FactoryOptions& options) {
@@ -168,9 +171,7 @@ Tensor new_ones(const Tensor& self, IntSpan size, const FactoryOptions& options)
   return t;
 }
 Tensor new_full(const Tensor& self, IntSpan size, const Scalar& value, const FactoryOptions& options) {
-  Tensor t = new_empty(self, size, options);
-  fill(t, value);
-  return t;
+  return filled(new_empty(self, size, options), value);
 }
 
 Tensor new_empty_strided(const Tensor& self, IntSpan size, IntSpan stride, const FactoryOptions& options) {
@@ -303,6 +304,7 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const Fac
   Tensor t = fresh(DimVector{steps}, options, complex ? to_complex(default_dtype()) : default_dtype(), out);
   if (t.is_meta() || steps == 0) return t;
   if (complex) return ops::copy_(t, linspace_complex(start, end, steps));
+  for (const Scalar& s : {start, end}) s.check_fits(t.dtype());
   cpu::linspace(t.dtype(), t.ptr<char>(), t.byte_stride(0), steps, number(start, t.dtype()),
                 number(end, t.dtype()));
   return t;
@@ -367,6 +369,7 @@ Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double ba
     return *t;
   Tensor t = fresh(DimVector{steps}, options, complex ? to_complex(default_dtype()) : default_dtype(), out);
   if (t.is_meta() || steps == 0) return t;
+  for (const Scalar& s : {start, end}) s.check_fits(t.dtype());
   return ops::copy_(t, is_complex(t.dtype()) ? complex_powers(start, end, steps, base)
                                              : powers(start, end, steps, base, t.dtype()));
 }

@@ -14,7 +14,6 @@
 #include "kernels/cpu/loops/staging.h"
 #include "ops.h"
 #include "ops/copy.h"
-#include "ops/exact_numbers.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -35,12 +34,14 @@ void check_alpha(const Scalar& alpha, DType common) {
            "For non-complex input tensors, argument alpha must not be a complex number.");
 }
 
-// alpha of sums and differences is of the tensors' type.
 Scalar rounded(const Scalar& s, DType dtype) {
   alignas(16) char bytes[16];
   s.store(dtype, bytes);
   return load_scalar(dtype, bytes);
 }
+
+// Whether the parameters are numbers of a program. Private operators get those that others made, in double.
+bool takes_numbers(const ElementwiseDef& def) { return def.name[0] != '_'; }
 
 void store_params(const ElementwiseDef& def, const TlValue* values, DType common, DType computed,
                   Params& out) {
@@ -48,24 +49,27 @@ void store_params(const ElementwiseDef& def, const TlValue* values, DType common
   const DType d = opmath_type(computed);
   for (int i = 0; i < def.n_params; ++i) {
     Scalar s = Scalar::from(values[i]);
-    if (!def.alpha)
-      s.check_fits(opmath_type(common));
-    else if (values[i].tag != TL_INT) [[unlikely]]
+    const bool typed = def.typed >> i & 1;
+    if (def.alpha && values[i].tag != TL_INT) [[unlikely]]
       check_alpha(s, common);
-    if (def.alpha && def.n_inputs == 2 && is_half(common)) s = rounded(s, common);
+    if (typed || takes_numbers(def) || is_integral(common, false)) s.check_fits(typed ? common : opmath_type(common));
+    if (typed && is_half(common)) s = rounded(s, common);
     s.store(d, out.bytes + i * item_size(d));
   }
 }
 
-// Whether the loop of halves would round a number that the operator uses as it is.
-bool rounds_numbers(const ElementwiseDef& def, DType common) {
-  return is_half(common) && has_exact_numbers(def);
+bool is_number(const TlValue& v) { return v.tag != TL_TENSOR; }
+
+// Whether the last input is a number that halves take as it is.
+bool has_exact_number(const ElementwiseDef& def, const TlValue* args, DType common) {
+  return def.exact_number != ExactNumber::None && is_half(common) && is_number(args[def.n_inputs - 1]);
 }
 
-// The loop of halves is the faster one, and right for a number that a half holds, such as 2 or 0.125.
-bool is_exact(const TlValue& number, DType half) {
-  const Scalar s = Scalar::from(number);
-  return !s.is_complex() && rounded(s, half).to_double() == s.to_double();
+// Numbers in the place of tensors. Beyond a float's range `where` takes them for infinities, as PyTorch does.
+void check_numbers(const ElementwiseDef& def, const TlValue* args, DType common) {
+  if (!def.in_range || (def.condition && !is_integral(common, false))) return;
+  for (int i = 1; i < def.n_inputs; ++i)
+    if (is_number(args[i])) Scalar::from(args[i]).check_fits(common);
 }
 
 // ---- integer division
@@ -108,6 +112,8 @@ bool divides_integers(const ElementwiseDef& def, DType common) {
 struct Fast {
   const TensorImpl* first = nullptr;
   DType common = DType::Bool;
+  bool exact_number = false;
+  cpu::ElementwiseLoop loop = nullptr;
 };
 
 // A scalar that does not change the tensor's category.
@@ -151,10 +157,10 @@ bool fast_case(const ElementwiseDef& def, const TlValue* args, Fast& out) {
   if (out.first->numel >= cpu::kStreamedBytes / 16) return false;  // the result may have to be streamed
   if (def.promote == Promote::Int && out.common == DType::Bool) return false;
   for (int i = 0; i < def.n_inputs; ++i)
-    if (args[i].tag != TL_TENSOR && (is_condition(def, i) || !scalar_fits(args[i], out.common) ||
-                                     (rounds_numbers(def, out.common) && !is_exact(args[i], out.common))))
-      return false;
-  return def.loops[out.common] != nullptr;
+    if (is_number(args[i]) && (is_condition(def, i) || !scalar_fits(args[i], out.common))) return false;
+  out.exact_number = has_exact_number(def, args, out.common);
+  out.loop = (out.exact_number ? def.number_loops : def.loops)[out.common];
+  return out.loop != nullptr;
 }
 
 // One as the parameter of each type's loop: alpha as it nearly always is.
@@ -181,7 +187,7 @@ const Params& params_of(const ElementwiseDef& def, const TlValue* values, DType 
 Tensor run_fast(const ElementwiseDef& def, const TlValue* args, const Fast& fast) {
   if (divides_integers(def, fast.common) && fast.first->numel) [[unlikely]]
     check_divisor(args[def.n_inputs - 1], fast.common);
-  const cpu::ElementwiseLoop loop = def.loops[fast.common];
+  check_numbers(def, args, fast.common);
   Params buffer;
   const Params& params = params_of(def, args + def.n_inputs, fast.common, buffer);
   const DType out_dtype = def.output(fast.common);
@@ -196,18 +202,19 @@ Tensor run_fast(const ElementwiseDef& def, const TlValue* args, const Fast& fast
       data[i + 1] = static_cast<char*>(reinterpret_cast<TensorImpl*>(args[i].u.t)->data());
       strides[i + 1] = item_size(is_condition(def, i) ? DType::Bool : fast.common);
     } else {
-      Scalar::from(args[i]).store(fast.common, scalars[i]);
+      const bool exact = fast.exact_number && i == def.n_inputs - 1;
+      Scalar::from(args[i]).store(exact ? DType::Float32 : fast.common, scalars[i]);
       data[i + 1] = scalars[i];
     }
   }
   if (fast.first->numel <= kGrain) {
-    loop(data, strides, fast.first->numel, 1, params.bytes);
+    fast.loop(data, strides, fast.first->numel, 1, params.bytes);
     return out;
   }
   parallel_for(0, fast.first->numel, kGrain, [&](int64_t begin, int64_t end) {
     char* at[1 + kMaxInputs];
     for (int k = 0; k <= kMaxInputs; ++k) at[k] = data[k] + begin * strides[k];  // all: no loop remains
-    loop(at, strides, end - begin, 1, params.bytes);
+    fast.loop(at, strides, end - begin, 1, params.bytes);
   });
   return out;
 }
@@ -235,21 +242,24 @@ class Plan : ElementwisePlan {
   bool is_tensor(int i) const { return args_[i].tag == TL_TENSOR; }
   const Tensor& tensor(int i) const { return Unbox<Tensor>::get(args_[i]); }
 
-  // Whether a number is no half, or a tensor counts as one: not the first, as in PyTorch.
-  bool any_number() const {
-    for (int i = 0; i < def_.n_inputs; ++i)
-      if (is_tensor(i) ? i > 0 && tensor(i).dim() == 0 && tensor(i).dtype() != common_
-                       : !is_exact(args_[i], common_))
-        return true;
-    return false;
+  // Whether halves take the last input as it is: a number, or a tensor that counts as one.
+  bool last_is_exact() const {
+    const int last = def_.n_inputs - 1;
+    if (!is_tensor(last)) return has_exact_number(def_, args_, common_);
+    return def_.exact_number != ExactNumber::None && is_half(common_) && tensor(last).dim() == 0 &&
+           tensor(last).dtype() != common_;
   }
+  bool is_exact(int i) const { return exact_number_ && i == def_.n_inputs - 1; }
 
   void choose_types() {
     Promotion promotion;
     for (int i = def_.condition ? 1 : 0; i < def_.n_inputs; ++i) promotion.add(args_[i]);
     common_ = operand_type(def_.promote, promotion.result());
     computed_ = def_.computes_in(common_);
-    if (rounds_numbers(def_, common_) && any_number()) computed_ = DType::Float32;
+    exact_number_ = last_is_exact();
+    loop_ = exact_number_ ? def_.number_loops[common_] : def_.loops[computed_];
+    if (!loop_) loop_ = def_.loops[computed_ = DType::Float32];
+    check_numbers(def_, args_, common_);
     store_params(def_, args_ + def_.n_inputs, common_, computed_, params_);
     if (!def_.condition || !is_tensor(0)) return;
     const DType d = tensor(0).dtype();
@@ -290,9 +300,8 @@ class Plan : ElementwisePlan {
   }
 
   void compute() {
-    const cpu::ElementwiseLoop loop = def_.loops[computed_];
     LoopNest nest(shape_);
-    staging_.loop = loop;
+    staging_.loop = loop_;
     staging_.operands = 1 + def_.n_inputs;
     nest.add(out_);
     stage(0, out_.dtype(), def_.output(computed_));
@@ -301,7 +310,7 @@ class Plan : ElementwisePlan {
     staging_.streams = !out_arg_ && nest.numel() >= cpu::kStreamedBytes / out_.itemsize();
     if (!any_cast_ && !staging_.streams) {
       nest.run([&](char* const* d, const int64_t* s, int64_t n0, int64_t n1) {
-        loop(d, s, n0, n1, params_.bytes);
+        loop_(d, s, n0, n1, params_.bytes);
       });
     } else {
       nest.run([&](char* const* d, const int64_t* s, int64_t n0, int64_t n1) {
@@ -311,16 +320,25 @@ class Plan : ElementwisePlan {
   }
 
   void add_input(LoopNest& nest, int i) {
-    const DType needs = is_condition(def_, i) ? DType::Bool : computed_;
-    DType has = is_condition(def_, i) ? DType::Bool : rounds_numbers(def_, common_) ? computed_ : common_;
+    const DType needs = is_condition(def_, i) ? DType::Bool : is_exact(i) ? DType::Float32 : computed_;
+    DType has = is_condition(def_, i) ? DType::Bool : is_exact(i) ? DType::Float32 : common_;
     if (is_tensor(i)) {
-      has = tensor(i).dtype();
-      nest.add_broadcast(tensor(i));
+      const Tensor& t = input(i);
+      has = t.dtype();
+      nest.add_broadcast(t);
     } else {
       Scalar::from(args_[i]).store(has, scalars_[i]);
       nest.add_number(scalars_[i]);
     }
     stage(i + 1, has, needs);
+  }
+
+  // Where the loop computes in a wider type, the common one comes first: it may round or wrap an element.
+  const Tensor& input(int i) {
+    const Tensor& t = tensor(i);
+    const bool is_wrapped = t.dim() == 0 || !is_integral(t.dtype(), true) || !is_integral(common_, true);
+    if (computed_ == common_ || is_exact(i) || is_condition(def_, i) || !is_wrapped) return t;
+    return converted_[i] = to_dtype(t, common_);
   }
 
   void stage(int operand, DType has, DType needs) {
@@ -334,8 +352,10 @@ class Plan : ElementwisePlan {
   const TlValue* args_;
   Out out_arg_;
   DType common_ = DType::Bool, computed_ = DType::Bool;
+  bool exact_number_ = false;
+  cpu::ElementwiseLoop loop_ = nullptr;
   Params params_;
-  Tensor out_;
+  Tensor out_, converted_[kMaxInputs];
   cpu::Staging staging_{};
   bool any_cast_ = false;
   alignas(16) char scalars_[kMaxInputs][16];
@@ -353,6 +373,10 @@ DType ElementwiseDef::computes_in(DType common) const {
 }
 
 Tensor run_elementwise(const ElementwiseDef& def, const TlValue* args, Out out) {
+  if (def.exact_number == ExactNumber::Either && is_number(args[0])) [[unlikely]] {
+    const TlValue swapped[] = {args[1], args[0]};
+    return run_elementwise(def, swapped, out);
+  }
   Fast fast;
   if (!out && fast_case(def, args, fast)) [[likely]]
     return run_fast(def, args, fast);

@@ -107,15 +107,25 @@ struct Factors {
   const void* alpha_at = nullptr;
   const void* beta_at = nullptr;
 
-  Factors(DType d, const Scalar& a, const Scalar& b) {
+  // `type`: what the numbers are converted to first, which may round them.
+  Factors(DType d, const Scalar& a, const Scalar& b) : Factors(d, opmath_type(d), a, b) {}
+  Factors(DType d, DType type, const Scalar& a, const Scalar& b) {
     const DType compute = opmath_type(d);
     TL_CHECK(is_complex(d) || !(a.is_complex() || b.is_complex()), Runtime,
              "For non-complex input tensors, argument ", a.is_complex() ? "alpha" : "beta",
              " must not be a complex number.");
-    a.store(compute, alpha);
-    b.store(compute, beta);
+    as(type, a).store(compute, alpha);
+    as(type, b).store(compute, beta);
     alpha_at = alpha;
     beta_at = beta;
+  }
+
+ private:
+  static Scalar as(DType d, const Scalar& number) {
+    number.check_fits(d);
+    alignas(16) char bytes[16];
+    number.store(d, bytes);
+    return load_scalar(d, bytes);
   }
 };
 
@@ -239,7 +249,7 @@ Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Sca
   check_added(self, mat);
   const DimVector shape{mat.size(0)};
   const Tensor added = expanded("addmv", self, shape), c = product_out(out, shape, mat);
-  const Factors f(c.dtype(), alpha, beta);
+  const Factors f(c.dtype(), c.dtype(), alpha, beta);
   const Tensor safe = as_matrix(unaliased(c, added), 1, DimVector{c.size(0), 1});
   product_into(as_matrix(c, 1, DimVector{c.size(0), 1}), mat, as_matrix(vec, 1, DimVector{vec.size(0), 1}),
                is_zero(beta) ? nullptr : &safe, f.alpha_at, is_zero(beta) ? nullptr : f.beta_at);

@@ -132,12 +132,21 @@ Tensor heaviside(const Tensor& self, const Tensor& values, Out out) {
 
 // ---- powers
 // -------------------------------------------------------------------------------------------------------
+// Single and double precision take an exponent beyond their range for an infinite one.
+void check_exponent(const Tensor& base, const Scalar& exponent) {
+  Promotion types;
+  types.add(base);
+  types.add(exponent);
+  if (const DType d = types.result(); is_integral(d, false) || is_half(d)) exponent.check_fits(d);
+}
+
 // As in the reference, a number that asks for a root is not an exponent: of -0.0 and minus infinity the two
 // differ.
 Tensor power(const Operand& base, const Operand& exponent, Out out) {
   if (base.is_tensor() && is_integral(base.tensor().dtype(), true) && !exponent.is_tensor())
     TL_CHECK(!exponent.scalar().is_int() || exponent.scalar().to_int() >= 0, Runtime,
              "Integers to negative integer powers are not allowed.");
+  if (base.is_tensor() && !exponent.is_tensor()) check_exponent(base.tensor(), exponent.scalar());
   if (!exponent.is_tensor() && exponent.scalar().is_float()) {
     const double number = exponent.scalar().to_double();
     if (number == 0.5) return elementwise(kElementwise_sqrt_sqrt, out, base);

@@ -52,6 +52,7 @@ void check_factor(DType dtype, const char* name, const Scalar& s) {
            " only supported for Boolean results.");
   TL_CHECK(is_complex(dtype) || !s.is_complex(), Runtime, "For non-complex input tensors, argument ", name,
            " must not be a complex number.");
+  s.check_fits(dtype);
 }
 
 Tensor scaled(const Tensor& t, const Scalar& factor, DType dtype) {

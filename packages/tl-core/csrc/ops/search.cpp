@@ -96,7 +96,7 @@ struct Common {
     Promotion promotion;
     promotion.add(boundaries);
     promotion.add(number);
-    const DType type = promotion.result();
+    const DType common = promotion.result(), type = number.fits(common) ? common : DType::Float64;
     sorted = to_dtype(boundaries, type);
     self = ops::full(IntSpan{}, number, {.dtype = type, .device = boundaries.device()});
   }

@@ -166,6 +166,7 @@ void count_between(const Tensor& self, Ends ends, int64_t bins, double* counts) 
 Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max, Out out) {
   check_histogram("histogram", self);
   TL_CHECK(bins > 0, Runtime, "torch.histc(): bins must be > 0, but got ", bins);
+  for (const Scalar& end : {min, max}) end.check_fits(self.dtype());
   const Ends ends = outer_edges("torch.histc()", self, min.to_double(), max.to_double(), 1);
   const Tensor sums = ops::zeros(DimVector{bins}, {.dtype = DType::Float64});
   count_between(to_contiguous(self), ends, bins, sums.ptr<double>());

@@ -48,11 +48,31 @@ bool int_fits(int64_t value) {
     return value >= int64_t{Limits::min()} && value <= int64_t{Limits::max()};
 }
 
+template <class R>
+constexpr double largest() {
+  if constexpr (std::is_same_v<R, Half>)
+    return 65504;
+  else if constexpr (std::is_same_v<R, BFloat16>)
+    return 0x1.fep127;
+  else
+    return std::numeric_limits<R>::max();
+}
+
+// Infinities and NaN are numbers of every floating type.
+template <class R>
+bool real_fits(double value) {
+  return !(std::abs(value) > largest<R>()) || std::isinf(value);
+}
+
 template <class T>
-bool fits(const Scalar& s) {
-  const bool real = !s.is_complex() || s.to_complex().im == 0;
-  if constexpr (is_complex_type<T> || std::is_same_v<T, bool>) {
+bool number_fits(const Scalar& s) {
+  const Complex128 c = s.to_complex();
+  const bool real = !s.is_complex() || c.im == 0;
+  if constexpr (std::is_same_v<T, bool>) {
     return true;
+  } else if constexpr (is_complex_type<T>) {
+    using R = decltype(T::re);
+    return real_fits<R>(c.re) && real_fits<R>(c.im);
   } else if constexpr (std::is_integral_v<T>) {
     if (s.is_above_int64()) return std::is_same_v<T, uint64_t>;
     if (s.is_integral()) return int_fits<T>(s.to_int());
@@ -60,7 +80,7 @@ bool fits(const Scalar& s) {
     return real && v >= static_cast<double>(std::numeric_limits<T>::min()) &&
            v <= static_cast<double>(std::numeric_limits<T>::max());
   } else {
-    return real;
+    return real && real_fits<T>(c.re);
   }
 }
 
@@ -97,18 +117,31 @@ void Scalar::store(DType dtype, void* out) const {
   refuse("store_scalar", dtype);
 }
 
-void Scalar::check_fits(DType dtype) const {
+namespace {
+// As PyTorch's messages say it.
+const char* type_name(DType dtype) {
+#define TL_TYPE(E, T, name) \
+  if (dtype == DType::E) return is_half(dtype) ? "at::" #T : #T;
+  TL_ALL_DTYPES(TL_TYPE)
+#undef TL_TYPE
+  return dtype_name(dtype);
+}
+}  // namespace
+
+bool Scalar::fits(DType dtype) const {
   switch (dtype) {
-#define TL_CHECK_FITS(E, T, name)                                                                     \
-  case DType::E:                                                                                      \
-    TL_CHECK(fits<T>(*this), Runtime, "value cannot be converted to type ", #T, " without overflow"); \
-    return;
-    TL_ALL_DTYPES(TL_CHECK_FITS)
-#undef TL_CHECK_FITS
+#define TL_FITS(E, T, name) \
+  case DType::E:            \
+    return number_fits<T>(*this);
+    TL_ALL_DTYPES(TL_FITS)
+#undef TL_FITS
   }
-  if (is_float8(dtype))
-    TL_CHECK(fits<float>(*this), Runtime, "value cannot be converted to type ", dtype_name(dtype),
-             " without overflow");
+  return !is_float8(dtype) || number_fits<float>(*this);
+}
+
+void Scalar::check_fits(DType dtype) const {
+  if (!fits(dtype)) [[unlikely]]
+    fail(ErrorKind::Runtime, "value cannot be converted to type ", type_name(dtype), " without overflow");
 }
 
 Scalar load_scalar(DType dtype, const void* data) {

@@ -69,8 +69,9 @@ class Scalar {
 
   // Writes the number as one element of `dtype`.
   void store(DType dtype, void* out) const;
-  // Raises RuntimeError if an integer does not fit ("value cannot be converted to type int8_t without
-  // overflow").
+  // Whether the number lies in the range of `dtype`.
+  bool fits(DType dtype) const;
+  // Raises RuntimeError if it doesn't ("value cannot be converted to type int8_t without overflow").
   void check_fits(DType dtype) const;
 
  private:
