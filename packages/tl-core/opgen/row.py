@@ -62,7 +62,9 @@ class Elementwise:
     dtypes: tuple[str, ...] = ()
     condition: bool = False  # the first input is bool and takes no part in promotion
     divides: bool = False  # the last input is a divisor: integers refuse zeros
-    exact_number: str = ""  # "last": of halves, the last input is a number as it is; "either": of two, any one
+    exact_number: str = (
+        ""  # "last": of halves, the last input is a number as it is; "either": of two, any one
+    )
     typed: tuple[str, ...] = ()  # parameters that are of the tensors' type, as alpha of sums is
     in_range: bool = False  # a number that is an input must be in the range of the tensors' type
     not_bool: str = ""  # the message of the RuntimeError with which bool is refused

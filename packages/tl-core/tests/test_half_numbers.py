@@ -116,7 +116,9 @@ def number_for(number, dtype):
 
 
 def inputs(row, dtype):
-    return [half(np.abs(X[:99] if i % 2 else Y[:99]) / 8 + 0.125, dtype) for i in range(row.elementwise.inputs)]
+    return [
+        half(np.abs(X[:99] if i % 2 else Y[:99]) / 8 + 0.125, dtype) for i in range(row.elementwise.inputs)
+    ]
 
 
 def parameters(row, number):
@@ -157,7 +159,9 @@ def test_operands_of_every_row(row, dtype):
             if row.args[at].type in ("Operand", "Scalar"):
                 want = call(row, [*wide[:at], stand_in, *wide[at + 1 :]], keywords)
                 same(call(row, [*tensors[0], number, *tensors[1]], keywords), want, dtype)
-            if row.args[at].type == "Scalar" or any(a.type == "Scalar" for a in row.args[: row.elementwise.inputs]):
+            if row.args[at].type == "Scalar" or any(
+                a.type == "Scalar" for a in row.args[: row.elementwise.inputs]
+            ):
                 continue
             if row.base == "mul" and at == 0:
                 stand_in = number_for(number, dtype)
@@ -223,7 +227,7 @@ def test_numbers_beyond_the_range_are_refused(name, dtype):
     if name == "pow" and dtype is tl.float32:
         pytest.skip("an exponent of single precision may be infinite")
     x, number = tl.ones(3, dtype=dtype), TOO_LARGE[dtype]
-    with pytest.raises(RuntimeError, match="without overflow|must be in range"):
+    with pytest.raises(RuntimeError, match=r"without overflow|must be in range"):
         {**CHECKED, **OF_FLOATS}[name](x, number)
 
 

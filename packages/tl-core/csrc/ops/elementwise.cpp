@@ -52,7 +52,8 @@ void store_params(const ElementwiseDef& def, const TlValue* values, DType common
     const bool typed = def.typed >> i & 1;
     if (def.alpha && values[i].tag != TL_INT) [[unlikely]]
       check_alpha(s, common);
-    if (typed || takes_numbers(def) || is_integral(common, false)) s.check_fits(typed ? common : opmath_type(common));
+    if (typed || takes_numbers(def) || is_integral(common, false))
+      s.check_fits(typed ? common : opmath_type(common));
     if (typed && is_half(common)) s = rounded(s, common);
     s.store(d, out.bytes + i * item_size(d));
   }

@@ -8,8 +8,8 @@
 
 namespace tl {
 
-// Which inputs halves take as numbers, and not rounded to their own type: PyTorch's kernels read one number in
-// float, and convert all that is left of it as any tensor.
+// Which inputs halves take as numbers, and not rounded to their own type: PyTorch's kernels read one number
+// in float, and convert all that is left of it as any tensor.
 enum class ExactNumber : uint8_t {
   None,
   Last,
@@ -21,10 +21,10 @@ struct ElementwiseDef {
   const char* name;
   int n_inputs, n_params;
   Promote promote;
-  bool condition;        // the first input is bool and takes no part in promotion
-  bool alpha;            // the one parameter obeys PyTorch's rules for alpha
-  uint8_t typed;         // a bit for each parameter that is of the tensors' type
-  bool divides;          // the last input is a divisor: integers refuse zeros
+  bool condition;  // the first input is bool and takes no part in promotion
+  bool alpha;      // the one parameter obeys PyTorch's rules for alpha
+  uint8_t typed;   // a bit for each parameter that is of the tensors' type
+  bool divides;    // the last input is a divisor: integers refuse zeros
   ExactNumber exact_number;
   bool in_range;         // numbers must be in the range of the tensors' type
   const char* not_bool;  // why bool is refused; NULL: as any dtype without a loop

@@ -64,12 +64,16 @@ class GeneralizedPareto(Distribution):
         z = (value - self.loc) / self.scale
         near = self.concentration.abs() < _EXPONENTIAL_BELOW
         shape = self.concentration.masked_fill(near, 1.0)
-        return tl_core.where(near, z * (1 - 0.5 * self.concentration * z.clamp(max=_CURVED_UP_TO)), (shape * z).log1p() / shape)
+        return tl_core.where(
+            near, z * (1 - 0.5 * self.concentration * z.clamp(max=_CURVED_UP_TO)), (shape * z).log1p() / shape
+        )
 
     def _from_exponents(self, t: Tensor) -> Tensor:
         near = self.concentration.abs() < _EXPONENTIAL_BELOW
         shape = self.concentration.masked_fill(near, 1.0)
-        z = tl_core.where(near, t * (1 + 0.5 * self.concentration * t.clamp(max=_CURVED_UP_TO)), (shape * t).expm1() / shape)
+        z = tl_core.where(
+            near, t * (1 + 0.5 * self.concentration * t.clamp(max=_CURVED_UP_TO)), (shape * t).expm1() / shape
+        )
         return self.loc + self.scale * z
 
     def rsample(self, sample_shape: Any = SCALAR) -> Tensor:

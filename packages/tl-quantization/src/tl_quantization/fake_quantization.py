@@ -41,7 +41,9 @@ class _Rounded(Function):
             steps = tl_core.where(steps.abs() < _LARGEST, steps, low)
         kept = steps.fmax(tl_core.tensor(low, dtype=steps.dtype)).clamp_max_(high)  # nan becomes the least
         double = floating or (channels and x.dtype is tl_core.float64)
-        distance = kept.to(tl_core.float64) - zero_point if double else (kept - zero_point).to(tl_core.float32)
+        distance = (
+            kept.to(tl_core.float64) - zero_point if double else (kept - zero_point).to(tl_core.float32)
+        )
         return (distance * scale).to(x.dtype)
 
     @staticmethod

@@ -27,7 +27,8 @@ TL_BINARY(hardswish_backward, 0, true,
           return select<T>(y <= -3, T{}, select<T>(y < 3, x*(y / Lane<T>(3) + Lane<T>(0.5)), x));)
 TL_UNARY_WITH(hardshrink, 1, true, return select<T>((x >= -p[0]) & (x <= p[0]), T{}, x);)
 TL_UNARY_WITH(softshrink, 1, true,
-              return select<T>(x > p[0], x - p[0], select<T>(x < -p[0], x + p[0], x* Lane<T>(0) + Lane<T>(0)));)
+              return select<T>(x > p[0], x - p[0],
+                               select<T>(x < -p[0], x + p[0], x* Lane<T>(0) + Lane<T>(0)));)
 TL_BINARY(shrink_backward, 1, true, return select<T>((y >= -p[0]) & (y <= p[0]), T{}, x);)
 
 // ---- exponential units: alpha, scale, input_scale; p[3] says that y is the result

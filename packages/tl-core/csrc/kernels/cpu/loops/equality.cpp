@@ -30,7 +30,8 @@ bool equal_halves(const char* a, const char* b, int64_t n) {
   uint16_t differ = 0;
   for (int64_t i = 0; i < n; ++i) {
     const bool zeros = ((x[i] | y[i]) & kMagnitude) == 0;
-    differ |= static_cast<uint16_t>(static_cast<int>(!zeros) & ((x[i] != y[i]) | ((x[i] & kMagnitude) > infinity)));
+    differ |=
+        static_cast<uint16_t>(static_cast<int>(!zeros) & ((x[i] != y[i]) | ((x[i] & kMagnitude) > infinity)));
   }
   return !differ;
 }
