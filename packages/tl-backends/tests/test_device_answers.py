@@ -16,7 +16,6 @@ EXPECTED = json.loads((HERE / "device_answers.json").read_text(encoding="utf-8")
 NEWER_MODULES = {"cuda.green_contexts", "mtia.mtia_graph", "xpu.graphs"}
 # fmt: off
 NEWER = {
-    "cpu": "get_capabilities",
     "cuda": "GreenContext caching_allocator_disabled current_solver_handle",
     "cuda.memory": "caching_allocator_disabled",
     "cuda.streams": "annotations",
@@ -28,7 +27,7 @@ NEWER = {
     "mtia.memory": "max_memory_allocated memory_allocated reset_peak_memory_stats",
     "xpu": "MemPool XPUGraph XPUPluggableAllocator can_device_access_peer change_current_allocator clock_rate "
            "default_generators device_memory_used get_per_process_memory_fraction graph graph_pool_handle "
-           "is_current_stream_capturing is_tf32_supported make_graphed_callables memory_snapshot memory_usage "
+           "is_tf32_supported make_graphed_callables memory_snapshot memory_usage "
            "power_draw set_per_process_memory_fraction temperature use_mem_pool utilization",
     "xpu.memory": "MemPool XPUPluggableAllocator change_current_allocator get_per_process_memory_fraction "
                   "memory_snapshot set_per_process_memory_fraction use_mem_pool",
@@ -39,8 +38,7 @@ NEWER = {
 # observer that only a device calls.
 UNLISTED = {
     "cuda": "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage CudaError "
-    "DeferredCudaCallError DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage check_error "
-    "cudaStatus",
+    "DeferredCudaCallError DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage cudaStatus",
     "mtia": "attach_out_of_memory_observer",
 }
 OTHER_PACKAGES = {"cpu.amp", "cuda.amp", "cuda.sparse"}  # of tl-amp and tl-core
@@ -49,6 +47,7 @@ DIFFERENT = {
     "cpu.Event": ["class", ["enable_timing"], "returns Event"],  # events of the CPU measure time
     "cuda.is_current_stream_capturing": ["function", [], "returns bool False"],  # nothing is captured
     "cuda.graphs.is_current_stream_capturing": ["function", [], "returns bool False"],
+    "xpu.is_current_stream_capturing": ["function", [], "returns bool False"],
     # PyTorch gives a sentence about a Python package that is absent.
     "cuda.list_gpu_processes": ["function", ["device"], "raises AssertionError"],
     "cuda.memory.list_gpu_processes": ["function", ["device"], "raises AssertionError"],

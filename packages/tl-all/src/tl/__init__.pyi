@@ -66,10 +66,22 @@ from tl_core.autocast import set_autocast_cpu_enabled as set_autocast_cpu_enable
 from tl_core.autocast import set_autocast_dtype as set_autocast_dtype
 from tl_core.autocast import set_autocast_enabled as set_autocast_enabled
 from tl_core.autocast import set_autocast_gpu_dtype as set_autocast_gpu_dtype
+from tl_core.batch_statistics import batch_norm_backward_elemt as batch_norm_backward_elemt
+from tl_core.batch_statistics import batch_norm_backward_reduce as batch_norm_backward_reduce
+from tl_core.batch_statistics import batch_norm_elemt as batch_norm_elemt
+from tl_core.batch_statistics import batch_norm_gather_stats as batch_norm_gather_stats
+from tl_core.batch_statistics import (
+    batch_norm_gather_stats_with_counts as batch_norm_gather_stats_with_counts,
+)
+from tl_core.batch_statistics import batch_norm_stats as batch_norm_stats
+from tl_core.batch_statistics import batch_norm_update_stats as batch_norm_update_stats
 from tl_core.build_config import compiled_with_cxx11_abi as compiled_with_cxx11_abi
 from tl_core.composite_operators import frobenius_norm as frobenius_norm
 from tl_core.dispatch_keys import DispatchKey as DispatchKey
 from tl_core.futures import Future as Future
+from tl_core.library.function_schema import Argument as Argument
+from tl_core.library.function_schema import FunctionSchema as FunctionSchema
+from tl_core.library.schema_parser import parse_schema as parse_schema
 from tl_core.library.schema_types import AnyType as AnyType
 from tl_core.library.schema_types import AwaitType as AwaitType
 from tl_core.library.schema_types import BoolType as BoolType
@@ -115,6 +127,17 @@ from tl_core.symbolic import sym_sum as sym_sum
 from tl_core.symbolic_numbers import SymBool as SymBool
 from tl_core.symbolic_numbers import SymFloat as SymFloat
 from tl_core.symbolic_numbers import SymInt as SymInt
+from tl_core.torch_names.fbgemm import fbgemm_linear_fp16_weight as fbgemm_linear_fp16_weight
+from tl_core.torch_names.fbgemm import (
+    fbgemm_linear_fp16_weight_fp32_activation as fbgemm_linear_fp16_weight_fp32_activation,
+)
+from tl_core.torch_names.fbgemm import fbgemm_linear_int8_weight as fbgemm_linear_int8_weight
+from tl_core.torch_names.fbgemm import (
+    fbgemm_linear_int8_weight_fp32_activation as fbgemm_linear_int8_weight_fp32_activation,
+)
+from tl_core.torch_names.fbgemm import fbgemm_linear_quantize_weight as fbgemm_linear_quantize_weight
+from tl_core.torch_names.fbgemm import fbgemm_pack_gemm_matrix_fp16 as fbgemm_pack_gemm_matrix_fp16
+from tl_core.torch_names.fbgemm import fbgemm_pack_quantized_matrix as fbgemm_pack_quantized_matrix
 from tl_core.torch_names.functions import ccol_indices_copy as ccol_indices_copy
 from tl_core.torch_names.functions import col_indices_copy as col_indices_copy
 from tl_core.torch_names.functions import crow_indices_copy as crow_indices_copy
@@ -123,14 +146,17 @@ from tl_core.torch_names.functions import indices_copy as indices_copy
 from tl_core.torch_names.functions import is_distributed as is_distributed
 from tl_core.torch_names.functions import is_inference as is_inference
 from tl_core.torch_names.functions import is_same_size as is_same_size
+from tl_core.torch_names.functions import native_norm as native_norm
 from tl_core.torch_names.functions import nuclear_norm as nuclear_norm
 from tl_core.torch_names.functions import row_indices_copy as row_indices_copy
+from tl_core.torch_names.functions import slice_inverse as slice_inverse
 from tl_core.torch_names.functions import values_copy as values_copy
 from tl_core.torch_names.removed import eig as eig
 from tl_core.torch_names.removed import lstsq as lstsq
 from tl_core.torch_names.removed import matrix_rank as matrix_rank
 from tl_core.torch_names.removed import solve as solve
 from tl_core.torch_names.removed import symeig as symeig
+from tl_distributed import numa as numa
 from tl_nn.functional import bilinear as bilinear
 from tl_nn.functional import conv_tbc as conv_tbc
 from tl_nn.functional import cosine_similarity as cosine_similarity

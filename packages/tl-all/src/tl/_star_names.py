@@ -76,13 +76,13 @@ NAMES = {
         "constant dirac eye kaiming_normal kaiming_uniform normal orthogonal sparse uniform xavier_normal "
         "xavier_uniform"
     ),
-    "nn.intrinsic.qat": "modules",
-    "nn.intrinsic.quantized.dynamic": "modules",
+    "ao.nn.intrinsic.qat": "modules",
+    "ao.nn.intrinsic.quantized.dynamic": "modules",
     "nn.parallel": "DistributedDataParallel",
     "nn.parameter": "UninitializedTensorMixin",
-    "nn.qat.dynamic": "modules",
-    "nn.quantizable": "modules",
-    "nn.quantized.dynamic": "modules",
+    "ao.nn.qat.dynamic": "modules",
+    "ao.nn.quantizable": "modules",
+    "ao.nn.quantized.dynamic": "modules",
     "package": (
         "analyze file_structure_representation find_file_dependencies glob_group importer package_exporter "
         "package_importer"

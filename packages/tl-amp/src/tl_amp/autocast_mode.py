@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -109,6 +109,43 @@ class autocast:
                 return function(*args, **kwargs)
 
         return inside  # type: ignore[return-value]
+
+
+def _cast(value: Any, device_type: str, dtype: tl_core.dtype) -> Any:
+    """The value with the tensors of a kind of device converted, in containers as well; float64 and integers stay."""
+    if isinstance(value, tl_core.Tensor):
+        return converted(value, dtype, device_type)
+    if isinstance(value, (str, bytes)) or hasattr(value, "__array_interface__"):
+        return value
+    if isinstance(value, Mapping):
+        return {
+            _cast(key, device_type, dtype): _cast(item, device_type, dtype) for key, item in value.items()
+        }
+    if isinstance(value, Iterable):
+        items = (_cast(item, device_type, dtype) for item in value)
+        return type(value)(items) if isinstance(value, (list, tuple)) else items  # type: ignore[call-arg]
+    return value
+
+
+def autocast_decorator(autocast_instance: autocast, func: F) -> F:
+    """The function, each call of which runs in the region."""
+    return autocast_instance(func)
+
+
+class _UnmanagedAutocast(autocast):
+    """A region that a graph begins and ends by calls."""
+
+
+def _enter_autocast(*vals: Any) -> _UnmanagedAutocast:
+    """Begins a region, with the arguments of `autocast` by position."""
+    mode = _UnmanagedAutocast(*vals)
+    mode.__enter__()
+    return mode
+
+
+def _exit_autocast(mode: _UnmanagedAutocast) -> None:
+    """Ends a region that `_enter_autocast` began."""
+    mode.__exit__(None, None, None)
 
 
 def custom_fwd(

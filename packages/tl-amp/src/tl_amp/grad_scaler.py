@@ -358,3 +358,31 @@ def _number(value: Any) -> float:
     raise AssertionError(
         "GradScaler.update: new_scale must be a number or a tensor of one that requires no gradient"
     )
+
+
+def _refresh_per_optimizer_state() -> dict[str, Any]:
+    """What a scaler knows of an optimizer after an update: nothing yet."""
+    return {"stage": OptState.READY, "found_inf_per_device": {}}
+
+
+class _MultiDeviceReplicator:
+    """A tensor, and its copies on the devices for which it is asked.
+
+    Args:
+        master_tensor: the tensor.
+    """
+
+    def __init__(self, master_tensor: Tensor) -> None:
+        self.master = master_tensor
+        self._per_device_tensors: dict[Any, Tensor] = {}
+
+    def get(self, device: Any) -> Tensor:
+        """The copy on a device.
+
+        Args:
+            device: the device.
+        """
+        device = tl_core.device(device)
+        if device not in self._per_device_tensors:
+            self._per_device_tensors[device] = self.master.to(device)
+        return self._per_device_tensors[device]

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 # What an example passes for an argument without a default; `{kind}` is the device's type.
 _ARGUMENTS = {
-    "alloc_fn_name": '"allocate"', "allocator": "allocator", "buffer_size": "64", "callables": "model",
+    "alloc_fn_name": '"allocate"', "allocator": "allocator", "buffer_size": "64",
+    "callable": "start", "callables": "model",
     "cuda_graph": "recorded", "data_ptr": "address", "debug_mode": '"warn"', "device": "0", "devices": "[0]",
     "duration": "30", "filename": '"choices.csv"', "filename_pattern": '"untuned*.csv"', "flags": "0",
     "fname": '"work.gputrace"', "fraction": "0.5", "free_fn_name": '"free"', "inputs": "gradients",
     "iterations": "100", "mem_ptr": "address", "msg": '"forward"', "new_state": "state", "new_states": "[]",
     "num_gpus": "2", "obj": "batch", "outputs": "results", "path_to_so_file": '"allocator.so"',
-    "peer_device": "1", "pool": "pool", "range_id": "handle",
+    "peer_device": "1", "pool": "pool", "range_id": "handle", "res": "1",
     "s": "batch.untyped_storage()", "sample_args": "(batch,)", "seed": "7", "size": "1024", "source": "program",
     "stream": "{kind}.current_stream()", "stream_ptr": "address", "tensor": "batch", "tensors": "[batch]",
     "val": "True",
@@ -33,6 +34,7 @@ _OF_THE_CPU = {
     "current_device": "'cpu'", "device_count": "1", "is_available": "True", "is_initialized": "True",
     "set_device": "", "synchronize": "",
 }  # fmt: skip
+_OF_ACCELERATORS = {"device_count": "0", "is_available": "False"}  # all others refuse
 _BLOCKS = {"device", "device_of", "graph", "metal_capture", "profile", "range", "use_mem_pool"}
 
 
@@ -49,7 +51,7 @@ def example(kind: str, shown: str, signature: str) -> str:
     needed = [p.partition(":")[0] for p in passed if "=" not in p and ":" in p and not p.startswith("self")]
     call = f"{kind}.{shown}({', '.join(_ARGUMENTS[a].format(kind=kind) for a in needed)})"
     lines = [f">>> from tl_backends import {kind}"]
-    printed = (_OF_THE_CPU if kind == "cpu" else _PRINTED).get(name)
+    printed = {"cpu": _OF_THE_CPU, "accelerator": _OF_ACCELERATORS}.get(kind, _PRINTED).get(name)
     if printed is None or (needed and name not in ("manual_seed", "manual_seed_all", "set_device")):
         lines.append(f">>> if {kind}.is_available():")
         lines += [f"...     with {call}:", "...         pass"] if name in _BLOCKS else [f"...     _ = {call}"]

@@ -318,6 +318,10 @@ Args:
 # The functions of modules; several modules that share a row stand together.
 FUNCTIONS: dict[str, tuple[Row, ...]] = {
     "cuda xpu": (
+        ("_lazy_init() -> None",
+         "Starts the device's runtime, of which there is none."),
+        ("_lazy_call(callable: Any, **kwargs: Any) -> None",
+         "Calls a function when the device's runtime is started; it never is.", nothing),
         ("init() -> None",
          """Starts the device's runtime.
 
@@ -330,6 +334,8 @@ Raises:
          "Whether the device's runtime has been started: False.", value(False)),
     ),
     "cuda": (
+        ("check_error(res: int) -> None",
+         "Raises the error of a code that the CUDA runtime gave.", refuse("{name}({res!r})")),
         ("cudart() -> Any",
          """The CUDA runtime library.
 
@@ -672,6 +678,10 @@ Raises:
         ("current_stream(device: Any = None) -> Any",
          "The current stream of a device, the selected one if none is given."),
     ),
+    "xpu": (
+        ("is_current_stream_capturing() -> bool",
+         "Whether the current stream records a graph: False.", value(False)),
+    ),
     "cuda.streams mtia.streams": (
         ("default_stream(device: Any = None) -> Any",
          "The stream that is the current one at the start."),
@@ -841,6 +851,28 @@ Example:
          "Waits until a device, the selected one if none is given, has done all its work."),
         ("set_stream(stream: Any) -> None",
          "Makes a stream the current one, and its device the selected one."),
+        ("empty_cache() -> None",
+         "Gives memory that no tensor uses back to the system."),
+        ("empty_host_cache() -> None",
+         "Gives pinned memory that no tensor uses back to the system."),
+        ("get_memory_info(device_index: Any = None, /) -> tuple[int, int]",
+         "The free bytes of a device, and all of them."),
+        ("memory_allocated(device_index: Any = None, /) -> int",
+         "The bytes that tensors on a device hold."),
+        ("max_memory_allocated(device_index: Any = None, /) -> int",
+         "The most bytes that tensors on a device have held."),
+        ("memory_reserved(device_index: Any = None, /) -> int",
+         "The bytes of a device that the allocator keeps."),
+        ("max_memory_reserved(device_index: Any = None, /) -> int",
+         "The most bytes of a device that the allocator has kept."),
+        ("memory_stats(device_index: Any = None, /) -> dict[str, Any]",
+         "Counts of the allocator of a device."),
+        ("reset_accumulated_memory_stats(device_index: Any = None, /) -> None",
+         "Counts what is allocated and freed from now on."),
+        ("reset_peak_memory_stats(device_index: Any = None, /) -> None",
+         "Counts the most bytes from now on."),
+        ("get_device_capability(device: Any = None, /) -> dict[str, Any]",
+         "What a device can do."),
     ),
 }
 # fmt: on

@@ -493,3 +493,74 @@ add(
         ),
     ]
 )
+
+_STATISTICS = "Tensor? running_mean, Tensor? running_var, float momentum"
+_PART = "Tensor input, Tensor mean, Tensor invstd"
+_GRADIENT = "Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight"
+_PAIR_OF_TENSORS = "(Tensor, Tensor)"
+
+add(
+    (schema, _function(f"{module}.{schema.partition('(')[0].partition('.')[0]}"))
+    for module, schema in (
+        ("batch_statistics", f"batch_norm_stats(Tensor input, float eps) -> {_PAIR_OF_TENSORS}"),
+        ("batch_statistics", f"batch_norm_update_stats(Tensor input, {_STATISTICS}) -> {_PAIR_OF_TENSORS}"),
+        (
+            "batch_statistics",
+            f"batch_norm_gather_stats({_PART}, {_STATISTICS}, float eps, int count) -> {_PAIR_OF_TENSORS}",
+        ),
+        (
+            "batch_statistics",
+            (
+                f"batch_norm_gather_stats_with_counts({_PART}, {_STATISTICS}, float eps, Tensor counts) "
+                f"-> {_PAIR_OF_TENSORS}"
+            ),
+        ),
+        (
+            "batch_statistics",
+            (
+                "batch_norm_elemt(Tensor input, Tensor? weight, Tensor? bias, Tensor mean, Tensor invstd, "
+                "float eps) -> Tensor"
+            ),
+        ),
+        (
+            "batch_statistics",
+            (
+                f"batch_norm_backward_reduce({_GRADIENT}, bool input_g, bool weight_g, bool bias_g) "
+                "-> (Tensor, Tensor, Tensor, Tensor)"
+            ),
+        ),
+        (
+            "batch_statistics",
+            f"batch_norm_backward_elemt({_GRADIENT}, Tensor sum_dy, Tensor sum_dy_xmu, Tensor count) -> Tensor",
+        ),
+        ("torch_names.functions", "native_norm(Tensor self, Scalar p=2) -> Tensor"),
+        (
+            "torch_names.functions",
+            (
+                "native_norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, "
+                "ScalarType? dtype) -> Tensor"
+            ),
+        ),
+        (
+            "torch_names.functions",
+            (
+                "slice_inverse(Tensor(a) self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, "
+                "SymInt step=1) -> Tensor(a)"
+            ),
+        ),
+        (
+            "torch_names.loss_scale",
+            (
+                "_amp_update_scale_(Tensor(a!) self, Tensor(b!) growth_tracker, Tensor found_inf, "
+                "float scale_growth_factor, float scale_backoff_factor, int growth_interval) -> Tensor(a!)"
+            ),
+        ),
+        (
+            "torch_names.loss_scale",
+            (
+                "_amp_foreach_non_finite_check_and_unscale_(Tensor(a!)[] self, Tensor(b!) found_inf, "
+                "Tensor inv_scale) -> ()"
+            ),
+        ),
+    )
+)

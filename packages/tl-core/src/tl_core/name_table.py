@@ -29,6 +29,7 @@ MODULES = {
     "__config__": "tl_core.build_config",
     "__future__": "tl_core.conversion_switches",
     "_dynamo": "tl_compiler.dynamo",
+    "_dynamo.output_graph": "tl_compiler.compiler.explain",
     "_dynamo._trace_wrapped_higher_order_op": "tl_compiler.dynamo.index_mode",
     "_custom_op.functional": "tl_core.library.functional_variant",
     "_C._functorch": "tl_autograd.functorch.native",
@@ -100,6 +101,8 @@ MODULES = {
     "nn.utils._expanded_weights": "tl_nn.utils.expanded_weights",
     "nn.utils._per_sample_grad": "tl_nn.utils.per_sample_grad",
     "nn.parallel.distributed": "tl_distributed.parallel.distributed_data_parallel",
+    "numa": "tl_distributed.numa",
+    "numa.binding": "tl_distributed.numa",
     "onnx": "tl_backends.onnx",
     "optim": "tl_nn.optim",
     "package": "tl_compiler.package",
@@ -113,6 +116,7 @@ MODULES = {
     "testing._comparison": "tl_core.testing.comparison",
     "utils._triton": "tl_core.torch_names.triton",
     "utils._import_utils": "tl_core.torch_names.import_utils",
+    "utils._ordered_set": "tl_core.torch_names.ordered_set",
     "utils._mode_utils": "tl_core.dispatch_modes",
     "utils._python_dispatch": "tl_core.python_dispatch",
     "utils._pytree": "tl_core.pytree",
@@ -188,6 +192,9 @@ OBJECTS = {
     "_C._dispatch_tls_local_exclude_set": "tl_core.library.fallbacks:excluded_keys",
     "_C.FunctionSchema": "tl_core.library.function_schema:FunctionSchema",
     "_C.Argument": "tl_core.library.function_schema:Argument",
+    "parse_schema": "tl_core.library.schema_parser:parse_schema",
+    "_segment_reduce": "tl_core:segment_reduce",
+    "legacy_contiguous_format": "tl_core:contiguous_format",
     "_C.parse_schema": "tl_core.library.schema_parser:parse_schema",
     "autograd._calculate_shape": "tl_autograd.gradient_shapes:_calculate_shape",
     "storage._load_from_bytes": "tl_checkpoint.legacy:load_from_bytes",
@@ -342,6 +349,18 @@ _TYPES = (
 )
 # Many names of one module: before them, the module's name in PyTorch's API.
 _GROUPS = {
+    ("", "tl_core.library.function_schema"): ("Argument FunctionSchema"),
+    ("", "tl_nn.composite_operators"): ("_grouped_mm _scaled_grouped_mm _scaled_mm _scaled_mm_v2"),
+    ("", "tl_core.torch_names.loss_scale"): ("_amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_"),
+    ("", "tl_core.torch_names.fbgemm"): (
+        "fbgemm_linear_fp16_weight fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight "
+        "fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight fbgemm_pack_gemm_matrix_fp16 "
+        "fbgemm_pack_quantized_matrix"
+    ),
+    ("", "tl_core.batch_statistics"): (
+        "batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt batch_norm_gather_stats "
+        "batch_norm_gather_stats_with_counts batch_norm_stats batch_norm_update_stats"
+    ),
     ("", "tl_core.autocast"): (
         "autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache "
         "get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_available "
@@ -357,6 +376,7 @@ _GROUPS = {
         "sym_not sym_sum"
     ),
     ("", "tl_core.torch_names.functions"): (
+        "_cslt_compress _cslt_sparse_mm native_norm slice_inverse "
         "_conj_copy _foreach_norm _indices_copy _neg_view_copy _values_copy ccol_indices_copy "
         "col_indices_copy crow_indices_copy indices_copy is_distributed nuclear_norm row_indices_copy "
         "values_copy"

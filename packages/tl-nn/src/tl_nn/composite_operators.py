@@ -14,6 +14,12 @@ from tl_core.composite_operators import add
 from . import functional, loss_gradients, utils
 from ._reduction import reduction_name
 from .functional import numbered_reductions
+from .functional.grouped_products import grouped_mm
+from .functional.scaled_products import (
+    grouped_product_with_scales,
+    product_by_recipes,
+    product_with_scales,
+)
 
 
 def _loss(name: str, tensors: int, options: str) -> Callable[..., Any]:
@@ -37,6 +43,10 @@ _CLASSES = "Tensor self, Tensor target, Tensor? weight=None, int reduction=1, Sy
 _PAIR = "Tensor self, Tensor target"
 _DROPOUT = "float p, bool train"
 _DROPOUTS = ("alpha_dropout", "feature_dropout", "feature_alpha_dropout")
+_SCALED = "Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b"
+_OPTIONS = (
+    "Tensor? bias=None, Tensor? scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False"
+)
 _CTC = "int blank=0, int reduction=1, bool zero_infinity=False"
 _nll = _loss("nll_loss", 2, "weight reduction ignore_index")
 
@@ -134,6 +144,31 @@ add(
                 ("binary_cross_entropy", f"{_GRADIENT}, Tensor? weight=None, int reduction=1"),
                 ("glu", "Tensor grad_output, Tensor self, int dim"),
             )
+        ),
+    ]
+)
+
+add(
+    [
+        (
+            (
+                "_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, "
+                "ScalarType? out_dtype=None) -> Tensor"
+            ),
+            lambda a, b, offs, bias, kind: grouped_mm(a, b, offs=offs, bias=bias, out_dtype=kind),
+        ),
+        (f"_scaled_mm({_SCALED}, {_OPTIONS}) -> Tensor", product_with_scales),
+        (
+            f"_scaled_grouped_mm({_SCALED}, Tensor? offs=None, {_OPTIONS}) -> Tensor",
+            grouped_product_with_scales,
+        ),
+        (
+            (
+                "_scaled_mm_v2(Tensor self, Tensor mat2, Tensor[] scale_a, int[] recipe_a, int[] swizzle_a, "
+                "Tensor[] scale_b, int[] recipe_b, int[] swizzle_b, Tensor? bias, ScalarType? out_dtype, "
+                "int[] contraction_dim=[], bool use_fast_accum=False) -> Tensor"
+            ),
+            product_by_recipes,
         ),
     ]
 )

@@ -56,7 +56,7 @@ class TensorKey(Key):
     address: int
 
 
-_COLORS = {
+_CATEGORY_TO_COLORS = {
     Category.PARAMETER: "#2e7d32",
     Category.OPTIMIZER_STATE: "#c9a227",
     Category.INPUT: "#212121",
@@ -66,7 +66,7 @@ _COLORS = {
     Category.AUTOGRAD_DETAIL: "#5dade2",
     None: "#95a5a6",
 }
-_ORDER: tuple[Category | None, ...] = tuple(_COLORS)
+_CATEGORY_TO_INDEX = {category: index for index, category in enumerate(_CATEGORY_TO_COLORS)}
 _ACTION_TO_INDEX = {action: action.value for action in Action}
 
 
@@ -273,7 +273,8 @@ class MemoryProfileTimeline:
 
         times, rows = self._coalesce_timeline(device_str)
         series = [
-            (c.name if c else "UNKNOWN", _COLORS[c], [r[c.value if c else 0] for r in rows]) for c in _ORDER
+            (c.name if c else "UNKNOWN", color, [r[c.value if c else 0] for r in rows])
+            for c, color in _CATEGORY_TO_COLORS.items()
         ]
         page = timeline_page(title or "Memory by category", times, series, figsize[1] * 36)
 

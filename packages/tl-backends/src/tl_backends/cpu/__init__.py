@@ -1,6 +1,14 @@
 """The CPU as a device, for programs that are written for any. Its work is done when a call returns."""
 
 from tl_backends.backends.cpu import get_cpu_capability
+from tl_backends.cpu.features import _init_amx as _init_amx
+from tl_backends.cpu.features import _is_amx_fp16_supported as _is_amx_fp16_supported
+from tl_backends.cpu.features import _is_amx_tile_supported as _is_amx_tile_supported
+from tl_backends.cpu.features import _is_avx2_supported as _is_avx2_supported
+from tl_backends.cpu.features import _is_avx512_bf16_supported as _is_avx512_bf16_supported
+from tl_backends.cpu.features import _is_avx512_supported as _is_avx512_supported
+from tl_backends.cpu.features import _is_vnni_supported as _is_vnni_supported
+from tl_backends.cpu.features import get_capabilities as get_capabilities
 from tl_backends.cpu.streams import Event, Stream, StreamContext, current_stream, stream
 from tl_backends.device_kind import CPU
 from tl_core.memory import (
@@ -23,6 +31,7 @@ __all__ = [
     "StreamContext",
     "current_stream",
     "empty_cache",
+    "get_capabilities",
     "get_cpu_capability",
     "get_memory_limit",
     "max_memory_allocated",

@@ -3,6 +3,14 @@
 from typing import Any
 
 from tl_backends.backends.cpu import get_cpu_capability
+from tl_backends.cpu.features import _init_amx as _init_amx
+from tl_backends.cpu.features import _is_amx_fp16_supported as _is_amx_fp16_supported
+from tl_backends.cpu.features import _is_amx_tile_supported as _is_amx_tile_supported
+from tl_backends.cpu.features import _is_avx2_supported as _is_avx2_supported
+from tl_backends.cpu.features import _is_avx512_bf16_supported as _is_avx512_bf16_supported
+from tl_backends.cpu.features import _is_avx512_supported as _is_avx512_supported
+from tl_backends.cpu.features import _is_vnni_supported as _is_vnni_supported
+from tl_backends.cpu.features import get_capabilities
 from tl_backends.cpu.streams import Event, Stream, StreamContext, current_stream, stream
 from tl_core.memory import (
     empty_cache,
@@ -26,6 +34,7 @@ __all__ = [
     "current_stream",
     "device_count",
     "empty_cache",
+    "get_capabilities",
     "get_cpu_capability",
     "get_memory_limit",
     "is_available",

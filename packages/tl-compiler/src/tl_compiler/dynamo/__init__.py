@@ -41,12 +41,14 @@ __all__ = [
     "graph_break",
     "is_compiling",
     "is_dynamo_supported",
+    "is_inductor_supported",
     "list_backends",
     "lookup_backend",
     "mark_dynamic",
     "mark_static",
     "mark_static_address",
     "maybe_mark_dynamic",
+    "nonstrict_trace",
     "optimize",
     "optimize_assert",
     "register_backend",
@@ -107,6 +109,24 @@ def disallow_in_graph(fn: Any) -> Any:
 
 
 forbid_in_graph = disallow_in_graph
+
+
+def nonstrict_trace(traceable_fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that is traced by running it, with whatever Python it does. All are: nothing is changed.
+
+    Args:
+        traceable_fn: the function.
+    """
+    return traceable_fn
+
+
+def is_inductor_supported() -> bool:
+    """Whether the code generator of PyTorch can be used: there is none here.
+
+    Returns:
+        False.
+    """
+    return False
 
 
 def run(fn: Any = None) -> Any:

@@ -23,6 +23,7 @@ verbose = False
 dynamic_shapes = True
 assume_static_by_default = True
 automatic_dynamic_shapes = True
+skip_fwd_side_effects_in_bwd_under_checkpoint = False
 capture_scalar_outputs = False
 capture_dynamic_output_shape_ops = False
 specialize_int = False

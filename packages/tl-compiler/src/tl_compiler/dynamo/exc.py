@@ -8,6 +8,12 @@ __all__ = [
     "BackendCompilerFailed",
     "FailOnRecompileLimitHit",
     "InternalTorchDynamoError",
+    "InvalidBackend",
+    "ResetRequired",
+    "RestartAnalysis",
+    "SkipFrame",
+    "SpeculationRestartAnalysis",
+    "TensorifyScalarRestartAnalysis",
     "TorchDynamoException",
     "Unsupported",
     "UserError",
@@ -33,3 +39,27 @@ class FailOnRecompileLimitHit(TorchDynamoException):
 
 class BackendCompilerFailed(TorchDynamoException):
     """A compiler failed."""
+
+
+class RestartAnalysis(TorchDynamoException):
+    """A trace begins again, as it has learned something."""
+
+
+class TensorifyScalarRestartAnalysis(RestartAnalysis):
+    """A trace begins again with numbers as tensors."""
+
+
+class SpeculationRestartAnalysis(RestartAnalysis):
+    """A trace begins again and leaves out what could not be traced."""
+
+
+class SkipFrame(TorchDynamoException):
+    """A function runs as it is."""
+
+
+class ResetRequired(TorchDynamoException):
+    """`reset` must be called first."""
+
+
+class InvalidBackend(TorchDynamoException):
+    """There is no backend of that name."""

@@ -8,10 +8,12 @@ from typing import Any
 
 __all__ = [
     "AttrSource",
+    "ChainedSource",
     "ConstantSource",
     "GetItemSource",
     "GlobalSource",
     "LocalSource",
+    "NegateSource",
     "Source",
     "TensorProperty",
     "TensorPropertySource",
@@ -62,10 +64,29 @@ class GlobalSource(Source):
 
 
 @dataclasses.dataclass(frozen=True)
-class AttrSource(Source):
-    """An attribute of a value."""
+class ChainedSource(Source):
+    """A value that is reached from another one.
+
+    Args:
+        base: where the other one comes from.
+    """
 
     base: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class NegateSource(ChainedSource):
+    """A number's negative."""
+
+    def name(self) -> str:
+        """The text that names it."""
+        return f"{self.base.name()}.__neg__()"
+
+
+@dataclasses.dataclass(frozen=True)
+class AttrSource(ChainedSource):
+    """An attribute of a value."""
+
     member: str
 
     def name(self) -> str:
@@ -74,10 +95,9 @@ class AttrSource(Source):
 
 
 @dataclasses.dataclass(frozen=True)
-class GetItemSource(Source):
+class GetItemSource(ChainedSource):
     """An item of a value."""
 
-    base: Any
     index: Any
 
     def name(self) -> str:
@@ -98,7 +118,7 @@ class TensorProperty(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True)
-class TensorPropertySource(Source):
+class TensorPropertySource(ChainedSource):
     """A number of a tensor's geometry.
 
     Args:
@@ -107,7 +127,6 @@ class TensorPropertySource(Source):
         idx: the dimension; None for the offset.
     """
 
-    base: Any
     prop: TensorProperty
     idx: int | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import copy
 import functools
 import sys
 from typing import Any
@@ -11,7 +12,16 @@ import tl_core
 
 from . import config
 
-__all__ = ["counters", "disable_cache_limit", "is_compile_supported", "same"]
+__all__ = [
+    "CompileEventLogger",
+    "MetricsContext",
+    "counters",
+    "deepcopy_to_fake_tensor",
+    "disable_cache_limit",
+    "get_metrics_context",
+    "is_compile_supported",
+    "same",
+]
 
 counters: collections.defaultdict[str, collections.Counter[str]] = collections.defaultdict(
     collections.Counter
@@ -84,3 +94,124 @@ def _same_tensors(a: Any, b: Any, by_direction: bool, tol: float, equal_nan: boo
     if not (a.is_floating_point() or a.is_complex()):
         return bool((a == b).all())
     return bool(tl_core.allclose(a, b, rtol=tol, atol=tol, equal_nan=equal_nan))
+
+
+def deepcopy_to_fake_tensor(obj: Any, fake_mode: Any) -> Any:
+    """A copy of an object with a tensor without memory for each of its tensors.
+
+    Args:
+        obj: the object, such as a module.
+        fake_mode: the mode that makes them.
+    """
+    from tl_core.subclasses.fake_tensor import FakeCopyMode
+
+    with FakeCopyMode(fake_mode):
+        return copy.deepcopy(obj)
+
+
+class MetricsContext:
+    """Counts of one compilation, which are told when its block ends.
+
+    Args:
+        on_exit: called with the counts; None: nothing is told.
+
+    Example:
+        >>> with MetricsContext() as counts:
+        ...     counts.increment("graphs", 1)
+        ...     counts.metrics
+        {'graphs': 1}
+    """
+
+    def __init__(self, on_exit: Any = None) -> None:
+        self._on_exit, self._depth = on_exit, 0
+        self.metrics: dict[str, Any] = {}
+
+    def in_progress(self) -> bool:
+        """Whether a block is entered."""
+        return self._depth > 0
+
+    def increment(self, metric: str, value: int) -> None:
+        """Adds to a count.
+
+        Args:
+            metric: its name.
+            value: what is added.
+
+        Raises:
+            RuntimeError: no block is entered.
+        """
+        self._need()
+        self.metrics[metric] = self.metrics.get(metric, 0) + value
+
+    def set(self, metric: str, value: Any, overwrite: bool = False) -> None:
+        """Notes a fact.
+
+        Args:
+            metric: its name.
+            value: the fact.
+            overwrite: whether one that is there is replaced.
+
+        Raises:
+            RuntimeError: no block is entered, or it is there.
+        """
+        self._need()
+        if metric in self.metrics and not overwrite:
+            raise RuntimeError(f"Metric '{metric}' has already been set in the current context")
+        self.metrics[metric] = value
+
+    def _need(self) -> None:
+        if not self._depth:
+            raise RuntimeError("metrics are counted within their block only: enter it first")
+
+    def __enter__(self) -> MetricsContext:
+        self._depth += 1
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._depth -= 1
+        if not self._depth:
+            if self._on_exit is not None:
+                self._on_exit(self.metrics)
+            self.metrics = {}
+
+
+_metrics = MetricsContext()
+
+
+def get_metrics_context() -> MetricsContext:
+    """The counts of the compilation that runs."""
+    return _metrics
+
+
+class CompileEventLogger:
+    """Notes what happens in a compilation, in its counts."""
+
+    @staticmethod
+    def increment_toplevel(key: str, value: int = 1, log_level: Any = None) -> None:
+        """Adds to a count of the compilation that runs.
+
+        Args:
+            key: its name.
+            value: what is added.
+            log_level: accepted.
+
+        Raises:
+            RuntimeError: none runs.
+        """
+        if not _metrics.in_progress():
+            raise RuntimeError(
+                "No toplevel event active: counts are kept within a block of get_metrics_context()"
+            )
+        _metrics.increment(key, value)
+
+    @staticmethod
+    def try_add_pt2_compile(event_name: str, **metadata: Any) -> None:
+        """Notes facts of the compilation that runs; nothing where none does.
+
+        Args:
+            event_name: the event.
+            metadata: the facts.
+        """
+        if _metrics.in_progress():
+            for key, value in metadata.items():
+                _metrics.set(key, value, overwrite=True)

@@ -9,9 +9,9 @@ import inspect
 import math
 import operator
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import tl_core
@@ -26,7 +26,12 @@ from .full_call import full_call, is_operator
 from .graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from .graph_module import GraphModule
 from .node import Argument, Node, has_side_effect
+from .node import map_aggregate as map_aggregate
+from .patching import HAS_VARSTUFF as HAS_VARSTUFF
+from .patching import Patcher, without_stars
 from .proxy import ParameterProxy, Proxy, TracerBase
+from .proxy import base_types as base_types
+from .scopes import Scope, ScopeContextManager
 from .wrapping import wrap, wrapped_names
 
 __all__ = [
@@ -41,8 +46,17 @@ __all__ = [
 ]
 
 _tracing = 0
+# The names under which tracers of other libraries find the parts of this one.
+_Patcher, _patch_function, _wrapped_fns_to_patch = Patcher, without_stars, wrapped_names
+_orig_module_call, _orig_module_getattr = tl_nn.Module.__call__, tl_nn.Module.__getattr__
 _MISSING: Any = object()
 _SIMPLE = frozenset((bool, int, float, str, type(None)))
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_is_fx_tracing_flag":
+        return is_fx_tracing()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class PHBase:
@@ -88,39 +102,6 @@ def is_fx_tracing() -> bool:
     return _tracing > 0
 
 
-class _Patches:
-    """Attributes and globals that are replaced while a program is traced."""
-
-    def __init__(self) -> None:
-        self._undo: list[Callable[[], None]] = []
-        self._seen: set[tuple[int, str]] = set()
-        self._keys: list[tuple[dict[str, Any], str, Any]] = []
-        self.looked_through: set[int] = set()  # the ids of globals whose functions are recorded
-
-    def attribute(self, owner: Any, name: str, value: Any) -> None:
-        before = owner.__dict__.get(name, _MISSING)
-        setattr(owner, name, value)
-        self._undo.append(
-            lambda: delattr(owner, name) if before is _MISSING else setattr(owner, name, before)
-        )
-
-    def key(self, mapping: dict[str, Any], name: str, value: Any) -> None:
-        if (id(mapping), name) in self._seen:
-            return
-        self._seen.add((id(mapping), name))
-        self._keys.append((mapping, name, mapping.get(name, _MISSING)))
-        mapping[name] = value
-
-    def undo(self) -> None:
-        while self._undo:
-            self._undo.pop()()
-        for mapping, name, before in reversed(self._keys):
-            if before is _MISSING:
-                mapping.pop(name, None)
-            else:
-                mapping[name] = before
-
-
 def _inside(value: Any) -> tuple[Any, ...]:
     """What a container holds; nothing for other values."""
     if isinstance(value, (list, tuple)):
@@ -128,6 +109,11 @@ def _inside(value: Any) -> tuple[Any, ...]:
     if isinstance(value, dict):
         return tuple(value.values())
     return (value.start, value.stop, value.step) if isinstance(value, slice) else ()
+
+
+def _find_proxy(*objects: Any) -> Proxy | None:
+    """The first proxy among objects and in containers of them."""
+    return _first_proxy(objects, {})
 
 
 def _first_proxy(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Proxy | None:
@@ -235,6 +221,7 @@ class Tracer(TracerBase):
         self.submodule_paths: dict[Any, str] | None = None
         self.tensor_attrs: dict[int, str] = {}
         self._annotations: dict[str, Any] = {}
+        self.scope, self.node_name_to_scope = Scope("", None), {}
 
     # ---- what a subclass may change
     def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
@@ -288,9 +275,10 @@ class Tracer(TracerBase):
         path = self.path_of_module(m)
         outer, self.module_stack = self.module_stack, {**self.module_stack, path: (path, type(m))}
         try:
-            if self.is_leaf_module(m, path):
-                return self.create_proxy("call_module", path, args, kwargs)
-            return forward(*args, **kwargs)
+            with ScopeContextManager(self.scope, Scope(path, type(m))):
+                if self.is_leaf_module(m, path):
+                    return self.create_proxy("call_module", path, args, kwargs)
+                return forward(*args, **kwargs)
         finally:
             self.module_stack = outer
 
@@ -435,7 +423,7 @@ class Tracer(TracerBase):
         if code.co_flags & inspect.CO_VARKEYWORDS:
             args.append(self._rest("**" + next(rest)))
         if stars:
-            root_fn = _without_stars(function, total)
+            root_fn = without_stars(function, total)
         elif code.co_kwonlyargcount:
             root_fn = _positional(function, names[code.co_argcount :])
         if concrete_args is None:
@@ -536,7 +524,7 @@ class Tracer(TracerBase):
         if code is not None:
             self.graph._source = f" from {code.co_filename}:{code.co_firstlineno} in {code.co_name}"
         self._annotations = getattr(inspect.unwrap(forward), "__annotations__", {})
-        self.module_stack = {}
+        self.module_stack, self.scope, self.node_name_to_scope = {}, Scope("", None), {}
         function, args = self.create_args_for_root(forward, isinstance(root, tl_nn.Module), concrete_args)
         if function is forward and not functional.has_torch_function(tuple(args)):
             function = (
@@ -557,41 +545,42 @@ class Tracer(TracerBase):
     @contextmanager
     def _patched(self, names: dict[str, Any]) -> Iterator[None]:
         """While a program is traced: calls and attributes of modules, and the functions that are recorded."""
-        patches, cache = _Patches(), dict[str, Any]()
+        cache = dict[str, Any]()
         module_call, module_getattr = tl_nn.Module.__call__, tl_nn.Module.__getattr__
 
         @functools.wraps(module_call)
         def call(module: Any, *args: Any, **kwargs: Any) -> Any:
-            self._autowrap(patches, getattr(type(module).forward, "__globals__", {}))
+            self._autowrap(patcher, getattr(type(module).forward, "__globals__", {}))
             return self.call_module(module, lambda *a, **k: module_call(module, *a, **k), args, kwargs)
 
         @functools.wraps(module_getattr)
         def read(module: Any, attr: str) -> Any:
             return self.getattr(attr, module_getattr(module, attr), cache)
 
-        for kind, name in _wrapped_methods_to_patch:
-            patches.attribute(kind, name, _method_recorder(kind, name))
-        patches.attribute(tl_nn.Module, "__call__", call)
-        patches.attribute(tl_nn.Module, "__getattr__", read)
-        try:
+        with Patcher() as patcher:
+            for kind, name in _wrapped_methods_to_patch:
+                patcher.patch_method(kind, name, _method_recorder(kind, name), deduplicate=False)
+            patcher.patch_method(tl_nn.Module, "__call__", call, deduplicate=False)
+            patcher.patch_method(tl_nn.Module, "__getattr__", read, deduplicate=False)
             for (_, name), mapping in list(wrapped_names.items()):
                 function = mapping.get(name, getattr(builtins, name, _MISSING))
                 if function is not _MISSING:
-                    patches.key(mapping, name, _recorder(function, marked=True))
-            self._autowrap(patches, names)
+                    patcher.patch(mapping, name, _recorder(function, marked=True))
+            self._autowrap(patcher, names)
             for module in self._autowrap_modules:
-                self._autowrap(patches, module.__dict__)
+                self._autowrap(patcher, module.__dict__)
             yield
-        finally:
-            patches.undo()
 
-    def _autowrap(self, patches: _Patches, names: dict[str, Any]) -> None:
-        if id(names) in patches.looked_through:
-            return
-        patches.looked_through.add(id(names))
-        for name, value in list(names.items()):
-            if not name.startswith("_") and callable(value) and id(value) in self._autowrapped:
-                patches.key(names, name, _recorder(value, marked=False))
+    def _autowrap(self, patcher: Patcher, names: dict[str, Any]) -> None:
+        _autowrap_check(patcher, names, self._autowrapped)
+
+
+def _autowrap_check(patcher: Patcher, frame_dict: dict[str, Any], function_ids: Container[int]) -> None:
+    """Lets the globals of a module that are among these functions be recorded; once for each module."""
+    if patcher.visit_once(frame_dict):
+        for name, value in list(frame_dict.items()):
+            if not name.startswith("_") and callable(value) and id(value) in function_ids:
+                patcher.patch(frame_dict, name, _recorder(value, marked=False))
 
 
 @has_side_effect
@@ -612,20 +601,6 @@ def _positional(function: Callable[..., Any], keyword_only: list[str]) -> Callab
         return function(*args[:count], **dict(zip(keyword_only, args[count:], strict=True)))
 
     return call
-
-
-def _without_stars(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """Takes the rest of the arguments as they are, as two objects, where the function has stars."""
-    flags = function.__code__.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
-    extra = bool(function.__code__.co_flags & inspect.CO_VARARGS) + bool(
-        function.__code__.co_flags & inspect.CO_VARKEYWORDS
-    )
-    code = function.__code__.replace(
-        co_argcount=count + extra, co_posonlyargcount=0, co_kwonlyargcount=0, co_flags=flags
-    )
-    return FunctionType(
-        code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )
 
 
 def symbolic_trace(root: Any, concrete_args: dict[str, Any] | tuple[Any, ...] | None = None) -> GraphModule:

@@ -4,13 +4,41 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import math
 import sys
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import tl_core
+from tl_core import pytree
 
-__all__ = ["builtins_of_block", "external_module", "import_block"]
+from . import _pytree as fx_pytree
+
+__all__ = ["CustomBuiltin", "builtins_of_block", "custom_builtins", "external_module", "import_block"]
+
+
+class CustomBuiltin(NamedTuple):
+    """A global that generated code has without asking.
+
+    Args:
+        import_str: the line that imports it.
+        obj: what it is.
+    """
+
+    import_str: str
+    obj: Any
+
+
+#: The globals that generated code has without asking, by name.
+custom_builtins = {
+    "inf": CustomBuiltin("from math import inf", math.inf),
+    "nan": CustomBuiltin("from math import nan", math.nan),
+    "NoneType": CustomBuiltin("NoneType = type(None)", type(None)),
+    "torch": CustomBuiltin("import torch", sys.modules.get("tl", tl_core)),
+    "device": CustomBuiltin("from torch import device", tl_core.device),
+    "fx_pytree": CustomBuiltin("import torch.fx._pytree as fx_pytree", fx_pytree),
+    "pytree": CustomBuiltin("import torch.utils._pytree as pytree", pytree),
+}
 
 
 def import_block(names: dict[str, Any], importer: Any) -> str:
@@ -30,18 +58,10 @@ def import_block(names: dict[str, Any], importer: Any) -> str:
 
 
 def _import_of(name: str, value: Any, importer: Any) -> str:
-    special = {
-        "inf": "from math import inf",
-        "nan": "from math import nan",
-        "NoneType": "NoneType = type(None)",
-        "torch": "import torch",
-        "device": "from torch import device",
-        "fx_pytree": "import torch.fx._pytree as fx_pytree",
-        "pytree": "import torch.utils._pytree as pytree",
-        "wrap": "from torch.fx import wrap",
-    }
-    if name in special:
-        return special[name]
+    if name == "wrap":
+        return "from torch.fx import wrap"
+    if name in custom_builtins:
+        return custom_builtins[name].import_str
     if isinstance(value, ModuleType):
         return f"import {value.__name__} as {name}"
     if importer is None:

@@ -12,7 +12,14 @@ from typing import Any
 import tl_nn
 
 from .code_generation import CodeGen, PythonCode, Style
+from .code_generation import inplace_methods as inplace_methods
+from .code_generation import magic_methods as magic_methods
+from .code_generation import reflectable_magic_methods as reflectable_magic_methods
+from .code_imports import CustomBuiltin as _CustomBuiltin  # noqa: F401
+from .code_imports import custom_builtins as _custom_builtins  # noqa: F401
 from .names import Namespace, snake_case
+from .names import Namespace as _Namespace  # noqa: F401
+from .names import snake_case as _snake_case  # noqa: F401
 from .node import Argument, Node, Target, map_arg
 from .pytree_code import _PyTreeCodeGen, _PyTreeInfo
 

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import tl_core
+from tl_core.ops import OpOverload
 from tl_core.overrides import is_tensor_method_or_property
+from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 
 from . import traceback as fx_traceback
 from .code_generation import inplace_methods, magic_methods, reflectable_magic_methods
@@ -19,12 +21,22 @@ from .full_call import full_call
 from .graph import Graph
 from .immutable_collections import immutable_dict, immutable_list
 from .node import Argument, Node, Target, map_aggregate
+from .scopes import Scope
+from .scopes import ScopeContextManager as ScopeContextManager
 
 __all__ = ["Attribute", "ParameterProxy", "Proxy", "TraceError", "TracerBase"]
 
 _PLAIN = (
     *(str, int, float, complex, bool, bytes, range, type(None), type(Ellipsis)),
     *(tl_core.dtype, tl_core.device, tl_core.layout, tl_core.memory_format, tl_core.Tensor),
+)
+
+
+# The types whose values are constants of a graph as they are.
+base_types = (
+    *(str, int, float, bool, complex),
+    *(tl_core.dtype, tl_core.Tensor, tl_core.device, tl_core.memory_format, tl_core.layout, OpOverload),
+    *(SymInt, SymBool, SymFloat),
 )
 
 
@@ -48,6 +60,8 @@ class TracerBase:
     proxy_buffer_attributes = False
     traced_func_name = "forward"
     module_stack: dict[str, Any] = {}  # noqa: RUF012 - empty until a tracer sets its own
+    scope: Scope | None = None
+    node_name_to_scope: dict[str, tuple[str, Any]]
 
     def create_node(
         self,
@@ -75,6 +89,8 @@ class TracerBase:
         node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
         if self.record_stack_traces:
             node.stack_trace = "".join(_lines_of_user())
+        if self.scope is not None:
+            self.node_name_to_scope[node.name] = self.scope.module_path, self.scope.module_type
         if self.module_stack:
             node.meta["nn_module_stack"] = dict(self.module_stack)
         if fx_traceback.should_preserve_node_meta:

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 from tl_core.python_dispatch import _get_current_dispatch_mode_stack
 from tl_core.pytree import tree_leaves
 from tl_core.subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
-__all__ = ["TracingContext", "active_fake_mode", "detect_fake_mode", "tracing"]
+__all__ = [
+    "CompileContext",
+    "CompileId",
+    "TracingContext",
+    "active_fake_mode",
+    "compile_context",
+    "detect_fake_mode",
+    "tracing",
+]
 
 
 class TracingContext:
@@ -99,3 +107,76 @@ def detect_fake_mode(inputs: Any = None) -> Any:
                 "there are several FakeTensorModes: of the trace, of those that are on, of the inputs"
             )
     return found[0] if found else None
+
+
+class CompileId(NamedTuple):
+    """The number of a compiled function, and that of its graph.
+
+    Args:
+        frame_id: that of the function.
+        frame_compile_id: that of the graph.
+    """
+
+    frame_id: int
+    frame_compile_id: int
+
+    def __str__(self) -> str:
+        return f"{self.frame_id}/{self.frame_compile_id}"
+
+
+class CompileContext:
+    """The facts of a compilation.
+
+    Args:
+        compile_id: its number, or None.
+
+    Example:
+        >>> CompileContext.current_compile_id() is None
+        True
+    """
+
+    def __init__(self, compile_id: CompileId | None) -> None:
+        if compile_id is not None and not isinstance(compile_id, CompileId):
+            raise AssertionError(f"compile_id must be a CompileId or None, got {type(compile_id).__name__}")
+        self.compile_id = compile_id
+        self.attempt = 0
+
+    @staticmethod
+    def try_get() -> CompileContext | None:
+        """The context of the compilation that runs; None outside of one."""
+        return _compilation.get()
+
+    @staticmethod
+    def get() -> CompileContext:
+        """The context of the compilation that runs.
+
+        Raises:
+            AssertionError: none does.
+        """
+        found = _compilation.get()
+        if found is None:
+            raise AssertionError("CompileContext.get() must be called within a compilation")
+        return found
+
+    @staticmethod
+    def current_compile_id() -> CompileId | None:
+        """The number of the compilation that runs; None outside of one."""
+        found = _compilation.get()
+        return None if found is None else found.compile_id
+
+
+_compilation: ContextVar[CompileContext | None] = ContextVar("compilation", default=None)
+
+
+@contextmanager
+def compile_context(context: CompileContext | None) -> Iterator[CompileContext | None]:
+    """A region in which a compilation runs.
+
+    Args:
+        context: its context; None: no compilation.
+    """
+    token = _compilation.set(context)
+    try:
+        yield context
+    finally:
+        _compilation.reset(token)

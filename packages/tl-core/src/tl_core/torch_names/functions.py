@@ -331,3 +331,37 @@ def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) ->
 def _foreach_norm(self: Sequence[Tensor], ord: float = 2, dtype: Any = None) -> tuple[Tensor, ...]:
     """The norm of each tensor, all elements of which count as one vector."""
     return tuple(tl_core.linalg.vector_norm(t, ord, dtype=dtype) for t in self)
+
+
+def native_norm(
+    input: Tensor, p: float | None = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None
+) -> Tensor:
+    """`norm`, of which this is the operator's older name."""
+    return tl_core.norm(input, 2 if p is None else p, dim, keepdim, dtype=dtype)
+
+
+def slice_inverse(
+    self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """The tensor of which `self` is the slice: a view of its memory with the sizes and strides of `src`.
+
+    Args:
+        self: the slice.
+        src: what has the sizes and strides of the whole.
+        dim, start, end, step: of the slice.
+    """
+    offset = 0 if start is None else start % max(1, src.shape[dim]) if start < 0 else start
+    return self.as_strided(src.shape, src.stride(), self.storage_offset() - offset * src.stride(dim))
+
+
+def _cslt_compress(input: Tensor) -> Tensor:
+    """Packs a matrix for NVIDIA's cuSPARSELt, which computes on CUDA devices only."""
+    raise NotImplementedError(
+        "_cslt_compress packs for cuSPARSELt, which needs a CUDA device; torch.sparse.to_sparse_semi_structured "
+        "keeps a matrix for the CPU"
+    )
+
+
+def _cslt_sparse_mm(compressed_A: Tensor, dense_B: Tensor, *options: Any, **keywords: Any) -> Tensor:
+    """The product with a matrix that `_cslt_compress` has packed."""
+    raise NotImplementedError("_cslt_sparse_mm is a function of cuSPARSELt, which needs a CUDA device")

@@ -327,3 +327,8 @@ def compare_tensor_meta(
         raise RuntimeError(f"Conj mismatch! is_conj is set to {a.is_conj()} and {b.is_conj()}")
     if a.is_neg() != b.is_neg():
         raise RuntimeError(f"Neg mismatch! is_neg is set to {a.is_neg()} and {b.is_neg()}")
+
+
+def is_contiguous_or_false(a: Tensor) -> bool:
+    """`is_contiguous`, where a size that isn't known doesn't make a program ask for it."""
+    return is_contiguous(a)

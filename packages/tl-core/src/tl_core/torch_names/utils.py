@@ -222,3 +222,22 @@ class CallbackRegistry:
                 callback(*args, **kwargs)
             except Exception:
                 logging.getLogger(__name__).exception("a callback of %s failed", self.name)
+
+
+# ---- what pickles keep of objects ----------------------------------------------------------------------------------
+def _get_obj_state(obj: Any) -> Any:
+    """What pickle keeps of an object beside its class: its attributes, or these and its slots."""
+    return obj.__getstate__()
+
+
+def _set_obj_state(obj: Any, state: Any) -> Any:
+    """Gives an object what `_get_obj_state` has kept of another, and returns it."""
+    if isinstance(state, tuple):
+        if len(state) != 2:
+            raise RuntimeError(f"Invalid serialized state: {state}")
+    else:
+        state = state, None
+    for part in state:
+        for name, value in (part or {}).items():
+            setattr(obj, name, value)
+    return obj

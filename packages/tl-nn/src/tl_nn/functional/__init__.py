@@ -19,11 +19,13 @@ from . import (
     distances,
     dropouts,
     elementwise_losses,
+    grouped_products,
     linear_losses,
     margin_losses,
     normalization,
     pooling,
     sampling,
+    scaled_products,
     sequence_losses,
     sparse,
     vision,
@@ -36,11 +38,13 @@ from .convolutions import *
 from .distances import *
 from .dropouts import *
 from .elementwise_losses import *
+from .grouped_products import *
 from .linear_losses import *
 from .margin_losses import *
 from .normalization import *
 from .pooling import *
 from .sampling import *
+from .scaled_products import *
 from .sequence_losses import *
 from .sparse import *
 from .vision import *
@@ -54,11 +58,13 @@ __all__ = [
     *distances.__all__,
     *dropouts.__all__,
     *elementwise_losses.__all__,
+    *grouped_products.__all__,
     *linear_losses.__all__,
     *margin_losses.__all__,
     *normalization.__all__,
     *pooling.__all__,
     *sampling.__all__,
+    *scaled_products.__all__,
     *sequence_losses.__all__,
     *sparse.__all__,
     *vision.__all__,

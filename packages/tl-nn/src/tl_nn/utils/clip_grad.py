@@ -18,7 +18,11 @@ __all__ = [
 ]
 
 
-@no_grad()
+_tensor_or_tensors = Tensor | Iterable[Tensor]
+_no_grad = no_grad()  # as a decorator
+
+
+@_no_grad
 def get_total_norm(
     tensors: Tensor | Iterable[Tensor],
     norm_type: float = 2.0,
