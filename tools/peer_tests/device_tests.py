@@ -117,8 +117,9 @@ def _with_devices(test: Test) -> Iterator[Choice]:
     for ending, arguments in _combinations(test):
         if "device" in names:
             arguments["device"] = "cpu"
+        keyword = "dtypes" if "dtypes" in names else "dtype"  # of several types
         for dtype in test.__dict__.get("dtypes", [None]):
-            more = {"dtype": dtype} if dtype is not None and "dtype" in names else {}
+            more = {keyword: dtype} if dtype is not None and keyword in names else {}
             yield "_".join(filter(None, (ending, "cpu", _dtype_name(dtype)))), arguments | more
 
 

@@ -6,8 +6,10 @@ import unittest
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tools.peer_tests.sparse_samples import SparseSamples
 
-class TestCase(unittest.TestCase):
+
+class TestCase(SparseSamples, unittest.TestCase):
     """Compares tensors by `torch.testing.assert_close`, containers element by element."""
 
     __test__ = False  # a file that imports the name has no tests by that
