@@ -6,10 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import tl
-
-_BLOCKS = {tl.sparse_bsr: (2, 1), tl.sparse_bsc: (2, 1)}
-_BY_COLUMNS = (tl.sparse_csc, tl.sparse_bsc)
+_BLOCK = (2, 1)
 
 
 def compressed_parts(
@@ -32,19 +29,21 @@ def compressed_parts(
         blocksize: the sizes of a block; none for layouts without blocks.
         dense: how many of the last sizes are those of a value.
     """
+    import torch
+
     first_dense = len(size) - dense
     batch, matrix, value = size[: first_dense - 2], size[first_dense - 2 : first_dense], size[first_dense:]
     rows, columns = (n // b for n, b in zip(matrix, blocksize or (1, 1), strict=True))
-    if layout in _BY_COLUMNS:
+    if layout in (torch.sparse_csc, torch.sparse_bsc):
         rows, columns = columns, rows
     compressed, plain = [], []
     for _ in itertools.product(*map(range, batch)):
-        places = tl.randperm(rows * columns)[:count].sort().values
-        per_row = tl.bincount(places // max(columns, 1), minlength=rows)
-        compressed.append(tl.cat([tl.zeros(1, dtype=tl.int64), per_row.cumsum(0)]))
+        places = torch.randperm(rows * columns)[:count].sort().values
+        per_row = torch.bincount(places // max(columns, 1), minlength=rows)
+        compressed.append(torch.cat([torch.zeros(1, dtype=torch.int64), per_row.cumsum(0)]))
         plain.append(places % max(columns, 1))
     shape = (*batch, count, *blocksize, *value)
-    values = tl.testing.make_tensor(shape, dtype=dtype, device="cpu", low=1, high=9)
+    values = torch.testing.make_tensor(shape, dtype=dtype, device="cpu", low=1, high=9)
     return (
         _stacked(compressed, (*batch, rows + 1), index_dtype),
         _stacked(plain, (*batch, count), index_dtype),
@@ -53,7 +52,9 @@ def compressed_parts(
 
 
 def _stacked(rows: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
-    return (tl.stack(rows).reshape(shape) if rows else tl.empty(shape)).to(dtype)
+    import torch
+
+    return (torch.stack(rows).reshape(shape) if rows else torch.empty(shape)).to(dtype)
 
 
 class SparseSamples:
@@ -61,42 +62,50 @@ class SparseSamples:
 
     def genSparseCompressedTensor(self, size: Any, nnz: int, *, layout: Any, device: Any, dtype: Any, index_dtype: Any,
                                   blocksize: Any = (), dense_dims: int = 0) -> Any:  # fmt: skip
-        blocksize = blocksize or _BLOCKS.get(layout, ())
+        import torch
+
+        blocksize = blocksize or _blocksize(layout)
         parts = compressed_parts(size, nnz, layout, dtype, index_dtype, blocksize, dense_dims)
-        return tl.sparse_compressed_tensor(*parts, tuple(size), layout=layout)
+        return torch.sparse_compressed_tensor(*parts, tuple(size), layout=layout)
 
     def genSparseCSRTensor(self, size: Any, nnz: int, **how: Any) -> Any:
-        return self.genSparseCompressedTensor(size, nnz, layout=tl.sparse_csr, **how)
+        return self.genSparseCompressedTensor(size, nnz, layout=_layout("sparse_csr"), **how)
 
     def genSparseCSCTensor(self, size: Any, nnz: int, **how: Any) -> Any:
-        return self.genSparseCompressedTensor(size, nnz, layout=tl.sparse_csc, **how)
+        return self.genSparseCompressedTensor(size, nnz, layout=_layout("sparse_csc"), **how)
 
     def genSparseBSRTensor(self, size: Any, blocksize: Any, nnz: int, **how: Any) -> Any:
-        return self.genSparseCompressedTensor(size, nnz, layout=tl.sparse_bsr, blocksize=blocksize, **how)
+        return self.genSparseCompressedTensor(
+            size, nnz, layout=_layout("sparse_bsr"), blocksize=blocksize, **how
+        )
 
     def genSparseBSCTensor(self, size: Any, blocksize: Any, nnz: int, **how: Any) -> Any:
-        return self.genSparseCompressedTensor(size, nnz, layout=tl.sparse_bsc, blocksize=blocksize, **how)
+        return self.genSparseCompressedTensor(
+            size, nnz, layout=_layout("sparse_bsc"), blocksize=blocksize, **how
+        )
 
     def generate_simple_inputs(self, layout: Any, device: Any = None, dtype: Any = None, index_dtype: Any = None,
                                enable_batch: bool = True, enable_hybrid: bool = True, enable_zero_sized: bool = True,
                                enable_non_contiguous_indices: bool = True,
                                enable_non_contiguous_values: bool = True, output_tensor: bool = True,
                                **_: Any) -> Iterator[Any]:  # fmt: skip
-        dtype, index_dtype = dtype or tl.get_default_dtype(), index_dtype or tl.int64
-        is_compressed = layout not in (tl.strided, tl.sparse_coo)
+        import torch
+
+        dtype, index_dtype = dtype or torch.get_default_dtype(), index_dtype or torch.int64
+        is_compressed = layout not in (torch.strided, torch.sparse_coo)
         batches = [(), (2,), (2, 3)] if enable_batch and is_compressed else [()]
         values = [(), (2,), (2, 3)] if enable_hybrid else [()]
         matrices = [((4, 3), 5), ((2, 2), 1), *([((0, 0), 0), ((4, 2), 0)] if enable_zero_sized else [])]
         strides = [(False, False), (enable_non_contiguous_indices, enable_non_contiguous_values)]
         for batch, value, (matrix, count), spread in itertools.product(batches, values, matrices, strides):
-            size, blocksize = (*batch, *matrix, *value), _BLOCKS.get(layout, ())
+            size, blocksize = (*batch, *matrix, *value), _blocksize(layout)
             count = min(count, matrix[0] // 2 * matrix[1]) if blocksize else count
-            if layout is tl.strided:
-                yield tl.testing.make_tensor(size, dtype=dtype, device="cpu")
+            if layout is torch.strided:
+                yield torch.testing.make_tensor(size, dtype=dtype, device="cpu")
                 continue
-            if layout is tl.sparse_coo:
-                indices = tl.ones(matrix).nonzero()[:count].t()
-                given = tl.testing.make_tensor((count, *value), dtype=dtype, device="cpu", low=1, high=9)
+            if layout is torch.sparse_coo:
+                indices = torch.ones(matrix).nonzero()[:count].t()
+                given = torch.testing.make_tensor((count, *value), dtype=dtype, device="cpu", low=1, high=9)
                 parts: tuple[Any, ...] = (indices.contiguous(), given)
             else:
                 parts = compressed_parts(size, count, layout, dtype, index_dtype, blocksize, len(value))
@@ -104,12 +113,24 @@ class SparseSamples:
                 parts = (*(_spread(i) if spread[0] else i for i in parts[:-1]), _spread(parts[-1]))
             if not output_tensor:
                 yield parts, {"device": device, "dtype": dtype, "size": size}
-            elif layout is tl.sparse_coo:
-                yield tl.sparse_coo_tensor(*parts, size)
+            elif layout is torch.sparse_coo:
+                yield torch.sparse_coo_tensor(*parts, size)
             else:
-                yield tl.sparse_compressed_tensor(*parts, size, layout=layout)
+                yield torch.sparse_compressed_tensor(*parts, size, layout=layout)
+
+
+def _layout(name: str) -> Any:
+    import torch
+
+    return getattr(torch, name)
+
+
+def _blocksize(layout: Any) -> tuple[int, ...]:
+    return _BLOCK if layout in (_layout("sparse_bsr"), _layout("sparse_bsc")) else ()
 
 
 def _spread(x: Any) -> Any:
     """The same elements, not contiguous."""
-    return tl.stack([x, x], -1)[..., 0]
+    import torch
+
+    return torch.stack([x, x], -1)[..., 0]
