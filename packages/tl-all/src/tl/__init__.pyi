@@ -244,3 +244,5 @@ has_mkldnn: builtins.bool
 has_mps: builtins.bool
 has_openmp: builtins.bool
 has_spectral: builtins.bool
+
+legacy_contiguous_format: memory_format

@@ -241,10 +241,10 @@ def batch_norm_backward_elemt(
                 [0.]])
     """
     total = count.sum()
-    slope = _by_channel(invstd.square() * sum_dy_xmu / total, input)
+    factor = _by_channel(invstd.square() * sum_dy_xmu / total, input)
     scale = _by_channel(invstd if weight is None else invstd * weight, input)
     centred = _wide(input) - _by_channel(mean, input)
-    gradient = _wide(grad_out) - _by_channel(sum_dy / total, input) - centred * slope
+    gradient = _wide(grad_out) - _by_channel(sum_dy / total, input) - centred * factor
     return (gradient * scale).to(input.dtype)
 
 
