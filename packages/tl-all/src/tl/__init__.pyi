@@ -50,6 +50,7 @@ from tl_checkpoint.archive_files import PyTorchFileWriter as PyTorchFileWriter
 from tl_compiler.compiler import compile as compile  # noqa: A004
 from tl_compiler.higher_order.cond import cond as cond
 from tl_core import *  # noqa: F403
+from tl_core import memory_format as _memory_format
 from tl_core.autocast import autocast_decrement_nesting as autocast_decrement_nesting
 from tl_core.autocast import autocast_increment_nesting as autocast_increment_nesting
 from tl_core.autocast import clear_autocast_cache as clear_autocast_cache
@@ -245,4 +246,4 @@ has_mps: builtins.bool
 has_openmp: builtins.bool
 has_spectral: builtins.bool
 
-legacy_contiguous_format: memory_format
+legacy_contiguous_format: _memory_format
