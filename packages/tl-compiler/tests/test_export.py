@@ -4,6 +4,9 @@ import contextlib
 import copy
 import dataclasses
 import io
+import os
+import stat
+import threading
 import zipfile
 
 import pytest
@@ -707,3 +710,14 @@ def test_related_sizes_are_said_by_the_one_that_is_divided():
         "dx = 3*_dx - 1",
         "dy = 3*_dx",
     ]
+
+
+def test_a_program_is_written_into_a_pipe(tmp_path):
+    path, got = tmp_path / "pipe", []
+    os.mkfifo(path)
+    reader = threading.Thread(target=lambda: got.append(path.read_bytes()))
+    reader.start()
+    save(export(nn.ReLU(), (tl.ones(2),)), path)
+    reader.join()
+    assert stat.S_ISFIFO(os.stat(path).st_mode)
+    assert load(io.BytesIO(got[0])).module()(tl.tensor([-1.0, 2.0])).tolist() == [0, 2]

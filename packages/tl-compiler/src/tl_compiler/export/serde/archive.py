@@ -6,11 +6,13 @@ import hashlib
 import io
 import json
 import os
+import stat
 import zipfile
 from typing import Any
 
 import tl_core
 import tl_nn
+from tl_core.whole_files import replacing
 
 from ..verifier import SpecViolationError
 from .codes import DTYPES, FileRefused
@@ -99,26 +101,14 @@ def save_program(
     ):
         writer.record(name, text)
     writer.zip.close()
-    if isinstance(f, (str, os.PathLike)):
-        _write_whole(f, buffer.getbuffer())
-    else:
+    if not isinstance(f, (str, os.PathLike)):
         f.write(buffer.getvalue())
-
-
-def _write_whole(path: Any, data: Any) -> None:
-    """A file is never half written: it takes its name when it is complete."""
-    target = os.fspath(path)
-    part = f"{target}.{os.getpid()}.part"
-    try:
-        with open(part, "wb") as file:
-            file.write(data)
-            file.flush()
+        return
+    with replacing(f) as name, open(name, "wb") as file:
+        file.write(buffer.getbuffer())
+        file.flush()
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # others are on no disk
             os.fsync(file.fileno())
-        os.replace(part, target)
-    except BaseException:
-        if os.path.exists(part):
-            os.remove(part)
-        raise
 
 
 # ---- reading

@@ -5,35 +5,53 @@ from __future__ import annotations
 from typing import Any
 
 from tl_core.ops import OpOverload
+from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 
 from ...fx.node import Node
 
 __all__ = ["aliases", "portable_name"]
 
-# Operators here take numbers where they take tensors; elsewhere there is an overload for them.
-_WITH_SCALAR = frozenset(
-    [
-        "gt",
-        "lt",
-        "ge",
-        "le",
-        "eq",
-        "ne",
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_xor",
-        "bitwise_left_shift",
-        "bitwise_right_shift",
-        "fmod",
-        "remainder",
-        "pow",
-        "float_power",
-    ]
+# Rows here take numbers where they take tensors; elsewhere there are overloads for them. By an overload here: the
+# overload elsewhere, by which of the arguments are numbers.
+_SECOND = {(1,): "Scalar"}
+_SHIFT = {(1,): "Tensor_Scalar", (0,): "Scalar_Tensor"}
+_POWER = {(1,): "Tensor_Scalar", (0,): "Scalar"}
+_SPECIAL = {(1,): "other_scalar", (0,): "self_scalar"}
+_POLYNOMIAL = {(1,): "n_scalar", (0,): "x_scalar"}
+_COMPARISONS = "eq ne lt le gt ge"
+_BITWISE = "bitwise_and bitwise_or bitwise_xor"
+_POLYNOMIALS = (
+    "chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w hermite_polynomial_h "
+    "shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v "
+    "shifted_chebyshev_polynomial_w hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p"
 )
-_SCALAR = {"Tensor": "Scalar", "Tensor_Tensor": "Tensor_Scalar"}
-_TENSOR = {v: k for k, v in _SCALAR.items()}
+_OF_NUMBERS: dict[str, dict[tuple[int, ...], str]] = {
+    **{
+        f"{name}.Tensor": _SECOND
+        for name in f"{_COMPARISONS} {_BITWISE} fmod remainder copysign rsub".split()
+    },
+    **{f"bitwise_{side}_shift.Tensor": _SHIFT for side in ("left", "right")},
+    **{f"{name}.Tensor_Tensor": _POWER for name in ("pow", "float_power")},
+    "xlogy.Tensor": {(1,): "Scalar_Other", (0,): "Scalar_Self"},
+    "where.self": {(2,): "ScalarOther", (1,): "ScalarSelf", (1, 2): "Scalar"},
+    "lerp.Tensor": {(2,): "Scalar"},
+    "special_xlog1py.default": _SPECIAL,
+    "special_zeta.default": _SPECIAL,
+    **{f"special_{name}.default": _POLYNOMIAL for name in _POLYNOMIALS.split()},
+}
+_OF_NUMBERS |= {f"clamp_{end}.default": {(): "Tensor", (1,): "default"} for end in ("min", "max")}
 _ELSEWHERE = {"aten.cross_entropy_of_classes.default": "aten.cross_entropy_loss.default"}
-_HERE = {v: k for k, v in _ELSEWHERE.items()}
+# These take numbers as tensors elsewhere too, and have an overload for numbers besides.
+_ARITHMETIC = {f"{name}.Tensor": {(1,): "Scalar"} for name in ("add", "sub", "mul", "div", "true_divide")} | {
+    "div.Tensor_mode": {(1,): "Scalar_mode"},
+    "floor_divide.default": {(1,): "Scalar"},
+}
+_HERE = {v: k for k, v in _ELSEWHERE.items()} | {
+    f"aten.{name.partition('.')[0]}{mark}.{there}": f"aten.{name.replace('.', mark + '.')}"
+    for name, overloads in {**_OF_NUMBERS, **_ARITHMETIC}.items()
+    for there in overloads.values()
+    for mark in ("", "_")
+}
 
 
 def portable_name(node: Node) -> str:
@@ -44,13 +62,19 @@ def portable_name(node: Node) -> str:
     """
     target: Any = node.target
     name = str(target)
-    if not isinstance(target, OpOverload) or len(node.args) < 2 or isinstance(node.args[1], Node):
-        return _ELSEWHERE.get(name, name)
+    if not isinstance(target, OpOverload) or not name.startswith("aten."):
+        return name
     base, overload = target.overloadpacket.__name__, target._overloadname
-    numbers = isinstance(node.args[1], (bool, int, float, complex))
-    if numbers and base.removesuffix("_") in _WITH_SCALAR and overload in _SCALAR:
-        return f"aten.{base}.{_SCALAR[overload]}"
-    return _ELSEWHERE.get(name, name)
+    row = f"{base.removesuffix('_')}.{overload}"
+    overloads = _OF_NUMBERS.get(row, {})
+    places = sorted({place for numbers in overloads for place in numbers})
+    numbers = tuple(i for i in places if i < len(node.args) and _is_number(node.args[i]))
+    return f"aten.{base}.{overloads[numbers]}" if numbers in overloads else _ELSEWHERE.get(name, name)
+
+
+def _is_number(argument: Any) -> bool:
+    value = argument.meta.get("val") if isinstance(argument, Node) else argument
+    return isinstance(value, (bool, int, float, complex, SymInt, SymFloat, SymBool))
 
 
 def aliases(name: str) -> list[str]:
@@ -66,10 +90,4 @@ def aliases(name: str) -> list[str]:
         >>> aliases("aten.gt.Scalar")
         ['aten.gt.Scalar', 'aten.gt.Tensor']
     """
-    found = [name]
-    head, _, overload = name.rpartition(".")
-    if overload in _TENSOR:
-        found.append(f"{head}.{_TENSOR[overload]}")
-    if name in _HERE:
-        found.append(_HERE[name])
-    return found
+    return list(dict.fromkeys((name, _HERE.get(name, name))))
