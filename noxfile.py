@@ -347,6 +347,15 @@ def peer_distributed(session: nox.Session) -> None:
     session.run("python", *run, "--baseline", baseline, "--at-least", "95", *session.posargs)
 
 
+@nox.session(name="pt2-peer")
+def pt2_peer(session: nox.Session) -> None:
+    """Small models in `.pt2` files, both ways between here and torch; `-- --peer-python PYTHON` says by whose."""
+    install(session, ["tl-all"], {"tl-all": "numpy"})
+    named = any(argument.partition("=")[0] == "--peer-python" for argument in session.posargs)
+    peer = [] if named else ["--peer-python", str(peer_python(session))]
+    session.run("python", "-m", "tools.pt2_peer", *peer, *session.posargs)
+
+
 @nox.session
 def tsan(session: nox.Session) -> None:
     """The tests with several threads under ThreadSanitizer."""

@@ -67,8 +67,8 @@ def portable_name(node: Node) -> str:
     base, overload = target.overloadpacket.__name__, target._overloadname
     row = f"{base.removesuffix('_')}.{overload}"
     overloads = _OF_NUMBERS.get(row, {})
-    places = sorted({place for numbers in overloads for place in numbers})
-    numbers = tuple(i for i in places if i < len(node.args) and _is_number(node.args[i]))
+    positions = sorted({i for key in overloads for i in key})
+    numbers = tuple(i for i in positions if i < len(node.args) and _is_number(node.args[i]))
     return f"aten.{base}.{overloads[numbers]}" if numbers in overloads else _ELSEWHERE.get(name, name)
 
 
