@@ -159,6 +159,26 @@ class OpOverload(_C._Operator):
         return self is other
 
 
+class _Conversion(OpOverload):
+    """The conversion that names a layout, which must be the tensor's own, and whether memory is pinned."""
+
+    def _describe(self, packet: OpOverloadPacket, overload: str, name: str, schema: str) -> None:
+        named = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+        schema = schema.replace("ScalarType? dtype=None, Device? device=None", named)
+        super()._describe(packet, overload, name, schema)
+
+    def __call__(self, *args: Any, layout: Any = None, pin_memory: bool | None = None, **kwargs: Any) -> Any:
+        made = super().__call__(*args, **kwargs)
+        if layout is not None and layout != made.layout:
+            raise RuntimeError(
+                "to(options) doesn't support converting to a different layout, but got self.layout being "
+                f"{made.layout} and options.layout set as {layout}"
+            )
+        return made.pin_memory() if pin_memory else made
+
+
+_CLASSES = {"to.dtype_layout": _Conversion}
+
 # Where an operator takes a tensor or a number, the overload by which the reference calls it with a number.
 _OF_NUMBERS = {
     f"{name}{form}.Tensor": "Scalar"
@@ -214,7 +234,7 @@ class OpOverloadPacket(_C._Operator):
         self.__qualname__, self.__module__ = name, f"torch._ops.{namespace}"
         self._qualified_op_name = f"{namespace}::{name}"
         for overload, (full, schema) in overloads.items():
-            setattr(self, overload, OpOverload(self, overload, full, schema))
+            setattr(self, overload, _CLASSES.get(full, OpOverload)(self, overload, full, schema))
             if (of_number := _OF_NUMBERS.get(full)) and of_number not in overloads:
                 setattr(self, of_number, _with_number(self, of_number, full, schema))
         self._overload_names = list(overloads)
@@ -222,6 +242,11 @@ class OpOverloadPacket(_C._Operator):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"'{self}' has no attribute {name!r}")
+        if self.__dict__.get("_namespace") == "aten":
+            found = import_module("tl_core.number_overloads").overload_of(self, name)
+            if found is not None:
+                setattr(self, name, found)
+                return found
         raise AttributeError(
             f"The underlying op of '{self.__dict__.get('_qualified_op_name', '?')}' has no overload name '{name}'"
         )
@@ -277,6 +302,11 @@ class _OpNamespace:
             space, base, overload = _split(full)
             if base == name and space == self.__name__:
                 found[overload] = (full, schema)
+        if not found and self.__name__ == "aten":
+            second: Any = import_module("tl_core.second_name_operators").packet_of(name)
+            if second is not None:
+                setattr(self, name, second)
+                return second
         if not found and self.__name__ in ("aten", "prim", "profiler"):
             of_python = _python_packet(f"{self.__name__}::{name}")
             if of_python is not None:
@@ -306,8 +336,9 @@ class _OpNamespace:
 def _python_packet(name: str) -> OpOverloadPacket | None:
     """An operator that is a function of Python: of the core, or of a package above it."""
     packets: dict[str, OpOverloadPacket] = import_module("tl_core.size_operators").PACKETS
-    if name not in packets:
-        import_module("tl_core.composite_operators")
+    for module in ("composite_operators", "core_operators"):
+        if name not in packets:
+            import_module(f"tl_core.{module}")
     if name not in packets:
         backend_registry.load("functional operators")
     return packets.get(name)
