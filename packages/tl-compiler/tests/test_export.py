@@ -587,6 +587,18 @@ def test_an_entry_that_a_table_does_not_have():
         table.pop(aten.linear.default)
 
 
+def test_a_table_answers_for_operators_that_are_made_of_others():
+    table = default_decompositions()
+    for packet in (aten.relu6, aten.matmul, aten.layer_norm, aten.mse_loss):
+        assert packet.default in table and callable(table[packet.default])
+    assert table[aten.relu6.default](tl.tensor([-1.0, 9.0])).tolist() == [0.0, 6.0]
+    assert aten.add.Tensor not in table and table.get(aten.add.Tensor) is None
+    with pytest.raises(KeyError):
+        table[aten.add.Tensor]
+    assert callable(table.pop(aten.relu6.default))
+    assert aten.relu6.default not in table and table.get(aten.relu6.default, 3) == 3
+
+
 def test_shapes_of_the_only_argument_that_is_a_dict():
     dim = Dim("rows")
     inputs = ({"k": tl.ones(3, 2)},)

@@ -8,8 +8,6 @@ from typing import Any
 
 import tl_core
 import tl_nn
-from tl_core.library.tags import Tag
-from tl_core.ops import OpOverload
 from tl_core.subclasses import FakeTensor
 
 from ..fx.graph import Graph
@@ -19,7 +17,7 @@ from ..tracer.graphs import eliminate_dead
 from ..tracer.make_fx import parts_of
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
 from ..tracer.symbolic_fakes import mode_of_values
-from .decomp_utils import CustomDecompTable
+from .decomp_utils import CustomDecompTable, is_taken_apart
 from .exported_program import ExportedProgram
 from .functional import functional_graph
 from .graph_signature import (
@@ -140,19 +138,6 @@ def _end(tracer: Any, mode: Any, node: Node, values: dict[Node, Any]) -> None:
     tracer.graph.output(tuple(result(v) for v in node.args[0]))
 
 
-# Made of operators that only this library has: others know these.
-_KEPT = (
-    "lstm",
-    "gru",
-    "rnn_",
-    "batch_norm",
-    "native_batch_norm",
-    "instance_norm",
-    "ctc_loss",
-    "embedding_bag",
-)
-
-
 class _Table(dict[Any, Any]):
     """A table in which operators that are made of others have an entry too, unless they are core operators."""
 
@@ -165,11 +150,9 @@ class _Table(dict[Any, Any]):
     def get(self, key: Any, default: Any = None) -> Any:
         """The function that takes an operator's place."""
         found = super().get(key)
-        if found is not None or self.whole or key in self.deleted or not isinstance(key, OpOverload):
+        if found is not None or self.whole or key in self.deleted:
             return found
-        if key in self.running or Tag.core in key.tags or not key._can_decompose():
-            return None
-        if key.overloadpacket.__name__.startswith(_KEPT):
+        if key in self.running or not is_taken_apart(key):
             return None
 
         def parts(*args: Any, **kwargs: Any) -> Any:
