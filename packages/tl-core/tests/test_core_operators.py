@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import tl_core as tl
+from tl_core.library.tags import Tag
 from tl_core.ops import OpOverload, aten
 from tl_core.testing import assert_close
 
@@ -32,6 +33,11 @@ def test_a_core_operator_says_its_schema(packet, overload):
     assert op._schema.arguments or packet in ("scalar_tensor",)
     assert str(op) == f"aten.{packet}.{overload}"
     assert pickle.loads(pickle.dumps(op)) is op
+
+
+def test_operators_that_are_functions_have_tags():
+    assert Tag.core in aten.add.Scalar.tags and Tag.core in aten._cdist_forward.default.tags
+    assert Tag.core not in aten.relu6.default.tags
 
 
 SECOND = {

@@ -46,6 +46,15 @@ class PythonOperator(OpOverload):
         return object.__hash__(self)
 
     @property
+    def tags(self) -> list[Any]:
+        """What is known of it beyond its schema: a list of `Tag`."""
+        from tl_core.library.tags import tags_of_function
+
+        return tags_of_function(self._native_name)
+
+    _tags = tags
+
+    @property
     def _schema(self) -> Any:
         from tl_core.library.schema_parser import parse_schema
 
