@@ -22,6 +22,9 @@ _core.backend_registry.register("autograd", lambda: _import_module("tl_autograd"
 _core.backend_registry.register("functional", lambda: _import_module("tl_nn.functional"))
 _core.backend_registry.register("functional operators", lambda: _import_module("tl_nn.composite_operators"))
 _core.backend_registry.register("distributed", lambda: _import_module("tl_distributed"))
+_core.backend_registry.register(
+    "collective operators", lambda: _import_module("tl_distributed.functional_operators")
+)
 _core.backend_registry.register("quantization", lambda: _import_module("tl_quantization"))
 _core.backend_registry.register(
     "higher-order operators", lambda: _import_module("tl_compiler.higher_order").load_all()

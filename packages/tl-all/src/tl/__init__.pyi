@@ -3,6 +3,7 @@
 import builtins
 from collections.abc import Callable
 from types import ModuleType
+from types import ModuleType as _ModuleType
 from typing import Any
 
 import tl_amp as _amp
@@ -247,3 +248,4 @@ has_openmp: builtins.bool
 has_spectral: builtins.bool
 
 legacy_contiguous_format: _memory_format
+classes: _ModuleType

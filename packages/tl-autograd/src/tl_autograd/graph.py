@@ -299,3 +299,19 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
         yield
     finally:
         _C.disable_saved_hooks(before)
+
+
+def set_override_stale_capture_stream(enabled: bool) -> None:
+    """Sets what happens to a stream that isn't part of a CUDA graph while one is recorded: nothing here records one.
+
+    Args:
+        enabled (bool): kept for programs.
+
+    Raises:
+        TypeError: it isn't a bool.
+
+    Example:
+        >>> set_override_stale_capture_stream(False)
+    """
+    if not isinstance(enabled, bool):
+        raise TypeError(f"enabled must be a bool, got {type(enabled).__name__}")

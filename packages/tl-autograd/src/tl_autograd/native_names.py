@@ -50,3 +50,8 @@ def _record_function_with_args_enter(name: str, *args: Any) -> EventRange:
 def _record_function_with_args_exit(handle: EventRange) -> None:
     """Ends a labelled block."""
     handle.__exit__()
+
+
+def _is_checkpoint_valid() -> bool:
+    """Whether a checkpoint may run again what it left out: not while `grad`, or `backward` with `inputs`, runs."""
+    return _C.current_node() is None or _C.fills_leaves()

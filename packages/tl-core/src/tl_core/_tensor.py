@@ -899,3 +899,14 @@ Tensor._cdata = property(id, doc="A number that no other tensor has while this o
 Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
 Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)  # type: ignore[attr-defined]
 _C._set_python_helper("new", _new)
+
+
+def _convert(ret: Any, cls: type) -> Any:
+    """A result as a subclass: a tensor, or the tensors of a tuple or list."""
+    if cls is Tensor:
+        return ret
+    if isinstance(ret, Tensor) and not isinstance(ret, cls):
+        ret = ret.as_subclass(cls)
+    if isinstance(ret, (tuple, list)):
+        ret = type(ret)(_convert(item, cls) for item in ret)
+    return ret

@@ -295,6 +295,7 @@ class _OpNamespace:
     def __init__(self, namespace: str) -> None:
         self.__name__ = self.name = namespace
         self._dir: list[str] = []
+        self._asked = False  # whether the package that provides these operators has been loaded
 
     def __getattr__(self, name: str) -> OpOverloadPacket:
         found = {}
@@ -315,6 +316,10 @@ class _OpNamespace:
             made: Any = vars(self).get(name)
             if made is not None:
                 return made
+        if not found and self.__name__ == "_c10d_functional" and not self._asked:
+            self._asked = True
+            if backend_registry.load("collective operators"):
+                return self.__getattr__(name)
         if not found:
             raise AttributeError(f"'_OpNamespace' '{self.__name__}' object has no attribute '{name}'")
         packet = OpOverloadPacket(self.__name__, name, found)

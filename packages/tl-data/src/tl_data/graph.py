@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from .datapipes.datapipe import IterDataPipe, MapDataPipe
 
 __all__ = ["traverse_dps"]
+
+DataPipe: TypeAlias = IterDataPipe | MapDataPipe
+DataPipeGraph: TypeAlias = dict[int, tuple[DataPipe, "DataPipeGraph"]]
 
 
 def traverse_dps(datapipe: Any) -> dict[int, tuple[Any, Any]]:

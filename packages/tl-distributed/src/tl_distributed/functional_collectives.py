@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import tl_core
-from tl_core import Tensor
+from tl_core import Tensor, dispatch_modes
 
 from . import collectives, nn
 from .device_mesh import DeviceMesh
@@ -245,3 +245,8 @@ def permute_tensor(self: Tensor, src_dst: Sequence[int], group: Any, tag: str = 
     sent[src_dst[rank]] = flat.numel()
     got[list(src_dst).index(rank)] = flat.numel()
     return all_to_all_single(flat, got, sent, found).reshape(self.shape)
+
+
+def is_torchdynamo_compiling() -> bool:
+    """Whether the running code becomes a graph for a backend of `compile`."""
+    return dispatch_modes.is_compiling() and not dispatch_modes.is_exporting()

@@ -521,3 +521,28 @@ def new_subgroups_by_enumeration(
     ]
     mine = [each for each in made if each is not GroupMember.NON_GROUP_MEMBER]
     return (mine[0] if mine else None), made
+
+
+def group_named(name: str) -> ProcessGroup:
+    """The group with a name.
+
+    Args:
+        name: the group's `group_name`.
+
+    Raises:
+        ValueError: no group of this process has it.
+
+    Example:
+        >>> import tl_distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> group_named(dist.group.WORLD.group_name) is dist.group.WORLD
+        True
+        >>> dist.destroy_process_group()
+    """
+    for group in world.current().groups:
+        if group.group_name == name:
+            return group
+    known = ", ".join(repr(group.group_name) for group in world.current().groups) or "none"
+    raise ValueError(
+        f"Could not resolve the process group registered under the name {name}: there are {known}"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Mapping
+from typing import Any
 
 __all__ = ["CheckpointException"]
 
@@ -32,6 +33,21 @@ class CheckpointException(RuntimeError):
         ranks = sorted(self._failures)
         said = (f"rank {rank}: {_line(self._failures[rank][0])}" for rank in ranks)
         return f"CheckpointException ranks:{ranks}: {self._message}: {'; '.join(said)}"
+
+
+def _wrap_exception(exc: BaseException) -> WRAPPED_EXCEPTION:
+    """An exception and where it was raised, as ranks send it."""
+    return exc, traceback.extract_tb(exc.__traceback__)
+
+
+def _is_wrapped_exception(obj: Any) -> bool:
+    """Whether a value is what `_wrap_exception` returns."""
+    return (
+        isinstance(obj, tuple)
+        and len(obj) == 2
+        and isinstance(obj[0], BaseException)
+        and isinstance(obj[1], traceback.StackSummary)
+    )
 
 
 def _line(error: BaseException) -> str:

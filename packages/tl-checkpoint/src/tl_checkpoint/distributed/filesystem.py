@@ -640,3 +640,6 @@ def _box(chunk: Any, item: ReadItem) -> Any:
     for axis, (offset, length) in enumerate(zip(item.storage_offsets, item.lengths, strict=True)):
         chunk = chunk.narrow(axis, offset, length)
     return chunk
+
+
+DEFAULT_SUFFIX = SUFFIX

@@ -109,3 +109,8 @@ def create_read_items(
     if is_quantized_dtype(md.properties.dtype) and any(c.sizes != md.size for c in (*md.chunks, *wanted)):
         raise ValueError(f"{fqn} is quantized, and quantized tensors are loaded whole only")
     return create_read_items_for_chunk_list(fqn, md, wanted)
+
+
+def _create_write_items(fqn: str, object: Any) -> list[WriteItem]:
+    """`create_write_items`."""
+    return create_write_items(fqn, object)

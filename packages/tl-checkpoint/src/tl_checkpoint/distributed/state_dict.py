@@ -411,3 +411,8 @@ def _under(flat: dict[str, Any], prefix: str) -> dict[str, Any]:
         for key, value in flat.items()
         if key.startswith(prefix) and "." not in key.removeprefix(prefix)
     }
+
+
+def _init_optim_state(optim: Any) -> None:
+    """Lets an optimizer make its state, as if it had stepped."""
+    _make_state(optim)

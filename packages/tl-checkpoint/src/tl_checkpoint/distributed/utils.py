@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tl_core
 
+from .api import WRAPPED_EXCEPTION
+from .api import CheckpointException as CheckpointException
+from .api import _is_wrapped_exception as _is_wrapped_exception
+from .api import _wrap_exception as _wrap_exception
 from .metadata import MetadataIndex
 
 __all__ = ["find_state_dict_object", "find_tensor_shard"]
@@ -50,3 +54,8 @@ def find_state_dict_object(state_dict: Mapping[str, Any], index: MetadataIndex) 
     if index.offset is not None:
         raise ValueError(f"{index.fqn!r} is a {type(found).__name__}, which has no chunk at {index.offset}")
     return found
+
+
+def _get_failure_dict(results: Sequence[Any]) -> dict[int, WRAPPED_EXCEPTION]:
+    """The failures among what ranks have returned, by rank."""
+    return {rank: result for rank, result in enumerate(results) if _is_wrapped_exception(result)}

@@ -10,25 +10,40 @@ from typing import Any
 
 from .expression import Boolean, Call, Expr, Float, Integer, Logic, Product, Relation, Sum, Symbol
 
-__all__ = ["ValueRanges", "bounds", "int_oo"]
+__all__ = ["IntInfinity", "NegativeIntInfinity", "ValueRanges", "bounds", "int_oo"]
 
 
-class _Infinity(float):
+class IntInfinity(float):
     """Greater than every integer."""
 
     def __repr__(self) -> str:
-        return "int_oo" if self > 0 else "-int_oo"
+        return "int_oo"
 
     __str__ = __repr__
 
-    def __neg__(self) -> _Infinity:
-        return _Infinity(-float(self))
+    def __neg__(self) -> NegativeIntInfinity:
+        return NegativeIntInfinity(-math.inf)
 
     def __reduce__(self) -> Any:
-        return _Infinity, (float(self),)
+        return type(self), (float(self),)
 
 
-int_oo = _Infinity(math.inf)
+class NegativeIntInfinity(float):
+    """Less than every integer."""
+
+    def __repr__(self) -> str:
+        return "-int_oo"
+
+    __str__ = __repr__
+
+    def __neg__(self) -> IntInfinity:
+        return int_oo
+
+    def __reduce__(self) -> Any:
+        return type(self), (float(self),)
+
+
+int_oo = IntInfinity(math.inf)
 
 
 def _bound(x: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from tl_core import Tensor, device
 
-__all__: list[str] = []
+__all__ = ["group_tensors_by_device_and_dtype"]
 
 TensorListList: TypeAlias = list[list[Tensor | None]]
 Indices: TypeAlias = list[int]
@@ -51,3 +51,6 @@ def _group_tensors_by_device_and_dtype(
         if with_indices:
             indices.append(i)
     return groups
+
+
+group_tensors_by_device_and_dtype = _group_tensors_by_device_and_dtype  # for other packages

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import tl_core
 from tl_core import Tensor, device, dtype, memory_format
 
+__path__: list[str] = []  # PyTorch has a module below it, `wrappers`, which the façade serves
 __all__: list[str] = []
 
 ShapeType: TypeAlias = Any

@@ -17,6 +17,41 @@ class _Steps:
     """Finds registered steps as methods."""
 
     functions: ClassVar[dict[str, Callable[..., Any]]]
+    getstate_hook: ClassVar[Callable[[Any], Any] | None] = None
+    reduce_ex_hook: ClassVar[Callable[[Any], Any] | None] = None
+
+    @classmethod
+    def set_getstate_hook(cls, hook_fn: Callable[[Any], Any] | None) -> None:
+        """Sets what makes the state that pickle keeps of a pipe, of its attributes; None: nothing does.
+
+        Raises RuntimeError if there is one.
+        """
+        if cls.getstate_hook is not None and hook_fn is not None:
+            raise RuntimeError("Attempt to override existing getstate_hook")
+        cls.getstate_hook = hook_fn
+
+    @classmethod
+    def set_reduce_ex_hook(cls, hook_fn: Callable[[Any], Any] | None) -> None:
+        """Sets what pickle does with a pipe; it raises NotImplementedError to leave it to pickle. None: nothing.
+
+        Raises RuntimeError if there is one.
+        """
+        if cls.reduce_ex_hook is not None and hook_fn is not None:
+            raise RuntimeError("Attempt to override existing reduce_ex_hook")
+        cls.reduce_ex_hook = hook_fn
+
+    def __getstate__(self) -> Any:
+        hook = type(self).getstate_hook
+        return self.__dict__ if hook is None else hook(self.__dict__)
+
+    def __reduce_ex__(self, *args: Any, **kwargs: Any) -> Any:
+        hook = type(self).reduce_ex_hook
+        if hook is not None:
+            try:
+                return hook(self)
+            except NotImplementedError:
+                pass
+        return super().__reduce_ex__(*args, **kwargs)
 
     @classmethod
     def register_function(cls, name: str, step: Callable[..., Any]) -> None:

@@ -9,7 +9,23 @@ from typing import Any
 
 from tl_core import operator_switches, switches
 
-__all__ = ["SDPBackend", "sdpa_kernel"]
+from .flash_implementations import (
+    activate_flash_attention_impl,
+    current_flash_attention_impl,
+    list_flash_attention_impls,
+    register_flash_attention_impl,
+    restore_flash_attention_impl,
+)
+
+__all__ = [
+    "SDPBackend",
+    "activate_flash_attention_impl",
+    "current_flash_attention_impl",
+    "list_flash_attention_impls",
+    "register_flash_attention_impl",
+    "restore_flash_attention_impl",
+    "sdpa_kernel",
+]
 
 
 class SDPBackend(Enum):

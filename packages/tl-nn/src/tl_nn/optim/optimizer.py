@@ -230,6 +230,15 @@ class Optimizer:
 
     # Parameter groups
 
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(
+        tensorlistlist: Any, with_indices: bool = False
+    ) -> dict[tuple[Any, Any], Any]:
+        """The lists' elements at the same index, in groups by the device and type of those in the first list."""
+        from tl_core.torch_names.foreach_utils import group_tensors_by_device_and_dtype
+
+        return group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
+
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group of parameters, such as the layers of a network that are unfrozen later.
 

@@ -220,3 +220,6 @@ class DemultiplexerIterDataPipe(IterDataPipe):
 
         parted = _Parted(datapipe, num_instances, branches, buffer_size)
         return [_Part(parted, i, False) for i in range(num_instances)]
+
+
+_ChildDataPipe = _Part

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import fnmatch
+import importlib.util
 import os
 from collections.abc import Iterator
 
 __all__ = ["get_file_pathnames_from_root", "match_masks"]
+
+DILL_AVAILABLE = importlib.util.find_spec("dill") is not None
 
 
 def match_masks(name: str, masks: str | list[str]) -> bool:
