@@ -109,6 +109,24 @@ def test_a_patcher_puts_back_what_it_replaced():
     assert names == {"a": 1} and not hasattr(Scales, "extra")
 
 
+def test_a_recording_is_ended_from_outside():
+    with pytest.raises(RuntimeError, match="not running"):
+        tl.autograd._disable_profiler()
+
+
+def test_segments_and_buffers():
+    offsets = tl.tensor([0, 1, 4])
+    assert tl._segment_reduce(tl.arange(4.0), "sum", offsets=offsets).tolist() == [0, 6]
+    assert tl.ByteStorage._from_buffer(b"abc").tolist() == [97, 98, 99]
+
+
+def test_constructors_of_tensors():
+    from tl._subclasses.fake_tensor import _is_tensor_constructor
+
+    assert _is_tensor_constructor(tl.ops.aten.zeros.default)
+    assert not _is_tensor_constructor(tl.ops.aten.zeros_like.default)
+
+
 def test_hooks_of_pipes():
     Pipe = tl.utils.data.IterDataPipe
     pipe = tl.utils.data.datapipes.iter.IterableWrapper([1, 2])

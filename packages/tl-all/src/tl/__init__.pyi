@@ -118,6 +118,7 @@ from tl_core.library.schema_types import VarType as VarType
 from tl_core.library.tags import Tag as Tag
 from tl_core.lobpcg import lobpcg as lobpcg
 from tl_core.named_tensor import align_tensors as align_tensors
+from tl_core.segments import segment_reduce as segment_reduce
 from tl_core.symbolic import sym_float as sym_float
 from tl_core.symbolic import sym_fresh_size as sym_fresh_size
 from tl_core.symbolic import sym_int as sym_int

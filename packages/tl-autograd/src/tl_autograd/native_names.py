@@ -9,6 +9,7 @@ from tl_autograd.profiler import profiler_type as _profiler_type
 from tl_autograd.profiler_kinds import DeviceType, ProfilerActivity
 from tl_autograd.profiler_results import KinetoEvent as _KinetoEvent
 from tl_autograd.profiler_results import ProfilerResult as _ProfilerResult
+from tl_core import recording
 from tl_core.recording import EventRange
 from tl_core.recording import is_recording as _profiler_enabled
 
@@ -55,3 +56,14 @@ def _record_function_with_args_exit(handle: EventRange) -> None:
 def _is_checkpoint_valid() -> bool:
     """Whether a checkpoint may run again what it left out: not while `grad`, or `backward` with `inputs`, runs."""
     return _C.current_node() is None or _C.fills_leaves()
+
+
+def _disable_profiler() -> _ProfilerResult:
+    """Ends a recording that nobody else ends, and tells what it has.
+
+    Raises:
+        RuntimeError: nothing is recorded.
+    """
+    if not recording.is_recording():
+        raise RuntimeError("Can't disable Kineto profiler when it's not running")
+    return _ProfilerResult(recording.stop(), recording.take_foreign(), recording.take_described())

@@ -98,6 +98,8 @@ class TypedStorage:
         untyped = UntypedStorage.from_buffer(*args, dtype=chosen, **kwargs)
         return TypedStorage(wrap_storage=untyped.to(device=device or "cpu"), dtype=chosen)
 
+    _from_buffer = from_buffer  # the name that programs know for these classes
+
     @classmethod
     def from_file(cls, filename: str | os.PathLike[str], shared: bool = False, size: int = 0) -> TypedStorage:
         """`size` elements on a file mapped into memory, as `UntypedStorage.from_file` maps it; for derived classes."""

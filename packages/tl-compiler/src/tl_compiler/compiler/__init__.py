@@ -6,6 +6,8 @@ own gets the graphs of its functions, and what it returns is run.
 
 from __future__ import annotations
 
+from typing import Any
+
 from tl_core import dispatch_modes
 
 from . import config
@@ -36,12 +38,32 @@ __all__ = [
     "is_exporting",
     "list_backends",
     "load_cache_artifacts",
+    "load_compiled_function",
     "reset",
     "save_cache_artifacts",
     "set_stance",
     "substitute_in_graph",
     "wrap_numpy",
 ]
+
+
+def load_compiled_function(
+    file: Any, *, f_globals: dict[str, Any] | None = None, external_data: dict[str, Any] | None = None
+) -> Any:
+    """Loads a function that PyTorch has compiled ahead of time. Such files hold machine code for it.
+
+    Args:
+        file: the file.
+        f_globals: the globals of the function.
+        external_data: what the file refers to.
+
+    Raises:
+        NotImplementedError: always; `torch.export` has files of programs that are read.
+    """
+    raise NotImplementedError(
+        "load_compiled_function reads code that PyTorch's own compiler wrote, which only PyTorch runs; "
+        "torch.export.load reads programs"
+    )
 
 
 def is_compiling() -> bool:

@@ -971,3 +971,10 @@ def unset_fake_temporarily() -> Iterator[Any]:
     finally:
         if mode is not None:
             _push_mode(mode)
+
+
+def _is_tensor_constructor(func: Any) -> bool:
+    """Whether an operator makes a tensor of none: no argument is one, and the only result is."""
+    schema = func._schema
+    takes = any("Tensor" in str(argument.type) for argument in schema.arguments)
+    return not takes and len(schema.returns) == 1 and str(schema.returns[0].type) == "Tensor"
