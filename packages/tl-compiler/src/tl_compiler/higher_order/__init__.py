@@ -12,15 +12,31 @@ __all__ = ["load_all"]
 _MODULES = {
     "associative_scan": "loops",
     "cond": "cond",
+    "foreach_map": "foreach_map",
+    "invoke_subgraph": "invoke_subgraph",
     "map": "loops",
+    "out_dtype": "out_dtype",
     "scan": "loops",
+    "strict_mode": "strict_mode",
     "while_loop": "loops",
 }
+
+_WITH_OPERATORS = (
+    "auto_functionalize",
+    "cond",
+    "effects",
+    "hints_wrap",
+    "invoke_subgraph",
+    "loops",
+    "out_dtype",
+    "strict_mode",
+    "wrap",
+)
 
 
 def load_all() -> None:
     """Loads every higher-order operator, so that they are found by name."""
-    for name in ("cond", "loops", "hints_wrap", "wrap", "effects", "auto_functionalize"):
+    for name in _WITH_OPERATORS:
         import_module(f"tl_compiler.higher_order.{name}")
 
 

@@ -8,13 +8,12 @@ from typing import Any
 
 import tl_core
 from tl_core.pytree import tree_flatten, tree_map
-from tl_core.subclasses import FakeTensor
 from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 
 from ..symbolic.errors import UserError, UserErrorType
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, current_mode
 from .base import HigherOrderOperator
-from .subgraphs import Subgraph, attached, key_of, traced, with_inputs
+from .subgraphs import Ready, Subgraph, attached, fresh, key_of, traced, with_inputs
 
 __all__ = ["CondOp", "cond", "cond_op"]
 
@@ -138,34 +137,15 @@ def _recorded(
     modules = [with_inputs(b, values) for b in branches]
     nodes = [attached(mode, m, name) for m, name in zip(modules, ("true_graph", "false_graph"), strict=True)]
     flat = [mode.node_of(v) for v in (*tree_flatten(operands)[0], *values)]
-    results = [_fresh(mode, a) for a in branches[0].results]
+    results = [fresh(mode, a) for a in branches[0].results]
     mode.record_call(
         cond_op,
-        (_Ready(mode.node_of(pred)), *map(_Ready, nodes), _Ready(tuple(flat))),
+        (Ready(mode.node_of(pred)), *map(Ready, nodes), Ready(tuple(flat))),
         {},
         tuple(results),
         "cond",
     )
     return branches[0].out_spec.unflatten(results)
-
-
-class _Ready:
-    """What stands among the arguments of a node already."""
-
-    def __init__(self, node: Any) -> None:
-        self.ready_node = node
-
-
-def _fresh(mode: ProxyTorchDispatchMode, value: Any) -> Any:
-    """A result of the operator: its own object, whatever the branch returned."""
-    if not isinstance(value, Tensor):
-        return value
-    from tl_core.dispatch_modes import no_modes
-
-    if isinstance(value, FakeTensor):
-        return value.__deepcopy__({})
-    with no_modes():
-        return value.clone()
 
 
 def _check_alike(a: Subgraph, b: Subgraph) -> None:

@@ -11,8 +11,7 @@ from tl_core.subclasses import FakeTensor
 
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, current_mode
 from .base import HigherOrderOperator
-from .cond import _fresh, _Ready
-from .subgraphs import Subgraph, attached, key_of, traced, with_inputs
+from .subgraphs import Ready, Subgraph, attached, fresh, key_of, traced, with_inputs
 
 __all__ = [
     "AssociativeScanOp",
@@ -59,7 +58,7 @@ def _record(
     placed[-1] = (*placed[-1], *(mode.node_of(v) for v in lifted))
     name = operator.name()
     mode.record_call(
-        operator, (*[_Ready(n) for n in nodes], *[_Ready(p) for p in placed]), {}, tuple(results), name
+        operator, (*[Ready(n) for n in nodes], *[Ready(p) for p in placed]), {}, tuple(results), name
     )
 
 
@@ -104,7 +103,7 @@ class WhileLoopOp(HigherOrderOperator):
             raise RuntimeError(f"cond_fn must return one boolean, got {len(condition.results)} results")
         if len(body.results) != len(_leaves(carried)):
             raise RuntimeError("body_fn should return the same number of elements as carried_inputs")
-        results = [_fresh(mode, r) for r in body.results]
+        results = [fresh(mode, r) for r in body.results]
         _record(
             mode,
             self,
@@ -316,7 +315,7 @@ def scan(combine_fn: Callable[..., Any], init: Any, xs: Any, *, dim: int = 0, re
     else:
         body = traced(mode, on_leaves, (*flat_init, *(x.select(0, 0) for x in moved)))
         n = len(flat_init)
-        results = [_fresh(mode, r) for r in body.results[:n]]
+        results = [fresh(mode, r) for r in body.results[:n]]
         results += [_with_rows(mode, r, moved[0].shape[0]) for r in body.results[n:]]
         _record(mode, scan_op, [(body, "scan_combine_graph")], [flat_init, moved, []], results)
     out_spec, next_spec = shapes

@@ -10,9 +10,11 @@ from typing import Any
 import tl_core
 import tl_core.ops
 import tl_nn
+from tl_core.dispatch_modes import no_modes
 from tl_core.ops import OpOverload
 from tl_core.python_dispatch import disable_current_modes
 from tl_core.pytree import TreeSpec, tree_flatten
+from tl_core.subclasses import FakeTensor
 from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 
 from ..fx.graph_module import GraphModule
@@ -21,7 +23,7 @@ from ..tracer.graphs import eliminate_dead
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
 from ..tracer.schemas import schema_of
 
-__all__ = ["Subgraph", "attached", "key_of", "traced", "with_inputs"]
+__all__ = ["Ready", "Subgraph", "attached", "called", "fresh", "key_of", "traced", "with_inputs"]
 
 Tensor = tl_core.Tensor
 _VALUES = (Tensor, SymInt, SymFloat, SymBool)
@@ -188,3 +190,58 @@ def attached(mode: ProxyTorchDispatchMode, module: GraphModule, name: str) -> No
     attribute = f"{name}_{number}"
     root.add_module(attribute, module)
     return mode.tracer.create_node("get_attr", attribute, (), {}, attribute)
+
+
+def called(
+    mode: ProxyTorchDispatchMode,
+    operator: Any,
+    function: Callable[..., Any],
+    operands: Any,
+    name: str,
+    arguments: Callable[[Node, tuple[Any, ...]], tuple[Any, ...]],
+) -> Any:
+    """Records a call of an operator that takes one function.
+
+    Args:
+        mode: the mode that records around it.
+        operator: the operator.
+        function: what becomes a graph.
+        operands: what it is called with.
+        name: the beginning of the graph's name.
+        arguments: of the node that reads the graph and those of the operands, the node's arguments.
+
+    Returns:
+        The results, nested as the function's.
+    """
+    body = traced(mode, function, operands)
+    node = attached(mode, with_inputs(body, body.lifted), name)
+    flat = tuple(mode.node_of(v) for v in (*tree_flatten(tuple(operands))[0], *body.lifted))
+    results = [fresh(mode, r) for r in body.results]
+    mode.record_call(operator, tuple(map(Ready, arguments(node, flat))), {}, tuple(results), operator.name())
+    return body.out_spec.unflatten(results)
+
+
+class Ready:
+    """What stands among the arguments of a node already.
+
+    Args:
+        node: the node, or a tuple of them.
+    """
+
+    def __init__(self, node: Any) -> None:
+        self.ready_node = node
+
+
+def fresh(mode: ProxyTorchDispatchMode, value: Any) -> Any:
+    """A result of an operator: its own object, whatever the function returned.
+
+    Args:
+        mode: the mode that records.
+        value: what the function returned.
+    """
+    if not isinstance(value, Tensor):
+        return value
+    if isinstance(value, FakeTensor):
+        return value.__deepcopy__({})
+    with no_modes():
+        return value.clone()

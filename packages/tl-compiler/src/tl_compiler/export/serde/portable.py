@@ -11,13 +11,15 @@ from ...fx.node import Node
 
 __all__ = ["aliases", "portable_name"]
 
+_Overloads = dict[tuple[int, ...], str]
+
 # Rows here take numbers where they take tensors; elsewhere there are overloads for them. By an overload here: the
 # overload elsewhere, by which of the arguments are numbers.
-_SECOND = {(1,): "Scalar"}
-_SHIFT = {(1,): "Tensor_Scalar", (0,): "Scalar_Tensor"}
-_POWER = {(1,): "Tensor_Scalar", (0,): "Scalar"}
-_SPECIAL = {(1,): "other_scalar", (0,): "self_scalar"}
-_POLYNOMIAL = {(1,): "n_scalar", (0,): "x_scalar"}
+_SECOND: _Overloads = {(1,): "Scalar"}
+_SHIFT: _Overloads = {(1,): "Tensor_Scalar", (0,): "Scalar_Tensor"}
+_POWER: _Overloads = {(1,): "Tensor_Scalar", (0,): "Scalar"}
+_SPECIAL: _Overloads = {(1,): "other_scalar", (0,): "self_scalar"}
+_POLYNOMIAL: _Overloads = {(1,): "n_scalar", (0,): "x_scalar"}
 _COMPARISONS = "eq ne lt le gt ge"
 _BITWISE = "bitwise_and bitwise_or bitwise_xor"
 _POLYNOMIALS = (
@@ -25,7 +27,7 @@ _POLYNOMIALS = (
     "shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v "
     "shifted_chebyshev_polynomial_w hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p"
 )
-_OF_NUMBERS: dict[str, dict[tuple[int, ...], str]] = {
+_OF_NUMBERS: dict[str, _Overloads] = {
     **{
         f"{name}.Tensor": _SECOND
         for name in f"{_COMPARISONS} {_BITWISE} fmod remainder copysign rsub".split()
@@ -42,9 +44,10 @@ _OF_NUMBERS: dict[str, dict[tuple[int, ...], str]] = {
 _OF_NUMBERS |= {f"clamp_{end}.default": {(): "Tensor", (1,): "default"} for end in ("min", "max")}
 _ELSEWHERE = {"aten.cross_entropy_of_classes.default": "aten.cross_entropy_loss.default"}
 # These take numbers as tensors elsewhere too, and have an overload for numbers besides.
-_ARITHMETIC = {f"{name}.Tensor": {(1,): "Scalar"} for name in ("add", "sub", "mul", "div", "true_divide")} | {
+_ARITHMETIC: dict[str, _Overloads] = {
+    **{f"{name}.Tensor": _SECOND for name in ("add", "sub", "mul", "div", "true_divide")},
     "div.Tensor_mode": {(1,): "Scalar_mode"},
-    "floor_divide.default": {(1,): "Scalar"},
+    "floor_divide.default": _SECOND,
 }
 _HERE = {v: k for k, v in _ELSEWHERE.items()} | {
     f"aten.{name.partition('.')[0]}{mark}.{there}": f"aten.{name.replace('.', mark + '.')}"

@@ -567,6 +567,7 @@ _ARGUMENTS: dict[str, Any] = {
     "as_device": lambda self, v: _device(v),
     "as_complex": lambda self, v: complex(_number(v["real"]), _number(v["imag"])),
     "as_graph": lambda self, v: self._graph(v),
+    "as_operator": lambda self, v: function_named(v),
     "as_nested_tensors": lambda self, v: [[self._ref(t["name"]) for t in row] for row in v],
     "as_int_lists": lambda self, v: [[int(n) for n in row] for row in v],
     "as_float_lists": lambda self, v: [[float(n) for n in row] for row in v],

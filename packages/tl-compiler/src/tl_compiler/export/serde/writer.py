@@ -163,6 +163,8 @@ class _GraphWriter:
             return {"as_layout": _LAYOUT_CODES[value]}
         if isinstance(value, tl_core.memory_format):
             return {"as_memory_format": _FORMAT_CODES[value]}
+        if isinstance(value, OpOverload):
+            return {"as_operator": f"torch.ops.{value}"}
         raise NotImplementedError(f"an argument of type {type(value).__name__} can't stand in a file")
 
     def argument(self, a: Any, kind: str = "") -> Json:

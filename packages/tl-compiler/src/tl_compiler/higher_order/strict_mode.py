@@ -1,0 +1,51 @@
+"""`strict_mode`: a function that a trace keeps as one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..tracer.proxy_mode import current_mode
+from .base import HigherOrderOperator
+from .subgraphs import called
+
+__all__ = ["StrictMode", "strict_mode", "strict_mode_op"]
+
+
+class StrictMode(HigherOrderOperator):
+    """The operator of graphs: takes a graph and its operands in order.
+
+    Args:
+        callable: the graph.
+        operands: what it takes.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("strict_mode")
+
+    def __call__(self, callable: Callable[..., Any], operands: Any) -> Any:
+        mode = current_mode()
+        if mode is None:
+            return callable(*operands)
+        return called(mode, self, callable, operands, "strict_graph", lambda graph, flat: (graph, flat))
+
+
+strict_mode_op = StrictMode()
+
+
+def strict_mode(callable: Callable[..., Any], operands: Any) -> Any:
+    """Calls a function. In a trace it becomes a graph of its own, and its call one node.
+
+    Args:
+        callable: the function.
+        operands: what it is called with: containers of tensors and numbers.
+
+    Returns:
+        What the function returns.
+
+    Example:
+        >>> import tl_core
+        >>> strict_mode(lambda x: (x + 1,), (tl_core.ones(2),))
+        (tensor([2., 2.]),)
+    """
+    return strict_mode_op(callable, operands)
