@@ -120,6 +120,21 @@ def test_segments_and_buffers():
     assert tl.ByteStorage._from_buffer(b"abc").tolist() == [97, 98, 99]
 
 
+def test_pictures_of_memory():
+    from tl.cuda import _memory_viz as pictures
+
+    tl.cuda.memory._record_memory_history()
+    try:
+        kept = tl.zeros(5000)
+        snapshot = tl.cuda.memory._snapshot()
+    finally:
+        tl.cuda.memory._record_memory_history(None)
+    assert "<html" in pictures.trace_plot(snapshot) and "<html" in pictures.segment_plot(snapshot)
+    sizes = [int(line.rsplit(" ", 1)[1]) for line in pictures.memory(snapshot).splitlines()]
+    assert kept.nbytes <= sum(sizes) and sizes == sorted(sizes, reverse=True)
+    assert pictures.segments(snapshot, lambda text: text.split(" ")[0]).startswith("seg_")
+
+
 def test_constructors_of_tensors():
     from tl._subclasses.fake_tensor import _is_tensor_constructor
 

@@ -41,7 +41,7 @@ UNLISTED = {
     "DeferredCudaCallError DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage cudaStatus",
     "mtia": "attach_out_of_memory_observer",
 }
-OTHER_PACKAGES = {"cpu.amp", "cuda.amp", "cuda.sparse"}  # of tl-amp and tl-core
+OTHER_PACKAGES = {"cpu.amp", "cuda.amp"}  # of tl-amp
 # What tl answers instead, and why.
 DIFFERENT = {
     "cpu.Event": ["class", ["enable_timing"], "returns Event"],  # events of the CPU measure time

@@ -49,7 +49,6 @@ UNBUILT = {
     "ao.pruning": _EAGER,
     "ao.quantization": _EAGER,
     "cuda.amp.common": "tl computes on the CPU; torch.amp has the names for all devices",
-    "cuda.sparse": "tl computes on the CPU; torch.sparse has the operators for it",
     "distributed.autograd": "tl-distributed has no RPC yet, nor derivatives across it",
     "distributed.nn.api": "tl-distributed has no RPC yet, nor modules on other workers",
     "distributed.nn.jit": _SCRIPT,

@@ -81,6 +81,7 @@ MODULES = {
     "cpu": "tl_backends.cpu",
     "cpu.amp": "tl_amp.cpu",
     "cuda": "tl_backends.cuda",
+    "cuda._memory_viz": "tl_profiler.memory_viz",
     "cuda.amp": "tl_amp.cuda",
     "distributed": "tl_distributed",
     "distributed._functional_collectives": "tl_distributed.functional_collectives",
