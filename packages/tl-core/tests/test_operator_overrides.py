@@ -90,3 +90,27 @@ def test_the_dummy_of_an_operator_with_several_forms():
     assert dummy(1, 2) == -1
     with pytest.raises(TypeError, match="missing"):
         dummy(1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [(-(2**63), ValueError), (-1, ValueError), (2**64, OverflowError), ("a", TypeError), (None, TypeError)],
+)
+def test_a_length_that_is_none(answer, error):
+    class Answering(overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            return answer
+
+    x = tl.ones(2)
+    with Answering(), pytest.raises(error):
+        len(x)
+
+
+def test_a_length_of_an_override():
+    class Answering(overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            return 7
+
+    x = tl.ones(2)
+    with Answering():
+        assert len(x) == 7

@@ -559,3 +559,57 @@ def test_record_stream_is_for_modes():
     assert mode.call == ("aten::record_stream", (x, stream))
     with pytest.raises(NotImplementedError, match="record_stream"):
         x.record_stream(stream)
+
+
+class Detaching(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        return result.detach() if isinstance(result, tl.Tensor) else result
+
+
+class Computing(TorchDispatchMode):
+    """Looks at the elements of each result."""
+
+    def __init__(self):
+        super().__init__()
+        self.elements = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        if isinstance(result, tl.Tensor):
+            self.elements.append((result + 0).tolist())
+        return result
+
+
+LAZY = {
+    "view": lambda x: x.view(2, 2),
+    "slice": lambda x: x[1:],
+    "imag": lambda x: x.imag,
+    "sum": lambda x: x + 1,
+    "resolve": lambda x: x.resolve_conj().resolve_neg(),
+    "conj": lambda x: x.conj(),
+    "diag": lambda x: x.imag.diag(),
+    "frac": lambda x: tl.frac(x.imag),
+    "unbind": lambda x: x.unbind()[1],
+}
+
+
+@pytest.mark.parametrize("mode", [Seen, Detaching, Computing])
+@pytest.mark.parametrize("call", LAZY.values(), ids=LAZY)
+def test_what_handlers_return_of_conjugated_tensors(mode, call):
+    """The bits are those of the handler's result: they are not turned again on the way back."""
+    x = tl.tensor([1 + 2j, 3 - 1j, 5 + 0.5j, -2j]).conj()
+    expected = call(x)
+    with mode():
+        result = call(x)
+    assert result.is_conj() == expected.is_conj()
+    assert result.is_neg() == expected.is_neg()
+    assert result.tolist() == expected.tolist()
+
+
+def test_handlers_see_the_elements_of_views_of_conjugated_tensors():
+    x = tl.tensor([1 + 2j, 3 - 1j]).conj()
+    with Computing() as mode:
+        y = x[1:]
+    assert mode.elements == [[3 + 1j]]
+    assert y.tolist() == [3 + 1j]

@@ -694,10 +694,18 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 
 int accept_init(PyObject*, PyObject*, PyObject*) { return 0; }
 
+// The answer of an override, held to what Python asks of `__len__`.
+Py_ssize_t length_of(PyObject* answer) {
+  const Py_ssize_t n = PyNumber_AsSsize_t(answer, PyExc_OverflowError);
+  if (n >= 0 || PyErr_Occurred()) return n < 0 ? -1 : n;
+  PyErr_SetString(PyExc_ValueError, "__len__() should return >= 0");
+  return -1;
+}
+
 Py_ssize_t length(PyObject* o) {
   if (wants_override(o)) {
-    PyRef answer(override_method("__len__", o));
-    return answer ? PyLong_AsSsize_t(answer.get()) : -1;
+    const PyRef answer(override_method("__len__", o));
+    return answer ? length_of(answer.get()) : -1;
   }
   return translated(
       [&]() -> Py_ssize_t {

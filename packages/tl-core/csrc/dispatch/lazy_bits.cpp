@@ -1,6 +1,7 @@
 // Lazy conjugation and negation: bits are resolved for kernels, toggled on views, written through for out=.
 #include "dispatch/lazy_bits.h"
 
+#include "dispatch/python.h"
 #include "dispatch/substituted_call.h"
 
 namespace tl {
@@ -54,11 +55,13 @@ int call_resolved(void* ctx, const TlValue* args, int n_args, TlValue* rets, int
   return guarded([&] { ResolvedCall(*static_cast<const Operator*>(ctx), args, n_args).run(rets, n_rets); });
 }
 
-// Views of a tensor with lazy bits have them, too, on top of those they were made with.
+// Views of a tensor with lazy bits have them, too, on top of those they were made with; a handler's results have
+// the bits that the handler gave them.
 int call_view(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
   const Operator& op = *static_cast<const Operator*>(ctx);
+  forget_last_handled();
   const int status = call_past(op, TL_LAYER_LAZYBITS, args, n_args, rets, n_rets);
-  if (status != 0) return status;
+  if (status != 0 || last_handled() == &op) return status;
   const uint16_t conj_neg_bits = reinterpret_cast<const TensorImpl*>(args[0].u.t)->conj_neg_bits();
   if (rets[0].tag == TL_TENSOR) {
     toggle_conj_neg_bits(*reinterpret_cast<TensorImpl*>(rets[0].u.t), conj_neg_bits);

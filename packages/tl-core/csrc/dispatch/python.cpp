@@ -43,22 +43,15 @@ void include(int layer, bool on) {
 }
 
 // ---- what a handler runs in
-bool views_conjugate(const Operator& op, const TlValue* args) {
-  return op.conj_neg_bits == ConjNegBits::Inherited &&
-         (reinterpret_cast<const TensorImpl*>(args[0].u.t)->flags & TensorImpl::kConjNegBits);
-}
-
 // The layers above have done their part, and what the handler calls does not meet them again. Those that only
 // prepare arguments for a kernel are for each call anew.
 class LayersBelow {
  public:
-  LayersBelow(int layer, const Operator& op, const TlValue* args)
-      : before_(thread_locals().excluded), outer_(t_entered) {
+  explicit LayersBelow(int layer) : before_(thread_locals().excluded), outer_(t_entered) {
     t_entered = {before_the_call(before_), true};
     constexpr uint64_t kPreparing = bit_of(TL_LAYER_SPARSE_PARTS) | bit_of(TL_LAYER_LAZYBITS);
     uint64_t excluded = before_ & ~kPreparing;
     excluded |= (bit_of(layer) - 1) & ~(kPreparing | bit_of(TL_LAYER_OBSERVE));
-    if (layer == TL_LAYER_PYTHON && views_conjugate(op, args)) excluded |= bit_of(TL_LAYER_LAZYBITS);
     thread_locals().excluded = excluded;
   }
   ~LayersBelow() {
@@ -152,15 +145,19 @@ struct LayerCall {
   int layer;
 };
 
+thread_local const Operator* t_handled = nullptr;
+
 void run_handler(const LayerCall& c, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
   const Operator& op = *c.op;
   Writes writes(op, args);
   {
-    const LayersBelow below(c.layer, op, args);
+    const LayersBelow below(c.layer);
     g_call(op, c.layer, args, n_args, rets, n_rets);
   }
   writes.count();
-  if (c.layer == TL_LAYER_PYTHON) note_base(op, args, rets, n_rets);
+  if (c.layer != TL_LAYER_PYTHON) return;
+  note_base(op, args, rets, n_rets);
+  t_handled = &op;
 }
 
 thread_local const Operator* t_passed = nullptr;
@@ -251,6 +248,9 @@ void install_python_layers() {
     install_layer(kHollowLayer, bind_hollow, nullptr);
   });
 }
+
+const Operator* last_handled() { return t_handled; }
+void forget_last_handled() { t_handled = nullptr; }
 
 bool is_python_layer(int layer) { return layer == TL_LAYER_TRACE || layer == TL_LAYER_PYTHON; }
 

@@ -46,6 +46,11 @@ uint64_t excluded_before_handler();
 // none does.
 void pass_modes_once(const Operator* op);
 
+// The operator whose last call on the thread a handler below autograd took over, to be compared after a call;
+// forgotten before one.
+const Operator* last_handled();
+void forget_last_handled();
+
 bool is_python_layer(int layer);
 void push_mode(int layer, Mode mode);  // as the innermost of its rank
 Mode pop_mode(int layer);              // the innermost; without a handler if there is none
