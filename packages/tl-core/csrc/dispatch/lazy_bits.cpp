@@ -55,8 +55,8 @@ int call_resolved(void* ctx, const TlValue* args, int n_args, TlValue* rets, int
   return guarded([&] { ResolvedCall(*static_cast<const Operator*>(ctx), args, n_args).run(rets, n_rets); });
 }
 
-// Views of a tensor with lazy bits have them, too, on top of those they were made with; a handler's results have
-// the bits that the handler gave them.
+// Views of a tensor with lazy bits have them, too, on top of those they were made with; a handler's results
+// have the bits that the handler gave them.
 int call_view(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
   const Operator& op = *static_cast<const Operator*>(ctx);
   forget_last_handled();
