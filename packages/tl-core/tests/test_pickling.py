@@ -103,3 +103,23 @@ def test_functions_and_types_are_found_by_name():
     assert roundtrip(tl.add) is tl.add
     assert roundtrip(tl.Tensor) is tl.Tensor
     assert roundtrip([tl.strided, tl.channels_last]) == [tl.strided, tl.channels_last]
+
+
+class Slotted(tl.Tensor):
+    __slots__ = ("label", "unset")
+
+
+class MoreSlots(Slotted):
+    __slots__ = ("extra",)
+
+
+@pytest.mark.parametrize("again", [roundtrip, copy.copy, copy.deepcopy])
+@pytest.mark.parametrize("kind", [Slotted, MoreSlots])
+def test_slots_of_a_class(kind, again):
+    x = tl.ones(2).as_subclass(kind)
+    x.label = ["a"]
+    if kind is MoreSlots:
+        x.extra = 3
+    made = again(x)
+    assert type(made) is kind and made.label == ["a"] and not hasattr(made, "unset")
+    assert kind is Slotted or made.extra == 3

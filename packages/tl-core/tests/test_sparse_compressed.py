@@ -286,3 +286,12 @@ def test_what_stores_nothing():
         assert tl.zeros_like(s)._nnz() == 0 and tl.zeros_like(s).layout is layout
         assert tl.zeros_like(s, layout=tl.strided).layout is tl.strided
         assert s.zero_() is s and s._nnz() == 0 and not s.to_dense().any()
+
+
+@pytest.mark.parametrize("name", ["csr", "csc", "bsr", "bsc"])
+def test_the_layout_may_be_named(name):
+    make, layout = getattr(tl, f"sparse_{name}_tensor"), getattr(tl, f"sparse_{name}")
+    values = tl.ones(2) if name[0] == "c" else tl.ones(2, 1, 1)
+    assert make([0, 1, 2], [0, 1], values, (2, 2), layout=layout).layout is layout
+    with pytest.raises(RuntimeError, match="layout must be"):
+        make([0, 1, 2], [0, 1], values, (2, 2), layout=tl.strided)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy as _copy
+import copyreg
 import warnings
 from importlib import import_module
 from math import prod
@@ -285,8 +286,17 @@ def _rebuild_from_type(func: Any, type: Any, args: Any, state: Any) -> Any:
     return made
 
 
+def _attributes(self: Tensor) -> dict[str, Any]:
+    """What was set on the tensor, in its dictionary and in the slots of its classes."""
+    state = dict(getattr(self, "__dict__", {}))
+    if type(self) is not Tensor:
+        slots = copyreg._slotnames(type(self))  # type: ignore[attr-defined]  # as pickle finds them
+        state |= {name: getattr(self, name) for name in slots if hasattr(self, name)}
+    return state
+
+
 def _reduce_ex(self: Tensor, protocol: Any) -> Any:
-    state = dict(self.__dict__) if hasattr(self, "__dict__") else {}
+    state = _attributes(self)
     if _C._has_names(self):
         _named_tensor().check_serializing_named_tensor(self)
     if self.layout is not _C.strided:
@@ -366,7 +376,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
     if self.grad is not None:
         made.grad = _copy.deepcopy(self.grad, memo)
     memo[id(self)] = made
-    for name, value in self.__dict__.items():
+    for name, value in _attributes(self).items():
         setattr(made, name, _copy.deepcopy(value, memo))
     return made
 

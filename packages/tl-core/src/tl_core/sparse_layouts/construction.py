@@ -220,6 +220,12 @@ def _estimated(offsets: Tensor, plain: Tensor, values: Tensor, layout: Any) -> t
     return (*offsets.shape[:-1], rows * block[0], columns * block[1], *dense)
 
 
+def _only(layout: Any, wanted: Any, function: str) -> Any:
+    if wanted not in (None, layout):
+        raise RuntimeError(f"{function}: layout must be {layout} but got {wanted}")
+    return layout
+
+
 def sparse_csr_tensor(
     crow_indices: Any,
     col_indices: Any,
@@ -227,6 +233,7 @@ def sparse_csr_tensor(
     size: Any = None,
     *,
     dtype: Any = None,
+    layout: Any = None,
     device: Any = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
@@ -240,6 +247,7 @@ def sparse_csr_tensor(
         values: the elements.
         size: the shape; by default the smallest that holds all coordinates.
         dtype: of the values; by default their own.
+        layout: None or this layout.
         device: of the values; by default their own.
         pin_memory: refused, because there is no accelerator.
         requires_grad: whether gradients are wanted.
@@ -249,7 +257,8 @@ def sparse_csr_tensor(
         A tensor of the layout `torch.sparse_csr`.
 
     Raises:
-        RuntimeError: if the parts do not fit together, or, where they are looked at, an index is wrong.
+        RuntimeError: if another layout is asked for, the parts do not fit together, or, where they are looked at, an
+            index is wrong.
 
     Example:
         >>> import tl_core as tl
@@ -258,7 +267,8 @@ def sparse_csr_tensor(
                 [6., 0.]])
     """
     return sparse_compressed_tensor(
-        crow_indices, col_indices, values, size, dtype=dtype, layout=_C.sparse_csr, device=device,
+        crow_indices, col_indices, values, size, dtype=dtype, device=device,
+        layout=_only(_C.sparse_csr, layout, "sparse_csr_tensor"),
         pin_memory=pin_memory, requires_grad=requires_grad, check_invariants=check_invariants,
     )  # fmt: skip
 
@@ -270,6 +280,7 @@ def sparse_csc_tensor(
     size: Any = None,
     *,
     dtype: Any = None,
+    layout: Any = None,
     device: Any = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
@@ -283,6 +294,7 @@ def sparse_csc_tensor(
         values: the elements.
         size: the shape; by default the smallest that holds all coordinates.
         dtype: of the values; by default their own.
+        layout: None or this layout.
         device: of the values; by default their own.
         pin_memory: refused, because there is no accelerator.
         requires_grad: whether gradients are wanted.
@@ -292,7 +304,8 @@ def sparse_csc_tensor(
         A tensor of the layout `torch.sparse_csc`.
 
     Raises:
-        RuntimeError: if the parts do not fit together, or, where they are looked at, an index is wrong.
+        RuntimeError: if another layout is asked for, the parts do not fit together, or, where they are looked at, an
+            index is wrong.
 
     Example:
         >>> import tl_core as tl
@@ -301,7 +314,8 @@ def sparse_csc_tensor(
                 [5., 0.]])
     """
     return sparse_compressed_tensor(
-        ccol_indices, row_indices, values, size, dtype=dtype, layout=_C.sparse_csc, device=device,
+        ccol_indices, row_indices, values, size, dtype=dtype, device=device,
+        layout=_only(_C.sparse_csc, layout, "sparse_csc_tensor"),
         pin_memory=pin_memory, requires_grad=requires_grad, check_invariants=check_invariants,
     )  # fmt: skip
 
@@ -313,6 +327,7 @@ def sparse_bsr_tensor(
     size: Any = None,
     *,
     dtype: Any = None,
+    layout: Any = None,
     device: Any = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
@@ -326,6 +341,7 @@ def sparse_bsr_tensor(
         values: the blocks.
         size: the shape; by default the smallest that holds all coordinates.
         dtype: of the values; by default their own.
+        layout: None or this layout.
         device: of the values; by default their own.
         pin_memory: refused, because there is no accelerator.
         requires_grad: whether gradients are wanted.
@@ -335,7 +351,8 @@ def sparse_bsr_tensor(
         A tensor of the layout `torch.sparse_bsr`.
 
     Raises:
-        RuntimeError: if the parts do not fit together, or, where they are looked at, an index is wrong.
+        RuntimeError: if another layout is asked for, the parts do not fit together, or, where they are looked at, an
+            index is wrong.
 
     Example:
         >>> import tl_core as tl
@@ -344,7 +361,8 @@ def sparse_bsr_tensor(
                 [0., 0., 3., 4.]])
     """
     return sparse_compressed_tensor(
-        crow_indices, col_indices, values, size, dtype=dtype, layout=_C.sparse_bsr, device=device,
+        crow_indices, col_indices, values, size, dtype=dtype, device=device,
+        layout=_only(_C.sparse_bsr, layout, "sparse_bsr_tensor"),
         pin_memory=pin_memory, requires_grad=requires_grad, check_invariants=check_invariants,
     )  # fmt: skip
 
@@ -356,6 +374,7 @@ def sparse_bsc_tensor(
     size: Any = None,
     *,
     dtype: Any = None,
+    layout: Any = None,
     device: Any = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
@@ -369,6 +388,7 @@ def sparse_bsc_tensor(
         values: the blocks.
         size: the shape; by default the smallest that holds all coordinates.
         dtype: of the values; by default their own.
+        layout: None or this layout.
         device: of the values; by default their own.
         pin_memory: refused, because there is no accelerator.
         requires_grad: whether gradients are wanted.
@@ -378,7 +398,8 @@ def sparse_bsc_tensor(
         A tensor of the layout `torch.sparse_bsc`.
 
     Raises:
-        RuntimeError: if the parts do not fit together, or, where they are looked at, an index is wrong.
+        RuntimeError: if another layout is asked for, the parts do not fit together, or, where they are looked at, an
+            index is wrong.
 
     Example:
         >>> import tl_core as tl
@@ -389,6 +410,7 @@ def sparse_bsc_tensor(
                 [3., 4.]])
     """
     return sparse_compressed_tensor(
-        ccol_indices, row_indices, values, size, dtype=dtype, layout=_C.sparse_bsc, device=device,
+        ccol_indices, row_indices, values, size, dtype=dtype, device=device,
+        layout=_only(_C.sparse_bsc, layout, "sparse_bsc_tensor"),
         pin_memory=pin_memory, requires_grad=requires_grad, check_invariants=check_invariants,
     )  # fmt: skip

@@ -13,8 +13,8 @@ from tl_core.library.names import lookup_op
 __all__: list[str] = []
 
 has_cuda = has_cudnn = has_mps = False
-has_mkl = has_openmp = has_mkldnn = has_lapack = _has_mps = _has_cuda = _has_xpu = _has_mkldnn = False
-has_spectral = True
+has_mkl = has_openmp = has_mkldnn = _has_mps = _has_cuda = _has_xpu = _has_mkldnn = False
+has_spectral = has_lapack = True  # by routines of its own where no library is found
 _GLIBCXX_USE_CXX11_ABI = compiled_with_cxx11_abi()
 _get_privateuse1_backend_name = privateuse1_backend_name
 _rename_privateuse1_backend = rename_privateuse1_backend
