@@ -62,4 +62,36 @@ PyObject* override_property(const char* name, PyObject* self) {
       static_cast<PyObject*>(nullptr));
 }
 
+int override_setter(const char* name, PyObject* self, PyObject* value) {
+  return translated(
+      [&] {
+        PyRef attribute = tensor_attribute(name);
+        PyRef setter = checked(PyObject_GetAttrString(attribute.get(), value ? "__set__" : "__delete__"));
+        PyRef args = checked(value ? PyTuple_Pack(2, self, value) : PyTuple_Pack(1, self));
+        const PyRef none = checked(call_override(setter.get(), args.get(), nullptr));
+        return 0;
+      },
+      -1);
+}
+
+namespace {
+PyObject* get_asked(PyObject* self, void* original) {
+  const auto& property = *static_cast<PyGetSetDef*>(original);
+  if (wants_override(self)) [[unlikely]]
+    return override_property(property.name, self);
+  return property.get(self, property.closure);
+}
+
+int set_asked(PyObject* self, PyObject* value, void* original) {
+  const auto& property = *static_cast<PyGetSetDef*>(original);
+  if (wants_override(self)) [[unlikely]]
+    return override_setter(property.name, self, value);
+  return property.set(self, value, property.closure);
+}
+}  // namespace
+
+PyGetSetDef asking(PyGetSetDef& property) {
+  return {property.name, get_asked, property.set ? set_asked : nullptr, property.doc, &property};
+}
+
 }  // namespace tl::bind

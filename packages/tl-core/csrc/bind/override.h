@@ -28,5 +28,9 @@ PyObject* override_method(const char* name, PyObject* self, PyObject* more_args 
                           PyObject* kwargs = nullptr);
 // The same for reading a property: the function is its descriptor's `__get__`.
 PyObject* override_property(const char* name, PyObject* self);
+// The same for setting it, by `__set__`, and deleting it (`value` is null), by `__delete__`.
+int override_setter(const char* name, PyObject* self, PyObject* value);
+// A property that asks the overrides first. It refers to the first one, which has to last.
+PyGetSetDef asking(PyGetSetDef& property);
 
 }  // namespace tl::bind

@@ -5,6 +5,7 @@
 
 #include "bind/error.h"
 #include "bind/overridable.h"
+#include "bind/override.h"
 #include "bind/parse.h"
 #include "bind/python_frames.h"
 #include "bind/result.h"
@@ -63,7 +64,7 @@ int api_extend(PyMethodDef* methods, PyGetSetDef* getset) {
           checked(PyDict_SetItemString(g_tensor_type->tp_dict, m->ml_name, d.get()));
         }
         for (PyGetSetDef* g = getset; g && g->name; ++g) {
-          PyRef d = checked(PyDescr_NewGetSet(g_tensor_type, g));
+          PyRef d = checked(PyDescr_NewGetSet(g_tensor_type, new PyGetSetDef(asking(*g))));  // for good
           checked(PyDict_SetItemString(g_tensor_type->tp_dict, g->name, d.get()));
         }
         PyType_Modified(g_tensor_type);

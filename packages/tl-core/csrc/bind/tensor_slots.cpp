@@ -532,6 +532,11 @@ PyGetSetDef kGetset[] = {
     {"is_mkldnn", never, nullptr, "Whether the layout is that of oneDNN.", nullptr},
     {"is_mps", never, nullptr, "Whether it lives on a Metal device.", nullptr},
     {"is_xpu", never, nullptr, "Whether it lives on an XPU.", nullptr},
+    {"is_ipu", never, nullptr, "Whether it lives on an IPU.", nullptr},
+    {"is_maia", never, nullptr, "Whether it lives on a MAIA device.", nullptr},
+    {"is_mtia", never, nullptr, "Whether it lives on an MTIA device.", nullptr},
+    {"is_vulkan", never, nullptr, "Whether it lives on a Vulkan device.", nullptr},
+    {"is_xla", never, nullptr, "Whether it lives on an XLA device.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -756,10 +761,9 @@ PyObject* get_property(PyObject* o, void* original) {
 PyGetSetDef* overridable_properties() {
   static PyGetSetDef table[std::size(kGetset)];
   for (size_t i = 0; kGetset[i].name; ++i) {
-    table[i] = kGetset[i];
-    if (std::strcmp(kGetset[i].name, "__dict__") == 0) continue;
-    table[i].get = get_property;
-    table[i].closure = &kGetset[i];
+    const bool asks = std::strcmp(kGetset[i].name, "__dict__") != 0;
+    table[i] = asks ? asking(kGetset[i]) : kGetset[i];
+    if (asks) table[i].get = get_property;
   }
   return table;
 }

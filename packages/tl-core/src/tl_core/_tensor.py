@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy as _copy
 import copyreg
 import warnings
+from collections.abc import Callable
 from importlib import import_module
 from math import prod
 from types import FunctionType
@@ -894,16 +895,29 @@ _PLAIN = {"__array_namespace__", "__dir__", "as_subclass", "new", "record_stream
 for _name, _method in list(vars(Tensor).items()):
     if isinstance(_method, FunctionType) and _name not in _PLAIN:
         setattr(Tensor, _name, _C.overridable(_method))
-Tensor.requires_grad = property(lambda self: False, _set_requires_grad)  # type: ignore[assignment]
-Tensor.is_leaf = property(lambda self: True)  # type: ignore[assignment]
-Tensor.grad = property(lambda self: None, _set_grad)  # type: ignore[assignment]
+
+
+def _of_no_graph(name: str, value: Any) -> Callable[[Tensor], Any]:
+    """What reads a property before any graph exists: the same of all tensors, unless the overrides say otherwise."""
+
+    def read(self: Tensor) -> Any:
+        if overrides.has_torch_function_unary(self):
+            return overrides.handle_torch_function(getattr(Tensor, name).__get__, (self,), self)
+        return value
+
+    return read
+
+
+Tensor.requires_grad = property(_of_no_graph("requires_grad", False), _set_requires_grad)  # type: ignore[assignment]
+Tensor.is_leaf = property(_of_no_graph("is_leaf", True))  # type: ignore[assignment]
+Tensor.grad = property(_of_no_graph("grad", None), _set_grad)  # type: ignore[assignment]
 Tensor._grad = property(lambda self: self.grad, lambda self, grad: setattr(self, "grad", grad))  # type: ignore[attr-defined]
 Tensor.names = property(  # type: ignore[attr-defined]
     _C._names_of, _assign_names, doc="A name or None a dimension."
 )
-Tensor.grad_fn = property(lambda self: None)
-Tensor.output_nr = property(lambda self: 0)  # type: ignore[assignment]  # a number to those who read it
-Tensor.retains_grad = property(lambda self: False)  # type: ignore[assignment]  # a bool to those who read it
+Tensor.grad_fn = property(_of_no_graph("grad_fn", None))
+Tensor.output_nr = property(_of_no_graph("output_nr", 0))  # type: ignore[assignment]  # a number to those who read it
+Tensor.retains_grad = property(_of_no_graph("retains_grad", False))  # type: ignore[assignment]  # a bool to those who read it
 Tensor._backward_hooks = property(lambda self: None)
 Tensor._cdata = property(id, doc="A number that no other tensor has while this one lives.")  # type: ignore[attr-defined]  # private: not in the stub
 Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]

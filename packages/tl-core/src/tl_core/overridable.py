@@ -216,14 +216,27 @@ def _of_first_form(name: str, parameter: Any) -> Any:
 
 
 def resolve_name(f: Callable[..., Any]) -> str | None:
-    """The name of a function as it is passed to `__torch_function__`; None if it is none of these.
+    """The name of a function as it is passed to `__torch_function__`; None if it is none of PyTorch's names.
 
     Examples:
         >>> import tl_core as tl
         >>> resolve_name(tl.Tensor.add), resolve_name(tl.Tensor.shape.__get__)
         ('torch.Tensor.add', 'torch.Tensor.shape.__get__')
+        >>> resolve_name(tl.ones)
+        'torch.ones'
     """
-    return _named().get(f)
+    name = _named().get(f)
+    return _named_without_tensors(*_modules()).get(f) if name is None else name
+
+
+@functools.cache
+def _named_without_tensors(*modules: Any) -> dict[Any, str]:
+    """The names of functions that take no tensor, so that modes alone see them."""
+    named: dict[Any, str] = {}
+    for path, module in modules:
+        for name, function in _functions(module):
+            named.setdefault(function, f"{path}.{name}")
+    return named
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
