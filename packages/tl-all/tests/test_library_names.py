@@ -109,6 +109,25 @@ def test_a_patcher_puts_back_what_it_replaced():
     assert names == {"a": 1} and not hasattr(Scales, "extra")
 
 
+def test_a_module_is_called_with_other_tensors_without_a_warning():
+    import warnings
+
+    layer = tl.nn.Linear(2, 1, bias=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        call = tl.nn.utils.stateless._functional_call
+        assert call(layer, {"weight": tl.tensor([[1.0, 10.0]])}, tl.tensor([1.0, 2.0])).item() == 21
+
+
+def test_operators_without_a_derivative():
+    assert tl._C._get_autograd_fallback_mode() == "error"
+    tl._C._set_autograd_fallback_mode("error")
+    with pytest.raises(NotImplementedError, match="without a derivative"):
+        tl._C._set_autograd_fallback_mode("warn")
+    with pytest.raises(ValueError, match="mode must be"):
+        tl._C._set_autograd_fallback_mode("other")
+
+
 def test_a_recording_is_ended_from_outside():
     with pytest.raises(RuntimeError, match="not running"):
         tl.autograd._disable_profiler()

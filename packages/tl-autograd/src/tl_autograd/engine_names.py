@@ -91,3 +91,23 @@ class _Functions(types.ModuleType):
 
 
 _functions = _Functions("_functions")
+
+
+def _get_autograd_fallback_mode() -> str:
+    """What a custom operator without a derivative does when one is asked for: "error", backward raises."""
+    return "error"
+
+
+def _set_autograd_fallback_mode(mode: str) -> None:
+    """Sets it.
+
+    Raises:
+        NotImplementedError: it is "nothing" or "warn": tl raises in any case.
+        ValueError: there is no such mode.
+    """
+    if mode not in ("nothing", "warn", "error"):
+        raise ValueError(f'mode must be "nothing", "warn" or "error", got {mode!r}')
+    if mode != "error":
+        raise NotImplementedError(
+            f"_set_autograd_fallback_mode({mode!r}): backward through an operator without a derivative raises in tl"
+        )

@@ -415,7 +415,8 @@ _GROUPS = {
         "quantized_max_pool1d quantized_max_pool2d"
     ),
     ("_C.", "tl_autograd.engine_names"): (
-        "_WeakTensorRef _current_autograd_node _current_graph_task_id "
+        "_WeakTensorRef _current_autograd_node _current_graph_task_id _get_autograd_fallback_mode "
+        "_set_autograd_fallback_mode "
         "_debug_only_are_vmap_fallback_warnings_enabled _debug_only_display_vmap_fallback_warnings "
         "_functions _is_fwd_grad_enabled _set_fwd_grad_enabled _will_engine_execute_node"
     ),

@@ -67,3 +67,6 @@ def functional_call(
     return func.functional_call(
         module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict
     )
+
+
+_functional_call = func.functional_call  # the same without the warning, as libraries call it

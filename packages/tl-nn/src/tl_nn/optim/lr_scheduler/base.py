@@ -90,7 +90,8 @@ class LRScheduler:
         if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
             warnings.warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. "
-                "Call them in the opposite order: otherwise the first value of the schedule is skipped.",
+                "Call them in the opposite order: otherwise the first value of the schedule is skipped. "
+                "See https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
                 stacklevel=2,
             )
         self._step_count += 1
