@@ -7,7 +7,7 @@ import pytest
 import tl_core as tl
 import tl_nn as nn
 from tl_compiler import higher_order
-from tl_compiler.export import export, load, save
+from tl_compiler.export import Dim, export, load, save
 from tl_compiler.fx.experimental.proxy_tensor import make_fx
 from tl_compiler.higher_order import foreach_map, invoke_subgraph, out_dtype, strict_mode
 from tl_core.ops import aten
@@ -122,3 +122,10 @@ def test_invoke_subgraph_takes_operands_in_one_tuple():
 def test_the_package_gives_the_functions():
     for name in ("foreach_map", "invoke_subgraph", "out_dtype", "strict_mode"):
         assert callable(getattr(higher_order, name))
+
+
+def test_out_dtype_at_other_sizes():
+    module = Module(lambda x: out_dtype(aten.mm.default, tl.float64, x, x.t()))
+    program = export(module, (tl.rand(4, 3),), dynamic_shapes=({0: Dim("rows", min=2)},))
+    x = tl.rand(7, 3)
+    assert program.module()(x).equal(module(x))

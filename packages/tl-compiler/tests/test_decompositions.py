@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 import tl_core as tl
@@ -214,3 +216,24 @@ def test_tables_are_changed_by_names_and_overloads():
     assert set(decompositions.get_decompositions([aten.silu, aten.mm.default])) == {aten.silu.default}
     with pytest.raises(AssertionError, match="type must be one of"):
         decompositions.get_decompositions([], type="none")
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_batch_norm_is_the_core_operator(training):
+    module = tl_nn.BatchNorm1d(3).train(training)
+    x = tl.rand(4, 3, 5)
+    shapes = ({0: export.Dim("b", min=2)},)
+    program = export.export(module, (x,), dynamic_shapes=shapes).run_decompositions()
+    names = [str(n.target) for n in program.graph.nodes if n.op == "call_function"]
+    suffix = "functional" if training else "no_training"
+    assert f"aten._native_batch_norm_legit_{suffix}.default" in names
+    assert not any(name.startswith(("aten.batch_norm", "aten.native_batch_norm")) for name in names)
+    other = copy.deepcopy(module)
+    made = program.module()
+    for rows in (4, 7):
+        x = tl.rand(rows, 3, 5)
+        assert tl.allclose(made(x), other(x))
+    assert (
+        tl.allclose(made.running_mean, other.running_mean)
+        and made.num_batches_tracked == other.num_batches_tracked
+    )

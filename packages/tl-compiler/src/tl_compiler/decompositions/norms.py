@@ -7,6 +7,7 @@ from typing import Any
 import tl_core
 import tl_core.ops
 
+from ..tracer.whole_calls import recorded_whole
 from .registry import decomposes
 
 aten = tl_core.ops.aten
@@ -54,18 +55,17 @@ def batch_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Any:
-    """By the statistics that are kept; where they are made, the operator stays whole."""
-    halves = input.dtype in (tl_core.float16, tl_core.bfloat16)
-    if training or running_mean is None or running_var is None or halves:
-        return NotImplemented
+    """By the statistics that are kept, or of the batch."""
+    if not training:
+        args = input, weight, bias, running_mean, running_var, momentum, eps
+        return _whole(aten._native_batch_norm_legit_no_training.default, *args)[0]
+    if running_mean is None and running_var is None:
+        return _whole(aten._native_batch_norm_legit.no_stats, input, weight, bias, True, momentum, eps)[0]
+    return NotImplemented  # it writes; where writes are taken out, it is another operator
 
-    def along_channels(t: Any) -> Any:
-        return aten.view.default(t, [1, t.shape[0], *[1] * (input.ndim - 2)])
 
-    scale = aten.rsqrt.default(running_var + eps)
-    out = (input - along_channels(running_mean)) * along_channels(scale)
-    out = out if weight is None else out * along_channels(weight)
-    return out if bias is None else out + along_channels(bias)
+def _whole(op: Any, *args: Any) -> Any:
+    return recorded_whole(op, args, op.overloadpacket.__name__.removeprefix("_"))
 
 
 @decomposes("rms_norm.default")

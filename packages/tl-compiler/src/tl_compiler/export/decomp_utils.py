@@ -18,6 +18,7 @@ _KEPT = (
     "rnn_",
     "batch_norm",
     "native_batch_norm",
+    "_native_batch_norm_legit",
     "instance_norm",
     "ctc_loss",
     "embedding_bag",

@@ -8,6 +8,7 @@ from typing import Any
 
 import tl_core
 import tl_nn
+from tl_core.composite_operators import CompositeOperator
 from tl_core.subclasses import FakeTensor
 
 from ..fx.graph import Graph
@@ -17,6 +18,7 @@ from ..tracer.graphs import eliminate_dead
 from ..tracer.make_fx import parts_of
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
 from ..tracer.symbolic_fakes import mode_of_values
+from ..tracer.whole_calls import recorded_whole
 from .decomp_utils import CustomDecompTable, is_taken_apart
 from .exported_program import ExportedProgram
 from .functional import functional_graph
@@ -125,8 +127,12 @@ def _run(flat: GraphModule, tracer: Any, mode: Any, node: Node, values: dict[Nod
     kwargs = dict(map_arg(dict(node.kwargs), lambda n: values[n]))
     args = tuple(list(a) if isinstance(a, list) else a for a in args)
     mode.inherited = said_of(node)
+    target: Any = node.target
     try:
-        return node.target(*args, **kwargs)  # type: ignore[operator]
+        if isinstance(target, CompositeOperator) and not kwargs and not is_taken_apart(target):
+            replacement = mode.decomposition_table.get(target)
+            return replacement(*args) if replacement else recorded_whole(target, args, node.name)
+        return target(*args, **kwargs)
     finally:
         mode.inherited = {}
 

@@ -235,22 +235,17 @@ class _Functional:
         ]
 
     def _batch_norm(self, node: Node) -> None:
-        """Statistics that are updated are copied first: the copies are their new values."""
+        """Statistics that are updated are results of another operator."""
         training = node.args[5] if len(node.args) > 5 else False
-        stats = [a for a in node.args[3:5] if isinstance(a, Node)]
-        if not training or not stats:
+        if not training or not all(isinstance(a, Node) for a in node.args[3:5]):
             self._copy(node)
             return
-        copies = []
-        for stat in stats:
-            clone = self._call(tl_core.ops.aten.clone.default, (self._value(stat),), {}, stat)
-            copies.append((self._real(stat), clone))
-        args = list(map_arg(tuple(node.args), self._value))
-        args[3:5] = [clone for _, clone in copies]
-        made = self._call(node.target, tuple(args), dict(map_arg(dict(node.kwargs), self._value)), node)
-        self.nodes[node] = self.now[node] = made
-        for stat, clone in copies:
-            self._set(stat, clone)
+        args = map_arg(tuple(node.args[:8]), self._value)
+        made = self._call(tl_core.ops.aten._native_batch_norm_legit_functional.default, args, {}, node)
+        made.meta.pop("val", None)  # it returns more
+        self.nodes[node] = self.now[node] = self._item(made, 0, node)
+        for i, stat in enumerate(node.args[3:5], 3):
+            self._set(self._real(stat), self._item(made, i, stat))
 
 
 # ---- the value of a base, by the operator that made the view: an operator and its arguments

@@ -7,10 +7,9 @@ from typing import Any
 
 import tl_core
 from tl_core.ops import OpOverload, aten
-from tl_core.python_dispatch import disable_current_modes
 from tl_core.pytree import tree_leaves, tree_map_only
 
-from ..tracer.proxy_mode import current_mode
+from ..tracer.whole_calls import recorded_whole
 from .base import HigherOrderOperator
 
 __all__ = ["OutDtype", "out_dtype"]
@@ -54,14 +53,7 @@ class OutDtype(HigherOrderOperator):
             TypeError: `output_dtype` is no dtype.
         """
         _check(op, output_dtype)
-        mode = current_mode()
-        if mode is None:
-            return _converted(op, output_dtype, args)
-        values = args if mode.tracing_mode == "real" else tree_map_only(Tensor, mode.fake_of, args)
-        with disable_current_modes():
-            out = _converted(op, output_dtype, values)
-        mode.record_call(self, (op, output_dtype, *args), {}, out, self.name())
-        return out
+        return recorded_whole(self, (op, output_dtype, *args), self.name(), _converted)
 
 
 def _check(op: Any, output_dtype: Any) -> None:
@@ -83,7 +75,7 @@ def _check(op: Any, output_dtype: Any) -> None:
         )
 
 
-def _converted(op: OpOverload, output_dtype: Any, args: tuple[Any, ...]) -> Any:
+def _converted(op: OpOverload, output_dtype: Any, *args: Any) -> Any:
     kinds = [t.dtype for t in tree_leaves(args) if isinstance(t, Tensor)]
     common = functools.reduce(tl_core.promote_types, kinds, output_dtype)
     return op(*tree_map_only(Tensor, lambda t: t.to(common), args)).to(output_dtype)
