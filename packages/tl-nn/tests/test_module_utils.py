@@ -115,10 +115,23 @@ def test_a_call_with_other_parameters():
     before = model[0].weight
     out = call(model, {"0.weight": tl.tensor([[2.0]]), "0.bias": tl.tensor([1.0])}, (tl.ones(1),))
     assert out.tolist() == [3.0] and model[0].weight is before
-    with pytest.raises(AttributeError, match="has no parameter or buffer `height`"):
-        call(model, {"0.height": tl.ones(1)}, tl.ones(1))
-    with pytest.raises(RuntimeError, match=r"Missing key\(s\): 0.bias"):
-        call(model, {"0.weight": tl.ones(1, 1)}, tl.ones(1), strict=True)
+    assert call(model, {"0.height": tl.ones(1)}, tl.ones(1)).shape == (1,) and not hasattr(model[0], "height")
+    with pytest.raises(RuntimeError, match=r"Unexpected key\(s\): '0.height'.\s+Missing key\(s\): '0.bias'"):
+        call(model, {"0.weight": tl.ones(1, 1), "0.height": tl.ones(1)}, tl.ones(1), strict=True)
+
+
+def test_plain_attributes_are_exchanged_for_a_call():
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.by = tl.ones(1)
+
+        def forward(self):
+            return self.by * 2
+
+    model = Scaled()
+    before = model.by
+    assert call(model, {"by": tl.tensor([3.0])}, ()).tolist() == [6.0] and model.by is before
 
 
 def test_parameters_come_back_after_an_error():

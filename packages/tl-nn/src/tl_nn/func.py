@@ -89,16 +89,22 @@ def exchanged(
         _tie(module, given)
     if strict:
         _check_names(module, given)
-    kept = [(slot, name, slot.get(name)) for slot, name in _slots(module, given)]
+    kept = [(slot, name, slot.get(name, _ABSENT)) for slot, name in _slots(module, given)]
     try:
         for (slot, name, _), value in zip(kept, given.values(), strict=True):
             slot[name] = value
         yield
     finally:
         for (slot, name, original), key in zip(kept, given, strict=True):
-            if isinstance(tensors, dict) and key in tensors and slot[name] is not None:
+            if isinstance(tensors, dict) and key in tensors and slot.get(name) is not None:
                 tensors[key] = slot[name]
-            slot[name] = original
+            if original is _ABSENT:
+                slot.pop(name, None)
+            else:
+                slot[name] = original
+
+
+_ABSENT: Any = object()
 
 
 def _slots(module: Module, tensors: Mapping[str, Any]) -> Iterator[tuple[Any, str]]:
@@ -106,12 +112,11 @@ def _slots(module: Module, tensors: Mapping[str, Any]) -> Iterator[tuple[Any, st
     for path in tensors:
         prefix, _, name = path.rpartition(".")
         owner = module.get_submodule(prefix)
-        for slot in (owner._parameters, owner._buffers):
-            if name in slot:
-                yield slot, name
-                break
-        else:
-            raise AttributeError(f"{type(owner).__name__} has no parameter or buffer `{name}`")
+        registered = (slot for slot in (owner._parameters, owner._buffers) if name in slot)
+        yield (
+            next(registered, owner.__dict__),
+            name,
+        )  # another name is a plain attribute for the time of the call
 
 
 def _tie(module: Module, given: dict[str, Any]) -> None:
@@ -139,7 +144,7 @@ def _check_names(module: Module, given: Mapping[str, Any]) -> None:
     own |= {name for name, _ in module.named_buffers(remove_duplicate=False)}
     missing, unexpected = sorted(own - set(given)), sorted(set(given) - own)
     parts = [
-        f"{kind} key(s): {', '.join(keys)}."
+        f"{kind} key(s): {', '.join(map(repr, keys))}."
         for kind, keys in (("Unexpected", unexpected), ("Missing", missing))
         if keys
     ]
