@@ -100,3 +100,12 @@ def test_what_is_the_same_or_apart_is_written():
     square = tl.arange(4.0).view(2, 2)
     with pytest.raises(RuntimeError, match=SHARED):
         square.copy_(square.t())
+
+
+def test_put_refuses_elements_that_share_memory():
+    x = tl.ones(1).expand(3)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        x.put_(tl.tensor([0]), tl.tensor([1.0]))
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        x.put_(tl.tensor([], dtype=tl.int64), tl.tensor([]))
+    assert x.put(tl.tensor([0]), tl.tensor([2.0])).tolist() == [2.0, 1.0, 1.0]

@@ -356,6 +356,7 @@ Tensor put_(const Tensor& self, const Tensor& index, const Tensor& source, bool 
   TL_CHECK(index.numel() == source.numel(), Runtime,
            "put_(): Expected source and index to have the same number of elements, but got source.numel() = ",
            source.numel(), ", index.numel() = ", index.numel());
+  check_no_internal_overlap(self);
   if (index.numel() == 0) return self;
   const int64_t n = self.numel();
   TL_CHECK(n > 0, Index, "put_(): tried to put elements into an empty tensor");
