@@ -94,3 +94,10 @@ def test_out_that_is_resized_has_the_order_of_the_result(f):
     assert empty.is_contiguous(memory_format=LAST) and given.is_contiguous() and tl.equal(empty, given)
     f(image(), given)
     assert given.is_contiguous()  # of the right size: as it was
+
+
+def test_channel_shuffle_keeps_the_format():
+    x = tl.arange(32.0).reshape(2, 4, 2, 2)
+    shuffled = tl.channel_shuffle(x.contiguous(memory_format=tl.channels_last), 2)
+    assert shuffled.is_contiguous(memory_format=tl.channels_last)
+    assert shuffled.equal(tl.channel_shuffle(x, 2)) and tl.channel_shuffle(x, 2).is_contiguous()
