@@ -11,6 +11,7 @@ import tl_nn
 from tl_compiler import decompositions, export
 from tl_core.library.tags import Tag
 from tl_core.ops import aten
+from tl_core.public_operators.dimensions import BY_DIMENSIONS
 from tl_core.testing import assert_close
 from tl_nn import functional as F
 
@@ -237,3 +238,13 @@ def test_batch_norm_is_the_core_operator(training):
         tl.allclose(made.running_mean, other.running_mean)
         and made.num_batches_tracked == other.num_batches_tracked
     )
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["AdaptiveAvgPool", "AdaptiveMaxPool", "AvgPool", "MaxPool"])
+def test_pools_have_the_names_that_others_know(kind, dims):
+    module, x = getattr(tl_nn, f"{kind}{dims}d")(2), floats(1, 2, *[5] * dims)
+    program = export.export(module, (x,)).run_decompositions()
+    private = {f"aten.{name}.default" for name in BY_DIMENSIONS}
+    assert not private & {str(n.target) for n in program.graph.nodes}
+    assert program.module()(x).equal(module(x))

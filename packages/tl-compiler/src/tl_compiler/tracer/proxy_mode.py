@@ -415,8 +415,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         kwargs = kwargs or {}
         if types and not self.pre_dispatch and self._takes_itself_apart(types, args, kwargs):
             return NotImplemented
-        if not self.pre_dispatch:
-            func, args = public_call(func, args)
+        func, args = public_call(func, args)
         formula = FORMULAS.get(func._native_name)
         private = not self.pre_dispatch or func._native_name in _WHOLE
         if formula is not None and private and func not in self.decomposition_table:
