@@ -66,3 +66,18 @@ def test_extremes_of_few_elements(name):
     empty = tl.zeros(0, 3, requires_grad=True)
     getattr(empty, name)(1).sum().backward()
     assert empty.grad.shape == (0, 3)
+
+
+@pytest.mark.parametrize("by_freq", [False, True])
+def test_embeddings_of_complex_numbers(by_freq):
+    weight = tl.randn(4, 3, dtype=tl.complex128, generator=tl.Generator().manual_seed(1)).requires_grad_()
+    indices = tl.tensor([[0, 2], [2, 3]])
+    grad = tl.ops.aten.embedding_dense_backward(
+        weight.detach()[:2, None].expand(2, 2, 3), indices, 4, 3, by_freq
+    )
+    want = tl.zeros(4, 3, dtype=tl.complex128)
+    for i, row in zip([0, 0, 1], [0, 2, 2], strict=True):
+        want[row] += weight.detach()[i] / (2 if by_freq and row == 2 else 1)
+    assert tl.allclose(grad, want)
+    if not by_freq:
+        both(lambda w: tl.embedding(w, indices), weight)

@@ -96,6 +96,43 @@ ROWS = [
         ),
         doc="The gradient of _linalg_svd.",
     ),
+    Op(
+        "_singular_norm(Tensor A, Tensor value, Tensor weights, Tensor U, Tensor S, Tensor Vh) -> Tensor",
+        shape="value.shape",
+        function=False, method=False, devices="Any",
+        grad={"A": "_singular_norm_backward(g, A, weights, U, S, Vh)"},
+        jvp="double-vjp", batch="front",
+        doc=(
+            "`value`, the sum of the singular values of A times weights that don't follow them; the factors "
+            "of A aren't differentiated."
+        ),
+    ),
+    Op(
+        (
+            "_singular_norm_backward(Tensor grad, Tensor A, Tensor weights, Tensor U, Tensor S, Tensor Vh) "
+            "-> Tensor"
+        ),
+        function=False, method=False, devices="Any",
+        grad={
+            "grad": (
+                "(g * _singular_norm_backward(ones_like(grad), A, weights, U, S, Vh).conj()).sum((-2, -1))"
+            ),
+            "A": "_singular_norm_double_backward(g, grad, A, weights, U, S, Vh)",
+        },
+        jvp="double-vjp", batch="front",
+        doc="The gradient of _singular_norm.",
+    ),
+    _derived(
+        (
+            "_singular_norm_double_backward(Tensor g, Tensor grad, Tensor A, Tensor weights, Tensor U, "
+            "Tensor S, Tensor Vh) -> Tensor"
+        ),
+        doc="The gradient of _singular_norm_backward by A.",
+    ),
+    _derived(
+        "_linalg_singular_norm(Tensor A, int which) -> Tensor",
+        doc="The sum of the singular values (0), the largest of them (1) or the smallest (-1).",
+    ),
     Composite(
         (
             "linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, "

@@ -166,3 +166,29 @@ def test_update_bn():
     assert model[0].running_mean.item() == pytest.approx(3.0)
     assert model[0].momentum == 0.1 and not model.training
     update_bn(data, nn.Linear(1, 1))
+
+
+@pytest.mark.parametrize("dtype", [tl.float16, tl.bfloat16, tl.float32, tl.float64])
+@pytest.mark.parametrize("of_input", [None, tl.float32])
+@pytest.mark.parametrize("rows", [4, 0])
+@pytest.mark.parametrize(
+    "make",
+    [lambda: nn.BatchNorm1d(6), lambda: nn.BatchNorm1d(6).eval(), lambda: nn.GroupNorm(2, 6),
+     lambda: nn.LayerNorm(5), lambda: nn.InstanceNorm1d(6, affine=True), lambda: nn.RMSNorm(5)],
+    ids=["batch", "batch, fixed", "group", "layer", "instance", "rms"],
+)  # fmt: skip
+def test_gradients_of_parameters_have_their_type(make, dtype, of_input, rows):
+    norm = make().to(dtype)
+    if of_input is not None and dtype in (tl.float64, tl.float16):
+        pytest.skip("halves and single precision mix")
+    if rows == 0 and isinstance(norm, nn.BatchNorm1d) and norm.training:
+        pytest.skip("no statistics of nothing")
+    x = tl.ones(rows, 6, 5, dtype=of_input or dtype, requires_grad=True)
+    try:
+        y = norm(x)
+    except RuntimeError:
+        pytest.skip("types that don't mix")
+    y.sum().backward()
+    assert x.grad.dtype is x.dtype
+    for parameter in norm.parameters():
+        assert parameter.grad.dtype is dtype and parameter.grad.shape == parameter.shape

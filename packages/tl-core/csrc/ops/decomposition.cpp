@@ -346,6 +346,76 @@ Tensor svd_backward(OptTensor grad_U, OptTensor grad_S, OptTensor grad_Vh, const
   return ops::add(g, ops::matmul(ops::div(ops::sub(g_u, ops::matmul(U, u_part)), across), Vh));
 }
 
+// ---- norms that are sums of singular values
+// The gradient U diag(weights) Vh is a function of the matrix. As the weights don't follow the values, its
+// derivative divides by sums of values, and by differences only where the weights differ (Daleckii and Krein,
+// Integration and differentiation of functions of Hermitian operators, 1965): values may be equal.
+Tensor spread_over_matrices(const Tensor& t) { return ops::unsqueeze(ops::unsqueeze(t, -1), -1); }
+
+Tensor quotient_or_zero(const Tensor& dividend, const Tensor& divisor, const Tensor& zero) {
+  return ops::where_self(zero, Scalar(0.0), ops::div(dividend, ops::where_self(zero, Scalar(1.0), divisor)));
+}
+
+Tensor singular_norm(const Tensor&, const Tensor& value, const Tensor&, const Tensor&, const Tensor&,
+                     const Tensor&) {
+  return ops::clone(value);
+}
+
+Tensor singular_norm_backward(const Tensor& grad, const Tensor&, const Tensor& weights, const Tensor& U,
+                              const Tensor&, const Tensor& Vh) {
+  const Tensor scaled = ops::mul(ops::unsqueeze(weights, -2), spread_over_matrices(grad));
+  return ops::matmul(ops::mul(U, scaled), Vh);
+}
+
+// Outside the spaces of the vectors only the weights by the values count.
+Tensor singular_norm_double_backward(const Tensor& g, const Tensor& grad, const Tensor& A,
+                                     const Tensor& weights, const Tensor& U, const Tensor& S,
+                                     const Tensor& Vh) {
+  if (A && may_be_differentiated(A)) {  // the factors follow the matrix at third order
+    const auto [u, s, vh] = ops::_linalg_svd(A);
+    return singular_norm_double_backward(g, grad, Tensor(), weights, u, s, vh);
+  }
+  const Tensor scaled = ops::mul(g, spread_over_matrices(grad));
+  const Tensor left = ops::matmul(adjoint(U), scaled), right = ops::matmul(scaled, adjoint(Vh));
+  const Tensor inner = ops::matmul(left, adjoint(Vh)), other = adjoint(inner);
+  const auto across = [](const Tensor& t) { return ops::unsqueeze(t, -2); };
+  const auto down = [](const Tensor& t) { return ops::unsqueeze(t, -1); };
+  const Tensor apart = ops::sub(across(weights), down(weights)), sums = ops::add(across(S), down(S));
+  const Tensor even = quotient_or_zero(apart, ops::sub(across(S), down(S)), ops::eq(apart, Scalar(0)));
+  const Tensor odd =
+      quotient_or_zero(ops::add(across(weights), down(weights)), sums, ops::eq(sums, Scalar(0)));
+  const Tensor doubled =
+      ops::add(ops::mul(ops::add(inner, other), even), ops::mul(ops::sub(inner, other), odd));
+  const Tensor by_values = quotient_or_zero(weights, S, ops::eq(S, Scalar(0)));
+  Tensor result = ops::matmul(U, ops::matmul(ops::mul(doubled, Scalar(0.5)), Vh));
+  if (rows_of(U) > last(S))
+    result = ops::add(result,
+                      ops::matmul(ops::mul(ops::sub(right, ops::matmul(U, inner)), across(by_values)), Vh));
+  if (last(Vh) > last(S))
+    result =
+        ops::add(result, ops::matmul(ops::mul(U, across(by_values)), ops::sub(left, ops::matmul(inner, Vh))));
+  return result;
+}
+
+// Of equal values at the end each has its share.
+Tensor weights_of(const Tensor& S, const Tensor& value) {
+  const Tensor chosen = ops::to_dtype(ops::eq(S, ops::unsqueeze(value, -1)), S.dtype());
+  return ops::div(chosen, ops::sum_dim_IntList(chosen, DimVector{-1}, true));
+}
+
+Tensor linalg_singular_norm(const Tensor& A, int64_t which) {
+  const bool recorded = may_be_differentiated(A);
+  const auto [U, S, Vh] =
+      recorded ? ops::_linalg_svd(ops::detach(A)) : Triple{Tensor(), ops::_linalg_svdvals(A), Tensor()};
+  const bool summed = which == 0 || (which > 0 && last(S) == 0);  // the largest of none is 0
+  const DimVector along{-1};
+  const Tensor value = summed      ? ops::sum_dim_IntList(S, along)
+                       : which > 0 ? ops::amax(S, along)
+                                   : ops::amin(S, along);
+  if (!recorded) return value;
+  return ops::_singular_norm(A, value, summed ? ops::ones_like(S) : weights_of(S, value), U, S, Vh);
+}
+
 // With columns that make an orthonormal basis of all of them.
 Tensor completed(const Tensor& u) {
   const int64_t rows = rows_of(u), columns = last(u);
@@ -549,6 +619,10 @@ TL_KERNEL(ormqr, ormqr)
 TL_KERNEL(_linalg_svd, svd_factors)
 TL_KERNEL(_linalg_svdvals, svd_values)
 TL_KERNEL(_linalg_svd_backward, svd_backward)
+TL_KERNEL(_singular_norm, singular_norm)
+TL_KERNEL(_singular_norm_backward, singular_norm_backward)
+TL_KERNEL(_singular_norm_double_backward, singular_norm_double_backward)
+TL_KERNEL(_linalg_singular_norm, linalg_singular_norm)
 TL_KERNEL(linalg_svd, linalg_svd)
 TL_KERNEL(linalg_svdvals, linalg_svdvals)
 TL_KERNEL(svd, svd)

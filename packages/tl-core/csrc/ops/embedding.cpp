@@ -72,6 +72,11 @@ int64_t checked_width(const char* name, const Tensor& grad, const Tensor& indice
 
 Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indices, int64_t rows, int64_t padding,
                                 bool by_freq) {
+  if (is_complex(grad.dtype()))  // its parts lie side by side
+    return ops::view_as_complex(ops::unflatten_int(
+        embedding_dense_backward(ops::flatten_using_ints(ops::view_as_real(ops::resolve_conj(grad)), -2),
+                                 indices, rows, padding, by_freq),
+        -1, DimVector{grad.size(grad.dim() - 1), 2}));
   const int64_t width = checked_width("embedding_dense_backward", grad, indices, rows);
   const DType type = opmath_type(grad.dtype());
   TL_CHECK(is_floating(type), NotImplemented, "\"embedding_backward\" not implemented for '",

@@ -119,17 +119,25 @@ void check_backward(const cpu::NormShape& shape, const BackwardCall& a) {
              "(): parameters must be ", shape.weights(), " numbers, got ", t->sizes());
 }
 
+// A parameter's gradient has its type; it is added up in a wider one.
+Tensor in_type_of(OptTensor parameter, const Tensor& grad) {
+  return grad && parameter ? to_dtype(grad, parameter->dtype()) : grad;
+}
+
 Three run_backward(const cpu::NormShape& shape, const BackwardCall& a) {
   check_backward(shape, a);
   const Tensor& input = a.input;
   const Tensor grad_input = a.want.input ? empty(input.sizes(), {input.dtype(), input.device()}) : Tensor();
   const Tensor grad_weight = gradient_for(a.want.weight, a.weight, shape.weights(), input);
   const Tensor grad_bias = gradient_for(a.want.bias, a.bias, shape.weights(), input);
-  if (input.is_meta()) return {grad_input, grad_weight, grad_bias};
+  const auto delivered = [&]() -> Three {
+    return {grad_input, in_type_of(a.weight, grad_weight), in_type_of(a.bias ? a.bias : a.weight, grad_bias)};
+  };
+  if (input.is_meta()) return delivered();
   if (input.numel() == 0) {
     clear(grad_weight);
     clear(grad_bias);
-    return {grad_input, grad_weight, grad_bias};
+    return delivered();
   }
   const Tensor x = to_contiguous(input), g = to_contiguous(to_dtype(a.grad, x.dtype()));
   const Parameter w(a.weight, x.dtype());
@@ -138,7 +146,7 @@ Three run_backward(const cpu::NormShape& shape, const BackwardCall& a) {
                      {g.ptr<char>(), x.ptr<char>(), m.data(), r.data(), w.data(),
                       grad_input ? grad_input.ptr<char>() : nullptr, data_of(grad_weight), data_of(grad_bias),
                       a.centered, a.fixed});
-  return {grad_input, grad_weight, grad_bias};
+  return delivered();
 }
 
 Three sample_norm_backward(const SampleNormBackwardArgs& a) {

@@ -125,12 +125,15 @@ def _as_dtype(A: Tensor, dtype: Any) -> Tensor:
     return A.to(dtype)
 
 
-def _singular(A: Tensor, dim: Sequence[int], keepdim: bool) -> Tensor:
-    """The singular values of the matrices in two dimensions, along the last one or a pair of last ones."""
+def _singular_norm(A: Tensor, ord: Any, dim: Sequence[int], keepdim: bool, out: Tensor | None) -> Tensor:
+    """The sum of the singular values of the matrices in two dimensions, the largest or the smallest of them."""
     if A.dtype.itemsize // (1 + A.is_complex()) < 4:
         raise RuntimeError(f"linalg.matrix_norm: Low precision dtypes not supported. Got {A.dtype}")
-    values = svdvals(A.movedim(tuple(dim), (-2, -1)))
-    return values.unsqueeze(-2).movedim((-2, -1), tuple(dim)) if keepdim else values
+    which = 0 if ord == "nuc" else 1 if ord > 0 else -1
+    norms = _C._call_operator(("_linalg_singular_norm",), A.movedim(tuple(dim), (-2, -1)), which)
+    if keepdim:
+        norms = norms[..., None, None].movedim((-2, -1), tuple(dim))
+    return norms if out is None else _C.sum(norms.unsqueeze(-1), -1, out=out)
 
 
 @overridable
@@ -180,15 +183,12 @@ def matrix_norm(
     A = _as_dtype(A, dtype)
     if ord == "fro":
         return vector_norm(A, 2, [rows, columns], keepdim, out=out)
-    if ord == "nuc":
-        return _C.sum(_singular(A, (rows, columns), keepdim), columns if keepdim else -1, keepdim, out=out)
-    if abs(ord) == 2:
-        sums, left = _singular(A, (rows, columns), keepdim), columns if keepdim else -1
-    else:
-        along, left = (rows, columns) if abs(ord) == 1 else (columns, rows)
-        sums = _C.sum(_C.abs(A), along, True)
-        if not keepdim:
-            sums, left = sums.squeeze(along), left - (along < left)
+    if ord == "nuc" or abs(ord) == 2:
+        return _singular_norm(A, ord, (rows, columns), keepdim, out)
+    along, left = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    sums = _C.sum(_C.abs(A), along, True)
+    if not keepdim:
+        sums, left = sums.squeeze(along), left - (along < left)
     if ord < 0:
         return _C.amin(sums, left, keepdim, out=out)
     largest = _C.amax if sums.size(left) else _C.sum  # of an empty matrix 0
