@@ -38,10 +38,10 @@ def compressed_parts(
         rows, columns = columns, rows
     compressed, plain = [], []
     for _ in itertools.product(*map(range, batch)):
-        places = torch.randperm(rows * columns)[:count].sort().values
-        per_row = torch.bincount(places // max(columns, 1), minlength=rows)
+        positions = torch.randperm(rows * columns)[:count].sort().values
+        per_row = torch.bincount(positions // max(columns, 1), minlength=rows)
         compressed.append(torch.cat([torch.zeros(1, dtype=torch.int64), per_row.cumsum(0)]))
-        plain.append(places % max(columns, 1))
+        plain.append(positions % max(columns, 1))
     shape = (*batch, count, *blocksize, *value)
     values = torch.testing.make_tensor(shape, dtype=dtype, device="cpu", low=1, high=9)
     return (

@@ -78,7 +78,7 @@ def test_deleting_asks_too(noting):
     assert noting.grad is None
 
 
-def test_an_answer_takes_the_place_of_the_property():
+def test_an_answer_replaces_the_property():
     class Answering(tl.Tensor):
         @classmethod
         def __torch_function__(cls, func, types, args=(), kwargs=None):

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from tl_autograd import _C
 from tl_autograd.function import Function, apply_recorded, record_outputs
 from tl_core import Tensor, is_grad_enabled, stack
-from tl_core._C import _LAYER_AUTOGRAD, _exclude_layer, _set_grad_enabled
+from tl_core.grad_mode import switch as switch_recording
 from tl_core.library.function_schema import base_type, is_list
-from tl_core.library.layers import AutoDispatchBelowAutograd
+from tl_core.library.layers import AutoDispatchBelowAutograd, switch_autograd
 from tl_core.library.signatures import filled
 from tl_core.pytree import tree_flatten, tree_unflatten
 
@@ -122,15 +122,15 @@ class _Plain:
             return self.call(args, _Keywords(keywords))
         ctx = self.cls._backward_cls()
         ctx.needs_input_grad = _C.needs_input_grad(args)
-        recording = _set_grad_enabled(False)
-        excluded = _exclude_layer(_LAYER_AUTOGRAD, True)
+        recording = switch_recording(False)
+        excluded = switch_autograd(True)
         try:
             output = self.op(*args, **keywords)
-            _exclude_layer(_LAYER_AUTOGRAD, excluded)
+            switch_autograd(excluded)
             self.setup(ctx, args, keywords, output)
         finally:
-            _exclude_layer(_LAYER_AUTOGRAD, excluded)
-            _set_grad_enabled(recording)
+            switch_autograd(excluded)
+            switch_recording(recording)
         return record_outputs(ctx, (*args, None), output)
 
     def apply(self, *args: Any) -> Any:

@@ -49,9 +49,9 @@ def _check(data: Tensor, reduce: str, lengths: Tensor, axis: int, unsafe: bool) 
 
 def _segments(data: Tensor, lengths: Tensor, axis: int) -> Tensor:
     """The segment of each element; those beyond the last belong to one more."""
-    places = tl_core.arange(data.shape[axis], dtype=lengths.dtype, device=data.device)
+    indices = tl_core.arange(data.shape[axis], dtype=lengths.dtype, device=data.device)
     ends = lengths.cumsum(-1)
-    found = tl_core.searchsorted(ends, places.expand(*ends.shape[:-1], -1).contiguous(), right=True)
+    found = tl_core.searchsorted(ends, indices.expand(*ends.shape[:-1], -1).contiguous(), right=True)
     return found.reshape(*found.shape, *[1] * (data.ndim - axis - 1)).expand(data.shape)
 
 

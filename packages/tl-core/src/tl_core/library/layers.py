@@ -15,6 +15,7 @@ __all__ = [
     "ExcludeDispatchKeyGuard",
     "device_key",
     "layer_of",
+    "switch_autograd",
 ]
 
 # The numbers by which schemas may name element types.
@@ -85,6 +86,15 @@ def layers_of(keys: DispatchKeySet) -> set[int]:
 
 EVERY_KEY = DispatchKeySet(*DispatchKey)
 AFTER_AUTOGRAD = DispatchKeySet(*(k for k in DispatchKey if layer_of(k.name) in (None, _C._LAYER_PYTHON)))
+
+
+def switch_autograd(excluded: bool) -> bool:
+    """Whether calls pass the layer that records by from now on; returns whether they did before.
+
+    Args:
+        excluded: what is set.
+    """
+    return _C._exclude_layer(_C._LAYER_AUTOGRAD, excluded)
 
 
 class excluded_layers:

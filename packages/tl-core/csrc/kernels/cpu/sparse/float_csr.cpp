@@ -185,8 +185,8 @@ class SampledLoop {
   }
   int64_t tile_columns() const {
     const int64_t bytes = std::max<int64_t>(terms_, 1) * static_cast<int64_t>(sizeof(T));
-    const double places = static_cast<double>(a_.rows) * static_cast<double>(a_.cols);
-    const double columns = kTileNonzeros * places / std::max<double>(static_cast<double>(a_.count()), 1);
+    const double elements = static_cast<double>(a_.rows) * static_cast<double>(a_.cols);
+    const double columns = kTileNonzeros * elements / std::max<double>(static_cast<double>(a_.count()), 1);
     if (columns > static_cast<double>(kSparseTileBytes / bytes)) return std::max<int64_t>(a_.cols, 1);
     return std::max({static_cast<int64_t>(columns), kTileBytes / bytes, int64_t{1}});
   }
