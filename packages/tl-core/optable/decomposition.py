@@ -112,6 +112,10 @@ ROWS = [
             "_singular_norm_backward(Tensor grad, Tensor A, Tensor weights, Tensor U, Tensor S, Tensor Vh) "
             "-> Tensor"
         ),
+        shape=(
+            "matmul(broadcast(U.shape, [*weights.shape[:-1], 1, weights.shape[-1]], [*grad.shape, 1, 1]), "
+            "Vh.shape)"
+        ),
         function=False, method=False, devices="Any",
         grad={
             "grad": (
@@ -130,7 +134,7 @@ ROWS = [
         doc="The gradient of _singular_norm_backward by A.",
     ),
     _derived(
-        "_linalg_singular_norm(Tensor A, int which) -> Tensor",
+        "_linalg_singular_norm(Tensor A, int which) -> Tensor", shape="A.shape[:-2]",
         doc="The sum of the singular values (0), the largest of them (1) or the smallest (-1).",
     ),
     Composite(
