@@ -29,9 +29,9 @@ IDIOMS = {
     "function with try": f"def f():\n    try:\n        {ABSENT}\n    except ImportError:\n        return False\n    return True\nanswer = f()",
     "method": f"class A:\n    def has(self):\n        try:\n            {ABSENT}\n            return 1\n        except ImportError:\n            return 0\nanswer = A().has()",
     "lambda": "answer = 0\ntry:\n    (lambda: __import__('torch._inductor.lowering'))()\n    answer = 1\nexcept ImportError:\n    pass",
-    "hasattr": "import torch\nanswer = hasattr(torch.nn.functional, 'scaled_grouped_mm'), hasattr(torch, '_cslt_compress')",
-    "getattr": "import torch\nanswer = getattr(torch, '_cslt_compress', None)",
-    "getattr raises": "import torch\ntry:\n    answer = getattr(torch, '_cslt_compress')\nexcept AttributeError as e:\n    answer = e.name",
+    "hasattr": "import torch\nanswer = hasattr(torch.nn.functional, 'scaled_grouped_mm'), hasattr(torch, 'cudnn_batch_norm')",
+    "getattr": "import torch\nanswer = getattr(torch, 'cudnn_batch_norm', None)",
+    "getattr raises": "import torch\ntry:\n    answer = getattr(torch, 'cudnn_batch_norm')\nexcept AttributeError as e:\n    answer = e.name",
     "attribute": "import torch\ntry:\n    torch._inductor.lowering.x\n    answer = 1\nexcept AttributeError:\n    answer = 0",
     "find_spec": "import importlib.util\nanswer = importlib.util.find_spec('torch._inductor.lowering') is None",
     "find_spec and import": (

@@ -123,7 +123,7 @@ def _cast(value: Any, device_type: str, dtype: tl_core.dtype) -> Any:
         }
     if isinstance(value, Iterable):
         items = (_cast(item, device_type, dtype) for item in value)
-        return type(value)(items) if isinstance(value, (list, tuple)) else items  # type: ignore[call-arg]
+        return type(value)(items) if isinstance(value, (list, tuple)) else items
     return value
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import tl_core
@@ -108,7 +109,7 @@ def strided(buffer: Any, sizes: Any, strides: Any, offsets: Any) -> Any:
     return made.requires_grad_() if buffer.requires_grad else made
 
 
-_MADE = {
+_MADE: dict[str, Callable[..., Any]] = {
     "torch._dynamo.decorators._DimRange": _DimRange,
     "torch._utils._rebuild_nested_tensor": strided,
     "torch.nested._internal.nested_tensor._rebuild_njt": jagged,

@@ -47,7 +47,7 @@ def _path(frame: "FrameType") -> "list[str] | None":
 def _of_import(frame: "FrameType", dotted: str) -> "Any":
     """After `import torch.x.y` the module that said so reaches y through `torch.x`."""
     for written in stand_in.plain_imports.get(frame.f_code.co_filename, ()):
-        same = _names._first_name(written.partition(".")[2]) == _names._first_name(dotted)
+        same = _names.first_name_of(written.partition(".")[2]) == _names.first_name_of(dotted)
         if same and not frames.in_try(frame.f_code, frame.f_lasti):
             return stand_in.of(written)
     return None

@@ -273,6 +273,7 @@ class Tracer(TracerBase):
             The result: a proxy for a leaf, what `forward` returns for others.
         """
         path = self.path_of_module(m)
+        self.scope = self.scope or Scope("", None)
         outer, self.module_stack = self.module_stack, {**self.module_stack, path: (path, type(m))}
         try:
             with ScopeContextManager(self.scope, Scope(path, type(m))):

@@ -121,7 +121,7 @@ def _parts(m: Tensor, sizes: list[int], dim: int) -> tuple[Tensor, ...]:
         raise RuntimeError(
             f"the last offset, {sum(sizes)}, is behind the end of dimension {dim}, {m.shape[dim]}"
         )
-    return m.split_with_sizes([*sizes, rest], dim)[:-1]
+    return tuple(m.split_with_sizes([*sizes, rest], dim)[:-1])
 
 
 def _along(dim: int, products: list[Tensor], size: int) -> Tensor:
