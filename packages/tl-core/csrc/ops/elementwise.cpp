@@ -374,7 +374,7 @@ DType ElementwiseDef::computes_in(DType common) const {
 }
 
 Tensor run_elementwise(const ElementwiseDef& def, const TlValue* args, Out out) {
-  if (def.exact_number == ExactNumber::Either && is_number(args[0])) [[unlikely]] {
+  if (def.exact_number == ExactNumber::Either && is_number(args[0]) && !is_number(args[1])) [[unlikely]] {
     const TlValue swapped[] = {args[1], args[0]};
     return run_elementwise(def, swapped, out);
   }
