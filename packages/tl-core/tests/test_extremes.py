@@ -135,7 +135,7 @@ def test_padding_wider_than_memory():
 
 
 def test_more_chunks_than_can_be_listed():
-    with pytest.raises(RuntimeError, match="out of memory"):
+    with pytest.raises(RuntimeError, match="cannot split into"):
         tl.zeros(0).chunk(MOST // 2 + 1)
 
 
