@@ -97,7 +97,7 @@ def write(side: Side, folder: Path, names: list[str]) -> None:
                         model, example, dynamic_shapes=shapes if sizes == "dynamic" else None
                     )
                     program = program.run_decompositions() if form == "decomposed" else program
-                    runs = []
+                    runs: list[Any] = []
                     for n in BATCHES if sizes == "dynamic" else (EXAMPLE,):
                         given = batch(side, args, n)
                         runs.append(
