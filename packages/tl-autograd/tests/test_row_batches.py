@@ -47,6 +47,7 @@ REAL, COMPLEX, TRUTH, WHOLE = ({kind: [3, 4]} for kind in ("float64", "complex12
 VECTOR, PAIRS, NUMBER = {"float64": [4]}, {"float64": [3, 4, 2]}, {"float64": []}
 SQUARE = {"float64": [3, 3], "values": [4.0, 1, 0.5, 1, 3, 0.25, 0.5, 0.25, 5]}  # positive definite
 RIGHT, PIVOTS = {"float64": [3, 2]}, {"int32": [3], "values": [1, 2, 3]}
+THREE = {"float64": [3], "values": [4.0, 2, 1]}
 LAST = {"float64": [], "values": [2.5]}
 
 # What calls.jsonl leaves to other tests: names, and the arguments of a call of each.
@@ -67,6 +68,8 @@ MORE = [
     ("linalg_lu_factor_ex linalg_matrix_exp linalg_qr", [SQUARE]),
     ("_linalg_lstsq", [SQUARE, RIGHT, 1e-12, "gelsd"]),
     ("_linalg_solve", [SQUARE, RIGHT]),
+    ("_singular_norm", [SQUARE, NUMBER, THREE, SQUARE, THREE, SQUARE]),
+    ("_singular_norm_backward", [NUMBER, SQUARE, THREE, SQUARE, THREE, SQUARE]),
     ("linalg_householder_product", [SQUARE, {"float64": [3]}]),
     ("cholesky_solve", [RIGHT, SQUARE]),
     ("linalg_ldl_solve", [SQUARE, PIVOTS, RIGHT]),

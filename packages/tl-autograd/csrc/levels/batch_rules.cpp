@@ -2,6 +2,7 @@
 // other.
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "levels/batch.h"
 #include "ops.h"
@@ -288,13 +289,18 @@ class DimsCall {
   int64_t n_ = 0;  // logical dimensions of the first tensor
   bool extended_ = false, asks_dim_ = false, lifted_ = false, has_index_ = false, all_ = false;
 };
+// The dimensions of one example of an argument: matrices, except for those that rows of decompositions name
+// as vectors and numbers.
+int example_dims(std::string_view name) {
+  if (name == "grad" || name == "value") return 0;
+  return name == "weights" || name == "S" || name.find("pivots") != name.npos ? 1 : 2;
+}
 }  // namespace
 
 void BatchCall::dims(const TlOperator* op, Results& out) { DimsCall(*this, op).run(op, out); }
 
 void BatchCall::front(const TlOperator* op, Results& out) {
-  // Pivots are vectors where the others are matrices.
-  const auto own = [&](int i) { return std::strstr(rule.info->args[i].name, "pivots") ? 1 : 2; };
+  const auto own = [&](int i) { return example_dims(rule.info->args[i].name); };
   int lead = 0;
   each_tensor(args, n_args, [&](TlTensor* t, int i) { lead = std::max(lead, ndim(t) - own(i)); });
   Arguments a(args, n_args);
