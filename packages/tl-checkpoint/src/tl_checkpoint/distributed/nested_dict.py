@@ -9,7 +9,7 @@ from .flatten import flatten_state_dict as _flatten
 from .flatten import is_tensor
 from .flatten import unflatten_state_dict as _unflatten
 
-__all__ = ["FLATTEN_MAPPING", "OBJ_PATH", "flatten_state_dict", "traverse_state_dict", "unflatten_state_dict"]
+__all__ = ["flatten_state_dict", "traverse_state_dict", "unflatten_state_dict"]
 
 OBJ_PATH: TypeAlias = tuple[Any, ...]
 FLATTEN_MAPPING: TypeAlias = dict[str, OBJ_PATH]
