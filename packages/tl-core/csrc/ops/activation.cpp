@@ -1,7 +1,7 @@
 // Activation functions that choose a loop or reshape a weight, and second derivatives.
 #include <cstdio>
-#include <limits>
 
+#include "base/float_range.h"
 #include "elementwise_defs.h"
 #include "iter/dtypes.h"
 #include "ops.h"
@@ -59,18 +59,6 @@ Tensor leaky_relu_backward(const Tensor& g, const Tensor& self, const Scalar& ne
   return ops::_leaky_relu_backward(g, self, negative_slope);
 }
 
-double largest(DType d) {
-  switch (d) {
-    case DType::Float16:
-      return 65504;
-    case DType::BFloat16:
-      return 0x1.fep127;
-    case DType::Float64:
-      return std::numeric_limits<double>::max();
-    default:
-      return std::numeric_limits<float>::max();
-  }
-}
 Tensor softshrink(const Tensor& self, const Scalar& lambd, Out out) {
   const double number = lambd.to_double(), most = largest(self.dtype());
   char range[32], found[32];

@@ -1,6 +1,7 @@
 // Elementwise functions that choose among loops, or check their inputs, before one runs.
 #include <cmath>
 
+#include "base/float_range.h"
 #include "elementwise_defs.h"
 #include "iter/dtypes.h"
 #include "kernels/cpu/loops/equality.h"
@@ -62,21 +63,9 @@ bool equal(const Tensor& self, const Tensor& other) {
 
 // ---- numbers in the place of what isn't finite
 // ----------------------------------------------------------------------
-double largest(DType d) {
-  switch (to_real(d)) {
-    case DType::Float16:
-      return 65504;
-    case DType::BFloat16:
-      return 0x1.fep127;
-    case DType::Float64:
-      return std::numeric_limits<double>::max();
-    default:
-      return std::numeric_limits<float>::max();
-  }
-}
 Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<double> posinf,
                   std::optional<double> neginf, Out out) {
-  const double most = largest(self.dtype());
+  const double most = largest(to_real(self.dtype()));
   // Integers have nothing to replace: what stands for it needn't fit.
   const bool replaces = can_be_infinite(self);
   const auto number = [&](std::optional<double> given, double otherwise) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <mutex>
 
+#include "base/float_range.h"
 #include "dispatch/thread_state.h"
 #include "iter/dtypes.h"
 #include "iter/loop_nest.h"
@@ -84,19 +85,6 @@ void check_filled(const char* what, bool implemented, const Tensor& t) {
 bool is_inexact(DType d) { return is_floating(d) || is_complex(d); }
 bool is_wide_unsigned(DType d) { return d == DType::UInt16 || d == DType::UInt32 || d == DType::UInt64; }
 bool is_common_real(DType d) { return !is_complex(d) && !is_wide_unsigned(d); }
-
-double largest(DType real) {
-  switch (real) {
-    case DType::Float16:
-      return 65504;
-    case DType::BFloat16:
-      return 0x1.fep127;
-    case DType::Float32:
-      return std::numeric_limits<float>::max();
-    default:
-      return std::numeric_limits<double>::max();
-  }
-}
 
 void check_bound(const char* name, double bound, DType real) {
   TL_CHECK(std::abs(bound) <= largest(real), Runtime, name, " is out of bounds for ", dtype_name(real),

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/float_range.h"
+
 namespace tl {
 
 namespace {
@@ -48,21 +50,8 @@ bool int_fits(int64_t value) {
     return value >= int64_t{Limits::min()} && value <= int64_t{Limits::max()};
 }
 
-template <class R>
-constexpr double largest() {
-  if constexpr (std::is_same_v<R, Half>)
-    return 65504;
-  else if constexpr (std::is_same_v<R, BFloat16>)
-    return 0x1.fep127;
-  else
-    return std::numeric_limits<R>::max();
-}
-
 // Infinities and NaN are numbers of every floating type.
-template <class R>
-bool real_fits(double value) {
-  return !(std::abs(value) > largest<R>()) || std::isinf(value);
-}
+bool real_fits(DType real, double value) { return !(std::abs(value) > largest(real)) || std::isinf(value); }
 
 template <class T>
 bool number_fits(const Scalar& s) {
@@ -71,8 +60,8 @@ bool number_fits(const Scalar& s) {
   if constexpr (std::is_same_v<T, bool>) {
     return true;
   } else if constexpr (is_complex_type<T>) {
-    using R = decltype(T::re);
-    return real_fits<R>(c.re) && real_fits<R>(c.im);
+    constexpr DType part = DTypeOf<decltype(T::re)>::value;
+    return real_fits(part, c.re) && real_fits(part, c.im);
   } else if constexpr (std::is_integral_v<T>) {
     if (s.is_above_int64()) return std::is_same_v<T, uint64_t>;
     if (s.is_integral()) return int_fits<T>(s.to_int());
@@ -80,7 +69,7 @@ bool number_fits(const Scalar& s) {
     return real && v >= static_cast<double>(std::numeric_limits<T>::min()) &&
            v <= static_cast<double>(std::numeric_limits<T>::max());
   } else {
-    return real && real_fits<T>(c.re);
+    return real && real_fits(DTypeOf<T>::value, c.re);
   }
 }
 

@@ -1,0 +1,24 @@
+// The range of floating types.
+#pragma once
+
+#include <limits>
+
+#include "base/dtype.h"
+
+namespace tl {
+
+// The greatest finite number of a real floating type.
+inline double largest(DType real) {
+  switch (real) {
+    case DType::Float16:
+      return 65504;
+    case DType::BFloat16:
+      return 0x1.fep127;
+    case DType::Float64:
+      return std::numeric_limits<double>::max();
+    default:
+      return std::numeric_limits<float>::max();
+  }
+}
+
+}  // namespace tl
