@@ -171,20 +171,6 @@ Raises:
         ),
     ),
     Class(
-        "xpu.streams",
-        "Event(enable_timing: bool = False)",
-        """A point in a queue of work of {device} devices.
-
-Args:
-    enable_timing: whether it remembers when it was reached.
-
-Raises:
-    RuntimeError: there is no device.
-""",
-        refuse_unsupported("Event"),
-        base=AbsentEvent,
-    ),
-    Class(
         "mtia.streams",
         """Event(
         device: Any = None, *, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
@@ -194,7 +180,7 @@ Raises:
         base=AbsentEvent,
     ),
     Class(
-        "mps.event",
+        "xpu.streams mps.event",
         "Event(enable_timing: bool = False)",
         """A point in the work of {device} devices.
 
