@@ -118,21 +118,41 @@ def _refuse(kind: TensorType) -> NoReturn:
     raise TypeError(f"type torch.{kind.device_type}.{kind.__name__} not available: tl has only the CPU")
 
 
-FloatTensor = TensorType("FloatTensor", _C.float32)
-DoubleTensor = TensorType("DoubleTensor", _C.float64)
-HalfTensor = TensorType("HalfTensor", _C.float16)
-BFloat16Tensor = TensorType("BFloat16Tensor", _C.bfloat16)
-ByteTensor = TensorType("ByteTensor", _C.uint8)
-CharTensor = TensorType("CharTensor", _C.int8)
-ShortTensor = TensorType("ShortTensor", _C.int16)
-IntTensor = TensorType("IntTensor", _C.int32)
-LongTensor = TensorType("LongTensor", _C.int64)
-BoolTensor = TensorType("BoolTensor", _C.bool)
-
-
 def scalar_name(dtype: Any) -> str:
     """The older name of an element type: `Float`."""
     return _NAMES[str(dtype).removeprefix("torch.")]
+
+
+def older_types(
+    device_type: str = "cpu", module: str = __name__, layout: Any = _C.strided
+) -> tuple[TensorType, ...]:
+    """The older types that each kind of device and each layout has.
+
+    Args:
+        device_type: the kind of device.
+        module: the module that has the classes.
+        layout: how the elements lie: `strided` or `sparse_coo`.
+
+    Returns:
+        Those of float32, float64, float16, bfloat16, uint8, int8, int16, int32 and int64, in this order.
+    """
+    dtypes = (
+        _C.float32,
+        _C.float64,
+        _C.float16,
+        _C.bfloat16,
+        _C.uint8,
+        _C.int8,
+        _C.int16,
+        _C.int32,
+        _C.int64,
+    )
+    return tuple(TensorType(f"{scalar_name(d)}Tensor", d, device_type, module, layout) for d in dtypes)
+
+
+(FloatTensor, DoubleTensor, HalfTensor, BFloat16Tensor, ByteTensor, CharTensor, ShortTensor, IntTensor,
+ LongTensor) = older_types()  # fmt: skip
+BoolTensor = TensorType("BoolTensor", _C.bool)
 
 
 def type_name(dtype: Any) -> str:
