@@ -14,7 +14,6 @@ namespace tl::cpu::TL_ISA_NAMESPACE {
 namespace {
 
 constexpr int kStrip = TL_ISA_LEVEL >= 4 ? 8 : 4;  // vectors of a strip of columns, with two sums each
-constexpr int64_t kFew = 6;                        // terms of a row
 
 // The second operand of a sampled product is read a tile of its rows at a time, by all rows of a part: one of
 // the size of the first-level cache, or larger where a row has few nonzeros in it, or all where a tile is no
@@ -22,6 +21,8 @@ constexpr int64_t kFew = 6;                        // terms of a row
 constexpr int64_t kTileBytes = 16 << 10, kSparseTileBytes = 128 << 10, kTileNonzeros = 4, kTileRows = 128;
 
 #if TL_ISA_LEVEL >= 4
+constexpr int64_t kFew = 6;  // terms of a row
+
 // x[columns[0]], x[columns[1]], … of n columns, at most a vector's.
 template <class T>
 TL_INLINE Vec<T> gathered(const T* x, const int64_t* columns, int64_t n) {
