@@ -369,9 +369,12 @@ PyObject* replacement_of(const Operator& op, PyObject* function) {
 // Handlers of this library know its kernels.
 bool knows_kernels(PyObject* handler) {
   static PyObject* const name = PyUnicode_InternFromString("handles_kernels_only");
-  PyRef said(PyObject_GetAttr(handler, name));
-  if (!said.get()) PyErr_Clear();
-  return said.get() == Py_True;
+  const PyRef answer(PyObject_GetAttr(handler, name));
+  if (!answer) {
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) throw PythonError();
+    PyErr_Clear();
+  }
+  return answer.get() == Py_True;
 }
 
 // The results by operators that others know; NotImplemented where the handler gets the operator itself.
