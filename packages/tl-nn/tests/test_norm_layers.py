@@ -187,6 +187,8 @@ def test_gradients_of_parameters_have_their_type(make, dtype, of_input, rows):
     try:
         y = norm(x)
     except RuntimeError:
+        if of_input is None:
+            raise
         pytest.skip("types that don't mix")
     y.sum().backward()
     assert x.grad.dtype is x.dtype
