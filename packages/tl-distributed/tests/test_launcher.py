@@ -58,12 +58,22 @@ def test_no_restarts_left(worker):
     assert "rank      : 1 (local_rank: 1)" in done.stderr and "-9 (SIGKILL)" in done.stderr
 
 
+def ending(agent, seconds=60):
+    """What an agent said; one that does not end says where it stands."""
+    try:
+        return agent.communicate(timeout=seconds)[1]
+    except subprocess.TimeoutExpired:
+        agent.send_signal(signal.SIGABRT)
+        return agent.communicate()[1]
+
+
 def test_two_agents_and_files(worker, tmp_path):
     common = ["--nnodes", "2", "--rdzv-backend", "c10d", "--rdzv-endpoint", f"localhost:{free_port()}"]
     common += ["--log-dir", str(tmp_path / "logs"), "-r", "3", "--max-restarts", "1"]
     command = [sys.executable, "-m", "tl_distributed.run", *common, worker, "die"]
-    agents = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    errors = [agent.communicate(timeout=60)[1] for agent in agents]
+    env = {**os.environ, "PYTHONFAULTHANDLER": "1"}
+    agents = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env) for _ in range(2)]
+    errors = [ending(agent) for agent in agents]
     assert [agent.returncode for agent in agents] == [0, 0], errors
     text = "".join(path.read_text() for path in (tmp_path / "logs").glob("none_*/attempt_1/0/stdout.log"))
     assert sorted(text.splitlines()) == [f"rank {rank} of 2 attempt 1 total 3.0" for rank in range(2)]

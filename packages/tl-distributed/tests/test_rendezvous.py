@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import sys
 import threading
 import time
@@ -151,6 +152,69 @@ def test_the_state_is_changed_by_one_agent_at_a_time(tmp_path):
     assert backend.set_state(b"third", token)[::2] == (b"second", False)
     with pytest.raises(ValueError, match="store_type"):
         create_backend(RendezvousParameters("c10d", "", "job", 1, 1, store_type="pigeon"))
+
+
+def at_port(port, seconds=20):
+    return create_backend(
+        RendezvousParameters("c10d", f"localhost:{port}", "job", 1, 2, read_timeout=seconds)
+    )
+
+
+def test_agents_that_all_are_refused_the_port_try_again():
+    """As when two ask for it at the same moment, or another process has it for a while: nobody waited before."""
+    with socket.socket() as other:
+        other.bind(("", 0))  # taken, and nobody answers
+        port = other.getsockname()[1]
+        threading.Timer(0.6, other.close).start()
+        found = together(*[lambda: at_port(port)[1]] * 3)
+    assert sorted(store._server is not None for store in found) == [False, False, True], found
+    found[0].set("key", "value")
+    assert [store.get("key") for store in found] == [b"value"] * 3
+    assert {store.timeout.total_seconds() for store in found} == {20}
+
+
+def test_a_port_that_stays_taken_and_a_stranger_at_it():
+    with socket.socket() as other:
+        other.bind(("", 0))
+        port = other.getsockname()[1]
+        with pytest.raises(RendezvousConnectionError, match=f"cannot listen on port {port}.*no server at"):
+            at_port(port, 1)
+        other.listen()
+
+        def greet():
+            with other.accept()[0] as link:
+                link.sendall(b"220 mail\r\n")
+                link.recv(100)
+
+        threading.Thread(target=greet, daemon=True).start()
+        start = time.monotonic()
+        with pytest.raises(RendezvousConnectionError, match=f"the store at localhost:{port} is no store"):
+            at_port(port)
+        assert time.monotonic() - start < 10
+
+
+def test_a_beat_is_written_again_where_another_agent_was_quicker():
+    class Contended(C10dRendezvousBackend):
+        late = 0
+
+        def set_state(self, state, token=None):
+            if self.late:
+                self.late -= 1
+                other = RendezvousState.from_bytes(self.get_state()[0])
+                other.waiting[f"other {self.late}"] = 1
+                super().set_state(other.to_bytes(), token)
+            return super().set_state(state, token)
+
+    store = HashStore()
+    backend = Contended(store, "job")
+    params = RendezvousParameters("c10d", "", "job", 1, 1, keep_alive_interval=0.05)
+    agent = create_handler(store, backend, params)
+    agent.next_rendezvous()
+    before = agent._read()[0].agents[agent._name]
+    time.sleep(0.06)
+    backend.late = 3
+    agent._beat()
+    assert agent._read()[0].agents[agent._name] > before and not backend.late
 
 
 def test_a_state_that_makes_no_sense():

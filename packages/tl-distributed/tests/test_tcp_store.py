@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -92,6 +93,29 @@ def test_nobody_listens_and_a_port_that_is_taken(master):
             dist.TCPStore("localhost", free.getsockname()[1], timeout=timedelta(milliseconds=50))
     with pytest.raises(dist.DistNetworkError, match=f"cannot listen on port {master.port}"):
         dist.TCPStore("localhost", master.port, is_master=True)
+
+
+ALONE = """
+import subprocess
+from datetime import timedelta
+import tl_distributed as dist
+from pathlib import Path
+subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+Path("/proc/sys/net/ipv4/ip_local_port_range").write_text("40000 40003")
+try:
+    dist.TCPStore("127.0.0.1", 40002, timeout=timedelta(seconds=0.5))
+except dist.DistNetworkError as error:
+    print(error)
+"""
+
+
+def test_a_client_does_not_connect_to_itself():
+    """The kernel may give it, as its own, the very port at which the server isn't there yet."""
+    alone = ["unshare", "--user", "--map-root-user", "--net"]
+    if not (shutil.which("unshare") and shutil.which("ip")) or subprocess.run([*alone, "true"]).returncode:
+        pytest.skip("needs a network of its own")
+    done = subprocess.run([*alone, sys.executable, "-c", ALONE], capture_output=True, text=True, timeout=60)
+    assert "no server at 127.0.0.1:40002" in done.stdout and "Connection refused" in done.stdout, done
 
 
 def test_garbage_ends_only_its_own_connection(master):

@@ -46,6 +46,15 @@ Addresses look_up(const std::string& host, int port, std::string& why) {
           }};
 }
 
+// A connection to a local port where nobody listens may get that port itself, and then be its own other side.
+bool is_to_itself(int descriptor) {
+  sockaddr_storage here{}, there{};
+  socklen_t size = sizeof here, other = sizeof there;
+  return getsockname(descriptor, reinterpret_cast<sockaddr*>(&here), &size) == 0 &&
+         getpeername(descriptor, reinterpret_cast<sockaddr*>(&there), &other) == 0 && size == other &&
+         std::memcmp(&here, &there, size) == 0;
+}
+
 // None: it says why not.
 Descriptor try_address(const addrinfo& address, int64_t deadline, std::string& why) {
   Descriptor made(socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -62,6 +71,7 @@ Descriptor try_address(const addrinfo& address, int64_t deadline, std::string& w
       getsockopt(made.get(), SOL_SOCKET, SO_ERROR, &error, &size);
     }
   }
+  if (error == 0 && is_to_itself(made.get())) error = ECONNREFUSED;
   if (error == 0) return made;
   why = std::strerror(error);
   return {};

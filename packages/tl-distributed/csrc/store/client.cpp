@@ -148,7 +148,7 @@ void StoreClient::ping() {
   Exchange exchange(*this, Request::kValidate);
   exchange.word(kStoreMagic).byte(static_cast<uint8_t>(Request::kPing)).word(nonce).send();
   if (exchange.get_word() != nonce)
-    throw Failure(FailureKind::kNetwork, "TCPStore: what answers as " + name_ + " is no store");
+    throw Failure(FailureKind::kStore, "TCPStore: what answers as " + name_ + " is no store");
   exchange.over();
 }
 

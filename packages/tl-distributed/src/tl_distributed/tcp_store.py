@@ -30,6 +30,7 @@ class TCPStore(Store):
 
     Raises:
         DistNetworkError: the port is taken, or the server can't be reached in time.
+        DistStoreError: something else than a store answers.
 
     Example:
         >>> store = TCPStore("localhost", 0, is_master=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from base64 import b64decode, b64encode
 from datetime import timedelta
 
@@ -16,6 +17,7 @@ from .utils import is_local, parse_endpoint
 __all__ = ["C10dRendezvousBackend", "create_backend"]
 
 DEFAULT_PORT = 29400
+_JOIN_WITHIN = timedelta(seconds=0.25)
 
 
 class C10dRendezvousBackend(RendezvousBackend):
@@ -97,13 +99,33 @@ def _tcp_store(params: RendezvousParameters) -> Store:
     timeout = timedelta(seconds=params.get_as_int("read_timeout", 60) or 60)
     rank = params.get_as_int("rank")
     is_host = params.get_as_bool("is_host", None if rank is None else rank == 0)
-    if is_host or (is_host is None and is_local(host)):
+    if is_host:
+        return TCPStore(host, port, None, True, timeout, wait_for_workers=False)
+    try:
+        if is_host is None and is_local(host):
+            return _hosted_or_joined(host, port, timeout)
+        return TCPStore(host, port, None, False, timeout, wait_for_workers=False)
+    except DistError as error:
+        raise RendezvousConnectionError(f"no agents' store at {host}:{port}: {error}") from error
+
+
+def _hosted_or_joined(host: str, port: int, timeout: timedelta) -> TCPStore:
+    """The store of the agents of this machine: whoever can listen holds it, the others join.
+
+    A port that can't be had needn't be a store's: two that ask the kernel at the same moment may both be refused, and
+    another process may have it for a while. So an agent that nobody answers tries to listen again.
+    """
+    end = time.monotonic() + timeout.total_seconds()
+    while True:
         try:
             return TCPStore(host, port, None, True, timeout, wait_for_workers=False)
-        except DistNetworkError:
-            if is_host:
-                raise
-    try:
-        return TCPStore(host, port, None, False, timeout, wait_for_workers=False)
-    except DistNetworkError as error:
-        raise RendezvousConnectionError(f"no agents' store at {host}:{port}: {error}") from error
+        except DistNetworkError as taken:
+            refused = taken
+        try:
+            store = TCPStore(host, port, None, False, min(timeout, _JOIN_WITHIN), wait_for_workers=False)
+        except DistNetworkError as error:
+            if time.monotonic() >= end:
+                raise DistNetworkError(f"{refused}, and {error}") from error
+        else:
+            store.set_timeout(timeout)
+            return store

@@ -225,7 +225,6 @@ class DynamicRendezvousHandler(RendezvousHandler):
         self._address = local_addr
         self._round, self._failures = -1, 0
         self._beats = _Beats()
-        self._beaten = 0.0
         self._heart: _Heart | None = None
 
     @classmethod
@@ -369,11 +368,9 @@ class DynamicRendezvousHandler(RendezvousHandler):
             state.agree()
 
     def _live(self, state: RendezvousState) -> None:
-        """Counts this agent's beat when it is time, and takes out agents that have none."""
-        now = time.monotonic()
-        if now - self._beaten >= self._settings.keep_alive_interval.total_seconds():
-            self._beaten = now
-            state.beat(self._name)
+        """Brings this agent's beat up to date, and takes out agents that have none."""
+        interval = self._settings.keep_alive_interval.total_seconds()
+        state.beat(self._name, int(time.monotonic() / interval))
         silent = [name for name in self._beats.silent(state, self._settings.silence) if name != self._name]
         if silent:
             _log.warning("no beat of %s for %g s", ", ".join(silent), self._settings.silence)

@@ -91,11 +91,16 @@ class RendezvousState:
         if self.running:
             self.over = self.over or why
 
-    def beat(self, name: str) -> None:
-        """An agent says that it lives."""
+    def beat(self, name: str, number: int) -> None:
+        """An agent says that it lives.
+
+        Args:
+            name: the agent.
+            number: of its beat, which differs from that of the one before.
+        """
         for there in (self.agents, self.waiting):
             if name in there:
-                there[name] += 1
+                there[name] = number
 
     def remove(self, names: Iterable[str]) -> None:
         """Takes out agents that are gone, which ends a round that they took part in."""
