@@ -9,6 +9,7 @@ from scipy.stats import norm, poisson
 
 import tl_core as tl
 import tl_nn.functional as F
+from tl_autograd.func import vmap
 
 
 def drawn(*shape, seed=0):
@@ -98,6 +99,36 @@ def test_ctc_of_the_impossible():
     loss = F.ctc_loss(scores, target, [1], [2], zero_infinity=True)
     loss.backward()
     assert loss.item() == 0.0 and not scores.grad.any()
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("dims", list(product([0, None], repeat=4)))
+def test_ctc_of_a_batch_of_examples_is_that_of_each(dims, reduction):
+    if dims == (None,) * 4:
+        pytest.skip("vmap needs a batch")
+    scores = tl.tensor(log_softmax(drawn(3, 6, 2, 4), -1))
+    targets = tl.tensor([[[1, 2, 3], [3, 3, 1]], [[2, 2, 1], [1, 3, 2]], [[3, 1, 1], [2, 1, 3]]])
+    inputs, lengths = tl.tensor([[6, 5], [4, 0], [6, 6]]), tl.tensor([[3, 2], [1, 0], [2, 2]])
+    examples = [x if d == 0 else x[0] for x, d in zip((scores, targets, inputs, lengths), dims, strict=True)]
+    got = vmap(lambda *one: F.ctc_loss(*one, reduction=reduction), in_dims=dims)(*examples)
+    for n in range(3):
+        one = [x[n] if d == 0 else x for x, d in zip(examples, dims, strict=True)]
+        numpy.testing.assert_allclose(got[n].numpy(), F.ctc_loss(*one, reduction=reduction).numpy(), rtol=1e-12)
+
+
+def test_ctc_of_a_batch_of_examples_takes_targets_in_a_row_and_refuses_lengths_that_do_not_fit():
+    scores, targets = tl.tensor(log_softmax(drawn(2, 6, 2, 4), -1)), tl.tensor([[1, 2, 3], [2, 2, 1]])
+    inputs, lengths = tl.tensor([[6, 5], [4, 6]]), tl.tensor([[2, 1], [0, 3]])
+    got = vmap(F.ctc_loss)(scores, targets, inputs, lengths)
+    want = [F.ctc_loss(*one).item() for one in zip(scores, targets, inputs, lengths, strict=True)]
+    numpy.testing.assert_allclose(got.numpy(), want, rtol=1e-12)
+    for wrong in (inputs + 1, inputs - 6):
+        with pytest.raises(RuntimeError, match="out of bounds"):
+            vmap(F.ctc_loss)(scores, targets, wrong, lengths)
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        vmap(F.ctc_loss)(scores, targets, inputs, lengths + 2)
+    with pytest.raises(RuntimeError, match="Expected targets of 4 labels"):
+        F.ctc_loss(scores[0], targets[0], [6, 5], [2, 2])
 
 
 def test_multi_head_attention_gives_the_same_with_and_without_weights():

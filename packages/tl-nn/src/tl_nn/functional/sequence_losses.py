@@ -1,9 +1,12 @@
 """Losses of sequences."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import tl_core
-from tl_core import Tensor, stack, where
+from tl_core import Tensor, cat, full_like, stack, where
 from tl_core.autocast_inputs import in_float32
 from tl_core.overrides import overridable
 
@@ -59,97 +62,118 @@ def ctc_loss(
         if log_probs.dim() != 2:
             raise RuntimeError(f"log_probs must have 2 or 3 dimensions, got {log_probs.dim()}")
         log_probs = log_probs.unsqueeze(1)
-    inputs, lengths = _lengths(input_lengths, "input_lengths"), _lengths(target_lengths, "target_lengths")
-    _check(log_probs, inputs, lengths, blank)
+    _check_sizes(log_probs, blank)
+    inputs = _Lengths.read(input_lengths, "input_lengths", log_probs)
+    lengths = _Lengths.read(target_lengths, "target_lengths", log_probs)
+    _check_lengths(log_probs, inputs, lengths)
     padded = _padded(targets, lengths, blank)
     losses = _negative_log_likelihood(log_probs, padded, inputs, lengths, blank)
     losses = losses + _probability_mass(log_probs, inputs)
     endless = losses > -_IMPOSSIBLE / 2
     losses = where(endless, 0.0 if zero_infinity else tl_core.inf, losses)
     if reduction == "mean":
-        sizes = tl_core.tensor(lengths, device=log_probs.device).clamp_min(1).to(losses.dtype)
-        return (losses / sizes).mean()
+        return (losses / lengths.tensor.clamp_min(1).to(losses.dtype)).mean()
     return reduced(losses if batched else losses.squeeze(0), reduction)
 
 
-def _probability_mass(log_probs: Tensor, inputs: list[int]) -> Tensor:
+class _Lengths(NamedTuple):
+    """How much of each sequence counts."""
+
+    tensor: Tensor
+    values: list[int] | None  # None under a vmap over the lengths: each example has its own
+
+    @classmethod
+    def read(cls, lengths: Tensor | Sequence[int], name: str, log_probs: Tensor) -> _Lengths:
+        if isinstance(lengths, Tensor):
+            if lengths.is_floating_point() or lengths.dtype == tl_core.bool:
+                raise RuntimeError(f"{name} must be integral, got {lengths.dtype}")
+            numbers = lengths.reshape(-1).to(log_probs.device, tl_core.int64)
+            values = None if lengths._hides_batch() else numbers.tolist()
+        else:
+            values = [int(n) for n in lengths]
+            numbers = tl_core.tensor(values, dtype=tl_core.int64, device=log_probs.device)
+        if len(numbers) != log_probs.shape[1]:
+            raise RuntimeError(f"{name} must be of size batch_size {log_probs.shape[1]}, got {len(numbers)}")
+        return cls(numbers, values)
+
+    def longest(self, room: int) -> int:
+        """The largest of them, or all the room there is where they aren't known."""
+        return room if self.values is None else max(self.values, default=0)
+
+
+def _check_sizes(log_probs: Tensor, blank: int) -> None:
+    labels = log_probs.shape[2]
+    if not 0 <= blank < labels:
+        raise RuntimeError(f"blank must be in label range: got {blank} of {labels} labels")
+
+
+def _check_lengths(log_probs: Tensor, inputs: _Lengths, lengths: _Lengths) -> None:
+    """What isn't known here is an index of `_ending`, which refuses it."""
+    steps = log_probs.shape[0]
+    for n in inputs.values or ():
+        if not 0 <= n <= steps:
+            raise RuntimeError(f"Expected input_lengths to have value at most {steps}, but got value {n}")
+    if any(n < 0 for n in lengths.values or ()):
+        raise RuntimeError(f"Expected target_lengths to have no negative value, got {lengths.values}")
+
+
+def _probability_mass(log_probs: Tensor, inputs: _Lengths) -> Tensor:
     """Zeros, with the gradient of each sample's probabilities.
 
     With it, the gradient by log-probabilities is that by the scores they are the log-softmax of, which is what the
     reference computes and users of unnormalized inputs see.
     """
     steps = tl_core.arange(log_probs.shape[0], device=log_probs.device).unsqueeze(1)
-    counted = steps < tl_core.tensor(inputs, device=log_probs.device)
-    mass = where(counted.unsqueeze(-1), log_probs, float("-inf")).exp().sum([0, 2])
+    counted = (steps < inputs.tensor).unsqueeze(-1)
+    mass = where(counted, log_probs, float("-inf")).exp().sum([0, 2])
     return mass - mass.detach()
 
 
-def _lengths(given: Tensor | Sequence[int], name: str) -> list[int]:
-    if isinstance(given, Tensor):
-        if given.is_floating_point() or given.dtype == tl_core.bool:
-            raise RuntimeError(f"{name} must be integral, got {given.dtype}")
-        return [int(n) for n in given.reshape(-1).tolist()]
-    return [int(n) for n in given]
-
-
-def _check(log_probs: Tensor, inputs: list[int], lengths: list[int], blank: int) -> None:
-    steps, batch, labels = log_probs.shape
-    if not 0 <= blank < labels:
-        raise RuntimeError(f"blank must be in label range: got {blank} of {labels} labels")
-    if len(inputs) != batch:
-        raise RuntimeError(f"input_lengths must be of size batch_size {batch}, got {len(inputs)}")
-    if len(lengths) != batch:
-        raise RuntimeError(f"target_lengths must be of size batch_size {batch}, got {len(lengths)}")
-    for n in inputs:
-        if not 0 <= n <= steps:
-            raise RuntimeError(f"Expected input_lengths to have value at most {steps}, but got value {n}")
-    if any(n < 0 for n in lengths):
-        raise RuntimeError(f"Expected target_lengths to have no negative value, got {lengths}")
-
-
-def _padded(targets: Tensor, lengths: list[int], blank: int) -> Tensor:
+def _padded(targets: Tensor, lengths: _Lengths, blank: int) -> Tensor:
     """One row of labels for each sample."""
-    longest = max(lengths, default=0)
     if targets.dim() == 2:
+        longest = lengths.longest(targets.shape[1])
         if targets.shape[1] < longest:
             raise RuntimeError(f"Expected targets of at least {longest} labels, got {list(targets.shape)}")
         return targets[:, :longest].to(tl_core.int64)
-    if targets.dim() != 1 or targets.shape[0] < sum(lengths):
-        raise RuntimeError(f"Expected targets of {sum(lengths)} labels, got {list(targets.shape)}")
-    rows = targets.new_full((len(lengths), longest), blank).to(tl_core.int64)
-    first = 0
-    for row, n in zip(rows, lengths, strict=True):
-        row[:n] = targets[first : first + n]
-        first += n
-    return rows
+    room = targets.shape[0]
+    if targets.dim() != 1 or (lengths.values is not None and room != sum(lengths.values)):
+        raise RuntimeError(f"Expected targets of {sum(lengths.values or ())} labels, got {list(targets.shape)}")
+    positions = tl_core.arange(lengths.longest(room), device=targets.device)
+    firsts = (lengths.tensor.cumsum(0) - lengths.tensor).unsqueeze(1)
+    counted = positions < lengths.tensor.unsqueeze(1)
+    labels = targets.gather(0, where(counted, firsts + positions, 0).flatten()).view_as(counted)
+    return where(counted, labels, blank).to(tl_core.int64)
 
 
 def _negative_log_likelihood(
-    log_probs: Tensor, targets: Tensor, inputs: list[int], lengths: list[int], blank: int
+    log_probs: Tensor, targets: Tensor, inputs: _Lengths, lengths: _Lengths, blank: int
 ) -> Tensor:
     """The forward recursion over blanks and labels in turn: blank, label, blank, ..., blank."""
     steps, batch, _ = log_probs.shape
     states = 2 * targets.shape[1] + 1
-    labels = targets.new_full((batch, states), blank)
-    labels[:, 1::2] = targets
-    skips = labels.new_zeros((batch, states), dtype=tl_core.bool)
-    skips[:, 2:] = (labels[:, 2:] != blank).logical_and(labels[:, 2:] != labels[:, :-2])
+    between = stack([full_like(targets, blank), targets], 2).flatten(1)
+    labels = cat([between, targets.new_full((batch, 1), blank)], 1)
+    skips = (labels[:, 2:] != blank).logical_and(labels[:, 2:] != labels[:, :-2])
     emitted = log_probs.gather(2, labels.unsqueeze(0).expand(steps, batch, states))
     unseen = log_probs.new_full((batch, 2), _IMPOSSIBLE)
-    alpha = log_probs.new_full((batch, states), _IMPOSSIBLE)
-    alpha[:, 0] = 0.0  # before the first step: at the first blank, or about to emit the first label
-    counts = tl_core.tensor(inputs, device=log_probs.device).unsqueeze(1)
-    for t in range(max(inputs, default=0)):
+    first = tl_core.arange(states, device=log_probs.device)
+    # before the first step: at the first blank, or about to emit the first label
+    alphas = [where(first == 0, log_probs.new_zeros((batch, 1)), _IMPOSSIBLE)]
+    for t in range(inputs.longest(steps)):
         if t == 0:
-            start = tl_core.arange(states, device=log_probs.device) < 2
-            following = where(start, emitted[0], _IMPOSSIBLE)
-        else:
-            before = tl_core.cat([unseen, alpha], 1)
-            two_back = where(skips, before[:, :states], _IMPOSSIBLE)
-            arrived = stack([alpha, before[:, 1 : states + 1], two_back]).logsumexp(0)
-            following = (arrived + emitted[t]).clamp_min(_IMPOSSIBLE)
-        alpha = where(counts > t, following, alpha)
-    ends = tl_core.tensor(lengths, device=log_probs.device).unsqueeze(1) * 2
-    last, label = alpha.gather(1, ends), alpha.gather(1, (ends - 1).clamp_min(0))
-    label = where(ends > 0, label, _IMPOSSIBLE)
-    return -stack([last, label]).logsumexp(0).squeeze(1)
+            alphas.append(where(first < 2, emitted[0], _IMPOSSIBLE))
+            continue
+        before = cat([unseen, alphas[-1]], 1)
+        two_back = cat([unseen, where(skips, alphas[-1][:, :-2], _IMPOSSIBLE)], 1)[:, :states]
+        arrived = stack([alphas[-1], before[:, 1 : states + 1], two_back]).logsumexp(0)
+        alphas.append((arrived + emitted[t]).clamp_min(_IMPOSSIBLE))
+    return _ending(stack(alphas), inputs.tensor, lengths.tensor * 2)
+
+
+def _ending(alphas: Tensor, inputs: Tensor, ends: Tensor) -> Tensor:
+    """How unlikely it is to be at the last label or at the blank behind it once each sample's input has ended."""
+    ended = alphas.gather(0, inputs.view(1, -1, 1).expand(1, -1, alphas.shape[2])).squeeze(0)
+    ends = ends.unsqueeze(1)
+    last, label = ended.gather(1, ends), ended.gather(1, (ends - 1).clamp_min(0))
+    return -stack([last, where(ends > 0, label, _IMPOSSIBLE)]).logsumexp(0).squeeze(1)
