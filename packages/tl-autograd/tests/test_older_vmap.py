@@ -17,13 +17,21 @@ def test_a_geometry_may_not_leave_its_example(transform):
     assert nested(x)[2, 1].tolist() == [[20, 21], [22, 23]]
     for message, y, arguments in (
         ("same length", x, ((1, 1), (1,))),
-        ("at the front of the tensor", x.transpose(0, 1), ((2,), (1,))),
         ("memory outside of `tensor`", x, ((4, 4), (4, 1), 0)),
         ("memory outside of `tensor`", x[:, 1:], ((2,), (1,), 3)),
         ("not supported inside of vmap", tl.ones(2, 0, 3), ((3,), (1,))),
     ):
         with pytest.raises(RuntimeError, match=message):
             transform(lambda t, a=arguments: t.as_strided(*a))(y)
+
+
+def test_a_geometry_of_examples_that_lie_between_each_other():
+    x = tl.arange(6.0).reshape(2, 3)
+    for size, stride in (((2,), (3,)), ((2,), (1,)), ((), ())):
+        want = [x[:, i].as_strided(size, stride, 0 + i).tolist() for i in range(3)]
+        assert vmap(lambda t, s=size, d=stride: t.as_strided(s, d), in_dims=1)(x).tolist() == want
+    with pytest.raises(RuntimeError, match="at the front of the tensor"):
+        older_vmap.vmap(lambda t: t.as_strided((2,), (1,)), in_dims=1)(x)
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,10 @@ MORE = [
     ("float_power.Scalar", [2, REAL]),
     ("rsub.Tensor", [REAL, VECTOR, 2]),
     ("masked_scatter", [REAL, TRUTH, {"float64": [12]}]),
+    ("masked_scatter", [REAL, {"bool": [3, 4], "values": [False] * 12}, {"float64": [0]}]),
+    ("index_select_backward", [{"float64": [1]}, [], 0, {"int64": [1], "values": [0]}]),
+    *[("unfold_backward", [{"float64": [1]}, [], d, 1, 1]) for d in (0, -1)],
+    ("view_copy", [{"float64": [3, 4]}, [4, 3]]),
     *[("scatter.reduce", [REAL, 1, WHOLE, REAL, how]) for how in ("add", "multiply")],
     ("scatter.value_reduce", [REAL, 1, WHOLE, 2.0, "add"]),
     *[("squeeze", [{"float64": shape}]) for shape in ([3, 1, 2, 1], [1, 1])],
@@ -271,6 +275,61 @@ def test_batches(name):
             check_levels(function, each, exact)
         compared += 1
     assert compared
+
+
+# Rows that take small examples alone only, and why.
+ALONE = {
+    "median": "of no elements is nan, and refused along a dimension",
+    "nanmedian": "of no elements is nan, and refused along a dimension",
+    "topk": "of a number has no dimension, however many are asked for",
+    **dict.fromkeys(
+        "slice_backward select_backward unfold_backward as_strided_backward _as_strided_gather unsum "
+        "logsumexp_backward".split(),
+        "a gradient without dimensions, which no result has, is expanded",
+    ),
+    **dict.fromkeys(["nll_loss_forward", "nll_loss_nd"], "targets of no class are read where they are ignored"),
+}
+
+
+def small(values):
+    """The call with tensors without dimensions or elements, and with the first dimension where it names one."""
+    tensors = [i for i, v in enumerate(values) if is_written_tensor(v)]
+    numbers = [0 if type(v) is int else [0] if v == [1] else v for v in values]
+    less = []
+    for change in (lambda shape: [], lambda shape: shape and [0, *shape[1:]], lambda shape: shape and [*shape[:-1], 0]):
+        for which in (tensors[:1], tensors):
+            for others in (values, numbers):
+                call = [reshaped(v, change) if i in which else others[i] for i, v in enumerate(values)]
+                if call not in less:
+                    less.append(call)
+    return less
+
+
+def reshaped(tensor, change):
+    return {kind: change(shape) for kind, shape in tensor.items() if kind != "values"}
+
+
+def is_written_tensor(value):
+    return isinstance(value, dict) and isinstance(next(iter(value.values())), list)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [name for name in CALLS if name not in ALONE])
+def test_batches_of_small_examples(name):
+    """What takes a tensor without dimensions or elements takes a batch of them."""
+    row = ROWS[name]
+    for values in CALLS[name]:
+        for less in small(values):
+            try:
+                function, tensors = called(row, less)
+                results = function(*tensors)
+            except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError):
+                continue
+            if tensors and results:
+                each, everything = [[x] * BATCH for x in tensors], range(len(tensors))
+                check(function, each, everything, False)
+                for k in everything if len(tensors) > 1 else ():
+                    check(function, each, [k], False)
 
 
 def test_every_rule_is_asked():

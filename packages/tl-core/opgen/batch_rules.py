@@ -223,10 +223,15 @@ BATCH = {
         ".expand(self.shape[:d] + [k] + self.shape[d + 1:]))))"
     ),
     "index_select_backward": (
+        "grad.reshape([batch_size]) if len(input_sizes) == 0 else "
         "after([(d := dim + 1 if dim >= 0 else dim + 1 + len(input_sizes))], "
         "index_select_backward(grad, [batch_size] + input_sizes, d, index) if not batched(index) else "
         "grad.new_zeros([batch_size] + input_sizes).scatter_add(d, index.reshape([batch_size] + [1] * (d - 1) + "
         "[grad.shape[d]] + [1] * (grad.ndim - 1 - d)).expand(grad.shape), grad))"
+    ),
+    "unfold_backward": (
+        "grad.sum([1], False) if len(input_sizes) == 0 else "
+        "unfold_backward(grad, [batch_size] + input_sizes, dim + 1 if dim >= 0 else dim, size, step)"
     ),
     "searchsorted.Tensor": (
         "searchsorted(sorted_sequence, self.reshape([batch_size, prod(self.shape[1:])]), out_int32=out_int32, "
@@ -364,14 +369,15 @@ BATCH = {
         "(m := mask.reshape([batch_size] + [1] * (r - mask.ndim) + mask.shape[1:])), "
         "(x := self.reshape([batch_size] + [1] * (r - self.ndim) + self.shape[1:])), "
         "(taken := m | zeros_like(x, dtype='bool')), "
-        "(number := _to_copy(taken, dtype='int64').reshape([batch_size, prod(taken.shape[1:])]).cumsum(1) - 1), "
+        "(ones := _to_copy(taken, dtype='int64').reshape([batch_size, prod(taken.shape[1:])])), "
         "(from_ := source.reshape([batch_size, prod(source.shape[1:])]))], "
-        "where(taken, from_.gather(1, number.clamp_min(0)).reshape(taken.shape), x))"
+        "where(taken, cat([from_.new_zeros([batch_size, 1]), from_], 1)"
+        ".gather(1, ones.cumsum(1) * ones).reshape(taken.shape), x))"
     ),
     "histc": (
         f"after([(x := {FLAT}), "
-        "(low := x.amin([1], True) if min == max else x.new_full([batch_size, 1], min)), "
-        "(high := x.amax([1], True) if min == max else x.new_full([batch_size, 1], max)), "
+        "(low := x.amin([1], True) if min == max and x.shape[1] > 0 else x.new_full([batch_size, 1], min)), "
+        "(high := x.amax([1], True) if min == max and x.shape[1] > 0 else x.new_full([batch_size, 1], max)), "
         "(same := low == high), (a := where(same, low - 1, low)), (b := where(same, high + 1, high)), "
         "(inside := (x >= a) & (x <= b)), "
         "(bin := _to_copy((x - a) * bins / (b - a), dtype='int64').clamp_max(bins - 1))], "

@@ -226,6 +226,11 @@ def test_nothing_to_transform():
         (lambda x: fft.fft(x, n=0), RuntimeError, "Invalid number of data points \\(0\\)"),
         (lambda x: fft.irfft(x[:, :1]), RuntimeError, "Invalid number of data points \\(0\\)"),
         (lambda x: fft.fft(x[:, :0]), RuntimeError, "Invalid number of data points \\(0\\)"),
+        (
+            lambda x: tl.ops.aten._fft_r2c(x[:, :0], [1], 0, True),
+            RuntimeError,
+            "at least 1 element along dimension 1, got 0",
+        ),
         (lambda x: fft.fft(x, dim=2), IndexError, "Dimension out of range"),
         (lambda x: fft.fft(x[0, 0]), IndexError, "no dimensions"),
         (lambda x: fft.rfft(x + 1j), RuntimeError, "rfft expects a real input tensor, but got ComplexFloat"),

@@ -120,6 +120,12 @@ def test_sort_and_topk(dtype, dim):
         assert r.same(tl.topk(x, 2, dim, largest=False).values, values.narrow(dim, 0, 2))
 
 
+@pytest.mark.parametrize("k", [0, 1])
+def test_a_number_is_the_largest_of_itself(k):
+    values, indices = tl.topk(tl.tensor(3.0), k)
+    assert values.item() == 3.0 and values.shape == () and indices.item() == 0
+
+
 def test_nan_is_the_largest():
     x = tl.tensor([2.0, float("nan"), -1.0, float("inf")])
     assert tl.sort(x).indices.tolist() == [2, 0, 3, 1]

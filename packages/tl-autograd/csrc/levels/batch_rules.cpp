@@ -398,7 +398,7 @@ void check_as_strided(const BatchCall& c) {
   const auto n = static_cast<size_t>(ndim(whole.get()));
   const bool innermost =
       levels().begun.back() == &c.level;  // further out, other batches are among the dimensions
-  if (innermost && n > 1 && strides[0] < *std::max_element(strides + 1, strides + n))
+  if (c.level.is_older && innermost && n > 1 && strides[0] < *std::max_element(strides + 1, strides + n))
     fail(
         TL_ERROR_RUNTIME,
         "vmap: as_strided is only supported where the batch dims being vmapped over are at the front of the "

@@ -146,6 +146,8 @@ Tensor r2c(const Tensor& self, IntSpan dims, int64_t normalization, bool oneside
   DimVector order = slowest_first(self, onesided ? dims.first(dims.size() - 1) : dims);
   if (onesided) order.push_back(dims.back());
   const int64_t axis = order.back(), half = self.size(axis) / 2 + 1;
+  TL_CHECK(!onesided || self.size(axis) > 0, Runtime,
+           "_fft_r2c: expected at least 1 element along dimension ", axis, ", got 0");
   const DimVector sizes = onesided ? with_size(self.sizes(), axis, half) : DimVector(self.sizes());
   const Tensor out = laid_out(self, sizes, order, to_complex(self.dtype()));
   if (out.is_meta() || self.numel() == 0) return out;

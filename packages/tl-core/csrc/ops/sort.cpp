@@ -82,7 +82,8 @@ Pair topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool, Out ou
   DimVector sizes(self.sizes());
   if (self.dim()) sizes[d] = k;
   const auto [values, indices] = prepared(self, sizes, contiguous_strides(sizes), out, out_index);
-  if (k > 0) run(self, d, k, largest, values, indices);
+  const int64_t taken = self.dim() ? k : 1;  // a number is what is largest of it, however few are asked for
+  if (taken > 0) run(self, d, taken, largest, values, indices);
   return {values, indices};
 }
 
