@@ -41,3 +41,11 @@ def test_out_is_looked_at_before_anything_is_written(name):
     with pytest.raises(RuntimeError, match="Expected out tensor to have device cpu, but got meta"):
         call(x, out=elsewhere)
     assert (first == 7).all()
+
+
+def test_a_view_that_cannot_be_is_copied_all_the_same():
+    x = tl.arange(6).reshape(2, 3).t()
+    assert tl.view_copy(x, (6,)).tolist() == [0, 3, 1, 4, 2, 5]
+    assert tl.view_copy(x, (2, -1), out=tl.empty(0, dtype=tl.int64)).tolist() == [[0, 3, 1], [4, 2, 5]]
+    with pytest.raises(RuntimeError, match="invalid for input of size 6"):
+        tl.view_copy(x, (4,))

@@ -71,7 +71,8 @@ Tensor unsqueeze_copy(const Tensor& self, int64_t dim, Out out) {
 }
 Tensor view_as_complex_copy(const Tensor& self, Out out) { return copied(ops::view_as_complex(self), out); }
 Tensor view_as_real_copy(const Tensor& self, Out out) { return copied(ops::view_as_real(self), out); }
-Tensor view_copy(const Tensor& self, IntSpan size, Out out) { return copied(ops::view(self, size), out); }
+// In another order where no view has that size.
+Tensor view_copy(const Tensor& self, IntSpan size, Out out) { return copied(ops::reshape(self, size), out); }
 Tensor view_copy_dtype(const Tensor& self, DType dtype, Out out) {
   return copied(ops::view_dtype(self, dtype), out);
 }
