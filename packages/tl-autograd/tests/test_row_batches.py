@@ -283,11 +283,20 @@ ALONE = {
     "nanmedian": "of no elements is nan, and refused along a dimension",
     "topk": "of a number has no dimension, however many are asked for",
     **dict.fromkeys(
-        "slice_backward select_backward unfold_backward as_strided_backward _as_strided_gather unsum "
-        "logsumexp_backward".split(),
+        [
+            "slice_backward",
+            "select_backward",
+            "unfold_backward",
+            "as_strided_backward",
+            "_as_strided_gather",
+            "unsum",
+            "logsumexp_backward",
+        ],
         "a gradient without dimensions, which no result has, is expanded",
     ),
-    **dict.fromkeys(["nll_loss_forward", "nll_loss_nd"], "targets of no class are read where they are ignored"),
+    **dict.fromkeys(
+        ["nll_loss_forward", "nll_loss_nd"], "targets of no class are read where they are ignored"
+    ),
 }
 
 
@@ -296,7 +305,11 @@ def small(values):
     tensors = [i for i, v in enumerate(values) if is_written_tensor(v)]
     numbers = [0 if type(v) is int else [0] if v == [1] else v for v in values]
     less = []
-    for change in (lambda shape: [], lambda shape: shape and [0, *shape[1:]], lambda shape: shape and [*shape[:-1], 0]):
+    for change in (
+        lambda shape: [],
+        lambda shape: shape and [0, *shape[1:]],
+        lambda shape: shape and [*shape[:-1], 0],
+    ):
         for which in (tensors[:1], tensors):
             for others in (values, numbers):
                 call = [reshaped(v, change) if i in which else others[i] for i, v in enumerate(values)]

@@ -113,7 +113,9 @@ def test_ctc_of_a_batch_of_examples_is_that_of_each(dims, reduction):
     got = vmap(lambda *one: F.ctc_loss(*one, reduction=reduction), in_dims=dims)(*examples)
     for n in range(3):
         one = [x[n] if d == 0 else x for x, d in zip(examples, dims, strict=True)]
-        numpy.testing.assert_allclose(got[n].numpy(), F.ctc_loss(*one, reduction=reduction).numpy(), rtol=1e-12)
+        numpy.testing.assert_allclose(
+            got[n].numpy(), F.ctc_loss(*one, reduction=reduction).numpy(), rtol=1e-12
+        )
 
 
 def test_ctc_of_a_batch_of_examples_takes_targets_in_a_row_and_refuses_lengths_that_do_not_fit():

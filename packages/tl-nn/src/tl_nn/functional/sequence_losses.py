@@ -138,7 +138,9 @@ def _padded(targets: Tensor, lengths: _Lengths, blank: int) -> Tensor:
         return targets[:, :longest].to(tl_core.int64)
     room = targets.shape[0]
     if targets.dim() != 1 or (lengths.values is not None and room != sum(lengths.values)):
-        raise RuntimeError(f"Expected targets of {sum(lengths.values or ())} labels, got {list(targets.shape)}")
+        raise RuntimeError(
+            f"Expected targets of {sum(lengths.values or ())} labels, got {list(targets.shape)}"
+        )
     positions = tl_core.arange(lengths.longest(room), device=targets.device)
     firsts = (lengths.tensor.cumsum(0) - lengths.tensor).unsqueeze(1)
     counted = positions < lengths.tensor.unsqueeze(1)
