@@ -155,6 +155,28 @@ def test_reflectors_multiply():
     close(tl.ormqr(packed, tau, c.mT, left=False), c.mT @ q)
 
 
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        (((3,), (3,), (3, 3)), "input.* must have at least 2 dimensions"),
+        (((3, 3), (3,), (4, 3)), r"other.shape\[-2\] must be equal to input.shape\[-2\]"),
+        (((3, 3), (2,), (3, 3)), r"tau.shape\[-1\] must be equal to min"),
+        (((2, 3, 3), (3,), (2, 3, 3)), "tau to have one dimension less than input"),
+        (((3, 3), (3,), (2, 3, 3)), "other to have the same number of dimensions as input"),
+        (((2, 3, 3), (1, 3), (2, 3, 3)), "Expected batch dimensions of tau and other"),
+    ],
+)
+def test_what_reflectors_do_not_fit(shapes, message):
+    with pytest.raises(RuntimeError, match=message):
+        tl.ormqr(*(tl.ones(s) for s in shapes))
+
+
+@pytest.mark.parametrize("batch", [(2,), (2, 4)])
+def test_solutions_of_a_batch_of_vectors_lie_as_a_matrix(batch):
+    x = tl.linalg.solve(tl.eye(3).expand(*batch, 3, 3), tl.ones(*batch, 3))
+    assert x.shape == (*batch, 3) and x.mT.is_contiguous()
+
+
 def test_what_has_no_inverse_is_named():
     singular = tl.tensor([[1.0, 2.0], [2.0, 4.0]])
     with pytest.raises(linalg.LinAlgError, match=r"linalg.inv: The diagonal element 2 is zero"):

@@ -233,6 +233,16 @@ def test_fractional():
         np.testing.assert_array_equal(at[n, c].numpy(), indices)
 
 
+def test_unpooled_images_lie_as_the_maxima_do():
+    maxima, indices = nn.max_pool2d_with_indices(tl.ones(2, 3, 4, 4), 2)
+    last = maxima.to(memory_format=tl.channels_last)
+    for values in (maxima, last):
+        for where in (indices, indices.to(memory_format=tl.channels_last)):
+            assert nn.max_unpool2d(values, where, (4, 4)).is_contiguous(
+                memory_format=tl.channels_last if values is last else tl.contiguous_format
+            )
+
+
 def test_unpooling_puts_maxima_back():
     x = random((2, 3, 6, 8))
     top, at = nn.max_pool2d_with_indices(tl.from_numpy(x), 2)

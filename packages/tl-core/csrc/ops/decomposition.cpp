@@ -161,15 +161,38 @@ Pair householder_product_backward(const Tensor& grad, const Tensor& input, const
   return {ops::constant_pad_nd(below, DimVector{0, n - k}), ops::diagonal(g_d, 0, -2, -1)};
 }
 
+void check_ormqr(const Tensor& input, const Tensor& tau, const Tensor& other, bool left) {
+  check_matrix("torch.ormqr", "input", input);
+  check_matrix("torch.ormqr", "other", other);
+  const char* side = left ? "-2" : "-1";
+  const int64_t length = left ? rows_of(other) : last(other);
+  TL_CHECK(rows_of(input) == length, Runtime, "torch.ormqr: other.shape[", side,
+           "] must be equal to input.shape[-2], got ", other.sizes(), " and ", input.sizes());
+  TL_CHECK(tau.dim() >= 1 && last(tau) == std::min(length, last(input)), Runtime,
+           "torch.ormqr: tau.shape[-1] must be equal to min(other.shape[", side,
+           "], input.shape[-1]), got tau of shape ", tau.sizes(), ", other of shape ", other.sizes(),
+           " and input of shape ", input.sizes());
+  TL_CHECK(tau.dim() == input.dim() - 1, Runtime,
+           "torch.ormqr: Expected tau to have one dimension less than input, but got tau.ndim equal to ",
+           tau.dim(), " and input.ndim is equal to ", input.dim());
+  TL_CHECK(
+      other.dim() == input.dim(), Runtime,
+      "torch.ormqr: Expected other to have the same number of dimensions as input, but got other.ndim equal "
+      "to ",
+      other.dim(), " and input.ndim is equal to ", input.dim());
+  TL_CHECK(std::ranges::equal(batch_of(input), tau.sizes().first(static_cast<size_t>(tau.dim() - 1))) &&
+               std::ranges::equal(batch_of(input), batch_of(other)),
+           Runtime,
+           "torch.ormqr: Expected batch dimensions of tau and other to be equal to input.shape[:-2], got tau "
+           "of shape ",
+           tau.sizes(), ", other of shape ", other.sizes(), " and input of shape ", input.sizes());
+  for (const Tensor* t : {&tau, &other}) check_same_dtype("torch.ormqr", input, *t);
+}
+
 // Q C, Q^H C, C Q or C Q^H with the whole square Q of the reflectors.
 Tensor ormqr(const Tensor& self, const Tensor& input2, const Tensor& input3, bool left, bool transpose,
              Out out) {
-  check_matrix("torch.ormqr", "input", self);
-  check_matrix("torch.ormqr", "other", input3);
-  check_same_dtype("torch.ormqr", self, input3);
-  TL_CHECK(rows_of(self) == (left ? rows_of(input3) : last(input3)), Runtime, "torch.ormqr: other.shape[",
-           left ? "-2" : "-1", "] must be equal to input.shape[-2], got ", input3.sizes(), " and ",
-           self.sizes());
+  check_ormqr(self, input2, input3, left);
   const int64_t rows = rows_of(self), k = std::min({last(self), rows});
   const Tensor vectors = ops::narrow(self, -1, 0, k);
   const Tensor square = k < rows ? ops::constant_pad_nd(vectors, DimVector{0, rows - k}) : vectors;
@@ -513,7 +536,10 @@ Tensor solve(const Tensor& A, const Tensor& B, bool left, Out out) {
       left || !vectors, Runtime,
       "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case "
       "linalg.solve is equivalent to B / A.squeeze(-1)");
-  if (vectors) return copied_out(ops::squeeze_dim(ops::_linalg_solve(A, ops::unsqueeze(B, -1)), -1), out);
+  if (vectors) {  // a batch of them lies as a matrix does
+    const Tensor x = ops::squeeze_dim(ops::_linalg_solve(A, ops::unsqueeze(B, -1)), -1);
+    return copied_out(x.dim() > 1 ? columns_first(x) : x, out);
+  }
   if (left) return copied_out(ops::_linalg_solve(A, B), out);
   check_matrix("linalg.solve", "B", B);
   const Tensor transposed = ops::_linalg_solve(ops::transpose_int(A, -2, -1), ops::transpose_int(B, -2, -1));

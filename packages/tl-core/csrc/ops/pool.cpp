@@ -278,7 +278,10 @@ Tensor max_unpool(const Tensor& self, const Tensor& indices, IntSpan output_size
   check_grid(op, self, n);
   for (int64_t s : output_size)
     TL_CHECK(s >= 0, Runtime, op, ": output_size must not be negative, got ", output_size);
-  return delivered(ops::_unpool(self, indices, output_size), self.dtype(), out);
+  // Where there is a choice, the result lies as the maxima do.
+  const bool last = n == 2 && is_channels_last(self.sizes(), self.strides());
+  const auto order = last ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous;
+  return delivered(ops::_unpool(self, ops::contiguous(indices, order), output_size), self.dtype(), out);
 }
 Tensor max_unpool3d(const Tensor& self, const Tensor& indices, IntSpan output_size, IntSpan stride,
                     IntSpan padding, Out out) {
