@@ -112,6 +112,43 @@ class Special(tl.Tensor):
     """A subclass."""
 
 
+class Wrapper(tl.Tensor):
+    """A subclass that has no memory; its elements are those of another tensor."""
+
+    @staticmethod
+    def __new__(cls, inner):
+        return tl.Tensor._make_wrapper_subclass(cls, inner.shape, strides=inner.stride(), dtype=inner.dtype)
+
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        return cls(func(*[arg.inner if isinstance(arg, cls) else arg for arg in args], **(kwargs or {})))
+
+
+class WithAWayOfItsOwn(Wrapper):
+    """A subclass that says itself how it is written."""
+
+    def __reduce_ex__(self, protocol):
+        return WithAWayOfItsOwn, (self.inner,)
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
+@pytest.mark.parametrize("kind", [Wrapper, WithAWayOfItsOwn])
+def test_subclasses_without_memory(weights_only, kind):
+    whole = tl.arange(6.0).reshape(2, 3).t()
+    with serialization.safe_globals([kind]):
+        for tensor in (kind(whole), kind(whole.double()), tl.Parameter(kind(whole), requires_grad=False)):
+            found = again({"x": tensor}, weights_only=weights_only)["x"]
+            assert type(found) is kind and not found.requires_grad
+            assert found.inner.tolist() == whole.tolist() and found.stride() == (1, 3)
+            assert found.dtype is tensor.dtype
+    with pytest.raises(pickle.UnpicklingError, match=kind.__name__):
+        again(kind(whole))
+
+
 def test_plain_objects():
     obj = {
         "list": [1, 2.5, None, True, "ü", b"\x00\xff", bytearray(b"x"), (1, (2,)), 2**70, -1, 1j],

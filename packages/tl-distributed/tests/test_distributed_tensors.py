@@ -214,6 +214,43 @@ def test_modules(ranks):
     ranks(2, body)
 
 
+@pytest.mark.parametrize(
+    "name", ["SGD", "Adam", "AdamW", "Adagrad", "RMSprop", "Adadelta", "NAdam", "Adamax"]
+)
+@pytest.mark.parametrize("options", [{}, {"foreach": True}, {"foreach": False}])
+def test_optimizers_step_on_pieces(ranks, name, options):
+    """Parameters, gradients and states in pieces, gradients also in another layout: the step of one process."""
+    optim = pytest.importorskip("tl_nn.optim")
+    nn = pytest.importorskip("tl_nn")
+    shapes, kind = ((5, 3), (3,)), getattr(optim, name)
+    momentum = {"momentum": 0.9} if name == "SGD" else {}
+
+    def steps(parameters, place):
+        optimizer = kind(parameters, lr=0.1, **momentum, **options)
+        for number in range(3):
+            for parameter in parameters:
+                parameter.grad = place((whole(*parameter.shape) - number) / 8)
+            optimizer.step()
+        return optimizer
+
+    plain = [nn.Parameter(whole(*shape)) for shape in shapes]
+    steps(plain, lambda gradient: gradient)
+
+    def body(rank):
+        mesh = init_device_mesh("cpu", (2,))
+        pieces = [nn.Parameter(distribute_tensor(whole(*shape), mesh, [Shard(0)])) for shape in shapes]
+        optimizer = steps(pieces, lambda gradient: distribute_tensor(gradient, mesh))
+        for piece, expected in zip(pieces, plain, strict=True):
+            assert piece.placements == (Shard(0),)
+            assert_close(piece.full_tensor(), expected, rtol=1e-6, atol=1e-6)
+            for key, value in optimizer.state[piece].items():
+                if isinstance(value, tl.Tensor) and value.dim():
+                    assert isinstance(value, DTensor)
+                    assert value.placements == (Shard(0),) or key == "momentum_buffer"  # the first gradient
+
+    ranks(2, body)
+
+
 def test_wrong_uses(ranks):
     def body(rank):
         mesh = init_device_mesh("cpu", (2,))

@@ -61,6 +61,7 @@ _EXACT = {
     "torch._utils._rebuild_tensor_v2": "tl_core._tensor._rebuild_tensor_v2",
     "torch._utils._rebuild_sparse_tensor": "tl_core._tensor._rebuild_sparse_tensor",
     "torch._utils._rebuild_parameter": "tl_core.parameter._rebuild_parameter",
+    "torch._utils._rebuild_wrapper_subclass": "tl_core.wrapper_subclasses.rebuild",
     "torch._tensor._rebuild_from_type_v2": "tl_core._tensor._rebuild_from_type",
     "torch._C._VariableFunctionsClass": "tl_checkpoint.rebuild.functions",
     "torch._dynamo.decorators._DimRange": "tl_core.dim_range.DimRange",

@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any, ClassVar
 
 import tl_core
+from tl_core import wrapper_subclasses
 from tl_core.named_tensor import check_serializing_named_tensor
 from tl_core.storage import TypedStorage, UntypedStorage, bytes_of, memory_of, tensor_on
 
@@ -70,6 +71,11 @@ def _named(path: str) -> _Named:
     return _Named(path)
 
 
+_REDUCED = (
+    tl_core.Tensor.__reduce_ex__,
+    tl_core.Parameter.__reduce_ex__,
+)  # what a class has without a way of its own
+
 _CALLED = pickle.TUPLE + pickle.REDUCE
 _PUTS = [pickle.BINPUT + bytes((index,)) for index in range(256)]
 
@@ -85,7 +91,9 @@ class _Reducers(dict[type, Any]):
             return copyreg.dispatch_table.get(kind, default)
         if nested.is_nested(kind):
             return _nested
-        return _quantized if is_quantized(kind) else _of_type
+        if is_quantized(kind):
+            return _quantized
+        return _of_type if kind.__reduce_ex__ in _REDUCED else default
 
 
 class _Integers:
@@ -332,6 +340,9 @@ class _Pickler(_PythonPickler):
 
 def _of_type(t: Any) -> tuple[Any, Any]:
     """How a tensor with attributes, or of a subclass, is made: a plain one first. Its storage is written whole."""
+    if wrapper_subclasses.has_no_elements(t):
+        function, args = _named("torch._utils._rebuild_wrapper_subclass"), wrapper_subclasses.reduced(t)
+        return _named("torch._tensor._rebuild_from_type_v2"), (function, type(t), args, dict(t.__dict__))
     plain = t.detach().as_subclass(tl_core.Tensor)
     geometry: tuple[Any, ...] = (
         t.storage_offset(),

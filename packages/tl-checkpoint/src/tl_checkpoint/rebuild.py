@@ -8,11 +8,12 @@ import weakref
 from typing import Any
 
 import tl_core
+from tl_core import wrapper_subclasses
 from tl_core.conj_neg_bits import with_conj_neg_bits
 from tl_core.storage import TypedStorage, UntypedStorage, read_tensor, tensor_on
 
 from . import nested
-from .globals import Global
+from .globals import Global, RefusedGlobal
 
 __all__ = [
     "from_type",
@@ -26,6 +27,7 @@ __all__ = [
     "sparse",
     "tensor",
     "tensor_of_dtype",
+    "wrapper_subclass",
 ]
 
 functions = tl_core  # what has the functions that the reference keeps in a class of its own
@@ -186,6 +188,35 @@ def meta_tensor(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Any:
     return _recorded(made) if requires_grad else made
 
 
+def _check_class(kind: Any) -> None:
+    if isinstance(kind, RefusedGlobal):
+        raise kind.error
+    if not (isinstance(kind, type) and issubclass(kind, tl_core.Tensor)):
+        raise pickle.UnpicklingError("a tensor's class is something else")
+
+
+def wrapper_subclass(
+    kind: Any, dtype: Any, size: Any, stride: Any, offset: Any, layout: Any, device: Any, requires_grad: Any
+) -> Any:
+    """A tensor of a class whose elements are in its attributes.
+
+    Args:
+        kind: the class.
+        dtype: the type of the elements.
+        size: the sizes.
+        stride: the strides, in elements.
+        offset: where the first element lies, in elements.
+        layout: `strided`.
+        device: the device.
+        requires_grad: whether gradients are recorded.
+    """
+    _check_class(kind)
+    if not all(type(n) is int and n >= 0 for n in (*tuple(size), *tuple(stride), offset)):
+        raise pickle.UnpicklingError("a tensor's offset, sizes and strides must be whole numbers")
+    made = wrapper_subclasses.rebuild(kind, dtype, tuple(size), tuple(stride), offset, layout, device, False)
+    return _recorded(made) if requires_grad else made
+
+
 def from_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
     """A tensor of a subclass, with attributes; classes are those that are allowed.
 
@@ -195,16 +226,14 @@ def from_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
         args: the arguments of the function.
         state: its attributes by name.
     """
-    make = kind
-    if not (isinstance(make, type) and issubclass(make, tl_core.Tensor)):
-        raise pickle.UnpicklingError("a tensor's class is something else")
+    _check_class(kind)
     maker = function.make if type(function) is Global else function
     if not any(maker is known for known in _MAKERS) or type(args) is not tuple:
         raise pickle.UnpicklingError("a tensor is made by something else")
     made = maker(*args)
-    if type(made) is not make:
+    if type(made) is not kind:
         requires_grad = made.requires_grad
-        made = made.detach().as_subclass(make)
+        made = made.detach().as_subclass(kind)
         made = _recorded(made) if requires_grad else made
     set_tensor_state(made, nested.attributes(state) if maker is nested.jagged else state)
     return made
@@ -218,7 +247,7 @@ def layout(name: Any) -> Any:
     return found
 
 
-_MAKERS = (tensor, tensor_of_dtype, meta_tensor, parameter, nested.jagged)
+_MAKERS = (tensor, tensor_of_dtype, meta_tensor, parameter, nested.jagged, wrapper_subclass)
 
 
 def set_tensor_state(target: Any, state: Any) -> None:

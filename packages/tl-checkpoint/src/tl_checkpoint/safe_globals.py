@@ -16,7 +16,7 @@ from typing import Any
 
 import tl_core
 
-from . import nested, quantized, rebuild
+from . import distributed_tensors, nested, quantized, rebuild
 from .class_names import STORAGES, ours
 from .enumerations import imported_enum
 from .globals import Global, RefusedGlobal
@@ -152,6 +152,7 @@ _TENSORS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_sparse_tensor": rebuild.sparse,
     "torch._utils._rebuild_meta_tensor_no_storage": rebuild.meta_tensor,
     "torch._tensor._rebuild_from_type_v2": rebuild.from_type,
+    "torch._utils._rebuild_wrapper_subclass": rebuild.wrapper_subclass,
     "torch.Size": tl_core.Size,
     "torch.device": tl_core.device,
     "torch.serialization._get_layout": rebuild.layout,
@@ -225,7 +226,12 @@ def known_global(module: str, name: str) -> Any:
         from . import numpy_data
 
         return numpy_data.known(full)
-    return nested.known(full) or quantized.known(full) or imported_enum(module, name)
+    return (
+        nested.known(full)
+        or quantized.known(full)
+        or distributed_tensors.known(full)
+        or imported_enum(module, name)
+    )
 
 
 def allowed(module: str, name: str) -> Any:

@@ -147,6 +147,15 @@ _C._set_python_helper("metadata", _metadata)
 
 
 # ---- copies and pickles ----------------------------------------------------------------------------------------------
+def has_no_elements(t: Tensor) -> bool:
+    """Whether a tensor was made by `make_wrapper_subclass`, and has no memory of its own.
+
+    Args:
+        t: the tensor.
+    """
+    return bool(_C._is_hollow(t))
+
+
 def rebuild(
     cls: type, dtype: Any, size: Any, stride: Any, offset: int, layout: Any, device: Any, requires_grad: bool
 ) -> Any:

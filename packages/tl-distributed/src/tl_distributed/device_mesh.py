@@ -18,6 +18,7 @@ from .process_groups import (
     is_initialized,
     new_group,
 )
+from .world import current
 
 __all__ = ["DeviceMesh", "init_device_mesh"]
 
@@ -70,9 +71,43 @@ class DeviceMesh:
             raise RuntimeError(
                 f"DeviceMesh: the ranks must be less than the world size {get_world_size()}, got {ranks}"
             )
-        found = (self.mesh == get_rank()).nonzero().tolist()
-        self._coordinate = tuple(found[0]) if found else None
+        self._coordinate = self._own_coordinate()
         self._groups = self._make_groups() if _groups is None else _groups
+
+    def _own_coordinate(self) -> tuple[int, ...] | None:
+        if not is_initialized():  # a mesh from a pickle may be looked at by a process alone
+            return None
+        found = (self.mesh == get_rank()).nonzero().tolist()
+        return tuple(found[0]) if found else None
+
+    def __deepcopy__(self, memo: Any) -> DeviceMesh:
+        return self  # nothing of it changes, and its groups can't be copied
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "device_type": self.device_type,
+            "mesh": self.mesh,
+            "mesh_dim_names": self.mesh_dim_names,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A mesh from a pickle has the groups of these ranks that this process has; none are made."""
+        self.device_type = state["device_type"]
+        self.mesh, self.mesh_dim_names = state["mesh"], state["mesh_dim_names"]
+        self._coordinate = self._own_coordinate()
+        self._groups = [self._group_of(line) for line in self._lines()]
+
+    def _lines(self) -> list[list[int] | None]:
+        """The ranks along each dimension that this process is among; None where it isn't in the mesh."""
+        if self._coordinate is None:
+            return [None] * self.ndim
+        at = self._coordinate
+        return [self.mesh[(*at[:dim], slice(None), *at[dim + 1 :])].tolist() for dim in range(self.ndim)]
+
+    @staticmethod
+    def _group_of(ranks: list[int] | None) -> Any:
+        known = (group for group in current().groups if list(group.ranks) == ranks)
+        return next(known, GroupMember.NON_GROUP_MEMBER)
 
     def _make_groups(self) -> list[Any]:
         whole = self.mesh.reshape(-1).tolist()

@@ -8,7 +8,8 @@ from typing import Any
 from tl_core import Size
 
 from .metadata import ChunkStorageMetadata, MetadataIndex, TensorProperties
-from .planner import TensorWriteData, WriteItem, WriteItemType
+from .planner import WriteItem
+from .planner_helpers import create_chunk_items
 
 __all__ = ["ChunkedTensor"]
 
@@ -52,16 +53,10 @@ class ChunkedTensor:
             raise TypeError(f"chunks must have one dtype, got {first.dtype} and {tensor.dtype}")
 
     def __create_write_items__(self, fqn: str, value: Any) -> list[WriteItem]:
-        return [
-            WriteItem(
-                MetadataIndex(fqn, box.offsets, at),
-                WriteItemType.SHARD,
-                tensor_data=TensorWriteData(box, TensorProperties.create_from_tensor(tensor), self.shape),
-            )
-            for at, (box, tensor) in enumerate(
-                zip(self.__create_chunk_list__(), self._chunks.values(), strict=True)
-            )
-        ]
+        if not self._chunks:
+            return []
+        properties = TensorProperties.create_from_tensor(next(iter(self._chunks.values())))
+        return create_chunk_items(fqn, self.shape, properties, self.__create_chunk_list__())
 
     def __create_chunk_list__(self) -> list[ChunkStorageMetadata]:
         return [ChunkStorageMetadata(offsets, Size(t.shape)) for offsets, t in self._chunks.items()]

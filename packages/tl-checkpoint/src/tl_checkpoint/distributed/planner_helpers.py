@@ -25,7 +25,13 @@ from .metadata import (
 from .planner import BytesIOWriteData, LoadItemType, ReadItem, TensorWriteData, WriteItem, WriteItemType
 from .resharding import overlap, volume
 
-__all__ = ["create_chunk_list", "create_read_items", "create_read_items_for_chunk_list", "create_write_items"]
+__all__ = [
+    "create_chunk_items",
+    "create_chunk_list",
+    "create_read_items",
+    "create_read_items_for_chunk_list",
+    "create_write_items",
+]
 
 
 def create_write_items(fqn: str, value: Any) -> list[WriteItem]:
@@ -38,6 +44,27 @@ def create_write_items(fqn: str, value: Any) -> list[WriteItem]:
     (whole,) = create_chunk_list(value)
     data = TensorWriteData(whole, TensorProperties.create_from_tensor(value), whole.sizes)
     return [WriteItem(MetadataIndex(fqn, whole.offsets), WriteItemType.TENSOR, tensor_data=data)]
+
+
+def create_chunk_items(
+    fqn: str, size: Sequence[int], properties: TensorProperties, chunks: Sequence[ChunkStorageMetadata]
+) -> list[WriteItem]:
+    """The items that write chunks of a tensor.
+
+    Args:
+        fqn: the name of the tensor.
+        size: its size as a whole.
+        properties: its type and other properties.
+        chunks: the boxes that this process holds.
+    """
+    return [
+        WriteItem(
+            MetadataIndex(fqn, chunk.offsets, at),
+            WriteItemType.SHARD,
+            tensor_data=TensorWriteData(chunk, properties, Size(size)),
+        )
+        for at, chunk in enumerate(chunks)
+    ]
 
 
 def create_chunk_list(tensor: Any) -> list[ChunkStorageMetadata]:

@@ -6,11 +6,18 @@ parameters' names it fits any.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import tl_core
+from tl_core.ranks import current
+
+from .coordinator import ranks_of
+from .flatten import flatten_state_dict, unflatten_state_dict
+from .metadata import MetadataIndex
+from .planner_helpers import create_chunk_list
+from .utils import find_tensor_shard
 
 __all__ = [
     "StateDictOptions",
@@ -30,8 +37,8 @@ class StateDictOptions:
     """What the functions of this module do.
 
     Args:
-        full_state_dict (bool): Whether tensors come whole; in one process they do.
-        cpu_offload (bool): Whether tensors are copied to the CPU.
+        full_state_dict (bool): Whether tensors that lie on several ranks come whole, and are set from whole ones.
+        cpu_offload (bool): Whether tensors are copied to the CPU; with `full_state_dict` only the first rank gets any.
         ignore_frozen_params (bool): Whether parameters without `requires_grad` are left out.
         keep_submodule_prefixes (bool): With `submodules`: whether names begin at the model, or at the submodule.
         strict (bool): Whether all names must agree when a state is set.
@@ -82,7 +89,7 @@ def get_model_state_dict(
         state.pop(name, None)
     if submodules:
         state = _of_submodules(model, state, submodules, options.keep_submodule_prefixes)
-    return _offloaded(state) if options.cpu_offload else state
+    return _as_asked(state, options)
 
 
 def get_optimizer_state_dict(
@@ -121,9 +128,9 @@ def get_optimizer_state_dict(
         part = _named(optimizer, names, kept)
         merged[_STATE].update(part[_STATE])
         merged[_GROUPS] += part[_GROUPS]
-    if options.cpu_offload:
-        merged = _offloaded(merged)
-    return _flat(merged) if options.flatten_optimizer_state_dict else merged
+    if options.flatten_optimizer_state_dict:
+        merged = _flat(merged)
+    return _as_asked(merged, options)
 
 
 def get_state_dict(
@@ -174,6 +181,8 @@ def set_model_state_dict(
     """
     options = options or StateDictOptions()
     state = _joined(model, model_state_dict)
+    if options.full_state_dict:
+        state = _in_pieces(_as_everywhere(state, options), model.state_dict())
     left_out = _left_out(model, options)
     if not left_out:
         return model.load_state_dict(state, strict=options.strict)
@@ -210,6 +219,7 @@ def set_optimizer_state_dict(
     options = options or StateDictOptions()
     names = _names(model)
     several = _several(optimizers)
+    optim_state_dict = _as_everywhere(optim_state_dict, options)
     if _GROUPS not in optim_state_dict:
         optim_state_dict = _unflat(optim_state_dict, several, names)
     count = sum(len(optimizer.param_groups) for optimizer in several)
@@ -220,7 +230,11 @@ def set_optimizer_state_dict(
         )
     for optimizer in several:
         _make_state(optimizer)
-        optimizer.load_state_dict(_numbered(optimizer, optim_state_dict, names, options.strict))
+        named = optim_state_dict
+        if options.full_state_dict:
+            own = _named(optimizer, names, set(names.values()))
+            named = {**named, _STATE: _in_pieces(named[_STATE], own[_STATE])}
+        optimizer.load_state_dict(_numbered(optimizer, named, names, options.strict))
 
 
 def set_state_dict(
@@ -285,14 +299,64 @@ def _joined(model: Any, state: dict[Any, Any]) -> dict[str, Any]:
     return joined
 
 
-def _offloaded(value: Any) -> Any:
+# ---- tensors of which each rank holds a piece
+
+
+def _as_asked(state: dict[str, Any], options: StateDictOptions) -> dict[str, Any]:
+    """A state with its tensors whole, and on the CPU, as the options say."""
+    if options.full_state_dict:
+        state = _mapped(state, _whole)
+    if not options.cpu_offload:
+        return state
+    rank, _ = current() or (0, 1)
+    return {} if options.full_state_dict and rank else _mapped(state, lambda tensor: tensor.detach().cpu())
+
+
+def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A nested state with all of its tensors changed."""
     if isinstance(value, tl_core.Tensor):
-        return value.detach().cpu()
+        return change(value)
     if isinstance(value, dict):
-        return {key: _offloaded(entry) for key, entry in value.items()}
+        return {key: _mapped(entry, change) for key, entry in value.items()}
     if type(value) in (list, tuple):
-        return type(value)(map(_offloaded, value))
+        return type(value)(_mapped(entry, change) for entry in value)
     return value
+
+
+def _whole(tensor: Any) -> Any:
+    return tensor.detach().full_tensor() if hasattr(tensor, "full_tensor") else tensor
+
+
+def _as_everywhere(state: dict[str, Any], options: StateDictOptions) -> dict[str, Any]:
+    """The first rank's state, entry by entry, where it is to be sent to the others."""
+    if not options.broadcast_from_rank0:
+        return state
+    ranks = ranks_of(None)
+    flat, paths = flatten_state_dict(state)
+    names = ranks.broadcast("names of a state dict", lambda: paths)
+    found = {name: ranks.broadcast("entry of a state dict", lambda: flat[name]) for name in names}  # noqa: B023
+    return unflatten_state_dict(found, names)
+
+
+def _in_pieces(state: dict[Any, Any], own: Mapping[Any, Any]) -> dict[Any, Any]:
+    """A state whose whole tensors are written to this rank's pieces of the own ones, which stand in their place."""
+    return {key: _in_piece(value, own.get(key)) for key, value in state.items()}
+
+
+def _in_piece(value: Any, own: Any) -> Any:
+    if isinstance(value, dict) and isinstance(own, Mapping):
+        return _in_pieces(value, own)
+    is_whole = isinstance(value, tl_core.Tensor) and not hasattr(value, "__get_tensor_shard__")
+    if not is_whole or not hasattr(own, "__get_tensor_shard__"):
+        return value
+    if tuple(value.shape) != tuple(own.shape):
+        raise ValueError(f"a tensor of {tuple(own.shape)} can't be set from one of {tuple(value.shape)}")
+    for chunk in create_chunk_list(own):
+        part = value
+        for axis, (offset, size) in enumerate(zip(chunk.offsets, chunk.sizes, strict=True)):
+            part = part.narrow(axis, offset, size)
+        find_tensor_shard(own, MetadataIndex("", chunk.offsets)).copy_(part)
+    return own
 
 
 # ---- optimizers

@@ -13,6 +13,7 @@ from tl_core.pytree import tree_flatten, tree_map, tree_unflatten
 
 from .. import collectives
 from ..device_mesh import DeviceMesh
+from . import list_operators
 from .dtensor_spec import DTensorSpec, meta_of
 from .placement_types import Partial, Placement, Replicate, Shard
 from .redistribute import redistribute_local_tensor
@@ -34,6 +35,8 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], kind: type[An
         RuntimeError: a tensor of elements is among the operands, or the operands' meshes differ.
         NotImplementedError: the operator writes to a tensor in a layout in which it can't be computed.
     """
+    if list_operators.is_elementwise_on_lists(func):
+        return list_operators.call(func, args, kwargs, kind)
     flat, tree = tree_flatten((args, kwargs))
     indices = [i for i, value in enumerate(flat) if isinstance(value, Tensor)]
     mesh = _mesh_of([flat[i] for i in indices if isinstance(flat[i], kind)])

@@ -15,7 +15,7 @@ from ..device_mesh import DeviceMesh
 from . import dispatch
 from .dtensor_spec import DTensorSpec, TensorMeta, normalized
 from .layout import compute_global_tensor_info, compute_local_shape_and_global_offset, whole_stride
-from .placement_types import Partial, Placement, Replicate
+from .placement_types import Partial, Placement, Replicate, _StridedShard
 from .redistribute import redistribute_local_tensor
 
 __all__ = ["DTensor"]
@@ -195,12 +195,59 @@ class DTensor(Tensor):
         """
         return self.redistribute().to_local(grad_placements=grad_placements)
 
+    # ---- checkpoints. Who asks is tl-checkpoint, on which this package doesn't depend.
+
     def __create_chunk_list__(self) -> list[Any]:
-        """What this process holds of the whole, for checkpoints: a list of one chunk with its offsets and sizes."""
-        # Who asks is tl-checkpoint, on which this package doesn't depend.
+        """What this process holds of the whole: a list of one chunk with its offsets and sizes.
+
+        The list is empty where the process isn't in the mesh.
+
+        Raises:
+            RuntimeError: it holds terms of a sum, which are no part of the whole.
+            NotImplementedError: a dimension was cut from right to left.
+        """
+        if any(isinstance(placement, Partial) for placement in self.placements):
+            raise RuntimeError(
+                "Any checkpointing related operations are not supported for DTensor with partial placements! "
+                f"Got {self.placements}; `redistribute` it first."
+            )
+        if any(isinstance(placement, _StridedShard) for placement in self.placements):
+            raise NotImplementedError(
+                f"checkpoints of {self.placements} are not there yet; `redistribute` it first"
+            )
+        if self.device_mesh.get_coordinate() is None:
+            return []
         metadata = import_module("tl_checkpoint.distributed.metadata")
         sizes, offsets = compute_local_shape_and_global_offset(self.shape, self.device_mesh, self.placements)
         return [metadata.ChunkStorageMetadata(offsets=tl_core.Size(offsets), sizes=tl_core.Size(sizes))]
+
+    def __create_write_items__(self, fqn: str, object: Any) -> list[Any]:
+        """What this process writes of the whole to a checkpoint.
+
+        Args:
+            fqn: the name of the tensor.
+            object: the tensor itself.
+        """
+        helpers = import_module("tl_checkpoint.distributed.planner_helpers")
+        properties = import_module("tl_checkpoint.distributed.metadata").TensorProperties
+        items: list[Any] = helpers.create_chunk_items(
+            fqn, self.shape, properties.create_from_tensor(self), self.__create_chunk_list__()
+        )
+        return items
+
+    def __get_tensor_shard__(self, index: Any) -> Tensor:
+        """The chunk that an index of a checkpoint names, which is all that this process holds.
+
+        Args:
+            index: the name of the tensor and the offset of the chunk.
+
+        Raises:
+            ValueError: this process holds no chunk with that offset.
+        """
+        here = [chunk.offsets for chunk in self.__create_chunk_list__()]
+        if not here or index.offset not in (None, *here):
+            raise ValueError(f"{index.fqn!r} has no chunk at {index.offset} here")
+        return self._local_tensor
 
 
 class _FromLocal(Function):
