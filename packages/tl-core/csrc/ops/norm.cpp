@@ -535,8 +535,20 @@ Three native_group_norm(const NativeGroupNormArgs& a, Out out, Out out_mean, Out
                    out_mean, out_rstd);
 }
 
+// An input without elements may have other channels than the parameters, which then have a gradient of zeros.
+bool has_other_channels(const BatchNormArgs& a) {
+  const auto differs = [&](OptTensor t) { return t && t->numel() != a.input.size(1); };
+  return a.input.dim() == 1 || differs(a.weight) || differs(a.bias) || differs(a.running_mean) ||
+         differs(a.running_var);
+}
+Tensor norm_of_nothing(const BatchNormArgs& a) {
+  Tensor out = ops::clone(a.input);
+  if (a.weight) out = ops::mul(out, ops::select_int(*a.weight, 0, 0));
+  return a.bias ? ops::add(out, ops::select_int(*a.bias, 0, 0)) : out;
+}
+
 Tensor batch_norm(const BatchNormArgs& a) {
-  if (a.input.dim() == 1 && a.input.numel() == 0) return ops::clone(a.input);
+  if (a.input.numel() == 0 && a.input.dim() > 0 && has_other_channels(a)) return norm_of_nothing(a);
   return std::get<0>(ops::_batch_norm(a.input, a.weight, a.bias, a.running_mean, a.running_var, a.training,
                                       a.momentum, a.eps));
 }

@@ -132,7 +132,8 @@ Tensor bordered(Border border, const Tensor& self, IntSpan padding, const char* 
       self.dim() == n + 1 || self.dim() == n + 2, Runtime, op, ": Expected ", n + 1, "D or ", n + 2,
       "D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: ",
       self.sizes());
-  for (int64_t d = self.dim() == n + 2; d < self.dim(); ++d)
+  const int64_t channels = self.dim() - n - 1;
+  for (int64_t d = channels + (border == Border::Circular); d < self.dim(); ++d)
     TL_CHECK(
         self.size(d) != 0, Runtime, op, ": Expected ", n + 1, "D or ", n + 2,
         "D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: ",

@@ -182,8 +182,9 @@ Tensor max_pool_values(const Tensor& self, IntSpan kernel, IntSpan stride, IntSp
 constexpr const char* kAdaptiveMaxNames[] = {"", "adaptive_max_pool1d", "adaptive_max_pool2d",
                                              "adaptive_max_pool3d"};
 
-void check_adaptive(const char* op, const Tensor& self, IntSpan output_size, int64_t spatial) {
-  check_grid(op, self, spatial);
+void check_adaptive(const char* op, const Tensor& self, IntSpan output_size, int64_t spatial,
+                    Empty allowed = Empty::First) {
+  check_grid(op, self, spatial, allowed);
   for (int64_t n : output_size)
     TL_CHECK(n >= 0, Runtime, op,
              ": elements of output_size must be greater than or equal to 0 but received ", output_size,
@@ -275,7 +276,7 @@ Tensor max_unpool(const Tensor& self, const Tensor& indices, IntSpan output_size
   TL_CHECK(std::ranges::equal(self.sizes(), indices.sizes()), Runtime, op,
            ": Expected shape of indices to be same as that of the input tensor (", self.sizes(),
            ") but got indices tensor with shape: ", indices.sizes());
-  check_grid(op, self, n);
+  check_grid(op, self, n, Empty::First);
   for (int64_t s : output_size)
     TL_CHECK(s >= 0, Runtime, op, ": output_size must not be negative, got ", output_size);
   // Where there is a choice, the result lies as the maxima do.
@@ -327,7 +328,7 @@ ResampleWeights fractional_weights(double sample, int64_t inputs, int64_t output
 void check_fractional(const char* op, const Tensor& self, IntSpan kernel, IntSpan output_size,
                       const Tensor& samples) {
   const auto n = static_cast<int64_t>(kernel.size());
-  check_grid(op, self, n);
+  check_grid(op, self, n, Empty::First);
   TL_CHECK((n == 2 || n == 3) && output_size.size() == kernel.size(), Runtime, op,
            ": kernel_size and output_size must have 2 or 3 ints each, got ", kernel, " and ", output_size);
   TL_CHECK(is_floating(self.dtype()), NotImplemented, "\"", op, "\" not implemented for '",
@@ -507,7 +508,7 @@ Tensor adaptive_avg(const Tensor& self, IntSpan output_size) {
   const auto n = static_cast<int64_t>(output_size.size());
   const IntSpan grid = grid_of("adaptive_avg_pool", self.sizes(), n);
   const char* op = kAdaptiveAvgNames[n];
-  check_adaptive(op, self, output_size, n);
+  check_adaptive(op, self, output_size, n, n < 3 ? Empty::Channels : Empty::First);
   TL_CHECK(is_floating(self.dtype()), NotImplemented, "\"", op, "\" not implemented for '",
            scalar_type_name(self.dtype()), "'");
   return means_of(self, output_size, {adaptive_axes(grid, output_size)});
@@ -541,7 +542,7 @@ Tensor adaptive_avg_pool(const Tensor& self, IntSpan output_size, Out out) {
            ", got ", output_size);
   const DimVector size = spread(kAdaptiveAvgNames[n], "output_size", output_size, n);
   if (!out && n > 1 && std::ranges::all_of(size, [](int64_t s) { return s == 1; })) {
-    check_adaptive(kAdaptiveAvgNames[n], self, size, n);
+    check_adaptive(kAdaptiveAvgNames[n], self, size, n, n < 3 ? Empty::Channels : Empty::First);
     return whole_mean<n>(self);
   }
   return delivered(ops::_adaptive_avg_pool(self, size), self.dtype(), out);

@@ -93,12 +93,14 @@ cpu::SeparableResample SpatialView::mapped(std::vector<cpu::ResampleWeights> map
   return out;
 }
 
-void check_grid(const char* op, const Tensor& self, int64_t spatial) {
+void check_grid(const char* op, const Tensor& self, int64_t spatial, Empty allowed) {
   const int64_t n = self.dim();
   TL_CHECK(n == spatial + 1 || n == spatial + 2, Runtime, op, ": Expected ", spatial + 1, "D or ",
            spatial + 2,
            "D (batch mode) tensor with optional 0 dim batch size for input, but got: ", self.sizes());
-  for (int64_t d = n == spatial + 2; d < n; ++d)
+  const int64_t channels = n - spatial - 1;
+  const bool any = allowed == Empty::Channels || (allowed == Empty::First && channels == 0);
+  for (int64_t d = channels + any; d < n; ++d)
     TL_CHECK(self.size(d) != 0, Runtime, op, ": Expected ", spatial + 1, "D or ", spatial + 2,
              "D (batch mode) tensor with optional 0 dim batch size for input. Expected input's non-batch "
              "dimensions "

@@ -41,9 +41,10 @@ class SpatialView {
   bool channels_last_;
 };
 
-// Raises unless `self` is a grid with channels, with or without a batch, and no dimension but the batch is
-// empty.
-void check_grid(const char* op, const Tensor& self, int64_t spatial);
+// Which dimensions of a grid may be empty: its batch; the first, be it the batch or the channels; or both.
+enum class Empty { Batch, First, Channels };
+// Raises unless `self` is a grid with channels, with or without a batch, and no other dimension is empty.
+void check_grid(const char* op, const Tensor& self, int64_t spatial, Empty allowed = Empty::Batch);
 // The data through one map an axis, to a grid of these sizes. The maps are made after the result, whose size
 // may be refused.
 template <class F>

@@ -76,11 +76,7 @@ class Unflatten(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The unflattened input."""
-        if isinstance(self.dim, str):
-            return input.unflatten(self.dim, self.unflattened_size)
-        input.size(self.dim)  # refuses a dimension that isn't there
-        dim = self.dim % input.dim()
-        return input.reshape(*input.shape[:dim], *self.unflattened_size, *input.shape[dim + 1 :])
+        return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -54,6 +54,9 @@ class CrossMapLRN2d(LocalResponseNorm):
         beta: the exponent of the denominator.
         k: the summand of the denominator.
 
+    Raises:
+        ValueError: If the input has not 4 dimensions.
+
     Example:
         >>> import tl_core, tl_nn
         >>> tl_nn.CrossMapLRN2d(2)(tl_core.zeros(1, 4, 3, 3)).shape
@@ -62,6 +65,12 @@ class CrossMapLRN2d(LocalResponseNorm):
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__(size, alpha, beta, k)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The normalized input, shape (N, C, H, W)."""
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        return super().forward(input)
 
 
 class _OverLastDims(Module):

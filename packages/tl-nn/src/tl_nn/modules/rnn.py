@@ -78,7 +78,7 @@ class RNNBase(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        _check_options(mode, hidden_size, num_layers, dropout, proj_size)
+        _check_options(mode, input_size, hidden_size, num_layers, dropout, proj_size)
         self.mode = mode
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -265,7 +265,9 @@ class RNNBase(Module):
         self._flat_weights_names = [name for layer in names for name in layer]
 
 
-def _check_options(mode: str, hidden_size: int, num_layers: int, dropout: Any, proj_size: int) -> None:
+def _check_options(
+    mode: str, input_size: int, hidden_size: int, num_layers: int, dropout: Any, proj_size: int
+) -> None:
     if mode not in _GATES:
         raise ValueError("Unrecognized RNN mode: " + mode)
     is_number = isinstance(dropout, (int, float)) and not isinstance(dropout, bool)
@@ -274,7 +276,8 @@ def _check_options(mode: str, hidden_size: int, num_layers: int, dropout: Any, p
             "dropout should be a number in range [0, 1] representing the probability of an element being "
             f"zeroed, got {dropout!r}"
         )
-    for name, size in (("hidden_size", hidden_size), ("num_layers", num_layers)):
+    sizes = {"input_size": input_size, "hidden_size": hidden_size, "num_layers": num_layers}
+    for name, size in sizes.items():
         if not isinstance(size, int):
             raise TypeError(f"{name} should be of type int, got: {type(size).__name__}")
         if size <= 0:
