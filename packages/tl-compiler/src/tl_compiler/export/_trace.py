@@ -397,11 +397,12 @@ class _Export:
         return names
 
     def _check_guards(self) -> None:
-        """Lets the program check what no range of a hinted dimension says, such as that a size is even."""
+        """Lets the program check what no `Dim` and no range of a hinted dimension says: that a size is even, or a
+        multiple of another."""
         named = {s for s in self.inputs.roots.values() if isinstance(s, Symbol)}
         for guard in self.env.guards:
             e = self.env.replace(guard.expr)
-            if isinstance(e, Relation) and not e.free_symbols <= named:
+            if isinstance(e, Relation) and (len(e.free_symbols) > 1 or not e.free_symbols <= named):
                 low, _ = bounds(e, self.env.var_to_range)
                 if not low:
                     self.env._check_at_run(e)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..symbolic.errors import UserError, UserErrorType
-from ..symbolic.expression import Boolean, Call, Expr, Integer, Sum, Symbol, expand
+from ..symbolic.expression import Call, Expr, Integer, Sum, Symbol, expand
 from ..symbolic.guards import guard_text
 from ..symbolic.ranges import ValueRanges, bounds, int_oo
 from .dynamic_shapes import Dim, _DerivedDim, _DimHint, _DimHintType
@@ -203,40 +203,35 @@ class _Check:
         }
         for guard in self.env.guards:
             e = self.env.replace(guard.expr)
-            if isinstance(e, Boolean) or not e.free_symbols:
-                continue
             symbols = sorted(e.free_symbols, key=str)
-            if not all(s in self.names for s in symbols):
-                continue
+            if len(symbols) != 1 or symbols[0] not in self.names:
+                continue  # the program checks what relates several sizes
+            symbol = symbols[0]
+            name = self.names[symbol]
             low, _ = bounds(e, promised)
             if low:
                 continue
             if _congruence(e) is not None:
-                self._divided(e, symbols[0])
+                self._divided(e, symbol)
                 continue
-            if self._told(symbols):
+            if name in {n for n, _ in self.problems}:
                 continue
-            name = self.names[symbols[0]]
-            text = guard_text(e, {s: self.sources.get(s, self.names[s]) for s in symbols})
-            said = self.inputs.named[name]
+            source, said = self.sources.get(symbol, name), self.inputs.named[name]
+            text = guard_text(e, {symbol: source})
             self.problems.append(
                 (
                     name,
                     (
-                        f"Not all values of {name} = {self.sources.get(symbols[0], name)} in the specified range "
+                        f"Not all values of {name} = {source} in the specified range "
                         f"{said.min} <= {name} <= {said.max} satisfy the generated guard {text}, at {guard.sloc}."
                     ),
                 )
             )
-            if len(symbols) == 1 and not any(f.startswith(f"{name} = ") for f in self.fixes):
-                self.fixes.append(f"{name} = {self.env.var_to_val[symbols[0]]}")
+            if not any(f.startswith(f"{name} = ") for f in self.fixes):
+                self.fixes.append(f"{name} = {self.env.var_to_val[symbol]}")
 
     def _least(self, symbol: Symbol) -> int:
         return 2 if self.env.var_to_val[symbol] > 1 else 0
-
-    def _told(self, symbols: list[Symbol]) -> bool:
-        told = {n for n, _ in self.problems}
-        return all(self.names[s] in told for s in symbols) and len(symbols) == 1
 
     def _divided(self, e: Any, symbol: Symbol) -> None:
         name = self.names[symbol]

@@ -276,6 +276,9 @@ def as_multiple(e: Expr) -> Expr:
     of, modulus = remainder.args
     if not isinstance(modulus, Integer) or not isinstance(rest, Integer):
         return e
+    if e.rel_op == "==" and rest.value == 0 and isinstance(of, Sum) and len(of.terms) == 1 and not of.constant:
+        term, factor = of.terms[0]
+        return relation("==", call("Mod", term, modulus.value // math.gcd(factor, modulus.value)), Integer(0))
     if e.rel_op == "==" and 0 < rest.value < modulus.value:  # type: ignore[attr-defined]
         return relation("==", call("Mod", of - rest, modulus), Integer(0))
     if e.rel_op == "!=" and modulus == 2 and rest.value in (0, 1):  # type: ignore[attr-defined]
