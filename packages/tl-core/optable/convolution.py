@@ -114,6 +114,7 @@ ROWS = [
             "stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, "
             "bool[3] output_mask) -> (Tensor, Tensor, Tensor)"
         ),
+        shape="[input.shape, weight.shape, [weight.shape[1] * groups if transposed else weight.shape[0]]]",
         function=False, method=False,
         doc="The gradients of a convolution's input, weight and bias, as far as the mask asks.",
     ),

@@ -51,6 +51,7 @@ ROWS = [
     ),
     _derived(
         "linalg_qr_backward(Tensor? grad_Q, Tensor? grad_R, Tensor Q, Tensor R, str mode) -> Tensor",
+        shape="[*Q.shape[:-1], R.shape[-1]]",
         doc="The gradient of linalg_qr.",
     ),
     _named(
@@ -68,10 +69,12 @@ ROWS = [
     ),
     _derived(
         "_householder_product_backward(Tensor grad, Tensor input, Tensor tau) -> (Tensor, Tensor)",
+        shape="[input.shape, tau.shape]",
         doc="The gradients of linalg_householder_product.",
     ),
     Composite(
         "orgqr(Tensor self, Tensor input2) -> Tensor",
+        shape="self.shape",
         out=True, autocast="float32",
         doc="As linalg.householder_product.",
         example=(
@@ -94,6 +97,7 @@ ROWS = [
             "_linalg_svd_backward(Tensor? grad_U, Tensor? grad_S, Tensor? grad_Vh, Tensor U, Tensor S, "
             "Tensor Vh) -> Tensor"
         ),
+        shape="[*U.shape[:-1], Vh.shape[-1]]",
         doc="The gradient of _linalg_svd.",
     ),
     Op(
@@ -191,6 +195,7 @@ ROWS = [
     ),
     _derived(
         "_cholesky_backward(Tensor grad, Tensor factor, bool upper) -> Tensor",
+        shape="factor.shape",
         doc="The gradient of cholesky.",
     ),
     Composite(
@@ -229,6 +234,7 @@ ROWS = [
     ),
     _derived(
         "_lu_backward(Tensor grad, Tensor LU, Tensor pivots) -> Tensor",
+        shape="LU.shape",
         doc="The gradient of lu_factor_ex.",
     ),
     Composite(
@@ -249,6 +255,7 @@ ROWS = [
             "_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor "
             "pivots, Tensor info)"
         ),
+        shape="[self.shape, self.shape[:-2] + [min(self.shape[-2], self.shape[-1])], self.shape[:-2]]",
         method=False,
         doc="As linalg.lu_factor_ex.",
     ),
@@ -282,6 +289,7 @@ ROWS = [
     ),
     _derived(
         "_lu_unpack_backward(Tensor? grad_L, Tensor? grad_U, Tensor LU) -> Tensor",
+        shape="LU.shape",
         doc="The gradient of lu_unpack.",
     ),
     # Symmetric indefinite.
@@ -317,6 +325,7 @@ ROWS = [
             "_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor "
             "eigenvectors)"
         ),
+        shape="[A.shape[:-1], A.shape if compute_v else [0]]",
         function=False, method=False,
         grad={"A": "_linalg_eigh_backward(g0, g1, eigenvalues, eigenvectors)"},
         jvp="double-vjp", batch="dims",
@@ -330,6 +339,7 @@ ROWS = [
             "_linalg_eigh_backward(Tensor? grad_L, Tensor? grad_V, Tensor eigenvalues, Tensor eigenvectors) "
             "-> Tensor"
         ),
+        shape="eigenvectors.shape",
         doc="The gradient of _linalg_eigh.",
     ),
     Composite(
@@ -364,6 +374,7 @@ ROWS = [
             "_linalg_eig_backward(Tensor? grad_L, Tensor? grad_V, Tensor eigenvalues, Tensor eigenvectors) "
             "-> Tensor"
         ),
+        shape="eigenvectors.shape",
         doc="The gradient of linalg_eig.",
     ),
     Op(
@@ -381,6 +392,7 @@ ROWS = [
     ),
     Composite(
         "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor",
+        shape="input3.shape",
         out=True,
         doc="Q C, or C Q unless `left`, with the square Q of the reflectors that geqrf gives.",
         about={
@@ -395,6 +407,7 @@ ROWS = [
     # Equations.
     Op(
         "_linalg_solve(Tensor A, Tensor B) -> Tensor",
+        shape="solve(A.shape, B.shape, True)",
         function=False, method=False,
         grad={
             "A": (
@@ -408,6 +421,7 @@ ROWS = [
     ),
     Composite(
         "linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
+        shape="solve(A.shape, B.shape, left)",
         out=True, method=False, namespace="_linalg", autocast="float32",
         doc=(
             "X of A X = B, or of X A = B unless `left`; A is square and has an inverse. B may be a vector, "
@@ -435,6 +449,7 @@ ROWS = [
     ),
     _derived(
         "_matrix_exp_backward(Tensor self, Tensor grad) -> Tensor",
+        shape="self.shape",
         doc="The gradient of linalg_matrix_exp.",
     ),
 ]  # fmt: skip

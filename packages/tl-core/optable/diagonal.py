@@ -14,6 +14,7 @@ ROWS = [
     ),
     Composite(
         "diag(Tensor self, int diagonal=0) -> Tensor",
+        shape="diag(self.shape, diagonal)",
         out=True,
         ref="numpy.diag",
         doc="A vector along the diagonal of a matrix of zeros, or a copy of a matrix's diagonal.",

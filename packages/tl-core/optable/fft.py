@@ -68,6 +68,7 @@ ROWS = [
             "_fft_r2c_backward(Tensor grad, int[] dim, int normalization, bool onesided, int last_dim_size) "
             "-> Tensor"
         ),
+        shape="resize(grad.shape, dim[-1], last_dim_size)",
         doc="The gradient of _fft_r2c.",
     ),
     _private(
@@ -80,6 +81,7 @@ ROWS = [
     ),
     _derived(
         "_fft_c2r_backward(Tensor grad, int[] dim, int normalization, int last_dim_size) -> Tensor",
+        shape="resize(grad.shape, dim[-1], last_dim_size)",
         doc="The gradient of _fft_c2r.",
     ),
     _named(

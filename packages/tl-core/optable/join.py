@@ -71,6 +71,7 @@ ROWS = [
     ),
     Composite(
         "block_diag(Tensor[] tensors) -> Tensor",
+        shape="[sum(atleast(t.shape, 2)[d] for t in tensors) for d in range(2)]",
         method=False,
         doc="A matrix with the given ones along its diagonal, and zeros; vectors are rows.",
         example=(
@@ -104,6 +105,7 @@ ROWS = [
     ),
     Composite(
         "combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
+        shape="[choices(self.shape[0], r, with_replacement), r] if r else [0]",
         method=False, shown="input, r=2, with_replacement=False",
         doc="Every choice of r elements of a vector, one a row, in the order of their positions.",
         example=(

@@ -13,6 +13,7 @@ ROWS = [
             "nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) "
             "-> (Tensor output, Tensor total_weight)"
         ),
+        shape="[target.shape if reduction == 0 else [], []]",
         grad={
             "self": (
                 "_nll_loss_backward(g0, target, weight, self.shape, reduction, ignore_index, total_weight)"

@@ -73,6 +73,7 @@ ROWS = [
         "_unpool(Tensor source, Tensor indices, int[] output_size) -> Tensor",
         {"source": "_take_by_index(g, indices, len(output_size))"},
         "Elements written at their positions in a plane.",
+        shape="[*source.shape[: source.ndim - len(output_size)], *output_size]",
     ),
     _public(
         "_take_by_index(Tensor self, Tensor indices, int spatial) -> Tensor",

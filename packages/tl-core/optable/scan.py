@@ -79,6 +79,7 @@ ROWS = [
     ),
     Composite(
         "trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
+        shape="drop(y.shape if x.ndim == 1 else broadcast(y.shape, x.shape), dim)",
         method=False, shown="y, x=None, *, dx=None, dim=-1",
         doc="The area under the points along a dimension, by the trapezoidal rule.",
         example=">>> tl.trapezoid(tl.tensor([1.0, 2.0, 3.0]))\ntensor(4.)",
@@ -90,6 +91,7 @@ ROWS = [
     ),
     Composite(
         "trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
+        shape="drop(y.shape if x.ndim == 1 else broadcast(y.shape, x.shape), dim)",
         method=False, shown="y, x=None, *, dx=None, dim=-1",
         doc="The same as trapezoid.",
         example=">>> tl.trapz(tl.tensor([0.0, 1.0, 4.0]), dx=0.5)\ntensor(1.5000)",

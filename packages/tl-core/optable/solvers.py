@@ -70,6 +70,7 @@ ROWS = [
     ),
     _derived(
         "_pinv_backward(Tensor grad, Tensor pinv, Tensor A) -> Tensor",
+        shape="A.shape",
         doc="The gradient of _linalg_pinv.",
     ),
     _named(
@@ -90,6 +91,7 @@ ROWS = [
     ),
     _derived(
         "_linalg_det_backward(Tensor grad, Tensor result, Tensor A, Tensor LU, Tensor pivots) -> Tensor",
+        shape="A.shape",
         doc="The gradient of _linalg_det.",
     ),
     _named(
@@ -110,6 +112,7 @@ ROWS = [
             "_linalg_slogdet_backward(Tensor? grad_sign, Tensor? grad_logabsdet, Tensor A, Tensor sign) -> "
             "Tensor"
         ),
+        shape="A.shape",
         doc="The gradient of _linalg_slogdet.",
     ),
     _named(
@@ -141,6 +144,7 @@ ROWS = [
             "linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor "
             "result, Tensor info)"
         ),
+        shape="[solve(A.shape, B.shape, left), A.shape[:-2]]",
         out_name="linalg_solve_ex.out",
         doc="As linalg.solve, and LAPACK's code for each matrix, which is 0 where it has an inverse.",
         about=_CHECKED,
@@ -157,6 +161,7 @@ ROWS = [
             "linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool "
             "unitriangular=False) -> Tensor"
         ),
+        shape="[*broadcast(self.shape[:-2], B.shape[:-2]), *B.shape[-2:]]",
         grad={
             "self, B": (
                 "_solve_triangular_backward(g, self, result, upper, left, unitriangular, needs[0], needs[1])"
@@ -179,6 +184,7 @@ ROWS = [
             "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool "
             "unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)"
         ),
+        shape="[[*broadcast(self.shape[:-2], A.shape[:-2]), *t.shape[-2:]] for t in (self, A)]",
         out=True, out_name="triangular_solve.X",
         doc="X of A X = b for triangles A, and a copy of A; linalg.solve_triangular is the newer form.",
         about={
@@ -229,6 +235,7 @@ ROWS = [
     ),
     _derived(
         "_cholesky_inverse_backward(Tensor grad, Tensor factor, bool upper, Tensor inverse) -> Tensor",
+        shape="factor.shape",
         doc="The gradient of cholesky_inverse.",
     ),
     _named(
@@ -236,6 +243,7 @@ ROWS = [
             "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> "
             "Tensor"
         ),
+        shape="[*broadcast(LU.shape[:-2], B.shape[:-2]), *B.shape[-2:]]",
         doc="X of A X = B, or of X A = B unless `left`, from the factors that lu_factor gave of A.",
         about={
             "LU": "the factors, (*, n, n)",
@@ -250,6 +258,7 @@ ROWS = [
     ),
     Composite(
         "lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor",
+        shape="[*broadcast(LU_data.shape[:-2], self.shape[:-2]), *self.shape[-2:]]",
         out=True,
         doc="As linalg.lu_solve, with the right-hand sides first.",
         about={
@@ -263,6 +272,7 @@ ROWS = [
     ),
     _solver(
         "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor",
+        shape="[*broadcast(LD.shape[:-2], B.shape[:-2]), *B.shape[-2:]]",
         grad={
             "B": "linalg_ldl_solve(LD if hermitian else LD.conj(), pivots, g, hermitian=hermitian)",
         },

@@ -132,6 +132,7 @@ ROWS = [
     ),
     Composite(
         "special_i1_over(Tensor self, Tensor result) -> Tensor",
+        shape="self.shape",
         function=False, method=False,
         doc="result / self, and its limit 1/2 at 0.",
     ),

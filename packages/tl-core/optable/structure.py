@@ -52,6 +52,7 @@ ROWS = [
     ),
     _adjoint(
         "permute_backward(Tensor grad, int[] dims) -> Tensor", {"grad": "g.permute(dims)"},
+        shape="[[n for d, n in zip(dims, grad.shape) if wrap(d, grad.ndim) == i][0] for i in range(grad.ndim)]",
         doc="The adjoint of permute.",
     ),
     _adjoint(
@@ -182,6 +183,7 @@ ROWS = [
     ),
     Composite(
         "sgn_backward(Tensor self, Tensor grad, Tensor sgn) -> Tensor",
+        shape="grad.shape",
         function=False, method=False,
         doc="The derivative of sgn.",
     ),

@@ -49,6 +49,7 @@ ROWS = [
     ),
     Composite(
         "atan2_derivative(Tensor part, Tensor self, Tensor other) -> Tensor",
+        shape="broadcast(part.shape, self.shape, other.shape)",
         function=False, method=False,
         doc="A part of the point over its squared distance; zero at the origin.",
     ),

@@ -61,6 +61,11 @@ def prod(sizes: Iterable[Any]) -> Any:
     return total
 
 
+def choices(n: Any, r: int, again: bool) -> Any:
+    """How many choices of r of n things there are, or with things chosen again."""
+    return prod(n + (i if again else -i) for i in range(r)) // math.factorial(r)
+
+
 def wrap(dim: int, ndim: int) -> int:
     """A dimension counted from the front; a tensor of no dimension counts as one of one."""
     return dim % max(ndim, 1)
@@ -168,6 +173,11 @@ def _equal_already(a: Any, b: Any) -> bool:
     if isinstance(a, SymInt) and isinstance(b, SymInt):
         return bool(a.node.expr == b.node.expr)
     return not isinstance(a, SymInt) and not isinstance(b, SymInt) and a == b
+
+
+def _alike(a: Any, b: Any) -> bool:
+    """Whether two sizes are equal in the example."""
+    return _equal_already(a, b) or bool(_hint(a) == _hint(b))
 
 
 def _has_hint(n: Any) -> bool:
@@ -285,6 +295,11 @@ def diagonal(shape: Sizes, offset: int, dim1: int, dim2: int) -> Sizes:
     length = sym_min(rows, columns - offset) if offset >= 0 else sym_min(rows + offset, columns)
     rest = [n for d, n in enumerate(shape) if d not in (dim1, dim2)]
     return [*rest, sym_max(length, 0)]
+
+
+def diag(shape: Sizes, offset: int) -> Sizes:
+    """The shape of a matrix with a vector on a diagonal, or of a matrix's diagonal."""
+    return diagonal(shape, offset, 0, 1) if len(shape) == 2 else [shape[0] + abs(offset)] * 2
 
 
 def diag_embed(shape: Sizes, offset: int, dim1: int, dim2: int) -> Sizes:
@@ -412,6 +427,23 @@ def mm(a: Sizes, b: Sizes) -> Sizes:
     same(a[-1], b[-2])
     lead = [same(m, n) for m, n in zip(a[:-2], b[:-2], strict=True)]
     return [*lead, a[-2], b[-1]]
+
+
+def chain(shapes: list[Sizes]) -> Sizes:
+    """The shape of a product of several matrices; the first and the last may be vectors."""
+    out = shapes[0]
+    for s in shapes[1:]:
+        out = matmul(out, s)
+    return out
+
+
+def solve(a: Sizes, b: Sizes, left: bool) -> Sizes:
+    """The shape of what solves systems: of vectors where the right sides are as many as the matrices and one shorter."""
+    if len(b) == 1 or (len(b) == len(a) - 1 and all(map(_alike, a[:-1], b))):
+        return [*broadcast(a[:-2], b[:-1]), same(b[-1], a[-1])]
+    rows, columns = b[-2:]
+    rows, columns = (same(rows, a[-1]), columns) if left else (rows, same(columns, a[-1]))
+    return [*broadcast(a[:-2], b[:-2]), rows, columns]
 
 
 def linear(input: Sizes, weight: Sizes) -> Sizes:
@@ -658,11 +690,11 @@ FUNCTIONS: dict[str, Any] = {
     **{
         f.__name__: f
         for f in (
-            adaptive, along, arange, atleast, attention, broadcast, cat, chunk, convolution, diag_embed,
+            adaptive, along, arange, atleast, attention, broadcast, cat, chain, choices, chunk, convolution, diag, diag_embed,
             diagonal, difference, drop, each, einsum, element, even, expand, extreme, flatten, fold_length,
             fourier, gather_index, insert, kron, linear, lu, matmul, meshgrid, mm, move, narrow, pad_sizes,
             parts, permute, pool, prod, qr, quotient, recurrent, reduction, repeat, require, resize, same,
-            shuffle, sizes, slice_length, split, squeeze, stack, svd, swap, tensor_split, tensordot, tile,
+            shuffle, sizes, slice_length, solve, split, squeeze, stack, svd, swap, tensor_split, tensordot, tile,
             transposed_convolution, triangle, unbind, unflatten, upsample, view, windows, wrap,
         )
     },
