@@ -170,8 +170,10 @@ def test_registered_backends(quiet):
     assert "in_trial" in compiler.list_backends(exclude_tags=("debug",))
 
 
-def test_the_backends_that_are_there():
-    assert "inductor" not in compiler.list_backends()
+def test_the_backends_that_compile_takes():
+    listed = compiler.list_backends()
+    assert {"cudagraphs", "inductor", "openxla", "tvm"} <= set(listed) and "eager" not in listed
+    assert all(callable(dynamo.lookup_backend(name)) for name in compiler.list_backends(None))
     assert {"aot_eager", "eager"} <= set(compiler.list_backends(None))
     assert dynamo.list_backends is compiler.list_backends
 
@@ -392,8 +394,6 @@ def test_annotations_are_for_what_can_be_called(quiet, mark):
         ("assume_constant_result", lambda: call_annotated(compiler.assume_constant_result)),
         ("substitute_in_graph", lambda: call_annotated(compiler.substitute_in_graph)),
         ("set_stance", lambda: compiler.set_stance("default", skip_guard_eval_unsafe=True)),
-        ("mark_dynamic", lambda: compiler.compile(double, backend="eager")(marked())),
-        ("dynamic=True", lambda: compiler.compile(double, backend="eager", dynamic=True)(tl.ones(2))),
         ("torch._dynamo.config.capture_scalar_outputs", lambda: setattr(config, "capture_scalar_outputs", 1)),
         ("torch._inductor.config.triton.cudagraphs", lambda: set_inductor("triton.cudagraphs")),
     ],
@@ -413,12 +413,6 @@ def call_annotated(annotate):
 
     annotate(inner)  # libraries do so when they are imported, where nobody is to be warned
     assert compiler.compile(lambda x: inner(x), backend="eager")(tl.ones(1)).item() == 2
-
-
-def marked():
-    x = tl.ones(2)
-    dynamo.mark_dynamic(x, 0)
-    return x
 
 
 def set_inductor(name):
@@ -511,7 +505,7 @@ def test_wrong_stances():
 # ---- settings
 def test_settings_that_decide():
     backend = Backend()
-    f = compiler.compile(double, backend=backend)
+    f = compiler.compile(double, backend=backend, dynamic=False)
     with config.patch(recompile_limit=2):
         f(tl.ones(1)), f(tl.ones(2))
         with pytest.warns(UserWarning, match="recompile_limit reached: double has 2 graphs"):

@@ -23,7 +23,7 @@ def pair(a: int, b: int) -> tuple[Any, Any]:
     return tl.linspace(-1, 1, a * 4).reshape(a, 4), tl.linspace(-2, 3, b)
 
 
-# Each runs at some pairs of sizes whatever the example is: what it asks of them is nothing, or that one divides another.
+# Each runs at some pairs of sizes whatever the example is: it asks nothing of them, or that one divides another.
 PROGRAMS = {
     "view of all": lambda x, y: x.reshape(-1).view(y.shape[0], -1),
     "view by the last": lambda x, y: x.reshape(-1).view(-1, y.shape[0]),

@@ -419,9 +419,7 @@ CALLS: dict[str, list[Any]] = {
     ],
     "_lu_backward": [lambda b: (tl.ones(b, b), tl.eye(b), tl.arange(1, b + 1, dtype=tl.int32))],
     "_linalg_eigh_backward": [lambda b: (f(b), f(b, b), f(b), f(b, b))],
-    "_linalg_eig_backward": [
-        lambda b: (None, tl.eye(b) + 0j, tl.arange(b) + 0j, tl.eye(b) + 0j)
-    ],
+    "_linalg_eig_backward": [lambda b: (None, tl.eye(b) + 0j, tl.arange(b) + 0j, tl.eye(b) + 0j)],
     "_linalg_det_backward": [
         lambda b: (f(2), f(2), f(2, b, b), f(2, b, b), f(2, b).to(tl.int32)),
     ],
@@ -447,7 +445,16 @@ CALLS: dict[str, list[Any]] = {
     "_fft_c2r_backward": [lambda b: (f(b, 8), (1,), 0, 8)],
     "convolution_backward": [
         lambda b: (
-            f(b, 3, 4, b), f(b, 4, 5, b + 2), f(3, 4, 2, 3), [3], (1, 1), (0, 0), (1, 1), False, (0, 0), 1,
+            f(b, 3, 4, b),
+            f(b, 4, 5, b + 2),
+            f(3, 4, 2, 3),
+            [3],
+            (1, 1),
+            (0, 0),
+            (1, 1),
+            False,
+            (0, 0),
+            1,
             (True, True, True),
         )
     ],

@@ -438,7 +438,7 @@ def chain(shapes: list[Sizes]) -> Sizes:
 
 
 def solve(a: Sizes, b: Sizes, left: bool) -> Sizes:
-    """The shape of what solves systems: of vectors where the right sides are as many as the matrices and one shorter."""
+    """The shape of what solves systems; the right sides are vectors where they are as many as the matrices."""
     if len(b) == 1 or (len(b) == len(a) - 1 and all(map(_alike, a[:-1], b))):
         return [*broadcast(a[:-2], b[:-1]), same(b[-1], a[-1])]
     rows, columns = b[-2:]
@@ -690,8 +690,8 @@ FUNCTIONS: dict[str, Any] = {
     **{
         f.__name__: f
         for f in (
-            adaptive, along, arange, atleast, attention, broadcast, cat, chain, choices, chunk, convolution, diag, diag_embed,
-            diagonal, difference, drop, each, einsum, element, even, expand, extreme, flatten, fold_length,
+            adaptive, along, arange, atleast, attention, broadcast, cat, chain, choices, chunk, convolution, diag,
+            diag_embed, diagonal, difference, drop, each, einsum, element, even, expand, extreme, flatten, fold_length,
             fourier, gather_index, insert, kron, linear, lu, matmul, meshgrid, mm, move, narrow, pad_sizes,
             parts, permute, pool, prod, qr, quotient, recurrent, reduction, repeat, require, resize, same,
             shuffle, sizes, slice_length, solve, split, squeeze, stack, svd, swap, tensor_split, tensordot, tile,

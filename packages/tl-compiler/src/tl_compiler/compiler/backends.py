@@ -119,17 +119,21 @@ def _load_entry_point(name: str) -> None:
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
-    """The backends that are there, by name; those that only run eagerly have the tag `debug`.
+    """The names that `compile` takes as a backend. Those of code generators that aren't there are taken as well, and
+    run eagerly with a warning; those that only run graphs as they are have the tag `debug`.
 
     Args:
         exclude_tags: backends with one of these tags are left out.
 
     Example:
+        >>> "inductor" in list_backends()
+        True
         >>> "eager" in list_backends(), "eager" in list_backends(exclude_tags=())
         (False, True)
     """
     excluded = set(exclude_tags or ())
-    return sorted(name for name, (_, tags) in _registered.items() if not excluded.intersection(tags))
+    tagged = {**dict.fromkeys(_ABSENT, ()), **{name: tags for name, (_, tags) in _registered.items()}}
+    return sorted(name for name, tags in tagged.items() if not excluded.intersection(tags))
 
 
 def _run_graph(name: str, gm: Any, example_inputs: Any, **options: Any) -> Any:

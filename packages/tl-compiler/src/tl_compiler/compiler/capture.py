@@ -15,9 +15,11 @@ from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 
 from ..fx.graph_module import GraphModule
 from ..fx.node import Node
-from ..symbolic.errors import GuardOnDataDependentSymNode
+from ..symbolic.errors import ConstraintViolationError, GuardOnDataDependentSymNode
+from ..symbolic.expression import Symbol
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
 from ..tracer.symbolic_fakes import mode_for
+from .call_sizes import NO_SYMBOLS, CallSymbols, SizeGuards, Wishes
 from .reachable import State, Unprovable, state_of
 from .thread_state import thread_state
 from .watch import CaptureStopped, Watch, user_location
@@ -59,30 +61,49 @@ class CallGraph(NamedTuple):
 
     Args:
         graph_module: the graph; it returns a tuple of tensors.
-        inputs: for each of its inputs, the index among the tensors of the state.
-        leaves: for each leaf of the result what it is: a result of the graph, a tensor of the state, or a constant.
+        numbers: the indices among the numbers of the state that are its first inputs.
+        inputs: for each of its further inputs, the index among the tensors of the state.
+        leaves: for each leaf of the result what it is: a result of the graph, a tensor of the state, an expression of
+            sizes, or a constant.
         spec: how the leaves are put together.
+        guards: for which sizes it holds.
     """
 
     graph_module: GraphModule
+    numbers: list[int]
     inputs: list[int]
     leaves: list[tuple[str, Any]]
     spec: Any
+    guards: SizeGuards
 
     @property
     def is_empty(self) -> bool:
         """Whether no operator was recorded."""
         return all(n.op in ("placeholder", "output", "get_attr") for n in self.graph_module.graph.nodes)
 
-    def result(self, outputs: Any, state: State) -> Any:
+    def arguments(self, state: State) -> list[Any]:
+        """The inputs of the graph in a call.
+
+        Args:
+            state: that of the call.
+        """
+        return [state.numbers[i][1] for i in self.numbers] + [state.tensors[i] for i in self.inputs]
+
+    def result(self, outputs: Any, state: State, values: dict[Symbol, int]) -> Any:
         """What the function returns.
 
         Args:
             outputs: what the graph has returned.
             state: that of the call.
+            values: those of the symbols.
         """
         made = {"output": outputs, "state": state.tensors}
-        return self.spec.unflatten([made[kind][x] if kind in made else x for kind, x in self.leaves])
+        return self.spec.unflatten(
+            [
+                made[kind][x] if kind in made else x[1](x[0].evaluate(values)) if kind == "size" else x
+                for kind, x in self.leaves
+            ]
+        )
 
 
 class _Mode(ProxyTorchDispatchMode):
@@ -106,12 +127,18 @@ class _Mode(ProxyTorchDispatchMode):
                 f"{func} raises {type(error).__name__}: {error}", self._location()
             )
             raise
-        # All sizes are numbers, but those that only the elements decide.
-        if any(isinstance(t, FakeTensor) and t.symbolic is not None for t in pytree.tree_leaves(out)):
+        if any(map(self._is_unknown, pytree.tree_leaves(out))):
             raise self.failed(
                 f"the values of a tensor decide the size of the result of {func}", by_value=True
             )
         return out
+
+    def _is_unknown(self, t: Any) -> bool:
+        """Whether a size is neither a number nor an expression of those of the arguments."""
+        if not isinstance(t, FakeTensor) or t.symbolic is None:
+            return False
+        symbols = {s for n in t.symbolic.sizes if isinstance(n, SymInt) for s in n.node.expr.free_symbols}
+        return any(s not in self.shape_env.var_to_val or s in self.shape_env.of_results for s in symbols)
 
     def _scalar(self, func: Any, args: Any, kwargs: Any) -> Any:
         raise self.failed("the value of a tensor is asked for", by_value=True)
@@ -134,9 +161,10 @@ class _Mode(ProxyTorchDispatchMode):
 class _Trace:
     """One run of a function."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, wanted: Wishes) -> None:
         self.state = state
         self.fake_mode = mode_for(())
+        self.symbols = CallSymbols(self.fake_mode.shape_env, wanted)
         self.tracer = PythonKeyTracer()
         self.tracer.root = tl_nn.Module()
         self.graph = self.tracer.graph
@@ -151,17 +179,22 @@ class _Trace:
         )
         self.indices = {id(t): i for i, t in enumerate(state.tensors)}
         self.inputs: list[tuple[int, Node]] = []
+        self.numbers: list[tuple[int, Node]] = []
         self.stands: dict[int, Any] = {}
         self.containers: dict[int, Any] = {}
 
     # ---- inputs
-    def _placeholder(self, index: int, value: Any) -> Node:
-        name = "l_" + "".join(c if c.isalnum() else "_" for c in self.state.names[index]).strip("_") + "_"
-        last = self.inputs[-1][1] if self.inputs else None
+    def _placeholder(self, called: str, value: Any) -> Node:
+        name = "l_" + "".join(c if c.isalnum() else "_" for c in called).strip("_") + "_"
+        last = (self.numbers + self.inputs)[-1:]
         root = self.graph._root
-        with self.graph.inserting_after(last) if last is not None else self.graph.inserting_before(root.next):
+        with self.graph.inserting_after(last[0][1]) if last else self.graph.inserting_before(root.next):
             node = self.graph.placeholder(name)
         node.meta["val"] = node.meta["example_value"] = value
+        return node
+
+    def _input(self, index: int, value: Any) -> Node:
+        node = self._placeholder(self.state.names[index], value)
         self.inputs.append((index, node))
         return node
 
@@ -170,9 +203,22 @@ class _Trace:
         index = self.indices[id(t)]
         if index not in self.stands:
             made = self.fake_mode.from_tensor(t, static_shapes=True)
+            sizes = self.symbols.of_tensor(index, self.state.names[index], t)
+            if sizes is not None:
+                made = self.fake_mode.symbolic.give_sizes(made, sizes, self.symbols.strides[index])
             self.stands[index] = made
-            self.mode.track(made, self._placeholder(index, made))
+            self.mode.track(made, self._input(index, made))
         return self.stands[index]
+
+    def number(self, index: int) -> Any:
+        """What stands for an argument that is an int."""
+        name, value = self.state.numbers[index]
+        made = self.symbols.of_number(index, name, value)
+        if made is not value:
+            node = self._placeholder(name, made)
+            self.numbers.append((index, node))
+            self.mode.track(made, node)
+        return made
 
     def _held(self, t: Any) -> Node:
         """The node of a tensor that the program holds."""
@@ -181,7 +227,7 @@ class _Trace:
             if not isinstance(t, FakeTensor) and not t.requires_grad and self._is_literal(t):
                 return self.mode._attribute(t)
             raise self.mode.failed("a tensor is used that isn't reached by name")
-        return self._placeholder(index, self.mode.fake_of(t))
+        return self._input(index, self.mode.fake_of(t))
 
     def _is_literal(self, t: Any) -> bool:
         frame: Any = sys._getframe(1)
@@ -193,6 +239,9 @@ class _Trace:
     # ---- the run
     def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Runs the function on what stands for its arguments; returns its result."""
+        names = [name for name, _ in self.state.numbers]
+        args = tuple(self._argument(x, f"args_{i}", names) for i, x in enumerate(args))
+        kwargs = {name: self._argument(x, name, names) for name, x in kwargs.items()}
         flat, spec = pytree.tree_flatten((args, kwargs))
         given = [self.fake(x) if isinstance(x, Tensor) else x for x in flat]
         stand_args, stand_kwargs = spec.unflatten(given)
@@ -203,7 +252,7 @@ class _Trace:
                 out = _trace_boundary(function, stand_args, stand_kwargs)
         except CaptureStopped as stopped:
             raise Break(stopped.reason, stopped.location) from None
-        except Break:
+        except (Break, ConstraintViolationError):
             raise
         except GuardOnDataDependentSymNode as error:
             raise Break(
@@ -217,6 +266,9 @@ class _Trace:
         if after_spec != spec or any(a is not b for a, b in zip(after, given, strict=True)):
             raise Break("a container among the arguments is changed")
         return out
+
+    def _argument(self, x: Any, name: str, names: list[str]) -> Any:
+        return self.number(names.index(name)) if type(x) is int else x
 
     def _raise_failure(self, watch: Watch) -> None:
         if watch.stop_error is not None:
@@ -232,13 +284,16 @@ class _Trace:
         leaves = [self._leaf(x, nodes) for x in flat]
         self.mode.restore_grad()
         self.graph.output(tuple(nodes))
-        for _, node in list(self.inputs):
+        for _, node in self.numbers + self.inputs:
             if not node.users:
                 self.graph.erase_node(node)
-        self.inputs = [(index, node) for index, node in self.inputs if node.users]
+        numbers, inputs = ([i for i, node in held if node.users] for held in (self.numbers, self.inputs))
+        self.symbols.check_promises(self.state.names)
         module = GraphModule(self.tracer.root, self.graph, "GraphModule")
         module.meta["shape_env"] = self.fake_mode.shape_env
-        return CallGraph(module, [index for index, _ in self.inputs], leaves, spec)
+        is_static = not self.symbols.sizes and not self.symbols.numbers
+        guards = SizeGuards(self.state, None if is_static else self.symbols)
+        return CallGraph(module, numbers, inputs, leaves, spec, guards)
 
     def _leaf(self, x: Any, nodes: list[Node]) -> tuple[str, Any]:
         if isinstance(x, Tensor):
@@ -255,7 +310,9 @@ class _Trace:
                 nodes.append(node)
             return "output", nodes.index(node)
         if isinstance(x, (SymInt, SymFloat, SymBool)):
-            raise Break("the result has the value of a tensor", by_value=True)
+            if not x.node.expr.free_symbols <= self.mode.shape_env.var_to_val.keys():
+                raise Break("the result has the value of a tensor", by_value=True)
+            return "size", (self.mode.shape_env.replace(x.node.expr), x.node.pytype)
         if type(x) in _CONSTANTS:
             return "constant", x
         raise Break(f"the result has an object of {type(x).__module__}.{type(x).__qualname__}")
@@ -278,7 +335,9 @@ def _trace_boundary(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
     return function(*args, **kwargs)
 
 
-def capture(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> CallGraph:
+def capture(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], state: State, wanted: Wishes = NO_SYMBOLS
+) -> CallGraph:
     """A call as a graph. Nothing outside is changed: containers and attributes that the run changes get back what they
     held, and functions whose effects can't be taken back stop it.
 
@@ -286,11 +345,13 @@ def capture(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], state:
         function: what is called.
         args, kwargs: its arguments.
         state: what the call can read.
+        wanted: the sizes and numbers that are symbols in the graph.
 
     Raises:
         Break: the call can't become a graph.
+        ConstraintViolationError: the program needs one size of those that it marks as dynamic.
     """
-    trace = _Trace(state)
+    trace = _Trace(state, wanted)
     before = thread_state()
     try:
         out = trace.run(function, args, kwargs)
@@ -316,7 +377,7 @@ def _settle(before: Any, state: State) -> None:
 
 def _changed(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> bool:
     try:
-        return state_of(function, args, kwargs).key != state.key
+        return state_of(function, args, kwargs).facts != state.facts
     except Unprovable:
         return True
 

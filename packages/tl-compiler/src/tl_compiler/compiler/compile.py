@@ -30,9 +30,11 @@ def compile(
     """A function, or a module within an `OptimizedModule`, that hands graphs of its calls to a backend.
 
     A backend that is a function gets a GraphModule, whose nodes are operators, and a list of examples of its inputs:
-    the arguments' tensors, then those that the function holds, such as parameters. What it returns is run in place of
-    the function, with such inputs, and returns a tuple or list of tensors. One graph holds for calls of equal types,
-    sizes, numbers, attributes, global variables and settings; for others a new one is made.
+    the arguments' numbers that are symbols of the graph, the arguments' tensors, then those that the function holds,
+    such as parameters. What it returns is run in place of the function, with such inputs, and returns a tuple or list
+    of tensors. One graph holds for calls of equal types, attributes, global variables and settings, and for all sizes
+    and numbers that fit what the program asks of its symbols; for others a new one is made, up to
+    `torch._dynamo.config.recompile_limit`.
 
     A call becomes a graph only where that is sure to compute the same. It runs eagerly where the value of a tensor
     decides, where the function has effects that no graph can repeat, and where its state isn't known in full;
@@ -43,7 +45,10 @@ def compile(
         model: the function or module; without it, the result is a decorator.
         fullgraph: whether a call that can't become one graph raises. With the default backend, it raises where the
             value of a tensor decides.
-        dynamic: accepted: sizes are numbers, and new sizes make a new graph; True is warned of once.
+        dynamic: whether sizes of the arguments' tensors, and arguments that are ints, are symbols of the graph. None: a
+            first graph has numbers; those that are others in a later call are symbols of the next. True: all are, from
+            the first call on. False: none, and new ones make a new graph. `mark_dynamic` and `mark_static` say it of
+            one size. Sizes and numbers 0 and 1 never are, nor are sizes of parameters.
         backend: the name of a backend, or a function.
         mode: "default", "reduce-overhead", "max-autotune" or "max-autotune-no-cudagraphs"; a backend that is a function
             gets it by keyword.

@@ -19,6 +19,7 @@ from tl_core.pytree import tree_leaves
 from ..dynamo import config
 from ..dynamo.exc import BackendCompilerFailed, FailOnRecompileLimitHit, Unsupported
 from .backends import is_absent, lookup_backend
+from .call_sizes import NO_SYMBOLS, History, SizeGuards, Wishes, wishes
 from .capture import Break, CallGraph, capture
 from .reachable import State, Unprovable, state_of
 from .stance import current
@@ -38,7 +39,7 @@ class Settings(NamedTuple):
     Args:
         backend: the name of a backend, or a function.
         fullgraph: whether a call that can't become one graph is an error.
-        dynamic: whether sizes may change.
+        dynamic: whether sizes are symbols; None: those that change.
         options: what the backend gets by keyword.
     """
 
@@ -49,12 +50,21 @@ class Settings(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """What is run for calls with one key: a compiled graph, or the function itself and why."""
+    """What is run for calls with one key, and of some sizes: a compiled graph, or the function itself and why."""
 
+    guards: SizeGuards
     graph: CallGraph | None
     run: Callable[..., Any] | None
     reason: Break | None
     held: list[Any]
+
+
+class _Found(NamedTuple):
+    """What is run for a call."""
+
+    entry: _Entry
+    state: State
+    values: dict[Any, int]  # of the symbols of its graph
 
 
 class CompiledFunction:
@@ -67,7 +77,8 @@ class CompiledFunction:
 
     def __init__(self, function: Callable[..., Any], settings: Settings) -> None:
         self.function, self.settings = function, settings
-        self.entries: dict[Any, _Entry] = {}
+        self.entries: dict[Any, list[_Entry]] = {}
+        self.history = History()
         self.compiles = 0
         self.calls = 0
         self.checked: set[Any] = set()
@@ -85,10 +96,9 @@ class CompiledFunction:
             return self.function(*args, **kwargs)
         with _lock:
             found = self._look_up(backend, args, kwargs, stance.name)
-        if found is None or found[0].run is None:
+        if found is None or found.entry.run is None:
             return self.function(*args, **kwargs)
-        entry, state = found
-        return _run(entry, state)
+        return _run(found)
 
     def _say_absent(self, backend: Any) -> None:
         warn_once("tl.compile: tl has no compiler yet; what it is given runs eagerly")
@@ -96,7 +106,7 @@ class CompiledFunction:
     # ---- which entry
     def _look_up(
         self, backend: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stance: str
-    ) -> tuple[_Entry, State] | None:
+    ) -> _Found | None:
         self.calls += 1
         try:
             state = state_of(self.function, args, kwargs)
@@ -104,8 +114,8 @@ class CompiledFunction:
             self._report(Break(error.reason, None if error.file is None else (error.file, error.line or 0)))
             return None
         key = (id(backend) if callable(backend) else backend, thread_state(), state.key)
-        entry = self.entries.get(key)
-        if entry is None:
+        found = self._held(key, state)
+        if found is None:
             if stance == "eager_on_recompile" or (stance == "eager_then_compile" and self.calls == 1):
                 return None
             if stance == "fail_on_recompile" and (self.entries or self.calls > 1):
@@ -115,11 +125,18 @@ class CompiledFunction:
                 )
             if self._at_limit():
                 return None
-            entry = self._compile(backend, args, kwargs, state)
-            self.entries[key] = entry
-        if entry.reason is not None:
-            self._report(entry.reason)
-        return entry, state
+            self.entries.setdefault(key, []).insert(0, self._compile(backend, args, kwargs, state))
+            found = self._held(key, state)
+        if found is not None and found.entry.reason is not None:
+            self._report(found.entry.reason)
+        return found
+
+    def _held(self, key: Any, state: State) -> _Found | None:
+        for entry in self.entries.get(key, ()):
+            values = entry.guards.values(state)
+            if values is not None:
+                return _Found(entry, state, values)
+        return None
 
     def _at_limit(self) -> bool:
         if self.compiles < config.recompile_limit:
@@ -140,37 +157,37 @@ class CompiledFunction:
 
     # ---- a new entry
     def _compile(self, backend: Any, args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> _Entry:
-        self._say_static(args, kwargs)
         if self.entries and config.error_on_recompile:
             raise RuntimeError(f"{_name_of(self.function)} would be compiled again: error_on_recompile")
+        held = [*state.pinned, backend]
+        self.history.note(state)
+        wanted = wishes(state, tree_leaves((args, kwargs)), self.settings.dynamic, self.history)
         try:
-            graph = capture(self.function, args, kwargs, state)
+            graph = self._captured(args, kwargs, state, wanted)
         except Break as reason:
-            return _Entry(None, None, reason, [*state.pinned, backend])
+            return _Entry(SizeGuards(state), None, None, reason, held)
         if graph.is_empty:
-            return _Entry(None, None, None, [*state.pinned, backend])
+            return _Entry(graph.guards, None, None, None, held)
         self.compiles += 1
-        examples = [state.tensors[i] for i in graph.inputs]
         try:
-            run = _call_backend(backend, graph.graph_module, examples, self.settings.options)
+            run = _call_backend(backend, graph.graph_module, graph.arguments(state), self.settings.options)
         except BackendCompilerFailed:
             if not config.suppress_errors:
                 raise
             _log.warning("the backend failed; the call runs eagerly", exc_info=True)
-            return _Entry(None, None, None, [*state.pinned, backend])
-        return _Entry(graph, run, None, [*state.pinned, backend])
+            return _Entry(graph.guards, None, None, None, held)
+        return _Entry(graph.guards, graph, run, None, held)
 
-    def _say_static(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        marked = any(
-            getattr(t, "_dynamo_dynamic_indices", None)
-            for t in tree_leaves((args, kwargs))
-            if isinstance(t, tl_core.Tensor)
-        )
-        if self.settings.dynamic or marked:
-            asked = "mark_dynamic" if marked else "compile(dynamic=True)"
-            warn_once(
-                f"{asked}: without effect; the sizes of a graph are numbers, and new sizes make a new graph"
-            )
+    def _captured(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], state: State, wanted: Wishes
+    ) -> CallGraph:
+        """The graph of a call; one of numbers where no graph of symbols can be made."""
+        try:
+            return capture(self.function, args, kwargs, state, wanted)
+        except Break:
+            if not wanted:
+                raise
+        return capture(self.function, args, kwargs, state, NO_SYMBOLS)
 
     def _check_values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raises where the value of a tensor decides what the program does."""
@@ -178,7 +195,7 @@ class CompiledFunction:
             state = state_of(self.function, args, kwargs)
         except Unprovable:
             return
-        key = thread_state(), state.key
+        key = thread_state(), state.facts
         if key in self.checked:
             return
         if len(self.checked) < config.recompile_limit:
@@ -193,6 +210,7 @@ class CompiledFunction:
         """Forgets all graphs."""
         self.entries.clear()
         self.checked.clear()
+        self.history.clear()
         self.compiles = self.calls = 0
 
 
@@ -212,14 +230,13 @@ def _call_backend(
     return run
 
 
-def _run(entry: _Entry, state: State) -> Any:
-    graph: Any = entry.graph
-    inputs = [state.tensors[i] for i in graph.inputs]
+def _run(found: _Found) -> Any:
+    graph: Any = found.entry.graph
     with _no_autocast():
-        outputs = entry.run(*inputs)  # type: ignore[misc]
+        outputs = found.entry.run(*graph.arguments(found.state))  # type: ignore[misc]
     if isinstance(outputs, tl_core.Tensor):
         outputs = (outputs,)
-    return graph.result(outputs, state)
+    return graph.result(outputs, found.state, found.values)
 
 
 @contextlib.contextmanager

@@ -54,6 +54,9 @@ class State(NamedTuple):
         key: equal where two calls would record the same operators.
         tensors: the tensors, in the order of the key.
         names: what to call them.
+        sizes: the sizes and strides of each, which the key leaves out.
+        numbers: the arguments that are ints, and what to call them; the key leaves out their values.
+        argument_names: how the names of tensors begin that are reached through the arguments.
         ids: the number of each object in the order of the walk, by its id.
         codes: the code that may run.
         refused: of code that can't be captured where it runs, why, and the line.
@@ -66,6 +69,9 @@ class State(NamedTuple):
     key: tuple[Any, ...]
     tensors: list[Any]
     names: list[str]
+    sizes: list[tuple[tuple[int, ...], tuple[int, ...]]]
+    numbers: list[tuple[str, int]]
+    argument_names: tuple[str, ...]
     ids: dict[int, int]
     codes: set[CodeType]
     refused: dict[CodeType, tuple[str, int]]
@@ -73,6 +79,11 @@ class State(NamedTuple):
     attributes: list[tuple[Any, str, Any]]
     held: list[Any]
     pinned: list[Any]
+
+    @property
+    def facts(self) -> tuple[Any, ...]:
+        """All that tells calls apart: the key, the sizes and the numbers."""
+        return self.key, tuple(self.sizes), tuple(n for _, n in self.numbers)
 
     def restore(self) -> None:
         """Gives containers and attributes back what they held."""
@@ -113,13 +124,13 @@ def state_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> St
     walk = _Walk()
     walk.visit(function, "self" if isinstance(function, (tl_nn.Module, types.MethodType)) else "fn")
     for i, value in enumerate(args):
-        walk.visit(value, f"args_{i}")
+        walk.argument(value, f"args_{i}")
     walk.tokens.append(len(args))
     for name, value in kwargs.items():
         walk.tokens.append(name)
-        walk.visit(value, name)
+        walk.argument(value, name)
     walk.settle()
-    return walk.state()
+    return walk.state(("args_", *kwargs))
 
 
 _SIMPLE = (bool, int, str, range, bytes, type(None), type(Ellipsis), type(NotImplemented), tl_core.dtype,
@@ -142,6 +153,8 @@ class _Walk:
         self.pinned: list[Any] = []
         self.tensors: list[Any] = []
         self.names: list[str] = []
+        self.sizes: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+        self.numbers: list[tuple[str, int]] = []
         self.codes: set[CodeType] = set()
         self.refused: dict[CodeType, tuple[str, int]] = {}
         self.unknown: dict[int, Unprovable] = {}  # objects that can't be described, by their id
@@ -155,14 +168,18 @@ class _Walk:
         self.builtins: list[Any] = []
         self.calls_back = False
 
-    def state(self) -> State:
-        """What has been found."""
+    def state(self, argument_names: tuple[str, ...]) -> State:
+        """What has been found.
+
+        Args:
+            argument_names: how the names of tensors begin that the walk called by arguments.
+        """
         for code in self.codes:
             self._refuse_words(code)
         key, contents, attributes = tuple(self.tokens), self.contents, self.attributes
         return State(
-            key, self.tensors, self.names, self.ids, self.codes, self.refused, contents, attributes, self.held,
-            self.pinned,
+            key, self.tensors, self.names, self.sizes, self.numbers, argument_names, self.ids, self.codes, self.refused,
+            contents, attributes, self.held, self.pinned,
         )  # fmt: skip
 
     def _refuse_words(self, code: CodeType) -> None:
@@ -173,6 +190,19 @@ class _Walk:
                 self.refused.setdefault(code, (error.reason, code.co_firstlineno))
 
     # ---- one object
+    def argument(self, x: Any, path: str) -> None:
+        """Describes an argument.
+
+        Args:
+            x: the argument.
+            path: what to call it.
+        """
+        if type(x) is int:
+            self.tokens.append("number")
+            self.numbers.append((path, x))
+        else:
+            self.visit(x, path)
+
     def visit(self, x: Any, path: str) -> None:
         """Describes an object.
 
@@ -217,8 +247,7 @@ class _Walk:
         self.tokens += (
             type(x),
             x.dtype,
-            tuple(x.shape),
-            x.stride(),
+            x.ndim,
             x.device,
             x.requires_grad,
             x.is_leaf,
@@ -226,6 +255,7 @@ class _Walk:
         )
         self.tensors.append(x)
         self.names.append(path)
+        self.sizes.append((tuple(x.shape), x.stride()))
         if x.__dict__:
             self.tokens += tuple(sorted(name for name in x.__dict__ if not name.startswith("_dynamo")))
 

@@ -136,7 +136,12 @@ class Watch:
     def _event(self, frame: FrameType, event: str, function: Any) -> None:
         if event == "call":
             self._called(frame)
-        elif event == "c_call" and not self._is_trusted(frame) and not is_pure(function):
+        elif (
+            event == "c_call"
+            and not self._is_trusted(frame)
+            and not is_pure(function)
+            and not self._imports(frame)
+        ):
             name = getattr(function, "__qualname__", function)
             self.stop(f"{name} is called, whose effect or value no graph has", frame)
 
@@ -161,6 +166,15 @@ class Watch:
             found = found.f_back
         return found is not None and is_ours(found.f_globals.get("__name__"))
 
+    def _imports(self, frame: FrameType) -> bool:
+        """Whether a frame loads a module that this library needs: finders of an environment run then."""
+        found: FrameType | None = frame
+        while found is not None and found.f_code not in self.codes:
+            if found.f_globals.get("__name__") == "importlib._bootstrap" and self._is_ours(found):
+                return True
+            found = found.f_back
+        return False
+
     def _called(self, frame: FrameType) -> None:
         code, module = frame.f_code, frame.f_globals.get("__name__")
         if is_ours(module):
@@ -173,6 +187,6 @@ class Watch:
         if code in self.refused:
             reason, line = self.refused[code]
             self._stop_at(reason, (code.co_filename, line))
-        if code in self.codes or self._is_trusted(frame):
+        if code in self.codes or self._is_trusted(frame) or self._imports(frame):
             return
         self.stop(f"{code.co_qualname} is called, which isn't reached by name", frame)

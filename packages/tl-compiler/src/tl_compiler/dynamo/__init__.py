@@ -204,25 +204,48 @@ def graph_break(msg: str = "") -> None:
 def mark_dynamic(
     t: Any, index: Any, *, min: int | None = None, max: int | None = None, **options: Any
 ) -> None:
-    """Notes that a size of a tensor is dynamic. Sizes of graphs are numbers all the same, and new sizes make a new
-    graph; a warning says so once, when such a tensor is given to a compiled function.
+    """Says that a size of a tensor is a symbol of graphs, from the first on: one graph holds for all of the range.
 
     Args:
-        t: the tensor.
+        t: the tensor, which is given to a compiled function as an argument, or within a list, tuple or dictionary.
         index: the dimension, or several.
-        min, max: the least and the greatest size.
+        min, max: the least and the greatest size; sizes 0 and 1 make a graph of their own.
         options: accepted.
+
+    Raises:
+        ConstraintViolationError: when a compiled function gets the tensor, and needs one size, or a narrower range.
+
+    Example:
+        >>> import tl_core
+        >>> from tl_compiler import compiler
+        >>> def count(graph, examples):
+        ...     print("a graph")
+        ...     return graph.forward
+        >>> double = compiler.compile(lambda x: 2 * x, backend=count)
+        >>> x = tl_core.ones(3)
+        >>> mark_dynamic(x, 0)
+        >>> double(x).shape, double(tl_core.ones(5)).shape
+        a graph
+        (torch.Size([3]), torch.Size([5]))
     """
     indices = index if isinstance(index, (list, tuple)) else (index,)
     t.__dict__.setdefault("_dynamo_dynamic_indices", set()).update(indices)
     t.__dict__.setdefault("_dynamo_dynamic_range", set()).update(DimRange(i, min, max) for i in indices)
 
 
-maybe_mark_dynamic = mark_dynamic
+def maybe_mark_dynamic(t: Any, index: Any) -> None:
+    """`mark_dynamic`, where a program that needs one size makes a graph of that size.
+
+    Args:
+        t: the tensor.
+        index: the dimension, or several.
+    """
+    indices = index if isinstance(index, (list, tuple)) else (index,)
+    t.__dict__.setdefault("_dynamo_weak_dynamic_indices", set()).update(indices)
 
 
 def mark_static(t: Any, index: Any = None) -> None:
-    """Notes that sizes of a tensor are not dynamic: all sizes of graphs are numbers.
+    """Says that sizes of a tensor are numbers in graphs, whatever `compile(dynamic=)` is.
 
     Args:
         t: the tensor.

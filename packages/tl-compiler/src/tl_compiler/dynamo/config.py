@@ -16,13 +16,13 @@ fail_on_recompile_limit_hit = False
 error_on_recompile = False
 suppress_errors = False
 disable = False
+assume_static_by_default = True
+automatic_dynamic_shapes = True
 
 # These don't.
 accumulated_recompile_limit = 256
 verbose = False
 dynamic_shapes = True
-assume_static_by_default = True
-automatic_dynamic_shapes = True
 skip_fwd_side_effects_in_bwd_under_checkpoint = False
 capture_scalar_outputs = False
 capture_dynamic_output_shape_ops = False
@@ -56,7 +56,7 @@ install_config_module(sys.modules[__name__])
 
 EFFECTIVE = (
     "recompile_limit", "cache_size_limit", "fail_on_recompile_limit_hit", "error_on_recompile", "suppress_errors",
-    "disable",
+    "disable", "assume_static_by_default", "automatic_dynamic_shapes",
 )  # fmt: skip
 """The settings that decide something."""
 

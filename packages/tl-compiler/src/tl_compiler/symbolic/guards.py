@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from tl_core.symbolic_numbers import SymFloat, SymInt
 
 from .expression import Boolean, Call, Expr, Integer, Relation, Sum, Symbol, call, relation, sympify
-from .facts import canonical
 from .printing import source_text
 from .ranges import bounds, int_oo
 from .symbol_maker import ShapeEnvSettings, SymbolMaker, source_name
@@ -160,8 +159,8 @@ class GuardedSymbols(SymbolMaker):
                 elif not (ignore_static and isinstance(e, Integer)):
                     lines.append(f"{name} == {source_text(e, lambda s: names.get(s, s.name))}")
         for guard in self.guards if guards is None else guards:
-            e = self.simplify(guard.expr)
-            if isinstance(e, Boolean) or not self._nontrivial_but_ranges(e):
+            e = self.replace(guard.expr)  # what was learned of remainders holds by this guard alone
+            if isinstance(e, Boolean) or not self._nontrivial(e):
                 continue
             lines.append(source_text(e, lambda s: names.get(s, s.name)))
         for symbol, name in names.items():
@@ -172,12 +171,6 @@ class GuardedSymbols(SymbolMaker):
                 if low or high:
                     lines.append(f"{low}{name}{high}")
         return [_Exprs(list(dict.fromkeys(lines))) for _ in langs]
-
-    def _nontrivial_but_ranges(self, e: Expr) -> bool:
-        single = len(e.free_symbols) == 1 and isinstance(e, Relation) and canonical(e) is not None
-        return not (
-            single and self._statically(e) is True and ("==", e) not in self._facts and not e.has(Call)
-        )
 
     def produce_guards_expression(
         self, placeholders: Sequence[Any], *, guards: Any = None, ignore_static: bool = True
@@ -276,7 +269,13 @@ def as_multiple(e: Expr) -> Expr:
     of, modulus = remainder.args
     if not isinstance(modulus, Integer) or not isinstance(rest, Integer):
         return e
-    if e.rel_op == "==" and rest.value == 0 and isinstance(of, Sum) and len(of.terms) == 1 and not of.constant:
+    if (
+        e.rel_op == "=="
+        and rest.value == 0
+        and isinstance(of, Sum)
+        and len(of.terms) == 1
+        and not of.constant
+    ):
         term, factor = of.terms[0]
         return relation("==", call("Mod", term, modulus.value // math.gcd(factor, modulus.value)), Integer(0))
     if e.rel_op == "==" and 0 < rest.value < modulus.value:  # type: ignore[attr-defined]
