@@ -2,14 +2,18 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from layer_sizes import answer, calls
 
 import tl_core as tl
 import tl_nn as nn
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from layer_sizes import answer, calls
 
 RECORDED = json.loads(Path(__file__).with_name("layer_sizes.json").read_text())
 
