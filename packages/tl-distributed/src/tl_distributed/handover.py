@@ -7,6 +7,8 @@ gets the memory and the descriptors of all processes, by which they see each oth
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hmac
 import json
 import os
@@ -19,6 +21,7 @@ from datetime import timedelta
 
 from ._C import Group, local_group, segment_bytes
 from .errors import DistBackendError
+from .refusal import is_exhausted, raise_refusal, wait_for
 from .store import Store
 
 _PEER = struct.Struct("iII")  # SO_PEERCRED: pid, uid, gid
@@ -62,14 +65,16 @@ def _lead(
         server.bind("\0" + address)
         server.listen(size)
         store.set("local", json.dumps({"address": address, "token": token, "pid": os.getpid()}))
-        memory = os.memfd_create(f"tl-{who}", os.MFD_CLOEXEC)
-        os.ftruncate(memory, segment_bytes(size))
         links: dict[int, socket.socket] = {}
-        met = False
-        pids, pidfds = [os.getpid()] + [0] * (size - 1), [os.pidfd_open(os.getpid())] + [-1] * (size - 1)
+        met, memory = False, -1
+        pids, pidfds = [os.getpid()] + [0] * (size - 1), [-1] * size
         try:
+            memory = os.memfd_create(f"tl-{who}", os.MFD_CLOEXEC)
+            os.ftruncate(memory, segment_bytes(size))
+            pidfds[0] = os.pidfd_open(os.getpid())
             while len(links) < size - 1:
                 _accept(server, token, links, pids, pidfds, deadline)
+                raise_refusal(store)
                 if time.monotonic() > deadline:
                     missing = [g for r, g in enumerate(global_ranks) if r and r not in links]
                     raise DistBackendError(
@@ -95,31 +100,41 @@ def _accept(
     pidfds: list[int],
     deadline: float,
 ) -> None:
-    """Lets one of the others in, if one comes within a second."""
-    server.settimeout(max(0.001, min(1.0, deadline - time.monotonic())))
+    """Lets one of the others in, if one comes within half a second."""
+    server.settimeout(max(0.001, min(0.5, deadline - time.monotonic())))
     try:
         link, _ = server.accept()
     except TimeoutError:
         return
-    link.settimeout(5)
+    with contextlib.ExitStack() as unless_known:
+        unless_known.callback(link.close)
+        link.settimeout(5)
+        if _introduced(link, token, links, pids, pidfds):
+            unless_known.pop_all()
+
+
+def _introduced(
+    link: socket.socket, token: str, links: dict[int, socket.socket], pids: list[int], pidfds: list[int]
+) -> bool:
+    """Whether who connects is a rank of this group, which is entered then; others are of another user or job."""
     _, uid, _ = _PEER.unpack(link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
     try:
-        data, descriptors, _, _ = socket.recv_fds(link, _HELLO.size, 1)
-    except OSError:
+        data, descriptors = _received(link, _HELLO.size, 1)
+    except (TimeoutError, ConnectionError):
         data, descriptors = b"", []
     known = len(data) == _HELLO.size and len(descriptors) == 1
     rank, pid, shown = _HELLO.unpack(data) if known else (-1, 0, b"")
     ours = uid == os.getuid() and known and hmac.compare_digest(shown, token.encode())
     taken = not 0 < rank < len(pids) or rank in links
     if not ours or taken:
-        link.close()  # of another user or another job, or one too many
         for descriptor in descriptors:
             os.close(descriptor)
     if not ours:
-        return
+        return False
     if taken:
         raise DistBackendError(f"two processes (pids {pid} and {pids[rank]}) say that they are rank {rank}")
     links[rank], pids[rank], pidfds[rank] = link, pid, descriptors[0]
+    return True
 
 
 def _give(link: socket.socket, memory: int, pids: list[int], pidfds: list[int]) -> None:
@@ -132,14 +147,15 @@ def _give(link: socket.socket, memory: int, pids: list[int], pidfds: list[int]) 
 def _follow(
     store: Store, rank: int, size: int, who: str, deadline: float
 ) -> tuple[int, list[int], list[int]]:
-    store.wait(["local"], timedelta(seconds=max(0.001, deadline - time.monotonic())))
+    if not wait_for(store, ["local"], deadline):
+        raise DistBackendError(f"{who}: rank {rank} waited in vain for rank 0 of the group")
     leader = json.loads(store.get("local"))
     link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     with link:
         link.settimeout(max(0.001, deadline - time.monotonic()))
         try:
             link.connect("\0" + leader["address"])
-        except OSError as error:
+        except ConnectionError as error:
             raise DistBackendError(
                 f"{who}: rank {rank} cannot reach rank 0 on this machine ({error})"
             ) from error
@@ -153,19 +169,33 @@ def _follow(
 
 
 def _take(link: socket.socket, size: int, who: str, leader: int) -> tuple[int, list[int], list[int]]:
+    descriptors: list[int] = []
     try:
         pids = list(struct.unpack(f"<{size}i", _exactly(link, 4 * size)))
-        descriptors: list[int] = []
         while len(descriptors) < size + 1:
-            data, more, _, _ = socket.recv_fds(link, 1, _CHUNK)
+            data, more = _received(link, 1, _CHUNK)
+            descriptors += more
             if not data:
                 raise ConnectionError("closed")
-            descriptors += more
     except OSError as error:
+        for descriptor in descriptors:
+            os.close(descriptor)
+        if is_exhausted(error):
+            raise
         raise DistBackendError(
             f"{who}: rank 0 (pid {leader}) did not hand over the memory: {error}"
         ) from error
     return descriptors[0], pids, descriptors[1:]
+
+
+def _received(link: socket.socket, size: int, most: int) -> tuple[bytes, list[int]]:
+    """Bytes and descriptors of a message; OSError where this process has no room for the descriptors."""
+    data, descriptors, flags, _ = socket.recv_fds(link, size, most)
+    if flags & socket.MSG_CTRUNC:
+        for descriptor in descriptors:
+            os.close(descriptor)
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+    return data, descriptors
 
 
 def _exactly(link: socket.socket, count: int) -> bytes:

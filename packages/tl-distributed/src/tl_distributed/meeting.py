@@ -12,12 +12,11 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 
 from ._C import Group
-from .errors import DistBackendError, DistStoreError
+from .errors import DistStoreError
 from .handover import share_memory
 from .network import connect
+from .refusal import is_exhausted, refuse, told_to_others, wait_for
 from .store import Store
-
-_SLICE = timedelta(seconds=0.5)  # after which a wait looks whether somebody was refused
 
 
 @dataclass
@@ -53,6 +52,17 @@ def meet(store: Store, rank: int, global_ranks: Sequence[int], name: str, timeou
         DistStoreError: not all came in time.
         DistBackendError: two have the same number, or one cannot be reached.
     """
+    deadline = time.monotonic() + timeout.total_seconds()
+    with told_to_others(store, f"group {name}: rank {global_ranks[rank]} (pid {os.getpid()})"):
+        group = _connected(store, rank, global_ranks, name, timeout)
+        store.set(f"made/{rank}", b"")
+        # The last step of another rank may fail, which then isn't there and doesn't die either.
+        if not wait_for(store, [f"made/{each}" for each in range(len(global_ranks))], deadline):
+            raise DistStoreError(f"group {name}: not all ranks were connected in time (timeout)")
+        return group
+
+
+def _connected(store: Store, rank: int, global_ranks: Sequence[int], name: str, timeout: timedelta) -> Group:
     cards = _exchange_cards(store, rank, global_ranks, f"group {name}", timeout)
     if len({card.domain for card in cards}) == 1 and not any(card.transport for card in cards):
         return share_memory(store, rank, global_ranks, name, timeout)
@@ -73,8 +83,10 @@ def _domain() -> str:
     try:
         with open("/proc/sys/kernel/random/boot_id") as file:
             return file.read().strip() + os.readlink("/proc/self/ns/net")
-    except OSError:
-        return socket.gethostname()
+    except OSError as error:
+        if is_exhausted(error):
+            raise
+        return socket.gethostname()  # a system without these
 
 
 def _exchange_cards(
@@ -83,31 +95,16 @@ def _exchange_cards(
     own = json.dumps(asdict(_own_card())).encode()
     found = store.compare_set(f"card/{rank}", b"", own)
     if found != own:
-        text = (
+        raise refuse(
+            store,
             f"{who}: two processes (pids {os.getpid()} and {json.loads(found)['pid']}) say that they are "
-            f"rank {global_ranks[rank]}"
+            f"rank {global_ranks[rank]}",
         )
-        store.set("refused", text)
-        raise DistBackendError(text)
     keys = [f"card/{each}" for each in range(len(global_ranks))]
-    end = time.monotonic() + timeout.total_seconds()
-    while not _all_there(store, keys, min(_SLICE, timedelta(seconds=max(0.0, end - time.monotonic())))):
-        if store.check(["refused"]):
-            raise DistBackendError(store.get("refused").decode())
-        if time.monotonic() >= end:
-            missing = [
-                number for key, number in zip(keys, global_ranks, strict=True) if not store.check([key])
-            ]
-            raise DistStoreError(
-                f"{who}: rank {global_ranks[rank]} waited {timeout.total_seconds():g} s for ranks {missing} to join "
-                "(timeout)"
-            )
+    if not wait_for(store, keys, time.monotonic() + timeout.total_seconds()):
+        missing = [number for key, number in zip(keys, global_ranks, strict=True) if not store.check([key])]
+        raise DistStoreError(
+            f"{who}: rank {global_ranks[rank]} waited {timeout.total_seconds():g} s for ranks {missing} to join "
+            "(timeout)"
+        )
     return [Card(**json.loads(card)) for card in store.multi_get(keys)]
-
-
-def _all_there(store: Store, keys: list[str], limit: timedelta) -> bool:
-    try:
-        store.wait(keys, limit)
-    except DistStoreError:
-        return False
-    return True

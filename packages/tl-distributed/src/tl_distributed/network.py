@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import fcntl
 import hmac
+import os
 import secrets
 import socket
 import struct
 import time
 from collections.abc import Sequence
 from datetime import timedelta
-from os import environ
 
 from ._C import Group, network_group
 from .debug_level import DebugLevel, get_debug_level
 from .errors import DistBackendError
+from .refusal import is_exhausted, raise_refusal, wait_for
 from .store import PrefixStore, Store
 from .tcp_store import TCPStore
 
@@ -56,10 +57,11 @@ def connect(
     try:
         with socket.create_server((own, 0), family=_family(own), backlog=3 * size) as server:
             store.set(f"at/{rank}", f"{own} {server.getsockname()[1]}")
-            token = store.get("token")
+            token = _told(store, "token", deadline)
             for peer in range(rank):
                 _reach(store, rank, peer, members, token, links, deadline)
-            _accept_all(server, rank, members, token, links, deadline)
+            _accept_all(store, server, rank, members, token, links, deadline)
+            _check_room()
         descriptors = [[-1 if link is None else link.detach() for link in kind] for kind in links]
     finally:
         for kind in links:
@@ -86,13 +88,15 @@ def _reach(
     links: list[list[socket.socket | None]],
     deadline: float,
 ) -> None:
-    address, port = store.get(f"at/{peer}").decode().rsplit(" ", 1)
+    address, port = _told(store, f"at/{peer}", deadline).decode().rsplit(" ", 1)
     for kind in _kinds(peer):
         try:
             link = socket.create_connection(
                 (address, int(port)), timeout=max(0.001, deadline - time.monotonic())
             )
         except OSError as error:
+            if is_exhausted(error):
+                raise
             raise DistBackendError(
                 f"rank {members[rank][0]} cannot reach rank {members[peer][0]} on {members[peer][2]} "
                 f"at {address}:{port}: {error}; GLOO_SOCKET_IFNAME names another interface"
@@ -102,7 +106,15 @@ def _reach(
         link.sendall(_HELLO.pack(rank, kind, token))
 
 
+def _told(store: Store, key: str, deadline: float) -> bytes:
+    """What another rank puts in the store."""
+    if not wait_for(store, [key], deadline):
+        raise DistBackendError(f"nobody has set {key} in the store of the group in time")
+    return store.get(key)
+
+
 def _accept_all(
+    store: Store,
     server: socket.socket,
     rank: int,
     members: Members,
@@ -116,10 +128,11 @@ def _accept_all(
         if left <= 0:
             late = sorted({members[peer][0] for _, peer in missing})
             raise DistBackendError(f"rank {members[rank][0]} waited in vain for connections of ranks {late}")
-        server.settimeout(left)
+        server.settimeout(min(left, 0.5))
         try:
             link, _ = server.accept()
         except TimeoutError:
+            raise_refusal(store)
             continue
         which = _introduced(link, token)
         if which not in missing:
@@ -151,13 +164,22 @@ def _make_quick(link: socket.socket) -> None:
     link.setblocking(False)
 
 
+def _check_room() -> None:
+    """Raises OSError where there is no room for the two descriptors that a group opens for its watch."""
+    first = os.eventfd(0, os.EFD_CLOEXEC)
+    try:
+        os.close(os.eventfd(0, os.EFD_CLOEXEC))
+    finally:
+        os.close(first)
+
+
 def _family(address: str) -> socket.AddressFamily:
     return socket.AF_INET6 if ":" in address else socket.AF_INET
 
 
 def _own_address(store: Store, one_host: bool) -> str:
     """Where the others can reach this process: at the interface that is named, or by which it reaches the store."""
-    named = environ.get("GLOO_SOCKET_IFNAME", "").split(",")[0]
+    named = os.environ.get("GLOO_SOCKET_IFNAME", "").split(",")[0]
     if named:
         return _address_of(named)
     if one_host:
@@ -196,6 +218,8 @@ def _address_towards(host: str) -> str | None:
         with socket.socket(family, kind, protocol) as probe:
             probe.connect(address)  # sends nothing
             found: str = probe.getsockname()[0]
-    except OSError:
+    except OSError as error:
+        if is_exhausted(error):
+            raise
         return None
     return None if found.startswith("127.") or found == "::1" else found
