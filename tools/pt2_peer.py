@@ -3,7 +3,8 @@
 `python -m tools.pt2_peer --peer-python PYTHON [NAME ...]` exports the models of tl-compiler's tests with static sizes
 and with a dynamic batch, whole and decomposed, here and by PYTHON, which has torch. Each side then reads the
 other's files and runs them at the sizes that they promise. A file that is refused, or that computes something else,
-fails.
+fails. `--libraries` takes the models of `pt2_library_models.py` instead, in an environment that has transformers and
+timm on either side.
 """
 
 from __future__ import annotations
@@ -43,8 +44,20 @@ class Side:
         }[name]
         self.core, self.nn, self.export = map(importlib.import_module, (core, nn, export))
 
-    def models(self) -> ModuleType:
-        """The models, built of this library's modules."""
+    def models(self, libraries: bool) -> dict[str, Any]:
+        """The models, built of this library's modules.
+
+        Args:
+            libraries: whether they are those of published libraries.
+        """
+        if libraries:
+            if self.core.__name__ == "tl_core":
+                importlib.import_module("tl.torch").install()
+            found: dict[str, Any] = importlib.import_module("tools.pt2_library_models").MODELS
+            return {name: (make, lambda inputs=inputs: [inputs()]) for name, (make, inputs) in found.items()}
+        return self._small_models().MODELS
+
+    def _small_models(self) -> ModuleType:
         names = {"tl_core": self.core, "tl_nn": self.nn, "tl_nn.functional": self.nn.functional}
         sys.modules.update(names)
         spec = importlib.util.spec_from_file_location("pt2_models", MODELS)
@@ -80,9 +93,9 @@ def batch(side: Side, args: tuple[Any, ...], n: int) -> tuple[Any, ...]:
 
 
 # ---- writing
-def write(side: Side, folder: Path, names: list[str]) -> None:
+def write(side: Side, folder: Path, names: list[str], libraries: bool) -> None:
     """Exports every model in every form; writes the files, their inputs, and what the model computes."""
-    models = side.models().MODELS
+    models = side.models(libraries)
     for name in names or models:
         side.core.manual_seed(0)
         make, inputs = models[name]
@@ -156,11 +169,12 @@ def main() -> int:
     parser.add_argument("--peer-python", type=Path, help="the interpreter that has torch")
     parser.add_argument("--side", choices=("write", "read"), help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--libraries", action="store_true", help="the models of published libraries")
     parser.add_argument("names", nargs="*", help="these models only")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     if options.side == "write":
-        write(Side("torch"), options.folder, options.names)
+        write(Side("torch"), options.folder, options.names, options.libraries)
         return 0
     if options.side == "read":
         return report("written here, read by torch", read(Side("torch"), options.folder))
@@ -168,10 +182,11 @@ def main() -> int:
         parser.error("--peer-python names the interpreter that has torch")
     with tempfile.TemporaryDirectory() as ours, tempfile.TemporaryDirectory() as theirs:
         peer = [str(options.peer_python), "-m", "tools.pt2_peer", "--side"]
-        subprocess.run([*peer, "write", "--folder", theirs, *options.names], check=True, cwd=ROOT)
+        kind = ["--libraries"] if options.libraries else []
+        subprocess.run([*peer, "write", "--folder", theirs, *kind, *options.names], check=True, cwd=ROOT)
         side = Side("tl")
         failures = report("written by torch, read here", read(side, Path(theirs)))
-        write(side, Path(ours), options.names)
+        write(side, Path(ours), options.names, options.libraries)
         answer = subprocess.run([*peer, "read", "--folder", ours], cwd=ROOT, check=False)
     return 1 if failures or answer.returncode else 0
 
