@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pickle
+import typing
+from importlib.machinery import ModuleSpec
 
 import pytest
 
 import tl
+from tl import _names
 from tl.fx import _symbolic_trace as tracing
 
 NAMES = """
@@ -182,3 +186,26 @@ def test_devices_say_what_is_missing():
     with pytest.raises(ValueError, match="Unknown flash attention impl"):
         tl.nn.attention.activate_flash_attention_impl("FA9")
     assert tl.cpu.get_capabilities()["num_logical_cores"] >= 1
+
+
+def _spec(name: str) -> ModuleSpec | None:
+    try:
+        return importlib.util.find_spec(name)
+    except ModuleNotFoundError:  # a package above it isn't there
+        return None
+
+
+def _own_submodule(dotted: str) -> str | None:
+    """The module that lies by its own name where the table sends the façade elsewhere."""
+    above, _, last = dotted.rpartition(".")
+    package = _spec(_names.module_of(above)) if above else None
+    if package is None or package.submodule_search_locations is None:
+        return None
+    own = f"{package.name}.{last}"
+    return own if own != _names.MODULES[dotted] and _spec(own) else None
+
+
+def test_no_module_lies_where_the_table_names_another():
+    # the attribute of the package would be that module, the import statement would give the other
+    assert {dotted: own for dotted in _names.MODULES if (own := _own_submodule(dotted))} == {}
+    assert tl.jit.annotations.List is typing.List  # noqa: UP006 - the name that is asked for

@@ -100,7 +100,6 @@ MODULES = {
     "jit": "tl_backends.jit",
     "jit._script": "tl_backends.jit.scripts",
     "jit._trace": "tl_backends.jit.scripts",
-    "jit.annotations": "tl_backends.jit.signature_types",
     "monitor": "tl_utils.monitor",
     "mps": "tl_backends.mps",
     "mtia": "tl_backends.mtia",

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Callable
 from typing import Any, Final
 
-from tl_backends.jit.annotations import (  # noqa: F401
+from tl_backends.jit.marks import (  # noqa: F401
     BroadcastingList1,
     BroadcastingList2,
     BroadcastingList3,

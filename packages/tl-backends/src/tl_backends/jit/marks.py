@@ -1,0 +1,213 @@
+"""Marks for TorchScript. They mean in eager code what they always have meant there: next to nothing."""
+
+import builtins
+import types
+import typing
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+__all__ = [
+    "Attribute",
+    "annotate",
+    "export",
+    "ignore",
+    "interface",
+    "is_scripting",
+    "is_tracing",
+    "isinstance",
+    "script_if_tracing",
+    "script_method",
+    "unused",
+]
+
+
+def is_scripting() -> bool:
+    """Whether the running code is TorchScript: False.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> jit.is_scripting()
+        False
+    """
+    return False
+
+
+def is_tracing() -> bool:
+    """Whether the running code is being traced: False.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> jit.is_tracing()
+        False
+    """
+    return False
+
+
+def ignore(drop: Any = False, **kwargs: Any) -> Any:
+    """Marks a function that stays Python; `@ignore`, `@ignore()` and `@ignore(drop=True)` all work.
+
+    Raises:
+        RuntimeError: `drop` is neither a bool nor a function.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> @jit.ignore
+        ... def log(x):
+        ...     return x
+        ...
+        >>> log(3)
+        3
+    """
+    if callable(drop):
+        return drop
+    if not builtins.isinstance(drop, bool):
+        raise RuntimeError(f"Argument to @torch.jit.ignore must be a bool or a function but got {drop!r}")
+    return _same
+
+
+def unused(fn: Callable) -> Callable:
+    """Marks a function that compiled code never calls.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> @jit.unused
+        ... def double(x):
+        ...     return 2 * x
+        ...
+        >>> double(3)
+        6
+    """
+    return fn
+
+
+def export(fn: Callable) -> Callable:
+    """Marks a method that is compiled though `forward` doesn't call it.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> @jit.export
+        ... def double(x):
+        ...     return 2 * x
+        ...
+        >>> double(3)
+        6
+    """
+    return fn
+
+
+def interface(obj: type) -> type:
+    """Marks a class that says only which methods there are.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> @jit.interface
+        ... class Layer:
+        ...     def forward(self, x):
+        ...         pass
+        ...
+        >>> Layer.__name__
+        'Layer'
+    """
+    return obj
+
+
+def script_method(fn: Callable) -> Callable:
+    """Marks a method that is compiled.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> @jit.script_method
+        ... def double(x):
+        ...     return 2 * x
+        ...
+        >>> double(3)
+        6
+    """
+    return fn
+
+
+def script_if_tracing(fn: Callable) -> Callable:
+    """Marks a function that is compiled when it is met while tracing, which never happens.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> @jit.script_if_tracing
+        ... def double(x):
+        ...     return 2 * x
+        ...
+        >>> double(3)
+        6
+    """
+    return fn
+
+
+def _same(fn: Any) -> Any:
+    return fn
+
+
+def annotate(the_type: Any, the_value: Any) -> Any:
+    """The value; the type is for the compiler.
+
+    Example:
+        >>> annotate(list[int], [])
+        []
+    """
+    return the_value
+
+
+class Attribute(NamedTuple):
+    """A value of a module and its type, for the compiler.
+
+    Example:
+        >>> from tl_backends import jit
+        >>> jit.Attribute(3, int).value
+        3
+    """
+
+    value: Any
+    type: Any
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:
+    """Whether an object is of a type, down to the elements of lists, tuples, dictionaries and optional values.
+
+    Args:
+        obj: the object.
+        target_type: a type, `list[int]`, `dict[str, int]`, `tuple[int, str]`, `int | None`, or a tuple of such.
+
+    Example:
+        >>> isinstance([1, 2], list[int]), isinstance([1, "a"], list[int])
+        (True, False)
+    """
+    if builtins.isinstance(target_type, tuple):
+        return any(isinstance(obj, each) for each in target_type)
+    origin, arguments = typing.get_origin(target_type), typing.get_args(target_type)
+    if origin is None:
+        return builtins.isinstance(obj, type(None) if target_type is None else target_type)
+    if origin in (typing.Union, types.UnionType):
+        return any(isinstance(obj, each) for each in arguments)
+    return builtins.isinstance(obj, origin) and _elements_are(obj, origin, arguments)
+
+
+def _elements_are(obj: Any, origin: type, arguments: tuple) -> bool:
+    if origin is dict:
+        return all(isinstance(k, arguments[0]) and isinstance(v, arguments[1]) for k, v in obj.items())
+    if origin is tuple:
+        return len(obj) == len(arguments) and all(map(isinstance, obj, arguments))
+    return all(isinstance(each, arguments[0]) for each in obj)
+
+
+class BroadcastingListCls:
+    """What `BroadcastingList2[int]` asks: a list of a known length, for which a caller may give one element.
+
+    Example:
+        >>> BroadcastingList2[int] is None  # the annotation says nothing to Python
+        True
+    """
+
+    def __getitem__(self, types: Any) -> None:
+        return None
+
+
+BroadcastingList1, BroadcastingList2, BroadcastingList3 = (BroadcastingListCls() for _ in range(3))
+BroadcastingList4, BroadcastingList5, BroadcastingList6 = (BroadcastingListCls() for _ in range(3))
