@@ -27,6 +27,9 @@ _core.backend_registry.register(
 )
 _core.backend_registry.register("quantization", lambda: _import_module("tl_quantization"))
 _core.backend_registry.register(
+    "quantized operators", lambda: _import_module("tl_quantization.composite_operators")
+)
+_core.backend_registry.register(
     "higher-order operators", lambda: _import_module("tl_compiler.higher_order").load_all()
 )
 _core.backend_registry.register("tracer", lambda: _import_module("tl_compiler"))

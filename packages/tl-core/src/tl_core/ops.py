@@ -344,8 +344,9 @@ def _python_packet(name: str) -> OpOverloadPacket | None:
     for module in ("composite_operators", "core_operators"):
         if name not in packets:
             import_module(f"tl_core.{module}")
-    if name not in packets:
-        backend_registry.load("functional operators")
+    for provider in ("functional operators", "quantized operators"):
+        if name not in packets:
+            backend_registry.load(provider)
     return packets.get(name)
 
 

@@ -37,6 +37,7 @@ _MODULES = {
             "tl_nn.functional.numbered_reductions",
         ),
         *("tl_quantization.functions", "tl_quantization.fake_quantization"),
+        *("tl_quantization.learnable_fake_quantization", "tl_quantization.observed_fake_quantization"),
     ],
     "torch.distributed": ["tl_distributed"],
     "torch.functional": ["tl_core.functional"],

@@ -1,0 +1,110 @@
+"""Operators of the namespace aten that the functions of this package are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tl_core import Tensor
+from tl_core.composite_operators import add
+
+from . import fake_quantization, functions, learnable_fake_quantization, observed_fake_quantization
+
+__all__: list[str] = []
+
+_BOUNDS = "int quant_min, int quant_max"
+_TENSORS = "Tensor self, Tensor scale, Tensor zero_point"
+_LEARNED = f"Tensor self, Tensor scale, Tensor zero_point, {{axis}}{_BOUNDS}, float grad_factor=1."
+_OBSERVED = (
+    "Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, "
+    f"Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, {_BOUNDS}, int ch_axis, "
+    "bool per_row_fake_quant=False, bool symmetric_quant=False"
+)
+_POOL = "Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding=0, int[{n}] dilation=1"
+
+
+def _with_mask(name: str) -> Any:
+    """A fake quantization that also says which numbers were in the range."""
+
+    def call(self: Tensor, *args: Any) -> tuple[Tensor, Tensor]:
+        x = self.detach().requires_grad_()
+        result = getattr(fake_quantization, name)(x, *args)
+        (inside,) = result.grad_fn.saved_tensors
+        return result.detach(), inside
+
+    return call
+
+
+def _masked(grad: Tensor, mask: Tensor) -> Tensor:
+    return grad * mask
+
+
+_FAKE = {
+    "fake_quantize_per_tensor_affine": f"Tensor self, float scale, int zero_point, {_BOUNDS}",
+    "fake_quantize_per_channel_affine": f"Tensor self, Tensor scale, Tensor zero_point, int axis, {_BOUNDS}",
+}
+add(
+    [
+        *((f"{name}({takes}) -> Tensor", getattr(fake_quantization, name)) for name, takes in _FAKE.items()),
+        (
+            f"fake_quantize_per_tensor_affine.tensor_qparams({_TENSORS}, {_BOUNDS}) -> Tensor",
+            fake_quantization.fake_quantize_per_tensor_affine,
+        ),
+        *(
+            (f"{name}_cachemask({takes}) -> (Tensor output, Tensor mask)", _with_mask(name))
+            for name, takes in _FAKE.items()
+        ),
+        *((f"{name}_cachemask_backward(Tensor grad, Tensor mask) -> Tensor", _masked) for name in _FAKE),
+        (
+            f"_fake_quantize_learnable_per_tensor_affine({_LEARNED.format(axis='')}) -> Tensor",
+            learnable_fake_quantization._fake_quantize_learnable_per_tensor_affine,
+        ),
+        (
+            f"_fake_quantize_learnable_per_channel_affine({_LEARNED.format(axis='int axis, ')}) -> Tensor",
+            learnable_fake_quantization._fake_quantize_learnable_per_channel_affine,
+        ),
+        (
+            f"fused_moving_avg_obs_fake_quant({_OBSERVED}) -> Tensor",
+            observed_fake_quantization.fused_moving_avg_obs_fake_quant,
+        ),
+        (
+            (
+                "choose_qparams_optimized(Tensor input, int numel, int n_bins, float ratio, int bit_width) -> "
+                "(Tensor, Tensor)"
+            ),
+            observed_fake_quantization.choose_qparams_optimized,
+        ),
+        (
+            "quantize_per_tensor(Tensor self, float scale, int zero_point, ScalarType dtype) -> Tensor",
+            functions.quantize_per_tensor,
+        ),
+        (
+            f"quantize_per_tensor.tensor_qparams({_TENSORS}, ScalarType dtype) -> Tensor",
+            functions.quantize_per_tensor,
+        ),
+        (
+            (
+                "quantize_per_channel(Tensor self, Tensor scales, Tensor zero_points, int axis, ScalarType dtype) "
+                "-> Tensor"
+            ),
+            functions.quantize_per_channel,
+        ),
+        (
+            "quantize_per_tensor_dynamic(Tensor self, ScalarType dtype, bool reduce_range) -> Tensor",
+            functions.quantize_per_tensor_dynamic,
+        ),
+        *(
+            (
+                f"quantized_max_pool{n}d({_POOL.format(n=n)}, bool ceil_mode=False) -> Tensor",
+                getattr(functions, f"quantized_max_pool{n}d"),
+            )
+            for n in (1, 2, 3)
+        ),
+        (
+            (
+                "quantized_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor mean, Tensor var, float eps, "
+                "float output_scale, int output_zero_point) -> Tensor"
+            ),
+            functions.quantized_batch_norm,
+        ),
+    ]
+)

@@ -1,0 +1,136 @@
+"""Fake quantization by a moving average of what has been seen, in one call; ranges that lose least."""
+
+from __future__ import annotations
+
+import tl_core
+from tl_core import Tensor
+from tl_core.overrides import overridable
+
+from .fake_quantization import fake_quantize_per_channel_affine, fake_quantize_per_tensor_affine
+from .qparams import range_qparams
+
+__all__: list[str] = []
+
+
+@tl_core.no_grad()
+def _follow(x: Tensor, low: Tensor, high: Tensor, constant: float, per_row: bool) -> None:
+    """Moves the averages of the smallest and of the largest number towards those of `x`, in place."""
+    rows = x.detach().flatten(1) if per_row else x.detach().reshape(1, -1)
+    least, most = rows.amin(1), rows.amax(1)
+    for average, seen, none in ((low, least, float("inf")), (high, most, float("-inf"))):
+        if per_row and average.numel() == 0:
+            average.resize_(len(seen)).fill_(none)
+        seen = seen.reshape(average.shape).to(average.dtype)
+        average.copy_(tl_core.where(average.isinf(), seen, average + constant * (seen - average)))
+
+
+@tl_core.no_grad()
+def _choose(
+    low: Tensor, high: Tensor, scale: Tensor, zero: Tensor, limits: tuple[int, int], symmetric: bool
+) -> None:
+    """Writes scales and zero points for the averages."""
+    ranges = zip(low.reshape(-1).tolist(), high.reshape(-1).tolist(), strict=True)
+    chosen = [range_qparams(*each, *limits, symmetric) for each in ranges]
+    for target, values in zip((scale, zero), zip(*chosen, strict=True), strict=True):
+        if target.numel() != len(values):
+            target.resize_(len(values))
+        target.copy_(target.new_tensor(values).reshape(target.shape))
+
+
+@overridable
+def fused_moving_avg_obs_fake_quant(
+    input: Tensor,
+    observer_on: Tensor,
+    fake_quant_on: Tensor,
+    running_min: Tensor,
+    running_max: Tensor,
+    scale: Tensor,
+    zero_point: Tensor,
+    averaging_const: float,
+    quant_min: int,
+    quant_max: int,
+    ch_axis: int,
+    per_row_fake_quant: bool = False,
+    symmetric_quant: bool = False,
+) -> Tensor:
+    """Follows the range of the numbers and rounds them as the integers of a quantized type would be.
+
+    Args:
+        input: floating numbers.
+        observer_on: whether the averages, scales and zero points change: one number, 0 or 1.
+        fake_quant_on: whether the result is rounded.
+        running_min: the average of the smallest number, infinite at the beginning; written.
+        running_max: that of the largest.
+        scale: written.
+        zero_point: written.
+        averaging_const: how much a new batch counts.
+        quant_min: the least integer.
+        quant_max: the largest integer.
+        ch_axis: along which axis the slices lie.
+        per_row_fake_quant: whether each slice has a scale of its own.
+        symmetric_quant: whether 0 is in the middle of the integers.
+
+    Raises:
+        RuntimeError: If there is no such axis.
+    """
+    if per_row_fake_quant and not 0 <= ch_axis < input.dim():
+        raise RuntimeError(
+            f"fused_moving_avg_obs_fake_quant: ch_axis must be from 0 to {input.dim() - 1}, but got {ch_axis}"
+        )
+    if observer_on.item():
+        slices = input.transpose(0, ch_axis) if per_row_fake_quant else input
+        _follow(slices, running_min, running_max, averaging_const, per_row_fake_quant)
+        _choose(running_min, running_max, scale, zero_point, (quant_min, quant_max), symmetric_quant)
+    if not fake_quant_on.item():
+        return input.clone()
+    if per_row_fake_quant:
+        return fake_quantize_per_channel_affine(input, scale, zero_point, ch_axis, quant_min, quant_max)
+    return fake_quantize_per_tensor_affine(input, scale, zero_point, quant_min, quant_max)
+
+
+@overridable
+@tl_core.no_grad()
+def choose_qparams_optimized(
+    input: Tensor, numel: int, n_bins: int, ratio: float, bit_width: int
+) -> tuple[Tensor, Tensor]:
+    """The range whose integers of few bits lose least, by steps from the whole range inwards.
+
+    Args:
+        input: the numbers, of float32.
+        numel: how many there are.
+        n_bins: of how many steps the whole range is.
+        ratio: the share of them that may be cut off.
+        bit_width: the bits of an integer.
+
+    Returns:
+        The largest and the smallest number of the range.
+
+    Raises:
+        RuntimeError: If there are fewer numbers.
+    """
+    if numel > input.numel():
+        raise RuntimeError(
+            f"choose_qparams_optimized: numel is {numel}, but input has {input.numel()} numbers"
+        )
+    x = input.reshape(-1)[:numel].to(tl_core.float32)
+    low, high = x.amin(), x.amax()
+    step = (high - low) / n_bins
+    least_width = int(n_bins * (1.0 - ratio)) * step
+    loss = _loss(x, low, high, bit_width)
+    while low + least_width < high:
+        raised, lowered = _loss(x, low + step, high, bit_width), _loss(x, low, high - step, bit_width)
+        if loss < raised and loss < lowered:
+            break
+        if raised < lowered:
+            low, loss = low + step, raised
+        else:
+            high, loss = high - step, lowered
+    return high.reshape(1), low.reshape(1)
+
+
+def _loss(x: Tensor, low: Tensor, high: Tensor, bits: int) -> Tensor:
+    """How far numbers are from what integers of this range stand for."""
+    most = 2**bits - 1
+    scale = (high - low) / most
+    steps = ((x - low) * (1.0 / scale if scale != 0 else 1.0)).round().clamp(0, most)
+    return (x - (steps * scale + low)).square().sum().sqrt()
