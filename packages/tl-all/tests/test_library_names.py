@@ -32,6 +32,11 @@ _prims_common.wrappers._maybe_convert_to_dtype profiler._memory_profiler._CATEGO
 testing._internal.composite_compliance.is_view_fn testing._internal.distributed.fake_pg.FakeStore
 utils._ordered_set.OrderedSet utils._sympy.numbers.IntInfinity utils._sympy.value_ranges.ValueRanges
 utils.data.graph.DataPipeGraph utils.data.datapipes.utils.common.DILL_AVAILABLE xpu.is_current_stream_capturing
+nn.functional._list_with_default nn.functional._max_pool2d nn.functional._pair nn.functional.Tensor
+nn.functional.GRID_SAMPLE_PADDING_MODES _utils._get_restore_location _utils._rebuild_tensor_v3 _utils.try_import
+_jit_internal.boolean_dispatched _jit_internal.createResolutionCallbackFromEnv DisableTorchFunctionSubclass
+_tensor_str.get_printoptions serialization._open_zipfile_writer ops.aten.quantize_per_channel
+_fake_quantize_learnable_per_channel_affine fused_moving_avg_obs_fake_quant _cast_Float _euclidean_dist _trilinear
 _amp_update_scale_ batch_norm_stats fbgemm_linear_quantize_weight _grouped_mm native_norm slice_inverse _scaled_mm
 """
 
@@ -209,3 +214,130 @@ def test_no_module_lies_where_the_table_names_another():
     # the attribute of the package would be that module, the import statement would give the other
     assert {dotted: own for dotted in _names.MODULES if (own := _own_submodule(dotted))} == {}
     assert tl.jit.annotations.List is typing.List  # noqa: UP006 - the name that is asked for
+
+
+def test_masks_become_numbers():
+    F, mask = tl.nn.functional, tl.tensor([True, False])
+    got = F._canonical_mask(mask, "mask", None, "", tl.float64)
+    assert got.dtype is tl.float64 and got.tolist() == [-float("inf"), 0.0]
+    assert F._canonical_mask(got, "mask", tl.float64, "other", tl.float32) is got
+    with pytest.warns(UserWarning, match="mismatched mask and other"):
+        F._canonical_mask(mask, "mask", tl.float32, "other", tl.float32)
+    with pytest.raises(AssertionError, match="only bool and floating types of mask"):
+        F._canonical_mask(tl.ones(2, dtype=tl.int64), "mask", None, "", tl.float32)
+    assert F._none_or_dtype(None) is None and F._none_or_dtype(mask) is tl.bool
+    with pytest.raises(RuntimeError, match="must be None"):
+        F._none_or_dtype(3)
+
+
+@pytest.mark.parametrize("same", ["all", "keys", "none"])
+def test_projections_of_attention(same):
+    F, (w, b) = tl.nn.functional, (tl.randn(6, 2), tl.randn(6))
+    q, k, v = (tl.randn(3, 2) for _ in range(3))
+    k, v = {"all": (q, q), "keys": (k, k), "none": (k, v)}[same]
+    packed = F._in_projection_packed(q, k, v, w, b)
+    apart = F._in_projection(q, k, v, *w.chunk(3), *b.chunk(3))
+    for one, other in zip(packed, apart, strict=True):
+        tl.testing.assert_close(one, other)
+    with pytest.raises(AssertionError, match="expecting w_k shape"):
+        F._in_projection(q, k, v, w[:2], w[:3], w[:2])
+
+
+def test_shapes_that_layers_check():
+    F, x = tl.nn.functional, tl.ones(2, 3, 4)
+    assert F._mha_shape_check(x, x, x, None, None, 2) and not F._mha_shape_check(
+        x[0], x[0], x[0], None, None, 2
+    )
+    F._check_key_padding_mask(tl.ones(2, 3), 3, 2)
+    with pytest.raises(AssertionError, match=r"shape\[1\] to be 4"):
+        F._check_key_padding_mask(tl.ones(2, 3), 4, 2)
+    with pytest.raises(ValueError, match="more than 1 spatial element"):
+        F._verify_spatial_size((2, 3, 1, 1))
+    with pytest.raises(ValueError, match="more than 1 value per channel"):
+        F._verify_batch_size((1, 3))
+    assert F._list_with_default([None, 5], [7, 8, 9]) == [8, 5] and F._pair(3) == (3, 3)
+    with pytest.raises(ValueError, match="at least 3"):
+        F._list_with_default([None, 5], [7, 8])
+    with pytest.warns(UserWarning, match="Implicit dimension choice for softmax"):
+        assert F._get_softmax_dim("softmax", 4, 2) == 1
+    assert F._unpool_output_size(tl.ones(1, 1, 2), [2], [2], [0], None) == [4]
+    weight = tl.full((2, 2), 5.0)
+    F._no_grad_embedding_renorm_(weight, tl.tensor([1]), 1.0, 2.0)
+    assert weight[0].tolist() == [5.0, 5.0] and weight[1].norm().item() == pytest.approx(1.0, rel=1e-4)
+
+
+def test_tensors_in_flat_buffers():
+    utils = tl._utils
+    parts = [tl.eye(2).to_sparse(), tl.ones(3).to_sparse()]
+    flat = utils._flatten_sparse_tensors(parts)
+    back = utils._unflatten_sparse_tensors(flat, parts)
+    assert [t.to_dense().tolist() for t in back] == [t.to_dense().tolist() for t in parts]
+    x = tl.arange(8).reshape(2, 4)
+    assert utils._chunk_or_narrow_cat(x, 2, 1).tolist() == [[0, 1], [4, 5], [2, 3], [6, 7]]
+    with pytest.raises(RuntimeError, match="no 3 equal parts"):
+        utils._chunk_or_narrow_cat(x, 3, 1)
+    z = tl.ones(2, dtype=tl.complex64)
+    assert utils._handle_complex(z).shape == (2, 2) and utils._handle_complex(x) is x
+    assert utils.get_tensor_metadata(z.conj()) == {"conj": True}
+    utils.set_tensor_metadata(z, {"conj": True})
+    assert z.is_conj()
+    assert utils.try_import("json").__name__ == "json" and utils.try_import("no_such_module") is None
+
+
+def test_archives_step_by_step(tmp_path):
+    serialization, path = tl.serialization, tmp_path / "a.pt"
+    tl.save({"x": tl.arange(3)}, path)
+    with serialization._open_zipfile_reader(str(path)) as reader:
+        assert not serialization._is_torchscript_zip(reader)
+        assert serialization._load(reader, None, pickle)["x"].tolist() == [0, 1, 2]
+    with serialization._open_zipfile_writer(str(tmp_path / "b.pt")) as writer:
+        writer.write_record("a", b"12", 2)
+    with serialization._open_zipfile_reader(str(tmp_path / "b.pt")) as reader:
+        assert reader.get_record("a") == b"12"
+    tl.save([tl.ones(2)], path, _use_new_zipfile_serialization=False)
+    with open(path, "rb") as file:
+        assert serialization._should_read_directly(file) and serialization._check_seekable(file)
+        assert serialization._legacy_load(file, None, pickle)[0].tolist() == [1.0, 1.0]
+    storage = tl.ones(2).untyped_storage()
+    assert serialization._get_restore_location({"cuda:0": "cpu"})(storage, "cuda:0") is storage
+    assert serialization._cpu_tag(storage) == "cpu" and serialization._meta_tag(storage) is None
+    assert serialization._meta_deserialize(storage, "meta").device.type == "meta"
+
+
+def test_marks_of_scripts_are_kept():
+    internal = tl._jit_internal
+
+    class Net(tl.nn.Module):
+        @tl.jit.export
+        def shout(self):
+            return 1
+
+        @tl.jit.unused
+        def hush(self):
+            return 2
+
+        @tl.jit.ignore
+        def log(self):
+            return 3
+
+    net, modifiers = Net(), internal.FunctionModifiers
+    assert (net.shout(), net.hush(), net.log()) == (1, 2, 3)
+    assert internal.module_has_exports(net) and not internal.module_has_exports(tl.nn.Linear(1, 1))
+    assert (
+        internal.should_drop(net.hush)
+        and internal.is_ignored_fn(net.log)
+        and not internal.should_drop(net.log)
+    )
+    assert internal.get_torchscript_modifier(net.forward) == modifiers.DEFAULT
+    assert internal.createResolutionCallbackFromEnv(tl)("nn.Linear") is tl.nn.Linear
+    assert internal.createResolutionCallbackFromClosure(lambda: net)("net") is net
+    assert internal.get_callable_argument_names(lambda a, b=1: 0) == ["a", "b"]
+    pick = internal.boolean_dispatch("up", 0, False, abs, len, "m", "pick")
+    assert internal.boolean_dispatched[pick]["if_true"] is abs
+
+
+def test_print_options_are_told():
+    with tl._tensor_str.printoptions(precision=2):
+        assert tl._tensor_str.get_printoptions()["precision"] == 2
+    corners = tl._tensor_str.get_summarized_data(tl.arange(20))
+    assert corners.tolist() == [0, 1, 2, 17, 18, 19]

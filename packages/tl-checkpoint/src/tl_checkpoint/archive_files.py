@@ -42,8 +42,8 @@ class PyTorchFileReader:
 
     def __init__(self, name_or_buffer: Any) -> None:
         is_path = isinstance(name_or_buffer, str | os.PathLike)
-        self._source: Source = FileSource(name_or_buffer) if is_path else ObjectSource(name_or_buffer)
-        self._reader = ZipReader(self._source)
+        self.source: Source = FileSource(name_or_buffer) if is_path else ObjectSource(name_or_buffer)
+        self._reader = ZipReader(self.source)
         folders = {name.partition("/")[0] for name in self._reader.records}
         if len(folders) != 1:
             raise RuntimeError(

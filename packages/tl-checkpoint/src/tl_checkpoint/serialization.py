@@ -223,7 +223,7 @@ def load(
         if not is_archive(source):
             read = tar_file.load if tar_file.is_tar(source) else legacy.load
             return read(source, map_location, weights_only, pickle_module or pickle, pickle_load_args)
-        return _load_archive(source, map_location, weights_only, pickle_module, keys, pickle_load_args)
+        return read_archive(source, map_location, weights_only, pickle_module, keys, pickle_load_args)
     finally:
         source.close()
 
@@ -265,7 +265,7 @@ def _source(f: Any, mapped: bool) -> Source:
     return ObjectSource(f)
 
 
-def _load_archive(
+def read_archive(
     source: Source,
     map_location: Any,
     weights_only: bool,
@@ -273,6 +273,19 @@ def _load_archive(
     keys: str | None,
     pickle_load_args: dict[str, Any],
 ) -> Any:
+    """The object in an archive.
+
+    Args:
+        source: the archive.
+        map_location: where storages go, as `load` takes it.
+        weights_only: whether only tensors and plain data are allowed.
+        pickle_module: reads the pickle, if it may run what it says.
+        keys: a pattern of the entries that are read; None for all.
+        pickle_load_args: for the unpickler.
+
+    Raises:
+        RuntimeError: the archive is a program, cut off, or contradicts itself.
+    """
     reader = ArchiveReader(source)
     if "constants.pkl" in reader:
         raise RuntimeError(

@@ -247,7 +247,12 @@ OBJECTS = {
     "_C._disabled_torch_function_impl": "tl_core.parameter:_disabled_torch_function",
     "_C._nn._parse_to": "tl_nn.modules.to:_parse_to",
     "_C._nn.pad_sequence": "tl_nn.utils.rnn:pad_sequence",
+    "DisableTorchFunction": "tl_core.overrides:DisableTorchFunction",
+    "DisableTorchFunctionSubclass": "tl_core.overrides:DisableTorchFunctionSubclass",
     "DispatchKey": "tl_core.dispatch_keys:DispatchKey",
+    "DispatchKeySet": "tl_core.dispatch_keys:DispatchKeySet",
+    "ExcludeDispatchKeyGuard": "tl_core.library.layers:ExcludeDispatchKeyGuard",
+    "StorageBase": "tl_core:UntypedStorage",
     "_C.DispatchKey": "tl_core.dispatch_keys:DispatchKey",
     "_C.DispatchKeySet": "tl_core.dispatch_keys:DispatchKeySet",
     "_C._are_functorch_transforms_active": "tl_autograd.functorch.native:are_transforms_active",
@@ -272,7 +277,12 @@ OBJECTS = {
     "_tensor._rebuild_from_type_v2": "tl_checkpoint.rebuild:from_type",
     "_utils._get_device_module": "tl_backends.devices:get_device_module",
     "_utils._element_size": "tl_core.type_info:element_size",
+    "_utils._get_restore_location": "tl_checkpoint.serialization_steps:_get_restore_location",
+    "_utils._rebuild_meta_tensor_no_storage": "tl_checkpoint.rebuild:meta_tensor",
+    "_utils._rebuild_nested_tensor": "tl_checkpoint.nested:strided",
     "_utils._rebuild_parameter": "tl_checkpoint.rebuild:parameter",
+    "_utils._rebuild_parameter_with_state": "tl_checkpoint.rebuild:parameter_with_state",
+    "_utils._rebuild_tensor_v3": "tl_checkpoint.rebuild:tensor_of_dtype",
     "_utils._rebuild_sparse_tensor": "tl_core._tensor:_rebuild_sparse_tensor",
     "_utils._rebuild_tensor_v2": "tl_checkpoint.rebuild:tensor",
     "align_tensors": "tl_core.named_tensor:align_tensors",
@@ -308,16 +318,6 @@ OBJECTS = {
     "func.functional_call": "tl_nn.func:functional_call",
     "get_device_module": "tl_backends.devices:get_device_module",
     "detach_": "tl_core.torch_names.functions:detach_",
-    "_convolution": "tl_core.composite_operators:_convolution",
-    "_convolution_mode": "tl_core.composite_operators:_convolution_mode",
-    "_pin_memory": "tl_core.composite_operators:_pin_memory",
-    "_is_all_true": "tl_core.composite_operators:_is_all_true",
-    "_is_any_true": "tl_core.composite_operators:_is_any_true",
-    "_safe_softmax": "tl_core.composite_operators:_safe_softmax",
-    "_stack": "tl_core.composite_operators:_stack",
-    "_cummax_helper": "tl_core.composite_operators:_cummax_helper",
-    "_cummin_helper": "tl_core.composite_operators:_cummin_helper",
-    "frobenius_norm": "tl_core.composite_operators:frobenius_norm",
     "is_inference": "tl_core.torch_names.functions:is_inference",
     "is_same_size": "tl_core.torch_names.functions:is_same_size",
     "Future": "tl_core.futures:Future",
@@ -341,6 +341,20 @@ OBJECTS = {
     "is_anomaly_check_nan_enabled": "tl_autograd.anomaly_mode:is_anomaly_check_nan_enabled",
     "is_anomaly_enabled": "tl_autograd.anomaly_mode:is_anomaly_enabled",
     "set_anomaly_enabled": "tl_autograd.anomaly_mode:set_anomaly_enabled",
+    "nn.functional.Tensor": "tl_core:Tensor",
+    "nn.functional._get_softmax_dim": "tl_nn.functional.activations:_get_softmax_dim",
+    "nn.functional._mha_shape_check": "tl_nn.functional.attention:_is_batched",
+    "nn.functional._overload": "tl_backends.jit.internal:_overload",
+    "nn.functional._threshold": "tl_nn.functional:threshold",
+    "nn.functional._unpool_output_size": "tl_nn.functional.pooling:_unpooled_size",
+    "nn.functional._verify_batch_size": "tl_nn.functional.normalization:_check_several",
+    "nn.functional.boolean_dispatch": "tl_backends.jit.internal:boolean_dispatch",
+    **{
+        f"nn.functional._{kind}{n}d": f"tl_nn.functional:{kind}{n}d"
+        for kind in ("adaptive_max_pool", "fractional_max_pool", "max_pool")
+        for n in (1, 2, 3)
+        if (kind, n) != ("fractional_max_pool", 1)
+    },
     "nn.functional.BroadcastingList1": "tl_backends.jit.internal:BroadcastingList1",
     "nn.functional.BroadcastingList2": "tl_backends.jit.internal:BroadcastingList2",
     "nn.functional.BroadcastingList3": "tl_backends.jit.internal:BroadcastingList3",
@@ -367,6 +381,15 @@ _TYPES = (
 # Many names of one module: before them, the module's name in PyTorch's API.
 _GROUPS = {
     ("", "tl_core.library.function_schema"): ("Argument FunctionSchema"),
+    ("", "tl_core.torch_names.operators"): (
+        "_assert_scalar _cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long _cast_Short "
+        "_chunk_cat _conj_physical _convolution _convolution_mode _cummax_helper _cummin_helper _embedding_bag "
+        "_euclidean_dist _is_all_true _is_any_true _linalg_det _linalg_eigh _linalg_slogdet _linalg_solve_ex "
+        "_linalg_svd _native_batch_norm_legit _native_batch_norm_legit_no_training _pin_memory _prelu_kernel "
+        "_reshape_alias_copy _safe_softmax _scaled_dot_product_flash_attention_for_cpu _stack _trilinear "
+        "_unsafe_index _unsafe_index_put _unsafe_masked_index _unsafe_masked_index_put_accumulate "
+        "frobenius_norm sym_constrain_range sym_constrain_range_for_size"
+    ),
     ("", "tl_nn.composite_operators"): ("_grouped_mm _scaled_grouped_mm _scaled_mm _scaled_mm_v2"),
     ("", "tl_core.torch_names.loss_scale"): ("_amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_"),
     ("", "tl_core.torch_names.fbgemm"): (
@@ -400,6 +423,18 @@ _GROUPS = {
     ),
     ("", "tl_core.torch_names.native"): _BUILT_WITH,
     ("", "tl_nn.functional"): "bilinear conv_tbc",
+    ("nn.functional.", "tl_nn.functional.helpers"): (
+        "GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES _canonical_mask _check_key_padding_mask "
+        "_in_projection _in_projection_packed _no_grad_embedding_renorm_ _none_or_dtype _verify_spatial_size "
+        "assert_int_or_pair"
+    ),
+    ("nn.functional.", "tl_nn.modules.utils"): "_list_with_default _pair _single _triple",
+    ("serialization.", "tl_checkpoint.serialization_steps"): (
+        "MAGIC_NUMBER PROTOCOL_VERSION STORAGE_KEY_SEPARATOR _check_save_filelike _check_seekable _cpu_deserialize "
+        "_cpu_tag _get_restore_location _is_compressed_file _is_torchscript_zip _legacy_load _load "
+        "_maybe_decode_ascii _meta_deserialize _meta_tag _open_zipfile_reader _open_zipfile_writer "
+        "_should_read_directly normalize_storage_type storage_to_tensor_type"
+    ),
     ("", "tl_nn.functional.numbered_reductions"): (
         "alpha_dropout alpha_dropout_ binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss "
         "feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ "
@@ -409,6 +444,12 @@ _GROUPS = {
     ("", "tl_quantization.functions"): (
         "int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point "
         "quantized_max_pool3d"
+    ),
+    ("", "tl_quantization.learnable_fake_quantization"): (
+        "_fake_quantize_learnable_per_channel_affine _fake_quantize_learnable_per_tensor_affine"
+    ),
+    ("", "tl_quantization.observed_fake_quantization"): (
+        "choose_qparams_optimized fused_moving_avg_obs_fake_quant"
     ),
     ("", "tl_quantization"): (
         "dequantize fake_quantize_per_channel_affine fake_quantize_per_tensor_affine per_channel_affine "

@@ -81,6 +81,16 @@ def set_printoptions(
     PRINT_OPTS.sci_mode = sci_mode
 
 
+def get_printoptions() -> dict[str, Any]:
+    """The options of `set_printoptions` as they are.
+
+    Example:
+        >>> get_printoptions()["edgeitems"]
+        3
+    """
+    return dict(vars(PRINT_OPTS))
+
+
 @contextmanager
 def printoptions(**options: Any) -> Iterator[None]:
     """Within the region, the options of `set_printoptions` are others.
@@ -150,14 +160,19 @@ class _Complex:
         return real + (imag if imag.startswith("-") else "+" + imag)
 
 
+def get_summarized_data(self: Tensor) -> Tensor:
+    """What is printed of an abbreviated tensor: its corners."""
+    edge = PRINT_OPTS.edgeitems
+    for d in range(self.dim()):
+        size = self.shape[d]
+        if size > 2 * edge:
+            self = _C.cat([self.narrow(d, 0, edge), self.narrow(d, size - edge, edge)], d)
+    return self
+
+
 def _shown(t: Tensor) -> list[Any]:
     """The elements that will be printed, those of an abbreviated tensor's corners only."""
-    if t.numel() > PRINT_OPTS.threshold:
-        for d in range(t.dim()):
-            if t.shape[d] > 2 * PRINT_OPTS.edgeitems:
-                edge = PRINT_OPTS.edgeitems
-                t = _C.cat([t.narrow(d, 0, edge), t.narrow(d, t.shape[d] - edge, edge)], d)
-    return t.reshape(-1).tolist()
+    return (get_summarized_data(t) if t.numel() > PRINT_OPTS.threshold else t).reshape(-1).tolist()
 
 
 def _vector(t: Tensor, indent: int, summarize: bool, formatter: Any) -> str:

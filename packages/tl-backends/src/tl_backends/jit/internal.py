@@ -6,6 +6,7 @@ import builtins
 import inspect
 import types
 import typing
+import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from tl_backends.jit.marks import (  # noqa: F401
     BroadcastingList5,
     BroadcastingList6,
     BroadcastingListCls,
+    FunctionModifiers,
     export,
     ignore,
     is_scripting,
@@ -28,17 +30,6 @@ __all__ = [
     "Final", "Future", "FunctionModifiers", "boolean_dispatch", "export", "ignore", "is_optional", "is_scripting",
     "is_tuple", "unused",
 ]  # fmt: skip
-
-
-class FunctionModifiers:
-    """What a mark says of a function."""
-
-    UNUSED = "unused (ignored and replaced with raising of an exception)"
-    IGNORE = "ignore (leave as a call to Python, cannot be torch.jit.save'd)"
-    EXPORT = "export (compile this function even if nothing calls it)"
-    DEFAULT = "default (compile if called from a exported function / forward)"
-    COPY_TO_SCRIPT_WRAPPER = "if this method is not scripted, copy the python method onto the scripted model"
-    _DROP = "_drop (function is fully ignored, declaration can be unscriptable)"
 
 
 def _overload(func: Any) -> Any:
@@ -54,6 +45,12 @@ def _overload_method(func: Any) -> Any:
 def _copy_to_script_wrapper(fn: Any) -> Any:
     """Marks a method that a compiled module keeps; the function is as before."""
     return fn
+
+
+# What `boolean_dispatch` was told of each function that it gave.
+boolean_dispatched: weakref.WeakKeyDictionary[Callable[..., Any], dict[str, Any]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 def boolean_dispatch(
@@ -82,12 +79,17 @@ def boolean_dispatch(
         ('falls', 'rises')
     """
 
+    said = {
+        "if_true": if_true, "if_false": if_false, "index": arg_index, "default": default, "arg_name": arg_name,
+    }  # fmt: skip
+
     def dispatching(*args: Any, **kwargs: Any) -> Any:
         given = args[arg_index] if len(args) > arg_index else kwargs.get(arg_name, default)
         return (if_true if given else if_false)(*args, **kwargs)
 
     dispatching.__doc__ = if_false.__doc__ or if_true.__doc__
     dispatching.__module__, dispatching.__name__, dispatching.__qualname__ = module_name, func_name, func_name
+    boolean_dispatched[dispatching] = said
     return dispatching
 
 
@@ -137,3 +139,80 @@ def createResolutionCallbackFromFrame(frames_up: int = 0) -> Callable[[str], Any
         frame = frame.f_back
     scope = {**vars(builtins), **frame.f_globals, **frame.f_locals}
     return scope.__getitem__
+
+
+def createResolutionCallbackFromEnv(lookup_base: Any) -> Callable[[str, Any], Any]:
+    """A function that finds a name, also a dotted one, among the attributes of an object."""
+
+    def find(expression: str, loc: Any = None) -> Any:
+        found = lookup_base
+        for name in expression.split("."):
+            found = getattr(found, name)
+        return found
+
+    return find
+
+
+def get_closure(fn: Any) -> dict[str, Any]:
+    """The values of the names that a function sees outside of itself."""
+    names = fn.__code__.co_freevars
+    return {
+        **fn.__globals__,
+        **{n: c.cell_contents for n, c in zip(names, fn.__closure__ or (), strict=True)},
+    }
+
+
+def createResolutionCallbackFromClosure(fn: Any) -> Callable[[str], Any]:
+    """A function that finds the value of a name where a function was written; AttributeError for another."""
+    seen = {**vars(builtins), **get_closure(fn)}
+
+    def find(name: str) -> Any:
+        if name not in seen:
+            raise AttributeError(f"{fn.__qualname__} sees no name {name!r}")
+        return seen[name]
+
+    return find
+
+
+def get_callable_argument_names(fn: Any) -> list[str]:
+    """The names of a function's arguments that can be given by position and by name; none if there are others."""
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    names = [p.name for p in parameters if p.kind == p.POSITIONAL_OR_KEYWORD]
+    return names if len(names) == len(parameters) else []
+
+
+def get_torchscript_modifier(fn: Any) -> str:
+    """What a mark says of a function: one of `FunctionModifiers`."""
+    fn = getattr(fn, "__func__", fn)
+    return str(getattr(fn, "_torchscript_modifier", FunctionModifiers.DEFAULT))
+
+
+def copy_torchscript_modifier(orig: Any, new: Any) -> None:
+    """Gives a function the mark of another."""
+    modifier = getattr(orig, "_torchscript_modifier", None)
+    if modifier is not None:
+        new._torchscript_modifier = modifier
+
+
+def should_drop(fn: Any) -> bool:
+    """Whether a mark says that a function isn't part of a compiled program."""
+    return get_torchscript_modifier(fn) in (FunctionModifiers.UNUSED, FunctionModifiers._DROP)
+
+
+def is_ignored_fn(fn: Any) -> bool:
+    """Whether a mark says that a function isn't compiled."""
+    return should_drop(fn) or get_torchscript_modifier(fn) == FunctionModifiers.IGNORE
+
+
+def module_has_exports(mod: Any) -> bool:
+    """Whether a method of a module is marked with `export`."""
+    methods = (getattr(type(mod), name, None) for name in dir(type(mod)))
+    return any(get_torchscript_modifier(m) == FunctionModifiers.EXPORT for m in methods if callable(m))
+
+
+def is_future(ann: Any) -> bool:
+    """Whether an annotation is of a Future."""
+    return ann is Future or typing.get_origin(ann) is Future

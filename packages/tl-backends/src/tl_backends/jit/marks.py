@@ -21,6 +21,24 @@ __all__ = [
 ]
 
 
+class FunctionModifiers:
+    """What a mark says of a function."""
+
+    UNUSED = "unused (ignored and replaced with raising of an exception)"
+    IGNORE = "ignore (leave as a call to Python, cannot be torch.jit.save'd)"
+    EXPORT = "export (compile this function even if nothing calls it)"
+    DEFAULT = "default (compile if called from a exported function / forward)"
+    COPY_TO_SCRIPT_WRAPPER = "if this method is not scripted, copy the python method onto the scripted model"
+    _DROP = "_drop (function is fully ignored, declaration can be unscriptable)"
+
+
+def _marked(fn: Any, modifier: str) -> Any:
+    """The function, or a property through its reader, with what a mark says of it."""
+    target = fn.fget if builtins.isinstance(fn, property) else fn
+    target._torchscript_modifier = modifier
+    return fn
+
+
 def is_scripting() -> bool:
     """Whether the running code is TorchScript: False.
 
@@ -59,10 +77,11 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
         3
     """
     if callable(drop):
-        return drop
+        return _marked(drop, FunctionModifiers.IGNORE)
     if not builtins.isinstance(drop, bool):
         raise RuntimeError(f"Argument to @torch.jit.ignore must be a bool or a function but got {drop!r}")
-    return _same
+    modifier = FunctionModifiers.UNUSED if drop else FunctionModifiers.IGNORE
+    return lambda fn: _marked(fn, modifier)
 
 
 def unused(fn: Callable) -> Callable:
@@ -77,7 +96,7 @@ def unused(fn: Callable) -> Callable:
         >>> double(3)
         6
     """
-    return fn
+    return _marked(fn, FunctionModifiers.UNUSED)
 
 
 def export(fn: Callable) -> Callable:
@@ -92,7 +111,7 @@ def export(fn: Callable) -> Callable:
         >>> double(3)
         6
     """
-    return fn
+    return _marked(fn, FunctionModifiers.EXPORT)
 
 
 def interface(obj: type) -> type:
@@ -138,10 +157,6 @@ def script_if_tracing(fn: Callable) -> Callable:
         >>> double(3)
         6
     """
-    return fn
-
-
-def _same(fn: Any) -> Any:
     return fn
 
 

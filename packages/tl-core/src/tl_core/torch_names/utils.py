@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import itertools
 import operator
 import sys
@@ -48,6 +49,54 @@ def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[T
     yield from (group for group, _ in open_groups.values() if group)
 
 
+def _flatten_sparse_tensors(tensors: Iterable[Tensor]) -> tuple[Tensor, Tensor]:
+    """The indices and the values of sparse tensors, each one after another in a new tensor of one dimension."""
+    parts = [t.coalesce() for t in tensors]
+    return _flatten_dense_tensors(t._indices() for t in parts), _flatten_dense_tensors(
+        t._values() for t in parts
+    )
+
+
+def _unflatten_sparse_tensors(flat: tuple[Tensor, Tensor], tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
+    """Sparse tensors like the given ones whose indices and values are views of the two flat ones."""
+    parts = [t.coalesce() for t in tensors]
+    indices = _unflatten_dense_tensors(flat[0], [t._indices() for t in parts])
+    values = _unflatten_dense_tensors(flat[1], [t._values() for t in parts])
+    built = zip(parts, indices, values, strict=True)
+    return tuple(tl_core.sparse_coo_tensor(i, v, t.shape) for t, i, v in built)
+
+
+def _handle_complex(tensor: Tensor) -> Tensor:
+    """The tensor; a complex one as its real and imaginary parts, unless it has no elements yet."""
+    lazy = hasattr(type(tensor), "materialize")
+    return tl_core.view_as_real(tensor) if not lazy and tensor.is_complex() else tensor
+
+
+def _chunk_or_narrow_cat(tensor: Tensor, num_chunks: int, narrow_dim: int, cat_dim: int = 0) -> Tensor:
+    """Equal parts of a tensor along one dimension, one after another along another."""
+    if tensor.shape[narrow_dim] % num_chunks:
+        raise RuntimeError(
+            f"tensor's size {tensor.shape[narrow_dim]} in dimension {narrow_dim} has no {num_chunks} equal parts"
+        )
+    return tl_core.cat(tensor.chunk(num_chunks, narrow_dim), cat_dim)
+
+
+def _maybe_view_chunk_cat(res: Tensor, group_size: int, gather_dim: int) -> Tensor:
+    """What a group has gathered along the first dimension, moved to lie along `gather_dim`."""
+    return res if gather_dim == 0 else tl_core.cat(res.chunk(group_size), gather_dim)
+
+
+def get_tensor_metadata(tensor: Tensor) -> dict[str, bool]:
+    """Which of the bits "conj" and "neg" a tensor carries, as files keep them."""
+    return {name: True for name, carried in (("conj", tensor.is_conj()), ("neg", tensor.is_neg())) if carried}
+
+
+def set_tensor_metadata(tensor: Tensor, metadata: dict[str, bool]) -> None:
+    """Gives a tensor the bits that `get_tensor_metadata` says."""
+    tl_core._C._set_conj(tensor, metadata.get("conj", False))
+    tl_core._C._set_neg(tensor, metadata.get("neg", False))
+
+
 def _reorder_tensors_as(tensors: Iterable[Tensor], ordered_tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
     """The tensors in an order in which their types are those of the others."""
     by_type: dict[str, Iterator[Tensor]] = {}
@@ -76,6 +125,13 @@ def _import_dotted_name(name: str) -> Any:
     for attribute in attributes:
         found = getattr(found, attribute)
     return found
+
+
+def try_import(module_name: str) -> Any:
+    """A module; None where it isn't installed."""
+    if importlib.util.find_spec(module_name) is None:
+        return None
+    return importlib.import_module(module_name)
 
 
 # ---- errors from other processes and threads -----------------------------------------------------------------------
@@ -125,6 +181,16 @@ def _get_device_attr(get_member: Callable[[Any], Any]) -> Any:
 def _get_all_device_indices() -> list[int]:
     """The indices of all accelerators: none."""
     return []
+
+
+def _get_current_device_index() -> int:
+    """The index of the accelerator in use; -1 where there is none."""
+    return -1
+
+
+def get_current_device_index() -> int:
+    """The index of the accelerator in use; -1 where there is none."""
+    return _get_current_device_index()
 
 
 def _get_devices_properties(device_ids: Sequence[int]) -> list[Any]:

@@ -516,15 +516,17 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 def _chosen(dim: int | None, input: Tensor, name: str, stacklevel: int) -> int:
-    """`dim`, or the one that older programs mean by leaving it out."""
-    if dim is not None:
-        return dim
+    return _get_softmax_dim(name, input.dim(), stacklevel + 1) if dim is None else dim
+
+
+def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
+    """The dimension that older programs mean by leaving it out; warns of it."""
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. "
         "Change the call to include dim=X as an argument.",
         stacklevel=stacklevel,
     )
-    return 0 if input.dim() in (0, 1, 3) else 1
+    return 0 if ndim in (0, 1, 3) else 1
 
 
 @overridable

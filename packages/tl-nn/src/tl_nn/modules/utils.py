@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 __all__ = ["consume_prefix_in_state_dict_if_present"]
@@ -27,6 +27,20 @@ _quadruple = _ntuple(4, "_quadruple")
 def _reverse_repeat_tuple(values: Iterable[Any], n: int) -> tuple[Any, ...]:
     """The values in reverse order, each `n` times: how padding of the last dimension first is written."""
     return tuple(value for value in reversed(tuple(values)) for _ in range(n))
+
+
+def _list_with_default(out_size: int | Sequence[int | None], defaults: Sequence[int]) -> Any:
+    """Sizes with those that are None taken from the end of `defaults`; one number stays one.
+
+    Raises:
+        ValueError: If there are not more defaults than sizes.
+    """
+    if isinstance(out_size, int):
+        return out_size
+    if len(defaults) <= len(out_size):
+        raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
+    last = defaults[len(defaults) - len(out_size) :]
+    return [usual if size is None else size for size, usual in zip(out_size, last, strict=True)]
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
