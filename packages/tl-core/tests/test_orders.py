@@ -423,7 +423,6 @@ def test_named_results():
         (lambda x: tl.quantile(x.long(), 0.5), RuntimeError, "float or double"),
         (lambda x: tl.quantile(x, 0.5, interpolation="odd"), RuntimeError, "interpolation must be one of"),
         (lambda x: tl.searchsorted(x, tl.ones(2, 2)), RuntimeError, "first N-1 dimensions"),
-        (lambda x: tl.searchsorted(x[0], x.double()), RuntimeError, "same dtype"),
         (lambda x: tl.searchsorted(x[0], x, side="middle"), RuntimeError, "'left' or 'right'"),
         (lambda x: tl.bincount(x.long()), RuntimeError, "1-d non-negative"),
         (lambda x: tl.bincount(tl.tensor([-1])), RuntimeError, "1-d non-negative"),
@@ -477,3 +476,25 @@ def test_unique_of_many(dtype, spread):
     for got, want in zip(found, np.unique(x, return_inverse=True, return_counts=True), strict=True):
         np.testing.assert_array_equal(got.numpy(), want)
     np.testing.assert_array_equal(tl.unique(tl.from_numpy(x)).numpy(), np.unique(x))
+
+
+@pytest.mark.parametrize(
+    ("boundaries", "values"),
+    [
+        (tl.float32, tl.float64), (tl.int64, tl.float32), (tl.uint8, tl.int64), (tl.bfloat16, tl.float16),
+        (tl.float64, tl.int32),
+    ],
+)  # fmt: skip
+def test_places_between_numbers_of_other_types(boundaries, values):
+    line, x = tl.tensor([1, 3, 5], dtype=boundaries), tl.tensor([0, 1, 2, 3, 9], dtype=values)
+    for right, expected in ((False, [0, 0, 1, 1, 3]), (True, [0, 1, 1, 2, 3])):
+        assert tl.searchsorted(line, x, right=right).tolist() == expected
+        assert tl.bucketize(x, line, right=right).tolist() == expected
+    out = tl.empty(5, dtype=tl.int32)
+    assert tl.searchsorted(line, x, out_int32=True, out=out) is out
+    assert tl.searchsorted(line, x[:0]).shape == (0,)
+
+
+def test_numbers_are_compared_in_the_common_type():
+    # float32, in which both are 2**24
+    assert tl.searchsorted(tl.tensor([2**24, 2**24 + 1]), tl.tensor([2.0**24 + 1])).tolist() == [0]

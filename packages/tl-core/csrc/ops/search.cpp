@@ -45,11 +45,6 @@ void check_shapes(const Tensor& sorted, const Tensor& self, OptTensor sorter) {
            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
            "boundaries tensor and input value tensor must match, but we got boundaries tensor ",
            sorted.sizes(), " and input value tensor ", self.sizes());
-  TL_CHECK(sorted.dtype() == self.dtype(), Runtime,
-           "torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got "
-           "boundary tensor's dtype ",
-           scalar_type_name(sorted.dtype()), " and input value tensor's dtype ",
-           scalar_type_name(self.dtype()));
   if (!sorter) return;
   TL_CHECK(std::ranges::equal(sorter->sizes(), sorted.sizes()), Runtime,
            "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor ",
@@ -74,7 +69,7 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& self, bool out_int32, bo
   TL_CHECK(!out_int32 || width < std::numeric_limits<int32_t>::max(), Runtime,
            "torch.searchsorted(): the size of boundaries' last dimension should be less than ",
            std::numeric_limits<int32_t>::max(), ", but we got ", width);
-  const DType type = compared_in(self.dtype());
+  const DType type = compared_in(promote(sorted.dtype(), self.dtype()));
   Tensor result = prepare_out(out, self.sizes(), {wanted, self.device()});
   if (result.is_meta() || self.numel() == 0) return result;
   const Tensor in_order = sorter ? ops::gather(sorted, -1, *sorter) : sorted;
