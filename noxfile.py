@@ -334,7 +334,14 @@ def trouble_distributed(session: nox.Session) -> None:
     """Workers, agents and stores of jobs killed, checkpoints of several ranks killed while they are written."""
     install(session, ["tl-all"], {"tl-all": "test"})
     session.env["TL_DISTRIBUTED_TROUBLE"] = "full"
-    run_tests(session, packages()["tl-distributed"], "-s", "tests/test_trouble.py", "tests/test_faults.py")
+    run_tests(
+        session,
+        packages()["tl-distributed"],
+        "-s",
+        "tests/test_trouble.py",
+        "tests/test_faults.py",
+        "tests/test_descriptors.py",
+    )
     run_tests(session, packages()["tl-all"], "-s", "tests/test_several_processes.py")
 
 
