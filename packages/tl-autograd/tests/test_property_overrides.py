@@ -17,6 +17,9 @@ READ = [
     "requires_grad",
     "retains_grad",
     "_backward_hooks",
+    "_cdata",
+    "_grad",
+    "__cuda_array_interface__",
     "data",
     "shape",
 ]
@@ -50,13 +53,13 @@ class Names(TorchFunctionMode):
 
 @pytest.mark.parametrize("name", READ)
 def test_reading_asks_the_class_and_the_modes(noting, name):
-    getattr(noting, name)
+    getattr(noting, name, None)
     assert Noting.calls == [(name, "__get__", ())]
     with Names() as mode:
         plain = tl.zeros(2)
         mode.calls.clear()
-        getattr(plain, name)
-    assert mode.calls == [(getattr(tl.Tensor, name), "__get__")]
+        getattr(plain, name, None)
+    assert mode.calls[:1] == [(getattr(tl.Tensor, name), "__get__")]
 
 
 @pytest.mark.parametrize("name", WRITTEN)
@@ -117,3 +120,16 @@ def test_names_of_functions_that_take_no_tensor():
     assert resolve_name(tl.ones) == "torch.ones"
     assert resolve_name(tl.add) == "torch.add"
     assert resolve_name(print) is None
+
+
+def test_what_older_programs_read(noting):
+    plain = tl.ones(2)
+    with pytest.warns(UserWarning, match="volatile was removed"):
+        assert plain.volatile is False
+    with pytest.warns(UserWarning, match="has no effect"):
+        plain.volatile = True
+    assert not hasattr(plain, "__cuda_array_interface__")
+    with pytest.warns(UserWarning, match="volatile was removed"):
+        noting.volatile  # noqa: B018
+    assert Noting.calls[0][0] == "volatile"
+    assert resolve_name(tl.Tensor.volatile.__get__) == "torch.Tensor.volatile.__get__"

@@ -897,21 +897,56 @@ for _name, _method in list(vars(Tensor).items()):
         setattr(Tensor, _name, _C.overridable(_method))
 
 
-def _of_no_graph(name: str, value: Any) -> Callable[[Tensor], Any]:
-    """What reads a property before any graph exists: the same of all tensors, unless the overrides say otherwise."""
+class _Named(property):
+    """A property that says its name, as those of the compiled type do."""
 
-    def read(self: Tensor) -> Any:
+    __name__: str
+
+
+def _asking(
+    name: str, read: Callable[[Tensor], Any], write: Callable[[Tensor, Any], None] | None = None
+) -> Any:
+    """A property that asks the overrides before it answers."""
+
+    def get(self: Tensor) -> Any:
         if overrides.has_torch_function_unary(self):
             return overrides.handle_torch_function(getattr(Tensor, name).__get__, (self,), self)
-        return value
+        return read(self)
 
-    return read
+    made = _Named(get, write)
+    made.__name__ = name
+    return made
+
+
+def _of_no_graph(name: str, value: Any) -> Callable[[Tensor], Any]:
+    """What reads a property before any graph exists: the same of all tensors, unless the overrides say otherwise."""
+    getter: Callable[[Tensor], Any] = _asking(name, lambda self: value).fget
+    return getter
+
+
+def _no_cuda_interface(self: Tensor) -> Any:
+    raise AttributeError(
+        f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} "
+        "If CUDA data is required use tensor.cuda() to copy tensor to device memory."
+    )
+
+
+def _volatile(self: Tensor) -> bool:
+    warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=3)
+    return False
+
+
+def _set_volatile(self: Tensor, value: Any) -> None:
+    text = "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
+    warnings.warn(text, UserWarning, stacklevel=2)
 
 
 Tensor.requires_grad = property(_of_no_graph("requires_grad", False), _set_requires_grad)  # type: ignore[assignment]
 Tensor.is_leaf = property(_of_no_graph("is_leaf", True))  # type: ignore[assignment]
 Tensor.grad = property(_of_no_graph("grad", None), _set_grad)  # type: ignore[assignment]
-Tensor._grad = property(lambda self: self.grad, lambda self, grad: setattr(self, "grad", grad))  # type: ignore[attr-defined]
+Tensor._grad = _asking("_grad", lambda self: self.grad, lambda self, grad: setattr(self, "grad", grad))  # type: ignore[attr-defined]
+Tensor.volatile = _asking("volatile", _volatile, _set_volatile)  # type: ignore[attr-defined]  # of older programs
+Tensor.__cuda_array_interface__ = _asking("__cuda_array_interface__", _no_cuda_interface)  # type: ignore[attr-defined]
 Tensor.names = property(  # type: ignore[attr-defined]
     _C._names_of, _assign_names, doc="A name or None a dimension."
 )
@@ -919,7 +954,7 @@ Tensor.grad_fn = property(_of_no_graph("grad_fn", None))
 Tensor.output_nr = property(_of_no_graph("output_nr", 0))  # type: ignore[assignment]  # a number to those who read it
 Tensor.retains_grad = property(_of_no_graph("retains_grad", False))  # type: ignore[assignment]  # a bool to those who read it
 Tensor._backward_hooks = property(lambda self: None)
-Tensor._cdata = property(id, doc="A number that no other tensor has while this one lives.")  # type: ignore[attr-defined]  # private: not in the stub
+Tensor._cdata = _asking("_cdata", id)  # type: ignore[attr-defined]  # a number that no other tensor has meanwhile
 Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
 Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)  # type: ignore[attr-defined]
 _C._set_python_helper("new", _new)

@@ -107,7 +107,8 @@ def _methods() -> Iterator[tuple[str, Any]]:
 
 def _getters() -> Iterator[tuple[str, Any]]:
     for name, attribute in vars(Tensor).items():
-        if isinstance(attribute, GetSetDescriptorType) and name != "__dict__":
+        named = isinstance(attribute, GetSetDescriptorType | property) and hasattr(attribute, "__name__")
+        if named and name != "__dict__":
             yield f"{name}.__get__", attribute.__get__
 
 
