@@ -215,3 +215,41 @@ def test_wrong_arguments_are_refused():
         aten.cov(X, 1)
     with pytest.raises(AttributeError, match="has no attribute 'no_such_operator'"):
         getattr(aten, "no_such_operator")  # noqa: B009 - a statement that is a name is no call
+
+
+def test_functions_are_operators_too():
+    x = tl.randn(3, 4)
+    assert aten._compute_linear_combination(x, tl.eye(3)).tolist() == x.tolist()
+    assert aten._foreach_norm([x], 1)[0].item() == pytest.approx(x.abs().sum().item(), rel=1e-5)
+    assert aten._transform_bias_rescale_qkv(tl.ones(1, 2, 12), tl.zeros(12), 2)[1].shape == (1, 2, 2, 2)
+    hist, edges = aten.histogramdd(x[:, :2], [2, 3])
+    assert hist.shape == (2, 3) and [len(edge) for edge in edges] == [3, 4]
+    assert aten.histogramdd.int_bins(x[:, :2], 2)[0].sum().item() == 3.0
+    nested = aten._nested_tensor_from_mask(x[None], tl.tensor([[True, True, False]]))
+    assert aten._nested_from_padded_and_nested_example(x[None], nested).size(0) == 1
+    assert aten._nested_tensor_from_mask_left_aligned(x[None], tl.tensor([[True, False, True]])) is False
+
+
+@pytest.mark.parametrize("kind", ["coo", "csr", "csc", "bsr", "bsc"])
+def test_sparse_tensors_of_their_parts(kind):
+    dense = tl.tensor([[0.0, 2.0], [3.0, 0.0]])
+    given = (
+        dense.to_sparse_coo()
+        if kind == "coo"
+        else getattr(dense, f"to_sparse_{kind}")(*[(1, 1)] * (kind[0] == "b"))
+    )
+    names = {"coo": "", "csr": "crow col", "csc": "ccol row", "bsr": "crow col", "bsc": "ccol row"}[
+        kind
+    ].split()
+    parts = [getattr(given, f"{name}_indices")() for name in names] or [given.indices()]
+    overload = "indices" if kind == "coo" else f"{names[0]}_{names[1]}_value"
+    packet = getattr(aten, f"sparse_{kind}_tensor")
+    sized = getattr(packet, f"{overload}_size")(*parts, given.values(), [2, 2], dtype=tl.float64)
+    assert sized.dtype is tl.float64 and sized.to_dense().tolist() == dense.tolist()
+    assert (
+        getattr(packet, overload)(*parts, given.values(), layout=given.layout).to_dense().tolist()
+        == dense.tolist()
+    )
+    if kind != "coo":
+        whole = aten.sparse_compressed_tensor(*parts, given.values(), [2, 2], layout=given.layout)
+        assert whole.layout is given.layout

@@ -564,3 +564,129 @@ add(
         ),
     )
 )
+
+
+# ---- functions of this library that graphs of others name as operators
+def _sparse(name: str) -> Callable[..., Any]:
+    """The function that builds a sparse tensor, without what says where an operator's memory lies."""
+
+    told = "compressed" in name  # other functions' names say the layout
+
+    def call(*args: Any, layout: Any = None, pin_memory: Any = None, **options: Any) -> Any:
+        options |= {"layout": layout} if told else {}
+        return getattr(tl_core, name)(
+            *args, **{key: value for key, value in options.items() if value is not None}
+        )
+
+    return call
+
+
+_TYPE = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False"
+_HEADS = (
+    "int embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias"
+)
+_INT8 = "Tensor weight, Tensor packed, Tensor col_offsets, Scalar weight_scale, Scalar weight_zero_point, Tensor bias"
+_BINS = "float[]? range=None, Tensor? weight=None, bool density=False"
+_FUNCTIONS = (
+    ("torch_names.functions", "_compute_linear_combination(Tensor input, Tensor coefficients) -> Tensor"),
+    (
+        "torch_names.functions",
+        "_foreach_norm.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]",
+    ),
+    (
+        "torch_names.attention",
+        (
+            "_fused_sdp_choice(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., "
+            "bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> int"
+        ),
+    ),
+    (
+        "torch_names.attention",
+        (
+            f"_native_multi_head_attention(Tensor query, Tensor key, Tensor value, {_HEADS}, Tensor? mask=None, "
+            "bool need_weights=True, bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)"
+        ),
+    ),
+    (
+        "torch_names.attention",
+        "_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads) -> (Tensor, Tensor, Tensor)",
+    ),
+    ("torch_names.fbgemm", "fbgemm_pack_gemm_matrix_fp16(Tensor input) -> Tensor"),
+    (
+        "torch_names.fbgemm",
+        "fbgemm_linear_fp16_weight(Tensor input, Tensor packed_weight, Tensor bias) -> Tensor",
+    ),
+    (
+        "torch_names.fbgemm",
+        "fbgemm_linear_fp16_weight_fp32_activation(Tensor input, Tensor packed_weight, Tensor? bias) -> Tensor",
+    ),
+    ("torch_names.fbgemm", "fbgemm_linear_quantize_weight(Tensor input) -> (Tensor, Tensor, float, int)"),
+    ("torch_names.fbgemm", "fbgemm_pack_quantized_matrix(Tensor input) -> Tensor"),
+    ("torch_names.fbgemm", "fbgemm_pack_quantized_matrix.KN(Tensor input, int K, int N) -> Tensor"),
+    ("torch_names.fbgemm", f"fbgemm_linear_int8_weight(Tensor input, {_INT8}) -> Tensor"),
+    ("torch_names.fbgemm", f"fbgemm_linear_int8_weight_fp32_activation(Tensor input, {_INT8}) -> Tensor"),
+)
+_COMPRESSED = "Tensor {compressed}_indices, Tensor {plain}_indices, Tensor values"
+_PLACES = {"csr": ("crow", "col"), "csc": ("ccol", "row"), "bsr": ("crow", "col"), "bsc": ("ccol", "row")}
+_PLACES |= {"compressed": ("compressed", "plain")}
+
+
+def _histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> Any:
+    return tl_core.histogramdd(x, bins, range=range, weight=weight, density=density)
+
+
+def _sparse_rows() -> Iterable[tuple[str, Callable[..., Any]]]:
+    """The operators that build sparse tensors of their parts."""
+    parts = {"coo": ("indices", "Tensor indices, Tensor values")}
+    for kind, (compressed, plain) in _PLACES.items():
+        first = "comp" if kind == "compressed" else compressed
+        name = f"{first}_{plain}_value"
+        parts[kind] = name, _COMPRESSED.format(compressed=compressed, plain=plain)
+    for kind, (overload, tensors) in parts.items():
+        build, bits = _sparse(f"sparse_{kind}_tensor"), ", bool? is_coalesced=None" if kind == "coo" else ""
+        for suffix, size in (("", ""), ("_size", ", int[] size")):
+            schema = f"sparse_{kind}_tensor.{overload}{suffix}({tensors}{size}, *, {_TYPE}{bits}) -> Tensor"
+            yield schema, build
+
+
+add(
+    (schema, _function(f"{where}.{schema.partition('(')[0].partition('.')[0]}"))
+    for where, schema in _FUNCTIONS
+)
+add(_sparse_rows())
+add(
+    [
+        *(
+            (
+                f"histogramdd{overload}(Tensor self, {bins}, {_BINS}) -> (Tensor hist, Tensor[] bin_edges)",
+                _histogram,
+            )
+            for overload, bins in (
+                ("", "int[] bins"),
+                (".int_bins", "int bins"),
+                (".TensorList_bins", "Tensor[] bins"),
+            )
+        ),
+        ("_dimI(Tensor self) -> int", _method("_dimI")),
+        ("_dimV(Tensor self) -> int", _method("_dimV")),
+        (
+            (
+                "_nested_from_padded(Tensor padded, Tensor cpu_nested_shape_example, "
+                "bool fuse_transform_0213=False) -> Tensor"
+            ),
+            _function("nested.from_padded.from_padded"),
+        ),
+        (
+            "_nested_from_padded_and_nested_example(Tensor padded, Tensor nt_example) -> Tensor",
+            _function("nested.from_padded.from_padded_and_example"),
+        ),
+        (
+            "_nested_tensor_from_mask(Tensor t, Tensor mask, bool mask_check=True) -> Tensor",
+            _function("nested.from_padded.from_mask"),
+        ),
+        (
+            "_nested_tensor_from_mask_left_aligned(Tensor t, Tensor mask) -> bool",
+            _function("nested.from_padded.is_left_aligned"),
+        ),
+    ]
+)
