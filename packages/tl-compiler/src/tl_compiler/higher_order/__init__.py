@@ -12,6 +12,8 @@ __all__ = ["load_all"]
 _MODULES = {
     "associative_scan": "loops",
     "cond": "cond",
+    "flex_attention": "flex_attention",
+    "flex_attention_backward": "flex_attention",
     "foreach_map": "foreach_map",
     "invoke_subgraph": "invoke_subgraph",
     "map": "loops",
@@ -25,6 +27,7 @@ _WITH_OPERATORS = (
     "auto_functionalize",
     "cond",
     "effects",
+    "flex_attention",
     "hints_wrap",
     "invoke_subgraph",
     "loops",
