@@ -19,12 +19,12 @@ from ..tracer.proxy_mode import ProxyTorchDispatchMode, current_mode
 from .base import HigherOrderOperator
 from .subgraphs import Ready, Subgraph, attached, fresh, traced, with_inputs
 
-__all__ = ["FlexAttention", "FlexAttentionBackward", "flex_attention", "flex_attention_backward"]
+__all__ = ["FlexAttentionHOP", "FlexAttentionBackwardHOP", "flex_attention", "flex_attention_backward"]
 
 Function = Callable[..., Any]
 
 
-class FlexAttention(HigherOrderOperator):
+class FlexAttentionHOP(HigherOrderOperator):
     """The operator of graphs: takes graphs of both functions, and the tensors that they read from around them."""
 
     def __init__(self) -> None:
@@ -134,7 +134,7 @@ def _one(result: Any) -> Tensor:
     return result[0] if isinstance(result, (tuple, list)) else result
 
 
-class FlexAttentionBackward(HigherOrderOperator):
+class FlexAttentionBackwardHOP(HigherOrderOperator):
     """The gradients of `flex_attention`."""
 
     def __init__(self) -> None:
@@ -189,5 +189,5 @@ class FlexAttentionBackward(HigherOrderOperator):
         return query_gradient, key_gradient, value_gradient, others
 
 
-flex_attention = FlexAttention()
-flex_attention_backward = FlexAttentionBackward()
+flex_attention = FlexAttentionHOP()
+flex_attention_backward = FlexAttentionBackwardHOP()
