@@ -341,8 +341,7 @@ class _Pickler(_PythonPickler):
 def _of_type(t: Any) -> tuple[Any, Any]:
     """How a tensor with attributes, or of a subclass, is made: a plain one first. Its storage is written whole."""
     if wrapper_subclasses.has_no_elements(t):
-        function, args = _named("torch._utils._rebuild_wrapper_subclass"), wrapper_subclasses.reduced(t)
-        return _named("torch._tensor._rebuild_from_type_v2"), (function, type(t), args, dict(t.__dict__))
+        return _of_elements_elsewhere(t)
     plain = t.detach().as_subclass(tl_core.Tensor)
     geometry: tuple[Any, ...] = (
         t.storage_offset(),
@@ -358,6 +357,13 @@ def _of_type(t: Any) -> tuple[Any, Any]:
         function = _named("torch._utils._rebuild_tensor_v2")
         args = (plain.storage(), *geometry)
     return _named("torch._tensor._rebuild_from_type_v2"), (function, type(t), args, dict(t.__dict__))
+
+
+def _of_elements_elsewhere(t: Any) -> tuple[Any, Any]:
+    """How a tensor is made that has no memory: its attributes hold the elements."""
+    maker = _named("torch._utils._rebuild_wrapper_subclass")
+    parts = (maker, type(t), wrapper_subclasses.reduced(t), dict(t.__dict__))
+    return _named("torch._tensor._rebuild_from_type_v2"), parts
 
 
 def _parts_of_sparse(t: Any) -> tuple[Any, Any]:

@@ -11,6 +11,7 @@ from .api import WRAPPED_EXCEPTION
 from .api import CheckpointException as CheckpointException
 from .api import _is_wrapped_exception as _is_wrapped_exception
 from .api import _wrap_exception as _wrap_exception
+from .dist_wrapper import _DistWrapper as _DistWrapper
 from .metadata import MetadataIndex
 
 __all__ = ["find_state_dict_object", "find_tensor_shard"]
