@@ -176,7 +176,7 @@ def test_between_float8_types():
     ("name", "beyond"), [("float8_e4m3fn", "nan"), ("float8_e5m2", "inf"), ("float8_e4m3fnuz", "nan")]
 )
 def test_what_is_beyond_the_range(name, beyond):
-    assert str(tl.full((), 1e9, dtype=getattr(tl, name)).item()) == beyond
+    assert str(tl.tensor(1e9).to(getattr(tl, name)).item()) == beyond
     assert str(tl.tensor([1e9], dtype=getattr(tl, name)).item()) == beyond
 
 
@@ -357,3 +357,26 @@ def test_scaled_products_that_are_refused(change, error, says):
     given |= {name: of(given[name]) for name, of in change.items()}
     with pytest.raises(error, match=says):
         tl._scaled_mm(*given.values(), out_dtype=tl.float32)
+
+
+@pytest.mark.parametrize(
+    ("name", "largest"),
+    [("float8_e4m3fn", 448), ("float8_e4m3fnuz", 240), ("float8_e5m2", 57344), ("float8_e5m2fnuz", 57344)],
+)
+def test_numbers_beyond_the_range_are_refused(name, largest):
+    dtype = getattr(tl, name)
+    for value in (largest, -largest, 0.0):
+        assert tl.full((1,), value, dtype=dtype).float().item() == value
+    for value in (largest * 1.001, -1e6, 10**6, 1e300):
+        with pytest.raises(RuntimeError, match=f"value cannot be converted to type {name} without overflow"):
+            tl.full((1,), value, dtype=dtype)
+        with pytest.raises(RuntimeError, match="without overflow"):
+            tl.zeros(1, dtype=dtype).fill_(value)
+    assert not tl.full((1,), float("inf"), dtype=dtype).float().isfinite().item()
+
+
+def test_real_numbers_beyond_complex32_are_infinite():
+    assert tl.full((1,), 1e6, dtype=tl.complex32).to(tl.complex64).tolist() == [complex(float("inf"), 0)]
+    for value in (1e300, 1e6j, complex(1e6, 1)):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            tl.full((1,), value, dtype=tl.complex32)

@@ -60,7 +60,9 @@ bool number_fits(const Scalar& s) {
   if constexpr (std::is_same_v<T, bool>) {
     return true;
   } else if constexpr (is_complex_type<T>) {
-    constexpr DType part = DTypeOf<decltype(T::re)>::value;
+    // A real number becomes an infinity of complex32, as in the reference, unless it is beyond float32 as well.
+    constexpr DType own = DTypeOf<decltype(T::re)>::value;
+    const DType part = own == DType::Float16 && !s.is_complex() ? DType::Float32 : own;
     return real_fits(part, c.re) && real_fits(part, c.im);
   } else if constexpr (std::is_integral_v<T>) {
     if (s.is_above_int64()) return std::is_same_v<T, uint64_t>;
@@ -125,7 +127,9 @@ bool Scalar::fits(DType dtype) const {
     TL_ALL_DTYPES(TL_FITS)
 #undef TL_FITS
   }
-  return !is_float8(dtype) || number_fits<float>(*this);
+  if (!is_float8(dtype) || dtype == stored::Float8_e8m0fnu) return true;
+  const Complex128 c = to_complex();
+  return c.im == 0 && real_fits(dtype, c.re);
 }
 
 void Scalar::check_fits(DType dtype) const {
