@@ -134,7 +134,7 @@ ROWS = [
     Pointwise(
         "_logit(Tensor self, Scalar low, Scalar high) -> Tensor", inputs=1, cpu="logit",
         typed=("low", "high"),
-        to="float", dtypes="float", loops="wide", hot=ONE,
+        to="float", dtypes="float", loops="wide", hot="float32 float64",
         function=False, method=False,
         grad="none:a part of logit",
         jvp="none:a part of logit",

@@ -60,7 +60,8 @@ bool number_fits(const Scalar& s) {
   if constexpr (std::is_same_v<T, bool>) {
     return true;
   } else if constexpr (is_complex_type<T>) {
-    // A real number becomes an infinity of complex32, as in the reference, unless it is beyond float32 as well.
+    // A real number becomes an infinity of complex32, as in the reference, unless it is beyond float32 as
+    // well.
     constexpr DType own = DTypeOf<decltype(T::re)>::value;
     const DType part = own == DType::Float16 && !s.is_complex() ? DType::Float32 : own;
     return real_fits(part, c.re) && real_fits(part, c.im);

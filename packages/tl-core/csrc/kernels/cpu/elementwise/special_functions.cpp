@@ -38,6 +38,12 @@ double digamma_about_root(double x) {
   for (int k = std::size(kDigammaSeries) - 1; k >= 0; --k) sum = (sum + kDigammaSeries[k]) * d;
   return sum;
 }
+
+// pi cot(pi x) of |x| <= 1/2, also near its ends: what is left to them is exact.
+double pi_cotangent(double x) {
+  const double rest = 0.5 - std::fabs(x);
+  return rest > 0.25 ? kPi / std::tan(kPi * x) : std::copysign(kPi * std::tan(kPi * rest), x);
+}
 }  // namespace
 
 // Recurrence psi(x) = psi(x + 1) - 1/x (DLMF 5.5.2) up to kAsymptotic, then the asymptotic series
@@ -46,7 +52,7 @@ double digamma(double x) {
   if (x == 0) return std::copysign(kInfinity, -x);
   if (x < 0) {
     const double part = x - std::nearbyint(x);
-    return part == 0 ? kNaN : digamma(1 - x) - kPi / std::tan(kPi * part);
+    return part == 0 ? kNaN : digamma(1 - x) - pi_cotangent(part);
   }
   if (std::fabs(x - kDigammaRoot) < 0.5) return digamma_about_root(x);
   double sum = 0;

@@ -42,10 +42,21 @@ TL_UNARY(
       return math::sin(angle) / angle;
     } else return math::sinc(x);)
 
-// log(x / (1 - x)) of x between two bounds.
+// 2 atanh(x) of |x| <= 1/4, by its power series.
+template <class T>
+TL_INLINE T twice_atanh(T x) {
+  const T square = x * x;
+  T sum{};
+  for (int k = 27; k > 1; k -= 2) sum = (sum + Lane<T>(2.0 / k)) * square;
+  return x * (Lane<T>(2) + sum);
+}
+
+// log(x / (1 - x)) of x between two bounds; about 1/2 as 2 atanh(2 x - 1), which loses nothing there.
 TL_UNARY_WITH(logit, 2, true,
               const T bounded = select<T>(x < p[0], spread<T>(p[0]), select<T>(x > p[1], spread<T>(p[1]), x));
-              return math::log(bounded / (Lane<T>(1) - bounded));)
+              const T away = bounded * Lane<T>(2) - Lane<T>(1);
+              return select<T>((away > Lane<T>(-0.25)) & (away < Lane<T>(0.25)), twice_atanh(away),
+                               math::log(bounded / (Lane<T>(1) - bounded)));)
 
 // -x log(x), and 0 at 0.
 TL_UNARY(entr, true, constexpr Lane<T> infinity = std::numeric_limits<Lane<T>>::infinity();

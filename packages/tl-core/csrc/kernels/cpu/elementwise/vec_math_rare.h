@@ -269,9 +269,12 @@ TL_INLINE VecF erfinv(VecF x) {
   return x * select<VecF>(w < 6.0f, centre, select<VecF>(w == infinity, w, tail));
 }
 
+// About its zeros, the integers, too: sine is taken of the distance to the nearest, which is exact.
 TL_INLINE double sinc_of_one(double x) {
-  const double angle = x * (2 * brief::kHalfPi);
-  return x == 0 ? 1 : std::sin(angle) / angle;
+  constexpr double pi = 2 * brief::kHalfPi;
+  const double whole = std::nearbyint(x), wave = std::sin(pi * (x - whole)) / (pi * x);
+  const bool even = std::nearbyint(whole / 2) == whole / 2;
+  return x == 0 ? 1 : even ? wave : -wave;
 }
 TL_INLINE VecF sinc(VecF x) {
   const VecF fast = in_double(x, [](VecD v) { return brief::sinc(v); });
