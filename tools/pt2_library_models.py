@@ -28,8 +28,11 @@ class Field(torch.nn.Module):
         super().__init__()
         self.model, self.field, self.names, self.fixed = model, field, names, fixed
 
-    def forward(self, *args: Any) -> Any:
-        return getattr(self.model(**dict(zip(self.names, args, strict=True)), **self.fixed), self.field)
+    def forward(self, first: Any, second: Any = None) -> Any:
+        arguments = dict(
+            zip(self.names, (first, second), strict=False)
+        )  # a model of one argument has one name
+        return getattr(self.model(**arguments, **self.fixed), self.field)
 
 
 TEXT = {
