@@ -170,7 +170,7 @@ def test_a_marked_size_is_a_symbol_at_once():
     assert len(backend.graphs) == 2, "a graph of numbers doesn't do for a marked tensor"
 
 
-def test_marks_that_the_program_breaks():
+def test_dynamic_sizes_that_the_program_fixes():
     f, _ = compiled(lambda x: x.view(5) + 1)
     with pytest.raises(ConstraintViolationError, match=r"\.size\(\)\[0\] as dynamic but .* a constant \(5\)"):
         f(marked(tl.ones(5)))

@@ -73,8 +73,7 @@ ROWS = [
         doc="The gradients of linalg_householder_product.",
     ),
     Composite(
-        "orgqr(Tensor self, Tensor input2) -> Tensor",
-        shape="self.shape",
+        "orgqr(Tensor self, Tensor input2) -> Tensor", shape="self.shape",
         out=True, autocast="float32",
         doc="As linalg.householder_product.",
         example=(
@@ -194,8 +193,7 @@ ROWS = [
         example=">>> tl.linalg.cholesky_ex(tl.tensor([[4.0]])).L\ntensor([[2.]])",
     ),
     _derived(
-        "_cholesky_backward(Tensor grad, Tensor factor, bool upper) -> Tensor",
-        shape="factor.shape",
+        "_cholesky_backward(Tensor grad, Tensor factor, bool upper) -> Tensor", shape="factor.shape",
         doc="The gradient of cholesky.",
     ),
     Composite(
@@ -233,8 +231,7 @@ ROWS = [
         example=">>> tl.linalg.lu_factor_ex(tl.tensor([[4.0]])).info\ntensor(0, dtype=torch.int32)",
     ),
     _derived(
-        "_lu_backward(Tensor grad, Tensor LU, Tensor pivots) -> Tensor",
-        shape="LU.shape",
+        "_lu_backward(Tensor grad, Tensor LU, Tensor pivots) -> Tensor", shape="LU.shape",
         doc="The gradient of lu_factor_ex.",
     ),
     Composite(
@@ -288,8 +285,7 @@ ROWS = [
         example=">>> tl.lu_unpack(*tl.linalg.lu_factor(tl.tensor([[3.0]]))).U\ntensor([[3.]])",
     ),
     _derived(
-        "_lu_unpack_backward(Tensor? grad_L, Tensor? grad_U, Tensor LU) -> Tensor",
-        shape="LU.shape",
+        "_lu_unpack_backward(Tensor? grad_L, Tensor? grad_U, Tensor LU) -> Tensor", shape="LU.shape",
         doc="The gradient of lu_unpack.",
     ),
     # Symmetric indefinite.
@@ -406,8 +402,7 @@ ROWS = [
     ),
     # Equations.
     Op(
-        "_linalg_solve(Tensor A, Tensor B) -> Tensor",
-        shape="solve(A.shape, B.shape, True)",
+        "_linalg_solve(Tensor A, Tensor B) -> Tensor", shape="solve(A.shape, B.shape, True)",
         function=False, method=False,
         grad={
             "A": (
@@ -448,8 +443,7 @@ ROWS = [
         ),
     ),
     _derived(
-        "_matrix_exp_backward(Tensor self, Tensor grad) -> Tensor",
-        shape="self.shape",
+        "_matrix_exp_backward(Tensor self, Tensor grad) -> Tensor", shape="self.shape",
         doc="The gradient of linalg_matrix_exp.",
     ),
 ]  # fmt: skip

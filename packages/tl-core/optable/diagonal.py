@@ -13,8 +13,7 @@ ROWS = [
         example=">>> tl.diag_embed(tl.tensor([1, 2]))\ntensor([[1, 0],\n        [0, 2]])",
     ),
     Composite(
-        "diag(Tensor self, int diagonal=0) -> Tensor",
-        shape="diag(self.shape, diagonal)",
+        "diag(Tensor self, int diagonal=0) -> Tensor", shape="diag(self.shape, diagonal)",
         out=True,
         ref="numpy.diag",
         doc="A vector along the diagonal of a matrix of zeros, or a copy of a matrix's diagonal.",

@@ -186,15 +186,13 @@ ROWS = [
         example=">>> tl.einsum(\"ij,jk->ik\", tl.ones(2, 3), tl.ones(3, 4)).shape\ntorch.Size([2, 4])",
     ),
     Composite(
-        "chain_matmul(Tensor[] matrices) -> Tensor",
-        shape="chain([t.shape for t in matrices])",
+        "chain_matmul(Tensor[] matrices) -> Tensor", shape="chain([t.shape for t in matrices])",
         out=True, method=False,
         doc="The product of several matrices, in the order with the fewest multiplications.",
         example=">>> tl.chain_matmul(tl.ones(2, 3), tl.ones(3, 4), tl.ones(4, 5)).shape\ntorch.Size([2, 5])",
     ),
     Composite(
-        "linalg_multi_dot(Tensor[] tensors) -> Tensor",
-        shape="chain([t.shape for t in tensors])",
+        "linalg_multi_dot(Tensor[] tensors) -> Tensor", shape="chain([t.shape for t in tensors])",
         out=True, method=False, namespace="_linalg",
         doc="The product of several matrices, in the cheapest order; the first and the last may be vectors.",
         example=">>> tl.linalg.multi_dot([tl.ones(2, 3), tl.ones(3, 4), tl.ones(4)]).shape\ntorch.Size([2])",
@@ -233,7 +231,9 @@ ROWS = [
     ),
     Composite(
         "linalg_tensorinv(Tensor self, int ind=2) -> Tensor",
-        shape="require(prod(self.shape[:ind]) == prod(self.shape[ind:]), self.shape[ind:] + self.shape[:ind])",
+        shape=(
+            "require(prod(self.shape[:ind]) == prod(self.shape[ind:]), self.shape[ind:] + self.shape[:ind])"
+        ),
         out=True, method=False, namespace="_linalg",
         doc="The inverse of tensordot with a tensor over its last dimensions, all but the first `ind`.",
         example=">>> tl.linalg.tensorinv(tl.eye(4).reshape(2, 2, 4)).shape\ntorch.Size([4, 2, 2])",

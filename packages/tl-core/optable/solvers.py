@@ -69,8 +69,7 @@ ROWS = [
         doc="The pseudoinverses of matrices, from their singular values.",
     ),
     _derived(
-        "_pinv_backward(Tensor grad, Tensor pinv, Tensor A) -> Tensor",
-        shape="A.shape",
+        "_pinv_backward(Tensor grad, Tensor pinv, Tensor A) -> Tensor", shape="A.shape",
         doc="The gradient of _linalg_pinv.",
     ),
     _named(

@@ -131,8 +131,7 @@ ROWS = [
         ref="scipy.special.i1e",
     ),
     Composite(
-        "special_i1_over(Tensor self, Tensor result) -> Tensor",
-        shape="self.shape",
+        "special_i1_over(Tensor self, Tensor result) -> Tensor", shape="self.shape",
         function=False, method=False,
         doc="result / self, and its limit 1/2 at 0.",
     ),

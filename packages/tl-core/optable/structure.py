@@ -52,7 +52,9 @@ ROWS = [
     ),
     _adjoint(
         "permute_backward(Tensor grad, int[] dims) -> Tensor", {"grad": "g.permute(dims)"},
-        shape="[[n for d, n in zip(dims, grad.shape) if wrap(d, grad.ndim) == i][0] for i in range(grad.ndim)]",
+        shape=(
+            "[[n for d, n in zip(dims, grad.shape) if wrap(d, grad.ndim) == i][0] for i in range(grad.ndim)]"
+        ),
         doc="The adjoint of permute.",
     ),
     _adjoint(
@@ -182,8 +184,7 @@ ROWS = [
         doc="The adjoint of reading through indices.",
     ),
     Composite(
-        "sgn_backward(Tensor self, Tensor grad, Tensor sgn) -> Tensor",
-        shape="grad.shape",
+        "sgn_backward(Tensor self, Tensor grad, Tensor sgn) -> Tensor", shape="grad.shape",
         function=False, method=False,
         doc="The derivative of sgn.",
     ),

@@ -225,11 +225,11 @@ def test_optimizers_step_on_pieces(ranks, name, options):
     shapes, kind = ((5, 3), (3,)), getattr(optim, name)
     momentum = {"momentum": 0.9} if name == "SGD" else {}
 
-    def steps(parameters, place):
+    def steps(parameters, lay):
         optimizer = kind(parameters, lr=0.1, **momentum, **options)
         for number in range(3):
             for parameter in parameters:
-                parameter.grad = place((whole(*parameter.shape) - number) / 8)
+                parameter.grad = lay((whole(*parameter.shape) - number) / 8)
             optimizer.step()
         return optimizer
 

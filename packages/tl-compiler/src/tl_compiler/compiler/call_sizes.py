@@ -206,7 +206,7 @@ class SizeGuards:
 
     def __init__(self, state: Any, symbols: CallSymbols | None = None) -> None:
         self.sizes, self.numbers = list(state.sizes), [n for _, n in state.numbers]
-        self._marks = [_marks(t) for t in state.tensors]
+        self._dynamic_dims = [_dynamic_dims(t) for t in state.tensors]
         self.symbols = symbols
         self.text: list[str] = []
         if symbols is not None:
@@ -223,7 +223,9 @@ class SizeGuards:
             state: that of the call.
         """
         numbers = [n for _, n in state.numbers]
-        if not all(_marks(t) <= held for t, held in zip(state.tensors, self._marks, strict=True)):
+        if not all(
+            _dynamic_dims(t) <= held for t, held in zip(state.tensors, self._dynamic_dims, strict=True)
+        ):
             return None
         if self.symbols is None:
             return {} if state.sizes == self.sizes and numbers == self.numbers else None
@@ -259,12 +261,12 @@ class SizeGuards:
         )
 
 
-def _marks(t: Any) -> set[int]:
+def _dynamic_dims(t: Any) -> set[int]:
     """The sizes of a tensor that the program marks as dynamic."""
-    return t.__dict__.get("_dynamo_dynamic_indices") or _NO_MARKS
+    return t.__dict__.get("_dynamo_dynamic_indices") or _NO_DIMS
 
 
-_NO_MARKS: set[int] = set()
+_NO_DIMS: set[int] = set()
 
 
 def _bind(exprs: list[Expr], values: tuple[int, ...], found: dict[Symbol, int]) -> bool:
