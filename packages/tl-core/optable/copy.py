@@ -10,6 +10,12 @@ ROWS = [
         jvp="linear", batch="elementwise",
         doc="The elements of `src`, broadcast and converted, written here.",
     ),
+    Composite(
+        "copy_.number(Tensor(a!) self, Scalar src, bool non_blocking=False) -> Tensor(a!)",
+        kernel="copy_number",
+        function=False,
+        doc="A number, converted as a tensor is, written to every element.",
+    ),
     Op(
         "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", shape="self.shape",
         devices="Any", sparse="sparse_clone",

@@ -159,3 +159,44 @@ def test_out_of_several_results_is_a_tuple(call):
 def test_more_pieces_than_a_list_holds(call):
     with pytest.raises(RuntimeError, match=r"cannot split into \d+ pieces"):
         call(tl.empty(2**40, device="meta"))
+
+
+BOOL_DIFFERENCES = [
+    "t - 1",
+    "1 - t",
+    "t - 1.0",
+    "tl.sub(t, 1)",
+    "tl.rsub(t, 1)",
+    "t - tl.tensor([1])",
+    "tl.tensor([1.0]) - t",
+    "tl.tensor([1]) - True",
+    "tl.tensor([1]).sub_(t)",
+    "tl.sub(tl.tensor([1]), t, alpha=2)",
+]
+
+
+@pytest.mark.parametrize("text", BOOL_DIFFERENCES)
+def test_a_difference_takes_no_bool_whatever_the_other_operand_is(text):
+    with pytest.raises(
+        RuntimeError, match="Subtraction, the `-` operator, with a bool tensor is not supported"
+    ):
+        eval(text, {"tl": tl, "t": tl.tensor([True])})
+
+
+@pytest.mark.parametrize("dtype", [tl.bool, tl.int8, tl.float16, tl.float64, tl.complex64])
+def test_copy_takes_a_number(dtype):
+    x = tl.zeros(2, 3, dtype=dtype)
+    assert x.copy_(True) is x and x.tolist() == tl.ones(2, 3, dtype=dtype).tolist()
+    assert tl.zeros((), dtype=dtype).copy_(2.5).item() == tl.tensor(2.5).to(dtype).item()
+
+
+def test_nextafter_promotes_its_operands():
+    one = tl.ones(2)
+    assert tl.nextafter(one, tl.full((2,), 2.0, dtype=tl.float64)).dtype == tl.float64
+    assert tl.nextafter(one, tl.tensor(2.0, dtype=tl.float64)).dtype == tl.float32
+    assert tl.nextafter(one.half(), tl.full((2,), 2)).dtype == tl.float16
+
+
+def test_masks_are_compared_within_tolerances():
+    mask, inverse = tl.tensor([True, False]), tl.tensor([False, False])
+    assert tl.allclose(mask, mask) and tl.isclose(mask, inverse).tolist() == [False, True]

@@ -146,6 +146,10 @@ Tensor copy_(const Tensor& self, const Tensor& src, bool) {
   return self;
 }
 
+Tensor copy_number(const Tensor& self, const Scalar& src, bool non_blocking) {
+  return ops::copy_(self, ops::scalar_tensor(src, {.dtype = scalar_dtype(src)}), non_blocking);
+}
+
 Tensor clone(const Tensor& self, std::optional<MemoryFormat> format) {
   Tensor out = empty_strided(self.sizes(), strides_like(self, format.value_or(MemoryFormat::Preserve)),
                              {self.dtype(), self.device()});
@@ -274,6 +278,7 @@ Tensor sum_to_size(const Tensor& self, IntSpan size) {
 }  // namespace
 
 TL_KERNEL(copy_, copy_)
+TL_KERNEL(copy_number, copy_number)
 TL_KERNEL(clone, clone)
 TL_KERNEL(contiguous, contiguous)
 TL_KERNEL(_to_copy, to_copy)

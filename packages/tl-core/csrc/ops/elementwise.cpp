@@ -14,6 +14,7 @@
 #include "kernels/cpu/loops/staging.h"
 #include "ops.h"
 #include "ops/copy.h"
+#include "ops/warn.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -266,6 +267,12 @@ class Plan : ElementwisePlan {
     const DType d = tensor(0).dtype();
     TL_CHECK(d == DType::Bool || d == DType::UInt8, Runtime, def_.name,
              " expected condition to be a boolean tensor, but got a tensor with dtype ", scalar_type_name(d));
+    static WarnOnce bytes;
+    if (d == DType::UInt8)
+      bytes(
+          "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a "
+          "future "
+          "version of PyTorch. Use a boolean condition instead.");
   }
 
   void choose_shape() {
@@ -369,11 +376,21 @@ DType ElementwiseDef::computes_in(DType common) const {
     while (!loops[d]) d = wider_type(d);
     return d;
   }
-  if (common == DType::Bool && not_bool) fail(ErrorKind::Runtime, not_bool);
   fail(ErrorKind::NotImplemented, "\"", name, "_cpu\" not implemented for '", scalar_type_name(common), "'");
 }
 
+// A bool among the inputs is refused whatever the common type is: `tensor - mask` would count, where `~` was
+// meant.
+static void refuse_bool(const ElementwiseDef& def, const TlValue* args) {
+  for (int i = 0; i < def.n_inputs; ++i) {
+    const bool is_bool = is_number(args[i]) ? Scalar::from(args[i]).is_bool()
+                                            : Unbox<Tensor>::get(args[i]).dtype() == DType::Bool;
+    if (is_bool) fail(ErrorKind::Runtime, def.not_bool);
+  }
+}
+
 Tensor run_elementwise(const ElementwiseDef& def, const TlValue* args, Out out) {
+  if (def.not_bool) refuse_bool(def, args);
   if (def.exact_number == ExactNumber::Either && is_number(args[0]) && !is_number(args[1])) [[unlikely]] {
     const TlValue swapped[] = {args[1], args[0]};
     return run_elementwise(def, swapped, out);

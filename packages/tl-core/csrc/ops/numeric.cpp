@@ -38,8 +38,8 @@ Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol
     close = ops::logical_or(close, ops::logical_and(ops::isnan(self), ops::isnan(other)));
   if (rtol == 0 && atol == 0) return close;
   const Tensor allowed = ops::add(ops::abs(ops::mul(other, Scalar(rtol))), Scalar(atol));
-  const Tensor wide = can_be_infinite(self) ? self : ops::mul(self, Scalar(1.0));
-  const Tensor apart = ops::abs(ops::sub(wide, other));
+  const auto wide = [](const Tensor& t) { return can_be_infinite(t) ? t : ops::mul(t, Scalar(1.0)); };
+  const Tensor apart = ops::abs(ops::sub(wide(self), wide(other)));
   return ops::logical_or(close, ops::logical_and(ops::isfinite(apart), ops::le(apart, allowed)));
 }
 

@@ -92,6 +92,14 @@ std::tuple<Tensor, Tensor> frexp(const Tensor& self, Out mantissa, Out exponent)
 }
 
 Tensor nextafter(const Tensor& self, const Tensor& other, Out out) {
+  if (self.dtype() != other.dtype()) {
+    Promotion promotion;
+    promotion.add(self);
+    promotion.add(other);
+    const DType common = promotion.result();
+    const Tensor next = ops::nextafter(to_dtype(self, common), to_dtype(other, common));
+    return copied_out(next, out);
+  }
   if (!is_half(self.dtype()) || self.dtype() != other.dtype())
     return elementwise(kElementwise_nextafter__nextafter, out, self, other);
   const Scalar infinity(int64_t{self.dtype() == DType::Float16 ? 0x7c00 : 0x7f80});

@@ -7,12 +7,20 @@ namespace tl {
 
 namespace {
 WarnHandler g_handler = nullptr;
-}
+std::atomic<bool> g_always{false};
+}  // namespace
 
 void set_warn_handler(WarnHandler handler) { g_handler = handler; }
 
 void warn(const std::string& message) {
   if (g_handler) g_handler(message);
+}
+
+void set_warn_always(bool on) { g_always.store(on, std::memory_order_relaxed); }
+
+void WarnOnce::operator()(const char* message) {
+  if (!g_always.load(std::memory_order_relaxed) && shown_.exchange(true, std::memory_order_relaxed)) return;
+  warn(message);
 }
 
 void warn_resized_out(IntSpan from, IntSpan to) {
