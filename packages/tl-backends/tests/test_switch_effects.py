@@ -130,6 +130,7 @@ def test_a_switch_does_something_or_says_that_there_is_nothing(name):
         assert "nothing to switch" in " ".join(documentation(name).split()).lower()
 
 
+@pytest.mark.filterwarnings("ignore:.torch.backends.cuda.sdp_kernel")
 def test_attention_has_to_be_allowed():
     before = attention()
     cuda = backends.cuda

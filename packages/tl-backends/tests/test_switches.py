@@ -150,6 +150,7 @@ def test_what_cannot_be_set():
         cuda.matmul.nonsense = True
 
 
+@pytest.mark.filterwarnings("ignore:.torch.backends.cuda.sdp_kernel")
 def test_attention_for_a_block():
     with cuda.sdp_kernel(enable_flash=False, enable_cudnn=False):
         assert not cuda.flash_sdp_enabled()

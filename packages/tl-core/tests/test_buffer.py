@@ -187,6 +187,7 @@ class TestNumpy:
         assert x.numpy(force=True).tolist() == [1.0]
 
 
+@pytest.mark.filterwarnings("ignore:Creating a tensor from a list")
 def test_numpy_scalars_in_lists_keep_their_types():
     np = pytest.importorskip("numpy")
     for one in (np.float64(1.5), np.float32(1.5), np.int32(3), np.int8(3), np.bool_(True)):

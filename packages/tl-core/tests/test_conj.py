@@ -145,6 +145,7 @@ REFUSALS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:To copy construct")
 @pytest.mark.parametrize(("text", "elements", "expected"), READS, ids=[r[0] for r in READS])
 def test_what_is_read(text, elements, expected):
     t = eval(text, given())

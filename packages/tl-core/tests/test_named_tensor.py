@@ -518,6 +518,7 @@ def test_sparse_tensors_cannot_have_names():
         tl.ones(2).to_sparse().rename("N")
 
 
+@pytest.mark.filterwarnings("ignore:To copy construct")
 def test_new_tensors_and_their_data():
     x = named("N", "C")
     assert x.new_zeros(2, 2).names == (None, None) and tl.ones_like(x).names == ("N", "C")

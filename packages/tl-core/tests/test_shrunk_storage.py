@@ -80,6 +80,7 @@ USES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:To copy construct")
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
 def test_a_use_raises(use):
     with pytest.raises(RuntimeError, match=BEYOND):

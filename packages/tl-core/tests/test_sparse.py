@@ -238,6 +238,7 @@ def test_masks():
         tl.ones(3, 2).sparse_mask(some())
 
 
+@pytest.mark.filterwarnings("ignore:To copy construct")
 def test_conversions_and_copies():
     s = some()
     assert s.to(tl.float64).dtype is s.double().dtype is tl.float64 and s.to(tl.float32) is s

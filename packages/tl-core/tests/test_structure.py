@@ -143,6 +143,7 @@ def test_unsafe_pieces_are_no_views_to_autograd():
         assert all(p._base is None and p.untyped_storage().data_ptr() == x.data_ptr() for p in pieces)
 
 
+@pytest.mark.filterwarnings("ignore:torch.meshgrid")
 def test_grids_and_products():
     a, b, c = tl.tensor([1, 2]), tl.tensor([3, 4, 5]), tl.tensor(6)
     for indexing in ("ij", "xy"):

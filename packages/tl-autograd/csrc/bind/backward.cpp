@@ -176,6 +176,14 @@ PyObject* captured(const Run& run, bool allow_unused) {
 
 }  // namespace
 
+static void warn_of_cycle() {
+  const char* text =
+      "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+      "gradient, "
+      "which keeps memory until `.grad` is reset to None. autograd.grad makes none.";
+  if (PyErr_WarnEx(PyExc_UserWarning, text, 1) != 0) throw PythonError();
+}
+
 PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   return guarded([&]() -> PyObject* {
     if (n_args != 7 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1]) || !PyTuple_Check(args[4]) ||
@@ -185,6 +193,7 @@ PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
     const bool accumulate = args[6] == Py_True;
     if (accumulate) {
       refuse_inside_transform();
+      if (args[3] == Py_True) warn_of_cycle();
     } else {
       refuse_inside_older_vmap(args[0], "outputs");
       refuse_inside_older_vmap(args[4], "inputs");
@@ -237,6 +246,7 @@ PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t n_ar
               retain = given[1] == Py_None ? create : PyObject_IsTrue(given[1]);
     if (create < 0 || retain < 0) throw PythonError();
     refuse_inside_transform();
+    if (create) warn_of_cycle();
     Run run({retain != 0, create != 0, true});
     add_root(run, self, only_gradient(given[0]).get(), 0);
     if (given[3] != Py_None) add_inputs(run, input_tuple(given[3]).get(), true);

@@ -448,12 +448,7 @@ def checkpoint(
         >>> y.sum().backward()
     """
     if use_reentrant is None:
-        warnings.warn(
-            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Without it, "
-            "use_reentrant=True is taken; use_reentrant=False is recommended.",
-            stacklevel=2,
-        )
-        use_reentrant = True
+        use_reentrant = _reentrant_by_default("checkpoint")
     preserve = kwargs.pop("preserve_rng_state", True)
     if determinism_check not in ("default", "none"):
         raise ValueError(
@@ -472,6 +467,16 @@ def checkpoint(
     return CheckpointFunction.apply(function, preserve, *args)
 
 
+def _reentrant_by_default(function: str) -> bool:
+    name = "torch.utils.checkpoint" + (function != "checkpoint") * f".{function}"
+    warnings.warn(
+        f"{name}: the use_reentrant parameter should be passed explicitly. Without it, use_reentrant=True is taken; "
+        "use_reentrant=False is recommended.",
+        stacklevel=3,
+    )
+    return True
+
+
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
@@ -481,7 +486,8 @@ def checkpoint_sequential(
         functions: a Sequential or a list of callables.
         segments: how many stretches.
         input: the input of the first.
-        use_reentrant: whether the backward runs within an autograd function, as the older form does.
+        use_reentrant: whether the backward runs within an autograd function, as the older form does; to leave it
+            out warns.
         kwargs: `preserve_rng_state` only.
 
     Raises:
@@ -494,6 +500,8 @@ def checkpoint_sequential(
         >>> bool((x.grad == x.cos() * x.sin().exp()).all())
         True
     """
+    if use_reentrant is None:
+        use_reentrant = _reentrant_by_default("checkpoint_sequential")
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
         raise ValueError(f"Unexpected keyword arguments: {','.join(kwargs)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -34,7 +35,7 @@ class Variable(metaclass=_VariableMeta):
     Args:
         data: a tensor.
         requires_grad: whether gradients are recorded.
-        volatile: deprecated: whether nothing is recorded.
+        volatile: without effect but for a warning; `no_grad` is what it was.
 
     Example:
         >>> import tl_core
@@ -46,4 +47,9 @@ class Variable(metaclass=_VariableMeta):
     def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Any:
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        if volatile:
+            warnings.warn(
+                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
+                stacklevel=2,
+            )
         return data.detach().requires_grad_(bool(requires_grad))

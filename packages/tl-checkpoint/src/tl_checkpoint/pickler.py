@@ -355,7 +355,7 @@ def _of_type(t: Any) -> tuple[Any, Any]:
         args: tuple[Any, ...] = (plain.untyped_storage(), *geometry, t.dtype)
     else:
         function = _named("torch._utils._rebuild_tensor_v2")
-        args = (plain.storage(), *geometry)
+        args = (plain._typed_storage(), *geometry)
     return _named("torch._tensor._rebuild_from_type_v2"), (function, type(t), args, dict(t.__dict__))
 
 

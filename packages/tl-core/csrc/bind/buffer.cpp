@@ -1,7 +1,6 @@
 // The buffer protocol: numpy arrays and other buffers as tensors on the same memory, and tensors as buffers.
 #include "bind/buffer.h"
 
-#include <atomic>
 #include <bit>
 #include <cstring>
 #include <memory>
@@ -19,6 +18,12 @@
 #include "tensor/shrunk.h"
 
 namespace tl::bind {
+
+bool is_array(PyObject* o) {
+  const PyMappingMethods* mapping = Py_TYPE(o)->tp_as_mapping;
+  return mapping && mapping->mp_ass_subscript && PyObject_CheckBuffer(o) && !PyBytes_Check(o) &&
+         !PyByteArray_Check(o) && PyObject_HasAttrString(o, "__array_interface__");
+}
 
 namespace {
 // Native format characters of the struct module, complex as numpy writes it; of two for a type the first is
@@ -88,13 +93,6 @@ Tensor share(Py_buffer* view, DType dtype) {
   return on_storage(std::move(storage), dtype, sizes, strides, 0);
 }
 
-// numpy's scalars have a buffer as well; only arrays can be written into.
-bool is_array(PyObject* o) {
-  const PyMappingMethods* mapping = Py_TYPE(o)->tp_as_mapping;
-  return mapping && mapping->mp_ass_subscript && PyObject_CheckBuffer(o) && !PyBytes_Check(o) &&
-         !PyByteArray_Check(o) && PyObject_HasAttrString(o, "__array_interface__");
-}
-
 // Raises for an array whose elements no tensor holds.
 [[noreturn]] void refuse_elements(PyObject* array) {
   const PyRef dtype(PyObject_GetAttrString(array, "dtype"));
@@ -131,9 +129,9 @@ std::optional<Tensor> shared(PyObject* o, bool explain) {
 
 // A tensor is no more writable than the array that it shares.
 void warn_of_read_only(const Tensor& t) {
-  static std::atomic<bool> warned{false};
-  if (!t.storage()->read_only || warned.exchange(true)) return;
-  warn(
+  static WarnOnce read_only;
+  if (!t.storage()->read_only) return;
+  read_only(
       "The given NumPy array is not writable, and neither is the tensor: to write into it raises. Copy the "
       "array, or make it writable, before converting it to a tensor. This type of warning will be "
       "suppressed for the rest of this program.");

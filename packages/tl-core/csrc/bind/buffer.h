@@ -18,6 +18,8 @@ Tensor tensor_from_buffer(PyObject* o);
 PyObject* buffer_owner(const Storage& storage);
 // Copies a storage's bytes into a buffer, on which it lies from then on.
 void move_to_buffer(Storage& storage, PyObject* o);
+// Whether it is an array, which has items to set: numpy's scalars have a buffer as well.
+bool is_array(PyObject* o);
 // The memory of a numpy array, shared; nothing if it is none.
 std::optional<Tensor> tensor_from_array(PyObject* o);
 // The elements of a numpy array, which may run backwards, copied; nothing if it is none.

@@ -17,6 +17,7 @@
 #include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/copy.h"
+#include "ops/warn.h"
 #include "tensor/shrunk.h"
 
 namespace tl::bind {
@@ -202,6 +203,20 @@ std::optional<Tensor> tensor_on_storage(PyObject* o, std::optional<DType> dtype)
   return tensor_of(t.get());
 }
 
+void warn_of_data(PyObject* data) {
+  static WarnOnce arrays;
+  if (is_tensor(data)) {
+    warn(
+        "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+        "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).");
+  } else if (PyList_Check(data) && PyList_GET_SIZE(data) && is_array(PyList_GET_ITEM(data, 0))) {
+    arrays(
+        "Creating a tensor from a list of numpy.ndarrays is extremely slow: each is read on its own. Make "
+        "the "
+        "list one array with numpy.array() before it becomes a tensor.");
+  }
+}
+
 // A copy with memory of its own, detached from everything.
 Tensor fresh_tensor(PyObject* data, std::optional<DType> dtype, Device device) {
   Tensor t;
@@ -312,6 +327,7 @@ PyObject* py_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
         for (Py_ssize_t i = 0, n = kwnames ? PyTuple_GET_SIZE(kwnames) : 0; i < n; ++i)
           in.keyword(PyTuple_GET_ITEM(kwnames, i), args[nargs + i]);
         TL_CHECK(in.data, Type, "tensor() missing 1 required positional argument: \"data\"");
+        warn_of_data(in.data);
         Device device =
             in.device.value_or(is_tensor(in.data) ? tensor_of(in.data).device() : default_device());
         PyRef t = watched() && holds_symbol(in.data)

@@ -12,6 +12,7 @@
 #include "dispatch/python.h"
 #include "ops.h"
 #include "ops/known_values.h"
+#include "ops/warn.h"
 
 namespace tl::bind {
 
@@ -53,6 +54,10 @@ class Indexer {
  public:
   Indexer(const Tensor& t, PyObject* index) : t_(t), ndim_(t.dim()) {
     if (stands_for_tuple(index)) {
+      warn(
+          "Using a non-tuple sequence for multidimensional indexing is deprecated: a list is one index, as "
+          "x[torch.tensor(seq)], in NumPy and in later releases of PyTorch; x[tuple(seq)] is what it does "
+          "here");
       list_ = checked(PyList_AsTuple(index));
       index = list_.get();
     }

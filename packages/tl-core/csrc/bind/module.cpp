@@ -103,6 +103,7 @@ void add_modes(py::module_& m) {
     return before;
   });
   m.def("_inference_mode", inference_mode);
+  m.def("_set_warn_always", set_warn_always);
   m.def("_set_inference_mode", [](bool on) {
     const bool before = inference_mode();
     set_inference_mode(on);

@@ -156,7 +156,7 @@ bool scalar_value(PyObject* o, TlValue& out, Scratch& scratch) {
 }
 
 // The class says so: an object may claim to have whatever attribute it is asked for.
-bool is_array(PyObject* o) {
+bool is_kind_of_array(PyObject* o) {
   return PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(o)), "__array_interface__");
 }
 
@@ -194,7 +194,7 @@ bool int_argument(PyObject* o, TlValue& out, Scratch& scratch) {
     return true;
   }
   if (!PyIndex_Check(o) && !is_symbolic_int(o)) return false;
-  if (PySequence_Check(o) && is_array(o)) return index_of_array(o, out);
+  if (PySequence_Check(o) && is_kind_of_array(o)) return index_of_array(o, out);
   return foreign_number(o, out, scratch) && out.tag == TL_INT && !out.len;
 }
 

@@ -20,6 +20,7 @@
 #include "dispatch/python.h"
 #include "ops.h"
 #include "ops/known_values.h"
+#include "ops/warn.h"
 #include "tensor/geometry.h"
 #include "tensor/shrunk.h"
 #include "tensor/sparse.h"
@@ -428,37 +429,47 @@ int set_data(PyObject* o, PyObject* to, void*) {
       },
       -1);
 }
+void warn_of_T(int64_t dim) {
+  static WarnOnce no_matrix, number;
+  if (dim == 0)
+    number("Tensor.T is deprecated on 0-D tensors: it gives the tensor itself");
+  else if (dim != 2)
+    no_matrix(
+        "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated: `x.mT` "
+        "transposes matrices of a batch, `x.permute(*range(x.ndim - 1, -1, -1))` reverses the dimensions");
+}
+
+// A matrix's transpose; a number's is itself, which is deprecated.
+Tensor matrix_transpose(const Tensor& t, const char* name) {
+  TL_CHECK(t.dim() >= 2 || t.dim() == 0, Runtime, "tensor.", name,
+           " is only supported on matrices or batches of matrices. Got ", t.dim(), "-D tensor.");
+  static WarnOnce number;
+  if (t.dim() == 0)
+    number("Tensor.mT, Tensor.mH and Tensor.H are deprecated on 0-D tensors: use x or x.conj()");
+  return t.dim() == 0 ? t : ops::transpose_int(t, -2, -1);
+}
 PyObject* get_T(PyObject* o, void*) {
   return get([&] {
     const Tensor& t = tensor_of(o);
+    warn_of_T(t.dim());
     DimVector dims(static_cast<size_t>(t.dim()));
     for (int64_t d = 0; d < t.dim(); ++d) dims[d] = t.dim() - 1 - d;
     return wrap(ops::permute(t, dims));
   });
 }
 PyObject* get_mT(PyObject* o, void*) {
-  return get([&] {
-    const Tensor& t = tensor_of(o);
-    TL_CHECK(t.dim() >= 2, Runtime, "tensor.mT is only supported on matrices or batches of matrices. Got ",
-             t.dim(), "-D tensor.");
-    return wrap(ops::transpose_int(t, -2, -1));
-  });
+  return get([&] { return wrap(matrix_transpose(tensor_of(o), "mT")); });
 }
 PyObject* get_H(PyObject* o, void*) {
   return get([&] {
     const Tensor& t = tensor_of(o);
     TL_CHECK(t.dim() == 2 || t.dim() == 0, Runtime,
              "tensor.H is only supported on matrices (2-D tensors). Got ", t.dim(), "-D tensor.");
-    return wrap(ops::conj(t.dim() == 2 ? ops::transpose_int(t, 0, 1) : t));
+    return wrap(ops::conj(matrix_transpose(t, "H")));
   });
 }
 PyObject* get_mH(PyObject* o, void*) {
-  return get([&] {
-    const Tensor& t = tensor_of(o);
-    TL_CHECK(t.dim() >= 2, Runtime, "tensor.mH is only supported on matrices or batches of matrices. Got ",
-             t.dim(), "-D tensor.");
-    return wrap(ops::conj(ops::transpose_int(t, -2, -1)));
-  });
+  return get([&] { return wrap(ops::conj(matrix_transpose(tensor_of(o), "mH"))); });
 }
 PyObject* get_real(PyObject* o, void*) {
   return get([&] { return wrap(ops::real(tensor_of(o))); });

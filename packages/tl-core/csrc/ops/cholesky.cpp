@@ -5,6 +5,7 @@
 #include "ops/copy.h"
 #include "ops/matrices.h"
 #include "ops/out.h"
+#include "ops/warn.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -60,6 +61,10 @@ Tensor linalg_cholesky(const Tensor& self, bool upper, Out out) {
 }
 
 Tensor cholesky(const Tensor& self, bool upper, Out out) {
+  static WarnOnce deprecated;
+  deprecated(
+      "torch.cholesky is deprecated in favor of torch.linalg.cholesky, which gives lower triangles: "
+      "torch.cholesky(A, upper=True) is torch.linalg.cholesky(A).mH");
   return copied_out(checked_cholesky("cholesky", self, upper), out);
 }
 

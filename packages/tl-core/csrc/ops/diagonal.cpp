@@ -6,6 +6,7 @@
 #include "ops.h"
 #include "ops/copy.h"
 #include "ops/elementwise.h"
+#include "ops/warn.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -110,6 +111,12 @@ int64_t first_of_three(const Tensor& t) {
   return found - t.sizes().begin();
 }
 Tensor cross(const Tensor& self, const Tensor& other, std::optional<int64_t> dim, Out out) {
+  static WarnOnce unnamed;
+  if (!dim)
+    unnamed(
+        "Using torch.cross without specifying the dim arg is deprecated: it takes the first dimension of "
+        "size "
+        "3, torch.linalg.cross the last of all");
   const int64_t d = dim ? *dim : first_of_three(self);
   return out ? ops::linalg_cross_out(self, other, d, *out) : ops::linalg_cross(self, other, d);
 }

@@ -10,12 +10,20 @@
 #include "ops/expanded.h"
 #include "ops/index_loops.h"
 #include "ops/known_values.h"
+#include "ops/warn.h"
 #include "tensor/geometry.h"
 
 namespace tl {
 
 namespace {
 bool is_mask(const Tensor& t) { return t.dtype() == DType::Bool || t.dtype() == DType::UInt8; }
+
+void warn_of_bytes() {
+  static WarnOnce deprecated;
+  deprecated(
+      "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead: numbers of "
+      "eight bits are read as a mask");
+}
 
 // One int64 tensor a dimension, or nothing where the dimension is taken whole; masks are spelled out as
 // positions.
@@ -25,6 +33,7 @@ std::vector<Tensor> spelled_out(const Tensor& self, TensorList indices) {
     if (!index) {
       out.emplace_back();
     } else if (is_mask(index)) {
+      if (index.dtype() == DType::UInt8) warn_of_bytes();
       for (int64_t d = 0; d < index.dim(); ++d) {
         const int64_t at = static_cast<int64_t>(out.size()) + d;
         TL_CHECK(at < self.dim() && self.size(at) == index.size(d), Index, "The shape of the mask ",

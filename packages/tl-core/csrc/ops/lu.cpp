@@ -11,6 +11,7 @@
 #include "ops/known_values.h"
 #include "ops/matrices.h"
 #include "ops/out.h"
+#include "ops/warn.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -250,6 +251,10 @@ Tensor linalg_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, 
 }
 
 Tensor lu_solve(const Tensor& self, const Tensor& data, const Tensor& pivots, Out out) {
+  static WarnOnce deprecated;
+  deprecated(
+      "torch.lu_solve is deprecated in favor of torch.linalg.lu_solve: torch.lu_solve(B, LU, pivots) is "
+      "torch.linalg.lu_solve(LU, pivots, B)");
   return copied_out(ops::linalg_lu_solve(data, pivots, self, true, false), out);
 }
 

@@ -9,6 +9,7 @@
 #include "ops/known_values.h"
 #include "ops/matrices.h"
 #include "ops/out.h"
+#include "ops/warn.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -124,6 +125,10 @@ Pair solve_ex(const Tensor& A, const Tensor& B, bool left, bool check_errors, Ou
 }
 
 Pair qr(const Tensor& self, bool some, Out out_q, Out out_r) {
+  static WarnOnce deprecated;
+  deprecated(
+      "torch.qr is deprecated in favor of torch.linalg.qr: some=True is mode='reduced', some=False is "
+      "mode='complete'");
   const auto [q, r] = ops::linalg_qr(self, some ? "reduced" : "complete");
   return {copied_out(q, out_q), copied_out(r, out_r)};
 }

@@ -5,6 +5,7 @@
 #include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/elementwise.h"
+#include "ops/warn.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -183,6 +184,9 @@ class Chain {
 };
 
 Tensor chain_matmul(TensorList matrices, Out out) {
+  static WarnOnce deprecated;
+  deprecated(
+      "torch.chain_matmul is deprecated in favor of torch.linalg.multi_dot, which takes a list of matrices");
   TL_CHECK(!matrices.empty(), Runtime, "chain_matmul(): Expected one or more matrices");
   for (size_t i = 0; i < matrices.size(); ++i)
     TL_CHECK(matrices[i].dim() == 2, Runtime, "Tensor dimension is ", matrices[i].dim(),

@@ -10,6 +10,7 @@
 #include "ops/elementwise.h"
 #include "ops/known_values.h"
 #include "ops/reduction.h"
+#include "ops/warn.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -366,6 +367,18 @@ void check_variance(const char* name, const Tensor& self) {
            " only support floating point and complex dtypes");
 }
 
+// Nothing is left to divide by, so that the result is nan or inf.
+void warn_of_freedom(const char* name, const Tensor& self, uint64_t mask, double correction) {
+  double n = 1;
+  for (int64_t d = 0; d < self.dim(); ++d)
+    if (mask >> d & 1) n *= static_cast<double>(self.size(d));
+  if (n <= correction)
+    warn(cat(
+        name,
+        "(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor, got ",
+        correction, " for ", n, " elements."));
+}
+
 Tensor variance(Reduce op, const char* name, const Tensor& self, OptDims dim,
                 const std::optional<Scalar>& correction, bool keepdim, Out out) {
   check_variance(name, self);
@@ -379,6 +392,7 @@ Tensor variance(Reduce op, const char* name, const Tensor& self, OptDims dim,
                : total;
   }
   const uint64_t mask = mask_of(self, dim);
+  warn_of_freedom(name, self, mask, c);
   if (out) check_castable(self.dtype(), *out);
   Tensor result = prepare_out(out, reduced_shape(self.sizes(), mask, keepdim),
                               {out ? out.tensor->dtype() : self.dtype(), self.device()});

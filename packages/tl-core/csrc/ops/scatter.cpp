@@ -12,6 +12,7 @@
 #include "ops/elementwise.h"
 #include "ops/expanded.h"
 #include "ops/index_loops.h"
+#include "ops/warn.h"
 #include "tensor/geometry.h"
 #include "tensor/hollow.h"
 
@@ -242,6 +243,10 @@ Tensor scatter_value(const Tensor& self, int64_t dim, const Tensor& index, const
 }
 Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
                       std::string_view reduce, Out out) {
+  static WarnOnce deprecated;
+  deprecated(
+      "The reduce argument of torch.scatter with Tensor src is deprecated in favor of torch.scatter_reduce, "
+      "which has a gradient and further reductions");
   return scatter_into("scatter", combination_named(reduce), self, dim, index, src, out);
 }
 Tensor scatter_value_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,

@@ -6,6 +6,7 @@
 #include "ops/copy.h"
 #include "ops/matrices.h"
 #include "ops/out.h"
+#include "ops/warn.h"
 #include "tensor/geometry.h"
 
 namespace tl {
@@ -68,6 +69,10 @@ using Pair = std::tuple<Tensor, Tensor>;
 
 Pair triangular_solve(const Tensor& self, const Tensor& A, bool upper, bool transpose, bool unitriangular,
                       Out out, Out out_a) {
+  static WarnOnce deprecated;
+  deprecated(
+      "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangular: "
+      "torch.triangular_solve(B, A).solution is torch.linalg.solve_triangular(A, B, upper=True)");
   TL_CHECK(self.dim() >= 2 && A.dim() >= 2, Runtime,
            "torch.triangular_solve: Expected b and A to have at least 2 dimensions, but they have ",
            self.dim(), " and ", A.dim());

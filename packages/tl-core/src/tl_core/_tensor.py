@@ -305,7 +305,7 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
     if _C._is_hollow(self):
         wrappers = _wrapper_subclasses()
         return (_rebuild_from_type, (wrappers.rebuild, type(self), wrappers.reduced(self), state))
-    storage = _storage(self)
+    storage = _typed_storage(self)
     args: Any = (storage, self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, {})
     if bits := conj_neg_bits_of(self):
         args += (bits,)
@@ -419,9 +419,18 @@ def _untyped_storage(self: Tensor) -> UntypedStorage:
     return UntypedStorage._of(self)
 
 
-def _storage(self: Tensor) -> TypedStorage:
+def _typed_storage(self: Tensor) -> TypedStorage:
     """The elements the tensor is a view of."""
     return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
+
+
+def _storage(self: Tensor) -> TypedStorage:
+    """As `_typed_storage`, deprecated in favor of `untyped_storage`, which has no type of its own."""
+    warnings.warn(
+        "TypedStorage is deprecated: Tensor.untyped_storage() gives the memory itself, whose length counts bytes",
+        stacklevel=2,
+    )
+    return _typed_storage(self)
 
 
 def _set_(
@@ -769,6 +778,12 @@ def _set_grad(self: Tensor, grad: Any) -> None:
         self.grad = grad
 
 
+def _volatile(self: Tensor) -> bool:
+    """False; `no_grad` is what it was."""
+    warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
+    return False
+
+
 def _lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     """As `lu`."""
     return lu(self, pivot, get_infos)
@@ -836,7 +851,7 @@ _METHODS: dict[str, Any] = {
     "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,
     "type": _type, "type_as": _type_as, "cpu": _cpu, "numpy": _numpy, "__array__": _array,
     "__array_wrap__": _array_wrap, "__reduce_ex__": _reduce_ex, "__deepcopy__": _deepcopy, "as_subclass": _as_subclass,
-    "untyped_storage": _untyped_storage, "storage": _storage, "_typed_storage": _storage, "set_": _set_,
+    "untyped_storage": _untyped_storage, "storage": _storage, "_typed_storage": _typed_storage, "set_": _set_,
     "__contains__": _contains,
     "__reversed__": _reversed, "__format__": _format, "__dir__": _dir, "is_same_size": _is_same_size,
     "where": _where, "__rdiv__": _rdiv, "is_nonzero": Tensor.__bool__, "apply_": _apply_, "map_": _map_,
@@ -950,6 +965,7 @@ Tensor.__cuda_array_interface__ = _asking("__cuda_array_interface__", _no_cuda_i
 Tensor.names = property(  # type: ignore[attr-defined]
     _C._names_of, _assign_names, doc="A name or None a dimension."
 )
+Tensor.volatile = property(_volatile)  # type: ignore[attr-defined]
 Tensor.grad_fn = property(_of_no_graph("grad_fn", None))
 Tensor.output_nr = property(_of_no_graph("output_nr", 0))  # type: ignore[assignment]  # a number to those who read it
 Tensor.retains_grad = property(_of_no_graph("retains_grad", False))  # type: ignore[assignment]  # a bool to those who read it

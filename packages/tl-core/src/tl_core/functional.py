@@ -408,14 +408,20 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Each vector along a dimension of its own, expanded over those of the others.
 
     ``indexing="ij"``, as without it, gives dimensions in the order of the vectors; ``"xy"`` exchanges the first two.
+    To leave it out warns: NumPy's meshgrid means ``"xy"`` by it.
 
     >>> x, y = meshgrid(tensor([1, 2]), tensor([3, 4, 5]), indexing="ij")
     >>> x
     tensor([[1, 1, 1],
             [2, 2, 2]])
     """
-    given = _listed(tensors)
-    return tuple(_C.meshgrid(given) if indexing is None else _C.meshgrid(given, indexing=indexing))
+    if indexing is None:
+        warnings.warn(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument: "
+            'without it, indexing="ij" is taken',
+            stacklevel=3,
+        )
+    return tuple(_C.meshgrid(_listed(tensors), indexing=indexing or "ij"))
 
 
 @overridable

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 from tl_core import _C, linalg
 from tl_core._C import Tensor
 from tl_core.overrides import overridable
@@ -115,7 +117,7 @@ def pca_lowrank(
 def lu(
     A: Tensor, pivot: bool = True, get_infos: bool = False, out: tuple[Tensor, ...] | None = None
 ) -> tuple[Tensor, ...]:
-    """The LU factors of matrices in one, and the exchanges of rows; an older form of linalg.lu_factor.
+    """The LU factors of matrices in one, and the exchanges of rows; deprecated in favor of linalg.lu_factor.
 
     Args:
         A: the matrices, (*, m, n).
@@ -133,6 +135,11 @@ def lu(
         >>> lu(tensor([[4.0]]))[0]
         tensor([[4.]])
     """
+    warnings.warn(
+        "torch.lu is deprecated in favor of torch.linalg.lu_factor and torch.linalg.lu_factor_ex: "
+        "torch.lu(A) is torch.linalg.lu_factor(A)",
+        stacklevel=2,
+    )
     factors = _C._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
     found: tuple[Tensor, ...] = factors if get_infos else tuple(factors)[:2]
     if out is None:

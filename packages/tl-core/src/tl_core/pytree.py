@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -93,7 +94,15 @@ def register_pytree_node(
         )
 
 
-_register_pytree_node = register_pytree_node
+def _register_pytree_node(*args: Any, **options: Any) -> None:
+    """As `register_pytree_node`, which it is deprecated in favor of."""
+    warnings.warn(
+        "`torch.utils._pytree._register_pytree_node` is deprecated. Please use "
+        "`torch.utils._pytree.register_pytree_node` instead.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    register_pytree_node(*args, **options)
 
 
 def _of_mapping(mapping: Any) -> tuple[list[Any], Context]:

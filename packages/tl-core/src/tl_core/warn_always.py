@@ -1,5 +1,5 @@
-"""Whether a warning that is given once a process comes each time. Every warning of tl goes through Python's filters,
-which decide how often it is shown, so that the switch is only remembered for those who ask.
+"""Whether a warning that an operator gives once a process comes each time. All warnings go through Python's filters,
+which decide what is shown.
 
 >>> set_warn_always(True)
 >>> is_warn_always_enabled()
@@ -9,7 +9,7 @@ True
 
 from __future__ import annotations
 
-from tl_core import switches
+from tl_core import _C, switches
 
 switches.declare("warnings.always", False, bool)
 
@@ -25,6 +25,7 @@ def set_warn_always(b: bool, /) -> None:
         >>> tl_core.set_warn_always(False)
     """
     switches.set("warnings.always", b)
+    _C._set_warn_always(b)
 
 
 def is_warn_always_enabled() -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
@@ -35,6 +37,17 @@ class _InfiniteConstantSampler(Sampler[None]):
     def __iter__(self) -> Iterator[None]:
         while True:
             yield None
+
+
+def _warn_of_workers(count: int) -> None:
+    cores = len(os.sched_getaffinity(0))
+    if count > cores:
+        warnings.warn(
+            f"This DataLoader will create {count} worker processes in total. Our suggested max number of worker in "
+            f"current system is {cores}, which is the number of cores that this process may use: more can make it slow "
+            "or even freeze it.",
+            stacklevel=4,
+        )
 
 
 class DataLoader(Generic[T_co]):
@@ -150,6 +163,7 @@ class DataLoader(Generic[T_co]):
                 f"num_workers option should be non-negative, got {self.num_workers}; "
                 "use num_workers=0 to disable multiprocessing."
             )
+        _warn_of_workers(self.num_workers)
         if self.timeout < 0:
             raise ValueError(f"timeout option should be non-negative, got {self.timeout}")
         if self.num_workers == 0 and prefetch_factor is not None:

@@ -404,7 +404,7 @@ def sdp_kernel(
     enable_cudnn: bool = True,
 ) -> Iterator[None]:
     """Allows exactly these implementations of attention for the time of a `with` block. On a CPU, attention raises
-    RuntimeError where both flash and math are forbidden.
+    RuntimeError where both flash and math are forbidden. Deprecated in favor of `torch.nn.attention.sdpa_kernel`.
 
     Args:
         enable_flash: whether FlashAttention may be used.
@@ -419,6 +419,12 @@ def sdp_kernel(
         >>> flash_sdp_enabled()
         True
     """
+    warn(
+        "`torch.backends.cuda.sdp_kernel()` is deprecated. Please see `torch.nn.attention.sdpa_kernel()`, which takes "
+        "the list of implementations to allow.",
+        FutureWarning,
+        stacklevel=3,
+    )
     wanted = {
         "flash": enable_flash,
         "math": enable_math,

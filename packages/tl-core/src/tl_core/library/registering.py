@@ -127,7 +127,7 @@ def impl_abstract(
     warnings.warn(
         "torch.library.impl_abstract was renamed to torch.library.register_fake. Please use that instead; we will "
         "remove torch.library.impl_abstract in a future version of PyTorch.",
-        DeprecationWarning,
+        FutureWarning,
         stacklevel=2,
     )
     return register_fake(qualname, func, lib=lib, _stacklevel=_stacklevel + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
@@ -57,6 +58,12 @@ class _ToMixin(_NamedModulesMixin):
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
+        if dtype is not None and dtype.is_complex:
+            warnings.warn(
+                "Complex modules are a new feature under active development: some modules might not work as expected "
+                "when using complex tensors as parameters or buffers.",
+                stacklevel=2,
             )
 
         def convert(tensor: Tensor) -> Tensor:

@@ -12,6 +12,15 @@ from ..optimizer import Optimizer
 __all__ = ["LRScheduler"]
 
 
+def warn_of_epoch() -> None:
+    """Says to the caller of a `step` that the number of the epoch is better left out."""
+    warnings.warn(
+        "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please "
+        "use `scheduler.step()` to step the scheduler.",
+        stacklevel=3,
+    )
+
+
 class LRScheduler:
     """Changes the learning rates of an optimizer from one epoch to the next.
 
@@ -96,11 +105,7 @@ class LRScheduler:
             )
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(
-                "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "
-                "possible. Please use `scheduler.step()` to step the scheduler.",
-                stacklevel=2,
-            )
+            warn_of_epoch()
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:

@@ -6,7 +6,7 @@ from math import inf
 from typing import Any
 
 from ..optimizer import Optimizer
-from .base import LRScheduler, set_option
+from .base import LRScheduler, set_option, warn_of_epoch
 
 __all__ = ["ReduceLROnPlateau"]
 
@@ -83,7 +83,14 @@ class ReduceLROnPlateau(LRScheduler):
         return self.cooldown_counter > 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Take note of a metric, a number or a tensor of one element, at the end of an epoch."""
+        """Take note of a metric, a number or a tensor of one element, at the end of an epoch.
+
+        Args:
+            metrics (float or Tensor): The metric.
+            epoch (int, optional): The epoch's number, an older use that isn't recommended.
+        """
+        if epoch is not None:
+            warn_of_epoch()
         metric = float(metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if _is_better(self, metric):
