@@ -73,7 +73,8 @@ class Node {
   // What the node keeps of its own result, which a level of tangents gives one after the call; NULL: nothing.
   virtual TlValue* saved_result(uint32_t) { return nullptr; }
   virtual const void* const* frames() const { return nullptr; }  // kFrames of them: where it was made
-  virtual void* python() const { return nullptr; }               // a Python object that the node owns
+  virtual const void* base_slot_of(uint32_t) const { return base_slot; }  // of the view that is this output
+  virtual void* python() const { return nullptr; }  // a Python object that the node owns
   virtual void drop_python() {}
 
   Node(const Node&) = delete;

@@ -23,7 +23,7 @@ Edge refreshed(TlTensor* t, Edge current) {
   TlTensor* base = api->tensor_view_base(t);
   if (!base) return current;
   const void* base_slot = api->slot_get(base, TL_LAYER_AUTOGRAD);
-  if (!base_slot || (current.node && current.node->base_slot == base_slot)) return current;
+  if (!base_slot || (current.node && current.node->base_slot_of(current.output) == base_slot)) return current;
   if (as_leaf(read_slot(base_slot).node)) return current;
   const ViewOrigin origin = view_origin(t, base, current);
   const bool recorded = origin != ViewOrigin::NoGrad && origin != ViewOrigin::Inference;

@@ -360,3 +360,36 @@ def test_outputs_without_a_gradient_may_stay_none(filled):
 
     Twice.apply(leaf(1.0))[0].backward()
     assert (seen[0] is not None) == filled
+
+
+class _Pass(tl_autograd.Function):
+    @staticmethod
+    def forward(ctx, *tensors):
+        return tensors
+
+    @staticmethod
+    def backward(ctx, *grads):
+        return grads
+
+
+def _sum_of(x):
+    v = tl.zeros(3)
+    v += x
+    v *= 2
+    return v
+
+
+def test_an_input_that_was_written_before_is_handed_out():
+    x = tl.ones(3, requires_grad=True)
+    v, w = _Pass.apply(_sum_of(x), _sum_of(x))
+    (v + 3 * w).sum().backward()
+    assert x.grad.tolist() == [8.0, 8.0, 8.0]
+
+
+def test_a_write_after_it_was_handed_out_is_refused():
+    x = tl.ones(3, requires_grad=True)
+    v = _sum_of(x)
+    (w,) = _Pass.apply(v)
+    v *= 2
+    with pytest.raises(RuntimeError, match="modified inplace"):
+        w.grad_fn  # noqa: B018

@@ -264,3 +264,18 @@ def test_backward_hooks_and_second_derivatives():
     (first,) = tl_autograd.grad(loss(x, y), x, create_graph=True)
     (second,) = tl_autograd.grad(first.sum(), x)
     assert len(calls) == 1 and tl.allclose(second, tl.ones(2))
+
+
+def test_pre_hooks_of_a_module_that_writes_its_result():
+    class Sums(nn.Module):
+        def forward(self, x):
+            result = tl.zeros_like(x[0])
+            for row in x:
+                result += row
+            return result
+
+    module, seen = Sums(), []
+    module.register_full_backward_pre_hook(lambda _, grads: seen.append(grads[0].tolist()))
+    x = tl.ones(2, 3, requires_grad=True)
+    module(x).sum().backward()
+    assert seen == [[1.0, 1.0, 1.0]] and x.grad.tolist() == [[1.0] * 3] * 2

@@ -383,6 +383,8 @@ class Finishing {
     }
     node_->retain();
     set_slot(t, node_, i);
+    node_->base_slots.resize(i + 1);
+    node_->base_slots[i] = base_slot_of(t);  // writes from now on pass the function by, those before it don't
     track(t);
     return result;
   }

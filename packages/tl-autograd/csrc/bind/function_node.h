@@ -25,13 +25,17 @@ class FunctionNode final : public HeapNode<FunctionNode> {
   std::vector<TensorMeta> inputs;     // by edge
   std::vector<TensorMeta> outputs;
   std::vector<SavedInput> saved;
-  std::vector<bool> constant;  // by output: whether it has no gradient
+  std::vector<bool> constant;           // by output: whether it has no gradient
+  std::vector<const void*> base_slots;  // by output that is a view: the slot that its base had
   bool materialize = true;
   bool materialize_constant = true;  // of the outputs that have no gradient
 
   void apply(const GradientsIn& in, TlTensor** out) override;
   void release() override;
   std::string name() const override { return name_; }
+  const void* base_slot_of(uint32_t output) const override {
+    return output < base_slots.size() ? base_slots[output] : nullptr;
+  }
   void* python() const override { return context_; }
   void drop_python() override;
   TlValue* saved_result(uint32_t output) override;
