@@ -39,6 +39,8 @@ CASES = {
     "clamp_min.Tensor": lambda: aten.clamp_min.default(x, x + 1),
     "clamp_min.default": lambda: aten.clamp_min.default(x, 1),
     "add.Tensor": lambda: aten.add.Tensor(x, 2),
+    "to.dtype_layout": lambda: x.to("cpu"),
+    "to.device": lambda: aten.to.device(x, "cpu", tl.float64),
 }
 
 
@@ -78,3 +80,13 @@ def test_cosine_similarity():
 )
 def test_overloads_for_numbers_are_read(name):
     assert function_named(f"torch.ops.aten.{name}").overloadpacket.__name__ == name.partition(".")[0]
+
+
+def test_a_move_without_a_type_has_keywords():
+    program = export(Calls(lambda: x.to("cpu", copy=True)), (x,))
+    (node,) = [
+        n
+        for n in program_as_json(program)["graph_module"]["graph"]["nodes"]
+        if n["target"].startswith("torch.ops.aten.to.")
+    ]
+    assert [(i["name"], i["kind"]) for i in node["inputs"]][:2] == [("self", 1), ("device", 2)]

@@ -151,3 +151,14 @@ def test_gradients_are_those_of_what_they_are_made_of():
     x = A.clone().requires_grad_()
     aten.mse_loss(x, B, SUM).backward()
     assert tl.equal(x.grad, 2 * (A - B))
+
+
+@pytest.mark.parametrize("dim", [-1, 0, 1, 2])
+def test_weight_norm(dim):
+    v = tl.arange(1.0, 25.0, dtype=tl.float64).view(2, 3, 4)
+    norm = aten.norm_except_dim.default(v, 2, dim)
+    others = [d for d in range(3) if d != dim]
+    expected = v.square().sum(others, keepdim=dim >= 0).sqrt()
+    tl.testing.assert_close(norm, expected)
+    g = tl.full_like(norm, 3.0)
+    tl.testing.assert_close(aten._weight_norm.default(v, g, dim), v * 3 / expected)

@@ -436,7 +436,7 @@ _GROUPS = {
         "_should_read_directly normalize_storage_type storage_to_tensor_type"
     ),
     ("", "tl_nn.functional.numbered_reductions"): (
-        "alpha_dropout alpha_dropout_ binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss "
+        "_weight_norm alpha_dropout alpha_dropout_ binary_cross_entropy_with_logits cosine_embedding_loss ctc_loss "
         "feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ "
         "hinge_embedding_loss kl_div margin_ranking_loss norm_except_dim poisson_nll_loss "
         "triplet_margin_loss"

@@ -52,6 +52,13 @@ _nll = _loss("nll_loss", 2, "weight reduction ignore_index")
 
 add(
     [
+        ("norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor", numbered_reductions.norm_except_dim),
+        ("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", numbered_reductions._weight_norm),
+    ]
+)
+
+add(
+    [
         *(
             (f"{name}({_PAIR}, int reduction=1) -> Tensor", _loss(name, 2, "reduction"))
             for name in ("mse_loss", "l1_loss", "soft_margin_loss", "multilabel_margin_loss")

@@ -330,3 +330,20 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     kept = dim % v.dim()
     others = [d for d in range(v.dim()) if d != kept]
     return v.norm(pow, others, keepdim=True) if others else v.abs()
+
+
+@overridable
+def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+    """The direction of `v` times the lengths `g`: `v * (g / norm_except_dim(v, 2, dim))`.
+
+    Args:
+        v: the directions.
+        g: the lengths, of size 1 in all dimensions but `dim`.
+        dim: the dimension that has a length for each index; -1 for one length.
+
+    Example:
+        >>> import tl_core
+        >>> _weight_norm(tl_core.tensor([[3.0, 4.0]]), tl_core.tensor([[10.0]]))
+        tensor([[6., 8.]])
+    """
+    return v * (g / norm_except_dim(v, 2, dim))

@@ -9,7 +9,7 @@ from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
 
 from ...fx.node import Node
 
-__all__ = ["aliases", "portable_name"]
+__all__ = ["aliases", "portable_name", "positional_count"]
 
 _Overloads = dict[tuple[int, ...], str]
 
@@ -68,11 +68,28 @@ def portable_name(node: Node) -> str:
     if not isinstance(target, OpOverload) or not name.startswith("aten."):
         return name
     base, overload = target.overloadpacket.__name__, target._overloadname
+    if _moves_alone(node):
+        return "aten.to.dtype_layout"
     row = f"{base.removesuffix('_')}.{overload}"
     overloads = _OF_NUMBERS.get(row, {})
     positions = sorted({i for key in overloads for i in key})
     numbers = tuple(i for i in positions if i < len(node.args) and _is_number(node.args[i]))
     return f"aten.{base}.{overloads[numbers]}" if numbers in overloads else _ELSEWHERE.get(name, name)
+
+
+def positional_count(node: Node) -> int:
+    """How many of a node's arguments stand before the keywords, where other implementations know the operator.
+
+    Args:
+        node: the node.
+    """
+    return 1 if _moves_alone(node) else len(node.args)
+
+
+def _moves_alone(node: Node) -> bool:
+    """Whether it is `to` with a device and no type: the overload for devices needs a type elsewhere."""
+    dtype = node.args[2] if len(node.args) > 2 else node.kwargs.get("dtype")
+    return str(node.target) == "aten.to.device" and dtype is None
 
 
 def _is_number(argument: Any) -> bool:

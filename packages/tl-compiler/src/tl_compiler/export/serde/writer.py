@@ -26,7 +26,7 @@ from ..graph_signature import (
     TensorArgument,
 )
 from .codes import DTYPES, LAYOUTS, MEMORY_FORMATS, name_of_function
-from .portable import portable_name
+from .portable import portable_name, positional_count
 
 __all__ = ["SCHEMA_VERSION", "program_as_json", "tensor_meta"]
 
@@ -239,9 +239,10 @@ class _GraphWriter:
     def operator_inputs(self, node: Node, target: OpOverload) -> list[Json]:
         """The arguments of an operator, by the names of its schema."""
         parameters = schema_of(target).arguments
+        positional = positional_count(node)
         made = [
-            {"name": p.name, "arg": self.argument(a, p.type), "kind": 1}
-            for p, a in zip(parameters, node.args, strict=False)
+            {"name": p.name, "arg": self.argument(a, p.type), "kind": 1 if i < positional else 2}
+            for i, (p, a) in enumerate(zip(parameters, node.args, strict=False))
         ]
         types = {p.name: p.type for p in parameters}
         made += [
