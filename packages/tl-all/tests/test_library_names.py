@@ -304,7 +304,7 @@ def test_archives_step_by_step(tmp_path):
     assert serialization._meta_deserialize(storage, "meta").device.type == "meta"
 
 
-def test_marks_of_scripts_are_kept():
+def test_decorations_of_scripts_are_kept():
     internal = tl._jit_internal
 
     class Net(tl.nn.Module):

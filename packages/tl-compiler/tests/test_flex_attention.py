@@ -63,10 +63,10 @@ def test_gradients():
 @pytest.mark.parametrize("tracing_mode", ["real", "fake"])
 def test_a_trace_keeps_the_call_and_what_functions_read(tracing_mode):
     q, k, v = inputs()
-    slopes = tl.tensor([1.0, 0.5])
+    scales = tl.tensor([1.0, 0.5])
 
     def sloped(score, b, h, i, j):
-        return score - (i - j).abs() * slopes[h]
+        return score - (i - j).abs() * scales[h]
 
     seen = mask()
     graph = make_fx(
@@ -75,7 +75,7 @@ def test_a_trace_keeps_the_call_and_what_functions_read(tracing_mode):
         _allow_non_fake_inputs=True,
     )(q, k, v)
     calls = [n for n in graph.graph.nodes if n.target is tl.ops.higher_order.flex_attention]
-    assert len(calls) == 1 and len(calls[0].args[7]) == 1, "the slopes are a buffer"
+    assert len(calls) == 1 and len(calls[0].args[7]) == 1, "the scales are a buffer"
     assert str(calls[0].args[3]) == "sdpa_score_0" and str(calls[0].args[4][-1]) == "sdpa_mask_0"
     expected = flex_attention(q, k, v, sloped, mask(), SCALE, {})
     for a, b in zip(graph(q, k, v), expected, strict=True):

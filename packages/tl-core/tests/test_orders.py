@@ -485,7 +485,7 @@ def test_unique_of_many(dtype, spread):
         (tl.float64, tl.int32),
     ],
 )  # fmt: skip
-def test_places_between_numbers_of_other_types(boundaries, values):
+def test_positions_between_numbers_of_other_types(boundaries, values):
     line, x = tl.tensor([1, 3, 5], dtype=boundaries), tl.tensor([0, 1, 2, 3, 9], dtype=values)
     for right, expected in ((False, [0, 0, 1, 1, 3]), (True, [0, 1, 1, 2, 3])):
         assert tl.searchsorted(line, x, right=right).tolist() == expected

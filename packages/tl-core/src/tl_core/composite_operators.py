@@ -627,8 +627,13 @@ _FUNCTIONS = (
     ("torch_names.fbgemm", f"fbgemm_linear_int8_weight_fp32_activation(Tensor input, {_INT8}) -> Tensor"),
 )
 _COMPRESSED = "Tensor {compressed}_indices, Tensor {plain}_indices, Tensor values"
-_PLACES = {"csr": ("crow", "col"), "csc": ("ccol", "row"), "bsr": ("crow", "col"), "bsc": ("ccol", "row")}
-_PLACES |= {"compressed": ("compressed", "plain")}
+_INDEX_NAMES = {
+    "csr": ("crow", "col"),
+    "csc": ("ccol", "row"),
+    "bsr": ("crow", "col"),
+    "bsc": ("ccol", "row"),
+}
+_INDEX_NAMES |= {"compressed": ("compressed", "plain")}
 
 
 def _histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> Any:
@@ -638,7 +643,7 @@ def _histogram(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> Any
 def _sparse_rows() -> Iterable[tuple[str, Callable[..., Any]]]:
     """The operators that build sparse tensors of their parts."""
     parts = {"coo": ("indices", "Tensor indices, Tensor values")}
-    for kind, (compressed, plain) in _PLACES.items():
+    for kind, (compressed, plain) in _INDEX_NAMES.items():
         first = "comp" if kind == "compressed" else compressed
         name = f"{first}_{plain}_value"
         parts[kind] = name, _COMPRESSED.format(compressed=compressed, plain=plain)

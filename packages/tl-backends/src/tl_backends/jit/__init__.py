@@ -8,15 +8,7 @@ loading, freezing it) raises RuntimeError and says what to use instead.
 
 from typing import Any, Final
 
-from tl_backends.jit.fusion import (
-    enable_onednn_fusion,
-    fuser,
-    onednn_fusion_enabled,
-    optimized_execution,
-    set_fusion_strategy,
-    strict_fusion,
-)
-from tl_backends.jit.marks import (
+from tl_backends.jit.decorations import (
     Attribute,
     annotate,
     export,
@@ -28,6 +20,14 @@ from tl_backends.jit.marks import (
     script_if_tracing,
     script_method,
     unused,
+)
+from tl_backends.jit.fusion import (
+    enable_onednn_fusion,
+    fuser,
+    onednn_fusion_enabled,
+    optimized_execution,
+    set_fusion_strategy,
+    strict_fusion,
 )
 from tl_backends.jit.scripts import (
     Error,

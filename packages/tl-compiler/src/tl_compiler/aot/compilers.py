@@ -109,7 +109,7 @@ def draw_graph(
         fname: the file; without an ending, an SVG.
         figname: the name of the drawing.
         clear_meta: whether what is noted of nodes is left out.
-        prog: the program of Graphviz that places the boxes.
+        prog: the program of Graphviz that lays out the boxes.
         parse_stack_trace: whether boxes say the line of the program.
         dot_graph_shape: the shape of boxes.
     """

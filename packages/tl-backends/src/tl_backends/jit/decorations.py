@@ -1,4 +1,4 @@
-"""Marks for TorchScript. They mean in eager code what they always have meant there: next to nothing."""
+"""Decorations for TorchScript. They mean in eager code what they always have meant there: next to nothing."""
 
 import builtins
 import types
