@@ -180,7 +180,7 @@ def test_interrupts_during_every_operation(tmp_path, transport, times):
         with Job(folder, 2, f"{operation}:before") as here:
             time.sleep(draw.uniform(0, 0.1))
             here.ranks[0].send_signal(signal.SIGINT)
-            assert here.outcome(0) == "interrupted\n", operation
+            assert here.outcome(0) == "interrupted\n0 descriptors left\n", operation
 
 
 def test_stopped_ranks_are_named_when_the_time_is_over(tmp_path, transport, times):
@@ -224,7 +224,7 @@ def test_ctrl_c_ends_a_wait(job, transport):
     time.sleep(0.1)
     began = time.monotonic()
     here.ranks[0].send_signal(signal.SIGINT)
-    assert here.outcome(0) == "interrupted\n"
+    assert here.outcome(0) == "interrupted\n0 descriptors left\n"
     assert time.monotonic() - began < 1.5
 
 

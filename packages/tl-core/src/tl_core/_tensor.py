@@ -778,12 +778,6 @@ def _set_grad(self: Tensor, grad: Any) -> None:
         self.grad = grad
 
 
-def _volatile(self: Tensor) -> bool:
-    """False; `no_grad` is what it was."""
-    warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
-    return False
-
-
 def _lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     """As `lu`."""
     return lu(self, pivot, get_infos)
@@ -965,7 +959,6 @@ Tensor.__cuda_array_interface__ = _asking("__cuda_array_interface__", _no_cuda_i
 Tensor.names = property(  # type: ignore[attr-defined]
     _C._names_of, _assign_names, doc="A name or None a dimension."
 )
-Tensor.volatile = property(_volatile)  # type: ignore[attr-defined]
 Tensor.grad_fn = property(_of_no_graph("grad_fn", None))
 Tensor.output_nr = property(_of_no_graph("output_nr", 0))  # type: ignore[assignment]  # a number to those who read it
 Tensor.retains_grad = property(_of_no_graph("retains_grad", False))  # type: ignore[assignment]  # a bool to those who read it
