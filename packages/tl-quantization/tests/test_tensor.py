@@ -127,7 +127,7 @@ def test_what_chooses_elements_keeps_the_scale(q, view):
 def test_a_view_shares_the_integers(q):
     q[0].copy_(tl.full((3, 4, 5), 1.0))
     assert (q.int_repr()[0] == 120).all()
-    assert q.T.dtype is tq.quint8
+    assert q.permute(3, 2, 1, 0).dtype is tq.quint8
 
 
 @pytest.mark.parametrize(
