@@ -322,3 +322,17 @@ def test_one_hot_faults(values, count, message):
 def test_one_hot_of_nothing():
     with pytest.raises(RuntimeError, match="Can not infer total number of classes from empty tensor"):
         F.one_hot(tl.zeros(0, dtype=tl.int64))
+
+
+@pytest.mark.parametrize("order", [tl.contiguous_format, tl.channels_last])
+def test_unpooling_of_a_batch_of_examples(order):
+    vmap = pytest.importorskip("tl_autograd.func").vmap
+    x = tl.arange(3 * 2 * 4 * 6 * 6.0).remainder(7).view(3, 2, 4, 6, 6)
+    examples = [e.contiguous(memory_format=order) for e in x]
+
+    def there_and_back(e):
+        return F.max_unpool2d(*F.max_pool2d(e, 2, return_indices=True), 2)
+
+    expected = tl.stack([there_and_back(e) for e in examples])
+    tl.testing.assert_close(vmap(there_and_back)(tl.stack(examples)), expected)
+    assert there_and_back(examples[0]).is_contiguous(memory_format=order)

@@ -259,7 +259,10 @@ Tensor put_by_index(const Tensor& source, const Tensor& indices, IntSpan sizes, 
   return put(source, indices, grid_of("max_pool_backward", sizes, spatial), true, "max_pool_backward");
 }
 Tensor unpool(const Tensor& source, const Tensor& indices, IntSpan grid) {
-  return put(source, indices, grid, false, "max_unpool");
+  // Where there is a choice, the result lies as the maxima do.
+  const bool last = grid.size() == 2 && is_channels_last(source.sizes(), source.strides());
+  const auto order = last ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous;
+  return put(source, ops::contiguous(indices, order), grid, false, "max_unpool");
 }
 
 Tensor take_by_index(const Tensor& self, const Tensor& indices, int64_t spatial) {
@@ -279,10 +282,7 @@ Tensor max_unpool(const Tensor& self, const Tensor& indices, IntSpan output_size
   check_grid(op, self, n, Empty::First);
   for (int64_t s : output_size)
     TL_CHECK(s >= 0, Runtime, op, ": output_size must not be negative, got ", output_size);
-  // Where there is a choice, the result lies as the maxima do.
-  const bool last = n == 2 && is_channels_last(self.sizes(), self.strides());
-  const auto order = last ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous;
-  return delivered(ops::_unpool(self, ops::contiguous(indices, order), output_size), self.dtype(), out);
+  return delivered(ops::_unpool(self, indices, output_size), self.dtype(), out);
 }
 Tensor max_unpool3d(const Tensor& self, const Tensor& indices, IntSpan output_size, IntSpan stride,
                     IntSpan padding, Out out) {
