@@ -11,10 +11,8 @@ import warnings
 import pytest
 
 import tl as torch
-from tl.torch import install
 
 np = pytest.importorskip("numpy")
-install()
 
 ONCE = """
 torch.tensor([np.ones(2), np.ones(2)])         | Creating a tensor from a list of numpy.ndarrays is extremely slow

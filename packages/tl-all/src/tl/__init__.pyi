@@ -79,10 +79,14 @@ from tl_core.batch_statistics import batch_norm_stats as batch_norm_stats
 from tl_core.batch_statistics import batch_norm_update_stats as batch_norm_update_stats
 from tl_core.build_config import compiled_with_cxx11_abi as compiled_with_cxx11_abi
 from tl_core.composite_operators import frobenius_norm as frobenius_norm
+from tl_core.composite_operators import sym_constrain_range as sym_constrain_range
+from tl_core.composite_operators import sym_constrain_range_for_size as sym_constrain_range_for_size
 from tl_core.dispatch_keys import DispatchKey as DispatchKey
+from tl_core.dispatch_keys import DispatchKeySet as DispatchKeySet
 from tl_core.futures import Future as Future
 from tl_core.library.function_schema import Argument as Argument
 from tl_core.library.function_schema import FunctionSchema as FunctionSchema
+from tl_core.library.layers import ExcludeDispatchKeyGuard as ExcludeDispatchKeyGuard
 from tl_core.library.schema_parser import parse_schema as parse_schema
 from tl_core.library.schema_types import AnyType as AnyType
 from tl_core.library.schema_types import AwaitType as AwaitType
@@ -118,6 +122,8 @@ from tl_core.library.schema_types import VarType as VarType
 from tl_core.library.tags import Tag as Tag
 from tl_core.lobpcg import lobpcg as lobpcg
 from tl_core.named_tensor import align_tensors as align_tensors
+from tl_core.overrides import DisableTorchFunction as DisableTorchFunction
+from tl_core.overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from tl_core.segments import segment_reduce as segment_reduce
 from tl_core.symbolic import sym_float as sym_float
 from tl_core.symbolic import sym_fresh_size as sym_fresh_size
@@ -202,6 +208,10 @@ from tl_quantization.functions import q_per_channel_zero_points as q_per_channel
 from tl_quantization.functions import q_scale as q_scale
 from tl_quantization.functions import q_zero_point as q_zero_point
 from tl_quantization.functions import quantized_max_pool3d as quantized_max_pool3d
+from tl_quantization.observed_fake_quantization import choose_qparams_optimized as choose_qparams_optimized
+from tl_quantization.observed_fake_quantization import (
+    fused_moving_avg_obs_fake_quant as fused_moving_avg_obs_fake_quant,
+)
 
 accelerator = _accelerator
 amp = _amp
