@@ -51,6 +51,7 @@ from tl_checkpoint.archive_files import PyTorchFileWriter as PyTorchFileWriter
 from tl_compiler.compiler import compile as compile  # noqa: A004
 from tl_compiler.higher_order.cond import cond as cond
 from tl_core import *  # noqa: F403
+from tl_core import UntypedStorage as _UntypedStorage
 from tl_core import memory_format as _memory_format
 from tl_core.autocast import autocast_decrement_nesting as autocast_decrement_nesting
 from tl_core.autocast import autocast_increment_nesting as autocast_increment_nesting
@@ -79,8 +80,6 @@ from tl_core.batch_statistics import batch_norm_stats as batch_norm_stats
 from tl_core.batch_statistics import batch_norm_update_stats as batch_norm_update_stats
 from tl_core.build_config import compiled_with_cxx11_abi as compiled_with_cxx11_abi
 from tl_core.composite_operators import frobenius_norm as frobenius_norm
-from tl_core.composite_operators import sym_constrain_range as sym_constrain_range
-from tl_core.composite_operators import sym_constrain_range_for_size as sym_constrain_range_for_size
 from tl_core.dispatch_keys import DispatchKey as DispatchKey
 from tl_core.dispatch_keys import DispatchKeySet as DispatchKeySet
 from tl_core.futures import Future as Future
@@ -160,6 +159,8 @@ from tl_core.torch_names.functions import nuclear_norm as nuclear_norm
 from tl_core.torch_names.functions import row_indices_copy as row_indices_copy
 from tl_core.torch_names.functions import slice_inverse as slice_inverse
 from tl_core.torch_names.functions import values_copy as values_copy
+from tl_core.torch_names.operators import sym_constrain_range as sym_constrain_range
+from tl_core.torch_names.operators import sym_constrain_range_for_size as sym_constrain_range_for_size
 from tl_core.torch_names.removed import eig as eig
 from tl_core.torch_names.removed import lstsq as lstsq
 from tl_core.torch_names.removed import matrix_rank as matrix_rank
@@ -213,6 +214,7 @@ from tl_quantization.observed_fake_quantization import (
     fused_moving_avg_obs_fake_quant as fused_moving_avg_obs_fake_quant,
 )
 
+StorageBase = _UntypedStorage
 accelerator = _accelerator
 amp = _amp
 autograd = _autograd
