@@ -34,7 +34,7 @@ class FunctionModifiers:
 
 def _marked(fn: Any, modifier: str) -> Any:
     """The function, or a property through its reader, with what a mark says of it."""
-    target = fn.fget if builtins.isinstance(fn, property) else fn
+    target: Any = fn.fget if builtins.isinstance(fn, property) else fn
     target._torchscript_modifier = modifier
     return fn
 

@@ -260,29 +260,28 @@ def _inputs_of(value: Any, source: Any) -> list[tuple[Any, Any]]:
 
 def as_multiple(e: Expr) -> Expr:
     """A condition on a remainder as one that something is a multiple, where it says that."""
-    remainder, rest = (e.lhs, e.rhs) if isinstance(e, Relation) else (None, None)
+    if not isinstance(e, Relation):
+        return e
+    op, remainder, rest = e.rel_op, e.lhs, e.rhs
+    result: Expr = e
     if isinstance(remainder, Sum) and len(remainder.terms) == 1 and not remainder.constant and rest == 0:
         remainder = remainder.terms[0][0]
-        e = relation(e.rel_op, remainder, Integer(0))  # type: ignore[attr-defined]
+        result = relation(op, remainder, Integer(0))
     if not isinstance(remainder, Call) or remainder.name not in ("Mod", "PythonMod"):
-        return e
+        return result
     of, modulus = remainder.args
     if not isinstance(modulus, Integer) or not isinstance(rest, Integer):
-        return e
-    if (
-        e.rel_op == "=="
-        and rest.value == 0
-        and isinstance(of, Sum)
-        and len(of.terms) == 1
-        and not of.constant
-    ):
+        return result
+    if op == "==" and rest.value == 0 and isinstance(of, Sum) and len(of.terms) == 1 and not of.constant:
         term, factor = of.terms[0]
-        return relation("==", call("Mod", term, modulus.value // math.gcd(factor, modulus.value)), Integer(0))
-    if e.rel_op == "==" and 0 < rest.value < modulus.value:  # type: ignore[attr-defined]
+        if isinstance(factor, int):
+            step = Integer(modulus.value // math.gcd(factor, modulus.value))
+            return relation("==", call("Mod", term, step), Integer(0))
+    if op == "==" and 0 < rest.value < modulus.value:
         return relation("==", call("Mod", of - rest, modulus), Integer(0))
-    if e.rel_op == "!=" and modulus == 2 and rest.value in (0, 1):  # type: ignore[attr-defined]
+    if op == "!=" and modulus == 2 and rest.value in (0, 1):
         return relation("==", call("Mod", of - (1 - rest.value), modulus), Integer(0))
-    return e
+    return result
 
 
 def guard_text(e: Expr, names: Mapping[Symbol, str]) -> str:
