@@ -186,4 +186,10 @@ DType operand_type(Promote rule, DType common) {
 
 DType Promotion::result() const { return combine(combine(dims_, zero_), scalar_).dtype; }
 
+DType common_dtype(std::span<const Tensor> tensors) {
+  Promotion promotion;
+  for (const Tensor& t : tensors) promotion.add(t);
+  return promotion.result();
+}
+
 }  // namespace tl

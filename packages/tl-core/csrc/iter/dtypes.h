@@ -1,6 +1,8 @@
 // Every rule about element types: promotion, opmath, accumulation and widening.
 #pragma once
 
+#include <span>
+
 #include "tensor/scalar.h"
 #include "tensor/tensor.h"
 
@@ -78,5 +80,8 @@ class Promotion {
   static Maybe combine(Maybe higher, Maybe lower);
   Maybe dims_, zero_, scalar_;
 };
+
+// The type in which tensors meet.
+DType common_dtype(std::span<const Tensor> tensors);
 
 }  // namespace tl

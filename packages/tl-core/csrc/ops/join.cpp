@@ -55,12 +55,6 @@ Tensor column_stack(TensorList tensors, Out out) {
   return cat_into(each<&as_column>(tensors), 1, out);
 }
 
-DType common_dtype(TensorList tensors) {
-  Promotion promotion;
-  for (const Tensor& t : tensors) promotion.add(t);
-  return promotion.result();
-}
-
 // A block's rows: zeros up to its first column, the block, zeros up to the last column.
 Tensor widened(const Tensor& block, int64_t before, int64_t after, DType dtype) {
   auto zeros = [&](int64_t columns) {

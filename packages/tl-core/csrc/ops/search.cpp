@@ -1,4 +1,5 @@
 // Where elements stand in sorted ones, and whether they are there.
+#include <array>
 #include <limits>
 
 #include "iter/dtypes.h"
@@ -134,10 +135,7 @@ Tensor among_sorted(const Tensor& elements, const Tensor& tests) {
 }
 
 Tensor isin(const Tensor& elements, const Tensor& tests, bool, bool invert, Out out) {
-  Promotion promotion;
-  promotion.add(elements);
-  promotion.add(tests);
-  const DType type = promotion.result();
+  const DType type = common_dtype(std::array{elements, tests});
   TL_CHECK(!is_complex(type), Runtime, "Unsupported input type encountered for isin(): ",
            scalar_type_name(is_complex(elements.dtype()) ? elements.dtype() : tests.dtype()));
   const Tensor e = to_dtype(elements, type), t = to_dtype(tests, type);

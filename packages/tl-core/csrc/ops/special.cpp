@@ -1,4 +1,5 @@
 // Special functions that take more than one loop, and the parts of complex and floating-point numbers.
+#include <array>
 #include <limits>
 
 #include "elementwise_defs.h"
@@ -93,15 +94,11 @@ std::tuple<Tensor, Tensor> frexp(const Tensor& self, Out mantissa, Out exponent)
 
 Tensor nextafter(const Tensor& self, const Tensor& other, Out out) {
   if (self.dtype() != other.dtype()) {
-    Promotion promotion;
-    promotion.add(self);
-    promotion.add(other);
-    const DType common = promotion.result();
+    const DType common = common_dtype(std::array{self, other});
     const Tensor next = ops::nextafter(to_dtype(self, common), to_dtype(other, common));
     return copied_out(next, out);
   }
-  if (!is_half(self.dtype()) || self.dtype() != other.dtype())
-    return elementwise(kElementwise_nextafter__nextafter, out, self, other);
+  if (!is_half(self.dtype())) return elementwise(kElementwise_nextafter__nextafter, out, self, other);
   const Scalar infinity(int64_t{self.dtype() == DType::Float16 ? 0x7c00 : 0x7f80});
   const auto bits = [](const Tensor& t) { return ops::view_dtype(t, DType::Int16); };
   const Tensor next = ops::view_dtype(
