@@ -64,7 +64,7 @@ def _canonical_mask(
         )
     if floating:
         return mask
-    return tl_core.zeros_like(mask, dtype=target_type).masked_fill_(mask, -math.inf)
+    return tl_core.zeros(mask.shape, dtype=target_type, device=mask.device).masked_fill(mask, -math.inf)
 
 
 def _in_projection(

@@ -8,6 +8,7 @@ from tl_core import Tensor
 from tl_core.overrides import overridable
 
 from .checks import check_tensor
+from .helpers import _verify_spatial_size
 
 __all__ = [
     "batch_norm",
@@ -93,8 +94,8 @@ def instance_norm(
         >>> tl_nn.functional.instance_norm(tl_core.tensor([[[1.0, 3.0]]]))
         tensor([[[-1.0000,  1.0000]]])
     """
-    if use_input_stats and prod(input.shape[2:]) == 1:
-        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    if use_input_stats:
+        _verify_spatial_size(input.shape)
     return tl_core.instance_norm(
         input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True
     )

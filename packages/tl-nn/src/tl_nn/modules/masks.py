@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import tl_core
 from tl_core import Tensor
+
+from ..functional.helpers import _canonical_mask
 
 
 def canonical_mask(mask: Tensor | None, name: str, like: Tensor) -> Tensor | None:
@@ -17,8 +18,4 @@ def canonical_mask(mask: Tensor | None, name: str, like: Tensor) -> Tensor | Non
     Raises:
         AssertionError: If it is neither of bool nor of a floating-point type.
     """
-    if mask is None or mask.is_floating_point():
-        return mask
-    if mask.dtype != tl_core.bool:
-        raise AssertionError(f"only bool and floating types of {name} are supported, got {mask.dtype}")
-    return tl_core.zeros(mask.shape, dtype=like.dtype, device=mask.device).masked_fill(mask, float("-inf"))
+    return _canonical_mask(mask, name, None, "", like.dtype, check_other=False)
