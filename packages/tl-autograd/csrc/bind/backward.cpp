@@ -174,15 +174,14 @@ PyObject* captured(const Run& run, bool allow_unused) {
   return tuple.release();
 }
 
-}  // namespace
-
-static void warn_of_cycle() {
+void warn_of_cycle() {
   const char* text =
       "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
-      "gradient, "
-      "which keeps memory until `.grad` is reset to None. autograd.grad makes none.";
+      "gradient, which keeps memory until `.grad` is reset to None. autograd.grad makes none.";
   if (PyErr_WarnEx(PyExc_UserWarning, text, 1) != 0) throw PythonError();
 }
+
+}  // namespace
 
 PyObject* run_backward(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   return guarded([&]() -> PyObject* {

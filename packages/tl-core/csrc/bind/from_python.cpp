@@ -212,8 +212,7 @@ void warn_of_data(PyObject* data) {
   } else if (PyList_Check(data) && PyList_GET_SIZE(data) && is_array(PyList_GET_ITEM(data, 0))) {
     arrays(
         "Creating a tensor from a list of numpy.ndarrays is extremely slow: each is read on its own. Make "
-        "the "
-        "list one array with numpy.array() before it becomes a tensor.");
+        "the list one array with numpy.array() before it becomes a tensor.");
   }
 }
 

@@ -103,7 +103,6 @@ void add_modes(py::module_& m) {
     return before;
   });
   m.def("_inference_mode", inference_mode);
-  m.def("_set_warn_always", set_warn_always);
   m.def("_set_inference_mode", [](bool on) {
     const bool before = inference_mode();
     set_inference_mode(on);
@@ -113,6 +112,7 @@ void add_modes(py::module_& m) {
         [] { return py::reinterpret_borrow<py::object>(dtype_object(default_dtype())); });
   m.def("_set_default_dtype", [](py::object o) { set_default_dtype(dtype_argument(o)); });
   m.def("_set_fill_uninitialized", set_fill_uninitialized);
+  m.def("_set_warn_always", set_warn_always);
   m.def("_get_default_device", [] { return take(device_object(default_device())); });
   m.def("_set_default_device", [](py::object o) {
     Device d;

@@ -115,8 +115,7 @@ Tensor cross(const Tensor& self, const Tensor& other, std::optional<int64_t> dim
   if (!dim)
     unnamed(
         "Using torch.cross without specifying the dim arg is deprecated: it takes the first dimension of "
-        "size "
-        "3, torch.linalg.cross the last of all");
+        "size 3, torch.linalg.cross the last of all");
   const int64_t d = dim ? *dim : first_of_three(self);
   return out ? ops::linalg_cross_out(self, other, d, *out) : ops::linalg_cross(self, other, d);
 }

@@ -271,8 +271,7 @@ class Plan : ElementwisePlan {
     if (d == DType::UInt8)
       bytes(
           "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a "
-          "future "
-          "version of PyTorch. Use a boolean condition instead.");
+          "future version of PyTorch. Use a boolean condition instead.");
   }
 
   void choose_shape() {
@@ -368,6 +367,16 @@ class Plan : ElementwisePlan {
   bool any_cast_ = false;
   alignas(16) char scalars_[kMaxInputs][16];
 };
+
+// A bool among the inputs is refused whatever the common type is: `tensor - mask` would count, where `~` was
+// meant.
+void refuse_bool(const ElementwiseDef& def, const TlValue* args) {
+  for (int i = 0; i < def.n_inputs; ++i) {
+    const bool is_bool = is_number(args[i]) ? Scalar::from(args[i]).is_bool()
+                                            : Unbox<Tensor>::get(args[i]).dtype() == DType::Bool;
+    if (is_bool) fail(ErrorKind::Runtime, def.not_bool);
+  }
+}
 }  // namespace
 
 DType ElementwiseDef::computes_in(DType common) const {
@@ -377,16 +386,6 @@ DType ElementwiseDef::computes_in(DType common) const {
     return d;
   }
   fail(ErrorKind::NotImplemented, "\"", name, "_cpu\" not implemented for '", scalar_type_name(common), "'");
-}
-
-// A bool among the inputs is refused whatever the common type is: `tensor - mask` would count, where `~` was
-// meant.
-static void refuse_bool(const ElementwiseDef& def, const TlValue* args) {
-  for (int i = 0; i < def.n_inputs; ++i) {
-    const bool is_bool = is_number(args[i]) ? Scalar::from(args[i]).is_bool()
-                                            : Unbox<Tensor>::get(args[i]).dtype() == DType::Bool;
-    if (is_bool) fail(ErrorKind::Runtime, def.not_bool);
-  }
 }
 
 Tensor run_elementwise(const ElementwiseDef& def, const TlValue* args, Out out) {

@@ -23,6 +23,7 @@ def _older(name: str) -> Callable[..., Any]:
         return newer(*args, **options)
 
     decorate.__name__ = decorate.__qualname__ = name
+    decorate.__wrapped__ = newer  # type: ignore[attr-defined]  # whose signature it has
     decorate.__doc__ = f'As `torch.amp.{name}` with device_type="cuda", which it is deprecated in favor of.'
     return decorate
 
