@@ -210,9 +210,7 @@ def test_elements_of_tensors_without_memory_are_refused():
     for call in (
         lambda: x.tensor_split(where),
         lambda: tl.rnn_tanh(x, lengths, tl.zeros(1, 2, 3), [tl.zeros(3, 2)] * 4, True, 1, 0.0, False, False),
-        lambda: tl.embedding(table, where, scale_grad_by_freq=True),
     ):
-        with contextlib.suppress(RuntimeError, TypeError, AssertionError):  # what it says is another matter
+        with pytest.raises(RuntimeError, match="no memory of its own"):
             call()
-    with pytest.raises(RuntimeError, match="no memory of its own"):
-        x.tensor_split(where)
+    assert tl.embedding(table, where, scale_grad_by_freq=True).shape == (4, 2)

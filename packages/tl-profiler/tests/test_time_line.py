@@ -1,13 +1,14 @@
 """Modules, optimizers, loaders, collectives and saves in one time line; habits found in it."""
 
 import json
+import time
 
 import pytest
 
 import tl_core
 import tl_nn
 from tl_profiler import _pattern_matcher as habits
-from tl_profiler import _utils, profile
+from tl_profiler import _utils, profile, record_function
 
 
 def test_modules_nest_and_are_numbered():
@@ -56,10 +57,17 @@ def test_trees_of_events_are_walked_in_both_ways():
     deep = [e.name for e in _utils.traverse_dfs(tree)]
     wide = [e.name for e in _utils.traverse_bfs(tree)]
     assert sorted(deep) == sorted(wide) and wide[: len(tree)] == [e.name for e in tree]
-    evaluation = _utils.BasicEvaluation(prof.profiler)
-    for key, found in evaluation.metrics.items():
-        inside = sum(c.duration_time_ns for c in key.event.children)
-        assert found.self_time_ns == key.event.duration_time_ns - inside
+
+
+def test_the_own_time_of_an_event_is_without_its_children():
+    with profile() as prof, record_function("outer"):
+        time.sleep(0.02)
+        with record_function("inner"):
+            time.sleep(0.05)
+    metrics = {k.event.name: m for k, m in _utils.BasicEvaluation(prof.profiler).metrics.items()}
+    outer, inner = metrics["outer"], metrics["inner"]
+    assert outer.self_time_ns >= 0.02e9 and outer.duration_time_ns - outer.self_time_ns >= 0.05e9
+    assert inner.self_time_ns == inner.duration_time_ns >= 0.05e9
 
 
 def test_stretches_that_overlap_count_once():

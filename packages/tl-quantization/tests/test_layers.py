@@ -31,10 +31,14 @@ def observed(layer, *inputs, config=tq.default_per_channel_qconfig):
     return layer
 
 
-def near(result, wanted, steps=1.0):
+def near(result, exact):
+    """Asserts that each number of the result is the nearest of its grid to the exact number."""
     assert type(result) is tq.QuantizedTensor
-    gap = np.abs(result.dequantize().numpy() - wanted.detach().numpy()).max()
-    assert gap <= steps * result.q_scale() + 1e-6
+    scale, zero, exact = result.q_scale(), result.q_zero_point(), exact.detach().numpy()
+    limits = np.iinfo(result.int_repr().numpy().dtype)
+    inside = exact.clip((limits.min - zero) * scale, (limits.max - zero) * scale)
+    gap = np.abs(result.dequantize().numpy() - inside).max()
+    assert gap <= 0.5 * scale + 1e-6 * np.abs(exact).max()
 
 
 def images(n):
@@ -71,6 +75,41 @@ def test_layers_with_weights(layer, kind, x):
     assert made.weight().dtype is tq.qint8 and made(q).dtype is tq.quint8
     with pytest.raises(TypeError, match="takes quantized tensors"):
         made(x)
+
+
+def integers(q):
+    return q.int_repr().numpy().astype(np.int64)
+
+
+def windows(x, kernel, stride, padding):
+    """The windows of a convolution, each as a row: [N, positions, channels * kernel * kernel]."""
+    x = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
+    view = np.lib.stride_tricks.sliding_window_view(x, (kernel, kernel), (2, 3))[:, :, ::stride, ::stride]
+    n, channels, rows, columns = view.shape[:4]
+    return view.transpose(0, 2, 3, 1, 4, 5).reshape(n, rows * columns, channels * kernel * kernel)
+
+
+@pytest.mark.parametrize("kind", ["linear", "convolution"])
+def test_layers_are_integer_arithmetic(kind):
+    """The sums of products of integers, scaled and rounded: arXiv:1712.05877, equations 4 to 7."""
+    if kind == "linear":
+        layer, x = nn.Linear(6, 5), images(2)
+        quantized, q = nnq.Linear.from_float(observed(layer, x)), q_of(x)
+        rows = integers(q) - q.q_zero_point()
+    else:
+        layer, x = nn.Conv2d(3, 4, 3, 2, 1), images(2)
+        quantized, q = nnq.Conv2d.from_float(observed(layer, x)), q_of(x)
+        rows = windows(integers(q) - q.q_zero_point(), 3, 2, 1)
+    weight = quantized.weight()
+    sums = rows @ integers(weight).reshape(weight.shape[0], -1).T
+    result = quantized(q)
+    exact = sums * q.q_scale() * weight.q_per_channel_scales().numpy() + layer.bias.detach().numpy()
+    exact = exact if kind == "linear" else exact.transpose(0, 2, 1).reshape(result.shape)
+    steps = exact / result.q_scale()
+    expected = np.rint(steps).astype(np.int64) + result.q_zero_point()
+    clear = np.abs(steps - np.floor(steps) - 0.5) > 1e-3
+    assert clear.mean() > 0.9
+    assert np.array_equal(integers(result)[clear], expected.clip(0, 255)[clear])
 
 
 @pytest.mark.parametrize(("layer", "kind", "x"), LAYERS, ids=lambda v: getattr(v, "__name__", ""))
