@@ -1,16 +1,18 @@
-"""`python -m tools.figures FILE.json...`: writes what `nox -s bench -- --json FILE.json` measured into README.md.
+"""`python -m tools.figures FILE.json...`: writes numbers of `nox -s bench -- --json` into docs/benchmarks.md.
 
-Each run has a table of its own, such as one of one thread and one of two.
+Each run has a table of its own, such as one of one thread and one of two. The chart of README.md follows them.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
 from typing import Any
 
+from tools import charts
 from tools.bench import cases, pages, together
 from tools.bench.__main__ import groups
 from tools.bench.cases import Group
@@ -18,6 +20,8 @@ from tools.bench.products import NEAR_PEAK
 from tools.bench.report import geometric_mean
 from tools.packages import ROOT
 
+PAGE = ROOT / "docs" / "benchmarks.md"
+PICTURE = ROOT / "docs" / "static" / "benchmarks.svg"
 MARKED = re.compile(r"(<!-- figures -->\n).*?(<!-- /figures -->)", re.DOTALL)
 
 
@@ -84,7 +88,7 @@ def measured_groups(rows: list[dict[str, Any]]) -> list[str]:
 def table(result: dict[str, Any]) -> str:
     """The figures as a Markdown table, with a line of how they were measured."""
     about = result["about"]
-    lines = [line("what", "asked for", "measured"), "|---|---|---|", *measured_groups(result["cases"])]
+    lines = ["| benchmark | target | tl ÷ PyTorch |", "|---|---|---|", *measured_groups(result["cases"])]
     for dtype in ("float32", "float64"):
         shares = [v for name, v in result["of peak"].items() if dtype in name]
         if shares:
@@ -105,15 +109,22 @@ def table(result: dict[str, Any]) -> str:
         lines.append(line("installed size", f"≤ {cases.INSTALLED / 1e6:.0f} MB", f"{size:.1f} MB"))
     pinned = about["OPENBLAS_CORETYPE"]
     threads = f"{about['threads']} thread{'s' * (about['threads'] > 1)}"
-    how = f"{about['processor']}, {threads}, {about['peer']}, OPENBLAS_CORETYPE {pinned}."
+    when = f"tl at commit {about['commit'][:12]} on {about['date']}, load {about['load']}"
+    how = f"{about['processor']}, {threads}, {about['peer']}, OPENBLAS_CORETYPE {pinned}; {when}."
     return "\n".join([*lines, "", how, ""])
 
 
+def source() -> str:
+    """The tables that the site draws: those of docs/benchmarks.md, or of the JSON file that TL_FIGURES names."""
+    file = os.environ.get("TL_FIGURES")
+    return table(json.loads(Path(file).read_text())) if file else PAGE.read_text()
+
+
 def main() -> None:
-    """Writes the tables."""
-    readme = ROOT / "README.md"
+    """Writes the tables and the chart."""
     text = "\n".join(table(json.loads(Path(file).read_text())) for file in sys.argv[1:])
-    readme.write_text(MARKED.sub(lambda m: f"{m[1]}\n{text}\n{m[2]}", readme.read_text()))
+    PAGE.write_text(MARKED.sub(lambda m: f"{m[1]}\n{text}\n{m[2]}", PAGE.read_text()))
+    PICTURE.write_text(charts.picture(text))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """`python -m tools.package_tables [--write]`: the tables and lists that follow tools/packages.py.
 
-They stand in README.md, docs/design/house.md, pyproject.toml and the workflow of the wheels. Without --write, those
-that differ are named and the exit status is 1.
+The files are docs/install.md, docs/design/house.md, pyproject.toml and the workflow of the wheels. Without --write, the
+command names the files that differ, and its exit status is 1.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tools.packages import ROOT, TABLE, packages
 
-README, HOUSE, SETTINGS = "README.md", "docs/design/house.md", "pyproject.toml"
+INSTALL, HOUSE, SETTINGS = "docs/install.md", "docs/design/house.md", "pyproject.toml"
 WHEELS = ".github/workflows/wheels.yml"
 BEGIN, END = "<!-- packages -->\n", "<!-- /packages -->"
 
@@ -25,12 +25,10 @@ def table(columns: list[str], rows: list[list[str]]) -> str:
     )
 
 
-def readme_table(imports: dict[str, str]) -> str:
-    """Distribution, import name, what it holds."""
-    rows = [
-        [f"[{d}](packages/{d}/README.md)", f"`{imports[d]}`", design.holds] for d, design in TABLE.items()
-    ]
-    return table(["distribution", "import name", "holds"], rows)
+def install_table(imports: dict[str, str]) -> str:
+    """Distribution, import name, contents."""
+    rows = [[d, f"`{imports[d]}`", design.holds] for d, design in TABLE.items()]
+    return table(["package", "import name", "contents"], rows)
 
 
 def house_table(imports: dict[str, str]) -> str:
@@ -68,7 +66,7 @@ def wheel_lists(text: str) -> str:
 def updated(root: Path) -> Iterator[tuple[Path, str]]:
     """Each file with the text that it must have."""
     imports = {p.dist: p.import_name for p in packages(root).values()}
-    for name, rows in ((README, readme_table(imports)), (HOUSE, house_table(imports))):
+    for name, rows in ((INSTALL, install_table(imports)), (HOUSE, house_table(imports))):
         yield root / name, marked((root / name).read_text(), rows)
     first_party = [f'"{name}"' for name in sorted([*imports.values(), "tools"])]
     yield root / SETTINGS, listed((root / SETTINGS).read_text(), "known-first-party = ", first_party)

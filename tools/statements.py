@@ -1,4 +1,4 @@
-"""`python -m tools.statements`: runs what the migration page and the README state.
+"""`python -m tools.statements`: runs what the migration page, the README and the benchmarks page state.
 
 `tools/statements.md` holds each statement of the pages, word for word as `> statement`, and below it a program that
 shows it, or a line `not run: reason`. A statement is a row of a table or a paragraph. A page that states something else
@@ -18,14 +18,13 @@ from typing import NamedTuple
 from tools.doc_examples import run
 from tools.packages import ROOT
 
-PAGES = ("docs/guide/migration.md", "README.md")
+PAGES = ("docs/guide/migration.md", "README.md", "docs/benchmarks.md")
 FILE = ROOT / "tools" / "statements.md"
 _LEFT_OUT = re.compile(r"```.*?```|<!-- (\w+) -->.*?<!-- /\1 -->", re.DOTALL)
-
-
 _MEASURED = re.compile(
     r"`(CCACHE_DISABLE|nox -s|python -m tl\.torch -m pytest)"
 )  # rows that name their own command
+_LINK = re.compile(r"!?\[[^\]]*\]\([^)]*\)")
 
 
 class Proof(NamedTuple):
@@ -43,7 +42,9 @@ class Proof(NamedTuple):
 
 
 def statements(text: str) -> list[str]:
-    """The rows of tables and the paragraphs of a page, but headings, programs and parts that tools write.
+    """The rows of tables, the items of lists and the paragraphs of a page.
+
+    Headings, programs, links alone and the parts that tools write are no statements.
 
     Args:
         text: the page.
@@ -55,9 +56,11 @@ def statements(text: str) -> list[str]:
             found += [
                 line for line in lines[2:] if not _MEASURED.search(line)
             ]  # without the heads of the columns
+        elif lines and lines[0].startswith("- "):
+            found += re.split(r" (?=- )", " ".join(lines))
         elif lines:
             found.append(" ".join(lines))
-    return found
+    return [statement for statement in found if _LINK.sub("", statement).strip("| ")]
 
 
 def proofs(text: str) -> dict[str, Proof]:

@@ -10,10 +10,12 @@ import json
 import os
 import platform
 import re
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 
@@ -45,7 +47,7 @@ from tools.bench import (
 )
 from tools.bench.cases import Group
 from tools.bench.pair import Measured, Pair, Side
-from tools.packages import packages
+from tools.packages import ROOT, packages
 
 WIDE = {"avx2": "AVX2", "avx512f": "AVX-512", "amx_tile": "AMX"}  # flags of Linux
 
@@ -96,6 +98,12 @@ def processor() -> str:
     return (found[1] if found else platform.processor()) + (f" ({', '.join(wide)})" if wide else "")
 
 
+def commit() -> str:
+    """The commit of the checkout, or nothing outside of one."""
+    command = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
+
 def header(options: argparse.Namespace, pair: Pair) -> dict[str, object]:
     """What was measured, and how."""
     ours, peer = (f"{w.side.module} {w.ask(about=True)['version']}" for w in pair.workers)
@@ -108,6 +116,8 @@ def header(options: argparse.Namespace, pair: Pair) -> dict[str, object]:
         "processor": processor(),
         "python": platform.python_version(),
         "load": round(os.getloadavg()[0], 1),
+        "commit": commit(),
+        "date": datetime.now(UTC).date().isoformat(),
         "OPENBLAS_CORETYPE": pinned or "not set",
     }
 

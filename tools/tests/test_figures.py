@@ -1,9 +1,17 @@
-"""The README's table: groups with a common bound in short, other cases one by one."""
+"""The benchmarks page's table: groups with a common bound in short, other cases one by one."""
 
 from tools.bench.together import NAMES, TOGETHER
 from tools.figures import table
 
-ABOUT = {"processor": "P", "threads": 1, "peer": "torch 2", "OPENBLAS_CORETYPE": "not set"}
+ABOUT = {
+    "processor": "P",
+    "threads": 1,
+    "peer": "torch 2",
+    "OPENBLAS_CORETYPE": "not set",
+    "commit": "0123456789abcdef",
+    "date": "2026-11-28",
+    "load": 0.5,
+}
 
 
 def row(group, name, ratio, limit=None, error=""):
@@ -45,3 +53,10 @@ def test_the_least_share_of_the_peak_and_the_size_are_told():
     lines = made(peak={"float32, n = 256": 0.9, "float32, n = 512": 0.8})
     assert "| products of float32, share of the multiply-add peak, least | ≥ 0.75 | 0.80 |" in lines
     assert any(line.startswith("| installed size | ≤ 15 MB | 8.0 MB") for line in lines)
+
+
+def test_the_last_line_names_processor_commit_and_date():
+    how = (
+        "P, 1 thread, torch 2, OPENBLAS_CORETYPE not set; tl at commit 0123456789ab on 2026-11-28, load 0.5."
+    )
+    assert made()[-1] == how

@@ -9,11 +9,12 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
 import zlib
 from pathlib import Path
 
 import pytest
+
+from tools import charts, figures
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = Path(os.environ.get("TL_SITE", ROOT / "docs" / "_build" / "html"))
@@ -46,9 +47,6 @@ WRAPPER = """<!doctype html><title>unmeasured</title>
   document.title = `inner ${{root.clientWidth}} content ${{root.scrollWidth}} bars ${{bars.length}}`;
 "></iframe>
 """
-
-sys.path.insert(0, str(ROOT / "docs"))
-import charts  # noqa: E402 - needs the path above
 
 
 def chromium() -> str:
@@ -113,14 +111,21 @@ def test_a_page_that_is_too_wide_is_found(tmp_path):
 
 
 def test_the_landing_page_shows_the_charts(tmp_path):
-    expected = sum(len(charts.bars(charts.rows(charts.source()), p)) for p in charts.CHARTS.values())
+    expected = sum(len(charts.bars(charts.rows(figures.source()), p)) for p in charts.CHARTS.values())
     assert measured(tmp_path, SITE / PAGES["landing"], 390)["bars"] == expected
 
 
 def test_every_chart_has_bars():
-    text = charts.source()
+    text = figures.source()
     assert charts.page(text).count("<svg") == len(charts.CHARTS)
     assert all(len(charts.bars(charts.rows(text), pattern)) >= 3 for pattern in charts.CHARTS.values())
+
+
+def test_the_picture_of_the_readme_shows_the_benchmarks_page():
+    text = figures.PAGE.read_text()
+    shown = charts.bars(charts.rows(text), charts.PICTURE)
+    assert len(shown) >= 10
+    assert figures.PICTURE.read_text() == charts.picture(text)
 
 
 def test_a_bar_is_as_long_as_its_ratio():

@@ -39,6 +39,12 @@ def test_rows_and_paragraphs_are_statements():
     assert statements.statements(PAGE) == ["A paragraph of two lines.", "| sums | are 2 |"]
 
 
+def test_items_of_lists_are_statements_and_links_alone_are_none():
+    table = "| [a](a.md) | [b](b.md) |\n|---|---|\n| [c](c.md) | [d](d.md) |\n"
+    page = f"- one\n  item\n- another\n\n![picture](a.svg)\n\n{table}"
+    assert statements.statements(page) == ["- one item", "- another"]
+
+
 def test_what_is_shown_is_shown_word_for_word():
     shown = statements.proofs(SHOWN)
     assert statements.errors({"page": PAGE}, shown) == []
