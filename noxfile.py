@@ -56,6 +56,16 @@ def run_tests(session: nox.Session, package: Package, *arguments: str) -> None:
         session.run("python", "-m", "pytest", "--durations=5", *arguments, *session.posargs)
 
 
+def report_file(session: nox.Session) -> Path:
+    """The file for pytest's report, in the session's environment: create_tmp() would change TMPDIR for the tests."""
+    return Path(session.bin).resolve().parent / "report.xml"
+
+
+def count_skips(session: nox.Session, report: Path) -> None:
+    """Prints why tests were skipped; more of them than the session's budget are an error."""
+    session.run("python", "-m", "tools.skips", str(report), session.name, env={"PYTHONPATH": str(ROOT)})
+
+
 @nox.session
 def quickstart(session: nox.Session) -> None:
     """Installs the packages and trains a GPT on the text of Python's standard library."""
@@ -86,7 +96,9 @@ def _alone(name: str) -> None:
         install(session, [dist], {dist: extra})
         if extra == "test-bare":
             session.run("python", "-c", "import importlib.util as u; assert not u.find_spec('numpy')")
-        run_tests(session, packages()[dist])
+        report = report_file(session)
+        run_tests(session, packages()[dist], f"--junitxml={report}")
+        count_skips(session, report)
 
 
 for _name in ALONE:
@@ -97,7 +109,9 @@ for _name in ALONE:
 def tools(session: nox.Session) -> None:
     """The tests of the repository's own tools."""
     session.install("pytest>=8")
-    session.run("python", "-m", "pytest", "-ra", "tools/tests", *session.posargs)
+    report = report_file(session)
+    session.run("python", "-m", "pytest", f"--junitxml={report}", "tools/tests", *session.posargs)
+    count_skips(session, report)
 
 
 def c_files() -> list[str]:
