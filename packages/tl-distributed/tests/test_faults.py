@@ -116,11 +116,7 @@ def test_kills_during_every_operation(tmp_path, transport, times):
         folder.mkdir()
         with Job(folder, size, f"{operation}:{moment}") as here:
             time.sleep(draw.uniform(0, 0.1))
-            # Over a network, who of three or more goes after rank 0 has died may be named by the others (open).
-            first = 1 if transport == "network" and size > 2 else 0
-            victim = (
-                size - 1 if moment == "before" else draw.randrange(first, size)
-            )  # the last one stays away then
+            victim = size - 1 if moment == "before" else draw.randrange(size)  # the last one stays away then
             killed, dead = time.time(), here.ranks[victim]
             dead.kill()
             for rank in {*range(size)} - {victim}:
@@ -170,6 +166,36 @@ def test_the_first_to_die_is_named_where_others_are_ended_because_of_it(tmp_path
                 said = here.outcome(rank)
                 named = rf"DistBackendError: .*rank {first} \(pid {here.ranks[first].pid}\b"
                 assert re.search(named, said), (operation, moment, first, second, pause, said)
+
+
+def test_a_rank_that_looks_late_names_the_first_to_die(tmp_path, monkeypatch, times):
+    """It stands still until all others have gone: one died, one was ended because of it, one left after its error."""
+    monkeypatch.setenv("TL_DISTRIBUTED_TRANSPORT", "tcp")
+    draw = random.Random(6)
+    cases = [
+        (operation, moment, roles)
+        for operation, moment in itertools.product(OPERATIONS, ("before", "inside", "between"))
+        for roles in itertools.permutations(range(4))
+        if moment != "before" or roles[0] == 3  # which stays away then
+    ]
+    chosen = [("send", "before", (3, 0, 1, 2)), *drawn(draw, cases, times(100, 2))]
+    for number, (operation, moment, (first, second, third, late)) in enumerate(chosen):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with Job(folder, 4, f"{operation}:{moment}", timeout=60) as here:
+            time.sleep(draw.uniform(0, 0.1))
+            here.ranks[late].send_signal(signal.SIGSTOP)
+            here.ranks[second].send_signal(signal.SIGSTOP)
+            here.ranks[first].kill()
+            here.ranks[first].wait()
+            time.sleep(0.05)
+            here.ranks[second].kill()
+            here.ranks[second].wait()
+            named = rf"DistBackendError: .*rank {first} \(pid {here.ranks[first].pid}\b"
+            for rank in (third, late):
+                here.ranks[rank].send_signal(signal.SIGCONT)
+                said = here.outcome(rank)
+                assert re.search(named, said), (operation, moment, first, second, third, late, rank, said)
 
 
 def test_interrupts_during_every_operation(tmp_path, transport, times):

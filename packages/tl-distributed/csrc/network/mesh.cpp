@@ -1,8 +1,6 @@
 // The mesh: frames are exchanged with all ranks at once by ppoll, fingerprints first.
 #include "network/mesh.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -35,19 +33,6 @@ int64_t move_some(int descriptor, const Cursor& cursor, Way way) {
   if (moved == 0) throw Failure(FailureKind::kNetwork, "its connection has ended");
   if (errno == EAGAIN || errno == EINTR) return 0;
   throw Failure(FailureKind::kNetwork, std::strerror(errno));
-}
-
-// For how many milliseconds nothing has come over a connection that the other side has ended; 0 where the
-// kernel does not say, -1 if it is open.
-int64_t gone_for(const Descriptor& connection) {
-  pollfd state = {connection.get(), POLLRDHUP, 0};
-  if (poll(&state, 1, 0) <= 0 || !(state.revents & (POLLRDHUP | POLLHUP | POLLERR))) return -1;
-  tcp_info facts{};
-  socklen_t size = sizeof facts;
-  if (state.revents & POLLERR ||  // it was reset, which is no packet of its own
-      getsockopt(connection.get(), IPPROTO_TCP, TCP_INFO, &facts, &size) != 0)
-    return 0;
-  return facts.tcpi_last_ack_recv;
 }
 }  // namespace
 
@@ -165,27 +150,8 @@ Mesh::Mesh(int rank, std::vector<Member> members, Links links, std::string group
     : Membership(rank, std::move(members), std::move(group_name)),
       data_(std::move(links.data)),
       mail_(std::move(links.mail)) {
-  watch_ = std::make_unique<Watch>(
-      rank, size(), std::move(links.watch),
-      [this](int known, const Watch& watch) { return describe(first_gone(known, watch)) + " died"; });
-}
-
-// The rank that went first. Others may have been ended because of it, by an agent beside them, and rank 0
-// before it could pass on who was dead: then the end of rank 0 is all that its watch connection tells. The
-// kernel knows when the last packet of each connection came; nothing comes after a process has ended. Where
-// it knows no difference, the rank that an operation missed first counts.
-int Mesh::first_gone(int known, const Watch& watch) const {
-  int first = known;
-  int64_t longest = std::max<int64_t>(gone_for(mail_[static_cast<size_t>(known)]), 0);
-  const int missed = missed_.load(std::memory_order_acquire);
-  for (int each = 0; each < size(); ++each) {
-    if (each == rank() || each == known || watch.has_left(each)) continue;
-    const int64_t since = gone_for(mail_[static_cast<size_t>(each)]);
-    if (since < 0 || since < longest || (since == longest && each != missed)) continue;
-    first = each;
-    longest = since;
-  }
-  return first;
+  watch_ = std::make_unique<Watch>(std::move(links.watch),
+                                   [this](int dead) { return describe(dead) + " died"; });
 }
 
 void Mesh::exchange(const Frames& going, const Frames& coming, const Call& call, const Patience& patience) {
@@ -193,8 +159,6 @@ void Mesh::exchange(const Frames& going, const Frames& coming, const Call& call,
 }
 
 void Mesh::lost(int rank, const std::string& doing, const std::string& why) {
-  int none = -1;
-  missed_.compare_exchange_strong(none, rank, std::memory_order_acq_rel);
   watch_->await_word_of(rank);
   check_failed(doing);
   const std::string what =

@@ -2,7 +2,6 @@
 // there.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -13,7 +12,7 @@
 
 namespace tl::distributed {
 
-// Descriptors by rank, whose own is empty; `watch`: elsewhere than on rank 0 that to rank 0 alone.
+// Descriptors by rank, whose own is empty.
 struct Links {
   std::vector<Descriptor> data, mail, watch;
 };
@@ -38,11 +37,9 @@ class Mesh final : public Membership {
 
  private:
   class Exchange;
-  int first_gone(int known, const Watch& watch) const;
   std::string failure() const override { return watch_->failure(); }
 
   std::vector<Descriptor> data_, mail_;
-  std::atomic<int> missed_{-1};   // the rank that an operation of this rank missed first
   std::unique_ptr<Watch> watch_;  // uses the rest
 };
 

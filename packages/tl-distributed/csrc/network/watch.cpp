@@ -1,10 +1,14 @@
-// Failure detection: a thread polls the watch connections; rank 0 passes on the first failure and all ends.
+// Failure detection: a thread polls a connection to each rank; the first failure or death it hears of counts.
 #include "network/watch.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -25,17 +29,28 @@ void ring(const Descriptor& bell) {
   const uint64_t one = 1;
   static_cast<void>(!write(bell.get(), &one, sizeof one));
 }
+
+// For how many milliseconds nothing has come over a connection; 0 where the kernel does not say. A reset is
+// no packet of its own: the process ended with unread notices, so after a failure.
+int64_t silent_for(const Descriptor& connection) {
+  pollfd state = {connection.get(), 0, 0};
+  tcp_info facts{};
+  socklen_t size = sizeof facts;
+  if ((poll(&state, 1, 0) > 0 && state.revents & POLLERR) ||
+      getsockopt(connection.get(), IPPROTO_TCP, TCP_INFO, &facts, &size) != 0)
+    return 0;
+  return facts.tcpi_last_ack_recv;
+}
 }  // namespace
 
-Watch::Watch(int rank, int size, std::vector<Descriptor> links, Died died)
-    : rank_(rank),
-      forks_(fork_count()),
+Watch::Watch(std::vector<Descriptor> links, Died died)
+    : forks_(fork_count()),
       links_(std::move(links)),
       come_(links_.size()),
       died_(std::move(died)),
       alarm_(eventfd(0, EFD_CLOEXEC)),
       stop_(eventfd(0, EFD_CLOEXEC)),
-      left_(static_cast<size_t>(size)) {
+      left_(links_.size()) {
   if (!alarm_ || !stop_) throw Error(TL_ERROR_RUNTIME, std::string("eventfd: ") + std::strerror(errno));
   thread_ = std::thread([this] { work(); });
 }
@@ -54,37 +69,39 @@ std::string Watch::failure() const {
   return text_;
 }
 
-void Watch::fail(const std::string& text) { note_failure(text, -1); }
+void Watch::fail(const std::string& text) {
+  if (note_failure(text)) tell(Word::kFailure, text.substr(0, kLongest));
+}
 
-void Watch::note_failure(const std::string& text, int except) {
+// False: another one was first.
+bool Watch::note_failure(const std::string& text) {
   {
     std::lock_guard lock(mutex_);
-    if (failed_.load(std::memory_order_relaxed)) return;
+    if (failed_.load(std::memory_order_relaxed)) return false;
     text_ = text.substr(0, kLongest);
     failed_.store(true, std::memory_order_release);
   }
   ring(alarm_);
-  tell(Word::kFailure, rank_, text.substr(0, kLongest), except);
+  return true;
 }
 
-void Watch::leave() { tell(Word::kLeft, rank_, "", -1); }
+void Watch::leave() { tell(Word::kLeft, ""); }
 
 void Watch::await_word_of(int rank) const {
   const int64_t end = now_ns() + kWordComes;
   while (!has_failed() && !has_left(rank) && now_ns() < end) usleep(kLookAgain);
 }
 
-// To rank 0, or from it to all others. A notice is small: if a connection has no room for it, nobody reads
-// there.
-void Watch::tell(Word word, int about, const std::string& text, int except) {
-  const Notice notice = {word, about, static_cast<int32_t>(text.size())};
+// To all others. A notice is small: if a connection has no room for it, nobody reads there.
+void Watch::tell(Word word, const std::string& text) {
+  const Notice notice = {word, static_cast<int32_t>(text.size())};
   std::string bytes(reinterpret_cast<const char*>(&notice), sizeof notice);
   bytes += text;
   std::lock_guard lock(mutex_);
-  for (size_t i = 0; i < links_.size(); ++i) {
-    if (!links_[i] || rank_of(i) == except) continue;
+  for (const Descriptor& link : links_) {
+    if (!link) continue;
     try {
-      send_some(links_[i].get(), bytes.data(), static_cast<int64_t>(bytes.size()));
+      send_some(link.get(), bytes.data(), static_cast<int64_t>(bytes.size()));
     } catch (const Failure&) {
       // It has gone; the thread sees that, too.
     }
@@ -92,26 +109,28 @@ void Watch::tell(Word word, int about, const std::string& text, int except) {
 }
 
 void Watch::work() {
-  std::vector<pollfd> watched(links_.size() + 1);
-  watched[links_.size()] = {stop_.get(), POLLIN, 0};
-  for (size_t i = 0; i < links_.size(); ++i) watched[i] = {links_[i].get(), POLLIN, 0};
+  std::vector<pollfd> watched;
+  for (const Descriptor& link : links_) watched.push_back({link.get(), POLLIN, 0});
+  watched.push_back({stop_.get(), POLLIN, 0});
   while (true) {
     if (poll(watched.data(), watched.size(), -1) < 0) continue;
-    if (watched[links_.size()].revents) return;
-    for (size_t i = 0; i < links_.size(); ++i) {
-      if (!watched[i].revents || listen(i)) continue;
-      watched[i].fd = -1;
-      ended(i);
+    if (watched.back().revents) return;
+    std::vector<size_t> dead;
+    for (size_t rank = 0; rank < links_.size(); ++rank) {
+      if (!watched[rank].revents || listen(rank)) continue;
+      watched[rank].fd = -1;
+      if (!has_left(static_cast<int>(rank))) dead.push_back(rank);
     }
+    if (!dead.empty()) fail(died_(static_cast<int>(first_of(dead))));
   }
 }
 
 // False: that connection has ended.
-bool Watch::listen(size_t link) {
+bool Watch::listen(size_t rank) {
   std::array<char, kLongest> room;
-  std::string& come = come_[link];
+  std::string& come = come_[rank];
   try {
-    const int64_t got = receive_some(links_[link].get(), room.data(), static_cast<int64_t>(room.size()));
+    const int64_t got = receive_some(links_[rank].get(), room.data(), static_cast<int64_t>(room.size()));
     come.append(room.data(), static_cast<size_t>(got));
   } catch (const Failure&) {
     return false;
@@ -119,22 +138,26 @@ bool Watch::listen(size_t link) {
   Notice notice;
   while (come.size() >= sizeof notice) {
     std::memcpy(&notice, come.data(), sizeof notice);
-    if (come.size() < sizeof notice + static_cast<size_t>(notice.length)) break;
-    const std::string text = come.substr(sizeof notice, static_cast<size_t>(notice.length));
-    come.erase(0, sizeof notice + static_cast<size_t>(notice.length));
-    if (notice.word == Word::kFailure) {
-      note_failure(text, rank_ == 0 ? rank_of(link) : 0);
-    } else {
-      left_[static_cast<size_t>(notice.rank)].store(true, std::memory_order_release);
-      if (rank_ == 0) tell(Word::kLeft, notice.rank, "", notice.rank);
-    }
+    const size_t whole = sizeof notice + static_cast<size_t>(notice.length);
+    if (come.size() < whole) break;
+    hear(notice.word, rank, come.substr(sizeof notice, whole - sizeof notice));
+    come.erase(0, whole);
   }
   return true;
 }
 
-void Watch::ended(size_t link) {
-  const int rank = rank_of(link);
-  if (!has_left(rank)) note_failure(died_(rank, *this), rank);
+void Watch::hear(Word word, size_t rank, const std::string& text) {
+  if (word == Word::kLeft)
+    left_[rank].store(true, std::memory_order_release);
+  else
+    note_failure(text);  // whoever failed has told all
+}
+
+// The rank that died first of those that did since the last look: others may have been ended because of it, by
+// an agent beside them. Nothing comes after a process has ended, and the kernel knows when the last packet came.
+size_t Watch::first_of(const std::vector<size_t>& dead) const {
+  return *std::max_element(dead.begin(), dead.end(),
+                           [&](size_t a, size_t b) { return silent_for(links_[a]) < silent_for(links_[b]); });
 }
 
 }  // namespace tl::distributed

@@ -1,6 +1,6 @@
-// Who of a group over a network is still there, and what went wrong first: a thread that listens to rank 0,
-// which listens to all. Rank 0 tells all others of the first failure, of deaths (a connection that ends
-// without a word) and of ranks that leave.
+// Who of a group over a network is still there, and what went wrong first: a thread that listens to each
+// other rank on a connection of its own. A rank tells all others of its first failure, and that it leaves;
+// where a connection ends without that word, its rank has died.
 #pragma once
 
 #include <atomic>
@@ -16,10 +16,8 @@ namespace tl::distributed {
 
 class Watch {
  public:
-  // Words the death of the rank whose connection has ended.
-  using Died = std::function<std::string(int, const Watch&)>;
-  // `links`: on rank 0 one a rank, whose own is empty; elsewhere that to rank 0.
-  Watch(int rank, int size, std::vector<Descriptor> links, Died died);
+  using Died = std::function<std::string(int)>;  // words the death of a rank
+  Watch(std::vector<Descriptor> links, Died died);
   ~Watch();
   Watch(const Watch&) = delete;
 
@@ -36,19 +34,18 @@ class Watch {
   enum class Word : int32_t { kFailure, kLeft };
   struct Notice {
     Word word;
-    int32_t rank, length;
+    int32_t length;
   };
   void work();
-  bool listen(size_t link);
-  void ended(size_t link);
-  void tell(Word word, int about, const std::string& text, int except);
-  void note_failure(const std::string& text, int except);
-  int rank_of(size_t link) const { return links_.size() == 1 ? 0 : static_cast<int>(link); }
+  bool listen(size_t rank);
+  void hear(Word word, size_t rank, const std::string& text);
+  size_t first_of(const std::vector<size_t>& dead) const;
+  void tell(Word word, const std::string& text);
+  bool note_failure(const std::string& text);
 
-  const int rank_;
   int forks_;
-  std::vector<Descriptor> links_;
-  std::vector<std::string> come_;
+  std::vector<Descriptor> links_;   // by rank, whose own is empty
+  std::vector<std::string> come_;   // of each rank, what is no whole notice yet
   Died died_;
   Descriptor alarm_, stop_;
   mutable std::mutex mutex_;

@@ -1,8 +1,8 @@
 """How the ranks of a group on several machines come to be connected, each with each.
 
 Every rank listens at a port that it puts in the store, and rank 0 adds a token. Each connects to those with lower
-numbers, once for collectives, once for messages, and to rank 0 once more, which hears there that a rank has died. Who
-doesn't show the token is refused.
+numbers: once for collectives, once for messages, and once to hear that the other leaves, or has died. Who doesn't show
+the token is refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .store import PrefixStore, Store
 from .tcp_store import TCPStore
 
 _HELLO = struct.Struct("<ii32s")  # rank, kind, token
-_DATA, _MAIL, _WATCH = range(3)
+_KINDS = range(3)  # data, mail, watch
 _HELLO_WITHIN = 5.0  # seconds
 _SIOCGIFADDR = 0x8915
 
@@ -53,7 +53,7 @@ def connect(
     if rank == 0:
         store.set("token", secrets.token_hex(16))
     own = _own_address(store, one_host)
-    links: list[list[socket.socket | None]] = [[None] * size for _ in range(3)]
+    links: list[list[socket.socket | None]] = [[None] * size for _ in _KINDS]
     try:
         with socket.create_server((own, 0), family=_family(own), backlog=3 * size) as server:
             store.set(f"at/{rank}", f"{own} {server.getsockname()[1]}")
@@ -68,15 +68,9 @@ def connect(
             for link in kind:
                 if link is not None:
                     link.close()
-    watch = descriptors[_WATCH] if rank == 0 else descriptors[_WATCH][:1]
     checks = get_debug_level() == DebugLevel.DETAIL
     limit = int(timeout.total_seconds() * 1e9)
-    return network_group(rank, members, name, limit, descriptors[_DATA], descriptors[_MAIL], watch, checks)
-
-
-def _kinds(lower: int) -> Sequence[int]:
-    """The connections that the rank `lower` has with each higher one."""
-    return (_DATA, _MAIL, _WATCH) if lower == 0 else (_DATA, _MAIL)
+    return network_group(rank, members, name, limit, *descriptors, checks)
 
 
 def _reach(
@@ -89,7 +83,7 @@ def _reach(
     deadline: float,
 ) -> None:
     address, port = _told(store, f"at/{peer}", deadline).decode().rsplit(" ", 1)
-    for kind in _kinds(peer):
+    for kind in _KINDS:
         try:
             link = socket.create_connection(
                 (address, int(port)), timeout=max(0.001, deadline - time.monotonic())
@@ -122,7 +116,7 @@ def _accept_all(
     links: list[list[socket.socket | None]],
     deadline: float,
 ) -> None:
-    missing = {(kind, peer) for peer in range(rank + 1, len(members)) for kind in _kinds(rank)}
+    missing = {(kind, peer) for peer in range(rank + 1, len(members)) for kind in _KINDS}
     while missing:
         left = deadline - time.monotonic()
         if left <= 0:
