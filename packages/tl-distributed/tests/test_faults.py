@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import random
 import re
+import select
 import signal
 import statistics
 import subprocess
 import sys
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -21,35 +23,64 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from rank_program import OPERATIONS
 
-PROGRAM = Path(__file__).with_name("rank_program.py")
+SERVER = Path(__file__).with_name("rank_server.py")
+
+
+class Rank:
+    """A process that runs `rank_program.py`, known by its number and by what it writes."""
+
+    def __init__(self, server: subprocess.Popen[str], pipe: Path, arguments: list[str]):
+        os.mkfifo(pipe)
+        request = {"pipe": str(pipe), "arguments": arguments, "environment": dict(os.environ)}
+        server.stdin.write(json.dumps(request) + "\n")
+        server.stdin.flush()
+        self.pid = int(server.stdout.readline())
+        self._process = os.pidfd_open(self.pid)
+        self.stdout = open(pipe)  # noqa: SIM115 - open as long as the rank
+
+    def send_signal(self, number: int) -> None:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._process, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def wait(self) -> None:
+        assert select.select([self._process], [], [], 60)[0]
+
+    def close(self) -> None:
+        self.kill()
+        self.wait()
+        self.stdout.close()
+        os.close(self._process)
 
 
 class Job:
     """Processes that run `rank_program.py`: a context that ends them."""
 
+    server: subprocess.Popen[str] | None = (
+        None  # which starts them; it ends when this process closes its input
+    )
+
     def __init__(self, folder: Path, size: int, action: str, timeout: float = 20):
-        command = [sys.executable, str(PROGRAM), str(folder / "store")]
+        if Job.server is None:
+            pipe = subprocess.PIPE
+            Job.server = subprocess.Popen([sys.executable, SERVER], stdin=pipe, stdout=pipe, text=True)
+        common = [str(size), action, str(timeout)]
         self.ranks = [
-            subprocess.Popen(
-                [*command, str(rank), str(size), action, str(timeout)],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
+            Rank(Job.server, folder / f"rank{rank}", [str(folder / "store"), str(rank), *common])
             for rank in range(size)
         ]
         for process in self.ranks:
-            assert process.stdout is not None
             line = process.stdout.readline()
             assert line.startswith("ready"), line + process.stdout.read()
 
     def outcome(self, rank: int) -> str:
         """What a rank said."""
         process = self.ranks[rank]
-        assert process.stdout is not None
         timer = threading.Timer(30, process.kill)
         timer.start()
-        said = process.stdout.read()  # communicate() would miss what the line before has read
+        said = process.stdout.read()
         timer.cancel()
         return said
 
@@ -58,8 +89,7 @@ class Job:
 
     def __exit__(self, *error: object) -> None:
         for process in self.ranks:
-            process.kill()
-            process.communicate()
+            process.close()
 
 
 @pytest.fixture
@@ -95,13 +125,13 @@ def drawn(draw, cases, count):
 LIMITS = {"memory": 0.2, "network": 1.0}  # seconds until the last survivor has named the dead rank
 
 
-def check_nothing_is_left(folder):
+def check_nothing_is_left(job):
     """No process of a job, and no shared memory of its own."""
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            assert str(folder / "store").encode() not in path.read_bytes().split(b"\0"), path
-        except OSError:
-            continue  # it has ended
+    for process in job.ranks:
+        until = time.monotonic() + 5
+        while Path(f"/proc/{process.pid}").exists():
+            assert time.monotonic() < until, process.pid
+            time.sleep(0.01)
     assert not [name for name in os.listdir("/dev/shm") if name.startswith("tl-")]
 
 
@@ -110,7 +140,7 @@ def test_kills_during_every_operation(tmp_path, transport, times):
     draw = random.Random(transport)
     cases = list(itertools.product(OPERATIONS, (2, 3, 4), ("before", "inside", "between")))
     waits: list[float] = []
-    own = len(os.listdir("/proc/self/fd"))
+    own = set()
     for number, (operation, size, moment) in enumerate(drawn(draw, cases, times(540, 6))):
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -127,8 +157,10 @@ def test_kills_during_every_operation(tmp_path, transport, times):
                 assert found, (operation, size, moment, victim, said)
                 assert said.endswith("\n0 descriptors left\n"), (operation, size, moment, victim, said)
                 waits.append(float(found[1]) - killed)
-        check_nothing_is_left(folder)
-    assert len(os.listdir("/proc/self/fd")) == own
+                here.ranks[rank].wait()  # nobody else ends it
+        check_nothing_is_left(here)
+        own.add(len(os.listdir("/proc/self/fd")))
+    assert len(own) == 1
     late = [wait for wait in waits if wait > LIMITS[transport]]
     print(
         f"{transport}: {number + 1} killed, all named, the median after {statistics.median(waits):.3f} s, the slowest "
