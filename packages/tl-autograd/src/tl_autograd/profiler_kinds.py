@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
+
+from tl_core.native_enum import NativeEnum
 
 __all__ = ["ActiveProfilerType", "DeviceType", "EventType", "ExperimentalConfig", "ProfilerActivity",
            "ProfilerConfig", "ProfilerState", "RecordScope"]  # fmt: skip
 
 
-class _Word(enum.IntEnum):
-    """A word that prints with its class, as `DeviceType.CPU`."""
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}.{self.name}: {self.value}>"
-
-    def __str__(self) -> str:
-        return f"{type(self).__name__}.{self.name}"
-
-
-class DeviceType(_Word):
+class DeviceType(NativeEnum):
     """Kinds of devices; a profile of tl has events of the CPU.
 
     Example:
@@ -31,7 +22,7 @@ class DeviceType(_Word):
     Vulkan, Metal, XPU, MPS, Meta, HPU, VE, Lazy, IPU, MTIA, PrivateUse1 = range(10, 21)
 
 
-class ProfilerActivity(_Word):
+class ProfilerActivity(NativeEnum):
     """What a profile may collect; only the CPU's activity is there.
 
     Example:
@@ -39,10 +30,10 @@ class ProfilerActivity(_Word):
         'CPU'
     """
 
-    CPU, XPU, MTIA, CUDA, HPU, PrivateUse1 = range(6)
+    CPU, XPU, CUDA, HPU, MTIA, PrivateUse1 = range(6)
 
 
-class ProfilerState(_Word):
+class ProfilerState(NativeEnum):
     """How a profile is collected.
 
     Example:
@@ -54,13 +45,13 @@ class ProfilerState(_Word):
     KINETO_PRIVATEUSE1_FALLBACK, KINETO_PRIVATEUSE1 = range(8, 10)
 
 
-class ActiveProfilerType(_Word):
+class ActiveProfilerType(NativeEnum):
     """Which profiler is on."""
 
     NONE, LEGACY, KINETO, NVTX, ITT, PRIVATEUSE1 = range(6)
 
 
-class RecordScope(_Word):
+class RecordScope(NativeEnum):
     """Whose work an event is.
 
     Example:
@@ -72,7 +63,7 @@ class RecordScope(_Word):
     BUILD_FEATURE, LITE_INTERPRETER, USER_SCOPE, STATIC_RUNTIME_OP, STATIC_RUNTIME_MODEL = range(5, 10)
 
 
-class EventType(_Word):
+class EventType(NativeEnum):
     """What kind of event a node of the tree of events is."""
 
     TorchOp, Backend, Vulkan, Allocation, OutOfMemory, PyCall, PyCCall, Kineto = range(8)

@@ -66,11 +66,19 @@ _EXACT = {
     "torch._C._VariableFunctionsClass": "tl_checkpoint.rebuild.functions",
     "torch._dynamo.decorators._DimRange": "tl_core.dim_range.DimRange",
     "torch.nested._internal.nested_tensor.NestedTensor": "tl_core.nested.tensor.NestedTensor",
+    "torch._C._ConvBackend": "tl_core.torch_names.convolution_backends._ConvBackend",
+    "torch._C._TorchDispatchModeKey": "tl_core.python_dispatch.TorchDispatchModeKey",
+    "torch._C._autograd.DeviceType": "tl_autograd.profiler_kinds.DeviceType",
+    "torch._C._monitor.Aggregation": "tl_utils.monitor.Aggregation",
     "torch._C._nn.log_sigmoid": "tl_nn.functional.logsigmoid",
     "torch.distributed.checkpoint.filesystem._StorageInfo": "tl_checkpoint.distributed.metadata_file.StorageInfo",
     "torch.nn.modules.loss.LinearCrossEntropyLoss": "tl_nn.modules.linear_cross_entropy.LinearCrossEntropyLoss",
 }
 _EXACT |= {f"torch.{name}": f"tl_quantization.dtypes.{name}" for name in _SCHEMES}
+_EXACT |= {
+    f"torch._C._profiler.{name}": f"tl_autograd.profiler_kinds.{name.lstrip('_')}"
+    for name in ("ActiveProfilerType", "ProfilerActivity", "ProfilerState", "RecordScope", "_EventType")
+}
 # The hooks of a pickled module: files name them by the module that had them first.
 _EXACT |= {
     f"torch.nn.modules.persistent.{name}": f"tl_nn.modules.state_dict.{name}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -41,9 +42,10 @@ def unpickle(
             # what stands for an object until its state is known is for data; pickle itself makes the object
             if made is not None and not (isinstance(made, type) and issubclass(made, Unfinished)):
                 return made
-            path = f"{module_name}.{name}"
+            outer, *inner = name.split(".")
+            path = f"{module_name}.{outer}"
             try:
-                return resolve(path)
+                return functools.reduce(getattr, inner, resolve(path))
             except ImportError as error:
                 raise pickle.UnpicklingError(
                     f"the file holds an object of {path}, and no installed package of tl has that class: {error}"

@@ -294,12 +294,17 @@ class _Pickler(_PythonPickler):
     # ---- globals
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
-        path = f"{getattr(obj, '__module__', None)}.{name or getattr(obj, '__qualname__', obj.__name__)}"
-        translated = reference(path)
-        if translated == path:
+        own = getattr(obj, "__module__", None)
+        outer, *inner = (name or getattr(obj, "__qualname__", obj.__name__)).split(".")
+        translated = reference(f"{own}.{outer}")
+        if translated == f"{own}.{outer}":
             super().save_global(obj, name)
+        elif inner and self.proto < 4:  # which has no dots in names
+            parent = functools.reduce(getattr, inner[:-1], getattr(sys.modules[own], outer))
+            self.save_reduce(getattr, (parent, inner[-1]), obj=obj)
         else:
-            self._write_global(obj, *translated.rsplit(".", 1))
+            module, first = translated.rsplit(".", 1)
+            self._write_global(obj, module, ".".join((first, *inner)))
 
     def _save_function(self, obj: Any) -> None:
         """A function under the reference's name, where loading finds it by that."""

@@ -25,6 +25,7 @@ CORE = "tl_core"
 
 MODULES = {
     "_C._autograd": "tl_autograd.native_names",
+    "_C._distributed_c10d": "tl_distributed.native_names",
     "_C._profiler": "tl_autograd.native_profiler_names",
     "__config__": "tl_core.build_config",
     "__future__": "tl_core.conversion_switches",
@@ -531,7 +532,7 @@ HOMES = {
     "tl_core.tensor_types": "",
     "tl_data.info": "utils.data._utils.worker",
     "tl_distributed.backend": "distributed.distributed_c10d",
-    "tl_distributed.debug_level": "distributed",
+    "tl_distributed.debug_level": "distributed.distributed_c10d",
     "tl_distributed.elastic.multiprocessing.logs": "distributed.elastic.multiprocessing.api",
     "tl_distributed.errors": "distributed",
     "tl_distributed.file_store": "distributed",

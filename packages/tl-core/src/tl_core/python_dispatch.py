@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import Any
 from tl_core import _C
 from tl_core.dispatch_keys import DispatchKey
 from tl_core.dispatch_modes import modes_off, no_dispatch
+from tl_core.native_enum import NativeEnum
 from tl_core.wrapper_subclasses import (
     is_traceable_wrapper_subclass,
     is_traceable_wrapper_subclass_type,
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-class TorchDispatchModeKey(enum.IntEnum):
+class TorchDispatchModeKey(NativeEnum):
     """The kinds of modes that stand below those that programs write: fakes at the bottom."""
 
     FAKE = 0

@@ -150,8 +150,8 @@ Mesh::Mesh(int rank, std::vector<Member> members, Links links, std::string group
     : Membership(rank, std::move(members), std::move(group_name)),
       data_(std::move(links.data)),
       mail_(std::move(links.mail)) {
-  watch_ = std::make_unique<Watch>(std::move(links.watch),
-                                   [this](int dead) { return describe(dead) + " died"; });
+  watch_ =
+      std::make_unique<Watch>(std::move(links.watch), [this](int dead) { return describe(dead) + " died"; });
 }
 
 void Mesh::exchange(const Frames& going, const Frames& coming, const Call& call, const Patience& patience) {

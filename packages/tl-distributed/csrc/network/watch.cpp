@@ -153,8 +153,9 @@ void Watch::hear(Word word, size_t rank, const std::string& text) {
     note_failure(text);  // whoever failed has told all
 }
 
-// The rank that died first of those that did since the last look: others may have been ended because of it, by
-// an agent beside them. Nothing comes after a process has ended, and the kernel knows when the last packet came.
+// The rank that died first of those that did since the last look: others may have been ended because of it,
+// by an agent beside them. Nothing comes after a process has ended, and the kernel knows when the last packet
+// came.
 size_t Watch::first_of(const std::vector<size_t>& dead) const {
   return *std::max_element(dead.begin(), dead.end(),
                            [&](size_t a, size_t b) { return silent_for(links_[a]) < silent_for(links_[b]); });

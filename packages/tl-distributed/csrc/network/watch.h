@@ -44,8 +44,8 @@ class Watch {
   bool note_failure(const std::string& text);
 
   int forks_;
-  std::vector<Descriptor> links_;   // by rank, whose own is empty
-  std::vector<std::string> come_;   // of each rank, what is no whole notice yet
+  std::vector<Descriptor> links_;  // by rank, whose own is empty
+  std::vector<std::string> come_;  // of each rank, what is no whole notice yet
   Died died_;
   Descriptor alarm_, stop_;
   mutable std::mutex mutex_;

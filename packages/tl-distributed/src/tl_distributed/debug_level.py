@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import enum
 import os
 
+from tl_core.native_enum import NativeEnum
 
-class DebugLevel(enum.Enum):
+
+class DebugLevel(NativeEnum):
     """How much is checked and told.
 
     With DETAIL, all ranks of a group over a network compare what they call before each collective, also those that

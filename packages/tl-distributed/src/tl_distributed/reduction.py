@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-import enum
 import warnings
 from typing import Any
 
 import tl_core
-
-
-class RedOpType(enum.Enum):
-    """The operations of a reduction."""
-
-    SUM = 0
-    AVG = 1
-    PRODUCT = 2
-    MIN = 3
-    MAX = 4
-    BAND = 5
-    BOR = 6
-    BXOR = 7
-    PREMUL_SUM = 8
+from tl_core.native_enum import NativeEnum
 
 
 class ReduceOp:
@@ -40,7 +26,19 @@ class ReduceOp:
         >>> dist.destroy_process_group()
     """
 
-    RedOpType = RedOpType
+    class RedOpType(NativeEnum):
+        """The operations of a reduction."""
+
+        SUM = 0
+        AVG = 1
+        PRODUCT = 2
+        MIN = 3
+        MAX = 4
+        BAND = 5
+        BOR = 6
+        BXOR = 7
+        PREMUL_SUM = 8
+
     SUM = RedOpType.SUM
     AVG = RedOpType.AVG
     PRODUCT = RedOpType.PRODUCT
@@ -56,6 +54,9 @@ class ReduceOp:
         return RedOpType(op)
 
 
+RedOpType = ReduceOp.RedOpType
+
+
 def operation_named(name: str) -> RedOpType:
     """The operation of a lower-case name, as functional collectives and `Partial` say it.
 
@@ -65,7 +66,7 @@ def operation_named(name: str) -> RedOpType:
     Raises:
         ValueError: it is none of them.
     """
-    named = {op.name.lower(): op for op in RedOpType if op is not RedOpType.PREMUL_SUM}
+    named = {op.name.lower(): op for op in RedOpType if op != RedOpType.PREMUL_SUM}
     if (found := named.get(name.lower())) is None:
         raise ValueError(f"reduceOp: expected one of {', '.join(named)}, got {name!r}")
     return found
@@ -125,7 +126,7 @@ def check(op: RedOpType, dtype: tl_core.dtype, function: str) -> None:
         raise ValueError(f"{function} does not support {op} on complex tensors")
     if op in _BITWISE and dtype.is_floating_point:
         raise RuntimeError(f"{function}: cannot use ReduceOp.{op.name} with {dtype}, which is not integral")
-    if op is RedOpType.AVG and not (dtype.is_floating_point or dtype.is_complex):
+    if op == RedOpType.AVG and not (dtype.is_floating_point or dtype.is_complex):
         raise RuntimeError(f"{function}: cannot use ReduceOp.AVG with {dtype}, which can't hold an average")
-    if op is RedOpType.PREMUL_SUM:
+    if op == RedOpType.PREMUL_SUM:
         raise NotImplementedError(f"{function}: ReduceOp.PREMUL_SUM belongs to NCCL, which is not there")

@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
-from enum import Enum
 from typing import Any
+
+from tl_core.native_enum import NativeEnum
 
 __all__ = [
     "Aggregation",
@@ -34,7 +35,7 @@ class data_value_t:
         raise TypeError("data_value_t: no constructor defined; use a str, float, int or bool")
 
 
-class Aggregation(Enum):
+class Aggregation(NativeEnum):
     """What a `Stat` makes of the values of a window.
 
     Example:
@@ -43,11 +44,11 @@ class Aggregation(Enum):
     """
 
     VALUE = 0  #: the last one
-    MEAN = 1  #: their mean
-    COUNT = 2  #: their number
-    SUM = 3  #: their sum
-    MAX = 4  #: the largest
-    MIN = 5  #: the smallest
+    MEAN = 2  #: their mean
+    COUNT = 3  #: their number
+    SUM = 4  #: their sum
+    MAX = 5  #: the largest
+    MIN = 6  #: the smallest
 
 
 class Event:

@@ -5,7 +5,6 @@ A level counts from 1, the outermost. What begins here has to be ended by the fu
 
 from __future__ import annotations
 
-import enum
 from typing import Any
 
 from tl_autograd import _C
@@ -13,9 +12,10 @@ from tl_autograd.func.functionalize import outside
 from tl_autograd.func.levels import BATCH, FUNCTIONALIZE, GRAD, JVP, RANDOMNESS
 from tl_autograd.func.vmap import loops
 from tl_core import Tensor
+from tl_core.native_enum import NativeEnum
 
 
-class TransformType(enum.Enum):
+class TransformType(NativeEnum):
     """What a level does."""
 
     Torch = 0
@@ -25,7 +25,7 @@ class TransformType(enum.Enum):
     Functionalize = 4
 
 
-class RandomnessType(enum.Enum):
+class RandomnessType(NativeEnum):
     """What random operators do inside of a batch."""
 
     Error = 0

@@ -2,41 +2,41 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
 from typing import Any
 
 from tl_core._C import Tensor
+from tl_core.native_enum import NativeEnum
 
 __all__ = ["_ConvBackend", "_select_conv_backend"]
 
 
-class _ConvBackend(enum.Enum):
+class _ConvBackend(NativeEnum):
     """A way to compute a convolution. tl has its own kernels for all: those of libraries are never chosen."""
 
-    CudaDepthwise2d = enum.auto()
-    CudaDepthwise3d = enum.auto()
-    Cudnn = enum.auto()
-    CudnnTranspose = enum.auto()
-    Empty = enum.auto()
-    Miopen = enum.auto()
-    MiopenDepthwise = enum.auto()
-    MiopenTranspose = enum.auto()
-    Mkldnn = enum.auto()
-    MkldnnTranspose = enum.auto()
-    MkldnnEmpty = enum.auto()
-    NnpackSpatial = enum.auto()
-    Overrideable = enum.auto()
-    Slow2d = enum.auto()
-    Slow3d = enum.auto()
-    SlowDilated2d = enum.auto()
-    SlowDilated3d = enum.auto()
-    SlowTranspose2d = enum.auto()
-    SlowTranspose3d = enum.auto()
-    Winograd3x3Depthwise = enum.auto()
-    Xnnpack2d = enum.auto()
-    Mps = enum.auto()
-    MpsTranspose = enum.auto()
+    CudaDepthwise2d = 0
+    CudaDepthwise3d = 1
+    Cudnn = 2
+    CudnnTranspose = 3
+    Empty = 4
+    Miopen = 5
+    MiopenDepthwise = 6
+    MiopenTranspose = 7
+    Mkldnn = 8
+    MkldnnTranspose = 9
+    MkldnnEmpty = 10
+    NnpackSpatial = 11
+    Overrideable = 12
+    Slow2d = 13
+    Slow3d = 14
+    SlowDilated2d = 15
+    SlowDilated3d = 16
+    SlowTranspose2d = 17
+    SlowTranspose3d = 18
+    Winograd3x3Depthwise = 19
+    Xnnpack2d = 20
+    Mps = 21
+    MpsTranspose = 22
 
 
 def _select_conv_backend(
