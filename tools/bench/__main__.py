@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import re
@@ -14,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -47,6 +46,7 @@ from tools.bench import (
 )
 from tools.bench.cases import Group
 from tools.bench.pair import Measured, Pair, Side
+from tools.bench.results import Results
 from tools.packages import ROOT, packages
 
 WIDE = {"avx2": "AVX2", "avx512f": "AVX-512", "amx_tile": "AMX"}  # flags of Linux
@@ -142,12 +142,13 @@ def chosen(only: re.Pattern[str], given: Iterable[cases.Case]) -> dict[cases.Gro
 
 
 def in_workers(
-    pair: Pair, only: re.Pattern[str], rounds: int | None, given: Iterable[cases.Case]
+    pair: Pair, options: argparse.Namespace, results: Results, given: Iterable[cases.Case]
 ) -> tuple[list[Measured], bool]:
-    """Measures and prints the cases that run in workers."""
+    """Measures, prints and stores the cases that run in workers."""
+    rounds = options.rounds
     everything: list[Measured] = []
     good = True
-    for group, members in chosen(only, given).items():
+    for group, members in chosen(options.only, given).items():
         print(f"\n{group.name}", flush=True)
         pair.renew_all()
         measured = []
@@ -159,6 +160,7 @@ def in_workers(
             good = good and met
             print(line, flush=True)
         everything += measured
+        results.add(measured)
     if together.all_in(m.group for m in everything):
         print(f"\n{together.TOGETHER.name}")
         line, met = report.mean_row(together.TOGETHER, [m for m in everything if m.group in together.NAMES])
@@ -168,18 +170,22 @@ def in_workers(
 
 
 def in_processes(
-    options: argparse.Namespace, ours: Side, peer: Side, programs_: Iterable[cases.Program]
-) -> tuple[list[Measured], bool]:
-    """Measures and prints the programs in fresh processes."""
+    options: argparse.Namespace,
+    sides: tuple[Side, Side],
+    results: Results,
+    programs_: Iterable[cases.Program],
+) -> bool:
+    """Measures, prints and stores the programs in fresh processes."""
     todo = [p for p in programs_ if options.only.search(f"fresh process: {p.name}")]
-    everything: list[Measured] = []
+    good = True
     if todo:
         print("\nfresh process", flush=True)
     for program in todo:
-        measured = programs.measure(ours, peer, program, options.threads, options.clock, options.unpinned)
+        measured = programs.measure(*sides, program, options.threads, options.clock, options.unpinned)
         print("\n".join(map(report.row, measured)), flush=True)
-        everything += measured
-    return everything, all(m.met for m in everything)
+        results.add(measured)
+        good = good and all(m.met for m in measured)
+    return good
 
 
 def near_peak(measured: list[Measured]) -> tuple[dict[str, float], bool]:
@@ -238,32 +244,38 @@ def footprint(only: re.Pattern[str], ours: Side) -> tuple[dict[str, float], bool
     return found, good
 
 
-def every_operator(options: argparse.Namespace, pair: Pair, about: dict[str, object]) -> bool:
+def every_operator(options: argparse.Namespace, pair: Pair, results: Results) -> bool:
     """Measures and prints a case for each operator, and which are slower than asked for."""
-    measured, good = in_workers(pair, options.only, options.rounds, all_operators.cases())
+    measured, good = in_workers(pair, options, results, all_operators.cases())
+    pair.close()
     line, met = report.mean_row(Group("all of them", mean=all_operators.MEAN), measured)
     print(f"\n{len(measured)} cases\n{line}\n\nabove {all_operators.LARGEST}:")
     for m in all_operators.slower(measured):
         print(f"{m.group[-12:]}: {report.row(m).strip()}")
-    save(options.json, {"about": about, "cases": [asdict(m) | {"met": m.met} for m in measured], "of peak": {},
-                        "footprint": {}})  # fmt: skip
     return good and met
 
 
-def against_parent(options: argparse.Namespace, pair: Pair, about: dict[str, object]) -> bool:
+def against_parent(options: argparse.Namespace, pair: Pair, results: Results) -> bool:
     """Measures and prints the overhead cases, ours against those of another commit."""
-    measured, good = in_workers(pair, options.only, options.rounds, parent.overhead(everything()))
+    _, good = in_workers(pair, options, results, parent.overhead(everything()))
     pair.close()
-    more, also = in_processes(options, *pair.sides, parent.programs(cases.PROGRAMS))
-    rows = [asdict(m) | {"met": m.met} for m in measured + more]
-    save(options.json, {"about": about, "cases": rows, "of peak": {}, "footprint": {}})
-    return good and also
+    return in_processes(options, pair.sides, results, parent.programs(cases.PROGRAMS)) and good
 
 
-def save(file: Path | None, found: dict[str, object]) -> None:
-    """Writes what was found, if a file was asked for."""
-    if file:
-        file.write_text(json.dumps(found, indent=1))
+def against_peer(options: argparse.Namespace, pair: Pair, results: Results) -> bool:
+    """Measures and prints every case, and what one side alone is measured by."""
+    measured, good = in_workers(pair, options, results, everything())
+    pair.close()
+    results.of_peak, near = near_peak(measured) if options.threads == 1 else ({}, True)
+    also = in_processes(options, pair.sides, results, (*cases.PROGRAMS, *graphs.PROGRAMS))
+    quick = small = True
+    if options.module == "tl":
+        results.pages, quick = in_browser(options.only, pair.sides[0])
+        results.write()  # the build takes minutes, and may fail
+        results.footprint, small = footprint(options.only, pair.sides[0])
+    results.write()
+    print(f"\n{len(results.cases)} cases, {sum(not r['met'] for r in results.cases)} not met")
+    return good and near and also and small and quick
 
 
 def main() -> int:
@@ -274,27 +286,11 @@ def main() -> int:
     if options.against:
         peer = Side(options.module, str(parent.parent_python(options.against)))
     pair = Pair(ours, peer, options.threads, options.clock, options.unpinned)
-    about = header(options, pair)
-    print("\n".join(f"{name}: {value}" for name, value in about.items()))
+    results = Results(options.json, header(options, pair))
+    print("\n".join(f"{name}: {value}" for name, value in results.about.items()))
     print(f"\n  {'':44} {'ours':>10} {'peer':>10} {'ratio':>8}")
-    if options.against:
-        return 0 if against_parent(options, pair, about) else 1
-    if options.all_ops:
-        good = every_operator(options, pair, about)
-        pair.close()
-        return 0 if good else 1
-    measured, good = in_workers(pair, options.only, options.rounds, everything())
-    pair.close()
-    shares, near = near_peak(measured) if options.threads == 1 else ({}, True)
-    more, also = in_processes(options, ours, peer, (*cases.PROGRAMS, *graphs.PROGRAMS))
-    rows = [asdict(m) | {"met": m.met} for m in measured + more]
-    shown, quick = in_browser(options.only, ours) if options.module == "tl" else ({}, True)
-    result: dict[str, object] = {"about": about, "cases": rows, "of peak": shares, "pages": shown}
-    save(options.json, result | {"footprint": {}})  # the build takes minutes, and may fail
-    sizes, small = footprint(options.only, ours) if options.module == "tl" else ({}, True)
-    save(options.json, result | {"footprint": sizes})
-    print(f"\n{len(rows)} cases, {sum(not r['met'] for r in rows)} not met")
-    return 0 if good and near and also and small and quick else 1
+    measure = against_parent if options.against else every_operator if options.all_ops else against_peer
+    return 0 if measure(options, pair, results) else 1
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The bench measures ratios that are known beforehand, and reports what does not work."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from tools.bench import all_operators, parent, programs, report
 from tools.bench.cases import CASES, Case, Group, Program
 from tools.bench.pair import Measured, Pair, Side
+from tools.bench.results import Results
 from tools.bench.worker import Bench
 
 FAKE = """
@@ -197,3 +199,14 @@ def test_overhead_cases_have_the_bound_between_commits():
     }
     slow = [Measured("a", "g", None, ratio=1.03), Measured("b", "g", None, ratio=1.01)]
     assert not report.mean_row(chosen[0].group, slow)[1]
+
+
+def test_results_are_written_after_each_group(tmp_path):
+    file = tmp_path / "results.json"
+    results = Results(file, {"date": "2026-01-01"})
+    for name in ("a", "b"):
+        results.add([Measured(name, "group", 0.5, 1.0, 2.0, 0.5)])
+        cases = json.loads(file.read_text())["cases"]
+        assert cases[-1]["name"] == name and cases[-1]["met"]
+    assert len(cases) == 2
+    Results(None, {}).add([])
