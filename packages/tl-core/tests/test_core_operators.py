@@ -275,3 +275,54 @@ def test_lists_and_gradients():
     assert aten.sym_is_contiguous.default(tl.ones(2, 3)) and not aten.sym_is_contiguous.default(
         tl.ones(2, 3).t()
     )
+
+
+# ---- sparse tensors
+ROWS = tl.tensor([[0.0, 2.0, 0.0], [3.0, 0.0, 4.0]])
+COO, CSR = ROWS.to_sparse(), ROWS.to_sparse_csr()
+SPARSE = {
+    "_sparse_coo_tensor_unsafe": lambda op: (op(COO.indices(), COO.values(), [2, 3]), ROWS),
+    "_sparse_coo_tensor_with_dims_and_tensors": lambda op: (
+        op(2, 0, [2, 3], COO.indices(), COO.values(), dtype=tl.float64, layout=tl.sparse_coo), ROWS.double()
+    ),
+    "_sparse_coo_tensor_with_dims": lambda op: (op(1, 1, [2, 3], dtype=tl.float32), tl.zeros(2, 3)),
+    "_sparse_compressed_tensor_unsafe": lambda op: (
+        op(CSR.crow_indices(), CSR.col_indices(), CSR.values(), [2, 3], layout=tl.sparse_csr), ROWS
+    ),
+    "_sparse_csr_tensor_unsafe": lambda op: (op(CSR.crow_indices(), CSR.col_indices(), CSR.values(), [2, 3]), ROWS),
+    "_sparse_csc_tensor_unsafe": lambda op: (op(CSR.crow_indices(), CSR.col_indices(), CSR.values(), [3, 2]), ROWS.t()),
+    "_to_sparse": lambda op: (op(ROWS, layout=tl.sparse_csc), ROWS),
+    "_to_sparse.sparse_dim": lambda op: (op(ROWS, 1), ROWS),
+    "_to_sparse_csr": lambda op: (op(ROWS), ROWS),
+    "_to_sparse_bsr": lambda op: (op(ROWS, [1, 3]), ROWS),
+    "_sparse_broadcast_to": lambda op: (op(COO, [2, 2, 3]), ROWS.expand(2, 2, 3)),
+    "_sparse_broadcast_to_copy": lambda op: (op(COO, [2, 2, 3]), ROWS.expand(2, 2, 3)),
+    "_sparse_mask_projection": lambda op: (op(COO, tl.eye(2, 3).to_sparse()), tl.zeros(2, 3)),
+    "sparse_sampled_addmm": lambda op: (
+        op(CSR, tl.ones(2, 2), tl.ones(2, 3), beta=2, alpha=3), tl.where(ROWS > 0, 2 * ROWS + 6, 0.0)
+    ),
+    "_sparse_sparse_matmul": lambda op: (op(COO, COO.t()), ROWS @ ROWS.t()),
+    "_sparse_softmax.int": lambda op: (op(COO, 1, tl.float64).values().sum(), tl.tensor(2.0, dtype=tl.float64)),
+    "_sparse_log_softmax": lambda op: (op(COO, 1, False).values().exp().sum(), tl.tensor(2.0)),
+    "_sparse_sum": lambda op: (op(COO), tl.tensor(9.0)),
+    "_sparse_sum.dim_dtype": lambda op: (op(COO, [0], dtype=tl.float64), tl.tensor([3.0, 2, 4], dtype=tl.float64)),
+    "_spdiags": lambda op: (op(tl.tensor([[1.0, 2.0]]), tl.tensor([0]), [2, 2]), tl.tensor([[1.0, 0], [0, 2]])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_operators_of_sparse_tensors(name):
+    packet, _, overload = name.partition(".")
+    found, expected = SPARSE[name](getattr(getattr(aten, packet), overload or "default"))
+    assert_close(found.to_dense() if found.layout is not tl.strided else found, expected)
+
+
+def test_checks_of_the_parts_of_sparse_tensors():
+    aten._validate_sparse_coo_tensor_args(COO.indices(), COO.values(), [2, 3])
+    with pytest.raises(RuntimeError, match=r"out-of-bounds|size"):
+        aten._validate_sparse_coo_tensor_args(COO.indices(), COO.values(), [1, 1])
+    aten._validate_sparse_csr_tensor_args(CSR.crow_indices(), CSR.col_indices(), CSR.values(), [2, 3])
+    with pytest.raises(RuntimeError):
+        aten._validate_sparse_csr_tensor_args(CSR.crow_indices(), CSR.col_indices(), CSR.values(), [3, 3])
+    with pytest.raises(RuntimeError, match="cuSPARSELt not supported"):
+        aten._cslt_compress(ROWS)
