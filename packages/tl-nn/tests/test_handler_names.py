@@ -13,6 +13,7 @@ import pytest
 
 import tl_autograd
 import tl_core as tl
+import tl_nn as nn
 import tl_nn.functional as F
 from tl_autograd.checkpoint import checkpoint, create_selective_checkpoint_contexts
 from tl_autograd.checkpoint_policy import CheckpointPolicy
@@ -182,19 +183,22 @@ def test_handlers_get_the_operators_that_others_know(name):
         assert seen.names() == set(names.split())
 
 
+def _numbers(call, mode):
+    """What a call gives, and its gradients by what it is made of."""
+    leaves = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "t", lambda *shape: leaves.append(made := _leaf(shape)) or made)
+        with mode:
+            out = call()
+            made = tl_autograd.grad(out, leaves, tl.ones_like(out), allow_unused=True) if leaves else ()
+    return [out.detach(), *(g.to_dense() for g in made if g is not None)]
+
+
 @pytest.mark.parametrize("name", sorted(set(CALLS) - {"dropout"}))
 def test_a_mode_changes_no_number(name):
-    def gradients(mode):
-        leaves = []
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setitem(globals(), "t", lambda *shape: leaves.append(made := _leaf(shape)) or made)
-            with mode:
-                out = CALLS[name]()
-                made = tl_autograd.grad(out, leaves, tl.ones_like(out), allow_unused=True)
-        return [out.detach(), *(g for g in made if g is not None)]
-
-    for a, b in zip(gradients(tl_autograd.enable_grad()), gradients(Names()), strict=True):
-        assert_close(b, a, rtol=1e-5, atol=1e-6)
+    found, expected = (_numbers(CALLS[name], mode) for mode in (Names(), tl_autograd.enable_grad()))
+    for a, b in zip(found, expected, strict=True):
+        assert_close(a, b, rtol=1e-5, atol=1e-6)
 
 
 def _leaf(shape):
@@ -303,3 +307,146 @@ def test_second_derivatives_of_losses_under_a_mode():
         (g,) = tl_autograd.grad(F.mse_loss(x, tl.zeros(2), reduction="sum"), x, create_graph=True)
         (second,) = tl_autograd.grad(g.sum(), x)
     assert second.tolist() == [2.0, 2.0]
+
+
+# ---- everything else that has a gradient: no operator that only this library has
+def q(*shape):
+    return t(*(shape or (2, 3, 4, 8)))
+
+
+def matrix(n=3):
+    return t(n, n).detach().add(3 * tl.eye(n)).requires_grad_()
+
+
+def csr(n=3):
+    return matrix(n).detach().to_sparse_csr()
+
+
+LONG, LABELS = tl.tensor([[0, 1], [2, 1]]), tl.zeros(2, 4, 4, dtype=tl.int64)
+ATTENTION = F.scaled_dot_product_attention
+LAYERS = {
+    "attention with a learned mask": lambda: ATTENTION(q(), q(), q(), attn_mask=t(4, 4)),
+    "attention with a mask": lambda: ATTENTION(q(), q(), q(), attn_mask=tl.ones(4, 4).tril().bool()),
+    "attention of shared heads": lambda: ATTENTION(q(2, 4, 4, 8), q(2, 2, 4, 8), q(2, 2, 4, 8), enable_gqa=True),
+    "attention of matrices": lambda: ATTENTION(q(4, 8), q(4, 8), q(4, 8)),
+    "lstm": lambda: recurrent(nn.LSTM, 4, 3),
+    "lstm of projections": lambda: recurrent(nn.LSTM, 4, 3, proj_size=2),
+    "lstm of two layers": lambda: recurrent(nn.LSTM, 4, 3, num_layers=2, bidirectional=True),
+    "gru": lambda: recurrent(nn.GRU, 4, 3),
+    "gru without biases": lambda: recurrent(nn.GRU, 4, 3, bias=False, batch_first=True),
+    "rnn": lambda: recurrent(nn.RNN, 4, 3, nonlinearity="relu"),
+    "lstm of packed rows": lambda: recurrent(
+        nn.LSTM, 4, 3, x=nn.utils.rnn.pack_sequence([t(3, 4), t(2, 4)])
+    ),
+    "lstm cell": lambda: recurrent(nn.LSTMCell, 4, 3, x=t(2, 4)),
+    "gru cell": lambda: recurrent(nn.GRUCell, 4, 3, x=t(2, 4)),
+    "ctc_loss": lambda: F.ctc_loss(
+        t(6, 2, 5).log_softmax(2), tl.tensor([[1, 2], [1, 3]]), tl.tensor([6, 6]), tl.tensor([2, 2])
+    ),
+    "embedding_bag": lambda: F.embedding_bag(LONG, t(3, 4)),
+    "embedding_bag, max": lambda: F.embedding_bag(LONG, t(3, 4), mode="max"),
+    "embedding_bag of weights": lambda: F.embedding_bag(LONG, t(3, 4), mode="sum", per_sample_weights=t(2, 2)),
+    "embedding of a sparse gradient": lambda: F.embedding(LONG, t(3, 4), sparse=True),
+    "bilinear": lambda: F.bilinear(t(3, 4), t(3, 5), t(2, 4, 5), t(2)),
+    "local_response_norm": lambda: F.local_response_norm(t(2, 3, 4, 4), 2),
+    **{
+        f"unpool of {n} dimensions": partial(
+            lambda pool, unpool, shape: unpool(*pool(t(*shape), 2, return_indices=True), 2),
+            getattr(F, f"max_pool{n}d"), getattr(F, f"max_unpool{n}d"), (1, 2, *[4] * n),
+        )
+        for n in (1, 2, 3)
+    },
+    **{
+        f"{name} of {n} dimensions": partial(
+            lambda pool, shape: pool(t(*shape), 2), getattr(F, f"{name}_pool{n}d"), (1, 2, *[6] * n)
+        )
+        for name in ("max", "avg", "adaptive_max", "adaptive_avg") for n in (1, 2, 3)
+    },
+    "lp_pool2d": lambda: F.lp_pool2d(t(1, 2, 8, 8), 2.0, 2),
+    "fold": lambda: F.fold(t(1, 12, 4), (3, 3), 2),
+    "unfold": lambda: F.unfold(t(1, 3, 4, 4), 2),
+    "grid_sample of volumes": lambda: F.grid_sample(
+        t(1, 2, 4, 4, 4), t(1, 3, 3, 3, 3), align_corners=True, padding_mode="border"
+    ),
+    "grid_sample, bicubic": lambda: F.grid_sample(
+        t(1, 2, 4, 4), t(1, 3, 3, 2), align_corners=True, mode="bicubic", padding_mode="reflection"
+    ),
+    "circular border": lambda: F.pad(t(1, 2, 4, 4), (1, 1, 2, 1), mode="circular"),
+    "circular border, cut": lambda: F.pad(t(1, 2, 4, 4), (1, -1, -1, 2), mode="circular"),
+    "replicated border": lambda: F.pad(t(1, 2, 4, 4, 4), (1, 1, 1, 1, 1, 1), mode="replicate"),
+    "convolution as wide as its input": lambda: F.conv2d(t(1, 2, 5, 5), t(3, 2, 2, 2), t(3), padding="same"),
+    "transposed convolution of a stride": lambda: F.conv_transpose2d(
+        t(1, 2, 5, 5), t(2, 3, 2, 2), t(3), stride=2, output_padding=1
+    ),
+    **{
+        f"cdist of {p}": partial(lambda p: tl.cdist(t(2, 3, 4), t(2, 5, 4) + 1, p), p)
+        for p in (0.5, 1.0, 2.0, 3.0, math.inf)
+    },
+    "pdist": lambda: F.pdist(t(4, 3), 3.0),
+    "cross_entropy of probabilities": lambda: F.cross_entropy(t(3, 4), t(3, 4).softmax(1)),
+    "cross_entropy of images": lambda: F.cross_entropy(t(2, 3, 4, 4), LABELS, label_smoothing=0.1),
+    "nll_loss of images": lambda: F.nll_loss(t(2, 3, 4, 4), LABELS),
+    "mse_loss of weights": lambda: F.mse_loss(t(3), t(3) + 1, weight=tl.ones(3)),
+    "multi_margin_loss": lambda: F.multi_margin_loss(t(4, 3), CLASSES),
+    "rms_norm": lambda: F.rms_norm(t(3, 4), (4,), t(4)),
+    "upsampling, bicubic": lambda: F.interpolate(t(1, 2, 4, 4), scale_factor=1.5, mode="bicubic"),
+    "upsampling, antialias": lambda: F.interpolate(t(1, 2, 8, 8), size=4, mode="bilinear", antialias=True),
+    **{name: partial(lambda name: getattr(tl.linalg, name)(matrix()), name) for name in ("inv", "det", "pinv")},
+    **{
+        f"matrix_norm {order}": partial(lambda order: tl.linalg.matrix_norm(matrix(), order), order)
+        for order in ("nuc", 2, -2)
+    },
+    "solve of a vector": lambda: tl.linalg.solve(matrix(), t(3)),
+    "solve of a matrix of batches": lambda: tl.linalg.solve(tl.stack([matrix(), matrix()]), t(3, 2)),
+    "solve of batches": lambda: tl.linalg.solve(matrix(), t(2, 3, 3)),
+    "lstsq": lambda: tl.linalg.lstsq(t(4, 3) ** 2 + tl.eye(4, 3), t(4, 2)).solution,
+    "as_strided": lambda: t(6).as_strided((2, 2), (2, 1), 1),
+    "as_strided that overlaps": lambda: t(6).as_strided((3, 2), (1, 1)),
+    "as_strided of what is expanded": lambda: t(1, 3).expand(2, 3).as_strided((2, 2), (1, 1)),
+    "product of a sparse matrix": lambda: tl.sparse.mm(matrix().detach().to_sparse().requires_grad_(), t(3, 2)),
+    "product of compressed rows": lambda: csr() @ t(3, 2),
+    "sampled product": lambda: tl.sparse.sampled_addmm(csr(), t(3, 2), t(2, 3)).to_dense(),
+    "to_sparse": lambda: (t(3, 3) + 2).to_sparse().to_dense(),
+    "sum of a sparse tensor": lambda: tl.sparse.sum((t(3, 3) + 2).to_sparse()),
+    "softmax of a sparse tensor": lambda: tl.sparse.softmax((t(3, 3) + 2).to_sparse(), 1).to_dense(),
+    "sparse_mask": lambda: t(3, 3).sparse_mask(tl.eye(3).to_sparse()).to_dense(),
+    "dense plus sparse": lambda: tl.add(t(3, 3), tl.eye(3).to_sparse()),
+}  # fmt: skip
+RANDOM = {
+    "attention with dropout": lambda: ATTENTION(q(), q(), q(), dropout_p=0.5),
+    "lstm with dropout": lambda: recurrent(nn.LSTM, 4, 3, num_layers=2, dropout=0.5),
+    "transformer layer": lambda: nn.TransformerEncoderLayer(8, 2, 16)(t(4, 2, 8)),
+    "fractional_max_pool2d": lambda: F.fractional_max_pool2d(t(1, 2, 8, 8), 2, 3),
+    "rrelu": lambda: F.rrelu(t(4), training=True),
+    "dropout of channels": lambda: F.dropout2d(t(1, 2, 3, 3)),
+}
+NAMES = Path(__file__).parents[2] / "tl-core/tests/aten_names.txt"
+
+
+def recurrent(kind, *sizes, x=None, **settings):
+    layer = kind(*sizes, **settings)
+    for p in layer.parameters():
+        p.data = tl.linspace(-0.5, 0.5, p.numel()).reshape(p.shape)
+    out = layer(t(5, 2, 4) if x is None else x)
+    while isinstance(out, tuple):
+        out = out[0]
+    return out
+
+
+@pytest.mark.skipif(not NAMES.exists(), reason="PyTorch's names stand in tl-core's sources")
+@pytest.mark.parametrize("name", [*LAYERS, *RANDOM])
+def test_handlers_get_no_operator_of_ours(name):
+    known = frozenset(NAMES.read_text().split())
+    with Names() as forward:
+        result = {**LAYERS, **RANDOM}[name]()
+    with Names() as backward:
+        result.sum().backward()
+    names = {f.overloadpacket.__name__ for mode in (forward, backward) for f in mode.calls}
+    assert not {n for n in names if n not in known and n.removesuffix("_") not in known}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_mode_changes_no_number_of_these(name):
+    found, expected = (_numbers(LAYERS[name], mode) for mode in (Names(), tl_autograd.enable_grad()))
+    for a, b in zip(found, expected, strict=True):
+        assert_close(a, b, rtol=1e-4, atol=1e-5)

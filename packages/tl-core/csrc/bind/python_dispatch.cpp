@@ -16,6 +16,7 @@
 #include "bind/symbols.h"
 #include "bind/tensor_object.h"
 #include "bind/types.h"
+#include "dispatch/program_handlers.h"
 #include "dispatch/python.h"
 #include "dispatch/thread_state.h"
 #include "ops.h"
@@ -393,6 +394,20 @@ PyObject* programs_mode(int layer) {
                                                              : nullptr;
 }
 
+bool is_programs(PyObject* handler) { return handler && !knows_kernels(handler); }
+
+bool handled_by_program(std::span<const Tensor* const> tensors) {
+  const WithLock lock;
+  try {
+    if (PyObject* mode = programs_mode(TL_LAYER_PYTHON)) return is_programs(mode);
+    return std::ranges::any_of(
+        tensors, [](const Tensor* t) { return t && is_programs(object_with_handler(t->impl())); });
+  } catch (const PythonError&) {
+    pending_from_python();
+    throw_pending();
+  }
+}
+
 PyRef handled(const Operator& op, int layer, const TlValue* args, int n_args) {
   const Classes classes(args, n_args);
   const PyRef types = classes.tuple();
@@ -610,6 +625,7 @@ void join_python_layer(TensorImpl& t, PyTypeObject* type) {
 void add_python_dispatch(PyObject* module) {
   set_python_call(run);
   set_says_contiguous(says_contiguous);
+  set_handled_by_program(handled_by_program);
   if (PyModule_AddFunctions(module, kFunctions) != 0) throw PythonError();
   g_disabled = checked(PyObject_GetAttrString(module, "_disabled_torch_dispatch_impl")).release();
   checked(PyDict_SetItem(g_tensor_type->tp_dict, handler_name(), g_disabled));

@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "base/generator.h"
 #include "base/operator_switches.h"
+#include "dispatch/program_handlers.h"
 #include "dispatch/thread_state.h"
 #include "iter/dtypes.h"
 #include "kernel_args.h"
@@ -378,7 +379,10 @@ Tensor scaled_dot_product_attention(const ScaledDotProductAttentionArgs& a) {
   const double scale = scale_in ? *scale_in : 1 / std::sqrt(static_cast<double>(size));
   const bool shared = enable_gqa && (q_in.size(q_in.dim() - 3) != k_in.size(k_in.dim() - 3) ||
                                      q_in.size(q_in.dim() - 3) != v_in.size(v_in.dim() - 3));
-  if (!is_floating(q_in.dtype())) {
+  // The kernel's dropout mask and its mask's gradient are no operators that others know.
+  const bool apart = (dropout > 0 || (mask && may_be_differentiated(*mask))) &&
+                     handled_by_program({&q_in, &k_in, &v_in, mask});
+  if (apart || !is_floating(q_in.dtype())) {
     const int64_t heads = shared ? q_in.size(q_in.dim() - 3) : 0;
     return attention_in_operators(q_in, shared ? repeat_heads(k_in, heads) : k_in,
                                   shared ? repeat_heads(v_in, heads) : v_in, mask, dropout, causal, scale);

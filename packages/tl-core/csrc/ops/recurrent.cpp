@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/parallel.h"
+#include "dispatch/program_handlers.h"
 #include "dispatch/thread_state.h"
 #include "iter/dtypes.h"
 #include "kernel_args.h"
@@ -458,8 +459,55 @@ struct LayerResult {
   Tensor output, hidden, state;
 };
 
+struct State {
+  Tensor hidden, cell;
+};
+
+State lstm_step(const Tensor& gates, const State& s, const Parameters& p) {
+  const std::vector<Tensor> parts = ops::chunk(ops::add(gates, ops::linear(s.hidden, *p.w_hh, p.b_hh)), 4, 1);
+  const Tensor next = ops::add(ops::mul(ops::sigmoid(parts[1]), s.cell),
+                               ops::mul(ops::sigmoid(parts[0]), ops::tanh(parts[2])));
+  const Tensor out = ops::mul(ops::sigmoid(parts[3]), ops::tanh(next));
+  return {p.w_hr ? ops::linear(out, *p.w_hr) : out, next};
+}
+
+State gru_step(const Tensor& gates, const State& s, const Parameters& p) {
+  const std::vector<Tensor> in = ops::chunk(gates, 3, 1),
+                            own = ops::chunk(ops::linear(s.hidden, *p.w_hh, p.b_hh), 3, 1);
+  const Tensor reset = ops::sigmoid(ops::add(in[0], own[0])), update = ops::sigmoid(ops::add(in[1], own[1]));
+  const Tensor fresh = ops::tanh(ops::add(in[2], ops::mul(reset, own[2])));
+  return {ops::add(fresh, ops::mul(update, ops::sub(s.hidden, fresh))), {}};
+}
+
+State simple_step(const Tensor& gates, const State& s, const Parameters& p, Cell cell) {
+  const Tensor sums = ops::add(gates, ops::linear(s.hidden, *p.w_hh, p.b_hh));
+  return {cell == Cell::Relu ? ops::relu(sums) : ops::tanh(sums), {}};
+}
+
+// Step by step in operators: an LSTM whose state is projected, and where a program handles operators.
+LayerResult run_in_operators(const Sequence& x, const Tensor& h0, OptTensor c0, const Parameters& p,
+                             Cell cell, bool reverse) {
+  const Tensor gates = ops::linear(x.data, *p.w_ih, p.b_ih);
+  Tensor hidden = h0, state = c0 ? *c0 : Tensor();
+  std::vector<Tensor> outputs(x.batch_sizes.size());
+  const Steps steps(x.batch_sizes, reverse);
+  steps.run(false, [&](Steps::Step s) {
+    const Tensor sums = ops::slice(gates, 0, s.first, s.first + s.rows, 1);
+    const State before{first_rows(hidden, s.rows), c0 ? first_rows(state, s.rows) : Tensor()};
+    const State after = cell == Cell::Lstm  ? lstm_step(sums, before, p)
+                        : cell == Cell::Gru ? gru_step(sums, before, p)
+                                            : simple_step(sums, before, p, cell);
+    hidden = with_first_rows(hidden, after.hidden);
+    if (c0) state = with_first_rows(state, after.cell);
+    outputs[s.number] = after.hidden;
+  });
+  return {ops::cat(outputs, 0), hidden, state};
+}
+
 LayerResult run_layer(const Sequence& x, const Tensor& h0, OptTensor c0, const Parameters& p, Cell cell,
                       bool reverse) {
+  if (p.w_hr || handled_by_program({&x.data, &h0, c0, p.w_ih, p.w_hh}))
+    return run_in_operators(x, h0, c0, p, cell, reverse);
   const bool apart = cell == Cell::Gru;
   const Tensor both = !apart && p.b_ih && p.b_hh ? ops::add(*p.b_ih, *p.b_hh) : Tensor();
   const OptTensor bias = both ? &both : apart || p.b_ih ? p.b_ih : p.b_hh;
@@ -467,28 +515,6 @@ LayerResult run_layer(const Sequence& x, const Tensor& h0, OptTensor c0, const P
       ops::_recurrent_layer(ops::linear(x.data, *p.w_ih, bias), h0, c0, *p.w_hh, apart ? p.b_hh : nullptr,
                             static_cast<int64_t>(cell), reverse, x.batch_sizes);
   return {output, hidden, state};
-}
-
-// An LSTM whose state is projected, step by step.
-LayerResult run_projected(const Sequence& x, const Tensor& h0, const Tensor& c0, const Parameters& p,
-                          bool reverse) {
-  const Tensor gates = ops::linear(x.data, *p.w_ih, p.b_ih);
-  Tensor hidden = h0, state = c0;
-  std::vector<Tensor> outputs(x.batch_sizes.size());
-  const Steps steps(x.batch_sizes, reverse);
-  steps.run(false, [&](Steps::Step s) {
-    const Tensor h = first_rows(hidden, s.rows), c = first_rows(state, s.rows);
-    const Tensor sums =
-        ops::add(ops::slice(gates, 0, s.first, s.first + s.rows, 1), ops::linear(h, *p.w_hh, p.b_hh));
-    const std::vector<Tensor> parts = ops::chunk(sums, 4, 1);
-    const Tensor next =
-        ops::add(ops::mul(ops::sigmoid(parts[1]), c), ops::mul(ops::sigmoid(parts[0]), ops::tanh(parts[2])));
-    const Tensor out = ops::linear(ops::mul(ops::sigmoid(parts[3]), ops::tanh(next)), *p.w_hr);
-    hidden = with_first_rows(hidden, out);
-    state = with_first_rows(state, next);
-    outputs[s.number] = out;
-  });
-  return {ops::cat(outputs, 0), hidden, state};
 }
 
 struct StackResult {
@@ -515,8 +541,7 @@ StackResult run_stack(Sequence x, bool packed, const Tensor& hidden, OptTensor s
       const Parameters p = parameters_of(params, o, number, projects);
       const Tensor h0 = ops::select_int(hidden, 0, number),
                    c0 = state ? ops::select_int(*state, 0, number) : Tensor();
-      const LayerResult r = projects ? run_projected(x, h0, c0, p, direction == 1)
-                                     : run_layer(x, h0, c0 ? &c0 : nullptr, p, o.cell, direction == 1);
+      const LayerResult r = run_layer(x, h0, c0 ? &c0 : nullptr, p, o.cell, direction == 1);
       outputs.push_back(r.output);
       last_hidden.push_back(r.hidden);
       if (c0) last_state.push_back(r.state);

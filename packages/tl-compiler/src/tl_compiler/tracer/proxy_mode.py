@@ -666,7 +666,17 @@ class _Recorded:
     def __call__(self, op: Any, /, *args: Any, **kwargs: Any) -> Any:
         return self.mode.recorded(op, args, kwargs)
 
-    unseen = __call__
+    unseen = whole = __call__
+
+    def parts(self, op: Any, /, *args: Any) -> Any:
+        """The result of an operator that is made of others, of which there are nodes.
+
+        Args:
+            op: the operator.
+            *args: its arguments.
+        """
+        with self.mode:
+            return op(*args)
 
     def origin(self, t: Any) -> Node | None:
         """The node of the operator that a tensor is a result of; None for one that is not known.

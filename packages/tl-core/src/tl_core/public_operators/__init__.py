@@ -6,7 +6,20 @@ Kernels and formulas of derivatives are rows of our own, such as the adjoint of 
 
 from __future__ import annotations
 
-from . import attention, convolutions, distances, losses, norms, pools, products, sampling, shapes
+from . import (
+    attention,
+    convolutions,
+    distances,
+    losses,
+    norms,
+    pools,
+    products,
+    sampling,
+    shapes,
+    solvers,
+    sparse,
+    strides,
+)
 from .dimensions import public_call
 from .formula import FORMULAS, Recording
 

@@ -28,11 +28,16 @@ def _convolve(
 ) -> Any:
     axes = x.ndim - 2
     stride, padding, dilation = (_of_axes(numbers, axes) for numbers in (stride, padding, dilation))
-    spatial = zip(x.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True)
+    spatial = list(zip(x.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True))
     found = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in spatial]
-    if found != list(sizes)[-len(found) :]:
-        return NotImplemented
     zeros = [0] * axes
+    if found != list(sizes)[-axes:]:  # the border behind is as wide as the sizes say
+        behind = [
+            (m - 1) * s + d * (k - 1) + 1 - n - p
+            for m, (n, k, s, p, d) in zip(list(sizes)[-axes:], spatial, strict=True)
+        ]
+        border = [width for pair in zip(reversed(padding), reversed(behind), strict=True) for width in pair]
+        x, padding = r(aten.constant_pad_nd.default, x, border), zeros
     return r(aten.convolution.default, x, weight, bias, stride, padding, dilation, False, zeros, groups)
 
 
@@ -49,7 +54,8 @@ def _convolve_input(
     groups: int,
 ) -> Any:
     if bias is not None:
-        return NotImplemented
+        product = _convolve_input(r, grad, weight, None, sizes, stride, padding, dilation, groups)
+        return r(aten.add.Tensor, product, r(aten.view.default, bias, [-1, *[1] * (len(sizes) - 2)]))
     like, zeros = r.unseen(aten.new_empty.default, grad, sizes), [0] * len(stride)
     settings = (None, stride, padding, dilation, False, zeros, groups, [True, False, False])
     return r(aten.convolution_backward.default, grad, like, weight, *settings)[0]

@@ -17,12 +17,28 @@ class Recording(Protocol):
 
     def __call__(self, op: Any, /, *args: Any, **kwargs: Any) -> Any: ...
 
+    def whole(self, op: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """The result of an operator that a layer takes apart for such arguments.
+
+        Args:
+            op: the operator.
+            *args, **kwargs: its arguments.
+        """
+
     def unseen(self, op: Any, /, *args: Any, **kwargs: Any) -> Any:
         """The result of an operator that only makes an argument or statistics ready; a graph has a node of it.
 
         Args:
             op: the operator.
             *args, **kwargs: its arguments.
+        """
+
+    def parts(self, op: Any, /, *args: Any) -> Any:
+        """The result of an operator that is made of others, which are called in its place.
+
+        Args:
+            op: the operator.
+            *args: its arguments.
         """
 
     def origin(self, t: Any) -> Any:

@@ -22,8 +22,20 @@ class _Asking:
     takes_layers_apart = True
 
     def __call__(self, op: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if not (isinstance(op, PythonOperator) or op._can_decompose()):
-            return op(*args, **kwargs)  # its layer asks
+        if isinstance(op, PythonOperator) or op._can_decompose():
+            return self.whole(op, *args, **kwargs)
+        return op(*args, **kwargs)  # its layer asks
+
+    def whole(self, op: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """What handlers make of an operator that a layer would take apart.
+
+        Args:
+            op: the operator.
+            *args, **kwargs: its arguments.
+
+        Raises:
+            TypeError: all of them declined.
+        """
         made = ask_handlers(op, args, kwargs)
         if made is NotImplemented:
             raise TypeError(
@@ -41,6 +53,15 @@ class _Asking:
         """
         with modes_off(lambda mode: not is_programs(mode)):
             return op(*args, **kwargs)
+
+    def parts(self, op: Any, /, *args: Any) -> Any:
+        """The result of an operator that is made of others: handlers are asked about each of those.
+
+        Args:
+            op: the operator.
+            *args: its arguments.
+        """
+        return op(*args)
 
     def origin(self, t: Any) -> None:
         """None: no graph says where a tensor comes from.

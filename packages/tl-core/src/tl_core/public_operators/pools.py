@@ -36,6 +36,8 @@ def _scattered(r: Recording, source: Any, indices: Any, sizes: Any, spatial: int
 
 @formula("_unpool")
 def _unpool(r: Recording, source: Any, indices: Any, output_size: Any) -> Any:
+    if len(output_size) == 3:  # steps and borders only say which sizes are possible
+        return r(aten.max_unpool3d.default, source, indices, list(output_size), [1] * 3, [0] * 3)
     if source.ndim - len(output_size) not in (0, 1, 2) or indices.ndim not in (3, 4):
         return NotImplemented
     return r(aten.max_unpool2d.default, source, indices, list(output_size[-2:]))
@@ -73,11 +75,11 @@ def _border(r: Recording, grad: Any, sizes: Any, padding: Any, mode: str) -> Any
 
 @formula("_pad_circular")
 def _wrapped(r: Recording, x: Any, padding: Any) -> Any:
-    if min(padding) < 0:
-        return NotImplemented
     for i in range(len(padding) // 2):
         dim, before, after = x.ndim - 1 - i, padding[2 * i], padding[2 * i + 1]
-        n = x.shape[dim]
+        if min(before, after) < 0:  # cut, and what is left goes round
+            x = r(aten.slice.Tensor, x, dim, max(-before, 0), x.shape[dim] + min(after, 0))
+        n, before, after = x.shape[dim], max(before, 0), max(after, 0)
         sides = [(n - before, n)] * (before > 0), [(0, after)] * (after > 0)
         left, right = ([r(aten.slice.Tensor, x, dim, *side) for side in found] for found in sides)
         x = r(aten.cat.default, [*left, x, *right], dim) if left or right else x
@@ -86,16 +88,15 @@ def _wrapped(r: Recording, x: Any, padding: Any) -> Any:
 
 def _unwrapped(r: Recording, grad: Any, sizes: Any, padding: Any) -> Any:
     """The gradient of `_pad_circular`: both borders are added to the other sides."""
-    if min(padding) < 0:
-        return NotImplemented
     for i in reversed(range(len(padding) // 2)):
         dim, before, after = grad.ndim - 1 - i, padding[2 * i], padding[2 * i + 1]
-        n = sizes[dim]
+        cut = [max(-before, 0), max(-after, 0)]
+        n, before, after = sizes[dim] - sum(cut), max(before, 0), max(after, 0)
         inner = r(aten.slice.Tensor, grad, dim, before, before + n)
         for start, size, ahead in ((0, before, n - before), (before + n, after, 0)):
             if size:
                 border = r(aten.slice.Tensor, grad, dim, start, start + size)
                 around = [0] * (2 * i) + [ahead, n - size - ahead]
                 inner = r(aten.add.Tensor, inner, r(aten.constant_pad_nd.default, border, around))
-        grad = inner
+        grad = r(aten.constant_pad_nd.default, inner, [0] * (2 * i) + cut) if any(cut) else inner
     return grad

@@ -1,4 +1,4 @@
-"""Reading at points; solving."""
+"""Reading at points."""
 
 from __future__ import annotations
 
@@ -39,8 +39,3 @@ def _grid_sample_derivative(r: Recording, grad: Any, x: Any, grid: Any, *setting
         return NotImplemented
     op = named(f"grid_sampler_{grad.ndim - 2}d_backward")
     return r(op, grad, x, grid, *given, [False, True])[1]
-
-
-@formula("_linalg_solve")
-def _solve(r: Recording, a: Any, b: Any) -> Any:
-    return r(aten.linalg_solve.default, a, b) if a.ndim == b.ndim else NotImplemented
