@@ -144,6 +144,7 @@ def check(session: nox.Session) -> None:
         ["clang-format", "--dry-run", "--Werror", *c_files()],
         ["python", "-m", "tools.layers"],
         ["python", "-m", "tools.prose"],
+        ["python", "-m", "tools.names"],
         ["python", "-m", "tools.kernel_rules"],
         ["python", "-m", "tools.cpp_functions"],
         ["python", "-m", "tools.format_rows", "--check"],
