@@ -64,11 +64,15 @@ def variables(tree: ast.AST) -> Iterator[str]:
             yield node.id
 
 
+def is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a method is a property, which names a value of the API."""
+    return any("property" in ast.unparse(d) for d in node.decorator_list)
+
+
 def functions(tree: ast.AST) -> Iterator[str]:
-    """The names of functions and methods, but properties: they are values of the API."""
+    """The names of functions and methods, without properties."""
     for node in ast.walk(tree):
-        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        if is_function and not any("property" in ast.unparse(d) for d in node.decorator_list):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not is_property(node):
             yield node.name
 
 
