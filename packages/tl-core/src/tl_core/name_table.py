@@ -169,6 +169,7 @@ ALIASES = {
     "_higher_order_ops.scan": "_higher_order_ops.while_loop",
     "distributed._composable.fsdp": "distributed.fsdp",
     "distributed._tensor": "distributed.tensor",
+    "distributed.checkpoint._consolidate_hf_safetensors": "distributed.checkpoint.hf_storage",
     "distributed.checkpoint._nested_dict": "distributed.checkpoint.nested_dict",
     "distributed.checkpoint._traverse": "distributed.checkpoint.nested_dict",
     "distributed.tensor.device_mesh": "distributed.device_mesh",
@@ -185,6 +186,9 @@ ALIASES = {
 
 OBJECTS = {
     "distributed._all_gather_base": "tl_distributed.collectives:all_gather_into_tensor",
+    "distributed.tensor.placement_types.DTensorSpec": "tl_distributed.tensor.dtensor_spec:DTensorSpec",
+    "distributed.tensor.placement_types.DeviceMesh": "tl_distributed.device_mesh:DeviceMesh",
+    "distributed.tensor.placement_types.TensorMeta": "tl_distributed.tensor.dtensor_spec:TensorMeta",
     "distributed._reduce_scatter_base": "tl_distributed.collectives:reduce_scatter_tensor",
     "functional.align_tensors": "tl_core.named_tensor:align_tensors",
     "amp._enter_autocast": "tl_amp.autocast_mode:_enter_autocast",

@@ -633,10 +633,10 @@ def _read_tensor(task: _Task, targets: list[Any]) -> None:
             return
         whole = stored.tensor()
         for item, target in zip(task.items, targets, strict=True):
-            target.copy_(_box(whole, item))
+            target.copy_(box_of(whole, item))
 
 
-def _box(chunk: Any, item: ReadItem) -> Any:
+def box_of(chunk: Any, item: ReadItem) -> Any:
     for axis, (offset, length) in enumerate(zip(item.storage_offsets, item.lengths, strict=True)):
         chunk = chunk.narrow(axis, offset, length)
     return chunk

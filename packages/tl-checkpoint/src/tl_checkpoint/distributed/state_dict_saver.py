@@ -81,8 +81,22 @@ def save_state_dict(
         stacklevel=2,
     )
     storage_writer.reset()
-    ranks = ranks_of(process_group, no_dist, coordinator_rank)
-    return _save(_with_states(state_dict), storage_writer, planner, ranks)
+    states = _with_states(state_dict)
+    return _save_state_dict(states, storage_writer, process_group, coordinator_rank, no_dist, planner)
+
+
+def _save_state_dict(
+    state_dict: dict[str, Any],
+    storage_writer: StorageWriter,
+    process_group: Any = None,
+    coordinator_rank: int = 0,
+    no_dist: bool = False,
+    planner: SavePlanner | None = None,
+    use_collectives: bool = True,
+) -> Metadata:
+    """Saves a state dict as it is by a writer that has been reset: what programs with writers of their own call."""
+    _need_collectives(use_collectives)
+    return _save(state_dict, storage_writer, planner, ranks_of(process_group, no_dist, coordinator_rank))
 
 
 def save(
