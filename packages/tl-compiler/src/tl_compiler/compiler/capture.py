@@ -20,6 +20,7 @@ from ..symbolic.expression import Symbol
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
 from ..tracer.symbolic_fakes import mode_for
 from .call_sizes import NO_SYMBOLS, CallSymbols, SizeGuards, Wishes
+from .function_calls import functions_are_nodes
 from .reachable import State, Unprovable, state_of
 from .thread_state import thread_state
 from .watch import CaptureStopped, Watch, user_location
@@ -248,7 +249,7 @@ class _Trace:
         self.containers = {id(x): x for x in _containers((stand_args, stand_kwargs))}
         watch = Watch(self.state.codes, self.state.refused)
         try:
-            with self.mode, watch:
+            with self.mode, functions_are_nodes(self.mode), watch:
                 out = _trace_boundary(function, stand_args, stand_kwargs)
         except CaptureStopped as stopped:
             raise Break(stopped.reason, stopped.location) from None

@@ -36,10 +36,11 @@ def compile(
     and numbers that fit what the program asks of its symbols; for others a new one is made, up to
     `torch._dynamo.config.recompile_limit`.
 
-    A call becomes a graph only where that is sure to compute the same. It runs eagerly where the value of a tensor
-    decides, where the function has effects that no graph can repeat, and where its state isn't known in full;
-    `torch._dynamo.explain` and `TORCH_LOGS=dynamo` say why. There is no code generator yet: with the default backend
-    everything runs eagerly, which a warning says once.
+    A call becomes a graph only if the graph computes the same result. It runs eagerly if the value of a tensor decides,
+    if the function has effects that no graph can repeat, or if its state isn't known in full. In such a call each
+    outermost module that can become a graph does, so that the backend gets several graphs. `torch._dynamo.explain` and
+    `TORCH_LOGS=dynamo` give the reasons. An autograd.Function is one node of a graph. There is no code generator yet:
+    with the default backend everything runs eagerly, and a warning says so once.
 
     Args:
         model: the function or module; without it, the result is a decorator.

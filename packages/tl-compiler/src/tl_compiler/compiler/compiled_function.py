@@ -21,6 +21,7 @@ from ..dynamo.exc import BackendCompilerFailed, FailOnRecompileLimitHit, Unsuppo
 from .backends import is_absent, lookup_backend
 from .call_sizes import NO_SYMBOLS, History, SizeGuards, Wishes, wishes
 from .capture import Break, CallGraph, capture
+from .partial_calls import PartialCalls
 from .reachable import State, Unprovable, state_of
 from .stance import current
 from .thread_state import is_observed, thread_state
@@ -82,6 +83,8 @@ class CompiledFunction:
         self.compiles = 0
         self.calls = 0
         self.checked: set[Any] = set()
+        self.unproved: Break | None = None  # why the state of the last such call isn't known in full
+        self.parts = PartialCalls(lambda part: CompiledFunction(part, settings))
         _note(self)
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -96,9 +99,12 @@ class CompiledFunction:
             return self.function(*args, **kwargs)
         with _lock:
             found = self._look_up(backend, args, kwargs, stance.name)
-        if found is None or found.entry.run is None:
+        if found is not None and found.entry.run is not None:
+            return _run(found)
+        if self.settings.fullgraph or (found is not None and found.entry.reason is None):
             return self.function(*args, **kwargs)
-        return _run(found)
+        with self.parts.region():
+            return self.function(*args, **kwargs)
 
     def _say_absent(self, backend: Any) -> None:
         warn_once("tl.compile: tl has no compiler yet; what it is given runs eagerly")
@@ -111,7 +117,8 @@ class CompiledFunction:
         try:
             state = state_of(self.function, args, kwargs)
         except Unprovable as error:
-            self._report(Break(error.reason, None if error.file is None else (error.file, error.line or 0)))
+            self.unproved = Break(error.reason, None if error.file is None else (error.file, error.line or 0))
+            self._report(self.unproved)
             return None
         key = (id(backend) if callable(backend) else backend, thread_state(), state.key)
         found = self._held(key, state)
@@ -206,9 +213,18 @@ class CompiledFunction:
                     self._report(reason)
             self.checked.add(key)
 
+    def breaks(self) -> Iterator[Break]:
+        """Why calls became no graph, or not one."""
+        if self.unproved is not None:
+            yield self.unproved
+        yield from (e.reason for held in self.entries.values() for e in held if e.reason is not None)
+        yield from self.parts.breaks()
+
     def reset(self) -> None:
         """Forgets all graphs."""
         self.entries.clear()
+        self.parts.reset()
+        self.unproved = None
         self.checked.clear()
         self.history.clear()
         self.compiles = self.calls = 0

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import time
+import traceback
 from typing import Any
 
 from ..dynamo.utils import counters
 from .capture import Break, capture
+from .compiled_function import CompiledFunction, Settings
 from .reachable import Unprovable, state_of
 
 __all__ = ["ExplainOutput", "GraphCompileReason", "explain_call"]
@@ -33,9 +35,9 @@ class ExplainOutput:
     """What becomes of a call.
 
     Args:
-        graphs: its graph, as a GraphModule, in a list; empty where it runs eagerly.
+        graphs: its graph, as a GraphModule, in a list; those of the modules that it calls if it runs eagerly.
         graph_count: how many graphs there are.
-        graph_break_count: how often what runs leaves a graph: once where the call runs eagerly.
+        graph_break_count: how many calls, it and those of modules, run eagerly.
         break_reasons: why.
         op_count: how many operators the graphs have.
         ops_per_graph: the operators of each.
@@ -80,23 +82,39 @@ def explain_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     try:
         state = state_of(function, args, kwargs)
         graph = capture(function, args, kwargs, state)
-    except Unprovable as error:
-        return _eager(error.reason, None if error.file is None else (error.file, error.line or 0))
-    except Break as error:
-        return _eager(error.reason, error.location)
+    except (Unprovable, Break):
+        graphs, reasons = _parts(function, args, kwargs)
+        guards = []
+    else:
+        graphs, reasons = [graph.graph_module] if _operators(graph.graph_module) else [], []
+        guards = [f"{len(state.key)} values of arguments, attributes and variables", "the thread's settings"]
     took = time.perf_counter() - began
-    nodes = graph.graph_module.graph.nodes
-    ops = [node.target for node in nodes if node.op.startswith("call_")]
-    graphs = [graph.graph_module] if ops else []
+    ops = list(map(_operators, graphs))
     counters["stats"]["unique_graphs"] += len(graphs)
-    guards = [f"{len(state.key)} values of arguments, attributes and variables", "the thread's settings"]
     return ExplainOutput(
-        graphs, len(graphs), 0, [], len(ops), [ops] if ops else [], guards, f"capture: {took:.4f} s"
+        graphs, len(graphs), len(reasons), reasons, sum(map(len, ops)), ops, guards, f"capture: {took:.4f} s"
     )
 
 
-def _eager(reason: str, location: tuple[str, int] | None) -> ExplainOutput:
-    import traceback
+def _operators(module: Any) -> list[Any]:
+    return [node.target for node in module.graph.nodes if node.op.startswith("call_")]
 
-    stack = [] if location is None else [traceback.FrameSummary(location[0], location[1], "")]
-    return ExplainOutput([], 0, 1, [GraphCompileReason(reason, stack)], 0, [], [])
+
+def _parts(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[list[Any], list[GraphCompileReason]]:
+    """The graphs of a call that isn't one, which runs, and why it is not."""
+    graphs = []
+
+    def collect(module: Any, examples: list[Any]) -> Any:
+        graphs.append(module)
+        return module.forward
+
+    compiled = CompiledFunction(function, Settings(collect))
+    compiled(args, kwargs)
+    return graphs, [_reason(found) for found in compiled.breaks()]
+
+
+def _reason(found: Break) -> GraphCompileReason:
+    stack = [] if found.location is None else [traceback.FrameSummary(*found.location, "")]
+    return GraphCompileReason(found.reason, stack)

@@ -9,7 +9,6 @@ from types import CodeType, FrameType
 from typing import Any, Self
 
 import tl_core
-from tl_autograd import Function
 from tl_core.subclasses import FakeTensor
 
 from .purity import is_ours, is_pure, is_standard
@@ -103,7 +102,6 @@ class Watch:
         self.codes, self.refused = codes, refused
         self.stop_error: CaptureStopped | None = None
         self._texts = _text_codes()
-        self._derivative = Function.apply.__func__.__code__  # type: ignore[attr-defined]
 
     def __enter__(self) -> Self:
         self._before, self._outer = sys.getprofile(), getattr(_thread, "watch", None)
@@ -181,8 +179,6 @@ class Watch:
             caller = frame.f_back
             if code in self._texts and caller is not None and not is_ours(caller.f_globals.get("__name__")):
                 self.stop("the text of a tensor is made", frame)
-            if code is self._derivative:
-                self.stop("an autograd.Function is applied, whose derivative no graph has", frame)
             return
         if code in self.refused:
             reason, line = self.refused[code]

@@ -12,6 +12,7 @@ __all__ = ["EFFECTIVE"]
 
 # These decide something.
 recompile_limit = 8
+accumulated_recompile_limit = 256
 fail_on_recompile_limit_hit = False
 error_on_recompile = False
 suppress_errors = False
@@ -20,7 +21,6 @@ assume_static_by_default = True
 automatic_dynamic_shapes = True
 
 # These don't.
-accumulated_recompile_limit = 256
 verbose = False
 dynamic_shapes = True
 skip_fwd_side_effects_in_bwd_under_checkpoint = False
@@ -55,8 +55,8 @@ traceable_tensor_subclasses: Any = set()
 install_config_module(sys.modules[__name__])
 
 EFFECTIVE = (
-    "recompile_limit", "cache_size_limit", "fail_on_recompile_limit_hit", "error_on_recompile", "suppress_errors",
-    "disable", "assume_static_by_default", "automatic_dynamic_shapes",
+    "recompile_limit", "accumulated_recompile_limit", "cache_size_limit", "fail_on_recompile_limit_hit",
+    "error_on_recompile", "suppress_errors", "disable", "assume_static_by_default", "automatic_dynamic_shapes",
 )  # fmt: skip
 """The settings that decide something."""
 
