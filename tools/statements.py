@@ -22,7 +22,7 @@ PAGES = ("docs/guide/migration.md", "README.md", "docs/benchmarks.md")
 FILE = ROOT / "tools" / "statements.md"
 _LEFT_OUT = re.compile(r"```.*?```|<!-- (\w+) -->.*?<!-- /\1 -->", re.DOTALL)
 _MEASURED = re.compile(
-    r"`(CCACHE_DISABLE|nox -s|python -m tl\.torch -m pytest)"
+    r"`(CCACHE_DISABLE|nox -s|python -m tl\.torch -m pytest|python -m tools\.)"
 )  # rows that name their own command
 _LINK = re.compile(r"!?\[[^\]]*\]\([^)]*\)")
 
