@@ -341,7 +341,7 @@ class _OpNamespace:
 def _python_packet(name: str) -> OpOverloadPacket | None:
     """An operator that is a function of Python: of the core, or of a package above it."""
     packets: dict[str, OpOverloadPacket] = import_module("tl_core.size_operators").PACKETS
-    for module in ("composite_operators", "core_operators", "sparse_operators"):
+    for module in ("composite_operators", "core_operators", "sparse_operators", "kernel_operators"):
         if name not in packets:
             import_module(f"tl_core.{module}")
     for provider in ("functional operators", "quantized operators"):

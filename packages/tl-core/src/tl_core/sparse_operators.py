@@ -40,13 +40,13 @@ def _empty_coo(sparse_dim: int, dense_dim: int, size: Any, **options: Any) -> An
 
 def _compressed(layout: Any) -> Callable[..., Any]:
     def call(offsets: Any, plain: Any, values: Any, size: Any, **options: Any) -> Any:
-        wanted = layout or options["layout"]
-        if wanted is None:
+        result_layout = layout or options["layout"]
+        if result_layout is None:
             raise RuntimeError(
                 "_sparse_compressed_tensor_unsafe: argument 'layout' must be a compressed layout"
             )
         values = _typed(values, options["dtype"], options["device"])
-        return parts.compressed(offsets, plain, values, size, wanted)
+        return parts.compressed(offsets, plain, values, size, result_layout)
 
     return call
 
@@ -141,8 +141,8 @@ def _to_sparse(self: Any, layout: Any = None, blocksize: Any = None, dense_dim: 
 
 def _to_layout(layout: Any) -> Callable[..., Any]:
     def call(self: Any, *rest: Any) -> Any:
-        *blocksize, dense_dim = rest
-        return _to_sparse(self, layout, *blocksize or [None], dense_dim)
+        blocksize = rest[0] if len(rest) == 2 else None
+        return _to_sparse(self, layout, blocksize, rest[-1])
 
     return call
 
