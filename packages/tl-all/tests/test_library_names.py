@@ -37,6 +37,10 @@ nn.functional.GRID_SAMPLE_PADDING_MODES _utils._get_restore_location _utils._reb
 _jit_internal.boolean_dispatched _jit_internal.createResolutionCallbackFromEnv DisableTorchFunctionSubclass
 _tensor_str.get_printoptions serialization._open_zipfile_writer ops.aten.quantize_per_channel
 _fake_quantize_learnable_per_channel_affine fused_moving_avg_obs_fake_quant _cast_Float _euclidean_dist _trilinear
+_C._cpu._init_amx _C._jit_can_fuse_on_gpu _C._jit_clear_class_registry _C.ScriptMethod ScriptObject _ops.ops.aten
+_export.error.InternalError _export.utils._is_aten_op _inductor.compile_fx.graph_returns_tuple
+_inductor.custom_graph_pass.CustomGraphPass _inductor.utils.is_symbolic _refs.linalg.norm _refs.nn.functional.relu
+_refs.special.i0e utils._stats.count
 _amp_update_scale_ batch_norm_stats fbgemm_linear_quantize_weight _grouped_mm native_norm slice_inverse _scaled_mm
 """
 
@@ -341,3 +345,76 @@ def test_print_options_are_told():
         assert tl._tensor_str.get_printoptions()["precision"] == 2
     corners = tl._tensor_str.get_summarized_data(tl.arange(20))
     assert corners.tolist() == [0, 1, 2, 17, 18, 19]
+
+
+def test_references_of_operators_are_the_operators():
+    from tl import _refs
+
+    x = tl.tensor([[1.0, -2.0], [3.0, 4.0]])
+    assert _refs.add(x, 1).equal(x + 1) and _refs.expand(x[:1], (3, 2)).shape == (3, 2)
+    assert _refs.T(x).equal(x.T) and _refs.rpow(x, 2).equal(2**x) and _refs.rtruediv(x, 6).equal(6 / x)
+    assert _refs.trunc_divide(x, 3).tolist() == [[0, 0], [1, 1]] and _refs.rfloordiv(x, 3).equal(3 // x)
+    assert _refs.swap_axes(x, 0, 1).equal(x.T) and _refs.copy_to(tl.zeros(2, 2), x).equal(x)
+    with pytest.raises(RuntimeError, match="allow_cross_device"):
+        _refs.copy_to(tl.zeros(2, 2, device="meta"), x, allow_cross_device=False)
+    assert not hasattr(_refs, "no_such_function")
+
+
+def test_calls_are_counted_by_name():
+    from tl.utils import _stats
+
+    @_stats.count
+    def twice(x):
+        return 2 * x
+
+    assert twice(1) == 2 and twice(x=2) == 4
+    assert _stats.simple_call_counter[twice.__qualname__] == 2
+
+
+def test_an_operator_says_what_is_registered_for_it():
+    text = tl._C._dispatch_dump("aten::hstack")
+    assert text.startswith("name: aten::hstack\nschema: aten::hstack(Tensor[] tensors) -> Tensor\n")
+    assert "CompositeImplicitAutograd" in text.splitlines()
+    assert tl._C._dispatch_dump("aten::no_such_operator") == "name: aten::no_such_operator\n"
+
+
+def test_a_composite_operator_is_told_from_others():
+    from tl._export.utils import _is_cia_op
+
+    assert _is_cia_op(tl.ops.aten.hstack.default) and not _is_cia_op(tl.ops.aten.sin.default)
+
+
+def test_copies_of_a_graph_module_keep_the_attributes_that_it_names():
+    import copy
+
+    module = tl.fx.symbolic_trace(lambda x: x + 1)
+    module.meta[tl.fx.graph_module._USER_PRESERVED_ATTRIBUTES_KEY] = {"mark": 3}
+    assert copy.deepcopy(module).mark == 3
+
+
+def test_fusing_is_what_was_set():
+    before = tl._C._jit_override_can_fuse_on_cpu(True)
+    assert tl._C._jit_can_fuse_on_cpu()
+    tl._C._jit_override_can_fuse_on_cpu(before)
+    assert not tl._C._jit_can_fuse_on_cpu()
+
+
+def test_options_of_modes_and_vectors_of_kernels(tmp_path, monkeypatch):
+    from tl._inductor import cpu_vec_isa, list_mode_options, list_options
+    from tl._inductor.runtime import cache_dir_utils
+
+    assert list_mode_options()["default"] == {} and "max_autotune" in list_mode_options("max-autotune")
+    assert set(list_mode_options("max-autotune")) <= set(list_options())
+    with pytest.raises(RuntimeError, match="no mode 'fast'"):
+        list_mode_options("fast")
+    vectors = cpu_vec_isa.VecISA("AVX512")
+    assert vectors.nelements(tl.bfloat16) == 32 and not cpu_vec_isa.VecISA("DEFAULT")
+    assert cpu_vec_isa.pick_vec_isa().name == tl.backends.cpu.get_cpu_capability()
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
+    assert cache_dir_utils.cache_dir() == str(tmp_path / "cache") and (tmp_path / "cache").is_dir()
+
+
+def test_settings_by_their_dotted_names():
+    config = importlib.import_module("tl._inductor.config")
+    assert config.to_dict()["cpp.threads"] == getattr(config, "cpp.threads") == config.cpp.threads
+    assert not hasattr(config, "cpp.no_such") and not hasattr(tl.nn, "no.such")

@@ -159,6 +159,7 @@ from tl_core.torch_names.functions import nuclear_norm as nuclear_norm
 from tl_core.torch_names.functions import row_indices_copy as row_indices_copy
 from tl_core.torch_names.functions import slice_inverse as slice_inverse
 from tl_core.torch_names.functions import values_copy as values_copy
+from tl_core.torch_names.native import ScriptObject as ScriptObject
 from tl_core.torch_names.operators import sym_constrain_range as sym_constrain_range
 from tl_core.torch_names.operators import sym_constrain_range_for_size as sym_constrain_range_for_size
 from tl_core.torch_names.removed import eig as eig

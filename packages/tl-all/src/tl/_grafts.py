@@ -72,7 +72,7 @@ def _import(name: str) -> "Any":
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
-        if error.name != name:
+        if not f"{name}.".startswith(f"{error.name}."):  # a module of this name fails at something else
             raise
         return _NOTHING
 

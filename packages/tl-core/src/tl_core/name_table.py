@@ -67,6 +67,7 @@ MODULES = {
     "_prims_common.wrappers": "tl_core.torch_names.prims_wrappers",
     "_prims": "tl_core.torch_names.prims",
     "_prims_common": "tl_core.torch_names.prims_common",
+    "_refs": "tl_core.torch_names.refs",
     "_six": "tl_core.torch_names.six",
     "_subclasses": "tl_core.subclasses",
     "_tensor_str": "tl_core.printing",
@@ -128,6 +129,7 @@ MODULES = {
     "utils._pytree": "tl_core.pytree",
     "utils._config_module": "tl_core.torch_names.config_module",
     "utils._sympy.numbers": "tl_compiler.symbolic.ranges",
+    "utils._stats": "tl_utils._stats",
     "utils._traceback": "tl_utils._traceback",
     "utils._zip": "tl_utils._zip",
     "utils.backcompat": "tl_utils.backcompat",
@@ -161,12 +163,18 @@ MODULES = {
 
 # Second names of modules: older ones, and files of the reference that are one here.
 ALIASES = {
+    "_C._cpu": "cpu",
     "_export": "export",
     "_export.passes.lift_constants_pass": "export.constant_attributes",
     "_functorch.batch_norm_replacement": "_functorch.functional_call",
     "_higher_order_ops.associative_scan": "_higher_order_ops.while_loop",
     "_higher_order_ops.map": "_higher_order_ops.while_loop",
     "_higher_order_ops.scan": "_higher_order_ops.while_loop",
+    "_refs.fft": "fft",
+    "_refs.linalg": "linalg",
+    "_refs.nn": "nn",
+    "_refs.nn.functional": "nn.functional",
+    "_refs.special": "special",
     "distributed._composable.fsdp": "distributed.fsdp",
     "distributed._tensor": "distributed.tensor",
     "distributed.checkpoint._consolidate_hf_safetensors": "distributed.checkpoint.hf_storage",
@@ -195,6 +203,7 @@ OBJECTS = {
     "amp._exit_autocast": "tl_amp.autocast_mode:_exit_autocast",
     "autograd._is_checkpoint_valid": "tl_autograd.native_names:_is_checkpoint_valid",
     "classes.load_library": "tl_core.ops:load_library",
+    "cpu._get_cpu_capability": "tl_core.torch_names.native:_get_cpu_capability",
     "cuda.amp.autocast_mode._cast": "tl_amp.autocast_mode:_cast",
     "qscheme": "tl_quantization:QScheme",
     "utils.generate_methods_for_privateuse1_backend": (
@@ -221,6 +230,7 @@ OBJECTS = {
     "autograd._calculate_shape": "tl_autograd.gradient_shapes:_calculate_shape",
     "storage._load_from_bytes": "tl_checkpoint.legacy:load_from_bytes",
     "_ops.HigherOrderOperator": "tl_compiler.higher_order.base:HigherOrderOperator",
+    "_ops.ops": "tl_core:ops",
     "_ops.OpOverload": "tl_core.ops:OpOverload",
     "_ops.OpOverloadPacket": "tl_core.ops:OpOverloadPacket",
     "_ops._OpNamespace": "tl_core.ops:_OpNamespace",
@@ -236,6 +246,7 @@ OBJECTS = {
     "_C.ScriptFunction": "tl_backends.jit:ScriptFunction",
     "_C.ScriptModule": "tl_backends.jit:ScriptModule",
     "ScriptModule": "tl_backends.jit:ScriptModule",
+    "ScriptObject": "tl_core.torch_names.native:ScriptObject",
     "ScriptFunction": "tl_backends.jit:ScriptFunction",
     "jit._overload": "tl_backends.jit.internal:_overload",
     "jit._overload_method": "tl_backends.jit.internal:_overload_method",
@@ -473,20 +484,21 @@ _GROUPS = {
         "tl_backends.native_names",
     ): "_get_cudnn_allow_tf32 _get_cudnn_benchmark _get_cudnn_deterministic _get_cudnn_enabled",
     ("_C.", "tl_core.library.schema_lists"): (
-        "_dispatch_get_all_op_names _dispatch_get_registrations_for_dispatch_key _dispatch_has_kernel "
+        "_dispatch_dump _dispatch_get_all_op_names _dispatch_get_registrations_for_dispatch_key _dispatch_has_kernel "
         "_dispatch_has_kernel_for_dispatch_key _get_operation_overload _get_schema _jit_get_all_schemas "
         "_jit_get_operation _jit_get_schemas_for_operator _jit_resolve_packet"
     ),
     ("_C.", "tl_core.library.schema_types"): _TYPES,
     ("_C.", "tl_core.torch_names.native"): _BUILT_WITH
     + (
-        " Block CompilationUnit FileCheck Graph Node ScriptObject Value _GLIBCXX_USE_CXX11_ABI "
+        " Block CompilationUnit FileCheck Graph Node ScriptMethod ScriptObject Value _GLIBCXX_USE_CXX11_ABI "
         "_VariableFunctions _VariableFunctionsClass _add_docstr _EnablePythonDispatcher "
         "_dispatch_call_boxed _dispatch_find_schema_or_throw _autograd_profiler_enabled "
         "_cuda_getDeviceCount _debug_set_autodiff_subgraph_inlining _disabled_torch_dispatch_impl "
         "_get_accelerator _get_cpu_capability _get_function_stack_at _get_graph_executor_optimize "
         "_get_privateuse1_backend_name _get_tracing_state _has_cuda _has_mkldnn _has_mps "
         "_has_torch_function _has_xpu _infer_size _is_torch_function_enabled _is_tracing "
+        "_jit_can_fuse_on_cpu _jit_can_fuse_on_gpu _jit_clear_class_registry "
         "_jit_override_can_fuse_on_cpu _jit_override_can_fuse_on_gpu _jit_set_bailout_depth "
         "_jit_set_num_profiled_runs _jit_set_nvfuser_enabled _jit_set_nvfuser_guard_mode "
         "_jit_set_profiling_executor _jit_set_profiling_mode _jit_set_texpr_fuser_enabled "

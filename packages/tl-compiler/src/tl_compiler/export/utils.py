@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tl_core.dispatch_keys import DispatchKey
 from tl_core.pytree import register_pytree_node
 from tl_core.pytree_kinds import by_fields
 
@@ -80,6 +81,23 @@ def _disable_load_state_dict_hooks(mod: Any) -> Iterator[None]:
         yield
     finally:
         mod._state_dict_hooks, mod._state_dict_pre_hooks = before
+
+
+def _is_aten_op(op: Any) -> bool:
+    """Whether an operator is one of the library's own."""
+    return bool(op.name().partition("::")[0] == "aten")
+
+
+def _is_cia_op(op: Any) -> bool:
+    """Whether an operator is made of others, which give it its derivative."""
+    key = DispatchKey.CompositeImplicitAutograd  # type: ignore[attr-defined]
+    return bool(op.has_kernel_for_dispatch_key(key))
+
+
+@contextlib.contextmanager
+def _disable_aten_to_metadata_assertions() -> Iterator[None]:
+    """A region in which graphs get no nodes that check what `to` is given: they never do."""
+    yield
 
 
 def is_param(program: Any, node: Any) -> bool:

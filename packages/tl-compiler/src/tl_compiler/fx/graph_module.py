@@ -26,6 +26,8 @@ from .node import Node, map_aggregate, map_arg
 __all__ = ["GraphModule"]
 
 _number = itertools.count()
+# In `meta`: attributes by name that copies of the module have, too.
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
 _HOOKS = ("_erase_node_hooks", "_create_node_hooks", "_replace_hooks", "_deepcopy_hooks")
 # What copies and pickles don't take over: it is made from the graph again, or belongs to one object.
 _DERIVED = ("_graph", "_code", "_lineno_map", "_in_spec", "_out_spec", *_HOOKS)
@@ -305,6 +307,8 @@ class GraphModule(tl_nn.Module):
         made._deepcopy_hooks = list(self._deepcopy_hooks)
         made.__class__.__name__ = type(self).__name__
         made.graph = copy.deepcopy(self._graph)
+        for name, value in made.meta.get(_USER_PRESERVED_ATTRIBUTES_KEY, {}).items():
+            setattr(made, name, value)
         for hook in made._deepcopy_hooks:
             hook(made)
         return made

@@ -16,6 +16,7 @@ max_autotune_pointwise = False
 max_autotune_gemm_backends = "ATEN,TRITON,CPP"
 epilogue_fusion = True
 coordinate_descent_tuning = False
+coordinate_descent_check_all_directions = False
 conv_1x1_as_mm = False
 emulate_precision_casts = False
 force_fuse_int_mm_with_mul = False
@@ -29,6 +30,11 @@ shape_padding = True
 size_asserts = True
 use_mixed_mm = True
 worker_start_method = "subprocess"
+pre_grad_custom_pass: Any = None
+post_grad_custom_pre_pass: Any = None
+post_grad_custom_post_pass: Any = None
+joint_custom_pre_pass: Any = None
+joint_custom_post_pass: Any = None
 
 
 class cpp:
@@ -37,6 +43,15 @@ class cpp:
     threads = -1
     simdlen: Any = None
     enable_kernel_profile = False
+
+
+class eager_numerics:
+    """Of generated code that rounds as operators do one by one: here they always run so."""
+
+    division_rounding = True
+    disable_ftz = True
+    pow_precision = True
+    use_pytorch_libdevice = True
 
 
 class triton:

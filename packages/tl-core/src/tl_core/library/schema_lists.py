@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tl_core import _C, ops
+from tl_core.dispatch_keys import DispatchKey
 from tl_core.library import queries
 from tl_core.library.names import parse_namespace
 
@@ -58,6 +59,15 @@ def _dispatch_has_kernel_for_dispatch_key(qualname: str, key: Any) -> bool:
 def _dispatch_has_kernel(qualname: str) -> bool:
     """Whether there is such an operator."""
     return _C._is_operator(qualname.removeprefix("aten::"))
+
+
+def _dispatch_dump(qualname: str) -> str:
+    """An operator's name, its schema, and the keys for which functions are registered: a line each."""
+    if not _dispatch_has_kernel(qualname):
+        return f"name: {qualname}\n"
+    op = ops._overload(qualname.removeprefix("aten::"))
+    keys = [key for key in DispatchKey.__members__ if op.has_kernel_for_dispatch_key(key)]
+    return "".join(f"{line}\n" for line in (f"name: {op.name()}", f"schema: {op._schema}", *keys))
 
 
 def _dispatch_get_all_op_names() -> list[str]:

@@ -152,6 +152,22 @@ _jit_set_num_profiled_runs = _setting("_jit_set_num_profiled_runs", 1)
 _jit_set_nvfuser_guard_mode = _setting("_jit_set_nvfuser_guard_mode", True)
 _jit_override_can_fuse_on_cpu = _setting("_jit_override_can_fuse_on_cpu", False)
 _jit_override_can_fuse_on_gpu = _setting("_jit_override_can_fuse_on_gpu", False)
+
+
+def _jit_can_fuse_on_cpu() -> bool:
+    """Whether TorchScript would fuse operators on the CPU: what was set."""
+    return bool(_settings.get("_jit_override_can_fuse_on_cpu", False))
+
+
+def _jit_can_fuse_on_gpu() -> bool:
+    """Whether TorchScript would fuse operators on a GPU: what was set."""
+    return bool(_settings.get("_jit_override_can_fuse_on_gpu", False))
+
+
+def _jit_clear_class_registry() -> None:
+    """Forgets the classes of TorchScript: there are none."""
+
+
 _debug_set_autodiff_subgraph_inlining = _setting("_debug_set_autodiff_subgraph_inlining", True)
 _set_graph_executor_optimize = _setting("_set_graph_executor_optimize", False)
 
@@ -190,6 +206,10 @@ class Block(metaclass=_Absent):
 
 class ScriptObject(metaclass=_Absent):
     """An object of TorchScript."""
+
+
+class ScriptMethod(metaclass=_Absent):
+    """A method of TorchScript."""
 
 
 class CompilationUnit(metaclass=_Absent):

@@ -1,0 +1,1 @@
+"""What generated code would need while it runs."""
