@@ -1,5 +1,5 @@
-// Special functions of one number in double precision, and the inverse functions of complex numbers: compiled
-// once, for every loop.
+// Special functions of one number in double precision, and circular and hyperbolic functions of complex
+// numbers: compiled once, for every loop.
 #pragma once
 
 #include "base/dtype.h"
@@ -28,6 +28,11 @@ Complex128 asin(Complex128 x);
 Complex128 asinh(Complex128 x);
 Complex128 atan(Complex128 x);
 Complex128 atanh(Complex128 x);
+Complex128 cos(Complex128 x);
+Complex128 cosh(Complex128 x);
+Complex128 sin(Complex128 x);
+Complex128 sinh(Complex128 x);
 Complex128 tan(Complex128 x);
+Complex128 tanh(Complex128 x);
 
 }  // namespace tl::cpu::special

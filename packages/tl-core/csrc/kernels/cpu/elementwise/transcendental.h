@@ -1,4 +1,5 @@
-// Transcendental functors: logarithms and powers to other bases, inverse circular and hyperbolic functions.
+// Transcendental functors: logarithms and powers to other bases, circular and hyperbolic functions
+// and their inverses.
 #pragma once
 
 #include "kernels/cpu/elementwise/functor.h"
@@ -12,9 +13,22 @@ TL_INLINE T times_real(T x, double by) {
   return x * static_cast<Real<T>>(by);
 }
 
-#define TL_COMPLEX_IS_SPECIAL(name) \
-  TL_UNARY(name, true, if constexpr (is_complex_type<T>) return special::name(x); else return math::name(x);)
+// A function of complex numbers that is compiled once, in double precision.
+template <class T>
+TL_INLINE T in_double(Complex128 (*function)(Complex128), T x) {
+  const Complex128 r = function({x.re, x.im});
+  return {static_cast<Real<T>>(r.re), static_cast<Real<T>>(r.im)};
+}
+
+#define TL_COMPLEX_IS_SPECIAL(name)                                                          \
+  TL_UNARY(name, true, if constexpr (is_complex_type<T>) return in_double(special::name, x); \
+           else return math::name(x);)
+TL_COMPLEX_IS_SPECIAL(sin)
+TL_COMPLEX_IS_SPECIAL(cos)
 TL_COMPLEX_IS_SPECIAL(tan)
+TL_COMPLEX_IS_SPECIAL(sinh)
+TL_COMPLEX_IS_SPECIAL(cosh)
+TL_COMPLEX_IS_SPECIAL(tanh)
 TL_COMPLEX_IS_SPECIAL(asin)
 TL_COMPLEX_IS_SPECIAL(acos)
 TL_COMPLEX_IS_SPECIAL(atan)
@@ -39,7 +53,7 @@ TL_UNARY(
     sinc, true, if constexpr (is_complex_type<T>) {
       if (is_zero(x)) return one_like(x);
       const T angle = times_real(x, 3.14159265358979323846);
-      return math::sin(angle) / angle;
+      return in_double(special::sin, angle) / angle;
     } else return math::sinc(x);)
 
 // 2 atanh(x) of |x| <= 1/4, by its power series.

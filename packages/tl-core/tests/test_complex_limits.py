@@ -1,0 +1,29 @@
+"""Complex functions at infinite, nan and zero arguments, as Annex G of the C standard has them."""
+
+import itertools
+
+import pytest
+
+import tl_core as tl
+
+np = pytest.importorskip("numpy")
+
+PARTS = (float("inf"), -float("inf"), float("nan"), 0.0, -0.0, 1.0, -2.5, 800.0)
+VALUES = [complex(re, im) for re, im in itertools.product(PARTS, PARTS)]
+FUNCTIONS = "acos acosh asin asinh atan atanh cos cosh exp log sin sinh sqrt tan tanh"
+
+
+@pytest.mark.parametrize("size", [1, 64])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", FUNCTIONS.split())
+def test_they_are_those_of_the_standard(name, dtype, size):
+    values = np.array(VALUES, dtype=dtype)
+    x = tl.tensor(VALUES, dtype=getattr(tl, dtype))
+    got = tl.cat([getattr(tl, name)(part) for part in x.split(size)]).tolist()
+    with np.errstate(all="ignore"):
+        wanted = getattr(np, {"acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh",
+                              "atan": "arctan", "atanh": "arctanh"}.get(name, name))(values)  # fmt: skip
+    tolerance = 1e-5 if dtype == "complex64" else 1e-13
+    for value, a, b in zip(VALUES, got, wanted.tolist(), strict=True):
+        for part, other in ((a.real, b.real), (a.imag, b.imag)):
+            assert part == pytest.approx(other, rel=tolerance, abs=1e-300, nan_ok=True), (value, a, b)
