@@ -24,6 +24,13 @@ void Leaf::apply(const GradientsIn& in, TlTensor**) {
 }
 
 void Leaf::accumulate(TlTensor* g, bool create_graph) {
+  if (grad_dtype < 0 || api->tensor_dtype(g) == grad_dtype) [[likely]]
+    return add(g, create_graph);
+  GradMode recording(create_graph);
+  add(converted(g, grad_dtype, api->tensor_device(g)).get(), create_graph);
+}
+
+void Leaf::add(TlTensor* g, bool create_graph) {
   if (!grad) {
     grad = fresh(g, create_graph);
   } else if (create_graph || (is_sparse(grad.get()) && !is_sparse(g))) {
@@ -53,6 +60,7 @@ Tensor Leaf::fresh(TlTensor* g, bool create_graph) const {
   }
   if (dense) return clone_contiguous(g);
   Tensor copy = empty_like(v.get());
+  if (grad_dtype != kOwnDtype) copy = converted(copy.get(), api->tensor_dtype(g), api->tensor_device(g));
   copy_into(copy.get(), g);
   return copy;
 }

@@ -10,8 +10,11 @@ class Leaf final : public HeapNode<Leaf> {
   Leaf(TlTensor* variable, bool requires_grad);
   ~Leaf() override;
 
+  static constexpr int64_t kOwnDtype = -1, kAnyDtype = -2;
+
   bool requires_grad;
   Tensor grad;
+  int64_t grad_dtype = kOwnDtype;  // gradients are converted to it
 
   Tensor variable() const;  // empty if the tensor is gone
   void apply(const GradientsIn& in, TlTensor** out) override;
@@ -19,6 +22,7 @@ class Leaf final : public HeapNode<Leaf> {
 
  private:
   void accumulate(TlTensor* g, bool create_graph);
+  void add(TlTensor* g, bool create_graph);
   Tensor fresh(TlTensor* g, bool create_graph) const;
 
   TlWeakTensor* variable_;

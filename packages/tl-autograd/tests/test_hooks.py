@@ -441,3 +441,13 @@ def test_nodes_with_greater_numbers_run_first():
     assert order == ["a", "b"]
     with pytest.raises((TypeError, OverflowError)):
         out.grad_fn._set_sequence_nr(-1)
+
+
+def test_hooks_after_accumulation_can_be_read():
+    x = leaf(1.0)
+    assert x._post_accumulate_grad_hooks is None and tl.ones(1)._post_accumulate_grad_hooks is None
+    hook = print
+    handle = x.register_post_accumulate_grad_hook(hook)
+    assert list(x._post_accumulate_grad_hooks.values()) == [hook]
+    handle.remove()
+    assert not x._post_accumulate_grad_hooks and (x * 2)._post_accumulate_grad_hooks is None

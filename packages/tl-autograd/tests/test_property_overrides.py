@@ -17,13 +17,21 @@ READ = [
     "requires_grad",
     "retains_grad",
     "_backward_hooks",
+    "_post_accumulate_grad_hooks",
+    "grad_dtype",
     "_cdata",
     "_grad",
     "__cuda_array_interface__",
     "data",
     "shape",
 ]
-WRITTEN = {"grad": tl.ones(2), "requires_grad": False, "data": tl.ones(2), "real": tl.ones(2)}
+WRITTEN = {
+    "grad": tl.ones(2),
+    "requires_grad": False,
+    "data": tl.ones(2),
+    "real": tl.ones(2),
+    "grad_dtype": tl.float64,
+}
 
 
 class Noting(tl.Tensor):

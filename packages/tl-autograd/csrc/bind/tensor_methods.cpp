@@ -49,14 +49,22 @@ std::string text_of(PyObject* o) {
   return PyUnicode_AsUTF8(text.get());
 }
 
+// The type of a tensor's gradients; kAnyDtype: any.
+int64_t grad_dtype_of(TlTensor* t) {
+  const Leaf* leaf = as_leaf(edge_of(t).node);
+  return leaf && leaf->grad_dtype != Leaf::kOwnDtype ? leaf->grad_dtype : api->tensor_dtype(t);
+}
+
+std::string name_of(int64_t dtype) { return text_of(bridge->dtype_object(dtype)); }
+
 void check_grad(TlTensor* t, TlTensor* g) {
   if (t == g) raise(PyExc_RuntimeError, "can't assign Variable as its own grad");
-  if (api->tensor_dtype(t) != api->tensor_dtype(g))
-    raise(PyExc_RuntimeError, "attempting to assign a gradient with dtype '" +
-                                  text_of(bridge->dtype_object(api->tensor_dtype(g))) +
-                                  "' to a tensor with dtype '" +
-                                  text_of(bridge->dtype_object(api->tensor_dtype(t))) +
-                                  "'. Please ensure that the gradient and the tensor have the same dtype");
+  const int64_t wanted = grad_dtype_of(t), got = api->tensor_dtype(g);
+  if (wanted != Leaf::kAnyDtype && got != wanted)
+    raise(PyExc_RuntimeError,
+          "attempting to assign a gradient with dtype '" + name_of(got) + "' to a tensor with " +
+              (wanted == api->tensor_dtype(t) ? "dtype '" : "grad_dtype '") + name_of(wanted) +
+              "'. Please ensure that the gradient and the tensor have the same dtype");
   if (api->tensor_device(t) != api->tensor_device(g))
     raise(PyExc_RuntimeError,
           "attempting to assign a gradient located on device with another device than the tensor's. Please "
@@ -92,6 +100,51 @@ int set_grad(PyObject* self, PyObject* value, void*) {
                 Py_TYPE(value)->tp_name);
     check_grad(t, g);
     store_grad(t, Tensor::share(g));
+    return 0;
+  });
+}
+
+// ---- grad_dtype
+// ----------------------------------------------------------------------------------------------------
+
+void refuse_result(TlTensor* t, const char* what) {
+  Node* node = edge_of(t).node;
+  if (node && !as_leaf(node))
+    raise(PyExc_RuntimeError, std::string("grad_dtype can only be ") + what + " on leaf tensors.");
+}
+
+PyObject* get_grad_dtype(PyObject* self, void*) {
+  return guarded([&] {
+    TlTensor* t = tensor_of(self);
+    refuse_result(t, "accessed");
+    const int64_t dtype = grad_dtype_of(t);
+    return Py_NewRef(dtype == Leaf::kAnyDtype ? Py_None : bridge->dtype_object(dtype));
+  });
+}
+
+int64_t dtype_argument(PyObject* value) {
+  if (value == Py_None) return Leaf::kAnyDtype;
+  TlValue dtype;
+  void* scratch = nullptr;
+  if (!value || Py_TYPE(value) != Py_TYPE(bridge->dtype_object(TL_DTYPE_OF(TL_CODE_FLOAT, 32))) ||
+      bridge->to_value(value, TL_ARG_DTYPE, &dtype, &scratch))
+    raise(PyExc_RuntimeError, std::string("grad_dtype must be a torch.dtype or None, but got ") +
+                                  (value ? Py_TYPE(value)->tp_name : "nothing"));
+  return dtype.u.i;
+}
+
+int set_grad_dtype(PyObject* self, PyObject* value, void*) {
+  return guarded([&] {
+    TlTensor* t = tensor_of(self);
+    const int64_t dtype = dtype_argument(value);
+    refuse_result(t, "set");
+    Leaf* leaf = leaf_of(t, false);
+    if (leaf->grad && dtype != Leaf::kAnyDtype && api->tensor_dtype(leaf->grad.get()) != dtype)
+      raise(PyExc_RuntimeError, "Cannot set grad_dtype to '" + name_of(dtype) +
+                                    "' because there is already a gradient with dtype '" +
+                                    name_of(api->tensor_dtype(leaf->grad.get())) +
+                                    "'. Please clear the gradient (.grad = None) first.");
+    leaf->grad_dtype = dtype;
     return 0;
   });
 }
@@ -258,6 +311,14 @@ PyObject* get_backward_hooks(PyObject* self, void*) {
   });
 }
 
+PyObject* get_accumulated_hooks(PyObject* self, void*) {
+  return guarded([&] {
+    const Leaf* leaf = as_leaf(edge_of(tensor_of(self)).node);
+    PyObject* dict = leaf && leaf->extra ? leaf->extra->accumulated_hooks : nullptr;
+    return Py_NewRef(dict ? dict : Py_None);
+  });
+}
+
 PyMethodDef kMethods[] = {
     {"backward", method(tensor_backward), METH_FASTCALL | METH_KEYWORDS,
      "backward($self, gradient=None, retain_graph=None, create_graph=False, inputs=None)\n--\n\nAdds the "
@@ -291,6 +352,9 @@ PyGetSetDef kGetSet[] = {
     {"retains_grad", get_retains_grad, nullptr,
      "Whether retain_grad() was called on this tensor that is no leaf.", nullptr},
     {"_backward_hooks", get_backward_hooks, set_backward_hooks, nullptr, nullptr},
+    {"_post_accumulate_grad_hooks", get_accumulated_hooks, nullptr, nullptr, nullptr},
+    {"grad_dtype", get_grad_dtype, set_grad_dtype,
+     "The element type that gradients of this leaf have: its own unless it is set; None for any.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 }  // namespace

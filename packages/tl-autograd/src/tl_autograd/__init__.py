@@ -18,6 +18,7 @@ from tl_autograd._C import SavedTensor
 from tl_autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from tl_autograd.backward import backward, grad
 from tl_autograd.function import Function, NestedIOFunction
+from tl_autograd.grad_mode import _unsafe_preserve_version_counter as _unsafe_preserve_version_counter
 from tl_autograd.grad_mode import (
     enable_grad,
     inference_mode,

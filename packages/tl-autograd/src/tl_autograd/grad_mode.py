@@ -5,6 +5,9 @@ from __future__ import annotations
 import threading
 
 from tl_core import enable_grad, inference_mode, no_grad, set_grad_enabled
+from tl_core.version_counters import (
+    unsafe_preserve_version_counter as _unsafe_preserve_version_counter,  # noqa: F401 - a private name of it
+)
 
 __all__ = [
     "enable_grad",

@@ -12,6 +12,7 @@ from tl_autograd.profiler_results import ProfilerResult as _ProfilerResult
 from tl_core import recording
 from tl_core.recording import EventRange
 from tl_core.recording import is_recording as _profiler_enabled
+from tl_core.version_counters import set_versions
 
 __all__ = ["DeviceType", "ProfilerActivity", "SavedTensor", "_KinetoEvent", "_ProfilerResult", "_profiler_enabled",
            "_profiler_type",
@@ -23,6 +24,7 @@ __all__ = ["DeviceType", "ProfilerActivity", "SavedTensor", "_KinetoEvent", "_Pr
 _supported_activities = supported_activities
 _get_current_graph_task_keep_graph = _C.keeps_graph
 _saved_tensors_hooks_disable = _C.disable_saved_hooks
+_unsafe_set_version_counter = set_versions
 
 
 def _saved_tensors_hooks_enable() -> None:

@@ -346,6 +346,14 @@ void swap_tensor_contents(py::object a, py::object b) {
   swap_contents(a.ptr(), b.ptr());
 }
 
+// Hides writes from what has kept the tensor.
+void set_version(TensorImpl& t, uint32_t version) {
+  if (t.has(TensorImpl::PrivateVersion))
+    t.own_version = version;
+  else if (t.storage)
+    t.storage->version.store(version, std::memory_order_relaxed);
+}
+
 void add_storages(py::module_& m) {
   m.def("_storage_facts", storage_facts);
   m.def("_memory_of", memory_of);
@@ -427,6 +435,8 @@ void add_tensors(py::module_& m) {
   m.def("_named_result", [](const std::string& name) { return take(named_result(name)); });
   m.def("_mark_parameter", [](py::object o) { tensor_argument(o)->set(TensorImpl::Parameter, true); });
   m.def("_bump_version", [](py::object o) { bump_version(*tensor_argument(o).impl()); });
+  m.def("_set_version",
+        [](py::object o, uint32_t version) { set_version(*tensor_argument(o).impl(), version); });
 }
 
 PyObject* any_autocast_is_on(PyObject*, PyObject*) { return PyBool_FromLong(autocast_state().on != 0); }

@@ -772,6 +772,11 @@ def _set_requires_grad(self: Tensor, on: bool) -> None:
     _requires_grad_(self, on)
 
 
+def _set_grad_dtype(self: Tensor, dtype: Any) -> None:
+    _load_autograd("Tensor.grad_dtype")
+    self.grad_dtype = dtype
+
+
 def _set_grad(self: Tensor, grad: Any) -> None:
     if grad is not None:
         _load_autograd("Tensor.grad")
@@ -963,6 +968,8 @@ Tensor.grad_fn = property(_of_no_graph("grad_fn", None))
 Tensor.output_nr = property(_of_no_graph("output_nr", 0))  # type: ignore[assignment]  # a number to those who read it
 Tensor.retains_grad = property(_of_no_graph("retains_grad", False))  # type: ignore[assignment]  # a bool to those who read it
 Tensor._backward_hooks = property(lambda self: None)
+Tensor._post_accumulate_grad_hooks = property(_of_no_graph("_post_accumulate_grad_hooks", None))  # type: ignore[attr-defined]
+Tensor.grad_dtype = _asking("grad_dtype", lambda self: self.dtype, _set_grad_dtype)  # type: ignore[assignment]
 Tensor._cdata = _asking("_cdata", id)  # type: ignore[attr-defined]  # a number that no other tensor has meanwhile
 Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
 Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)  # type: ignore[attr-defined]
