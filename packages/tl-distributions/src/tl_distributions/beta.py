@@ -19,7 +19,7 @@ class Beta(ExponentialFamily):
     """The beta distribution.
 
     Density: p(x) = x^(a - 1) (1 - x)^(b - 1) / B(a, b), of x in [0, 1], with a = concentration1, b = concentration0.
-    Samples are those of a Dirichlet distribution of two classes, with its gradients.
+    `sample` and `rsample` draw from a Dirichlet distribution of two classes, with its gradients.
 
     Args:
         concentration1 (Tensor or float): a, positive, often called alpha.
@@ -40,7 +40,7 @@ class Beta(ExponentialFamily):
     }
     support: Any = constraints.unit_interval
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {"_concentration": 1}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"_concentration": 1}
     _mean_carrier_measure = 0
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:

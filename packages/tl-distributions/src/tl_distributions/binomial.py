@@ -8,10 +8,10 @@ import tl_core
 from tl_core import Tensor
 
 from . import constraints
-from .bernoulli import _enumerated
+from .bernoulli import _enumerate
 from .distribution import Distribution
 from .parameterization import BinaryParameter
-from .utils import SCALAR, _expanded, _log_sigmoid, broadcast_all
+from .utils import SCALAR, _expand_to, _log_sigmoid, broadcast_all
 
 __all__ = ["Binomial"]
 
@@ -24,11 +24,11 @@ class Binomial(BinaryParameter, Distribution):
     Args:
         total_count (Tensor or int): the number n of trials, not negative; it broadcasts with the other parameter.
         probs (Tensor): the probability p of success, within [0, 1].
-        logits (Tensor): the log-odds of success, real; in place of `probs`.
+        logits (Tensor): the log-odds of success, real, in place of `probs`.
         validate_args (bool): whether parameters and values are checked.
 
     Raises:
-        ValueError: both parameters are given, or none, or one is out of its range.
+        ValueError: both parameters or neither are passed, or one is out of its range.
 
     Example:
         >>> Binomial(2, tl_core.tensor(0.5)).log_prob(tl_core.tensor(1.0)).exp()
@@ -41,8 +41,8 @@ class Binomial(BinaryParameter, Distribution):
         "logits": constraints.real,
     }
     has_enumerate_support = True
-    _stretched: ClassVar[dict[str, int]] = {"total_count": 0, "probs": 0, "logits": 0}
-    _kept = ("_from_probs",)
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"total_count": 0, "probs": 0, "logits": 0}
+    _copied_attributes = ("_from_probs",)
 
     def __init__(
         self,
@@ -51,8 +51,8 @@ class Binomial(BinaryParameter, Distribution):
         logits: Any = None,
         validate_args: bool | None = None,
     ) -> None:
-        given = self._choose(probs, logits)
-        count, value = broadcast_all(total_count, given)
+        parameter = self._choose(probs, logits)
+        count, value = broadcast_all(total_count, parameter)
         self.total_count = count.type_as(value)
         self._keep(value)
         super().__init__(value.shape, validate_args=validate_args)
@@ -80,7 +80,7 @@ class Binomial(BinaryParameter, Distribution):
     def sample(self, sample_shape: Any = SCALAR) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with tl_core.no_grad():
-            return tl_core.binomial(_expanded(self.total_count, shape), _expanded(self.probs, shape))
+            return tl_core.binomial(_expand_to(self.total_count, shape), _expand_to(self.probs, shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
@@ -90,7 +90,7 @@ class Binomial(BinaryParameter, Distribution):
         return powers + _log_choose(self.total_count, value)
 
     def entropy(self) -> Tensor:
-        """The entropy, a sum over all counts; the number of trials must be the same in the whole batch."""
+        """The entropy, a sum over all counts. The whole batch must have one number of trials."""
         log_prob = self.log_prob(self.enumerate_support(False))
         return -(log_prob.exp() * log_prob).sum(0)
 
@@ -100,7 +100,7 @@ class Binomial(BinaryParameter, Distribution):
             raise NotImplementedError(
                 "the number of trials must be the same in the whole batch, but total_count has several values"
             )
-        return _enumerated(count + 1, self, self._param, expand)
+        return _enumerate(count + 1, self, self._param, expand)
 
 
 def _log_choose(n: Tensor, k: Tensor) -> Tensor:

@@ -19,15 +19,15 @@ class Categorical(ClassParameter, Distribution):
     """The distribution of one of K classes.
 
     Probability: p_x, of x in {0, …, K - 1}. The parameters are normalized along the last dimension, and the attributes
-    `probs` and `logits` give them normalized; dimensions before it are of the batch.
+    `probs` and `logits` return them normalized. The dimensions before it are the batch.
 
     Args:
         probs (Tensor): relative probabilities of the classes, not negative, finite, with a sum that is not 0.
-        logits (Tensor): unnormalized log probabilities, real; in place of `probs`.
+        logits (Tensor): unnormalized log probabilities, real, in place of `probs`.
         validate_args (bool): whether parameters and values are checked.
 
     Raises:
-        ValueError: both parameters are given, or none, or one is out of its range or has no dimension.
+        ValueError: both parameters or neither are passed, or one is out of its range or has no dimension.
 
     Example:
         >>> Categorical(tl_core.tensor([1.0, 3.0])).log_prob(tl_core.tensor(1)).exp()
@@ -36,8 +36,8 @@ class Categorical(ClassParameter, Distribution):
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
-    _stretched: ClassVar[dict[str, int]] = {"probs": 1, "logits": 1}
-    _kept = ("_from_probs", "_num_events")
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"probs": 1, "logits": 1}
+    _copied_attributes = ("_from_probs", "_num_events")
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         shape = self._set_parameter(probs, logits).shape
@@ -76,8 +76,8 @@ class Categorical(ClassParameter, Distribution):
                     self._extended_shape(shape), dtype=tl_core.long, device=self._param.device
                 )
             rows = self.probs.reshape(-1, self._num_events)
-            drawn = tl_core.multinomial(rows, shape.numel(), True)
-            return drawn.t().reshape(self._extended_shape(shape))
+            indices = tl_core.multinomial(rows, shape.numel(), True)
+            return indices.t().reshape(self._extended_shape(shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

@@ -15,7 +15,7 @@ __all__ = ["Chi2"]
 class Chi2(Gamma):
     """The chi-squared distribution: the sum of the squares of df independent standard normal variables.
 
-    Density: that of Gamma(df / 2, 1/2), of x ≥ 0.
+    Density: Gamma(df / 2, 1/2), of x ≥ 0.
 
     Args:
         df (Tensor or float): the degrees of freedom, positive.
@@ -30,7 +30,7 @@ class Chi2(Gamma):
     """
 
     arg_constraints: ClassVar[Any] = {"df": constraints.positive}
-    _stretched: ClassVar[dict[str, int]] = {"concentration": 0, "rate": 0}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"concentration": 0, "rate": 0}
 
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)

@@ -1,8 +1,8 @@
 """Divergences in closed form.
 
-Those of one family with itself have a formula each. Those of different families on the real line are
--H(p) - E_p[log q(x)], with the moments under p that log q needs; they are infinite where p has mass outside q's
-support.
+Each family has a formula for the divergence of two of its distributions. Divergences of different families on the real
+line are -H(p) - E_p[log q(x)], with the moments under p that log q needs, and infinite where p has mass outside the
+support of q.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _bernoulli_bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
 
 
 def _times_finite(probs: Tensor, logs: Tensor) -> Tensor:
-    """Their product, in which an event that has no probability counts for nothing."""
+    """The product of two tensors, 0 where an event has probability 0."""
     return probs * logs.masked_fill((probs == 0) & ~logs.isfinite(), 0)
 
 
@@ -393,12 +393,12 @@ _EXPECTED_LOG: dict[type, Callable[[Any, Any], Tensor]] = {
 
 
 def _outside_unit(p: Any, q: Any) -> Tensor:
-    """Where the unit interval does not lie in the support of q."""
+    """A mask: the unit interval exceeds the support of q."""
     return (q.low > 0) | (q.high < 1)
 
 
 def _uniform_outside(p: Uniform, q: Any) -> Any:
-    """Where p does not lie in the support of q."""
+    """A mask: the support of p exceeds the support of q."""
     if isinstance(q, Pareto):
         return p.low < q.scale
     if isinstance(q, (Beta, ContinuousBernoulli)):

@@ -1,8 +1,7 @@
-"""Registries that give a transform for each constraint.
+"""Registries of transforms by constraint.
 
 `biject_to(c)` is a bijection from real numbers to the region c, as Hamiltonian Monte Carlo needs. `transform_to(c)`
-need not be one: it may have more coordinates than c has, and leaves them apart, as optimization coordinate by
-coordinate wants.
+may have more coordinates than c and keeps them apart, for optimization coordinate by coordinate.
 
 >>> from tl_distributions import constraints
 >>> transform_to(constraints.positive)(tl_core.tensor(0.0))
@@ -43,11 +42,11 @@ class ConstraintRegistry:
         super().__init__()
 
     def register(self, constraint: Any, factory: Factory | None = None) -> Any:
-        """Says how the transform to a region is made; also a decorator of that function.
+        """Registers the factory of a constraint's transform, directly or as a decorator.
 
         Args:
             constraint: a subclass of `Constraint`, or an object of it.
-            factory: makes the transform from the constraint; None: what is returned decorates it.
+            factory: a function from the constraint to its transform. With None, `register` returns a decorator.
 
         Returns:
             The factory.
@@ -67,13 +66,13 @@ class ConstraintRegistry:
         """The transform from real numbers to a region.
 
         Args:
-            constraint: the region.
+            constraint: the region that the transform maps to.
 
         Returns:
             A new transform, or a shared one.
 
         Raises:
-            NotImplementedError: none is registered for the constraint.
+            NotImplementedError: the registry has no factory for the constraint.
         """
         factory = self._registry.get(type(constraint))
         if factory is None:

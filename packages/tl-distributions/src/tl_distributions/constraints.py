@@ -1,8 +1,7 @@
-"""Regions in which parameters and samples lie.
+"""Regions of parameters and samples.
 
-A constraint is an object: `check` tells for each event whether it lies in the region, `is_discrete` whether the region
-is one of integers, `event_dim` how many of the last dimensions make an event. `transform_to` and `biject_to` give the
-transforms that reach it.
+A constraint is an object: `check` tests each event, `is_discrete` is True of regions of integers, `event_dim` is the
+number of dimensions of an event. `transform_to` and `biject_to` return transforms to the region.
 
 >>> positive.check(tl_core.tensor([-1.0, 2.0]))
 tensor([False,  True])
@@ -57,7 +56,7 @@ _ROW_EPSILONS = 10  # a row's length, in units of the type's precision and its s
 
 
 class Constraint:
-    """A region in which a variable lies.
+    """A region that a variable is restricted to.
 
     Attributes:
         is_discrete: whether the region is one of integers.
@@ -74,7 +73,7 @@ class Constraint:
     event_dim: Any = 0
 
     def check(self, value: Tensor) -> Tensor:
-        """Whether each event lies in the region.
+        """Checks each event against the region.
 
         Args:
             value: events, of shape sample_shape + batch_shape + event_shape.
@@ -89,7 +88,7 @@ class Constraint:
 
 
 class _Bounded(Constraint):
-    """A region given by bounds, numbers or tensors, which its text repeats."""
+    """A region between bounds, numbers or tensors, which its text repeats."""
 
     def __repr__(self) -> str:
         bounds = ", ".join(f"{name}={value}" for name, value in vars(self).items())
@@ -100,8 +99,8 @@ class _Dependent(Constraint):
     """The region of a variable that depends on other variables.
 
     Args:
-        is_discrete: as of a constraint; unknown where it is not given.
-        event_dim: as of a constraint; unknown where it is not given.
+        is_discrete: whether the region is one of integers. By default the value is unknown.
+        event_dim: the number of dimensions of an event. By default the value is unknown.
     """
 
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
@@ -112,14 +111,14 @@ class _Dependent(Constraint):
     @property
     def is_discrete(self) -> bool:
         """Whether the region is one of integers, where that does not depend on other variables."""
-        return self._known("is_discrete")
+        return self._static_property("is_discrete")
 
     @property
     def event_dim(self) -> int:
-        """How many dimensions make an event, where that does not depend on other variables."""
-        return self._known("event_dim")
+        """The number of dimensions of an event, where it does not depend on other variables."""
+        return self._static_property("event_dim")
 
-    def _known(self, name: str) -> Any:
+    def _static_property(self, name: str) -> Any:
         value = getattr(self, f"_{name}")
         if value is NotImplemented:
             raise NotImplementedError(f".{name} cannot be determined statically")
@@ -133,7 +132,7 @@ class _Dependent(Constraint):
         )
 
     def check(self, value: Tensor) -> Tensor:
-        """Raises ValueError: what the region depends on is not known here."""
+        """Raises ValueError: the bounds of the region depend on other variables."""
         raise ValueError("Cannot determine validity of dependent constraint")
 
 
@@ -144,8 +143,8 @@ class _DependentProperty(property, _Dependent):
 
     Args:
         fn: the method that gives the constraint.
-        is_discrete: as of a constraint, where it is always the same.
-        event_dim: as of a constraint, where it is always the same.
+        is_discrete: whether the region is one of integers, if this is fixed.
+        event_dim: the number of dimensions of an event, if this is fixed.
 
     Example:
         >>> from tl_distributions import constraints
@@ -206,19 +205,19 @@ class _IndependentConstraint(Constraint):
     def check(self, value: Tensor) -> Tensor:
         """Whether all parts of each event are valid."""
         valid = self.base_constraint.check(value)
-        kept = valid.dim() - self.reinterpreted_batch_ndims
-        if kept < 0:
+        batch_dims = valid.dim() - self.reinterpreted_batch_ndims
+        if batch_dims < 0:
             raise ValueError(
                 f"expected a value of {self.event_dim} dimensions or more, but got {value.dim()}"
             )
-        return valid.flatten(kept).all(-1) if self.reinterpreted_batch_ndims else valid
+        return valid.flatten(batch_dims).all(-1) if self.reinterpreted_batch_ndims else valid
 
     def __repr__(self) -> str:
         return f"{type(self).__name__[1:]}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """The support of a mixture: where each of its components may lie.
+    """The support of a mixture: each event is in the support of the components.
 
     Args:
         base_constraint: the support of the components.
@@ -524,9 +523,9 @@ class _Cat(Constraint):
     """Constraints of the parts that `cat` joins.
 
     Args:
-        cseq: the constraints.
-        dim: the dimension along which the parts lie.
-        lengths: the length of each part; 1 where it is not given.
+        cseq: one constraint for each part.
+        dim: the dimension that the parts are joined along.
+        lengths: the length of each part, 1 by default.
 
     Example:
         >>> import tl_core
@@ -559,7 +558,7 @@ class _Cat(Constraint):
         return max(c.event_dim for c in self.cseq)
 
     def check(self, value: Tensor) -> Tensor:
-        """Whether each part is valid, joined in the same way."""
+        """Checks each part and joins the results along the dimension."""
         _check_dim("dim", self.dim, value)
         parts = value.split(self.lengths, self.dim)
         return tl_core.cat([c.check(v) for c, v in zip(self.cseq, parts)], self.dim)
@@ -569,8 +568,8 @@ class _Stack(Constraint):
     """Constraints of the parts that `stack` joins.
 
     Args:
-        cseq: the constraints.
-        dim: the dimension along which the parts lie.
+        cseq: one constraint for each part.
+        dim: the dimension that the parts are joined along.
 
     Example:
         >>> import tl_core
@@ -592,12 +591,12 @@ class _Stack(Constraint):
 
     @property
     def event_dim(self) -> int:
-        """The largest of the parts, and one more where they lie within it."""
+        """The largest event dimension of the parts, plus one if they are joined within the event."""
         dim = max(c.event_dim for c in self.cseq)
         return dim + 1 if self.dim + dim < 0 else dim
 
     def check(self, value: Tensor) -> Tensor:
-        """Whether each part is valid, joined in the same way."""
+        """Checks each part and joins the results along the dimension."""
         _check_dim("dim", self.dim, value)
         parts = value.unbind(self.dim)
         return tl_core.stack([c.check(v) for c, v in zip(self.cseq, parts)], self.dim)
@@ -608,11 +607,11 @@ def _is_integer(value: Tensor, inside: Tensor) -> Tensor:
 
 
 def _constraints(cseq: Sequence[Constraint]) -> list[Constraint]:
-    found = list(cseq)
-    for c in found:
+    constraints = list(cseq)
+    for c in constraints:
         if not isinstance(c, Constraint):
             raise TypeError(f"cseq must hold constraints, but got {type(c).__name__}")
-    return found
+    return constraints
 
 
 def _check_dim(name: str, dim: int, value: Tensor) -> None:
@@ -627,7 +626,7 @@ def is_dependent(constraint: Any) -> bool:
     """Whether a constraint depends on other variables, so that it cannot be checked alone.
 
     Args:
-        constraint: a constraint.
+        constraint: an object of this module.
 
     Returns:
         True of `dependent` and of dependent properties.

@@ -26,21 +26,21 @@ _LARGE = 30.0  # from here on exp(-η) is lost beside 1
 class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
     """The continuous Bernoulli distribution on [0, 1].
 
-    Density: p(x) = C(λ) λ^x (1 - λ)^(1 - x), of x in [0, 1]; with η = log(λ / (1 - λ)) it is η exp(η x) / (exp(η) - 1).
-    In the normalizer η is taken within the logits of probabilities that the type tells from 0 and 1, as the reference
-    does: beyond 15.9 in single precision, 36 in double, densities are smaller than that formula.
+    Density: p(x) = C(λ) λ^x (1 - λ)^(1 - x), of x in [0, 1], or η exp(η x) / (exp(η) - 1)
+    with η = log(λ / (1 - λ)). As in PyTorch, the normalizer clamps η to the logits of probabilities that the dtype
+    distinguishes from 0 and 1: beyond 15.9 in single precision, 36 in double, densities are below the formula.
 
     λ is no probability and η no log-odds: the names are those of the Bernoulli distribution (Loaiza-Ganem and
     Cunningham, The continuous Bernoulli: fixing a pervasive error in variational autoencoders, 2019).
 
     Args:
         probs (Tensor or float): λ, within (0, 1).
-        logits (Tensor or float): η, real; in place of `probs`.
+        logits (Tensor or float): η, real, in place of `probs`.
         lims (tuple): around λ = 1/2 the normalizer is computed by a series: there at least.
         validate_args (bool): whether parameters and values are checked.
 
     Raises:
-        ValueError: both parameters are given, or none, or one is out of its range.
+        ValueError: both parameters or neither are passed, or one is out of its range.
 
     Example:
         >>> ContinuousBernoulli(0.5).log_prob(tl_core.tensor(0.25)).exp()
@@ -50,8 +50,8 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
     arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support: Any = constraints.unit_interval
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {"probs": 0, "logits": 0}
-    _kept = ("_from_probs", "_lims")
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"probs": 0, "logits": 0}
+    _copied_attributes = ("_from_probs", "_lims")
     _mean_carrier_measure = 0
 
     def __init__(
@@ -68,7 +68,7 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
             self.__dict__["probs"] = clamp_probs(value)
 
     def _parts(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Where the series serves, η there (0 elsewhere), and η elsewhere (1 there)."""
+        """A mask of the elements near 0, η in them (0 elsewhere), and η in the others (1 in them)."""
         eta = self.logits
         inside = (self.probs > self._lims[0]) & (self.probs < self._lims[1])
         small = inside | (eta.abs() < _SMALL)
@@ -143,7 +143,7 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
         return tl_core.where(zero, value, tl_core.where(eta > _LARGE, above, below))
 
     def _nonzero(self) -> tuple[Tensor, Tensor]:
-        """Where η is 0, and η with 1 instead of 0."""
+        """A mask of the zeros of η, and η with 1 instead of 0."""
         zero = self.logits == 0
         return zero, self.logits.masked_fill(zero, 1.0)
 

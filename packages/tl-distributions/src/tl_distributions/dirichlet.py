@@ -11,7 +11,7 @@ from tl_core import Tensor, sampling
 
 from . import constraints
 from .exp_family import ExponentialFamily
-from .utils import _expanded
+from .utils import _expand_to
 
 __all__ = ["Dirichlet"]
 
@@ -21,11 +21,11 @@ class Dirichlet(ExponentialFamily):
 
     Density: p(x) = Γ(Σ a_i) / Π Γ(a_i) · Π x_i^(a_i - 1), of x_i ≥ 0 with Σ x_i = 1.
 
-    A sample is a vector of gamma variables divided by their sum. Its gradient is that of implicit reparametrization
+    A sample is a vector of gamma variables divided by their sum. Its gradient comes from implicit reparametrization
     (Figurnov, Mohamed and Mnih, Implicit reparameterization gradients, 2018).
 
     Args:
-        concentration (Tensor): the a_i, positive, along the last dimension; often called alpha.
+        concentration (Tensor): the a_i, positive, along the last dimension. Another name is alpha.
         validate_args (bool): whether parameters and values are checked.
 
     Raises:
@@ -39,7 +39,7 @@ class Dirichlet(ExponentialFamily):
     arg_constraints: ClassVar[Any] = {"concentration": constraints.independent(constraints.positive, 1)}
     support: Any = constraints.simplex
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {"concentration": 1}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"concentration": 1}
     _mean_carrier_measure = 0
 
     def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
@@ -56,7 +56,7 @@ class Dirichlet(ExponentialFamily):
 
     @property
     def mode(self) -> Tensor:
-        """The mode: concentration - 1 divided by its sum; the corner of the largest where all are below 1."""
+        """The mode: concentration - 1 divided by its sum, or the corner of the largest where all are below 1."""
         above = (self.concentration - 1).clamp(min=0)
         mode = above / above.sum(-1, True)
         in_corner = (self.concentration < 1).all(-1, keepdim=True)
@@ -70,7 +70,7 @@ class Dirichlet(ExponentialFamily):
         return mean * (1 - mean) / (self.concentration.sum(-1, True) + 1)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        concentration = _expanded(self.concentration, self._extended_shape(sample_shape))
+        concentration = _expand_to(self.concentration, self._extended_shape(sample_shape))
         if concentration.requires_grad and tl_core.is_grad_enabled():
             return _differentiable_sample()(concentration)
         return sampling.sample_dirichlet(concentration)
@@ -98,7 +98,7 @@ class Dirichlet(ExponentialFamily):
 
 @cache
 def _differentiable_sample() -> Callable[[Tensor], Tensor]:
-    """Sampling as a function that has a gradient; made when the first one is asked for."""
+    """The autograd function of sampling, created at its first use."""
     import tl_autograd
 
     class SampleDirichlet(tl_autograd.Function):
@@ -118,10 +118,10 @@ def _differentiable_sample() -> Callable[[Tensor], Tensor]:
 
 
 def _Dirichlet_backward(x: Tensor, concentration: Tensor, grad_output: Tensor) -> Tensor:
-    """The gradient by the concentration, given that by a sample x.
+    """The gradient by the concentration, from the gradient by a sample x.
 
-    dx_j / da_i = d_i (δ_ij - x_j): element i is a beta variable, whose derivative is d_i (1 - x_i), and what is left is
-    shared among the others as before (Jankowiak and Obermeyer, Pathwise derivatives beyond the reparameterization
+    dx_j / da_i = d_i (δ_ij - x_j): element i is a beta variable, whose derivative is d_i (1 - x_i), and the others
+    share the rest as before (Jankowiak and Obermeyer, Pathwise derivatives beyond the reparameterization
     trick, 2018).
     """
     total = concentration.sum(-1, True).expand_as(concentration)

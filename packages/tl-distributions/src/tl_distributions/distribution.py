@@ -1,4 +1,4 @@
-"""The base class of distributions: shapes, validation, expansion, what every distribution answers."""
+"""The base class of distributions: shapes, validation, expansion, properties of every distribution."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ["Distribution"]
 class Distribution:
     """A probability distribution, or a batch of them.
 
-    Samples have the shape sample_shape + batch_shape + event_shape: as many as were asked for, of each distribution
-    of the batch, each with the shape of one event.
+    Samples have the shape sample_shape + batch_shape + event_shape: sample_shape samples of each distribution of
+    the batch, each with the shape of one event.
 
     A subclass sets `arg_constraints` and `support`, implements `sample` or `rsample` and `log_prob`, and names in
-    `_stretched` the parameters that `expand` has to expand, each with the number of its event dimensions, in `_kept`
-    the attributes that it hands on as they are.
+    `_parameter_event_dims` the parameters that `expand` expands, each with the number of its event dimensions, and in
+    `_copied_attributes` the attributes that `expand` copies.
 
     Args:
         batch_shape (Size): the shape of the batch.
         event_shape (Size): the shape of one event.
-        validate_args (bool): whether parameters and values are checked; None: as `set_default_validate_args` says.
+        validate_args (bool): whether to check parameters and values. None: as of `set_default_validate_args`.
 
     Raises:
         ValueError: a parameter does not satisfy its constraint.
@@ -44,15 +44,15 @@ class Distribution:
     has_rsample: Any = False
     has_enumerate_support: Any = False
     _validate_args = __debug__
-    _stretched: ClassVar[dict[str, int]]
-    _kept: ClassVar[tuple[str, ...]] = ()
-    _derived: Any = None  # the parameter that follows from another one, which is checked
+    _parameter_event_dims: ClassVar[dict[str, int]]
+    _copied_attributes: ClassVar[tuple[str, ...]] = ()
+    _derived_parameter: Any = None  # the parameter that follows from another one, which is checked
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Says whether distributions check parameters and values where nothing else is said.
+        """Sets the default of `validate_args`: whether distributions check parameters and values.
 
-        It is on, but for Python's `-O`. Checks cost time; a program that works may do without.
+        The default is on, and off under Python's `-O`. Checks cost time, so you can turn them off in a working program.
 
         Args:
             value: whether to check.
@@ -91,19 +91,19 @@ class Distribution:
         return self._event_shape
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The same distribution for a larger batch; no memory is copied and nothing is validated again.
+        """Expands the distribution to a larger batch, without a copy of memory and without validation.
 
         Args:
             batch_shape (Size): the shape of the larger batch.
-            _instance: an instance that a subclass made and wants to have filled.
+            _instance: an instance of a subclass, which receives the expanded parameters.
 
         Returns:
-            A distribution of the same type.
+            A distribution of its type.
 
         Raises:
             NotImplementedError: a subclass has an `__init__` of its own and no `expand`.
         """
-        owner = next((c for c in type(self).__mro__ if "_stretched" in vars(c)), None)
+        owner = next((c for c in type(self).__mro__ if "_parameter_event_dims" in vars(c)), None)
         if owner is None:
             raise NotImplementedError(f"{type(self).__name__} does not implement expand")
         new = self._get_checked_instance(owner, _instance)
@@ -115,12 +115,12 @@ class Distribution:
 
     def _expand_into(self, new: Any, batch_shape: Size) -> None:
         """Gives another instance the parameters, expanded."""
-        for name, event_dims in self._stretched.items():
+        for name, event_dims in self._parameter_event_dims.items():
             value = self.__dict__.get(name)
             if value is not None:
                 event = value.shape[value.dim() - event_dims :]
                 new.__dict__[name] = value.expand(batch_shape + event)
-        for name in self._kept:
+        for name in self._copied_attributes:
             if name in self.__dict__:
                 new.__dict__[name] = self.__dict__[name]
 
@@ -141,16 +141,16 @@ class Distribution:
             return self._batch_shape + self._event_shape if self._event_shape else self._batch_shape
         return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
-    # ---- what a distribution knows ----------------------------------------------------------------------------------
+    # ---- properties and samples -------------------------------------------------------------------------------------
 
     @property
     def arg_constraints(self) -> dict[str, Constraint]:
-        """The constraint of each parameter; those that are no tensors need not be there."""
+        """The constraint of each parameter. Parameters that are no tensors may be absent."""
         raise NotImplementedError(f"{type(self).__name__} does not implement arg_constraints")
 
     @property
     def support(self) -> Constraint | None:
-        """The constraint that describes where samples lie."""
+        """The constraint of samples."""
         raise NotImplementedError(f"{type(self).__name__} does not implement support")
 
     @property
@@ -186,7 +186,7 @@ class Distribution:
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Any = SCALAR) -> Tensor:
-        """Samples that are functions of the parameters, so that gradients flow to these; see `has_rsample`.
+        """Samples that are functions of the parameters, so that gradients flow to the parameters. See `has_rsample`.
 
         Args:
             sample_shape (Size): how many.
@@ -221,7 +221,7 @@ class Distribution:
             A tensor without the event's dimensions.
 
         Raises:
-            ValueError: validation is on and the value is no tensor, has another shape, or lies outside the support.
+            ValueError: validation is on and the value is no tensor, has another shape, or is outside the support.
         """
         raise NotImplementedError(f"{type(self).__name__} does not implement log_prob")
 
@@ -237,7 +237,7 @@ class Distribution:
         raise NotImplementedError(f"{type(self).__name__} does not implement cdf")
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The value that a sample does not exceed with a given probability: the inverse of `cdf`.
+        """The value that a sample does not exceed with a probability: the inverse of `cdf`.
 
         Args:
             value: probabilities.
@@ -251,7 +251,7 @@ class Distribution:
         """All values that a discrete distribution can take, along dimension 0.
 
         Args:
-            expand: whether they are repeated for each distribution of the batch; else these dimensions have size 1.
+            expand: whether to repeat them for each distribution of the batch. If False, these dimensions have size 1.
 
         Returns:
             A tensor of shape (number of values,) + batch_shape + event_shape.
@@ -284,7 +284,7 @@ class Distribution:
         for name, constraint in arg_constraints.items():
             if constraints.is_dependent(constraint):
                 continue
-            if name == self._derived:
+            if name == self._derived_parameter:
                 continue
             if name not in self.__dict__ and isinstance(getattr(type(self), name, None), lazy_property):
                 continue  # derived from another parameter, which is checked
@@ -292,18 +292,18 @@ class Distribution:
             valid = constraint.check(value)
             if not valid.is_meta and not valid.all():
                 raise ValueError(
-                    f"Expected parameter {name} ({_described(value)}) of distribution {self!r} to satisfy the "
+                    f"Expected parameter {name} ({_describe(value)}) of distribution {self!r} to satisfy the "
                     f"constraint {constraint!r}, but found {_first_invalid(value, valid)}"
                 )
 
     def _validate_sample(self, value: Tensor) -> None:
-        """Refuses a value that is no tensor, has another shape or lies outside the support.
+        """Raises if the value is no tensor, has another shape or is outside the support.
 
         Args:
             value: events.
 
         Raises:
-            ValueError: what is wrong with the value.
+            ValueError: the value fails one of these checks.
         """
         if not isinstance(value, Tensor):
             raise ValueError(
@@ -325,7 +325,7 @@ class Distribution:
         valid = support.check(value)
         if not valid.is_meta and not valid.all():
             raise ValueError(
-                f"Expected value argument ({_described(value)}) to be within the support ({support!r}) of the "
+                f"Expected value argument ({_describe(value)}) to be within the support ({support!r}) of the "
                 f"distribution {self!r}, but found {_first_invalid(value, valid)}"
             )
 
@@ -337,8 +337,8 @@ class Distribution:
                 f"of distribution {self!r}"
             )
         expected = self._batch_shape + self._event_shape
-        for actual, wanted in zip(reversed(shape), reversed(expected)):
-            if actual != wanted and actual != 1 and wanted != 1:
+        for actual, size in zip(reversed(shape), reversed(expected)):
+            if actual != size and actual != 1 and size != 1:
                 raise ValueError(
                     f"Value is not broadcastable with batch_shape+event_shape: {shape} vs {expected} "
                     f"of distribution {self!r}"
@@ -353,14 +353,14 @@ def _brief(value: Any) -> str:
     return f"{value}" if not isinstance(value, Tensor) or value.numel() == 1 else f"{value.shape}"
 
 
-def _described(value: Any) -> str:
+def _describe(value: Any) -> str:
     if isinstance(value, Tensor):
         return f"{type(value).__name__} of shape {tuple(value.shape)}"
     return type(value).__name__
 
 
 def _first_invalid(value: Any, valid: Tensor) -> str:
-    """The first event of a value that violates a constraint, where it stands, and how many there are."""
+    """The first event of a value that violates a constraint, its index, and the number of such events."""
     wrong = (~valid).nonzero()
     count = f"{len(wrong)} of {valid.numel()} invalid"
     if not isinstance(value, Tensor) or value.shape[: valid.dim()] != valid.shape:

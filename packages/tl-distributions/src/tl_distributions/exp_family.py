@@ -38,7 +38,7 @@ class ExponentialFamily(Distribution):
         raise NotImplementedError(f"{type(self).__name__} does not implement _natural_params")
 
     def _log_normalizer(self, *natural_params: Any) -> Tensor:
-        """The log normalizer F at given natural parameters."""
+        """The log normalizer F of natural parameters."""
         raise NotImplementedError(f"{type(self).__name__} does not implement _log_normalizer")
 
     @property
@@ -48,7 +48,7 @@ class ExponentialFamily(Distribution):
 
     def entropy(self) -> Tensor:
         """The entropy, F(θ) - <θ, ∇F(θ)> - E[k(x)]."""
-        natural, normalizer, gradients = _differentiated(self)
+        natural, normalizer, gradients = _differentiate_normalizer(self)
         result = normalizer - self._mean_carrier_measure
         for parameter, gradient in zip(natural, gradients):
             term = parameter * gradient
@@ -56,8 +56,8 @@ class ExponentialFamily(Distribution):
         return result
 
 
-def _differentiated(p: ExponentialFamily) -> tuple[list[Tensor], Tensor, tuple[Any, ...]]:
-    """The natural parameters of a distribution, its log normalizer, and the gradients of that."""
+def _differentiate_normalizer(p: ExponentialFamily) -> tuple[list[Tensor], Tensor, tuple[Any, ...]]:
+    """The natural parameters of a distribution, its log normalizer, and the gradients of the normalizer."""
     import tl_autograd
 
     natural = [parameter.detach().requires_grad_() for parameter in p._natural_params]

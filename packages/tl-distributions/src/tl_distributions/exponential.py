@@ -34,7 +34,7 @@ class Exponential(ExponentialFamily):
     arg_constraints: ClassVar[Any] = {"rate": constraints.positive}
     support: Any = constraints.nonnegative
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {"rate": 0}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"rate": 0}
     _mean_carrier_measure = 0
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:

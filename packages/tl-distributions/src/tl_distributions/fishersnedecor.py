@@ -10,7 +10,7 @@ from tl_core import Tensor
 from . import constraints
 from .distribution import Distribution
 from .gamma import Gamma
-from .utils import SCALAR, _expanded, broadcast_all
+from .utils import SCALAR, _expand_to, broadcast_all
 
 __all__ = ["FisherSnedecor"]
 
@@ -36,7 +36,7 @@ class FisherSnedecor(Distribution):
     arg_constraints: ClassVar[Any] = {"df1": constraints.positive, "df2": constraints.positive}
     support: Any = constraints.positive
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {"df1": 0, "df2": 0}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"df1": 0, "df2": 0}
 
     def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
         self.df1, self.df2 = broadcast_all(df1, df2)
@@ -44,19 +44,19 @@ class FisherSnedecor(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        """The mean: d2 / (d2 - 2); nan where d2 ≤ 2."""
+        """The mean: d2 / (d2 - 2), or nan where d2 ≤ 2."""
         df2 = self.df2.masked_fill(self.df2 <= 2, tl_core.nan)
         return df2 / (df2 - 2)
 
     @property
     def mode(self) -> Tensor:
-        """The mode: (d1 - 2) / d1 · d2 / (d2 + 2); nan where d1 ≤ 2."""
+        """The mode: (d1 - 2) / d1 · d2 / (d2 + 2), or nan where d1 ≤ 2."""
         mode = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
         return mode.masked_fill(self.df1 <= 2, tl_core.nan)
 
     @property
     def variance(self) -> Tensor:
-        """The variance: 2 d2^2 (d1 + d2 - 2) / (d1 (d2 - 2)^2 (d2 - 4)); nan where d2 ≤ 4."""
+        """The variance: 2 d2^2 (d1 + d2 - 2) / (d1 (d2 - 2)^2 (d2 - 4)), or nan where d2 ≤ 4."""
         df2 = self.df2.masked_fill(self.df2 <= 4, tl_core.nan)
         return 2 * (df2 / (df2 - 2)).square() * (self.df1 + df2 - 2) / (self.df1 * (df2 - 4))
 
@@ -64,7 +64,7 @@ class FisherSnedecor(Distribution):
         shape = self._extended_shape(sample_shape)
         numerator, denominator = (
             Gamma(0.5 * df, 0.5 * df, validate_args=False).rsample()
-            for df in (_expanded(self.df1, shape), _expanded(self.df2, shape))
+            for df in (_expand_to(self.df1, shape), _expand_to(self.df2, shape))
         )
         tiny = tl_core.finfo(numerator.dtype).tiny
         return (numerator / denominator.clamp(min=tiny)).clamp(min=tiny)

@@ -9,7 +9,7 @@ from tl_core import Tensor, sampling, special
 
 from . import constraints
 from .exp_family import ExponentialFamily
-from .utils import SCALAR, _expanded, broadcast_all
+from .utils import SCALAR, _expand_to, broadcast_all
 
 __all__ = ["Gamma"]
 
@@ -39,7 +39,7 @@ class Gamma(ExponentialFamily):
     arg_constraints: ClassVar[Any] = {"concentration": constraints.positive, "rate": constraints.positive}
     support: Any = constraints.nonnegative
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {"concentration": 0, "rate": 0}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"concentration": 0, "rate": 0}
     _mean_carrier_measure = 0
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
@@ -63,9 +63,9 @@ class Gamma(ExponentialFamily):
 
     def rsample(self, sample_shape: Any = SCALAR) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        drawn = sampling.standard_gamma(_expanded(self.concentration, shape)) / self.rate
+        sample = sampling.standard_gamma(_expand_to(self.concentration, shape)) / self.rate
         # a sample that rounds to 0 would have no log_prob
-        return drawn.clamp(min=tl_core.finfo(drawn.dtype).tiny)
+        return sample.clamp(min=tl_core.finfo(sample.dtype).tiny)
 
     def log_prob(self, value: Tensor) -> Tensor:
         value = tl_core.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)

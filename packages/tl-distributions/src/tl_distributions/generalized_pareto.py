@@ -21,7 +21,7 @@ _CURVED_UP_TO = 1e6
 
 
 class GeneralizedPareto(Distribution):
-    """The generalized Pareto distribution, of what exceeds a high threshold.
+    """The generalized Pareto distribution, of the excess over a high threshold.
 
     Density: p(x) = (1 + ξ z)^(-1 - 1/ξ) / scale with z = (x - loc) / scale, and exp(-z) / scale where ξ = 0; of z ≥ 0,
     and of z ≤ -1/ξ where ξ < 0 (Pickands, Statistical inference using extreme order statistics, 1975).
@@ -46,7 +46,7 @@ class GeneralizedPareto(Distribution):
         "concentration": constraints.real,
     }
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {"loc": 0, "scale": 0, "concentration": 0}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"loc": 0, "scale": 0, "concentration": 0}
 
     def __init__(self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale, self.concentration = broadcast_all(loc, scale, concentration)
@@ -54,7 +54,7 @@ class GeneralizedPareto(Distribution):
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Constraint:
-        """The numbers from loc on; up to loc - scale / ξ where ξ is negative."""
+        """The numbers from loc on, up to loc - scale / ξ where ξ is negative."""
         bounded = self.concentration < 0
         upper = self.loc - self.scale / tl_core.where(bounded, self.concentration, -1)
         return constraints.interval(self.loc, upper.masked_fill(~bounded, tl_core.inf))
@@ -95,7 +95,7 @@ class GeneralizedPareto(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        """The mean: loc + scale / (1 - ξ); inf where ξ ≥ 1."""
+        """The mean: loc + scale / (1 - ξ), or inf where ξ ≥ 1."""
         mean = self.loc + self.scale / (1 - self.concentration)
         return mean.masked_fill(self.concentration >= 1, tl_core.inf)
 
@@ -106,7 +106,7 @@ class GeneralizedPareto(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        """The variance: scale² / ((1 - ξ)² (1 - 2 ξ)); inf where ξ ≥ 1/2."""
+        """The variance: scale² / ((1 - ξ)² (1 - 2 ξ)), or inf where ξ ≥ 1/2."""
         shape = self.concentration
         variance = (self.scale / (1 - shape)).square() / (1 - 2 * shape)
         return variance.masked_fill(shape >= 0.5, tl_core.inf)

@@ -11,7 +11,7 @@ from . import constraints
 from .bernoulli import _cross_entropy
 from .distribution import Distribution
 from .parameterization import BinaryParameter
-from .utils import SCALAR, _expanded, _log_sigmoid
+from .utils import SCALAR, _expand_to, _log_sigmoid
 
 __all__ = ["Geometric"]
 
@@ -23,11 +23,11 @@ class Geometric(BinaryParameter, Distribution):
 
     Args:
         probs (Tensor or float): the probability p of success, within (0, 1].
-        logits (Tensor or float): the log-odds of success, real; in place of `probs`.
+        logits (Tensor or float): the log-odds of success, real, in place of `probs`.
         validate_args (bool): whether parameters and values are checked.
 
     Raises:
-        ValueError: both parameters are given, or none, or one is out of its range.
+        ValueError: both parameters or neither are passed, or one is out of its range.
 
     Example:
         >>> Geometric(0.5).log_prob(tl_core.tensor(1.0)).exp()
@@ -36,8 +36,8 @@ class Geometric(BinaryParameter, Distribution):
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support: Any = constraints.nonnegative_integer
-    _stretched: ClassVar[dict[str, int]] = {"probs": 0, "logits": 0}
-    _kept = ("_from_probs",)
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"probs": 0, "logits": 0}
+    _copied_attributes = ("_from_probs",)
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         value = self._set_parameter(probs, logits)
@@ -68,7 +68,7 @@ class Geometric(BinaryParameter, Distribution):
     def sample(self, sample_shape: Any = SCALAR) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with tl_core.no_grad():
-            probs = _expanded(self.probs, shape)
+            probs = _expand_to(self.probs, shape)
             u = probs.new_empty(shape).uniform_(tl_core.finfo(probs.dtype).tiny, 1)
             return (u.log() / (-probs).log1p()).floor()
 

@@ -36,7 +36,7 @@ class HalfNormal(TransformedDistribution):
     arg_constraints: ClassVar[Any] = {"scale": constraints.positive}
     support: Any = constraints.nonnegative
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {}
     base_dist: Normal
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:

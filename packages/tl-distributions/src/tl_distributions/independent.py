@@ -20,7 +20,7 @@ class Independent(Distribution):
     Density: the product of the base's densities over these dimensions.
 
     Args:
-        base_distribution (Distribution): the distribution.
+        base_distribution (Distribution): the distribution whose batch dimensions become event dimensions.
         reinterpreted_batch_ndims (int): how many dimensions, at least 0.
         validate_args (bool): whether values are checked.
 
@@ -36,8 +36,8 @@ class Independent(Distribution):
     """
 
     arg_constraints: ClassVar[Any] = {}
-    _stretched: ClassVar[dict[str, int]] = {}
-    _kept = ("reinterpreted_batch_ndims",)
+    _parameter_event_dims: ClassVar[dict[str, int]] = {}
+    _copied_attributes = ("reinterpreted_batch_ndims",)
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Independent(Distribution):
 
     @constraints.dependent_property
     def support(self) -> Constraint:
-        """That of the base, of larger events."""
+        """The base's support, of larger events."""
         support: Any = self.base_dist.support
         more = self.reinterpreted_batch_ndims
         return constraints.independent(support, more) if more else support

@@ -37,7 +37,7 @@ class InverseGamma(TransformedDistribution):
     arg_constraints: ClassVar[Any] = {"concentration": constraints.positive, "rate": constraints.positive}
     support: Any = constraints.positive
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {}
     base_dist: Gamma
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
@@ -58,7 +58,7 @@ class InverseGamma(TransformedDistribution):
 
     @property
     def mean(self) -> Tensor:
-        """The mean: rate / (a - 1); inf where a ≤ 1."""
+        """The mean: rate / (a - 1), or inf where a ≤ 1."""
         mean = self.rate / (self.concentration - 1)
         return mean.masked_fill(self.concentration <= 1, tl_core.inf)
 
@@ -69,7 +69,7 @@ class InverseGamma(TransformedDistribution):
 
     @property
     def variance(self) -> Tensor:
-        """The variance: rate² / ((a - 1)² (a - 2)); inf where a ≤ 2."""
+        """The variance: rate² / ((a - 1)² (a - 2)), or inf where a ≤ 2."""
         variance = (self.rate / (self.concentration - 1)).square() / (self.concentration - 2)
         return variance.masked_fill(self.concentration <= 2, tl_core.inf)
 

@@ -22,9 +22,9 @@ class CatTransform(Transform):
     """Transforms of parts that `cat` joins along a dimension.
 
     Args:
-        tseq: the transforms.
-        dim (int): the dimension along which the parts lie.
-        lengths: the length of each part; 1 where it is not given.
+        tseq: one transform for each part.
+        dim (int): the dimension that the parts are joined along.
+        lengths: the length of each part, 1 by default.
         cache_size (int): the size of the cache.
 
     Example:
@@ -96,21 +96,21 @@ class CatTransform(Transform):
 
     @constraints.dependent_property
     def domain(self) -> Constraint:
-        """Those of the parts."""
+        """The parts' regions, joined along the dimension."""
         return constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths)
 
     @constraints.dependent_property
     def codomain(self) -> Constraint:
-        """Those of the parts."""
+        """The parts' regions, joined along the dimension."""
         return constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
 
 
 def _transforms(tseq: Sequence[Transform]) -> list[Transform]:
-    found = list(tseq)
-    for t in found:
+    transforms = list(tseq)
+    for t in transforms:
         if not isinstance(t, Transform):
             raise TypeError(f"tseq must hold transforms, but got {type(t).__name__}")
-    return found
+    return transforms
 
 
 class StackTransform(Transform):
@@ -118,7 +118,7 @@ class StackTransform(Transform):
 
     Args:
         tseq: the transforms, one for each index.
-        dim (int): the dimension along which the parts lie.
+        dim (int): the dimension that the parts are joined along.
         cache_size (int): the size of the cache.
 
     Example:
@@ -167,10 +167,10 @@ class StackTransform(Transform):
 
     @constraints.dependent_property
     def domain(self) -> Constraint:
-        """Those of the parts."""
+        """The parts' regions, joined along the dimension."""
         return constraints.stack([t.domain for t in self.transforms], self.dim)
 
     @constraints.dependent_property
     def codomain(self) -> Constraint:
-        """Those of the parts."""
+        """The parts' regions, joined along the dimension."""
         return constraints.stack([t.codomain for t in self.transforms], self.dim)

@@ -15,27 +15,27 @@ from typing import Any
 from tl_core import Tensor
 
 from .distribution import Distribution
-from .exp_family import ExponentialFamily, _differentiated
+from .exp_family import ExponentialFamily, _differentiate_normalizer
 from .utils import _sum_rightmost
 
 __all__ = ["kl_divergence", "register_kl"]
 
 Divergence = Callable[[Any, Any], Tensor]
 
-# By the types of p and q; what is found for the types of a call is remembered.
+# Divergences by the types of p and q, and a memo of the dispatch.
 _KL_REGISTRY: dict[tuple[type, type], Divergence] = {}
 _KL_MEMOIZE: dict[tuple[type, type], Any] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Any], Any]:
-    """Decorates a function that gives the divergence of a pair of types.
+    """Decorates a function that computes the divergence of a pair of types.
 
-    The most specific pair wins. Where several pairs fit and none is more specific than all others, a call warns, and a
-    third pair should be registered: `register_kl(DerivedP, DerivedQ)(chosen)`.
+    A call takes the most specific pair. It warns if several pairs fit and none is more specific than all others. Then
+    register a third pair: `register_kl(DerivedP, DerivedQ)(function)`.
 
     Args:
-        type_p: a subclass of `Distribution`, or another class that distributions have.
-        type_q: the same of q.
+        type_p: the class of p, a subclass of `Distribution` or another base class of distributions.
+        type_q: the class of q.
 
     Returns:
         The decorator.
@@ -76,16 +76,16 @@ class _Match:
     __hash__ = None  # type: ignore[assignment]
 
     def __le__(self, other: _Match) -> bool:
-        for mine, theirs in zip(self.types, other.types):
-            if not issubclass(mine, theirs):
+        for type_self, type_other in zip(self.types, other.types):
+            if not issubclass(type_self, type_other):
                 return False
-            if mine is not theirs:
+            if type_self is not type_other:
                 break
         return True
 
 
 def _dispatch_kl(type_p: type, type_q: type) -> Any:
-    """The function of the most specific registered pair; NotImplemented where none fits."""
+    """The function of the most specific registered pair, or NotImplemented if no pair fits."""
     fitting = [(p, q) for p, q in _KL_REGISTRY if issubclass(type_p, p) and issubclass(type_q, q)]
     if not fitting:
         return NotImplemented
@@ -106,11 +106,11 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """The Kullback-Leibler divergence, the mean under p of log p(x) - log q(x).
 
     Args:
-        p: a distribution.
-        q: another, of the same batch shape or one that broadcasts with it.
+        p: the distribution that the mean is taken under.
+        q: a distribution whose batch shape broadcasts with that of p.
 
     Returns:
-        A tensor of the batch's shape; inf where q has no mass somewhere that p has.
+        A tensor of the batch's shape. It is inf where q has no mass somewhere that p has.
 
     Raises:
         NotImplementedError: no pair that fits the types was registered.
@@ -139,7 +139,7 @@ def _kl_expfamily_expfamily(p: Any, q: Any) -> Tensor:
             f"the divergence of exponential families needs one family, but got {type(p).__name__} and "
             f"{type(q).__name__}"
         )
-    natural, normalizer, gradients = _differentiated(p)
+    natural, normalizer, gradients = _differentiate_normalizer(p)
     result = q._log_normalizer(*q._natural_params) - normalizer
     for mine, other, gradient in zip(natural, q._natural_params, gradients):
         term = (other - mine) * gradient

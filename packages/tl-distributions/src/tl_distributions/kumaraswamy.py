@@ -40,7 +40,7 @@ class Kumaraswamy(TransformedDistribution):
     }
     support: Any = constraints.unit_interval
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {"concentration1": 0, "concentration0": 0}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"concentration1": 0, "concentration0": 0}
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
@@ -76,7 +76,7 @@ class Kumaraswamy(TransformedDistribution):
 
     @property
     def mode(self) -> Tensor:
-        """The mode: ((a - 1) / (a b - 1))^(1/a); nan where a < 1 or b < 1, and where both are 1."""
+        """The mode: ((a - 1) / (a b - 1))^(1/a), or nan where a < 1 or b < 1, and where both are 1."""
         a, b = self.concentration1, self.concentration0
         mode = ((a - 1) / (a * b - 1)).pow(a.reciprocal())
         return mode.masked_fill((a < 1) | (b < 1), tl_core.nan)

@@ -36,7 +36,7 @@ class Laplace(Distribution):
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
     support: Any = constraints.real
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {"loc": 0, "scale": 0}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"loc": 0, "scale": 0}
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)

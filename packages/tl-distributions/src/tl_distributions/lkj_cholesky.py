@@ -19,8 +19,8 @@ __all__ = ["LKJCholesky"]
 class LKJCholesky(Distribution):
     """The LKJ distribution of the Cholesky factors L of correlation matrices M = L L^T.
 
-    Density: the one under which M has a density proportional to det(M)^(η - 1); as a density of L it is proportional to
-    Π_i L_ii^(2 (η - 1) + n - i), i from 2 to n. With η = 1 the matrices are uniform.
+    Density: proportional to det(M)^(η - 1) as a density of M, and to Π_i L_ii^(2 (η - 1) + n - i), i from 2 to n, as a
+    density of L. With η = 1 the matrices are uniform.
 
     Samples come from the onion method: row after row, a direction that is uniform on a sphere times the square root of
     a beta variable (Lewandowski, Kurowicka and Joe, Generating random correlation matrices based on vines and extended
@@ -42,8 +42,8 @@ class LKJCholesky(Distribution):
 
     arg_constraints: ClassVar[Any] = {"concentration": constraints.positive}
     support: Any = constraints.corr_cholesky
-    _stretched: ClassVar[dict[str, int]] = {"concentration": 0}
-    _kept = ("dim",)
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"concentration": 0}
+    _copied_attributes = ("dim",)
 
     def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None) -> None:
         if dim < 2:
@@ -53,9 +53,9 @@ class LKJCholesky(Distribution):
         super().__init__(self.concentration.shape, Size((dim, dim)), validate_args=validate_args)
 
     def _squared_radii(self) -> Beta:
-        """The distribution of the squared lengths of the rows left of the diagonal; the first row has none.
+        """The distribution of the squared lengths of the rows left of the diagonal.
 
-        Row i has i elements there: Beta(i / 2, η + (n - 1 - i) / 2).
+        Row 0 has no elements there. Row i has i elements there: Beta(i / 2, η + (n - 1 - i) / 2).
         """
         like = self.concentration
         i = tl_core.arange(1, self.dim, dtype=like.dtype, device=like.device)

@@ -36,7 +36,7 @@ class LogNormal(TransformedDistribution):
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
     support: Any = constraints.positive
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {}
     base_dist: Normal
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:

@@ -34,7 +34,7 @@ class LogisticNormal(TransformedDistribution):
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
     support: Any = constraints.simplex
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {}
     base_dist: Independent
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:

@@ -19,7 +19,7 @@ __all__ = ["LowRankMultivariateNormal"]
 class LowRankMultivariateNormal(Distribution):
     """The normal distribution of vectors with the covariance matrix W W^T + diag(D).
 
-    Density: that of `MultivariateNormal`. Its determinant and inverse come from the r by r capacitance matrix
+    Density: as of `MultivariateNormal`. Its determinant and inverse come from the r by r capacitance matrix
     I + W^T diag(D)^-1 W, by the matrix determinant lemma and Woodbury's identity, so that many dimensions cost little
     where the rank r is small.
 
@@ -46,7 +46,7 @@ class LowRankMultivariateNormal(Distribution):
     }
     support: Any = constraints.real_vector
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {
+    _parameter_event_dims: ClassVar[dict[str, int]] = {
         "loc": 1,
         "cov_factor": 2,
         "cov_diag": 1,
@@ -54,7 +54,7 @@ class LowRankMultivariateNormal(Distribution):
         "precision_matrix": 2,
         "scale_tril": 2,
     }
-    _kept = ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril")
+    _copied_attributes = ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril")
 
     def __init__(
         self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None
@@ -89,7 +89,7 @@ class LowRankMultivariateNormal(Distribution):
     @lazy_property
     def scale_tril(self) -> Tensor:
         """The lower triangular L with L L^T the covariance matrix."""
-        # D^(1/2) (I + D^(-1/2) W W^T D^(-1/2)) D^(1/2): what is factorized has no eigenvalue below 1
+        # D^(1/2) (I + D^(-1/2) W W^T D^(-1/2)) D^(1/2): the factorized matrix has no eigenvalue below 1
         root = self._unbroadcasted_cov_diag.sqrt().unsqueeze(-1)
         scaled = self._unbroadcasted_cov_factor / root
         identity = tl_core.eye(self._event_shape[0], dtype=root.dtype, device=root.device)

@@ -22,8 +22,8 @@ class MixtureSameFamily(Distribution):
     Density: p(x) = Σ_k w_k p_k(x), with the weights w_k of a categorical distribution.
 
     Args:
-        mixture_distribution (Categorical): the weights; its batch shape is that of the components without the last
-            dimension, or empty.
+        mixture_distribution (Categorical): the weights. Its batch shape is empty, or the batch shape of the components
+            without the last dimension.
         component_distribution (Distribution): the components, along its last batch dimension.
         validate_args (bool): whether values are checked.
 
@@ -40,8 +40,8 @@ class MixtureSameFamily(Distribution):
 
     arg_constraints: ClassVar[Any] = {}
     has_rsample = False
-    _stretched: ClassVar[dict[str, int]] = {}
-    _kept = ("_num_component", "_event_ndims")
+    _parameter_event_dims: ClassVar[dict[str, int]] = {}
+    _copied_attributes = ("_num_component", "_event_ndims")
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class MixtureSameFamily(Distribution):
 
     @constraints.dependent_property
     def support(self) -> Constraint:
-        """Where the components may lie."""
+        """The support of the components."""
         support = self._component_distribution.support
         assert support is not None
         return constraints.MixtureSameFamilyConstraint(support)
@@ -101,21 +101,21 @@ class MixtureSameFamily(Distribution):
         probs = self._mixture_distribution.probs
         return probs.reshape((*probs.shape, *[1] * self._event_ndims))
 
-    def _mixed(self, each: Tensor) -> Tensor:
+    def _weighted_sum(self, each: Tensor) -> Tensor:
         """The weighted sum of a property of the components."""
         return (self._weights() * each).sum(-1 - self._event_ndims)
 
     @property
     def mean(self) -> Tensor:
         """The mean of the components' means."""
-        return self._mixed(self._component_distribution.mean)
+        return self._weighted_sum(self._component_distribution.mean)
 
     @property
     def variance(self) -> Tensor:
         """The mean of the components' variances and the variance of their means."""
         means = self._component_distribution.mean
         apart = means - self.mean.unsqueeze(-1 - self._event_ndims)
-        return self._mixed(self._component_distribution.variance + apart.square())
+        return self._weighted_sum(self._component_distribution.variance + apart.square())
 
     def cdf(self, x: Tensor) -> Tensor:
         return (self._component_distribution.cdf(self._pad(x)) * self._mixture_distribution.probs).sum(-1)
@@ -128,14 +128,14 @@ class MixtureSameFamily(Distribution):
 
     def sample(self, sample_shape: Any = SCALAR) -> Tensor:
         with tl_core.no_grad():
-            chosen = self._mixture_distribution.sample(sample_shape)
-            every = self._component_distribution.sample(sample_shape)
-            # the component's dimension stands before those of the event
-            lead = len(every.shape) - 1 - self._event_ndims
-            chosen = chosen.expand(every.shape[:lead])
-            index = chosen.reshape((*chosen.shape, *[1] * (1 + self._event_ndims)))
-            index = index.expand((*every.shape[:lead], 1, *self._event_shape))
-            return every.gather(lead, index).squeeze(lead)
+            component = self._mixture_distribution.sample(sample_shape)
+            samples = self._component_distribution.sample(sample_shape)
+            # the component's dimension precedes the dimensions of the event
+            lead = len(samples.shape) - 1 - self._event_ndims
+            component = component.expand(samples.shape[:lead])
+            index = component.reshape((*component.shape, *[1] * (1 + self._event_ndims)))
+            index = index.expand((*samples.shape[:lead], 1, *self._event_shape))
+            return samples.gather(lead, index).squeeze(lead)
 
     def _pad(self, x: Tensor) -> Tensor:
         """A value with a dimension for the components."""

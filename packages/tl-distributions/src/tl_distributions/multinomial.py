@@ -25,12 +25,12 @@ class Multinomial(Distribution):
 
     Args:
         total_count (int): the number n of trials, the same in the whole batch.
-        probs (Tensor): relative probabilities of the classes along the last dimension; they are normalized.
-        logits (Tensor): unnormalized log probabilities, real; in place of `probs`.
+        probs (Tensor): relative probabilities of the classes along the last dimension, before normalization.
+        logits (Tensor): unnormalized log probabilities, real, in place of `probs`.
         validate_args (bool): whether parameters and values are checked.
 
     Raises:
-        ValueError: both parameters are given, or none, or one is out of its range.
+        ValueError: both parameters or neither are passed, or one is out of its range.
         NotImplementedError: total_count is no int.
 
     Example:
@@ -40,8 +40,8 @@ class Multinomial(Distribution):
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     total_count: int
-    _stretched: ClassVar[dict[str, int]] = {}
-    _kept = ("total_count",)
+    _parameter_event_dims: ClassVar[dict[str, int]] = {}
+    _copied_attributes = ("total_count",)
 
     def __init__(
         self,
@@ -64,8 +64,8 @@ class Multinomial(Distribution):
         new._categorical = self._categorical.expand(batch_shape)
 
     @property
-    def _derived(self) -> str:
-        return self._categorical._derived
+    def _derived_parameter(self) -> str:
+        return self._categorical._derived_parameter
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> Constraint:
@@ -84,7 +84,7 @@ class Multinomial(Distribution):
 
     @property
     def param_shape(self) -> Size:
-        """The shape of the parameter that was given."""
+        """The shape of the parameter that was passed."""
         return self._categorical.param_shape
 
     @property
@@ -99,9 +99,9 @@ class Multinomial(Distribution):
 
     def sample(self, sample_shape: Any = SCALAR) -> Tensor:
         with tl_core.no_grad():
-            drawn = self._categorical.sample(Size((self.total_count, *sample_shape))).movedim(0, -1)
+            classes = self._categorical.sample(Size((self.total_count, *sample_shape))).movedim(0, -1)
             counts = self._categorical._param.new_zeros(self._extended_shape(sample_shape))
-            return counts.scatter_add_(-1, drawn, tl_core.ones_like(drawn, dtype=counts.dtype))
+            return counts.scatter_add_(-1, classes, tl_core.ones_like(classes, dtype=counts.dtype))
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

@@ -31,7 +31,7 @@ class MultivariateNormal(Distribution):
         validate_args (bool): whether parameters and values are checked.
 
     Raises:
-        ValueError: several matrices are given, or none, or one violates its constraint or has too few dimensions.
+        ValueError: several matrices or none are passed, or one violates its constraint or has too few dimensions.
 
     Example:
         >>> m = MultivariateNormal(tl_core.zeros(2), tl_core.eye(2))
@@ -47,13 +47,13 @@ class MultivariateNormal(Distribution):
     }
     support: Any = constraints.real_vector
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {
+    _parameter_event_dims: ClassVar[dict[str, int]] = {
         "loc": 1,
         "covariance_matrix": 2,
         "precision_matrix": 2,
         "scale_tril": 2,
     }
-    _kept = ("_unbroadcasted_scale_tril",)
+    _copied_attributes = ("_unbroadcasted_scale_tril",)
 
     def __init__(
         self,
@@ -127,19 +127,19 @@ class MultivariateNormal(Distribution):
 def chosen_matrix(
     covariance_matrix: Tensor | None, precision_matrix: Tensor | None, scale_tril: Tensor | None
 ) -> tuple[str, Tensor]:
-    """The one of three matrices that was given, and its name."""
-    every = {
+    """The name and the value of the one matrix that was passed."""
+    arguments = {
         "covariance_matrix": covariance_matrix,
         "precision_matrix": precision_matrix,
         "scale_tril": scale_tril,
     }
-    given = [(name, matrix) for name, matrix in every.items() if matrix is not None]
-    if len(given) != 1:
+    matrices = [(name, matrix) for name, matrix in arguments.items() if matrix is not None]
+    if len(matrices) != 1:
         raise ValueError(
             "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified, but got "
-            f"{' and '.join(name for name, _ in given) or 'none'}."
+            f"{' and '.join(name for name, _ in matrices) or 'none'}."
         )
-    name, matrix = given[0]
+    name, matrix = matrices[0]
     if matrix.dim() < 2:
         raise ValueError(
             f"{name} must be at least two-dimensional, with optional leading batch dimensions, but has "
@@ -189,7 +189,7 @@ def mahalanobis(factor: Tensor, difference: Tensor) -> Tensor:
 
 
 def _precision_to_scale_tril(P: Tensor) -> Tensor:
-    """The Cholesky factor of the inverse of a precision matrix, by that of the matrix turned round."""
+    """The Cholesky factor of a precision matrix's inverse, from the factor of the reversed matrix."""
     turned = tl_core.linalg.cholesky(P.flip(-2, -1))
     inverted = turned.flip(-2, -1).mT
     identity = tl_core.eye(P.shape[-1], dtype=P.dtype, device=P.device)

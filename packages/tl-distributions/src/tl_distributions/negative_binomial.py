@@ -17,19 +17,19 @@ __all__ = ["NegativeBinomial"]
 
 
 class NegativeBinomial(BinaryParameter, Distribution):
-    """The negative binomial distribution: how many independent trials succeed before r of them have failed.
+    """The negative binomial distribution: the number of successes before r trials fail.
 
-    Probability: Γ(r + k) / (k! Γ(r)) p^k (1 - p)^r, of k in {0, 1, …}; r may be any positive number. A sample is a
+    Probability: Γ(r + k) / (k! Γ(r)) p^k (1 - p)^r, of k in {0, 1, …}, for any positive number r. A sample is a
     Poisson variable whose rate is a gamma variable.
 
     Args:
         total_count (Tensor or float): the number r of failures that ends the trials, not negative.
         probs (Tensor): the probability p of success, within [0, 1).
-        logits (Tensor): the log-odds of success, real; in place of `probs`.
+        logits (Tensor): the log-odds of success, real, in place of `probs`.
         validate_args (bool): whether parameters and values are checked.
 
     Raises:
-        ValueError: both parameters are given, or none, or one is out of its range.
+        ValueError: both parameters or neither are passed, or one is out of its range.
 
     Example:
         >>> NegativeBinomial(3.0, tl_core.tensor(0.5)).mean
@@ -42,8 +42,8 @@ class NegativeBinomial(BinaryParameter, Distribution):
         "logits": constraints.real,
     }
     support: Any = constraints.nonnegative_integer
-    _stretched: ClassVar[dict[str, int]] = {"total_count": 0, "probs": 0, "logits": 0}
-    _kept = ("_from_probs",)
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"total_count": 0, "probs": 0, "logits": 0}
+    _copied_attributes = ("_from_probs",)
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ from tl_core import Tensor, special
 
 from . import constraints
 from .exp_family import ExponentialFamily
-from .utils import SCALAR, _expanded, _standard_normal, broadcast_all
+from .utils import SCALAR, _expand_to, _standard_normal, broadcast_all
 
 __all__ = ["Normal"]
 
@@ -38,7 +38,7 @@ class Normal(ExponentialFamily):
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
     support: Any = constraints.real
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {"loc": 0, "scale": 0}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"loc": 0, "scale": 0}
     _mean_carrier_measure = 0
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
@@ -68,7 +68,7 @@ class Normal(ExponentialFamily):
     def sample(self, sample_shape: Any = SCALAR) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with tl_core.no_grad():
-            return tl_core.normal(_expanded(self.loc, shape), _expanded(self.scale, shape))
+            return tl_core.normal(_expand_to(self.loc, shape), _expand_to(self.scale, shape))
 
     def rsample(self, sample_shape: Any = SCALAR) -> Tensor:
         shape = self._extended_shape(sample_shape)

@@ -18,15 +18,15 @@ __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 class OneHotCategorical(Distribution):
     """The distribution of one of K classes, as a vector with a 1 in its place and zeros elsewhere.
 
-    Probability: Π p_i^x_i. The parameters are those of `Categorical`.
+    Probability: Π p_i^x_i. The parameters are the parameters of `Categorical`.
 
     Args:
-        probs (Tensor): relative probabilities of the classes along the last dimension; they are normalized.
-        logits (Tensor): unnormalized log probabilities, real; in place of `probs`.
+        probs (Tensor): relative probabilities of the classes along the last dimension, before normalization.
+        logits (Tensor): unnormalized log probabilities, real, in place of `probs`.
         validate_args (bool): whether parameters and values are checked.
 
     Raises:
-        ValueError: both parameters are given, or none, or one is out of its range or has no dimension.
+        ValueError: both parameters or neither are passed, or one is out of its range or has no dimension.
 
     Example:
         >>> OneHotCategorical(tl_core.tensor([1.0, 3.0])).mode
@@ -36,7 +36,7 @@ class OneHotCategorical(Distribution):
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support: Any = constraints.one_hot
     has_enumerate_support = True
-    _stretched: ClassVar[dict[str, int]] = {}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {}
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         self._categorical = Categorical(probs, logits, validate_args=False)
@@ -48,8 +48,8 @@ class OneHotCategorical(Distribution):
         new._categorical = self._categorical.expand(batch_shape)
 
     @property
-    def _derived(self) -> str:
-        return self._categorical._derived
+    def _derived_parameter(self) -> str:
+        return self._categorical._derived_parameter
 
     @property
     def _param(self) -> Tensor:
@@ -67,7 +67,7 @@ class OneHotCategorical(Distribution):
 
     @property
     def param_shape(self) -> Size:
-        """The shape of the parameter that was given."""
+        """The shape of the parameter that was passed."""
         return self._categorical.param_shape
 
     @property
@@ -118,8 +118,8 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     stochastic neurons for conditional computation, 2013): a biased gradient of low variance.
 
     Args:
-        probs (Tensor): relative probabilities of the classes along the last dimension; they are normalized.
-        logits (Tensor): unnormalized log probabilities, real; in place of `probs`.
+        probs (Tensor): relative probabilities of the classes along the last dimension, before normalization.
+        logits (Tensor): unnormalized log probabilities, real, in place of `probs`.
         validate_args (bool): whether parameters and values are checked.
 
     Example:
@@ -130,8 +130,8 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     """
 
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {}
 
     def rsample(self, sample_shape: Any = SCALAR) -> Tensor:
-        drawn = self.sample(sample_shape)
-        return drawn + (self.probs - self.probs.detach())
+        sample = self.sample(sample_shape)
+        return sample + (self.probs - self.probs.detach())

@@ -12,13 +12,13 @@ __all__ = ["BinaryParameter", "ClassParameter", "EventParameter"]
 
 
 class EventParameter:
-    """What was given, `probs` or `logits`; the other one is derived."""
+    """A distribution with one of the parameters `probs` and `logits`, from which the other one is computed."""
 
     _from_probs: bool
     _binary = True
 
     def _choose(self, probs: Any, logits: Any) -> Any:
-        """Notes which of the two was given, and returns it."""
+        """Returns the parameter that was passed and records whether it is `probs`."""
         if (probs is None) == (logits is None):
             raise ValueError(
                 f"Either `probs` or `logits` must be specified, but not both, for {type(self).__name__}."
@@ -27,30 +27,30 @@ class EventParameter:
         return probs if self._from_probs else logits
 
     def _keep(self, value: Tensor) -> Tensor:
-        """Keeps the given parameter under its name."""
+        """Stores the parameter under its name."""
         self.__dict__["probs" if self._from_probs else "logits"] = value
         return value
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        if "_from_probs" not in state:  # a pickle of PyTorch's has the parameter itself, or nothing else
-            given = self.__dict__.pop("_param", state.get("probs"))
-            self._from_probs = given is not None and given is state.get("probs")
+        if "_from_probs" not in state:  # a pickle that PyTorch wrote
+            parameter = self.__dict__.pop("_param", state.get("probs"))
+            self._from_probs = parameter is not None and parameter is state.get("probs")
 
     @property
-    def _derived(self) -> str:
-        """The name of the other one."""
+    def _derived_parameter(self) -> str:
+        """The name of the parameter that is computed from the other one."""
         return "logits" if self._from_probs else "probs"
 
     @property
     def _param(self) -> Tensor:
-        """The parameter that was given."""
+        """The parameter that was passed."""
         value: Tensor = self.__dict__["probs" if self._from_probs else "logits"]
         return value
 
     @property
     def param_shape(self) -> Size:
-        """The shape of the parameter that was given."""
+        """The shape of the parameter that was passed."""
         return self._param.shape
 
     @lazy_property
@@ -68,7 +68,7 @@ class BinaryParameter(EventParameter):
     """The probability of success of each trial, or its log-odds."""
 
     def _set_parameter(self, probs: Any, logits: Any) -> Tensor:
-        """Keeps the one that was given, as a tensor."""
+        """Stores the parameter that was passed, as a tensor."""
         (value,) = broadcast_all(self._choose(probs, logits))
         return self._keep(value)
 
@@ -79,7 +79,7 @@ class ClassParameter(EventParameter):
     _binary = False
 
     def _set_parameter(self, probs: Any, logits: Any) -> Tensor:
-        """Keeps the one that was given, normalized."""
+        """Stores the parameter that was passed, normalized."""
         value = self._choose(probs, logits)
         name = "probs" if self._from_probs else "logits"
         if value.dim() < 1:

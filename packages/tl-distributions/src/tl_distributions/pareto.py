@@ -37,7 +37,7 @@ class Pareto(TransformedDistribution):
 
     arg_constraints: ClassVar[Any] = {"alpha": constraints.positive, "scale": constraints.positive}
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {"scale": 0, "alpha": 0}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"scale": 0, "alpha": 0}
 
     def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)
@@ -57,7 +57,7 @@ class Pareto(TransformedDistribution):
 
     @property
     def mean(self) -> Tensor:
-        """The mean: alpha scale / (alpha - 1); inf where alpha ≤ 1."""
+        """The mean: alpha scale / (alpha - 1), or inf where alpha ≤ 1."""
         mean = self.alpha * self.scale / (self.alpha - 1)
         return mean.masked_fill(self.alpha <= 1, tl_core.inf)
 
@@ -68,7 +68,7 @@ class Pareto(TransformedDistribution):
 
     @property
     def variance(self) -> Tensor:
-        """The variance: alpha scale² / ((alpha - 1)² (alpha - 2)); inf where alpha ≤ 2."""
+        """The variance: alpha scale² / ((alpha - 1)² (alpha - 2)), or inf where alpha ≤ 2."""
         variance = self.alpha * (self.scale / (self.alpha - 1)).square() / (self.alpha - 2)
         return variance.masked_fill(self.alpha <= 2, tl_core.inf)
 

@@ -9,7 +9,7 @@ from tl_core import Tensor
 
 from . import constraints
 from .exp_family import ExponentialFamily
-from .utils import SCALAR, _expanded, broadcast_all
+from .utils import SCALAR, _expand_to, broadcast_all
 
 __all__ = ["Poisson"]
 
@@ -33,7 +33,7 @@ class Poisson(ExponentialFamily):
 
     arg_constraints: ClassVar[Any] = {"rate": constraints.nonnegative}
     support: Any = constraints.nonnegative_integer
-    _stretched: ClassVar[dict[str, int]] = {"rate": 0}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"rate": 0}
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast_all(rate)
@@ -56,7 +56,7 @@ class Poisson(ExponentialFamily):
 
     def sample(self, sample_shape: Any = SCALAR) -> Tensor:
         with tl_core.no_grad():
-            return tl_core.poisson(_expanded(self.rate, self._extended_shape(sample_shape)))
+            return tl_core.poisson(_expand_to(self.rate, self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

@@ -27,11 +27,11 @@ class LogitRelaxedBernoulli(BinaryParameter, Distribution):
     Args:
         temperature (Tensor): T, positive.
         probs (Tensor or float): the probability of 1, within [0, 1].
-        logits (Tensor or float): the log-odds η, real; in place of `probs`.
+        logits (Tensor or float): the log-odds η, real, in place of `probs`.
         validate_args (bool): whether parameters and values are checked.
 
     Raises:
-        ValueError: both parameters are given, or none, or one is out of its range.
+        ValueError: both parameters or neither are passed, or one is out of its range.
 
     Example:
         >>> LogitRelaxedBernoulli(tl_core.tensor(1.0), logits=0.0).log_prob(tl_core.tensor(0.0)).exp()
@@ -41,8 +41,8 @@ class LogitRelaxedBernoulli(BinaryParameter, Distribution):
     arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support: Any = constraints.real
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {"probs": 0, "logits": 0}
-    _kept = ("_from_probs", "temperature")
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"probs": 0, "logits": 0}
+    _copied_attributes = ("_from_probs", "temperature")
 
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -68,16 +68,16 @@ class LogitRelaxedBernoulli(BinaryParameter, Distribution):
 class RelaxedBernoulli(TransformedDistribution):
     """A Bernoulli variable relaxed to numbers within (0, 1), whose samples have gradients.
 
-    Density: that of `LogitRelaxedBernoulli`, through a sigmoid; as the temperature falls, samples approach 0 and 1.
+    Density: `LogitRelaxedBernoulli`, through a sigmoid. As the temperature falls, samples approach 0 and 1.
 
     Args:
         temperature (Tensor): the temperature, positive.
         probs (Tensor or float): the probability of 1, within [0, 1].
-        logits (Tensor or float): the log-odds, real; in place of `probs`.
+        logits (Tensor or float): the log-odds, real, in place of `probs`.
         validate_args (bool): whether parameters and values are checked.
 
     Raises:
-        ValueError: both parameters are given, or none, or one is out of its range.
+        ValueError: both parameters or neither are passed, or one is out of its range.
 
     Example:
         >>> RelaxedBernoulli(tl_core.tensor(1.0), 0.5).log_prob(tl_core.tensor(0.5)).exp()
@@ -87,7 +87,7 @@ class RelaxedBernoulli(TransformedDistribution):
     arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support: Any = constraints.unit_interval
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {}
     base_dist: LogitRelaxedBernoulli
 
     def __init__(
@@ -97,8 +97,8 @@ class RelaxedBernoulli(TransformedDistribution):
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
 
     @property
-    def _derived(self) -> str:
-        return self.base_dist._derived
+    def _derived_parameter(self) -> str:
+        return self.base_dist._derived_parameter
 
     @property
     def temperature(self) -> Tensor:

@@ -27,12 +27,12 @@ class ExpRelaxedCategorical(Distribution):
 
     Args:
         temperature (Tensor): T, positive.
-        probs (Tensor): relative probabilities of the classes along the last dimension; they are normalized.
-        logits (Tensor): unnormalized log probabilities η, real; in place of `probs`.
+        probs (Tensor): relative probabilities of the classes along the last dimension, before normalization.
+        logits (Tensor): unnormalized log probabilities η, real, in place of `probs`.
         validate_args (bool): whether parameters and values are checked.
 
     Raises:
-        ValueError: both parameters are given, or none, or one is out of its range or has no dimension.
+        ValueError: both parameters or neither are passed, or one is out of its range or has no dimension.
 
     Example:
         >>> import tl_core
@@ -44,8 +44,8 @@ class ExpRelaxedCategorical(Distribution):
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support: Any = constraints.real_vector
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {}
-    _kept = ("temperature",)
+    _parameter_event_dims: ClassVar[dict[str, int]] = {}
+    _copied_attributes = ("temperature",)
 
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -60,8 +60,8 @@ class ExpRelaxedCategorical(Distribution):
         new._categorical = self._categorical.expand(batch_shape)
 
     @property
-    def _derived(self) -> str:
-        return self._categorical._derived
+    def _derived_parameter(self) -> str:
+        return self._categorical._derived_parameter
 
     @property
     def _param(self) -> Tensor:
@@ -69,7 +69,7 @@ class ExpRelaxedCategorical(Distribution):
 
     @property
     def param_shape(self) -> Size:
-        """The shape of the parameter that was given."""
+        """The shape of the parameter that was passed."""
         return self._categorical.param_shape
 
     @property
@@ -100,17 +100,17 @@ class ExpRelaxedCategorical(Distribution):
 class RelaxedOneHotCategorical(TransformedDistribution):
     """A one-hot variable relaxed to vectors on the simplex, whose samples have gradients.
 
-    Density: that of `ExpRelaxedCategorical`, through an exponential; as the temperature falls, samples approach one-hot
+    Density: `ExpRelaxedCategorical`, through an exponential. As the temperature falls, samples approach one-hot
     vectors.
 
     Args:
         temperature (Tensor): the temperature, positive.
-        probs (Tensor): relative probabilities of the classes along the last dimension; they are normalized.
-        logits (Tensor): unnormalized log probabilities, real; in place of `probs`.
+        probs (Tensor): relative probabilities of the classes along the last dimension, before normalization.
+        logits (Tensor): unnormalized log probabilities, real, in place of `probs`.
         validate_args (bool): whether parameters and values are checked.
 
     Raises:
-        ValueError: both parameters are given, or none, or one is out of its range or has no dimension.
+        ValueError: both parameters or neither are passed, or one is out of its range or has no dimension.
 
     Example:
         >>> RelaxedOneHotCategorical(tl_core.tensor(1.0), tl_core.ones(2)).log_prob(tl_core.tensor([0.5, 0.5])).exp()
@@ -120,7 +120,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support: Any = constraints.simplex
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {}
     base_dist: ExpRelaxedCategorical
 
     def __init__(
@@ -130,8 +130,8 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
     @property
-    def _derived(self) -> str:
-        return self.base_dist._derived
+    def _derived_parameter(self) -> str:
+        return self.base_dist._derived_parameter
 
     @property
     def temperature(self) -> Tensor:

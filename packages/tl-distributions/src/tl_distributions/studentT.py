@@ -11,7 +11,7 @@ from tl_core import Tensor
 from . import constraints
 from .chi2 import Chi2
 from .distribution import Distribution
-from .utils import SCALAR, _expanded, _standard_normal, broadcast_all
+from .utils import SCALAR, _expand_to, _standard_normal, broadcast_all
 
 __all__ = ["StudentT"]
 
@@ -43,7 +43,7 @@ class StudentT(Distribution):
     }
     support: Any = constraints.real
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {"df": 0, "loc": 0, "scale": 0}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"df": 0, "loc": 0, "scale": 0}
 
     def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         self.df, self.loc, self.scale = broadcast_all(df, loc, scale)
@@ -51,7 +51,7 @@ class StudentT(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        """The mean: loc; nan where df ≤ 1."""
+        """The mean: loc, or nan where df ≤ 1."""
         return self.loc.masked_fill(self.df <= 1, tl_core.nan)
 
     @property
@@ -61,14 +61,14 @@ class StudentT(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        """The variance: scale² df / (df - 2); inf where 1 < df ≤ 2, nan below."""
+        """The variance: scale² df / (df - 2), or inf where 1 < df ≤ 2, nan below."""
         variance = self.scale.square() * self.df / (self.df - 2)
         return variance.masked_fill(self.df <= 2, tl_core.inf).masked_fill(self.df <= 1, tl_core.nan)
 
     def rsample(self, sample_shape: Any = SCALAR) -> Tensor:
         shape = self._extended_shape(sample_shape)
         normal = _standard_normal(shape, self.df.dtype, self.df.device)
-        chi2 = Chi2(_expanded(self.df, shape), validate_args=False).rsample()
+        chi2 = Chi2(_expand_to(self.df, shape), validate_args=False).rsample()
         return self.loc + self.scale * normal * (chi2 / self.df).rsqrt()
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Invertible maps: what all of them share, their inverses, and those made of others.
+"""Invertible maps: the base class, inverses, and compositions.
 
 >>> from tl_distributions import AffineTransform
 >>> t = ComposeTransform([AffineTransform(1.0, 2.0), AffineTransform(0.0, 3.0)])
@@ -33,11 +33,11 @@ class Transform:
     inverse is costly or inexact. Gradients of a cached x do not flow back through y.
 
     Args:
-        cache_size (int): 0 keeps nothing, 1 keeps the last pair.
+        cache_size (int): the number of pairs (x, y) in the cache, 0 or 1.
 
     Attributes:
-        domain (Constraint): where x lies.
-        codomain (Constraint): where y lies.
+        domain (Constraint): the region of x.
+        codomain (Constraint): the region of y.
         bijective (bool): whether `t.inv(t(x)) == x` and `t(t.inv(y)) == y` on the domain and the codomain. Others
             satisfy at least `t(t.inv(t(x))) == t(x)`.
 
@@ -68,7 +68,7 @@ class Transform:
 
     @property
     def event_dim(self) -> int:
-        """How many dimensions make an event, where that is the same in the domain and in the codomain."""
+        """The number of dimensions of an event, if the domain and the codomain agree."""
         if self.domain.event_dim == self.codomain.event_dim:
             return int(self.domain.event_dim)
         raise ValueError("event_dim differs between domain and codomain: read it from these")
@@ -149,18 +149,18 @@ class Transform:
         raise NotImplementedError(f"{type(self).__name__} does not implement log_abs_det_jacobian")
 
     def forward_shape(self, shape: Any) -> Any:
-        """The shape of y, given that of x.
+        """Computes the shape of y from the shape of x.
 
         Args:
             shape (Size): the shape of x.
 
         Returns:
-            The shape of y: that of x, unless the transform changes it.
+            The shape of y, equal to the shape of x unless the transform changes it.
         """
         return shape
 
     def inverse_shape(self, shape: Any) -> Any:
-        """The shape of x, given that of y.
+        """Computes the shape of x from the shape of y.
 
         Args:
             shape (Size): the shape of y.
@@ -229,7 +229,7 @@ class ComposeTransform(Transform):
     """Transforms applied one after the other.
 
     Args:
-        parts: the transforms, the first of which is applied first; they do the caching.
+        parts: the transforms in the order of their application. They do the caching.
         cache_size (int): the size of the cache of each part.
 
     Example:
@@ -250,25 +250,25 @@ class ComposeTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Constraint:
-        """That of the first part, with as many event dimensions as the whole takes."""
+        """The domain of the first part, with the event dimensions of the composition."""
         if not self.parts:
             return constraints.real
         dims = self.parts[-1].codomain.event_dim
         for part in reversed(self.parts):
             dims += part.domain.event_dim - part.codomain.event_dim
             dims = max(dims, part.domain.event_dim)
-        return _widened(self.parts[0].domain, dims)
+        return _widen(self.parts[0].domain, dims)
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Constraint:
-        """That of the last part, with as many event dimensions as the whole gives."""
+        """The codomain of the last part, with the event dimensions of the composition."""
         if not self.parts:
             return constraints.real
         dims = self.parts[0].domain.event_dim
         for part in self.parts:
             dims += part.codomain.event_dim - part.domain.event_dim
             dims = max(dims, part.codomain.event_dim)
-        return _widened(self.parts[-1].codomain, dims)
+        return _widen(self.parts[-1].codomain, dims)
 
     @property
     def bijective(self) -> bool:
@@ -328,7 +328,7 @@ class ComposeTransform(Transform):
         return f"{type(self).__name__}(\n    {parts}\n)"
 
 
-def _widened(constraint: Constraint, dims: int) -> Constraint:
+def _widen(constraint: Constraint, dims: int) -> Constraint:
     """A constraint with `dims` event dimensions at least."""
     more = dims - constraint.event_dim
     return constraints.independent(constraint, more) if more > 0 else constraint
@@ -340,10 +340,10 @@ identity_transform = ComposeTransform([])
 class IndependentTransform(Transform):
     """A transform whose last batch dimensions become dimensions of the event.
 
-    Values stay what they are; the logarithms of the Jacobian are summed over these dimensions.
+    Values don't change. `log_abs_det_jacobian` sums over these dimensions.
 
     Args:
-        base_transform: the transform.
+        base_transform: the transform of the values.
         reinterpreted_batch_ndims: how many dimensions.
         cache_size (int): the size of the cache.
 
@@ -369,12 +369,12 @@ class IndependentTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Constraint:
-        """That of the base, with more event dimensions."""
+        """The base's region, with more event dimensions."""
         return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Constraint:
-        """That of the base, with more event dimensions."""
+        """The base's region, with more event dimensions."""
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property
@@ -416,7 +416,7 @@ def _check_dims(name: str, value: Tensor, dims: int) -> None:
 
 
 class ReshapeTransform(Transform):
-    """Another shape of the same elements of an event.
+    """Reshapes each event.
 
     Args:
         in_shape (Size): the shape of the event of x.
@@ -460,27 +460,27 @@ class ReshapeTransform(Transform):
         )
 
     def _call(self, x: Any) -> Any:
-        return x.reshape(self._swapped(x.shape, self.in_shape, self.out_shape))
+        return x.reshape(self._replace_event(x.shape, self.in_shape, self.out_shape))
 
     def _inverse(self, y: Any) -> Any:
-        return y.reshape(self._swapped(y.shape, self.out_shape, self.in_shape))
+        return y.reshape(self._replace_event(y.shape, self.out_shape, self.in_shape))
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
 
     def forward_shape(self, shape: Any) -> Any:
-        return self._swapped(shape, self.in_shape, self.out_shape)
+        return self._replace_event(shape, self.in_shape, self.out_shape)
 
     def inverse_shape(self, shape: Any) -> Any:
-        return self._swapped(shape, self.out_shape, self.in_shape)
+        return self._replace_event(shape, self.out_shape, self.in_shape)
 
     @staticmethod
-    def _swapped(shape: Any, old: Size, new: Size) -> Size:
+    def _replace_event(shape: Any, old: Size, new: Size) -> Size:
         if len(shape) < len(old):
             raise ValueError(
                 f"Too few dimensions on input: expected {len(old)} or more, but got {len(shape)}"
             )
-        kept = len(shape) - len(old)
-        if tuple(shape[kept:]) != tuple(old):
-            raise ValueError(f"Shape mismatch: expected {old} but got {tuple(shape[kept:])}")
-        return Size((*shape[:kept], *new))
+        batch_dims = len(shape) - len(old)
+        if tuple(shape[batch_dims:]) != tuple(old):
+            raise ValueError(f"Shape mismatch: expected {old} but got {tuple(shape[batch_dims:])}")
+        return Size((*shape[:batch_dims], *new))

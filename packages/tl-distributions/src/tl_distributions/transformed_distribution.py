@@ -18,7 +18,7 @@ __all__ = ["TransformedDistribution"]
 
 
 class TransformedDistribution(Distribution):
-    """The distribution of y = f(x), where x has a given distribution and f is a composition of transforms.
+    """The distribution of y = f(x), where x has the base distribution and f is a composition of transforms.
 
     Density: log p(y) = log p(x) - log |det dy/dx|. An event has as many dimensions as the base distribution and the
     transforms together need, since a transform may bind elements together.
@@ -39,13 +39,13 @@ class TransformedDistribution(Distribution):
     """
 
     arg_constraints: ClassVar[Any] = {}
-    _stretched: ClassVar[dict[str, int]] = {}
-    _kept: ClassVar[tuple[str, ...]] = ("transforms",)
+    _parameter_event_dims: ClassVar[dict[str, int]] = {}
+    _copied_attributes: ClassVar[tuple[str, ...]] = ("transforms",)
 
     def __init__(
         self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None
     ) -> None:
-        self.transforms = _listed(transforms)
+        self.transforms = _list_transforms(transforms)
         composed = ComposeTransform(self.transforms)
         base_dims, domain_dims = len(base_distribution.event_shape), composed.domain.event_dim
         base_shape = base_distribution.batch_shape + base_distribution.event_shape
@@ -88,7 +88,7 @@ class TransformedDistribution(Distribution):
         return bool(self.base_dist.has_rsample)
 
     def sample(self, sample_shape: Any = SCALAR) -> Tensor:
-        """Samples of the base, transformed; no gradients flow through them.
+        """Samples of the base, transformed, through which no gradients flow.
 
         Args:
             sample_shape (Size): how many.
@@ -137,13 +137,13 @@ class TransformedDistribution(Distribution):
             value = transform.inv(value)
         if self._validate_args:
             self.base_dist._validate_sample(value)
-        return self._turned(self.base_dist.cdf(value))
+        return self._reverse_if_decreasing(self.base_dist.cdf(value))
 
     def icdf(self, value: Tensor) -> Tensor:
         """The quantile of a probability, by way of the base and the transforms."""
-        return self._forward(self.base_dist.icdf(self._turned(value)))
+        return self._forward(self.base_dist.icdf(self._reverse_if_decreasing(value)))
 
-    def _turned(self, probability: Tensor) -> Tensor:
+    def _reverse_if_decreasing(self, probability: Tensor) -> Tensor:
         """1 - p where the transforms decrease."""
         sign: Any = 1
         for transform in self.transforms:
@@ -153,7 +153,7 @@ class TransformedDistribution(Distribution):
         return tl_core.where(sign < 0, 1 - probability, probability)
 
 
-def _listed(transforms: Any) -> list[Transform]:
+def _list_transforms(transforms: Any) -> list[Transform]:
     listed = [transforms] if isinstance(transforms, Transform) else transforms
     if not isinstance(listed, list) or not all(isinstance(t, Transform) for t in listed):
         raise ValueError(f"transforms must be a Transform or a list of Transforms, but got {transforms}")

@@ -22,7 +22,7 @@ from .transform import (
     IndependentTransform,
     ReshapeTransform,
     Transform,
-    _widened,
+    _widen,
     identity_transform,
 )
 from .transform import _InverseTransform as _InverseTransform
@@ -270,8 +270,8 @@ class AffineTransform(Transform):
     """y = loc + scale * x.
 
     Args:
-        loc (Tensor or float): what is added.
-        scale (Tensor or float): what is multiplied by, not 0.
+        loc (Tensor or float): the summand.
+        scale (Tensor or float): the factor, not 0.
         event_dim (int): how many dimensions make an event.
         cache_size (int): the size of the cache.
 
@@ -292,18 +292,18 @@ class AffineTransform(Transform):
 
     @property
     def event_dim(self) -> int:
-        """How many dimensions make an event."""
+        """The number of dimensions of an event."""
         return self._event_dim
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Constraint:
         """Real numbers, or tensors of them."""
-        return _widened(constraints.real, self._event_dim)
+        return _widen(constraints.real, self._event_dim)
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Constraint:
         """Real numbers, or tensors of them."""
-        return _widened(constraints.real, self._event_dim)
+        return _widen(constraints.real, self._event_dim)
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         if self._cache_size == cache_size:
@@ -337,8 +337,8 @@ class AffineTransform(Transform):
             each = self.scale.abs().log()
         else:
             each = tl_core.full_like(x, math.log(abs(self.scale)))
-        kept = x.shape[: x.dim() - self._event_dim]
-        return _sum_rightmost(each.expand(x.shape), self._event_dim).expand(kept)
+        batch_shape = x.shape[: x.dim() - self._event_dim]
+        return _sum_rightmost(each.expand(x.shape), self._event_dim).expand(batch_shape)
 
     def forward_shape(self, shape: Any) -> Any:
         return tl_core.broadcast_shapes(
@@ -360,7 +360,7 @@ class CorrCholeskyTransform(Transform):
     """Vectors of n (n - 1) / 2 real numbers to Cholesky factors of n by n correlation matrices.
 
     With r = tanh(x) filled into the strictly lower triangle row by row, an element of the factor is r times the length
-    that the elements to its left leave of a row of length 1, and the diagonal is what is left at the end (Lewandowski,
+    that the elements to its left leave of a row of length 1, and the diagonal is the rest of the row (Lewandowski,
     Kurowicka and Joe, Generating random correlation matrices based on vines and extended onion method, 2009).
 
     Args:
@@ -379,7 +379,7 @@ class CorrCholeskyTransform(Transform):
 
     def _call(self, x: Any) -> Any:
         r = vec_to_tril_matrix(_inside(x.tanh()), diag=-1)
-        left = (1 - r * r).cumprod(-1).sqrt()  # what remains of a row after each element
+        left = (1 - r * r).cumprod(-1).sqrt()  # the remainder of a row after each element
         before = tl_core.cat([tl_core.ones_like(left[..., :1]), left[..., :-1]], -1)
         identity = tl_core.eye(r.shape[-1], dtype=r.dtype, device=r.device)
         return (r + identity) * before
@@ -391,7 +391,7 @@ class CorrCholeskyTransform(Transform):
         return r.log1p() / 2 - (-r).log1p() / 2
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        # an element is r times the square root of what remains before it, and dr/dx = 1 - tanh(x)**2
+        # an element is r times the square root of the remainder before it, and dr/dx = 1 - tanh(x)**2
         left = 1 - (y * y).cumsum(-1)
         remaining = tril_matrix_to_vec(left, diag=-2) if left.shape[-1] > 1 else left[..., :0, 0]
         stretch = 0.5 * remaining.log().sum(-1)
@@ -465,8 +465,8 @@ def _at_least_vector(shape: Any) -> Any:
 class StickBreakingTransform(Transform):
     """Vectors of n real numbers to vectors of n + 1 numbers on the simplex.
 
-    A sigmoid of each coordinate says how much is broken off what remains of a stick of length 1. Coordinate k of n is
-    shifted by log(n - k), so that 0 goes to the centre.
+    A sigmoid of each coordinate is the fraction that is broken off the remainder of a stick of length 1. Coordinate k
+    of n is shifted by log(n - k), so that 0 goes to the centre.
 
     Args:
         cache_size (int): the size of the cache.
@@ -499,7 +499,7 @@ class StickBreakingTransform(Transform):
         return parts.log() - left.log() + _shifts(parts)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        # triangular: each element's own derivative is what remains before it times s (1 - s), that is y (1 - s)
+        # triangular: each element's own derivative is the remainder before it times s (1 - s), that is y (1 - s)
         x = x - _shifts(x)
         return (y[..., :-1].log() - _softplus(x)).sum(-1)
 

@@ -21,7 +21,7 @@ class Uniform(Distribution):
 
     Args:
         low (Tensor or float): the lower end, which belongs to the range.
-        high (Tensor or float): the upper end, which does not; above `low`.
+        high (Tensor or float): the upper end, above `low`, which does not.
         validate_args (bool): whether parameters and values are checked.
 
     Raises:
@@ -37,7 +37,7 @@ class Uniform(Distribution):
         "high": constraints.dependent(is_discrete=False, event_dim=0),
     }
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {"low": 0, "high": 0}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"low": 0, "high": 0}
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self.low, self.high = broadcast_all(low, high)

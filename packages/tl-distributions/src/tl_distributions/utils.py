@@ -1,4 +1,4 @@
-"""What distributions share: broadcasting of parameters, probabilities and log-odds, values computed once."""
+"""Utilities of distributions: broadcasting of parameters, probabilities and log-odds, values computed once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
         *values: tensors, numbers, or objects that implement `__torch_function__`.
 
     Returns:
-        A tensor for each value; those that have the common shape already are returned as they are.
+        A tensor for each value. Tensors that have the common shape are returned unchanged.
 
     Raises:
         ValueError: a value is neither a tensor nor a number.
@@ -76,8 +76,8 @@ def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
     return value if dim == 0 else value.sum(tuple(range(-dim, 0)))
 
 
-def _expanded(value: Tensor, shape: Size) -> Tensor:
-    """A tensor expanded to a shape; itself where it has it."""
+def _expand_to(value: Tensor, shape: Size) -> Tensor:
+    """Expands a tensor to a shape, without a new view if it has the shape."""
     return value if value.shape == shape else value.expand(shape)
 
 
@@ -116,7 +116,7 @@ def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
         is_binary: whether each element is an event of its own.
 
     Returns:
-        The probabilities; those of classes sum to 1.
+        The probabilities. The probabilities of classes sum to 1.
 
     Example:
         >>> logits_to_probs(tl_core.zeros(2))
@@ -239,7 +239,7 @@ def _side(count: int, diag: int) -> int:
 
 
 def _below(n: int, diag: int) -> int:
-    """How many elements of an (n, n) matrix are on and below a diagonal: those above it are a triangle."""
+    """The number of elements of an (n, n) matrix on and below a diagonal: the others are a triangle."""
     if diag <= 0:
         return (n + diag) * (n + diag + 1) // 2
     return n * n - (n - diag - 1) * (n - diag) // 2

@@ -10,7 +10,7 @@ from tl_core import Tensor, special
 
 from . import constraints
 from .distribution import Distribution
-from .utils import SCALAR, _expanded, broadcast_all, lazy_property
+from .utils import SCALAR, _expand_to, broadcast_all, lazy_property
 
 __all__ = ["VonMises"]
 
@@ -21,7 +21,7 @@ class VonMises(Distribution):
     """The von Mises distribution of angles.
 
     Density: p(x) = exp(κ cos(x - loc)) / (2π I0(κ)), of angles x, with κ = concentration and the modified Bessel
-    function I0 (DLMF 10.25.2). Angles are taken modulo 2π; samples lie within [-π, π).
+    function I0 (DLMF 10.25.2). Angles are taken modulo 2π; samples are within [-π, π).
 
     Args:
         loc (Tensor or float): the mean direction, an angle in radians.
@@ -39,7 +39,7 @@ class VonMises(Distribution):
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "concentration": constraints.positive}
     support: Any = constraints.real
     has_rsample = False
-    _stretched: ClassVar[dict[str, int]] = {"loc": 0, "concentration": 0}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"loc": 0, "concentration": 0}
 
     def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.loc, self.concentration = broadcast_all(loc, concentration)
@@ -82,30 +82,30 @@ class VonMises(Distribution):
         shape = self._extended_shape(sample_shape)
         with tl_core.no_grad():
             loc = self.loc.double()
-            kappa = _expanded(self.concentration.double(), shape)
-            angles = _centred(kappa, _proposal(kappa))
+            kappa = _expand_to(self.concentration.double(), shape)
+            angles = _sample_centred(kappa, _proposal(kappa))
             return ((angles + math.pi + loc) % (2 * math.pi) - math.pi).to(self.loc.dtype)
 
 
 def _proposal(kappa: Tensor) -> Tensor:
-    """The parameter r of the wrapped Cauchy distribution that lies over the density most closely."""
+    """The parameter r of the wrapped Cauchy distribution that bounds the density most closely."""
     tau = 1 + (1 + 4 * kappa.square()).sqrt()
     rho = (tau - (2 * tau).sqrt()) / (2 * kappa)
     r = (1 + rho.square()) / (2 * rho)
     return tl_core.where(kappa < _UNIFORM_BELOW, kappa.reciprocal() + kappa, r)
 
 
-def _centred(kappa: Tensor, r: Tensor) -> Tensor:
+def _sample_centred(kappa: Tensor, r: Tensor) -> Tensor:
     """Samples of mean direction 0."""
     angles = tl_core.empty_like(kappa)
-    done = tl_core.zeros_like(kappa, dtype=tl_core.bool)
-    while not done.all():
+    is_final = tl_core.zeros_like(kappa, dtype=tl_core.bool)
+    while not is_final.all():
         u = tl_core.rand((3, *kappa.shape), dtype=kappa.dtype, device=kappa.device)
         z = (math.pi * u[0]).cos()
         f = (1 + r * z) / (r + z)
         c = kappa * (r - f)
         accepted = (c * (2 - c) > u[1]) | ((c / u[1]).log() + 1 - c >= 0)
-        drawn = (u[2] - 0.5).sign() * f.clamp(-1, 1).acos()
-        angles = tl_core.where(accepted, drawn, angles)
-        done = done | accepted
+        candidates = (u[2] - 0.5).sign() * f.clamp(-1, 1).acos()
+        angles = tl_core.where(accepted, candidates, angles)
+        is_final = is_final | accepted
     return angles

@@ -37,7 +37,7 @@ class Weibull(TransformedDistribution):
     arg_constraints: ClassVar[Any] = {"scale": constraints.positive, "concentration": constraints.positive}
     support: Any = constraints.positive
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {"scale": 0, "concentration": 0}
+    _parameter_event_dims: ClassVar[dict[str, int]] = {"scale": 0, "concentration": 0}
 
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)
@@ -61,7 +61,7 @@ class Weibull(TransformedDistribution):
 
     @property
     def mode(self) -> Tensor:
-        """The mode: scale ((k - 1) / k)^(1/k); nan where k < 1, as the density has no bound at 0."""
+        """The mode: scale ((k - 1) / k)^(1/k), or nan where k < 1, as the density has no bound at 0."""
         k = self.concentration
         return self.scale * ((k - 1) / k).pow(k.reciprocal())
 

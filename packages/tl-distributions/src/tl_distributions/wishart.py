@@ -19,7 +19,7 @@ from .utils import SCALAR, lazy_property, vec_to_tril_matrix
 __all__ = ["Wishart"]
 
 _TRIES = 3  # how often singular samples are drawn again
-_FIRST_TRIES = 10  # the same where degrees of freedom are so few that they are likely
+_FIRST_TRIES = 10  # the limit where degrees of freedom are so few that singular samples are likely
 
 
 class Wishart(ExponentialFamily):
@@ -33,14 +33,14 @@ class Wishart(ExponentialFamily):
     procedure to generate a sample covariance matrix, 1966).
 
     Args:
-        df (Tensor or float): the degrees of freedom, above n - 1; it need not be an integer.
+        df (Tensor or float): the degrees of freedom, above n - 1, not necessarily an integer.
         covariance_matrix (Tensor): Σ, positive definite, (*, n, n).
         precision_matrix (Tensor): Σ^-1, positive definite, in place of Σ.
         scale_tril (Tensor): L, lower triangular with a positive diagonal, in place of Σ.
         validate_args (bool): whether parameters and values are checked.
 
     Raises:
-        ValueError: several matrices are given, or none, or a parameter is out of its range.
+        ValueError: several matrices or none are passed, or a parameter is out of its range.
 
     Example:
         >>> Wishart(tl_core.tensor(3.0), tl_core.eye(2)).mean
@@ -56,13 +56,13 @@ class Wishart(ExponentialFamily):
     }
     support: Any = constraints.positive_definite
     has_rsample = True
-    _stretched: ClassVar[dict[str, int]] = {
+    _parameter_event_dims: ClassVar[dict[str, int]] = {
         "df": 0,
         "covariance_matrix": 2,
         "precision_matrix": 2,
         "scale_tril": 2,
     }
-    _kept = ("_unbroadcasted_scale_tril",)
+    _copied_attributes = ("_unbroadcasted_scale_tril",)
     _mean_carrier_measure = 0
 
     def __init__(
@@ -121,7 +121,7 @@ class Wishart(ExponentialFamily):
 
     @property
     def mode(self) -> Tensor:
-        """The mode: (df - n - 1) Σ; nan where df < n + 1."""
+        """The mode: (df - n - 1) Σ, or nan where df < n + 1."""
         factor = self._matrix_df - self._event_shape[-1] - 1
         return factor.masked_fill(factor <= 0, tl_core.nan) * self.covariance_matrix
 
@@ -147,12 +147,12 @@ class Wishart(ExponentialFamily):
     def rsample(self, sample_shape: Any = SCALAR, max_try_correction: int | None = None) -> Tensor:
         """Samples, with gradients to the parameters.
 
-        Rounding may make a sample singular where df is hardly above n - 1; such samples are drawn again, a few times.
-        What is still singular has a log_prob of -inf.
+        Rounding may make a sample singular where df is hardly above n - 1. It draws such samples again, a few times.
+        A sample that stays singular has a log_prob of -inf.
 
         Args:
             sample_shape (Size): how many.
-            max_try_correction: how often singular samples are drawn again; None: 10 times where df < n, else 3 times.
+            max_try_correction: how often to draw singular samples again. None: 10 times where df < n, else 3 times.
 
         Returns:
             A tensor of shape sample_shape + batch_shape + (n, n).
