@@ -1,4 +1,4 @@
-"""Quantized tensors and networks: integers of 8 bits that stand for floating numbers, and the way there.
+"""Quantized tensors and networks: 8-bit integers for floating numbers, observers and conversion.
 
 >>> import tl_core, tl_quantization as tq
 >>> q = tq.quantize_per_tensor(tl_core.tensor([0.1, 0.5]), scale=0.1, zero_point=0, dtype=tq.quint8)

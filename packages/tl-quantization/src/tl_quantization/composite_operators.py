@@ -1,4 +1,4 @@
-"""Operators of the namespace aten that the functions of this package are."""
+"""The functions of this package as operators of the namespace aten."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _POOL = "Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding
 
 
 def _with_mask(name: str) -> Any:
-    """A fake quantization that also says which numbers were in the range."""
+    """A fake quantization that also returns the mask of numbers in the range."""
 
     def call(self: Tensor, *args: Any) -> tuple[Tensor, Tensor]:
         x = self.detach().requires_grad_()
@@ -34,7 +34,7 @@ def _with_mask(name: str) -> Any:
     return call
 
 
-def _masked(grad: Tensor, mask: Tensor) -> Tensor:
+def _mask_gradient(grad: Tensor, mask: Tensor) -> Tensor:
     return grad * mask
 
 
@@ -53,7 +53,10 @@ add(
             (f"{name}_cachemask({takes}) -> (Tensor output, Tensor mask)", _with_mask(name))
             for name, takes in _FAKE.items()
         ),
-        *((f"{name}_cachemask_backward(Tensor grad, Tensor mask) -> Tensor", _masked) for name in _FAKE),
+        *(
+            (f"{name}_cachemask_backward(Tensor grad, Tensor mask) -> Tensor", _mask_gradient)
+            for name in _FAKE
+        ),
         (
             f"_fake_quantize_learnable_per_tensor_affine({_LEARNED.format(axis='')}) -> Tensor",
             learnable_fake_quantization._fake_quantize_learnable_per_tensor_affine,

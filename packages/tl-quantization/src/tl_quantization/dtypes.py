@@ -1,4 +1,4 @@
-"""The element types and schemes of quantized tensors: integers that stand for `(integer - zero_point) * scale`."""
+"""The element types and schemes of quantized tensors: an integer has the value `(integer - zero_point) * scale`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class QScheme:
-    """How scales and zero points belong to the elements."""
+    """The assignment of scales and zero points to elements."""
 
     name: str
 
@@ -46,11 +46,11 @@ qint32 = tl_core.qint32
 
 #: One scale and one zero point.
 per_tensor_affine = QScheme("per_tensor_affine")
-#: One scale; the zero point is in the middle of the integers.
+#: One scale, with the zero point in the middle of the integers.
 per_tensor_symmetric = QScheme("per_tensor_symmetric")
 #: A scale and a zero point for each slice along an axis.
 per_channel_affine = QScheme("per_channel_affine")
-#: A scale for each slice along an axis; the zero points are in the middle of the integers.
+#: A scale for each slice along an axis, with the zero points in the middle of the integers.
 per_channel_symmetric = QScheme("per_channel_symmetric")
 #: A scale and a zero point, both floating numbers, for each slice along an axis.
 per_channel_affine_float_qparams = QScheme("per_channel_affine_float_qparams")
@@ -71,22 +71,22 @@ def is_quantized_dtype(dtype: Any) -> bool:
 
 
 def quantized_dtype(dtype: Any) -> tl_core.dtype:
-    """The quantized type that is meant: itself, or the one whose integers have the given type.
+    """Returns a quantized type itself, and for a type of integers the quantized type that stores them.
 
     Raises:
-        ValueError: If there is none.
+        ValueError: If `dtype` is neither.
 
     >>> quantized_dtype(tl_core.int8)
     torch.qint8
     """
-    found = dtype if is_quantized_dtype(dtype) else _BY_STORAGE.get(dtype)
-    if found is None:
+    quantized = dtype if is_quantized_dtype(dtype) else _BY_STORAGE.get(dtype)
+    if quantized is None:
         raise ValueError(f"dtype must be torch.quint8, torch.qint8 or torch.qint32, but got {dtype}")
-    return found
+    return quantized
 
 
 def storage_dtype(dtype: Any) -> Any:
-    """The type of the integers behind a quantized type; any other type itself.
+    """The type of the integers that a quantized type stores. Other types are returned unchanged.
 
     Example:
         >>> import tl_core, tl_quantization as tq

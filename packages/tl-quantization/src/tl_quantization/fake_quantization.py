@@ -1,4 +1,4 @@
-"""Numbers rounded as a quantized type would round them, with the gradient of the identity where nothing is cut off.
+"""Numbers rounded as by a quantized type, with the gradient of the identity inside the range.
 
 Bengio et al., Estimating or Propagating Gradients Through Stochastic Neurons, 2013 (the straight-through estimator).
 """
@@ -15,14 +15,14 @@ from tl_core.overrides import overridable
 __all__ = ["fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine"]
 
 
-# Sums of integers up to here are exact in float32; where a number is larger, so that its sum isn't, it is cut off.
+# Sums of integers up to here are exact in float32. Numbers beyond are clamped, so their inexact sums don't matter.
 _EXACT = 2**22
-# PyTorch's numbers of steps are int64 where each channel has a scale: what is larger counts as the least.
+# PyTorch's numbers of steps are int64 where each channel has a scale: larger numbers become the least.
 _LARGEST = 2.0**63
 
 
 class _Rounded(Function):
-    """`(clamp(round(x * (1 / scale)) + zero_point) - zero_point) * scale`; nan is taken for what is below the range."""
+    """`(clamp(round(x * (1 / scale)) + zero_point) - zero_point) * scale`, with nan as a number below the range."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int) -> Tensor:
@@ -39,10 +39,14 @@ class _Rounded(Function):
         channels = scale.dim() > 0
         if channels:
             steps = tl_core.where(steps.abs() < _LARGEST, steps, low)
-        kept = steps.fmax(tl_core.tensor(low, dtype=steps.dtype)).clamp_max_(high)  # nan becomes the least
+        integers = steps.fmax(tl_core.tensor(low, dtype=steps.dtype)).clamp_max_(
+            high
+        )  # nan becomes the least
         double = floating or (channels and x.dtype is tl_core.float64)
         distance = (
-            kept.to(tl_core.float64) - zero_point if double else (kept - zero_point).to(tl_core.float32)
+            integers.to(tl_core.float64) - zero_point
+            if double
+            else (integers - zero_point).to(tl_core.float32)
         )
         return (distance * scale).to(x.dtype)
 
@@ -57,10 +61,10 @@ def _check_floating(name: str, input: Tensor) -> None:
         raise NotImplementedError(f"{name}: input must be of floating numbers, but got {input.dtype}")
 
 
-def _check_type(name: str, argument: str, given: Tensor, types: tuple[Any, ...]) -> None:
-    if given.dtype not in types:
+def _check_type(name: str, argument: str, tensor: Tensor, types: tuple[Any, ...]) -> None:
+    if tensor.dtype not in types:
         raise RuntimeError(
-            f"{name}: {argument} must be of {' or '.join(map(str, types))}, but got {given.dtype}"
+            f"{name}: {argument} must be of {' or '.join(map(str, types))}, but got {tensor.dtype}"
         )
 
 
@@ -78,9 +82,9 @@ def fake_quantize_per_tensor_affine(
     """`input` rounded to multiples of a scale, within the range of integers.
 
     Args:
-        input (Tensor): Of floating numbers; the result has its type.
+        input (Tensor): Of floating numbers. The result has its type.
         scale (float or Tensor of one float32): Above 0.
-        zero_point (int or Tensor of one int32): From `quant_min` to `quant_max`; a tensor's number isn't checked.
+        zero_point (int or Tensor of one int32): From `quant_min` to `quant_max`. A tensor's number isn't checked.
         quant_min, quant_max (int): The range of the integers.
 
     Raises:
@@ -141,9 +145,9 @@ def fake_quantize_per_channel_affine(
             f"but got {axis}"
         )
     size = (input.shape[axis],)
-    for what, given in (("scale", scale), ("zero_point", zero_point)):
-        if tuple(given.shape) != size:
-            raise RuntimeError(f"{name}: {what} must have shape {size}, but got {tuple(given.shape)}")
+    for argument, tensor in (("scale", scale), ("zero_point", zero_point)):
+        if tuple(tensor.shape) != size:
+            raise RuntimeError(f"{name}: {argument} must have shape {size}, but got {tuple(tensor.shape)}")
     if not zero_point.is_floating_point() and bool(
         ((zero_point < quant_min) | (zero_point > quant_max)).any()
     ):

@@ -1,4 +1,4 @@
-"""Modules that round what passes through them as quantization will, so that training gets used to it.
+"""Modules that round their inputs as quantization will, so that training adapts to it.
 
 Jacob et al., Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference, 2018.
 """
@@ -65,7 +65,7 @@ _BY_CHANNEL = (per_channel_affine, per_channel_symmetric, per_channel_affine_flo
 
 
 class FakeQuantizeBase(ABC, Module):
-    """What fake quantizers share: two switches, kept as buffers so that they are saved with a model.
+    """The base class of fake quantizers: two switches, stored as buffers so that they are saved with a model.
 
     Example:
         >>> import tl_core, tl_quantization as tq
@@ -87,7 +87,7 @@ class FakeQuantizeBase(ABC, Module):
 
     @abstractmethod
     def calculate_qparams(self, **kwargs: Any) -> Any:
-        """The scale and the zero point for what has been seen."""
+        """The scale and the zero point for the observed range."""
 
     def enable_fake_quant(self, enabled: bool = True) -> None:
         """Whether numbers are rounded."""
@@ -107,7 +107,7 @@ class FakeQuantizeBase(ABC, Module):
 
     @classmethod
     def with_args(cls, **kwargs: Any) -> _Partial:
-        """The class with some of its arguments given."""
+        """A factory of the class with some of its arguments fixed."""
         return _Partial(partial(cls, **kwargs))
 
 
@@ -115,13 +115,13 @@ class FakeQuantize(FakeQuantizeBase):
     """Watches numbers with an observer, and rounds them by its scale and zero point.
 
     Args:
-        observer (class or its `with_args`): What watches the numbers; made with the other arguments.
-        quant_min, quant_max (int, optional): The range of the integers; the observer's if left out.
+        observer (class or its `with_args`): The observer of the numbers, constructed with the other arguments.
+        quant_min, quant_max (int, optional): The range of the integers, by default the observer's.
         is_dynamic (bool): Whether the numbers will be quantized with a range of their own at each call.
         observer_kwargs: the arguments of the observer.
 
     Raises:
-        AssertionError: If the range isn't within that of the observer's type.
+        AssertionError: If the range isn't within the range of the observer's type.
 
     Example:
         >>> x = tl_core.tensor([0.0, 0.1001, 2.55])
@@ -174,17 +174,17 @@ class FakeQuantize(FakeQuantizeBase):
         return self.activation_post_process.calculate_qparams()
 
     def forward(self, X: Tensor) -> Tensor:
-        """Watches and rounds the tensor, as the switches say."""
+        """Watches and rounds the tensor, if the switches are on."""
         if self.observer_enabled[0]:
             self._watch(X)
-        return self._rounded(X) if self.fake_quant_enabled[0] else X
+        return self._fake_quantize(X) if self.fake_quant_enabled[0] else X
 
     def _watch(self, x: Tensor) -> None:
         self.activation_post_process(x.detach())
         scale, zero = self.calculate_qparams()
         self.scale, self.zero_point = scale.to(self.scale.dtype), zero.to(self.zero_point.dtype)
 
-    def _rounded(self, x: Tensor) -> Tensor:
+    def _fake_quantize(self, x: Tensor) -> Tensor:
         limits = self.quant_min, self.quant_max
         if self.is_per_channel:
             return fake_quantize_per_channel_affine(x, self.scale, self.zero_point, self.ch_axis, *limits)
@@ -223,7 +223,7 @@ class FixedQParamsFakeQuantize(FakeQuantize):
         self.scale, self.zero_point = scale.clone(), zero.clone()
 
     def calculate_qparams(self) -> tuple[Tensor, Tensor]:  # type: ignore[override]
-        """The scale and the zero point given."""
+        """The fixed scale and zero point."""
         return self.activation_post_process.calculate_qparams()
 
     def extra_repr(self) -> str:
@@ -273,34 +273,34 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
         return super().calculate_qparams()
 
     def forward(self, X: Tensor) -> Tensor:
-        """Watches and rounds the tensor, as the switches say."""
+        """Watches and rounds the tensor, if the switches are on."""
         return super().forward(X)
 
     def _watch(self, x: Tensor) -> None:
-        watching = self.activation_post_process
-        self._follow(watching, x.detach())
+        observer = self.activation_post_process
+        self._follow(observer, x.detach())
         ranges = zip(
-            watching.min_val.reshape(-1).tolist(), watching.max_val.reshape(-1).tolist(), strict=True
+            observer.min_val.reshape(-1).tolist(), observer.max_val.reshape(-1).tolist(), strict=True
         )
-        limits = watching.quant_min, watching.quant_max, self.is_symmetric_quant
-        chosen = [range_qparams(low, high, *limits) for low, high in ranges]
-        self.scale = self.scale.new_tensor([scale for scale, _ in chosen])
-        self.zero_point = self.zero_point.new_tensor([zero for _, zero in chosen])
+        limits = observer.quant_min, observer.quant_max, self.is_symmetric_quant
+        qparams = [range_qparams(low, high, *limits) for low, high in ranges]
+        self.scale = self.scale.new_tensor([scale for scale, _ in qparams])
+        self.zero_point = self.zero_point.new_tensor([zero for _, zero in qparams])
 
     @staticmethod
-    def _follow(watching: Any, x: Tensor) -> None:
-        """Lets the observer watch; where its bounds are infinite they begin anew."""
-        low, high = watching.min_val, watching.max_val
+    def _follow(observer: Any, x: Tensor) -> None:
+        """Lets the observer watch. Infinite bounds start anew."""
+        low, high = observer.min_val, observer.max_val
         if not low.numel() or bool((low.isfinite() & high.isfinite() | (low > high)).all()):
-            watching(x)
+            observer(x)
             return
         low, high = low.clone(), high.clone()
-        watching.reset_min_max_vals()
-        watching(x)
+        observer.reset_min_max_vals()
+        observer(x)
         for name, before in (("min_val", low), ("max_val", high)):
-            now = getattr(watching, name)
-            moved = before + watching.averaging_constant * (now - before)
-            setattr(watching, name, now.where(before.isinf(), moved))
+            now = getattr(observer, name)
+            moved = before + observer.averaging_constant * (now - before)
+            setattr(observer, name, now.where(before.isinf(), moved))
 
 
 def _switch(mod: Any, method: str) -> None:

@@ -45,7 +45,7 @@ def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any) -> 
         input (Tensor or list of Tensor): Of floating numbers. A list takes lists, or tensors, of scales and zero
             points.
         scale (float or Tensor): Above 0.
-        zero_point (int or Tensor): The integer that stands for 0.
+        zero_point (int or Tensor): The integer of the number 0.
         dtype (quantized dtype): `quint8`, `qint8` or `qint32`.
 
     Raises:
@@ -99,7 +99,7 @@ def quantize_per_channel(
         scales, zero_points (Tensor, shape (input.shape[axis],)): Zero points are integers; floating ones give
             `per_channel_affine_float_qparams`.
         axis (int): The axis of the channels, from 0.
-        dtype (quantized dtype): `quint8`, `qint8` or `qint32`; the last with integer zero points only.
+        dtype (quantized dtype): `quint8`, `qint8` or `qint32`, which takes integer zero points only.
 
     Raises:
         RuntimeError: If there aren't as many scales and zero points as channels, or an argument is of a type that
@@ -119,11 +119,11 @@ def quantize_per_channel(
             f"quantize_per_channel: axis must be from 0 to {input.dim() - 1} for an input with {input.dim()} "
             f"dimensions, but got {axis}"
         )
-    for name, given in (("scales", scales), ("zero_points", zero_points)):
-        if tuple(given.shape) != (input.shape[axis],):
-            wanted = (input.shape[axis],)
+    for name, qparams in (("scales", scales), ("zero_points", zero_points)):
+        if tuple(qparams.shape) != (input.shape[axis],):
+            shape = (input.shape[axis],)
             raise RuntimeError(
-                f"quantize_per_channel: {name} must have shape {wanted}, but got {tuple(given.shape)}"
+                f"quantize_per_channel: {name} must have shape {shape}, but got {tuple(qparams.shape)}"
             )
     floating = zero_points.is_floating_point()
     if floating and kind is qint32:
@@ -158,7 +158,7 @@ def quantize_per_tensor_dynamic(input: Tensor, dtype: Any, reduce_range: bool) -
 @overridable
 @also_named(input="tensor", tensors="tensor")
 def dequantize(tensor: Any) -> Any:
-    """The numbers that integers stand for, as float32; of a list, those of each tensor.
+    """The numbers of a quantized tensor as float32, or of each tensor of a list.
 
     Example:
         >>> import tl_core, tl_quantization as tq
@@ -184,9 +184,9 @@ def quantized_max_pool1d(
     Args:
         input: the quantized tensor.
         kernel_size: the extent of the window.
-        stride: the distance of its positions; None for its extent.
-        padding: what is added on both sides, at most half of the window.
-        dilation: the distance of the elements that it sees.
+        stride: the distance of its positions, by default its extent.
+        padding: the number of positions added on both sides, at most half of the window.
+        dilation: the distance of the elements under the kernel.
         ceil_mode: whether windows may reach over the end.
 
     Example:
@@ -212,9 +212,9 @@ def quantized_max_pool2d(
     Args:
         input: the quantized tensor.
         kernel_size: the extent of the window.
-        stride: the distance of its positions; None for its extent.
-        padding: what is added on both sides, at most half of the window.
-        dilation: the distance of the elements that it sees.
+        stride: the distance of its positions, by default its extent.
+        padding: the number of positions added on both sides, at most half of the window.
+        dilation: the distance of the elements under the kernel.
         ceil_mode: whether windows may reach over the end.
 
     Example:
@@ -237,7 +237,7 @@ def quantized_batch_norm(
     output_scale: float,
     output_zero_point: int,
 ) -> QuantizedTensor:
-    """Batch normalization in evaluation; the result has the scale and the zero point given.
+    """Batch normalization in evaluation, with `output_scale` and `output_zero_point`.
 
     Args:
         input (QuantizedTensor, shape (batch, channels, ...)): With one scale.
@@ -255,7 +255,7 @@ def quantized_batch_norm(
                   [1.0000, 2.0000]]]])
     """
     x = tl_core.batch_norm(input.dequantize(), weight, bias, mean, var, False, 0.0, eps, False)
-    return operators.quantized(
+    return operators.quantize_numbers(
         x, PerTensor(float(output_scale), int(output_zero_point), input.quantizer.dtype)
     )
 
@@ -274,9 +274,9 @@ def quantized_max_pool3d(
     Args:
         input: the quantized tensor.
         kernel_size: the extent of the window.
-        stride: the distance of its positions; None for its extent.
-        padding: what is added on both sides, at most half of the window.
-        dilation: the distance of the elements that it sees.
+        stride: the distance of its positions, by default its extent.
+        padding: the number of positions added on both sides, at most half of the window.
+        dilation: the distance of the elements under the kernel.
         ceil_mode: whether windows may reach over the end.
 
     Example:
@@ -288,7 +288,7 @@ def quantized_max_pool3d(
     return tl_core.max_pool3d(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-# ---- what a quantized tensor is, as functions of it
+# ---- attributes of a quantized tensor, as functions
 @overridable
 def int_repr(input: QuantizedTensor) -> Tensor:
     """Its integers: `Tensor.int_repr`.
@@ -317,7 +317,7 @@ def q_scale(input: QuantizedTensor) -> float:
 
 @overridable
 def q_zero_point(input: QuantizedTensor) -> int:
-    """The integer that stands for 0: `Tensor.q_zero_point`.
+    """The integer of the number 0: `Tensor.q_zero_point`.
 
     Example:
         >>> import tl_core, tl_quantization as tq
@@ -344,7 +344,7 @@ def q_per_channel_scales(input: QuantizedTensor) -> Tensor:
 
 @overridable
 def q_per_channel_zero_points(input: QuantizedTensor) -> Tensor:
-    """The integers that stand for 0 in its channels: `Tensor.q_per_channel_zero_points`.
+    """The integers of the number 0 in each channel: `Tensor.q_per_channel_zero_points`.
 
     Example:
         >>> import tl_core, tl_quantization as tq

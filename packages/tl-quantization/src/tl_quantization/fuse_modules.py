@@ -15,12 +15,12 @@ __all__ = ["fuse_known_modules", "fuse_modules", "fuse_modules_qat"]
 def fuse_known_modules(
     mod_list: list[Any], is_qat: bool, additional_fuser_method_mapping: Any = None
 ) -> list[Any]:
-    """What replaces the layers: the fused layer first, then as many `Identity`.
+    """Returns the replacements of the layers: the fused layer first, then an `Identity` for each other one.
 
     The hooks before the first and after the last layer go to the fused one.
 
     Args:
-        mod_list: the layers.
+        mod_list: the layers to fuse, in order.
         is_qat: whether the layers are to be trained with rounding.
         additional_fuser_method_mapping: further functions that fuse, by the classes of the layers.
 
@@ -104,7 +104,7 @@ def fuse_modules_qat(
     """`fuse_modules` for a model in training: normalizations stay, to be trained with rounding.
 
     Args:
-        model: the model.
+        model: the module that contains the layers.
         modules_to_fuse: the names of layers that follow one another, or several such lists.
         inplace: whether the model itself is changed.
         fuser_func: the function that fuses a list of layers.

@@ -1,4 +1,4 @@
-"""Which layers belong together, and what is made of them."""
+"""Sequences of layers and the functions that fuse them."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def _check_modes(is_qat: bool, *layers: Any) -> None:
         names = ", ".join(type(layer).__name__ for layer in layers)
         raise AssertionError(f"{names} must all be in training or all in evaluation")
     if layers[0].training != is_qat:
-        wanted, call = ("training", "fuse_modules_qat") if is_qat else ("evaluation", "fuse_modules")
-        raise AssertionError(f"{call} takes layers in {wanted}")
+        mode, call = ("training", "fuse_modules_qat") if is_qat else ("evaluation", "fuse_modules")
+        raise AssertionError(f"{call} takes layers in {mode}")
 
 
 def _check_norm(conv: Any, bn: Any) -> None:
@@ -49,8 +49,8 @@ def fuse_conv_bn(is_qat: bool, conv: Any, bn: Any) -> Any:
 
     Args:
         is_qat: whether the layers are to be trained with rounding.
-        conv: the convolution.
-        bn: the normalization.
+        conv: the layer whose output is normalized or rectified.
+        bn: the normalization of the first layer's output.
 
     Raises:
         AssertionError: If one is in training and the other is not, or they don't fit.
@@ -69,9 +69,9 @@ def fuse_conv_bn_relu(is_qat: bool, conv: Any, bn: Any, relu: Any) -> Any:
 
     Args:
         is_qat: whether the layers are to be trained with rounding.
-        conv: the convolution.
-        bn: the normalization.
-        relu: the ReLU.
+        conv: the layer whose output is normalized or rectified.
+        bn: the normalization of the first layer's output.
+        relu: the activation of the normalized output.
 
     Raises:
         AssertionError: If they are of different modes, or don't fit.
@@ -90,12 +90,12 @@ def fuse_conv_bn_relu(is_qat: bool, conv: Any, bn: Any, relu: Any) -> Any:
 
 
 def fuse_linear_bn(is_qat: bool, linear: Any, bn: Any) -> Any:
-    """A linear layer and a batch normalization as one layer; AssertionError if they don't fit.
+    """A linear layer and a batch normalization as one layer. Raises AssertionError if they don't fit.
 
     Args:
         is_qat: whether the layers are to be trained with rounding.
         linear: the linear layer.
-        bn: the normalization.
+        bn: the normalization of the first layer's output.
 
     Example:
         >>> import tl_nn, tl_quantization as tq
@@ -109,12 +109,12 @@ def fuse_linear_bn(is_qat: bool, linear: Any, bn: Any) -> Any:
 
 
 def fuse_convtranspose_bn(is_qat: bool, convt: Any, bn: Any) -> Any:
-    """A transposed convolution and a batch normalization as one layer; NotImplementedError in training.
+    """A transposed convolution and a batch normalization as one layer. Raises NotImplementedError in training.
 
     Args:
         is_qat: whether the layers are to be trained with rounding.
         convt: the transposed convolution.
-        bn: the normalization.
+        bn: the normalization of the first layer's output.
 
     Example:
         >>> import tl_nn, tl_quantization as tq
@@ -159,7 +159,7 @@ def get_fuser_method(op_list: Any, additional_fuser_method_mapping: dict[Any, An
     """The function that fuses layers of these classes: called with `is_qat` and the layers.
 
     Raises:
-        AssertionError: If there is none.
+        AssertionError: If the table has no such entry.
 
     Example:
         >>> import tl_nn, tl_quantization as tq

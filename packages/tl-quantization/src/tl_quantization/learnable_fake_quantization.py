@@ -1,7 +1,7 @@
 """Fake quantization whose scale and zero point are learned, too.
 
-Esser et al., Learned Step Size Quantization, 2020, and Bhalgat et al., LSQ+, 2020: the gradient of a scale is that of
-the rounding error where a number is in the range, and that of the bound where it is cut off.
+Esser et al., Learned Step Size Quantization, 2020, and Bhalgat et al., LSQ+, 2020: the gradient of a scale is
+the gradient of the rounding error where a number is in the range, and of the bound where it is clamped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__: list[str] = []
 def _gradients(
     grad: Tensor, x: Tensor, scale: Tensor, zero: Tensor, low: int, high: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of the input, and element by element those of the scale and of the zero point."""
+    """The gradients of the input, the scale and the zero point, the last two element by element."""
     steps = (zero + x * (1 / scale)).round()
     below, above = steps < low, steps > high
     inside = ~(below | above)
@@ -31,9 +31,9 @@ def _gradients(
 
 
 def _check_pair(name: str, input: Tensor, scale: Tensor, zero_point: Tensor) -> None:
-    for argument, given in (("input", input), ("scale", scale), ("zero_point", zero_point)):
-        if not given.is_floating_point():
-            raise RuntimeError(f"{name}: {argument} must be of floating numbers, but got {given.dtype}")
+    for argument, tensor in (("input", input), ("scale", scale), ("zero_point", zero_point)):
+        if not tensor.is_floating_point():
+            raise RuntimeError(f"{name}: {argument} must be of floating numbers, but got {tensor.dtype}")
 
 
 class _PerTensor(Function):
@@ -74,8 +74,8 @@ class _PerChannel(Function):
         shape = [1] * x.dim()
         shape[ctx.axis] = -1
         of_x, *of_both = _gradients(grad, x, scale.reshape(shape), zero.reshape(shape), *ctx.limits)
-        others = [d for d in range(x.dim()) if d != ctx.axis]
-        sums = [ctx.factor * (each.sum(others) if others else each) for each in of_both]
+        other_dims = [d for d in range(x.dim()) if d != ctx.axis]
+        sums = [ctx.factor * (each.sum(other_dims) if other_dims else each) for each in of_both]
         return of_x, *sums, None, None, None
 
 
@@ -96,16 +96,16 @@ def _fake_quantize_learnable_per_tensor_affine(
         zero_point: one floating number, which is rounded.
         quant_min: the least integer.
         quant_max: the largest integer.
-        grad_factor: what the gradients of scale and zero point are multiplied by.
+        grad_factor: the factor of the gradients of scale and zero point.
 
     Raises:
         RuntimeError: If one of the tensors isn't of floating numbers, or scale or zero point isn't one number.
     """
     name = "_fake_quantize_learnable_per_tensor_affine"
     _check_pair(name, input, scale, zero_point)
-    for argument, given in (("scale", scale), ("zero_point", zero_point)):
-        if given.numel() != 1:
-            raise RuntimeError(f"{name}: {argument} must hold one number, but got {given.numel()}")
+    for argument, tensor in (("scale", scale), ("zero_point", zero_point)):
+        if tensor.numel() != 1:
+            raise RuntimeError(f"{name}: {argument} must hold one number, but got {tensor.numel()}")
     return _PerTensor.apply(input, scale, zero_point, quant_min, quant_max, grad_factor)
 
 
@@ -125,10 +125,10 @@ def _fake_quantize_learnable_per_channel_affine(
         input: floating numbers.
         scale: a number above 0 for each slice.
         zero_point: a floating number for each slice, rounded.
-        axis: along which axis the slices lie.
+        axis: the axis of the slices.
         quant_min: the least integer.
         quant_max: the largest integer.
-        grad_factor: what the gradients of scales and zero points are multiplied by.
+        grad_factor: the factor of the gradients of scales and zero points.
 
     Raises:
         RuntimeError: If one of the tensors isn't of floating numbers, or there aren't as many scales as slices.

@@ -1,4 +1,4 @@
-"""Fake quantization by a moving average of what has been seen, in one call; ranges that lose least."""
+"""Fake quantization by a moving average of observed ranges, and ranges of the least error."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__: list[str] = []
 
 @tl_core.no_grad()
 def _follow(x: Tensor, low: Tensor, high: Tensor, constant: float, per_row: bool) -> None:
-    """Moves the averages of the smallest and of the largest number towards those of `x`, in place."""
+    """Moves the averages of the smallest and of the largest number towards the extremes of `x`, in place."""
     rows = x.detach().flatten(1) if per_row else x.detach().reshape(1, -1)
     least, most = rows.amin(1), rows.amax(1)
-    for average, seen, none in ((low, least, float("inf")), (high, most, float("-inf"))):
+    for average, extremes, initial in ((low, least, float("inf")), (high, most, float("-inf"))):
         if per_row and average.numel() == 0:
-            average.resize_(len(seen)).fill_(none)
-        seen = seen.reshape(average.shape).to(average.dtype)
-        average.copy_(tl_core.where(average.isinf(), seen, average + constant * (seen - average)))
+            average.resize_(len(extremes)).fill_(initial)
+        extremes = extremes.reshape(average.shape).to(average.dtype)
+        average.copy_(tl_core.where(average.isinf(), extremes, average + constant * (extremes - average)))
 
 
 @tl_core.no_grad()
@@ -30,8 +30,8 @@ def _choose(
 ) -> None:
     """Writes scales and zero points for the averages."""
     ranges = zip(low.reshape(-1).tolist(), high.reshape(-1).tolist(), strict=True)
-    chosen = [range_qparams(*each, *limits, symmetric) for each in ranges]
-    for target, values in zip((scale, zero), zip(*chosen, strict=True), strict=True):
+    qparams = [range_qparams(*each, *limits, symmetric) for each in ranges]
+    for target, values in zip((scale, zero), zip(*qparams, strict=True), strict=True):
         if target.numel() != len(values):
             target.resize_(len(values))
         target.copy_(target.new_tensor(values).reshape(target.shape))
@@ -59,14 +59,14 @@ def fused_moving_avg_obs_fake_quant(
         input: floating numbers.
         observer_on: whether the averages, scales and zero points change: one number, 0 or 1.
         fake_quant_on: whether the result is rounded.
-        running_min: the average of the smallest number, infinite at the beginning; written.
-        running_max: that of the largest.
-        scale: written.
-        zero_point: written.
-        averaging_const: how much a new batch counts.
+        running_min: the average of the smallest number, infinite at the beginning, updated in place.
+        running_max: the average of the largest number, updated in place.
+        scale: the scales, updated in place.
+        zero_point: the zero points, updated in place.
+        averaging_const: the weight of a new batch in the averages.
         quant_min: the least integer.
         quant_max: the largest integer.
-        ch_axis: along which axis the slices lie.
+        ch_axis: the axis of the slices.
         per_row_fake_quant: whether each slice has a scale of its own.
         symmetric_quant: whether 0 is in the middle of the integers.
 
@@ -93,20 +93,20 @@ def fused_moving_avg_obs_fake_quant(
 def choose_qparams_optimized(
     input: Tensor, numel: int, n_bins: int, ratio: float, bit_width: int
 ) -> tuple[Tensor, Tensor]:
-    """The range whose integers of few bits lose least, by steps from the whole range inwards.
+    """The range with the least error of rounding to few bits, by steps from the whole range inwards.
 
     Args:
         input: the numbers, of float32.
-        numel: how many there are.
-        n_bins: of how many steps the whole range is.
-        ratio: the share of them that may be cut off.
+        numel: the number of elements to consider.
+        n_bins: the number of steps in the whole range.
+        ratio: the share of the steps that the result may exclude.
         bit_width: the bits of an integer.
 
     Returns:
         The largest and the smallest number of the range.
 
     Raises:
-        RuntimeError: If there are fewer numbers.
+        RuntimeError: If the input has fewer elements.
     """
     if numel > input.numel():
         raise RuntimeError(
@@ -129,7 +129,7 @@ def choose_qparams_optimized(
 
 
 def _loss(x: Tensor, low: Tensor, high: Tensor, bits: int) -> Tensor:
-    """How far numbers are from what integers of this range stand for."""
+    """The distance of numbers from their rounded values in this range."""
     most = 2**bits - 1
     scale = (high - low) / most
     steps = ((x - low) * (1.0 / scale if scale != 0 else 1.0)).round().clamp(0, most)

@@ -60,7 +60,7 @@ __all__ = [
 ]
 
 _SYMMETRIC = (per_tensor_symmetric, per_channel_symmetric)
-# The types of integers that observers choose scales for; float8 is kept for converters.
+# The types of integers that observers choose scales for, and float8, for converters.
 _TYPES = (
     *(qint8, quint8, qint32, tl_core.int8, tl_core.uint8, tl_core.int16, tl_core.uint16, tl_core.int32),
     *(tl_core.float8_e5m2, tl_core.float8_e4m3fn),
@@ -69,7 +69,7 @@ _BY_CHANNEL = (per_channel_affine, per_channel_symmetric, per_channel_affine_flo
 
 
 class _Partial:
-    """A class with some of its arguments given: calling it makes an object."""
+    """A factory of a class with some of its arguments fixed."""
 
     def __init__(self, make: Any) -> None:
         self.p = make
@@ -80,23 +80,23 @@ class _Partial:
         return self.p(*args, **late, **keywords)
 
     def with_args(self, **kwargs: Any) -> _Partial:
-        """The same with more arguments given."""
-        made = _Partial(partial(self.p, **kwargs))
-        made.callable_args = dict(self.callable_args)
-        return made
+        """Returns a factory with more arguments fixed."""
+        factory = _Partial(partial(self.p, **kwargs))
+        factory.callable_args = dict(self.callable_args)
+        return factory
 
     def with_callable_args(self, **kwargs: Any) -> _Partial:
-        """The same with arguments that are asked for when an object is made."""
-        made = self.with_args()
-        made.callable_args |= kwargs
-        return made
+        """Returns a factory with arguments that it computes at each call."""
+        factory = self.with_args()
+        factory.callable_args |= kwargs
+        return factory
 
     def __repr__(self) -> str:
         return repr(self.p) + repr(self.callable_args)
 
 
 class ObserverBase(ABC, Module):
-    """What observers share: a class may be given to a QConfig with some arguments fixed.
+    """The base class of observers. A QConfig takes a class, or a factory with some arguments fixed.
 
     Args:
         dtype (dtype): The type that the numbers are to be quantized to.
@@ -119,27 +119,27 @@ class ObserverBase(ABC, Module):
 
     @abstractmethod
     def calculate_qparams(self, **kwargs: Any) -> Any:
-        """The scale and the zero point for what has been seen."""
+        """The scale and the zero point for the observed range."""
 
     @classmethod
     def with_args(cls, **kwargs: Any) -> _Partial:
-        """The class with some of its arguments given."""
+        """A factory of the class with some of its arguments fixed."""
         return _Partial(partial(cls, **kwargs))
 
     @classmethod
     def with_callable_args(cls, **kwargs: Any) -> _Partial:
-        """The class with arguments that are asked for when an object is made."""
+        """A factory of the class with arguments that it computes at each call."""
         return _Partial(cls).with_callable_args(**kwargs)
 
 
 class UniformQuantizationObserverBase(ObserverBase):
-    """What observers share that end in a smallest and a largest number.
+    """The base class of observers that compute a smallest and a largest number.
 
     Args:
         dtype (quantized dtype or integer dtype): The type that the numbers are to be quantized to.
         qscheme (QScheme): Whether the zero point is in the middle, and whether each channel has a scale.
         reduce_range (bool): Whether one bit is left unused, for kernels whose sums of products would overflow.
-        quant_min, quant_max (int, optional): The range of the integers; that of the type if left out.
+        quant_min, quant_max (int, optional): The range of the integers, by default the range of the type.
         factory_kwargs (dict, optional): `device` and `dtype` of the buffers.
         eps (float): The smallest scale.
         is_dynamic (bool): Whether numbers will be quantized anew at each call.
@@ -198,11 +198,11 @@ class UniformQuantizationObserverBase(ObserverBase):
         zero = (self.quant_min - (low / scale).round().to(tl_core.int32)).clamp(
             self.quant_min, self.quant_max
         )
-        return self._shaped(scale, zero)
+        return self._flatten_qparams(scale, zero)
 
     def _symmetric(self, bound: Tensor) -> tuple[Tensor, Tensor]:
         scale = (bound / (float(self.quant_max - self.quant_min) / 2)).maximum(self.eps)
-        return self._shaped(scale, tl_core.full_like(scale, self._middle(), dtype=tl_core.int64))
+        return self._flatten_qparams(scale, tl_core.full_like(scale, self._middle(), dtype=tl_core.int64))
 
     def _middle(self) -> int:
         if self.dtype is tl_core.uint16:
@@ -214,9 +214,9 @@ class UniformQuantizationObserverBase(ObserverBase):
     def _floating(self, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
         scale = (high - low) / float(self.quant_max - self.quant_min)
         scale = tl_core.where(scale > self.eps, scale, tl_core.ones_like(scale))
-        return self._shaped(scale, -low / scale)
+        return self._flatten_qparams(scale, -low / scale)
 
-    def _shaped(self, scale: Tensor, zero: Tensor) -> tuple[Tensor, Tensor]:
+    def _flatten_qparams(self, scale: Tensor, zero: Tensor) -> tuple[Tensor, Tensor]:
         return scale.reshape(-1), zero.reshape(-1)
 
 
@@ -229,7 +229,7 @@ def _check_uniform(dtype: Any, qscheme: Any) -> None:
 
 
 def _bounds(dtype: tl_core.dtype) -> tuple[int, int]:
-    """The smallest and the largest integer of a type; 0 and 15 for others, which observers take too."""
+    """The smallest and the largest integer of a type, or 0 and 15 of a floating type."""
     return (0, 15) if dtype.is_floating_point else bounds(dtype)
 
 
@@ -264,8 +264,8 @@ class MinMaxObserver(UniformQuantizationObserverBase):
         dtype: the type of the integers.
         qscheme: how numbers become integers: per tensor or channel, affine or symmetric.
         reduce_range: whether a bit less of the type is used.
-        quant_min: the least integer; None for the type's.
-        quant_max: the largest integer; None for the type's.
+        quant_min: the least integer, by default the type's.
+        quant_max: the largest integer, by default the type's.
         factory_kwargs: device and type of the buffers.
         eps: the least scale.
         is_dynamic: whether the range is taken anew at each call.
@@ -316,11 +316,11 @@ class MinMaxObserver(UniformQuantizationObserverBase):
         self.max_val.copy_(tl_core.maximum(x.amax(), self.max_val))
 
     def calculate_qparams(self) -> tuple[Tensor, Tensor]:  # type: ignore[override]
-        """The scale and the zero point for what has been seen."""
+        """The scale and the zero point for the observed range."""
         return self._calculate_qparams(self.min_val, self.max_val)
 
     def reset_min_max_vals(self) -> None:
-        """Forgets what has been seen."""
+        """Resets the observed range."""
         self.min_val.fill_(float("inf"))
         self.max_val.fill_(float("-inf"))
 
@@ -336,8 +336,8 @@ class MovingAverageMinMaxObserver(MinMaxObserver):
         dtype: the type of the integers.
         qscheme: how numbers become integers: per tensor or channel, affine or symmetric.
         reduce_range: whether a bit less of the type is used.
-        quant_min: the least integer; None for the type's.
-        quant_max: the largest integer; None for the type's.
+        quant_min: the least integer, by default the type's.
+        quant_max: the largest integer, by default the type's.
         eps: the least scale.
         is_dynamic: whether the range is taken anew at each call.
         kwargs: arguments of the base class.
@@ -381,7 +381,7 @@ class MovingAverageMinMaxObserver(MinMaxObserver):
 
 
 def _follow(observer: Any, low: Tensor, high: Tensor) -> None:
-    """Moves an observer's bounds towards those of a batch; the first batch's are taken as they are."""
+    """Moves an observer's bounds towards the bounds of a batch, and copies the first batch's."""
     before = observer.min_val
     if not before.numel() or (before.shape == low.shape and bool((before > observer.max_val).all())):
         observer.min_val, observer.max_val = low, high
@@ -398,8 +398,8 @@ class PerChannelMinMaxObserver(MinMaxObserver):
         dtype: the type of the integers.
         qscheme: how numbers become integers: per tensor or channel, affine or symmetric.
         reduce_range: whether a bit less of the type is used.
-        quant_min: the least integer; None for the type's.
-        quant_max: the largest integer; None for the type's.
+        quant_min: the least integer, by default the type's.
+        quant_max: the largest integer, by default the type's.
         factory_kwargs: device and type of the buffers.
         eps: the least scale.
         is_dynamic: whether the range is taken anew at each call.
@@ -447,7 +447,7 @@ class PerChannelMinMaxObserver(MinMaxObserver):
         self.max_val = tl_core.maximum(high, self.max_val)
 
     def reset_min_max_vals(self) -> None:
-        """Forgets what has been seen."""
+        """Resets the observed range."""
         self.min_val, self.max_val = (tl_core.empty(0, device=self.eps.device) for _ in range(2))
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
@@ -474,8 +474,8 @@ class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
         dtype: the type of the integers.
         qscheme: how numbers become integers: per tensor or channel, affine or symmetric.
         reduce_range: whether a bit less of the type is used.
-        quant_min: the least integer; None for the type's.
-        quant_max: the largest integer; None for the type's.
+        quant_min: the least integer, by default the type's.
+        quant_max: the largest integer, by default the type's.
         eps: the least scale.
         is_dynamic: whether the range is taken anew at each call.
         kwargs: arguments of the base class.
@@ -514,7 +514,7 @@ class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
 
 
 class HistogramObserver(UniformQuantizationObserverBase):
-    """A histogram of all numbers seen; the range is the part of it with the smallest squared error of rounding.
+    """A histogram of all observed numbers. The range is its part with the smallest squared error of rounding.
 
     The range is searched from both ends inwards, whichever side costs less, as in PyTorch (its origin is Caffe2's
     norm minimization). A histogram that a batch does not fit into is spread over the wider range first.
@@ -524,8 +524,8 @@ class HistogramObserver(UniformQuantizationObserverBase):
         dtype: the type of the integers.
         qscheme: how numbers become integers: per tensor or channel, affine or symmetric.
         reduce_range: whether a bit less of the type is used.
-        quant_min: the least integer; None for the type's.
-        quant_max: the largest integer; None for the type's.
+        quant_min: the least integer, by default the type's.
+        quant_max: the largest integer, by default the type's.
         factory_kwargs: device and type of the buffers.
         eps: the least scale.
         is_dynamic: whether the range is taken anew at each call.
@@ -605,7 +605,7 @@ class HistogramObserver(UniformQuantizationObserverBase):
     def _spread(self, before: Tensor, after: Tensor, low: Tensor, high: Tensor) -> Tensor:
         """The histogram over [before, after] as one over [low, high].
 
-        Each bin is cut into _PARTS, whose counts go to the new bins in which their middles lie.
+        The counts of _PARTS parts of each bin go to the new bins that contain their middles.
         """
         if float(low) == float(before) and float(high) == float(after):
             return self.histogram
@@ -652,7 +652,7 @@ class HistogramObserver(UniformQuantizationObserverBase):
     def _error(self, first: int, last: int) -> float:
         """The squared error if the integers cover the bins from first to last, each bin filled evenly.
 
-        The integers are all those of the type, whatever the range of the observer.
+        The integers are all integers of the type, whatever the range of the observer.
         """
         width = (float(self.max_val) - float(self.min_val)) / self.bins
         steps = 2 ** tl_core.iinfo(self.dtype).bits
@@ -664,9 +664,9 @@ class HistogramObserver(UniformQuantizationObserverBase):
         left, right = ((x / step).floor().clamp(0, steps - 1) for x in (begins, ends))
         density = self.histogram / width
         half = tl_core.tensor(step / 2)
-        error = density * _cubed(begins - (left + 0.5) * step, half)
-        error = error + (right - left - 1) * (density * _cubed(-half, half))
-        error = error + density * _cubed(-half, ends - (right * step + step / 2))
+        error = density * _integrate_square(begins - (left + 0.5) * step, half)
+        error = error + (right - left - 1) * (density * _integrate_square(-half, half))
+        error = error + density * _integrate_square(-half, ends - (right * step + step / 2))
         return float(error.sum())
 
 
@@ -674,13 +674,13 @@ _STEP = 1e-5  # the share of the counts by which the search for a range moves an
 _PARTS = 16  # the parts of a bin whose counts are spread over a wider range
 
 
-def _cubed(begin: Tensor, end: Tensor) -> Tensor:
+def _integrate_square(begin: Tensor, end: Tensor) -> Tensor:
     """The integral of x² from begin to end."""
     return (end * end * end - begin * begin * begin) / 3
 
 
 class FixedQParamsObserver(ObserverBase):
-    """A scale and a zero point that are known beforehand.
+    """A fixed scale and zero point.
 
     Args:
         scale (float): The scale.
@@ -718,17 +718,17 @@ class FixedQParamsObserver(ObserverBase):
         return X
 
     def calculate_qparams(self) -> tuple[Tensor, Tensor]:  # type: ignore[override]
-        """The scale and the zero point given."""
+        """The fixed scale and zero point."""
         return self.scale, self.zero_point
 
 
 class PlaceholderObserver(ObserverBase):
-    """Only says which type is wanted: for numbers that are converted, or quantized at each call.
+    """Only the type of a conversion, or of a quantization at each call.
 
     Args:
         dtype (dtype): The type that is wanted.
         custom_op_name (str): A name for programs that look for it.
-        compute_dtype, quant_min, quant_max, qscheme, eps, is_dynamic: Kept for whoever quantizes at each call.
+        compute_dtype, quant_min, quant_max, qscheme, eps, is_dynamic: Attributes for quantization at each call.
 
     Example:
         >>> import tl_core, tl_quantization as tq
@@ -762,7 +762,7 @@ class PlaceholderObserver(ObserverBase):
         return x
 
     def calculate_qparams(self) -> Any:  # type: ignore[override]
-        """Raises: nothing was watched."""
+        """Raises an error: this observer records no range."""
         raise RuntimeError(
             "calculate_qparams should not be called for PlaceholderObserver: it watches nothing"
         )
@@ -804,7 +804,7 @@ class RecordingObserver(ObserverBase):
 
 
 class NoopObserver(ObserverBase):
-    """Watches nothing; only says which type is wanted, such as float16.
+    """Only the type of a conversion, such as float16.
 
     Args:
         dtype (dtype): The type that is wanted.
@@ -825,7 +825,7 @@ class NoopObserver(ObserverBase):
         return x
 
     def calculate_qparams(self) -> Any:  # type: ignore[override]
-        """Raises: nothing was watched."""
+        """Raises an error: this observer records no range."""
         raise RuntimeError("calculate_qparams should not be called for NoopObserver")
 
 
@@ -846,7 +846,7 @@ class ReuseInputObserver(ObserverBase):
         return x
 
     def calculate_qparams(self) -> Any:  # type: ignore[override]
-        """Raises: the input's observer knows."""
+        """Raises an error: the input's observer has the scale."""
         raise RuntimeError("calculate_qparams should not be called for ReuseInputObserver")
 
 
@@ -858,11 +858,11 @@ def get_observer_state_dict(mod: Module) -> OrderedDict[str, Any]:
         >>> tq.get_observer_state_dict(tq.MinMaxObserver())
         OrderedDict()
     """
-    found: OrderedDict[str, Any] = OrderedDict()
+    state: OrderedDict[str, Any] = OrderedDict()
     for name, value in mod.state_dict().items():
         if "observer" in name or "activation_post_process" in name:
-            found[name] = value
-    return found
+            state[name] = value
+    return state
 
 
 def load_observer_state_dict(mod: Module, obs_dict: dict[str, Any]) -> None:
@@ -919,11 +919,11 @@ default_float_qparams_observer = PerChannelMinMaxObserver.with_args(
 default_float_qparams_observer_4bit = PerChannelMinMaxObserver.with_args(
     dtype=quint8, qscheme=per_channel_affine_float_qparams, ch_axis=0, quant_min=0, quant_max=15
 )
-#: For results between -1 and 1, such as those of tanh.
+#: For results between -1 and 1, such as tanh.
 default_fixed_qparams_range_neg1to1_observer = FixedQParamsObserver.with_args(
     scale=2.0 / 256.0, zero_point=128
 )
-#: For results between 0 and 1, such as those of sigmoid.
+#: For results between 0 and 1, such as sigmoid.
 default_fixed_qparams_range_0to1_observer = FixedQParamsObserver.with_args(scale=1.0 / 256.0, zero_point=0)
 default_symmetric_fixed_qparams_observer = default_fixed_qparams_range_neg1to1_observer
 #: For operators that keep their input's scale.

@@ -1,4 +1,4 @@
-"""What the operators of tl_core do with quantized tensors."""
+"""The operators of tl_core for quantized tensors."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ _CHOOSERS = [
     "upsample_nearest2d",
     "upsample_nearest3d",
 ]
-# Computed with the numbers; the result gets the scale and the zero point of the input.
+# Computed with floating numbers, with the scale and the zero point of the input.
 _REQUANTIZED = [
     "mean",
     "avg_pool1d",
@@ -107,7 +107,7 @@ _REQUANTIZED = [
 
 
 def quantizer_of(args: Any) -> Quantizer:
-    """That of the first quantized tensor among the arguments."""
+    """The quantizer of the first quantized tensor among the arguments."""
     flat = (a for x in args for a in (x if isinstance(x, (list, tuple)) else [x]))
     return next(a.quantizer for a in flat if isinstance(a, QuantizedTensor))
 
@@ -133,7 +133,7 @@ def _numbers(x: Any) -> Any:
     return x.dequantize() if isinstance(x, QuantizedTensor) else x
 
 
-def quantized(x: Any, quantizer: PerTensor) -> Any:
+def quantize_numbers(x: Any, quantizer: PerTensor) -> Any:
     """Numbers as a quantized tensor."""
     return made_of(quantizer.requantized(x), quantizer)
 
@@ -149,20 +149,20 @@ def _one_scale(func: Callable[..., Any], args: Any) -> PerTensor:
 
 @implements(*_METADATA)
 def metadata(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Attributes and sizes; an attribute that is a view, such as `T`, keeps the quantizer."""
+    """Attributes and sizes. An attribute that is a view, such as `T`, keeps the quantizer."""
     result = on_integers(func, args, kwargs)
     return made_of(result, _one_scale(func, args)) if type(result) is Tensor else result
 
 
 @implements(*_COPIES)
 def copies(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """The same elements, with any quantizer."""
+    """Copies the elements, with any quantizer."""
     return made_of(on_integers(func, args, kwargs), quantizer_of(args))
 
 
 @implements("to")
-def moved(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """The same elements on another device; other types come by `dequantize()`."""
+def move(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Moves the elements to another device."""
     x = args[0]
     if any(isinstance(a, (Tensor, tl_core.dtype)) for a in (*args[1:], *kwargs.values())):
         raise NotImplementedError("a quantized tensor can't be converted; call dequantize() before")
@@ -172,7 +172,7 @@ def moved(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 @implements(*_CHOOSERS)
 def choosers(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Some of the elements, perhaps in another order; positions that come with them are plain tensors."""
+    """Some of the elements, perhaps in another order. Positions are plain tensors."""
     quantizer = _one_scale(func, args)
     result = on_integers(func, args, kwargs)
     return tree_map(lambda x: _with(quantizer, x), result)
@@ -184,16 +184,16 @@ def _with(quantizer: Quantizer, x: Any) -> Any:
 
 
 @implements(*_REQUANTIZED)
-def requantized(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+def requantize(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """The result with the input's scale and zero point."""
     quantizer = _one_scale(func, args)
-    return quantized(on_numbers(func, args, kwargs), quantizer)
+    return quantize_numbers(on_numbers(func, args, kwargs), quantizer)
 
 
 @implements("cat", "concat", "stack")
-def joined(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+def concatenate(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """The tensors with the scale and the zero point of the first."""
-    return requantized(func, args, kwargs)
+    return requantize(func, args, kwargs)
 
 
 @implements("relu", "relu_")
@@ -202,29 +202,33 @@ def relu(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     (x,) = args
     quantizer = _one_scale(func, args)
     with DisableTorchFunctionSubclass():
-        kept = integers_of(x).clamp_min(max(quantizer.zero_point, bounds(quantizer.dtype)[0]))
-        return x.copy_(kept) if func.__name__.endswith("_") else made_of(kept, quantizer)
+        integers = integers_of(x).clamp_min(max(quantizer.zero_point, bounds(quantizer.dtype)[0]))
+        return x.copy_(integers) if func.__name__.endswith("_") else made_of(integers, quantizer)
 
 
 @implements("sigmoid", "hardsigmoid")
 def sigmoid(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Results lie between 0 and 1: 256 steps from 0."""
-    given = _one_scale(func, args)
-    zero = 0 if given.dtype is quint8 else -128
-    return quantized(on_numbers(func, args, kwargs), replace(given, scale=1 / 256, zero_point=zero))
+    """Results are between 0 and 1: 256 steps from 0."""
+    quantizer = _one_scale(func, args)
+    zero = 0 if quantizer.dtype is quint8 else -128
+    return quantize_numbers(
+        on_numbers(func, args, kwargs), replace(quantizer, scale=1 / 256, zero_point=zero)
+    )
 
 
 @implements("tanh")
 def tanh(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Results lie between -1 and 1: 256 steps around 0."""
-    given = _one_scale(func, args)
-    zero = 128 if given.dtype is quint8 else 0
-    return quantized(on_numbers(func, args, kwargs), replace(given, scale=2 / 256, zero_point=zero))
+    """Results are between -1 and 1: 256 steps around 0."""
+    quantizer = _one_scale(func, args)
+    zero = 128 if quantizer.dtype is quint8 else 0
+    return quantize_numbers(
+        on_numbers(func, args, kwargs), replace(quantizer, scale=2 / 256, zero_point=zero)
+    )
 
 
 @implements("copy_")
 def copy(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Numbers are quantized as the target says; a quantized source gives the target its quantizer."""
+    """Quantizes numbers by the target's quantizer. The target takes the quantizer of a quantized source."""
     target, source = args[:2]
     if not isinstance(target, QuantizedTensor):
         raise RuntimeError(
@@ -243,7 +247,7 @@ def copy(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 @implements("equal")
 def equal(func: Callable[..., Any], args: Any, kwargs: Any) -> bool:
-    """Whether both have the same quantizer and integers."""
+    """Compares quantizers and integers."""
     one, two = args
     if not (isinstance(one, QuantizedTensor) and isinstance(two, QuantizedTensor)):
         return False

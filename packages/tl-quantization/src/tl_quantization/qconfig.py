@@ -1,4 +1,4 @@
-"""Which observers a module gets: one for what it returns, one for its weight."""
+"""Configurations of observers: one for a module's result, one for its weight."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ class _Pair(NamedTuple):
 
 
 class QConfig(_Pair):
-    """What makes the observers of a module: of its result, and of its weight.
+    """The factories of a module's observers, for its result and for its weight.
 
     Args:
         activation, weight (class, or its `with_args`): Called without arguments for each module.
 
     Raises:
-        ValueError: If a module is given instead of what makes one.
+        ValueError: If an argument is a module instead of a factory.
 
     Example:
         >>> from tl_quantization.observer import MinMaxObserver, default_weight_observer
@@ -227,7 +227,7 @@ def get_default_qat_qconfig(backend: str = "x86", version: int = 1) -> QConfig:
 
     Args:
         backend (str): "x86", "fbgemm", "qnnpack" or "onednn".
-        version (int): 0: `FakeQuantize`; 1: `FusedMovingAvgObsFakeQuantize`.
+        version (int): 0 for `FakeQuantize`, 1 for `FusedMovingAvgObsFakeQuantize`.
 
     Raises:
         AssertionError: If there is no such backend or version.
@@ -251,7 +251,7 @@ def get_default_qat_qconfig(backend: str = "x86", version: int = 1) -> QConfig:
 
 
 def qconfig_equals(q1: Any, q2: Any) -> bool:
-    """Whether two configurations make the same observers.
+    """Whether two configurations construct equal observers.
 
     Example:
         >>> import tl_quantization as tq

@@ -57,7 +57,7 @@ def range_qparams(
     """
     is_centred = symmetric and low < 0.0 < high
     if is_centred:
-        low, high = _centred(low, high, (top - bottom) // 2)
+        low, high = _centre_range(low, high, (top - bottom) // 2)
     low, high = min(low, 0.0), max(high, 0.0)
     scale = (high - low) / (top - bottom)
     middle = round((bottom + top) / 2)
@@ -74,7 +74,7 @@ def range_qparams(
     return scale, round(min(max(zero, bottom), top))
 
 
-def _centred(low: float, high: float, most: int) -> tuple[float, float]:
+def _centre_range(low: float, high: float, most: int) -> tuple[float, float]:
     """The least range that has 0 in its middle and holds another one, computed in float32."""
     scale = max(abs(single(low / (most + 1))), abs(single(high / most)))
     return single(scale * -(most + 1)), single(scale * most)

@@ -1,4 +1,4 @@
-"""Which layer takes the place of which."""
+"""Tables of the layers that replace float layers."""
 
 from __future__ import annotations
 
@@ -203,12 +203,12 @@ def get_default_qconfig_propagation_list() -> set[Any]:
 
 
 def _class_of(table: Mapping, more: Mapping | None, kind: Any) -> Any:
-    found = (table | (more or {})).get(kind)
-    if found is None:
+    quantized_class = (table | (more or {})).get(kind)
+    if quantized_class is None:
         raise AssertionError(
             f"Floating point module class {kind} does not have a corresponding quantized class"
         )
-    return found
+    return quantized_class
 
 
 def get_static_quant_module_class(
@@ -216,7 +216,7 @@ def get_static_quant_module_class(
     additional_static_quant_mapping: Mapping | None = None,
     is_reference: bool = False,
 ) -> Any:
-    """The class of quantized tensors for a float class; AssertionError if there is none.
+    """The class of quantized tensors for a float class. Raises AssertionError if the tables have no entry.
 
     Args:
         float_module_class: the float class.
@@ -238,7 +238,7 @@ def get_static_quant_module_class(
 def get_dynamic_quant_module_class(
     float_module_class: Any, additional_dynamic_quant_mapping: Mapping | None = None
 ) -> Any:
-    """The class that quantizes its input at each call, by its float class; AssertionError if there is none.
+    """The class that quantizes its input at each call, by float class. Raises AssertionError without an entry.
 
     Example:
         >>> import tl_nn, tl_quantization as tq

@@ -1,6 +1,6 @@
 """From a float model to a quantized one: observers put in, numbers watched, layers exchanged.
 
-Eager mode: the model says with `QuantStub` and `DeQuantStub` where numbers become integers and come back.
+Eager mode: `QuantStub` and `DeQuantStub` in the model mark the conversions to integers and back.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ def default_eval_fn(model: Module, calib_data: Any) -> None:
 def propagate_qconfig_(
     module: Module, qconfig_dict: dict[Any, Any] | None = None, prepare_custom_config_dict: Any = None
 ) -> None:
-    """Gives each module its `qconfig`: its own, that of its name or its class in a dictionary, or that from above.
+    """Assigns each module a `qconfig`: its own, its name's or class's in a dictionary, or its parent's.
 
     Args:
         module (Module): With a `qconfig`, for all of it, or without.
-        qconfig_dict (dict, optional): Configurations by name or by class; "" is the name of the module itself.
+        qconfig_dict (dict, optional): Configurations by name or by class. "" is the name of the module itself.
         prepare_custom_config_dict (dict, optional): `non_traceable_module_name` and `non_traceable_module_class`:
             modules that are left out.
 
@@ -110,14 +110,14 @@ def _observe(module: Any, inputs: Any, output: Any) -> Any:
 
 
 def _observer_for(module: Any) -> Any:
-    """The observer of a module's result; for results of a known range, one that knows it."""
+    """The observer of a module's result, with a fixed range for functions of a known range."""
     activation = module.qconfig.activation
-    known = DEFAULT_MODULE_TO_ACT_POST_PROCESS.get(type(module))
-    made = activation()
-    if known is None or getattr(made, "dtype", None) is not quint8:
-        return made
-    fixed = known()
-    return fixed if isinstance(made, FakeQuantizeBase) else fixed.activation_post_process
+    make_fixed = DEFAULT_MODULE_TO_ACT_POST_PROCESS.get(type(module))
+    observer = activation()
+    if make_fixed is None or getattr(observer, "dtype", None) is not quint8:
+        return observer
+    fixed = make_fixed()
+    return fixed if isinstance(observer, FakeQuantizeBase) else fixed.activation_post_process
 
 
 def _add_observer(module: Any) -> None:
@@ -128,28 +128,28 @@ def _add_observer(module: Any) -> None:
         module.register_forward_hook(_observe, prepend=True)
 
 
-def _add_observers(module: Any, observed: set[Any], whole: set[Any]) -> None:
-    """Observers for the layers below; fused layers and those in `whole` are observed as one."""
+def _add_observers(module: Any, observed: set[Any], opaque: set[Any]) -> None:
+    """Adds observers to the layers below, one to a fused layer or a layer in `opaque`."""
     for child in module.children():
         kind = type(child)
-        if _watches(child) or isinstance(child, DeQuantStub):  # what a stub gives is quantized no more
+        if _watches(child) or isinstance(child, DeQuantStub):  # the output of a stub is floating
             continue
         configured = getattr(child, "qconfig", None) is not None
-        if isinstance(child, (FloatFunctional, _FusedModule)) or kind in whole:
+        if isinstance(child, (FloatFunctional, _FusedModule)) or kind in opaque:
             if configured:
                 _add_observer(child)
         elif configured and kind in observed and kind not in no_observer_set() and not list(child.children()):
             _add_observer(child)
         else:
-            _add_observers(child, observed, whole)
+            _add_observers(child, observed, opaque)
 
 
 def _with_observable_parts(module: Any, table: dict[Any, Any]) -> None:
     """Exchanges layers, such as LSTM, for ones that are made of layers which can be observed."""
     for name, child in module.named_children():
-        made = table.get(type(child))
-        if made is not None and getattr(child, "qconfig", None) is not None:
-            module._modules[name] = observable = made.from_float(child)
+        observable_class = table.get(type(child))
+        if observable_class is not None and getattr(child, "qconfig", None) is not None:
+            module._modules[name] = observable = observable_class.from_float(child)
             propagate_qconfig_(observable)
         else:
             _with_observable_parts(child, table)
@@ -162,12 +162,12 @@ def prepare(
     observer_non_leaf_module_list: Any = None,
     prepare_custom_config_dict: dict[str, Any] | None = None,
 ) -> Module:
-    """A model with observers, to be shown data, and then given to `convert`.
+    """Adds observers to a model. Run it on data, then call `convert`.
 
     Args:
         model (Module): With a `qconfig`, or with parts that have one.
         inplace (bool): Whether the model itself is changed.
-        allow_list (set of class, optional): The layers that are observed; those of the tables if left out.
+        allow_list (set of class, optional): The layers that are observed, by default the layers of the tables.
         observer_non_leaf_module_list (list of class, optional): Layers with parts that are observed as one.
         prepare_custom_config_dict (dict, optional): `float_to_observed_custom_module_class`: classes with
             `from_float`, by the float class they replace.
@@ -209,7 +209,7 @@ def swap_module(
     custom_module_class_mapping: Any,
     use_precomputed_fake_quant: bool = False,
 ) -> Any:
-    """The layer that takes a module's place, if it has a configuration and its class is in a table; else itself.
+    """Replaces a module that has a configuration and whose class is in a table. Other modules are returned unchanged.
 
     Args:
         mod (Module): With a `qconfig`.
@@ -230,17 +230,21 @@ def swap_module(
     custom, kind = custom_module_class_mapping.get(type(mod)), mapping.get(type(mod))
     if custom is None and kind is None:
         return mod
-    made = custom.from_observed(mod) if custom is not None else _made(kind, mod, use_precomputed_fake_quant)
+    layer = (
+        custom.from_observed(mod)
+        if custom is not None
+        else _quantize_module(kind, mod, use_precomputed_fake_quant)
+    )
     for hook in mod._forward_pre_hooks.values():
-        made.register_forward_pre_hook(hook)
+        layer.register_forward_pre_hook(hook)
     for hook in mod._forward_hooks.values():
         if hook is not _observe:
-            made.register_forward_hook(hook)
-    return made
+            layer.register_forward_hook(hook)
+    return layer
 
 
-def _made(kind: Any, mod: Any, precomputed: bool) -> Any:
-    """A class that is made of a module whose parts have been exchanged says so by `from_observed`."""
+def _quantize_module(kind: Any, mod: Any, precomputed: bool) -> Any:
+    """Constructs the layer, by `from_observed` for a class that takes a module with replaced parts."""
     if hasattr(kind, "from_observed"):
         return kind.from_observed(mod)
     return kind.from_float(mod, use_precomputed_fake_quant=precomputed)
@@ -248,8 +252,8 @@ def _made(kind: Any, mod: Any, precomputed: bool) -> Any:
 
 def _convert(module: Any, mapping: dict[Any, Any], custom: dict[Any, Any], precomputed: bool) -> None:
     for name, child in list(module.named_children()):
-        whole = isinstance(child, _FusedModule) or type(child) in custom
-        if not whole and not _watches(child):
+        is_opaque = isinstance(child, _FusedModule) or type(child) in custom
+        if not is_opaque and not _watches(child):
             _convert(child, mapping, custom, precomputed)
         module._modules[name] = swap_module(child, mapping, custom, precomputed)
 
@@ -288,7 +292,7 @@ def convert(
         use_precomputed_fake_quant (bool): Handed on to `from_float`.
 
     Raises:
-        NotImplementedError: If `is_reference` is given.
+        NotImplementedError: If `is_reference`.
 
     Example:
         >>> import tl_core, tl_nn, tl_quantization as tq
@@ -392,8 +396,8 @@ def quantize_dynamic(
     Args:
         model (Module): Of floating numbers.
         qconfig_spec (dict or set, optional): Configurations by class or name, or the classes and names that are
-            quantized; if left out, linear and recurrent layers.
-        dtype (dtype): `qint8`; float16 halves the weights; `quint8` is for embeddings.
+            quantized. By default linear and recurrent layers.
+        dtype (dtype): `qint8`, float16, which halves the weights, or `quint8` for embeddings.
         mapping, inplace: As of `convert`.
 
     Raises:
@@ -421,7 +425,7 @@ def quantize_dynamic(
 
 
 def prepare_qat(model: Module, mapping: dict[Any, Any] | None = None, inplace: bool = False) -> Module:
-    """A model that rounds weights and results as it will when quantized, to be trained, and then given to `convert`.
+    """Adds rounding of weights and results to a model. Train it, then call `convert`.
 
     Args:
         model (Module): In training, with a `qconfig` such as `get_default_qat_qconfig()`.

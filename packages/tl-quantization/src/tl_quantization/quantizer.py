@@ -25,8 +25,8 @@ class PerTensor:
     """One scale and one zero point for all elements.
 
     Args:
-        scale: the scale.
-        zero_point: the integer that stands for 0.
+        scale: the difference of the numbers of successive integers.
+        zero_point: the integer of the number 0.
         dtype: the type of the integers.
 
     Example:
@@ -57,17 +57,17 @@ class PerTensor:
         low, high = bounds(self.dtype)
         if self.dtype is qint32:
             zero = tl_core.tensor(self.zero_point, dtype=tl_core.float32)
-            return _saturated(x.to(tl_core.float32) * self._inverse + zero, self.dtype, low)
+            return _saturate(x.to(tl_core.float32) * self._inverse + zero, self.dtype, low)
         shifted = x.to(tl_core.float64).mul_(self._inverse).add_(self.zero_point).to(tl_core.float32)
-        return _saturated(shifted, self.dtype, high)
+        return _saturate(shifted, self.dtype, high)
 
     def requantized(self, x: Tensor) -> Tensor:
         """`clamp(round(x * (1 / scale)) + zero_point)`, the rule of operators that compute with quantized tensors."""
         rounded = (x.to(tl_core.float32) * self._inverse).round().to(tl_core.float64)
-        return _saturated(rounded + self.zero_point, self.dtype, 0)
+        return _saturate(rounded + self.zero_point, self.dtype, 0)
 
     def numbers(self, integers: Tensor) -> Tensor:
-        """`(integers - zero_point) * scale` as float32; differences of 32 bits wrap."""
+        """`(integers - zero_point) * scale` as float32. Differences of 32 bits wrap."""
         return (integers.to(tl_core.int32) - self.zero_point).to(tl_core.float32) * self.scale
 
     def shown(self) -> str:
@@ -80,7 +80,7 @@ class PerChannel:
     """A scale and a zero point for each slice along an axis.
 
     Args:
-        scales: a scale for each slice, of float64; with floating zero points, of float32.
+        scales: a scale for each slice, of float64, or of float32 with floating zero points.
         zero_points: a zero point for each slice, of int64 or float32.
         axis: the axis of the slices.
         dtype: the type of the integers.
@@ -103,16 +103,16 @@ class PerChannel:
         return per_channel_affine_float_qparams if floating else per_channel_affine
 
     def integers(self, x: Tensor) -> Tensor:
-        """`clamp(round(x * (1 / scale) + zero_point))`, product and sum rounded each; nan becomes 0, or the smallest.
+        """`clamp(round(x * (1 / scale) + zero_point))`, product and sum rounded each.
 
-        The smallest integer is that of 32 bits.
+        nan becomes 0, or the smallest integer of 32 bits.
         """
         scales, zeros = (self._along(v, x.dim()).to(tl_core.float32) for v in (self.scales, self.zero_points))
         shifted = x.to(tl_core.float32) * scales.reciprocal() + zeros
-        return _saturated(shifted, self.dtype, bounds(self.dtype)[0] if self.dtype is qint32 else 0)
+        return _saturate(shifted, self.dtype, bounds(self.dtype)[0] if self.dtype is qint32 else 0)
 
     def numbers(self, integers: Tensor) -> Tensor:
-        """`(integers - zero_point) * scale`, rounded once to float32; with floating zero points, in float32."""
+        """`(integers - zero_point) * scale`, rounded once to float32, or in float32 with floating zero points."""
         scales, zeros = (self._along(v, integers.dim()) for v in (self.scales, self.zero_points))
         shifted = integers.to(tl_core.float32) - zeros.to(tl_core.float32)
         return (shifted * scales).to(tl_core.float32)
@@ -130,8 +130,8 @@ class PerChannel:
 Quantizer = PerTensor | PerChannel
 
 
-def _saturated(values: Tensor, dtype: tl_core.dtype, of_nan: int) -> Tensor:
-    """Rounded and cut off; in float64 where float32 lacks some integers of the type."""
+def _saturate(values: Tensor, dtype: tl_core.dtype, of_nan: int) -> Tensor:
+    """Rounds and clamps, in float64 where float32 lacks some integers of the type."""
     low, high = bounds(dtype)
     wide = values.to(tl_core.float64) if dtype is qint32 else values
     wide = wide.nan_to_num(of_nan, high, low)

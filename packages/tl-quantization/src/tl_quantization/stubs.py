@@ -1,4 +1,4 @@
-"""Where numbers become quantized in a network, and where they come back."""
+"""Markers of a network's conversions to integers and back."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["DeQuantStub", "QuantStub", "QuantWrapper"]
 
 
 class QuantStub(Module):
-    """Watches what passes; `convert` makes it a `Quantize`.
+    """Observes its input. `convert` replaces it by a `Quantize`.
 
     Args:
-        qconfig (QConfig, optional): The observers; the configuration of the module above if left out.
+        qconfig (QConfig, optional): The observers, by default the parent's configuration.
 
     Example:
         >>> import tl_core, tl_nn, tl_quantization as tq
@@ -32,10 +32,10 @@ class QuantStub(Module):
 
 
 class DeQuantStub(Module):
-    """Lets tensors pass; `convert` makes it a `DeQuantize`.
+    """Returns its input. `convert` replaces it by a `DeQuantize`.
 
     Args:
-        qconfig (QConfig, optional): The configuration; that of the module above if left out.
+        qconfig (QConfig, optional): The configuration, by default the parent's.
 
     Example:
         >>> import tl_core, tl_nn, tl_quantization as tq
@@ -57,7 +57,7 @@ class QuantWrapper(Module):
     """A module between a `QuantStub` and a `DeQuantStub`.
 
     Args:
-        module (Module): What is wrapped; its `qconfig`, if it has one, is that of the stubs.
+        module (Module): The module to wrap. The stubs take its `qconfig`, if it has one.
 
     Example:
         >>> import tl_core, tl_nn, tl_quantization as tq

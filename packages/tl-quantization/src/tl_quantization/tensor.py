@@ -38,10 +38,11 @@ def implements(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
 
 class QuantizedTensor(Tensor):
-    """Integers, and the quantizer that tells which numbers they stand for.
+    """Integers, and the quantizer that maps them to numbers.
 
-    Views, copies and operators that choose elements keep the quantizer; `tl_quantization.nn` computes with them.
-    Other operators raise NotImplementedError: `dequantize()` comes first.
+    Views, copies and operators that choose elements keep the quantizer.
+    `tl_quantization.nn` computes with quantized tensors. Other operators raise
+    NotImplementedError: call `dequantize()` before.
 
     Example:
         >>> import tl_core, tl_quantization as tq
@@ -78,31 +79,31 @@ class QuantizedTensor(Tensor):
         return integers_of(self).clone()
 
     def dequantize(self) -> Tensor:
-        """The numbers that the integers stand for, as float32."""
+        """The numbers of the integers, as float32."""
         return self.quantizer.numbers(integers_of(self))
 
     def qscheme(self) -> QScheme:
-        """How scales belong to elements, such as `per_tensor_affine`."""
+        """The scheme of the scales, such as `per_tensor_affine`."""
         return self.quantizer.scheme
 
     def q_scale(self) -> float:
-        """The scale; RuntimeError if each channel has its own."""
+        """The scale. Raises RuntimeError if each channel has its own."""
         return self._one("q_scale").scale
 
     def q_zero_point(self) -> int:
-        """The zero point; RuntimeError if each channel has its own."""
+        """The zero point. Raises RuntimeError if each channel has its own."""
         return self._one("q_zero_point").zero_point
 
     def q_per_channel_scales(self) -> Tensor:
-        """The channels' scales as float64; RuntimeError if there is only one."""
+        """The channels' scales as float64. Raises RuntimeError if there is only one."""
         return self._several("q_per_channel_scales").scales
 
     def q_per_channel_zero_points(self) -> Tensor:
-        """The channels' zero points; RuntimeError if there is only one."""
+        """The channels' zero points. Raises RuntimeError if there is only one."""
         return self._several("q_per_channel_zero_points").zero_points
 
     def q_per_channel_axis(self) -> int:
-        """The axis of the channels; RuntimeError if there is one scale for all."""
+        """The axis of the channels. Raises RuntimeError if there is one scale for all."""
         return self._several("q_per_channel_axis").axis
 
     def _one(self, name: str) -> PerTensor:
@@ -126,16 +127,16 @@ class QuantizedTensor(Tensor):
     __str__ = __repr__
 
     def __deepcopy__(self, memo: dict[int, Any]) -> QuantizedTensor:
-        made = made_of(self.int_repr(), self.quantizer)
-        memo[id(self)] = made
-        return made
+        copy = made_of(self.int_repr(), self.quantizer)
+        memo[id(self)] = copy
+        return copy
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return made_of, (self.int_repr(), self.quantizer)
 
 
 def integers_of(x: Tensor) -> Tensor:
-    """The integers themselves, as a plain tensor on the same memory.
+    """Views the integers as a plain tensor.
 
     Example:
         >>> import tl_core, tl_quantization as tq
@@ -157,9 +158,9 @@ def made_of(integers: Tensor, quantizer: Quantizer) -> QuantizedTensor:
     >>> q.dequantize()
     tensor([1.])
     """
-    wanted = storage_dtype(quantizer.dtype)
-    if integers.dtype is not wanted:
-        raise TypeError(f"integers of {quantizer.dtype} are of {wanted}, but got {integers.dtype}")
-    made = integers.detach().as_subclass(QuantizedTensor)
-    made.quantizer = quantizer
-    return made
+    storage = storage_dtype(quantizer.dtype)
+    if integers.dtype is not storage:
+        raise TypeError(f"integers of {quantizer.dtype} are of {storage}, but got {integers.dtype}")
+    tensor = integers.detach().as_subclass(QuantizedTensor)
+    tensor.quantizer = quantizer
+    return tensor

@@ -8,7 +8,7 @@ from tl_core import Tensor
 from tl_nn import functional as F
 
 from ...dtypes import quint8
-from ...operators import quantized
+from ...operators import quantize_numbers
 from ...quantizer import PerTensor
 from .modules.utils import numbers_of, requantize
 
@@ -47,16 +47,16 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Any:
-    """`tl_nn.functional.avg_pool2d`; the result has the input's scale and zero point.
+    """`tl_nn.functional.avg_pool2d` of quantized tensors. The result has the input's scale and zero point.
 
     Args:
         input: the quantized tensor.
         kernel_size: the extent of the window.
-        stride: the distance of its positions; None for its extent.
-        padding: what is added on both sides, at most half of the window.
+        stride: the distance of its positions, by default its extent.
+        padding: the number of positions added on both sides, at most half of the window.
         ceil_mode: whether windows may reach over the end.
         count_include_pad: whether added zeros count in the mean.
-        divisor_override: what a window's sum is divided by instead of its size.
+        divisor_override: the divisor of a window's sum, by default the window's size.
 
     Example:
         >>> import tl_core, tl_quantization as tq
@@ -79,16 +79,16 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Any:
-    """`tl_nn.functional.avg_pool3d`; the result has the input's scale and zero point.
+    """`tl_nn.functional.avg_pool3d` of quantized tensors. The result has the input's scale and zero point.
 
     Args:
         input: the quantized tensor.
         kernel_size: the extent of the window.
-        stride: the distance of its positions; None for its extent.
-        padding: what is added on both sides, at most half of the window.
+        stride: the distance of its positions, by default its extent.
+        padding: the number of positions added on both sides, at most half of the window.
         ceil_mode: whether windows may reach over the end.
         count_include_pad: whether added zeros count in the mean.
-        divisor_override: what a window's sum is divided by instead of its size.
+        divisor_override: the divisor of a window's sum, by default the window's size.
 
     Example:
         >>> import tl_core, tl_quantization as tq
@@ -103,7 +103,7 @@ def avg_pool3d(
 
 
 def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
-    """`tl_nn.functional.adaptive_avg_pool2d`; the result has the input's scale and zero point.
+    """`tl_nn.functional.adaptive_avg_pool2d` of quantized tensors. The result has the input's scale and zero point.
 
     Example:
         >>> import tl_core, tl_quantization as tq
@@ -116,7 +116,7 @@ def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
 
 
 def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
-    """`tl_nn.functional.adaptive_avg_pool3d`; the result has the input's scale and zero point.
+    """`tl_nn.functional.adaptive_avg_pool3d` of quantized tensors. The result has the input's scale and zero point.
 
     Example:
         >>> import tl_core, tl_quantization as tq
@@ -128,7 +128,7 @@ def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
     return F.adaptive_avg_pool3d(numbers_of(input), output_size)
 
 
-def _convolved(
+def _convolve(
     function: Any,
     input: Any,
     weight: Any,
@@ -160,16 +160,16 @@ def conv1d(
     zero_point: int = 0,
     dtype: Any = quint8,
 ) -> Any:
-    """`tl_nn.functional.conv1d` with a weight of integers; see `conv2d`.
+    """`tl_nn.functional.conv1d` with a weight of integers. See `conv2d`.
 
     Args:
         input: the quantized tensor.
         weight: the weight, of qint8.
         bias: the bias, of float32, or None.
-        stride: the distance of its positions; None for its extent.
-        padding: what is added on both sides, at most half of the window.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        stride: the distance of its positions, by default its extent.
+        padding: the number of positions added on both sides, at most half of the window.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         padding_mode: "zeros".
         scale: the scale of the result.
         zero_point: the zero point of the result.
@@ -184,7 +184,7 @@ def conv1d(
         tensor([[[-0.5000,  1.5000,  3.0000]]])
     """
     settings = (stride, padding, dilation, groups)
-    return _convolved(F.conv1d, input, weight, bias, settings, padding_mode, (scale, zero_point), dtype)
+    return _convolve(F.conv1d, input, weight, bias, settings, padding_mode, (scale, zero_point), dtype)
 
 
 def conv2d(
@@ -222,7 +222,7 @@ def conv2d(
         9.0
     """
     settings = (stride, padding, dilation, groups)
-    return _convolved(F.conv2d, input, weight, bias, settings, padding_mode, (scale, zero_point), dtype)
+    return _convolve(F.conv2d, input, weight, bias, settings, padding_mode, (scale, zero_point), dtype)
 
 
 def conv3d(
@@ -238,16 +238,16 @@ def conv3d(
     zero_point: int = 0,
     dtype: Any = quint8,
 ) -> Any:
-    """`tl_nn.functional.conv3d` with a weight of integers; see `conv2d`.
+    """`tl_nn.functional.conv3d` with a weight of integers. See `conv2d`.
 
     Args:
         input: the quantized tensor.
         weight: the weight, of qint8.
         bias: the bias, of float32, or None.
-        stride: the distance of its positions; None for its extent.
-        padding: what is added on both sides, at most half of the window.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        stride: the distance of its positions, by default its extent.
+        padding: the number of positions added on both sides, at most half of the window.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         padding_mode: "zeros".
         scale: the scale of the result.
         zero_point: the zero point of the result.
@@ -262,7 +262,7 @@ def conv3d(
         tensor([[[[[2.5000]]]]])
     """
     settings = (stride, padding, dilation, groups)
-    return _convolved(F.conv3d, input, weight, bias, settings, padding_mode, (scale, zero_point), dtype)
+    return _convolve(F.conv3d, input, weight, bias, settings, padding_mode, (scale, zero_point), dtype)
 
 
 def linear(
@@ -278,7 +278,7 @@ def linear(
         input (QuantizedTensor, shape (..., in_features)): The input.
         weight (QuantizedTensor, shape (out_features, in_features)): Of `qint8`.
         bias (Tensor, optional): Of floating numbers.
-        scale, zero_point (float, int, optional): Of the result; the input's if left out.
+        scale, zero_point (float, int, optional): Of the result, by default the input's.
 
     Example:
         >>> import tl_core, tl_quantization as tq
@@ -302,11 +302,11 @@ def interpolate(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Any:
-    """`tl_nn.functional.interpolate`; the result has the input's scale and zero point.
+    """`tl_nn.functional.interpolate` of quantized tensors. The result has the input's scale and zero point.
 
     Args:
         input: the quantized tensor.
-        size: the spatial size of the result; this or `scale_factor` is given.
+        size: the spatial size of the result. Pass either this or `scale_factor`.
         scale_factor: the factor of each spatial size.
         mode: "nearest" or "bilinear", or "nearest-exact".
         align_corners: whether the corners keep their values.
@@ -330,14 +330,14 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """`tl_nn.functional.max_pool1d` of the integers; NotImplementedError if positions are asked for.
+    """`tl_nn.functional.max_pool1d` of the integers. Raises NotImplementedError if `return_indices`.
 
     Args:
         input: the quantized tensor.
         kernel_size: the extent of the window.
-        stride: the distance of its positions; None for its extent.
-        padding: what is added on both sides, at most half of the window.
-        dilation: the distance of the elements that it sees.
+        stride: the distance of its positions, by default its extent.
+        padding: the number of positions added on both sides, at most half of the window.
+        dilation: the distance of the elements under the kernel.
         ceil_mode: whether windows may reach over the end.
         return_indices: must be False.
 
@@ -361,14 +361,14 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """`tl_nn.functional.max_pool2d` of the integers; NotImplementedError if positions are asked for.
+    """`tl_nn.functional.max_pool2d` of the integers. Raises NotImplementedError if `return_indices`.
 
     Args:
         input: the quantized tensor.
         kernel_size: the extent of the window.
-        stride: the distance of its positions; None for its extent.
-        padding: what is added on both sides, at most half of the window.
-        dilation: the distance of the elements that it sees.
+        stride: the distance of its positions, by default its extent.
+        padding: the number of positions added on both sides, at most half of the window.
+        dilation: the distance of the elements under the kernel.
         ceil_mode: whether windows may reach over the end.
         return_indices: must be False.
 
@@ -389,7 +389,7 @@ def _without_positions(return_indices: bool) -> None:
 
 
 def celu(input: Any, scale: float, zero_point: int, alpha: float = 1.0) -> Any:
-    """`tl_nn.functional.celu`; the result has the scale and the zero point given.
+    """`tl_nn.functional.celu` of quantized tensors. The result has `scale` and `zero_point`.
 
     Args:
         input: the quantized tensor.
@@ -414,7 +414,7 @@ def leaky_relu(
     scale: float | None = None,
     zero_point: int | None = None,
 ) -> Any:
-    """`tl_nn.functional.leaky_relu`; the result has the scale and the zero point given, or the input's.
+    """`tl_nn.functional.leaky_relu` of quantized tensors. `scale` and `zero_point` are by default the input's.
 
     Args:
         input: the quantized tensor.
@@ -437,7 +437,7 @@ def leaky_relu(
 
 
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
-    """`tl_nn.functional.hardtanh`; the result has the input's scale and zero point.
+    """`tl_nn.functional.hardtanh` of quantized tensors. The result has the input's scale and zero point.
 
     Args:
         input: the quantized tensor.
@@ -457,7 +457,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
 
 
 def hardswish(input: Any, scale: float, zero_point: int) -> Any:
-    """`tl_nn.functional.hardswish`; the result has the scale and the zero point given.
+    """`tl_nn.functional.hardswish` of quantized tensors. The result has `scale` and `zero_point`.
 
     Args:
         input: the quantized tensor.
@@ -475,12 +475,12 @@ def hardswish(input: Any, scale: float, zero_point: int) -> Any:
 
 
 def threshold(input: Any, threshold: float, value: float) -> Any:
-    """`tl_nn.functional.threshold`; the result has the input's scale and zero point.
+    """`tl_nn.functional.threshold` of quantized tensors. The result has the input's scale and zero point.
 
     Args:
         input: the quantized tensor.
-        threshold: what elements have to exceed.
-        value: what replaces the others.
+        threshold: the bound that elements must exceed.
+        value: the replacement of the others.
 
     Example:
         >>> import tl_core, tl_quantization as tq
@@ -493,7 +493,7 @@ def threshold(input: Any, threshold: float, value: float) -> Any:
 
 
 def elu(input: Any, scale: float, zero_point: int, alpha: float = 1.0) -> Any:
-    """`tl_nn.functional.elu`; the result has the scale and the zero point given.
+    """`tl_nn.functional.elu` of quantized tensors. The result has `scale` and `zero_point`.
 
     Args:
         input: the quantized tensor.
@@ -512,7 +512,7 @@ def elu(input: Any, scale: float, zero_point: int, alpha: float = 1.0) -> Any:
 
 
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:
-    """`tl_nn.functional.hardsigmoid`; the result has 256 steps from 0 to 1.
+    """`tl_nn.functional.hardsigmoid` of quantized tensors. The result has 256 steps from 0 to 1.
 
     Example:
         >>> import tl_core, tl_quantization as tq
@@ -522,12 +522,12 @@ def hardsigmoid(input: Any, inplace: bool = False) -> Any:
         torch.Size([4])
     """
     zero = 0 if numbers_of(input).dtype is quint8 else -128
-    result = quantized(F.hardsigmoid(input.dequantize()), PerTensor(1 / 256, zero, input.dtype))
+    result = quantize_numbers(F.hardsigmoid(input.dequantize()), PerTensor(1 / 256, zero, input.dtype))
     return input.copy_(result) if inplace else result
 
 
 def clamp(input: Any, min_: float, max_: float) -> Any:
-    """Numbers moved to [min_, max_]; the result has the input's scale and zero point.
+    """Clamps numbers to [min_, max_]. The result has the input's scale and zero point.
 
     Args:
         input: the quantized tensor.
@@ -555,7 +555,7 @@ def upsample(
 
     Args:
         input: the quantized tensor.
-        size: the spatial size of the result; this or `scale_factor` is given.
+        size: the spatial size of the result. Pass either this or `scale_factor`.
         scale_factor: the factor of each spatial size.
         mode: "nearest" or "bilinear", or "nearest-exact".
         align_corners: whether the corners keep their values.
@@ -568,7 +568,7 @@ def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) ->
 
     Args:
         input: the quantized tensor.
-        size: the spatial size of the result; this or `scale_factor` is given.
+        size: the spatial size of the result. Pass either this or `scale_factor`.
         scale_factor: the factor of each spatial size.
     """
     return interpolate(input, size, scale_factor, "bilinear", True)
@@ -579,7 +579,7 @@ def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> 
 
     Args:
         input: the quantized tensor.
-        size: the spatial size of the result; this or `scale_factor` is given.
+        size: the spatial size of the result. Pass either this or `scale_factor`.
         scale_factor: the factor of each spatial size.
     """
     return interpolate(input, size, scale_factor, "nearest")

@@ -1,4 +1,4 @@
-"""Containers of layers that become one layer when they are quantized; until then they compute one after another."""
+"""Containers of layers that quantization replaces by one layer. Until then the layers run one after another."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class _FusedModule(nn.Sequential):
         for layer, kind in zip(layers, self._kinds, strict=True):
             if type(layer) is not kind and not isinstance(layer, nn.Identity):
                 names = ", ".join(k.__name__ for k in self._kinds)
-                got = ", ".join(type(x).__name__ for x in layers)
+                classes = ", ".join(type(x).__name__ for x in layers)
                 raise AssertionError(
-                    f"Incorrect types for input modules: {type(self).__name__} holds {names}, got {got}"
+                    f"Incorrect types for input modules: {type(self).__name__} holds {names}, got {classes}"
                 )
         for i, layer in enumerate(layers):
             self.add_module(str(i), layer)
@@ -70,7 +70,7 @@ class ConvReLU1d(_FusedModule):
 
 
 class ConvReLU2d(_FusedModule):
-    """A `Conv2d` and a `ReLU`; see `ConvReLU1d`.
+    """A `Conv2d` and a `ReLU`, as in `ConvReLU1d`.
 
     Example:
         >>> import tl_core, tl_nn as nn
@@ -87,7 +87,7 @@ class ConvReLU2d(_FusedModule):
 
 
 class ConvReLU3d(_FusedModule):
-    """A `Conv3d` and a `ReLU`; see `ConvReLU1d`.
+    """A `Conv3d` and a `ReLU`, as in `ConvReLU1d`.
 
     Example:
         >>> import tl_core
@@ -180,9 +180,9 @@ class ConvBnReLU1d(_FusedModule):
     """A `Conv1d`, a `BatchNorm1d` and a `ReLU`.
 
     Args:
-        conv: the convolution.
-        bn: the normalization.
-        relu: the ReLU.
+        conv: the layer whose output is normalized or rectified.
+        bn: the normalization of the first layer's output.
+        relu: the activation of the normalized output.
 
     Example:
         >>> import tl_core
@@ -204,9 +204,9 @@ class ConvBnReLU2d(_FusedModule):
     """A `Conv2d`, a `BatchNorm2d` and a `ReLU`.
 
     Args:
-        conv: the convolution.
-        bn: the normalization.
-        relu: the ReLU.
+        conv: the layer whose output is normalized or rectified.
+        bn: the normalization of the first layer's output.
+        relu: the activation of the normalized output.
 
     Example:
         >>> import tl_core
@@ -228,9 +228,9 @@ class ConvBnReLU3d(_FusedModule):
     """A `Conv3d`, a `BatchNorm3d` and a `ReLU`.
 
     Args:
-        conv: the convolution.
-        bn: the normalization.
-        relu: the ReLU.
+        conv: the layer whose output is normalized or rectified.
+        bn: the normalization of the first layer's output.
+        relu: the activation of the normalized output.
 
     Example:
         >>> import tl_core

@@ -14,7 +14,7 @@ __all__ = ["Conv1d", "Conv2d", "Conv3d"]
 
 
 class _Rounding:
-    """What the convolutions share; stands before the float class among their bases."""
+    """The base of the convolutions, before the float class in the order of bases."""
 
     _FLOAT_MODULE: Any
     weight: Any
@@ -49,11 +49,11 @@ class _Rounding:
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
-        """The layer for a float one, or one followed by a ReLU, that has a `qconfig`; both share their parameters."""
+        """The layer for a float one, or one followed by a ReLU, that has a `qconfig`. Both share their parameters."""
         check_float(cls._FLOAT_MODULE, mod)
         conv = mod[0] if isinstance(mod, nn.Sequential) else mod
-        made: Any = partial(cls, *settings_of(conv))
-        return share_parameters(made(qconfig=mod.qconfig), conv)
+        construct: Any = partial(cls, *settings_of(conv))
+        return share_parameters(construct(qconfig=mod.qconfig), conv)
 
     def to_float(self) -> Any:
         """The float layer with the parameters as they are."""
@@ -62,7 +62,7 @@ class _Rounding:
 
 
 def settings_of(conv: Any) -> tuple[Any, ...]:
-    """The arguments that make a convolution of the same shape, in order."""
+    """The constructor's arguments for a convolution of this shape, in order."""
     return (
         conv.in_channels, conv.out_channels, conv.kernel_size, conv.stride, conv.padding, conv.dilation,
         conv.groups, conv.bias is not None, conv.padding_mode,
@@ -70,16 +70,16 @@ def settings_of(conv: Any) -> tuple[Any, ...]:
 
 
 class Conv1d(_Rounding, nn.Conv1d):
-    """`tl_nn.Conv1d` with a weight that is rounded in training, as `qconfig.weight` says; the rest is as there.
+    """`tl_nn.Conv1d` with a weight that is rounded in training by `qconfig.weight`.
 
     Args:
         in_channels: the channels of the input.
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
         qconfig: how weights and outputs are rounded: a `QConfig`.
@@ -98,16 +98,16 @@ class Conv1d(_Rounding, nn.Conv1d):
 
 
 class Conv2d(_Rounding, nn.Conv2d):
-    """`tl_nn.Conv2d` with a weight that is rounded in training, as `qconfig.weight` says; the rest is as there.
+    """`tl_nn.Conv2d` with a weight that is rounded in training by `qconfig.weight`.
 
     Args:
         in_channels: the channels of the input.
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
         qconfig: how weights and outputs are rounded: a `QConfig`.
@@ -126,16 +126,16 @@ class Conv2d(_Rounding, nn.Conv2d):
 
 
 class Conv3d(_Rounding, nn.Conv3d):
-    """`tl_nn.Conv3d` with a weight that is rounded in training, as `qconfig.weight` says; the rest is as there.
+    """`tl_nn.Conv3d` with a weight that is rounded in training by `qconfig.weight`.
 
     Args:
         in_channels: the channels of the input.
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
         qconfig: how weights and outputs are rounded: a `QConfig`.

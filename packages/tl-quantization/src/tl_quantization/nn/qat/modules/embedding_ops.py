@@ -15,13 +15,13 @@ __all__ = ["Embedding", "EmbeddingBag"]
 
 
 class Embedding(nn.Embedding):
-    """`tl_nn.Embedding` with rows that are rounded in training, as `qconfig.weight` says; the rest is as there.
+    """`tl_nn.Embedding` with rows that are rounded in training by `qconfig.weight`.
 
     Args:
         num_embeddings: the number of rows.
         embedding_dim: the size of a row.
         padding_idx: the row that gets no gradient.
-        max_norm: the longest norm of a row; None for any.
+        max_norm: the longest norm of a row. None means no limit.
         norm_type: the exponent of that norm.
         scale_grad_by_freq: whether gradients are divided by how often a row was taken.
         sparse: whether the gradient is sparse.
@@ -69,30 +69,30 @@ class Embedding(nn.Embedding):
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
-        """The layer for a float `Embedding` that has a `qconfig`; both share their rows."""
+        """The layer for a float `Embedding` that has a `qconfig`. Both share their rows."""
         check_float(cls._FLOAT_MODULE, mod)
-        made = cls(
+        module = cls(
             mod.num_embeddings, mod.embedding_dim, mod.padding_idx, mod.max_norm, mod.norm_type,
             mod.scale_grad_by_freq, mod.sparse, qconfig=mod.qconfig,
         )  # fmt: skip
-        return share_parameters(made, mod)
+        return share_parameters(module, mod)
 
     def to_float(self) -> nn.Embedding:
         """A `tl_nn.Embedding` with the rows as they are."""
-        made = nn.Embedding(
+        embedding = nn.Embedding(
             self.num_embeddings, self.embedding_dim, self.padding_idx, self.max_norm, self.norm_type,
             self.scale_grad_by_freq, self.sparse,
         )  # fmt: skip
-        return share_parameters(made, self)
+        return share_parameters(embedding, self)
 
 
 class EmbeddingBag(nn.EmbeddingBag):
-    """`tl_nn.EmbeddingBag` with rows that are rounded in training, as `qconfig.weight` says; the rest is as there.
+    """`tl_nn.EmbeddingBag` with rows that are rounded in training by `qconfig.weight`.
 
     Args:
         num_embeddings: the number of rows.
         embedding_dim: the size of a row.
-        max_norm: the longest norm of a row; None for any.
+        max_norm: the longest norm of a row. None means no limit.
         norm_type: the exponent of that norm.
         scale_grad_by_freq: whether gradients are divided by how often a row was taken.
         mode: "sum", "mean" or "max".
@@ -146,10 +146,10 @@ class EmbeddingBag(nn.EmbeddingBag):
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
-        """The layer for a float `EmbeddingBag` that has a `qconfig`; both share their rows."""
+        """The layer for a float `EmbeddingBag` that has a `qconfig`. Both share their rows."""
         check_float(cls._FLOAT_MODULE, mod)
-        made: Any = partial(cls, *_bag_settings(mod))
-        return share_parameters(made(qconfig=mod.qconfig), mod)
+        construct: Any = partial(cls, *_bag_settings(mod))
+        return share_parameters(construct(qconfig=mod.qconfig), mod)
 
     def to_float(self) -> nn.EmbeddingBag:
         """A `tl_nn.EmbeddingBag` with the rows as they are."""

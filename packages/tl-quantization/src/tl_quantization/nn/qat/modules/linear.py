@@ -19,7 +19,7 @@ class Linear(nn.Linear):
 
     Args:
         in_features, out_features, bias, device, dtype: As of `tl_nn.Linear`.
-        qconfig (QConfig): Its `weight` makes what rounds.
+        qconfig (QConfig): Its `weight` constructs the module that rounds.
 
     Raises:
         AssertionError: If there is no configuration.
@@ -52,14 +52,14 @@ class Linear(nn.Linear):
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
-        """The layer for a float `Linear`, or a `LinearReLU`, that has a `qconfig`; both share their parameters."""
+        """The layer for a float `Linear`, or a `LinearReLU`, that has a `qconfig`. Both share their parameters."""
         linear = mod[0] if isinstance(mod, LinearReLU) else mod
         qconfig = needed_qconfig(getattr(mod, "qconfig", None) or getattr(linear, "qconfig", None))
         check_float(cls._FLOAT_MODULE, mod)
-        made = cls(linear.in_features, linear.out_features, linear.bias is not None, qconfig=qconfig)
-        return share_parameters(made, linear)
+        module = cls(linear.in_features, linear.out_features, linear.bias is not None, qconfig=qconfig)
+        return share_parameters(module, linear)
 
     def to_float(self) -> nn.Linear:
         """A `tl_nn.Linear` with the parameters as they are."""
-        made = nn.Linear(self.in_features, self.out_features, self.bias is not None)
-        return share_parameters(made, self)
+        layer = nn.Linear(self.in_features, self.out_features, self.bias is not None)
+        return share_parameters(layer, self)

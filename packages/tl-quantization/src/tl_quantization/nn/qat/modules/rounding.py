@@ -1,4 +1,4 @@
-"""What layers share that round their weights in training."""
+"""Utilities of layers that round their weights in training."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["check_float", "needed_qconfig", "share_parameters"]
 
 
 def needed_qconfig(qconfig: Any) -> Any:
-    """The configuration; AssertionError if there is none."""
+    """Returns the configuration. Raises AssertionError if it is None."""
     if not qconfig:
         raise AssertionError("qconfig must be provided for a layer that rounds its weight")
     return qconfig

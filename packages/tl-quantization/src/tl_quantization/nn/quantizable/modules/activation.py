@@ -63,46 +63,46 @@ class MultiheadAttention(nn.MultiheadAttention):
     @classmethod
     def from_float(cls, other: Any) -> MultiheadAttention:
         """The layer with the parameters of a `tl_nn.MultiheadAttention`, and its configuration."""
-        made = cls(
+        module = cls(
             other.embed_dim, other.num_heads, other.dropout, other.in_proj_bias is not None, other.bias_k is not None,
             other.add_zero_attn, other.kdim, other.vdim, other.batch_first,
         )  # fmt: skip
-        made.bias_k, made.bias_v = other.bias_k, other.bias_v
-        made.out_proj.weight, made.out_proj.bias = other.out_proj.weight, other.out_proj.bias
-        whole = other.in_proj_weight
+        module.bias_k, module.bias_v = other.bias_k, other.bias_v
+        module.out_proj.weight, module.out_proj.bias = other.out_proj.weight, other.out_proj.bias
+        in_proj_weight = other.in_proj_weight
         weights = (
             (other.q_proj_weight, other.k_proj_weight, other.v_proj_weight)
-            if whole is None
-            else whole.chunk(3)
+            if in_proj_weight is None
+            else in_proj_weight.chunk(3)
         )
         biases = [None] * 3 if other.in_proj_bias is None else other.in_proj_bias.chunk(3)
-        for layer, weight, bias in zip((made.linear_Q, made.linear_K, made.linear_V), weights, biases):
+        for layer, weight, bias in zip((module.linear_Q, module.linear_K, module.linear_V), weights, biases):
             layer.weight = nn.Parameter(weight.detach().clone())
             layer.bias = None if bias is None else nn.Parameter(bias.detach().clone())
         if hasattr(other, "qconfig"):
-            made.qconfig = other.qconfig
-        return made.train(other.training)
+            module.qconfig = other.qconfig
+        return module.train(other.training)
 
     def dequantize(self) -> nn.MultiheadAttention:
         """A `tl_nn.MultiheadAttention` with the numbers of this one's parameters."""
         biased = _bias(self.linear_Q) is not None
-        made: Any = nn.MultiheadAttention(
+        module: Any = nn.MultiheadAttention(
             self.embed_dim, self.num_heads, self.dropout, biased, self.bias_k is not None, self.add_zero_attn,
             self.kdim, self.vdim, self.batch_first,
         )  # fmt: skip
         layers = (self.linear_Q, self.linear_K, self.linear_V)
         weights = [_weight(layer) for layer in layers]
-        if made.in_proj_weight is not None:
-            made.in_proj_weight = nn.Parameter(tl_core.cat(weights))
+        if module.in_proj_weight is not None:
+            module.in_proj_weight = nn.Parameter(tl_core.cat(weights))
         else:
             for name, weight in zip("qkv", weights):
-                setattr(made, f"{name}_proj_weight", nn.Parameter(weight.clone()))
+                setattr(module, f"{name}_proj_weight", nn.Parameter(weight.clone()))
         if biased:
-            made.in_proj_bias = nn.Parameter(tl_core.cat([_bias(layer) for layer in layers]))
-            made.out_proj.bias = nn.Parameter(_bias(self.out_proj).clone())
-        made.out_proj.weight = nn.Parameter(_weight(self.out_proj).clone())
-        made.bias_k, made.bias_v = self.bias_k, self.bias_v
-        return made
+            module.in_proj_bias = nn.Parameter(tl_core.cat([_bias(layer) for layer in layers]))
+            module.out_proj.bias = nn.Parameter(_bias(self.out_proj).clone())
+        module.out_proj.weight = nn.Parameter(_weight(self.out_proj).clone())
+        module.bias_k, module.bias_v = self.bias_k, self.bias_v
+        return module
 
     def forward(
         self,
@@ -115,9 +115,9 @@ class MultiheadAttention(nn.MultiheadAttention):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Any, Any]:
-        """The mixed values, and the weights if they are asked for; see `tl_nn.MultiheadAttention`.
+        """The attention's output, and the weights if `need_weights`. See `tl_nn.MultiheadAttention`.
 
-        The projections may be quantized; the attention itself is computed with the numbers.
+        The projections may be quantized. The attention itself computes with floating numbers.
         """
         if is_causal and attn_mask is None:
             raise AssertionError("is_causal needs attn_mask, which says the same")
@@ -125,9 +125,9 @@ class MultiheadAttention(nn.MultiheadAttention):
             query, key, value = (x.transpose(0, 1) for x in (query, key, value))
         q = self.dequant_q(self.q_scaling_product.mul_scalar(self.linear_Q(query), self.head_dim**-0.5))
         k, v = self.dequant_k(self.linear_K(key)), self.dequant_v(self.linear_V(value))
-        k, v, attn_mask, key_padding_mask = self._extended(k, v, attn_mask, key_padding_mask)
+        k, v, attn_mask, key_padding_mask = self._append_bias_keys(k, v, attn_mask, key_padding_mask)
         q, k, v = (self._heads(x) for x in (q, k, v))
-        mixed, weights = self._mixed(q, k, v, attn_mask, key_padding_mask)
+        mixed, weights = self._attend(q, k, v, attn_mask, key_padding_mask)
         mixed = mixed.transpose(1, 2).flatten(2).transpose(0, 1)
         out = self.out_proj(self.quant_attn_output(mixed))
         out = out.transpose(0, 1) if self.batch_first else out
@@ -139,8 +139,8 @@ class MultiheadAttention(nn.MultiheadAttention):
         """(length, batch, embed) as (batch, head, length, head_dim)."""
         return x.reshape(x.shape[0], x.shape[1], self.num_heads, self.head_dim).permute(1, 2, 0, 3)
 
-    def _extended(self, k: Tensor, v: Tensor, mask: Any, padding: Any) -> tuple[Any, Any, Any, Any]:
-        """Keys and values with the learned ones and the zeros that settings add, masks with room for them."""
+    def _append_bias_keys(self, k: Tensor, v: Tensor, mask: Any, padding: Any) -> tuple[Any, Any, Any, Any]:
+        """Appends the learned biases and the zeros to keys and values, and columns for them to the masks."""
         added = []
         if self.bias_k is not None:
             added.append((self.bias_k, self.bias_v))
@@ -153,14 +153,17 @@ class MultiheadAttention(nn.MultiheadAttention):
             padding = None if padding is None else F.pad(padding, (0, 1))
         return k, v, mask, padding
 
-    def _mixed(self, q: Tensor, k: Tensor, v: Tensor, mask: Any, padding: Any) -> tuple[Tensor, Tensor]:
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Any, padding: Any) -> tuple[Tensor, Tensor]:
         scores = q @ k.transpose(-2, -1)
-        for given in (_by_head(mask, self.num_heads), None if padding is None else padding[:, None, None]):
-            if given is not None:
+        for scores_mask in (
+            _by_head(mask, self.num_heads),
+            None if padding is None else padding[:, None, None],
+        ):
+            if scores_mask is not None:
                 scores = (
-                    scores.masked_fill(given, float("-inf"))
-                    if given.dtype is tl_core.bool
-                    else scores + given
+                    scores.masked_fill(scores_mask, float("-inf"))
+                    if scores_mask.dtype is tl_core.bool
+                    else scores + scores_mask
                 )
         weights = F.dropout(F.softmax(scores, -1), self.dropout, self.training)
         return weights @ v, weights

@@ -57,9 +57,11 @@ class LSTMCell(nn.Module):
         hx, cx = hidden
         summed = self.gates.add(self.igates(x), self.hgates(hx))
         parts = [getattr(self, name)(part) for name, part in zip(_GATES, summed.chunk(4, 1))]
-        into, kept, new, out = parts
-        cy = self.fgate_cx_igate_cgate.add(self.fgate_cx.mul(kept, cx), self.igate_cgate.mul(into, new))
-        return self.ogate_cy.mul(out, tl_core.tanh(cy)), cy
+        input_gate, forget_gate, cell_gate, output_gate = parts
+        cy = self.fgate_cx_igate_cgate.add(
+            self.fgate_cx.mul(forget_gate, cx), self.igate_cgate.mul(input_gate, cell_gate)
+        )
+        return self.ogate_cy.mul(output_gate, tl_core.tanh(cy)), cy
 
     def initialize_hidden(self, batch_size: int, is_quantized: bool = False) -> tuple[Any, Any]:
         """Zeros of shape (batch, hidden_dim), quantized if the input is."""
@@ -81,25 +83,25 @@ class LSTMCell(nn.Module):
     ) -> LSTMCell:
         """The cell with these weights, of shape (4 * hidden, size), and biases."""
         if (bi is None) != (bh is None):
-            raise AssertionError("either both biases are given or none")
-        made = cls(wi.shape[1], wh.shape[1], bias=bi is not None)
-        for layer, weight, bias in ((made.igates, wi, bi), (made.hgates, wh, bh)):
+            raise AssertionError("expected both biases or neither")
+        cell = cls(wi.shape[1], wh.shape[1], bias=bi is not None)
+        for layer, weight, bias in ((cell.igates, wi, bi), (cell.hgates, wh, bh)):
             layer.weight = nn.Parameter(weight)
             if bias is not None:
                 layer.bias = nn.Parameter(bias)
-        return made
+        return cell
 
     @classmethod
     def from_float(cls, other: Any, use_precomputed_fake_quant: bool = False) -> LSTMCell:
         """The cell with the parameters of a `tl_nn.LSTMCell`."""
-        made = cls.from_params(other.weight_ih, other.weight_hh, other.bias_ih, other.bias_hh)
+        cell = cls.from_params(other.weight_ih, other.weight_hh, other.bias_ih, other.bias_hh)
         if hasattr(other, "qconfig"):
-            made.qconfig = other.qconfig
-        return made
+            cell.qconfig = other.qconfig
+        return cell
 
 
 class LSTM(nn.Module):
-    """`tl_nn.LSTM` made of parts that can be quantized; without projection and packed sequences.
+    """`tl_nn.LSTM` of parts that can be quantized, without projection and packed sequences.
 
     Args:
         input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional: As of `tl_nn.LSTM`.
@@ -167,7 +169,7 @@ class LSTM(nn.Module):
         """
         if getattr(other, "proj_size", 0):
             raise NotImplementedError("proj_size must be 0 for a quantizable LSTM")
-        made = cls(
+        lstm = cls(
             other.input_size, other.hidden_size, other.num_layers, other.bias, other.batch_first, other.dropout,
             other.bidirectional,
         )  # fmt: skip
@@ -175,11 +177,11 @@ class LSTM(nn.Module):
         names = [f"l{layer}{tail}" for layer in range(other.num_layers) for tail in tails]
         for i, name in enumerate(names):
             kinds = ("weight_ih_", "weight_hh_") + (("bias_ih_", "bias_hh_") if other.bias else ())
-            made.layers[i] = LSTMCell.from_params(*(getattr(other, kind + name) for kind in kinds))
-        found = qconfig or getattr(other, "qconfig", None)
-        if found is not None:
-            made.qconfig = found
-        return made.train(other.training)
+            lstm.layers[i] = LSTMCell.from_params(*(getattr(other, kind + name) for kind in kinds))
+        config = qconfig or getattr(other, "qconfig", None)
+        if config is not None:
+            lstm.qconfig = config
+        return lstm.train(other.training)
 
 
 def _run(cell: LSTMCell, x: Any, state: Any, reverse: bool) -> tuple[Any, Any]:

@@ -16,7 +16,7 @@ __all__ = ["ELU", "Hardswish", "LeakyReLU", "MultiheadAttention", "PReLU", "ReLU
 
 
 class ReLU6(nn.ReLU):
-    """`min(max(x, 0), 6)` of quantized tensors; the result has the input's scale and zero point.
+    """`min(max(x, 0), 6)` of quantized tensors. The result has the input's scale and zero point.
 
     Example:
         >>> import tl_core, tl_quantization as tq
@@ -44,7 +44,7 @@ class Hardswish(nn.Hardswish):
 
     Args:
         scale, zero_point (float, int): Of the result.
-        device: where the buffers are made.
+        device: the device of the buffers.
         dtype: the type of the buffers.
 
     Example:
@@ -107,8 +107,8 @@ class LeakyReLU(nn.LeakyReLU):
     Args:
         scale, zero_point (float, int): Of the result.
         negative_slope (float): The slope.
-        inplace (bool): Kept to be shown; the result is a tensor of its own.
-        device: where the buffers are made.
+        inplace (bool): Only shown in the representation. The result is a new tensor.
+        device: the device of the buffers.
         dtype: the type of the buffers.
 
     Example:
@@ -224,7 +224,7 @@ class PReLU(Module):
         self.register_buffer("weight", tl_core.full((num_parameters,), 0.25))
 
     def set_weight(self, w: Any) -> None:
-        """Takes another slope a channel."""
+        """Replaces the slopes of the channels."""
         self.weight = w.dequantize() if getattr(w, "is_quantized", False) else w.detach()
 
     def forward(self, input: Any) -> Any:
@@ -235,9 +235,9 @@ class PReLU(Module):
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> PReLU:
         """The layer for a float one that has been observed."""
-        made = cls(*observed_qparams(mod), mod.num_parameters)
-        made.set_weight(mod.weight)
-        return made
+        module = cls(*observed_qparams(mod), mod.num_parameters)
+        module.set_weight(mod.weight)
+        return module
 
 
 class MultiheadAttention(_Quantizable):
@@ -250,8 +250,8 @@ class MultiheadAttention(_Quantizable):
         bias: whether the projections have biases.
         add_bias_kv: whether a learned key and value are added.
         add_zero_attn: whether a key and value of zeros are added.
-        kdim: the size of keys; None for `embed_dim`.
-        vdim: the size of values; None for `embed_dim`.
+        kdim: the size of keys, by default `embed_dim`.
+        vdim: the size of values, by default `embed_dim`.
         batch_first: whether the batch is the first dimension.
         device: where the parameters are made.
         dtype: the type of the parameters.

@@ -13,7 +13,7 @@ __all__ = ["BatchNorm2d", "BatchNorm3d"]
 
 
 class _Norm(Scaled):
-    """What the normalizations share; stands before the float class among their bases."""
+    """The base of the normalizations, before the float class in the order of bases."""
 
     def __init__(
         self,
@@ -42,21 +42,21 @@ class _Norm(Scaled):
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """The layer for a float one, alone or followed by a ReLU, that has been observed."""
         bn = mod[0] if isinstance(mod, nn.Sequential) else mod
-        made = cls(bn.num_features, bn.eps)
+        module = cls(bn.num_features, bn.eps)
         for name in ("weight", "bias", "running_mean", "running_var"):
-            getattr(made, name).data.copy_(getattr(bn, name).detach())
-        made._init_scale(*observed_qparams(mod))
-        return made
+            getattr(module, name).data.copy_(getattr(bn, name).detach())
+        module._init_scale(*observed_qparams(mod))
+        return module
 
 
 class BatchNorm2d(_Norm, nn.BatchNorm2d):
-    """`tl_nn.BatchNorm2d` of quantized tensors, in evaluation; the result has the layer's scale and zero point.
+    """`tl_nn.BatchNorm2d` of quantized tensors, in evaluation. The result has the layer's scale and zero point.
 
     Args:
         num_features: the number of channels.
         eps: added to the variance.
-        momentum: accepted: nothing is learned here.
-        device: where the buffers are made.
+        momentum: accepted and unused, as the layer doesn't train.
+        device: the device of the buffers.
         dtype: the type of the buffers.
 
     Example:
@@ -68,13 +68,13 @@ class BatchNorm2d(_Norm, nn.BatchNorm2d):
 
 
 class BatchNorm3d(_Norm, nn.BatchNorm3d):
-    """`tl_nn.BatchNorm3d` of quantized tensors, in evaluation; the result has the layer's scale and zero point.
+    """`tl_nn.BatchNorm3d` of quantized tensors, in evaluation. The result has the layer's scale and zero point.
 
     Args:
         num_features: the number of channels.
         eps: added to the variance.
-        momentum: accepted: nothing is learned here.
-        device: where the buffers are made.
+        momentum: accepted and unused, as the layer doesn't train.
+        device: the device of the buffers.
         dtype: the type of the buffers.
 
     Example:

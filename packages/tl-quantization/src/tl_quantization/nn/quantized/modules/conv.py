@@ -25,7 +25,7 @@ __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "
 
 
 class _ConvNd(WeightedQuantizedModule):
-    """What the convolutions share: a float convolution keeps the sizes, and computes with the numbers.
+    """The base class of the convolutions: a float convolution stores the sizes and computes with floating numbers.
 
     Args:
         in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode: As of the
@@ -75,18 +75,18 @@ class _ConvNd(WeightedQuantizedModule):
             weight, bias = fuse_conv_bn_weights(
                 weight, bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
             )
-        made = cls(*cls._settings(conv))
-        made.set_weight_bias(observed_weight(mod, weight, use_precomputed_fake_quant), bias)
-        made.scale, made.zero_point = observed_qparams(mod)
-        return made
+        module = cls(*cls._settings(conv))
+        module.set_weight_bias(observed_weight(mod, weight, use_precomputed_fake_quant), bias)
+        module.scale, module.zero_point = observed_qparams(mod)
+        return module
 
     @classmethod
     def from_reference(cls, ref_qconv: Any, output_scale: Any, output_zero_point: Any) -> Any:
         """The layer for one that keeps a float weight and how to quantize it (`get_quantized_weight()`)."""
-        made = cls(*cls._settings(ref_qconv))
-        made.set_weight_bias(ref_qconv.get_quantized_weight(), ref_qconv.bias)
-        made.scale, made.zero_point = float(output_scale), int(output_zero_point)
-        return made
+        module = cls(*cls._settings(ref_qconv))
+        module.set_weight_bias(ref_qconv.get_quantized_weight(), ref_qconv.bias)
+        module.scale, module.zero_point = float(output_scale), int(output_zero_point)
+        return module
 
 
 class _Conv(_ConvNd):
@@ -122,12 +122,12 @@ class Conv1d(_Conv):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
-        device: where the weight is made.
+        device: the device of the weight.
         dtype: the type of the quantized weight.
 
     Example:
@@ -150,12 +150,12 @@ class Conv2d(_Conv):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
-        device: where the weight is made.
+        device: the device of the weight.
         dtype: the type of the quantized weight.
 
     Example:
@@ -178,12 +178,12 @@ class Conv3d(_Conv):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
-        device: where the weight is made.
+        device: the device of the weight.
         dtype: the type of the quantized weight.
 
     Example:
@@ -238,20 +238,20 @@ class _Transposed(_ConvNd):
 
 
 class ConvTranspose1d(_Transposed):
-    """`tl_nn.ConvTranspose1d` of quantized tensors with a weight of integers; see `Conv1d`.
+    """`tl_nn.ConvTranspose1d` of quantized tensors with a weight of integers. See `Conv1d`.
 
     Args:
         in_channels: the channels of the input.
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        output_padding: what is added to one side of the output's size.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        output_padding: the number added to one side of the output's size.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
-        dilation: the distance of the elements that it sees.
+        dilation: the distance of the elements under the kernel.
         padding_mode: "zeros", or "reflect" where the layer has it.
-        device: where the weight is made.
+        device: the device of the weight.
         dtype: the type of the quantized weight.
 
     Example:
@@ -267,20 +267,20 @@ class ConvTranspose1d(_Transposed):
 
 
 class ConvTranspose2d(_Transposed):
-    """`tl_nn.ConvTranspose2d` of quantized tensors with a weight of integers; see `Conv2d`.
+    """`tl_nn.ConvTranspose2d` of quantized tensors with a weight of integers. See `Conv2d`.
 
     Args:
         in_channels: the channels of the input.
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        output_padding: what is added to one side of the output's size.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        output_padding: the number added to one side of the output's size.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
-        dilation: the distance of the elements that it sees.
+        dilation: the distance of the elements under the kernel.
         padding_mode: "zeros", or "reflect" where the layer has it.
-        device: where the weight is made.
+        device: the device of the weight.
         dtype: the type of the quantized weight.
 
     Example:
@@ -296,20 +296,20 @@ class ConvTranspose2d(_Transposed):
 
 
 class ConvTranspose3d(_Transposed):
-    """`tl_nn.ConvTranspose3d` of quantized tensors with a weight of integers; see `Conv3d`.
+    """`tl_nn.ConvTranspose3d` of quantized tensors with a weight of integers. See `Conv3d`.
 
     Args:
         in_channels: the channels of the input.
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        output_padding: what is added to one side of the output's size.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        output_padding: the number added to one side of the output's size.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
-        dilation: the distance of the elements that it sees.
+        dilation: the distance of the elements under the kernel.
         padding_mode: "zeros", or "reflect" where the layer has it.
-        device: where the weight is made.
+        device: the device of the weight.
         dtype: the type of the quantized weight.
 
     Example:

@@ -21,8 +21,8 @@ class Embedding(WeightedQuantizedModule):
 
     Args:
         num_embeddings, embedding_dim (int): Rows and columns.
-        padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse: As of `tl_nn.Embedding`; kept to be shown,
-            as nothing is trained.
+        padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse: As of `tl_nn.Embedding`. Only shown in
+            the representation, as the layer doesn't train.
         _weight (QuantizedTensor, optional): The table.
         dtype (quantized dtype): `quint8`.
 
@@ -60,7 +60,7 @@ class Embedding(WeightedQuantizedModule):
         return f"{sizes}, dtype={kind}, qscheme={scheme}"
 
     def set_weight(self, w: Any) -> None:
-        """Takes another table; ValueError if its shape is another."""
+        """Replaces the table. Raises ValueError if its shape is another."""
         shape = (self.num_embeddings, self.embedding_dim)
         if tuple(numbers_of(w).shape) != shape:
             raise ValueError(f"weight must have shape {shape}, but got {tuple(w.shape)}")
@@ -77,9 +77,9 @@ class Embedding(WeightedQuantizedModule):
         Raises:
             AssertionError: If the configuration has no floating zero points.
         """
-        made = cls(mod.num_embeddings, mod.embedding_dim)
-        made.set_weight(_observed_rows(mod, use_precomputed_fake_quant))
-        return made
+        module = cls(mod.num_embeddings, mod.embedding_dim)
+        module.set_weight(_observed_rows(mod, use_precomputed_fake_quant))
+        return module
 
     @classmethod
     def from_reference(cls, ref_embedding: Any) -> Any:
@@ -95,8 +95,8 @@ class EmbeddingBag(Embedding):
         num_embeddings, embedding_dim (int): Rows and columns.
         mode (str): "sum", "mean" or "max".
         include_last_offset (bool): Whether the last offset is the end of the last bag.
-        max_norm, norm_type, scale_grad_by_freq, sparse: As of `tl_nn.EmbeddingBag`; kept to be shown, as nothing
-            is trained.
+        max_norm, norm_type, scale_grad_by_freq, sparse: As of `tl_nn.EmbeddingBag`. Only shown in
+            the representation, as the layer doesn't train.
         _weight (QuantizedTensor, optional): The table.
         dtype (quantized dtype): `quint8`.
     """
@@ -124,7 +124,7 @@ class EmbeddingBag(Embedding):
         per_sample_weights: Tensor | None = None,
         compressed_indices_mapping: Tensor | None = None,
     ) -> Tensor:
-        """The bags, as float32; ValueError for a mapping of pruned rows, which no layer makes."""
+        """The bags, as float32. Raises ValueError for a mapping of pruned rows."""
         if compressed_indices_mapping is not None:
             raise ValueError("compressed_indices_mapping must be None: tables keep all their rows")
         return F.embedding_bag(
@@ -136,9 +136,9 @@ class EmbeddingBag(Embedding):
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """The layer for a float one, or one that was trained with rounding."""
         last = mod.include_last_offset
-        made = cls(mod.num_embeddings, mod.embedding_dim, mode=mod.mode, include_last_offset=last)
-        made.set_weight(_observed_rows(mod, use_precomputed_fake_quant))
-        return made
+        module = cls(mod.num_embeddings, mod.embedding_dim, mode=mod.mode, include_last_offset=last)
+        module.set_weight(_observed_rows(mod, use_precomputed_fake_quant))
+        return module
 
 
 def _empty_rows(rows: int, columns: int) -> Any:

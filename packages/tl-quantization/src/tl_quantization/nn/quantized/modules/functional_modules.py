@@ -9,7 +9,7 @@ from tl_nn import Identity, Module
 from tl_nn import functional as F
 
 from ....dtypes import bounds
-from ....operators import quantized
+from ....operators import quantize_numbers
 from ....quantizer import PerTensor
 from .utils import OutputScale, numbers_of, observed_qparams
 
@@ -80,7 +80,7 @@ class FloatFunctional(FXFloatFunctional):
 
 
 class QFunctional(OutputScale):
-    """The operators of `FloatFunctional` with quantized tensors; results have the module's scale and zero point.
+    """The operators of `FloatFunctional` with quantized tensors. Results have the module's scale and zero point.
 
     Example:
         >>> import tl_core, tl_quantization as tq
@@ -105,20 +105,22 @@ class QFunctional(OutputScale):
         raise RuntimeError("QFunctional is not called itself; call its methods, such as add")
 
     def _out(self, x: Any, like: Any) -> Any:
-        return self.activation_post_process(quantized(x, PerTensor(self.scale, self.zero_point, like.dtype)))
+        return self.activation_post_process(
+            quantize_numbers(x, PerTensor(self.scale, self.zero_point, like.dtype))
+        )
 
     def add(self, x: Any, y: Any) -> Any:
         """`x + y`."""
         return self._out(numbers_of(x).dequantize() + numbers_of(y).dequantize(), x)
 
     def add_scalar(self, x: Any, y: float) -> Any:
-        """`x + y` with a number, in steps of the input's scale; the zero point follows if it stays in range."""
+        """`x + y` with a number, in steps of the input's scale. It shifts the zero point, if that stays in range."""
         scale, zero, kind = x.q_scale(), x.q_zero_point(), x.dtype
         shifted = zero - round(y / scale)
         numbers = x.dequantize() + round(y / scale) * scale
         low, high = bounds(kind)
         if low <= shifted <= high:
-            return quantized(numbers, PerTensor(scale, shifted, kind))
+            return quantize_numbers(numbers, PerTensor(scale, shifted, kind))
         return _covering(x, numbers, shifted)
 
     def mul(self, x: Any, y: Any) -> Any:
@@ -129,9 +131,9 @@ class QFunctional(OutputScale):
         """`x * y` with a number, which changes scale and zero point only."""
         scale, zero, kind = x.q_scale(), x.q_zero_point(), x.dtype
         if y == 0:
-            return quantized(x.dequantize() * 0, PerTensor(1.0, 0, kind))
+            return quantize_numbers(x.dequantize() * 0, PerTensor(1.0, 0, kind))
         zero = zero if y > 0 else sum(bounds(kind)) - zero
-        return quantized(x.dequantize() * y, PerTensor(scale * abs(y), zero, kind))
+        return quantize_numbers(x.dequantize() * y, PerTensor(scale * abs(y), zero, kind))
 
     def cat(self, x: list[Any], dim: int = 0) -> Any:
         """The tensors one after another."""
@@ -148,9 +150,9 @@ class QFunctional(OutputScale):
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> QFunctional:
         """The module for a `FloatFunctional` that has been observed."""
-        made = cls()
-        made.scale, made.zero_point = observed_qparams(mod)
-        return made
+        module = cls()
+        module.scale, module.zero_point = observed_qparams(mod)
+        return module
 
 
 def _covering(x: Any, numbers: Any, shifted: int) -> Any:
@@ -158,5 +160,5 @@ def _covering(x: Any, numbers: Any, shifted: int) -> Any:
     kind, scale = x.dtype, x.q_scale()
     low, high = bounds(kind)
     if shifted < low:
-        return quantized(numbers, PerTensor((high - shifted) / (high - low) * scale, low, kind))
-    return quantized(numbers, PerTensor((shifted - low) / (high - low) * scale, high, kind))
+        return quantize_numbers(numbers, PerTensor((high - shifted) / (high - low) * scale, low, kind))
+    return quantize_numbers(numbers, PerTensor((shifted - low) / (high - low) * scale, high, kind))

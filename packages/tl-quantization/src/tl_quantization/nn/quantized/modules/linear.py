@@ -18,7 +18,7 @@ from .utils import (
     numbers_of,
     observed_qparams,
     observed_weight,
-    popped,
+    pop_entries,
     requantize,
 )
 
@@ -39,7 +39,7 @@ class LinearPackedParams(Module):
         self.set_weight_bias(empty, None)
 
     def set_weight_bias(self, weight: Any, bias: Tensor | None) -> None:
-        """Takes another weight and bias."""
+        """Replaces weight and bias."""
         self._packed_params = (weight, None if bias is None else bias.detach())
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
@@ -56,9 +56,9 @@ class LinearPackedParams(Module):
         unexpected: Any,
         errors: Any,
     ) -> None:
-        taken = popped(state_dict, prefix, ("dtype", "_packed_params"), missing)
-        if taken is not None:
-            self.dtype, (weight, bias) = taken
+        entries = pop_entries(state_dict, prefix, ("dtype", "_packed_params"), missing)
+        if entries is not None:
+            self.dtype, (weight, bias) = entries
             self.set_weight_bias(weight, bias)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -70,7 +70,7 @@ class LinearPackedParams(Module):
 
 
 def float_parameters(mod: Any) -> tuple[Any, Tensor, Tensor | None]:
-    """The layer that says the sizes, and the weight and bias with a batch normalization's factor in them."""
+    """The layer, and its weight and bias with a batch normalization's factor folded into them."""
     layer = mod[0] if isinstance(mod, nn.Sequential) else mod
     bn = getattr(mod, "bn", None)
     if bn is None:
@@ -136,17 +136,17 @@ class Linear(OutputScale):
         return self._packed_params._packed_params[1]
 
     def set_weight_bias(self, w: Any, b: Tensor | None) -> None:
-        """Takes another weight and bias; TypeError if the weight isn't quantized."""
+        """Replaces weight and bias. Raises TypeError if the weight isn't quantized."""
         self._packed_params.set_weight_bias(numbers_of(w), b)
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """The layer for a float `Linear`, alone or fused, that has been observed or trained with rounding."""
         layer, weight, bias = float_parameters(mod)
-        made = cls(layer.in_features, layer.out_features)
-        made.set_weight_bias(observed_weight(mod, weight, use_precomputed_fake_quant), bias)
-        made.scale, made.zero_point = observed_qparams(mod)
-        return made
+        module = cls(layer.in_features, layer.out_features)
+        module.set_weight_bias(observed_weight(mod, weight, use_precomputed_fake_quant), bias)
+        module.scale, module.zero_point = observed_qparams(mod)
+        return module
 
     @classmethod
     def from_reference(cls, ref_qlinear: Any, output_scale: Any, output_zero_point: Any) -> Any:
@@ -156,7 +156,7 @@ class Linear(OutputScale):
             ref_qlinear (Module): Has `get_quantized_weight()`, `bias`, `in_features` and `out_features`.
             output_scale, output_zero_point (float, int): Of the result.
         """
-        made = cls(ref_qlinear.in_features, ref_qlinear.out_features)
-        made.set_weight_bias(ref_qlinear.get_quantized_weight(), ref_qlinear.bias)
-        made.scale, made.zero_point = float(output_scale), int(output_zero_point)
-        return made
+        module = cls(ref_qlinear.in_features, ref_qlinear.out_features)
+        module.set_weight_bias(ref_qlinear.get_quantized_weight(), ref_qlinear.bias)
+        module.scale, module.zero_point = float(output_scale), int(output_zero_point)
+        return module

@@ -62,7 +62,7 @@ class LayerNorm(Scaled, nn.LayerNorm):
 
 
 class GroupNorm(Scaled, nn.GroupNorm):
-    """`tl_nn.GroupNorm` of quantized tensors; `weight`, `bias`, `scale` and `zero_point` as of `LayerNorm`.
+    """`tl_nn.GroupNorm` of quantized tensors. `weight`, `bias`, `scale` and `zero_point` are as of `LayerNorm`.
 
     Args:
         num_groups: the number of groups of channels.
@@ -73,7 +73,7 @@ class GroupNorm(Scaled, nn.GroupNorm):
         zero_point: the zero point of the result.
         eps: added to the variance.
         affine: whether there are factors and shifts.
-        device: where the buffers are made.
+        device: the device of the buffers.
         dtype: the type of the buffers.
 
     Example:
@@ -115,7 +115,7 @@ class GroupNorm(Scaled, nn.GroupNorm):
 
 
 class _InstanceNorm(Scaled):
-    """What the instance normalizations share; stands before the float class among their bases."""
+    """The base of the instance normalizations, before the float class in the order of bases."""
 
     weight: Any
     bias: Any
@@ -155,7 +155,7 @@ class _InstanceNorm(Scaled):
 
 
 class InstanceNorm1d(_InstanceNorm, nn.InstanceNorm1d):
-    """`tl_nn.InstanceNorm1d` of quantized tensors; `weight`, `bias`, `scale` and `zero_point` as of `LayerNorm`.
+    """`tl_nn.InstanceNorm1d` of quantized tensors. `weight`, `bias`, `scale` and `zero_point` are as of `LayerNorm`.
 
     Args:
         num_features: the number of channels.
@@ -164,10 +164,10 @@ class InstanceNorm1d(_InstanceNorm, nn.InstanceNorm1d):
         scale: the scale of the result.
         zero_point: the zero point of the result.
         eps: added to the variance.
-        momentum: accepted: nothing is learned here.
+        momentum: accepted and unused, as the layer doesn't train.
         affine: whether there are factors and shifts.
         track_running_stats: accepted: each sample's own statistics are used.
-        device: where the buffers are made.
+        device: the device of the buffers.
         dtype: the type of the buffers.
 
     Example:
@@ -181,7 +181,7 @@ class InstanceNorm1d(_InstanceNorm, nn.InstanceNorm1d):
 
 
 class InstanceNorm2d(_InstanceNorm, nn.InstanceNorm2d):
-    """`tl_nn.InstanceNorm2d` of quantized tensors; `weight`, `bias`, `scale` and `zero_point` as of `LayerNorm`.
+    """`tl_nn.InstanceNorm2d` of quantized tensors. `weight`, `bias`, `scale` and `zero_point` are as of `LayerNorm`.
 
     Args:
         num_features: the number of channels.
@@ -190,10 +190,10 @@ class InstanceNorm2d(_InstanceNorm, nn.InstanceNorm2d):
         scale: the scale of the result.
         zero_point: the zero point of the result.
         eps: added to the variance.
-        momentum: accepted: nothing is learned here.
+        momentum: accepted and unused, as the layer doesn't train.
         affine: whether there are factors and shifts.
         track_running_stats: accepted: each sample's own statistics are used.
-        device: where the buffers are made.
+        device: the device of the buffers.
         dtype: the type of the buffers.
 
     Example:
@@ -207,7 +207,7 @@ class InstanceNorm2d(_InstanceNorm, nn.InstanceNorm2d):
 
 
 class InstanceNorm3d(_InstanceNorm, nn.InstanceNorm3d):
-    """`tl_nn.InstanceNorm3d` of quantized tensors; `weight`, `bias`, `scale` and `zero_point` as of `LayerNorm`.
+    """`tl_nn.InstanceNorm3d` of quantized tensors. `weight`, `bias`, `scale` and `zero_point` are as of `LayerNorm`.
 
     Args:
         num_features: the number of channels.
@@ -216,10 +216,10 @@ class InstanceNorm3d(_InstanceNorm, nn.InstanceNorm3d):
         scale: the scale of the result.
         zero_point: the zero point of the result.
         eps: added to the variance.
-        momentum: accepted: nothing is learned here.
+        momentum: accepted and unused, as the layer doesn't train.
         affine: whether there are factors and shifts.
         track_running_stats: accepted: each sample's own statistics are used.
-        device: where the buffers are made.
+        device: the device of the buffers.
         dtype: the type of the buffers.
 
     Example:

@@ -1,4 +1,4 @@
-"""Where numbers become quantized, and where they come back."""
+"""Layers that quantize and dequantize."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["DeQuantize", "Quantize"]
 
 
 class Quantize(Module):
-    """Quantizes what it is given.
+    """Quantizes its input.
 
     Args:
         scale (float): The scale.

@@ -1,4 +1,4 @@
-"""What quantized layers share: scales from observers, weights, and how they are saved."""
+"""Utilities of quantized layers: scales from observers, weights, and their state."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tl_nn import Module
 
 from ....dtypes import quantized_dtype, storage_dtype
 from ....functions import quantize_per_channel, quantize_per_tensor
-from ....operators import quantized
+from ....operators import quantize_numbers
 from ....quantizer import PerTensor
 from ....tensor import QuantizedTensor, made_of
 
@@ -31,18 +31,18 @@ def requantize(x: Any, like: Any, scale: Any, zero_point: Any) -> QuantizedTenso
 
     Args:
         x (Tensor): The numbers.
-        like (QuantizedTensor): Its type is taken; TypeError if it isn't quantized.
+        like (QuantizedTensor): A tensor of the result's type. Raises TypeError if it isn't quantized.
         scale, zero_point (number or Tensor of one): Of the result.
     """
-    return quantized(x, PerTensor(float(scale), int(zero_point), numbers_of(like).dtype))
+    return quantize_numbers(x, PerTensor(float(scale), int(zero_point), numbers_of(like).dtype))
 
 
 def numbers_of(x: Any) -> QuantizedTensor:
-    """The tensor itself; TypeError if it isn't quantized."""
+    """Returns the tensor itself. Raises TypeError if it isn't quantized."""
     if not isinstance(x, QuantizedTensor):
-        got = x.dtype if isinstance(x, Tensor) else type(x).__name__
+        actual = x.dtype if isinstance(x, Tensor) else type(x).__name__
         raise TypeError(
-            f"a quantized layer takes quantized tensors, but got {got}; quantize_per_tensor makes one"
+            f"a quantized layer takes quantized tensors, but got {actual}; quantize_per_tensor makes one"
         )
     return x
 
@@ -57,15 +57,15 @@ def quantized_weight(weight: Tensor, observer: Any) -> QuantizedTensor:
 
 
 def weight_observer(mod: Any, weight: Tensor, qconfig: Any, precomputed: bool) -> Any:
-    """What has watched a module's weight: what rounded it in training, or else an observer of the configuration.
+    """The observer of a module's weight: the fake quantizer of training, or else an observer of the configuration.
 
-    The weight is watched once more, as it may have changed since; `precomputed` takes what training has seen.
+    The observer watches the weight once more, as it may have changed since, unless `precomputed`.
 
     Args:
-        mod: the float module.
-        weight: its weight.
-        qconfig: the configuration.
-        precomputed: whether an observer that has seen the weight is used as it is.
+        mod: the float module, with a `qconfig`.
+        weight: the float weight of the module.
+        qconfig: the configuration whose `weight` constructs an observer.
+        precomputed: whether to use the scales of training, without another observation of the weight.
     """
     trained = getattr(mod, "weight_fake_quant", None)
     observer = qconfig.weight() if trained is None else trained
@@ -78,9 +78,9 @@ def observed_weight(mod: Any, weight: Tensor, precomputed: bool = False) -> Quan
     """A module's weight as integers, by its `weight_observer`.
 
     Args:
-        mod: the float module.
-        weight: its weight.
-        precomputed: whether an observer that has seen the weight is used as it is.
+        mod: the float module, with a `qconfig`.
+        weight: the float weight of the module.
+        precomputed: whether to use the scales of training, without another observation of the weight.
     """
     observer = weight_observer(mod, weight, getattr(mod, "qconfig", None), precomputed)
     if observer.dtype is tl_core.float32:
@@ -89,7 +89,7 @@ def observed_weight(mod: Any, weight: Tensor, precomputed: bool = False) -> Quan
 
 
 def observed_qparams(mod: Any) -> tuple[float, int]:
-    """The scale and the zero point of what a module returns, as its observer says; 1 and 0 without one."""
+    """The scale and the zero point of a module's result by its observer, or 1 and 0 without an observer."""
     observer = getattr(mod, "activation_post_process", None)
     if observer is None:
         return 1.0, 0
@@ -98,7 +98,7 @@ def observed_qparams(mod: Any) -> tuple[float, int]:
 
 
 class Scaled:
-    """The scale and the zero point of a layer's result, and where they stand in a state."""
+    """The scale and the zero point of a layer's result, as buffers."""
 
     scale: Any
     zero_point: Any
@@ -111,8 +111,8 @@ class Scaled:
         return requantize(x, like, self.scale, self.zero_point)
 
 
-def popped(state_dict: Any, prefix: str, names: tuple[str, ...], missing: list[str]) -> list[Any] | None:
-    """The values of entries, which leave the state; None where one isn't there, and those in `missing`."""
+def pop_entries(state_dict: Any, prefix: str, names: tuple[str, ...], missing: list[str]) -> list[Any] | None:
+    """Removes entries from a state and returns their values. If some are absent, adds them to `missing`."""
     keys = [prefix + name for name in names]
     absent = [key for key in keys if key not in state_dict]
     missing.extend(absent)
@@ -120,7 +120,7 @@ def popped(state_dict: Any, prefix: str, names: tuple[str, ...], missing: list[s
 
 
 class OutputScale(Module):
-    """A layer whose result has the scale and the zero point that stand in its state."""
+    """A layer whose state contains the scale and the zero point of its result."""
 
     scale: float
     zero_point: int
@@ -140,9 +140,9 @@ class OutputScale(Module):
         unexpected: Any,
         errors: Any,
     ) -> None:
-        taken = popped(state_dict, prefix, ("scale", "zero_point"), missing)
-        if taken is not None:
-            self.scale, self.zero_point = float(taken[0]), int(taken[1])
+        entries = pop_entries(state_dict, prefix, ("scale", "zero_point"), missing)
+        if entries is not None:
+            self.scale, self.zero_point = float(entries[0]), int(entries[1])
         super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing, unexpected, errors)
 
 
@@ -164,7 +164,7 @@ class WeightedQuantizedModule(OutputScale):
         return self._bias
 
     def set_weight_bias(self, w: QuantizedTensor, b: Tensor | None) -> None:
-        """Takes another weight and bias.
+        """Replaces weight and bias.
 
         Raises:
             TypeError: If the weight isn't quantized.
@@ -186,19 +186,19 @@ class WeightedQuantizedModule(OutputScale):
         unexpected: Any,
         errors: Any,
     ) -> None:
-        taken = popped(state_dict, prefix, ("weight", "bias"), missing)
-        if taken is not None:
-            self.set_weight_bias(*taken)
+        entries = pop_entries(state_dict, prefix, ("weight", "bias"), missing)
+        if entries is not None:
+            self.set_weight_bias(*entries)
         super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing, unexpected, errors)
 
 
 def empty_weight(shape: Any, kind: Any, device: Any = None) -> QuantizedTensor:
-    """A weight of zeros, until `set_weight_bias` brings the right one."""
+    """A weight of zeros, until `set_weight_bias` replaces it."""
     return made_of(tl_core.zeros(shape, dtype=storage_dtype(kind), device=device), PerTensor(1.0, 0, kind))
 
 
 def with_parts_of(kind: Any, other: Any) -> Any:
-    """A module of another class that has the same parts and settings."""
-    made = kind.__new__(kind)
-    vars(made).update(vars(other))
-    return made
+    """A module of the class `kind` with the parts and settings of another module."""
+    module = kind.__new__(kind)
+    vars(module).update(vars(other))
+    return module

@@ -1,4 +1,4 @@
-"""Convolutions with what follows them."""
+"""Convolutions with a normalization or an activation."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ __all__ = [
 
 
 class _ConvBn(Folded):
-    """What convolutions with a normalization share; stands before the float class among their bases.
+    """The base of convolutions with a normalization, before the float class in the order of bases.
 
     Args:
         in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode: As of the
             float convolution.
         eps, momentum (float): As of the normalization.
         freeze_bn (bool): Whether the running statistics stay as they are.
-        qconfig (QConfig): Its `weight` makes what rounds.
+        qconfig (QConfig): Its `weight` constructs the module that rounds.
     """
 
     _FLOAT_MODULE: Any
@@ -73,18 +73,18 @@ class _ConvBn(Folded):
         needed_qconfig(qconfig)
         self._begin(self._NORM(out_channels, eps, momentum), qconfig, freeze_bn, None)
 
-    def _unbiased(self, input: Tensor, weight: Tensor) -> Tensor:
+    def _apply_weight(self, input: Tensor, weight: Tensor) -> Tensor:
         return self._conv_forward(input, weight, None)  # type: ignore[attr-defined]
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
-        """The layer for a fused float one that has a `qconfig`; both share their parameters."""
+        """The layer for a fused float one that has a `qconfig`. Both share their parameters."""
         check_float(cls._FLOAT_MODULE, mod)
         conv, bn = mod[0], mod[1]
         make: Any = cls
-        made = make(*settings_of(conv), bn.eps, bn.momentum, False, mod.qconfig)
-        made.bn = bn
-        return share_parameters(made, conv)
+        module = make(*settings_of(conv), bn.eps, bn.momentum, False, mod.qconfig)
+        module.bn = bn
+        return share_parameters(module, conv)
 
 
 class ConvBn1d(_ConvBn, nn.Conv1d):
@@ -95,9 +95,9 @@ class ConvBn1d(_ConvBn, nn.Conv1d):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
         eps: added to the variance of the normalization.
@@ -126,9 +126,9 @@ class ConvBn2d(_ConvBn, nn.Conv2d):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
         eps: added to the variance of the normalization.
@@ -157,9 +157,9 @@ class ConvBn3d(_ConvBn, nn.Conv3d):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
         eps: added to the variance of the normalization.
@@ -188,9 +188,9 @@ class ConvBnReLU1d(ConvBn1d):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
         eps: added to the variance of the normalization.
@@ -210,7 +210,7 @@ class ConvBnReLU1d(ConvBn1d):
     _FLOAT_MODULE = fused.ConvBnReLU1d
 
     def forward(self, input: Tensor) -> Tensor:
-        """The layer with the rounded weight, normalized; what is negative becomes 0."""
+        """The layer with the rounded weight, normalized, with a ReLU."""
         return F.relu(super().forward(input))
 
 
@@ -222,9 +222,9 @@ class ConvBnReLU2d(ConvBn2d):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
         eps: added to the variance of the normalization.
@@ -244,7 +244,7 @@ class ConvBnReLU2d(ConvBn2d):
     _FLOAT_MODULE = fused.ConvBnReLU2d
 
     def forward(self, input: Tensor) -> Tensor:
-        """The layer with the rounded weight, normalized; what is negative becomes 0."""
+        """The layer with the rounded weight, normalized, with a ReLU."""
         return F.relu(super().forward(input))
 
 
@@ -256,9 +256,9 @@ class ConvBnReLU3d(ConvBn3d):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
         eps: added to the variance of the normalization.
@@ -278,7 +278,7 @@ class ConvBnReLU3d(ConvBn3d):
     _FLOAT_MODULE = fused.ConvBnReLU3d
 
     def forward(self, input: Tensor) -> Tensor:
-        """The layer with the rounded weight, normalized; what is negative becomes 0."""
+        """The layer with the rounded weight, normalized, with a ReLU."""
         return F.relu(super().forward(input))
 
 
@@ -290,9 +290,9 @@ class ConvReLU1d(qat.Conv1d):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
         qconfig: how weights and outputs are rounded: a `QConfig`.
@@ -311,7 +311,7 @@ class ConvReLU1d(qat.Conv1d):
     _FLOAT_MODULE = fused.ConvReLU1d
 
     def forward(self, input: Tensor) -> Tensor:
-        """The convolution with the rounded weight; what is negative becomes 0."""
+        """The convolution with the rounded weight, with a ReLU."""
         return F.relu(super().forward(input))
 
 
@@ -323,9 +323,9 @@ class ConvReLU2d(qat.Conv2d):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
         qconfig: how weights and outputs are rounded: a `QConfig`.
@@ -344,7 +344,7 @@ class ConvReLU2d(qat.Conv2d):
     _FLOAT_MODULE = fused.ConvReLU2d
 
     def forward(self, input: Tensor) -> Tensor:
-        """The convolution with the rounded weight; what is negative becomes 0."""
+        """The convolution with the rounded weight, with a ReLU."""
         return F.relu(super().forward(input))
 
 
@@ -356,9 +356,9 @@ class ConvReLU3d(qat.Conv3d):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
         qconfig: how weights and outputs are rounded: a `QConfig`.
@@ -377,5 +377,5 @@ class ConvReLU3d(qat.Conv3d):
     _FLOAT_MODULE = fused.ConvReLU3d
 
     def forward(self, input: Tensor) -> Tensor:
-        """The convolution with the rounded weight; what is negative becomes 0."""
+        """The convolution with the rounded weight, with a ReLU."""
         return F.relu(super().forward(input))

@@ -1,6 +1,6 @@
 """Layers followed by a batch normalization, whose factor is put into the weight before that is rounded.
 
-The weight is scaled by the running statistics, so that it is rounded as it will be after training; the result is scaled
+The weight is scaled by the running statistics, so that it is rounded as after training. The result is scaled
 back and normalized with the batch's statistics: Krishnamoorthi, Quantizing Deep Convolutional Networks, 2018.
 """
 
@@ -20,7 +20,7 @@ def along_channels(values: Tensor, dims: int) -> Tensor:
 
 
 class Folded:
-    """What the layers share; stands before the float class among their bases."""
+    """The base of the layers, before the float class in the order of bases."""
 
     weight: Any
     bias: Any
@@ -36,19 +36,19 @@ class Folded:
         if freeze_bn:
             self.freeze_bn_stats()
 
-    def _unbiased(self, input: Tensor, weight: Tensor) -> Tensor:
+    def _apply_weight(self, input: Tensor, weight: Tensor) -> Tensor:
         raise NotImplementedError
 
     def forward(self, input: Tensor) -> Tensor:
         """The layer with the rounded weight, normalized."""
         factor = self.bn.weight / tl_core.sqrt(self.bn.running_var + self.bn.eps)
         rows = factor.reshape([-1, *[1] * (self.weight.dim() - 1)])
-        y = self._unbiased(input, self.weight_fake_quant(self.weight * rows))
+        y = self._apply_weight(input, self.weight_fake_quant(self.weight * rows))
         y = y / along_channels(factor, y.dim())
         return self.bn(y if self.bias is None else y + along_channels(self.bias, y.dim()))
 
     def reset_bn_parameters(self) -> None:
-        """The normalization begins anew."""
+        """Resets the normalization."""
         self.bn.reset_parameters()
 
     def update_bn_stats(self) -> Any:
@@ -64,7 +64,7 @@ class Folded:
         return self
 
     def train(self, mode: bool = True) -> Any:
-        """Switches training; frozen statistics stay frozen."""
+        """Switches training, without a change of frozen statistics."""
         super().train(mode)  # type: ignore[misc]
         if mode and self.freeze_bn:
             self.bn.training = False

@@ -22,7 +22,7 @@ class LinearBn1d(Folded, nn.Linear):
         in_features, out_features, bias: As of `tl_nn.Linear`.
         eps, momentum (float): As of the normalization.
         freeze_bn (bool): Whether the running statistics stay as they are.
-        qconfig (QConfig): Its `weight` makes what rounds.
+        qconfig (QConfig): Its `weight` constructs the module that rounds.
 
     Example:
         >>> import tl_core
@@ -46,15 +46,15 @@ class LinearBn1d(Folded, nn.Linear):
         needed_qconfig(qconfig)
         self._begin(nn.BatchNorm1d(out_features, eps, momentum), qconfig, freeze_bn, None)
 
-    def _unbiased(self, input: Tensor, weight: Tensor) -> Tensor:
+    def _apply_weight(self, input: Tensor, weight: Tensor) -> Tensor:
         return F.linear(input, weight)
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
-        """The layer for a fused float one that has a `qconfig`; both share their parameters."""
+        """The layer for a fused float one that has a `qconfig`. Both share their parameters."""
         check_float(_Float, mod)
         linear, bn = mod[0], mod[1]
         bias = linear.bias is not None
-        made = cls(linear.in_features, linear.out_features, bias, bn.eps, bn.momentum, False, mod.qconfig)
-        made.bn = bn
-        return share_parameters(made, linear)
+        module = cls(linear.in_features, linear.out_features, bias, bn.eps, bn.momentum, False, mod.qconfig)
+        module.bn = bn
+        return share_parameters(module, linear)

@@ -12,7 +12,7 @@ __all__ = ["LinearReLU"]
 
 
 class LinearReLU(Linear):
-    """A `Linear` whose weight is rounded in training, and a ReLU; see `tl_quantization.nn.qat.Linear`.
+    """A `Linear` whose weight is rounded in training, and a ReLU, as in `tl_quantization.nn.qat.Linear`.
 
     Args:
         in_features: the features of the input.
@@ -33,5 +33,5 @@ class LinearReLU(Linear):
     _FLOAT_MODULE = _Float
 
     def forward(self, input: Tensor) -> Tensor:
-        """The layer with the rounded weight; what is negative becomes 0."""
+        """The layer with the rounded weight, with a ReLU."""
         return F.relu(super().forward(input))

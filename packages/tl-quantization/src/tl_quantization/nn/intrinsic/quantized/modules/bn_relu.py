@@ -18,8 +18,8 @@ class BNReLU2d(batchnorm.BatchNorm2d):
     Args:
         num_features: the number of channels.
         eps: added to the variance.
-        momentum: accepted: nothing is learned here.
-        device: where the buffers are made.
+        momentum: accepted and unused, as the layer doesn't train.
+        device: the device of the buffers.
         dtype: the type of the buffers.
 
     Example:
@@ -39,8 +39,8 @@ class BNReLU3d(batchnorm.BatchNorm3d):
     Args:
         num_features: the number of channels.
         eps: added to the variance.
-        momentum: accepted: nothing is learned here.
-        device: where the buffers are made.
+        momentum: accepted and unused, as the layer doesn't train.
+        device: the device of the buffers.
         dtype: the type of the buffers.
 
     Example:

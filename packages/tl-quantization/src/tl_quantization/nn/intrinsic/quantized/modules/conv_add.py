@@ -21,12 +21,12 @@ class ConvAdd2d(Conv2d):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
-        device: where the weight is made.
+        device: the device of the weight.
         dtype: the type of the quantized weight.
 
     Example:
@@ -40,9 +40,9 @@ class ConvAdd2d(Conv2d):
     def forward(self, input: Any, extra_input: Any) -> Any:  # type: ignore[override]
         """The sum, with the layer's scale and zero point."""
         total = self._result(numbers_of(input).dequantize()) + numbers_of(extra_input).dequantize()
-        return requantize(self._activated(total), input, self.scale, self.zero_point)
+        return requantize(self._activate(total), input, self.scale, self.zero_point)
 
-    def _activated(self, total: Tensor) -> Tensor:
+    def _activate(self, total: Tensor) -> Tensor:
         return total
 
 
@@ -54,12 +54,12 @@ class ConvAddReLU2d(ConvAdd2d):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
-        device: where the weight is made.
+        device: the device of the weight.
         dtype: the type of the quantized weight.
 
     Example:
@@ -70,5 +70,5 @@ class ConvAddReLU2d(ConvAdd2d):
         torch.Size([1, 3, 4, 4])
     """
 
-    def _activated(self, total: Tensor) -> Tensor:
+    def _activate(self, total: Tensor) -> Tensor:
         return F.relu(total)

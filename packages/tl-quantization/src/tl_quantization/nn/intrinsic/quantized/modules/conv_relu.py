@@ -18,12 +18,12 @@ class ConvReLU1d(conv.Conv1d):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
-        device: where the weight is made.
+        device: the device of the weight.
         dtype: the type of the quantized weight.
 
     Example:
@@ -46,12 +46,12 @@ class ConvReLU2d(conv.Conv2d):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
-        device: where the weight is made.
+        device: the device of the weight.
         dtype: the type of the quantized weight.
 
     Example:
@@ -74,12 +74,12 @@ class ConvReLU3d(conv.Conv3d):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
-        device: where the weight is made.
+        device: the device of the weight.
         dtype: the type of the quantized weight.
 
     Example:

@@ -1,4 +1,4 @@
-"""Linear layers with what follows them."""
+"""Linear layers with an activation."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ class LinearLeakyReLU(Linear):
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """The layer for a fused float one that has been observed."""
         plain = Linear.from_float(mod, use_precomputed_fake_quant)
-        made = cls(plain.in_features, plain.out_features, mod[1].negative_slope)
-        made.set_weight_bias(plain.weight(), plain.bias())
-        made.scale, made.zero_point = plain.scale, plain.zero_point
-        return made
+        module = cls(plain.in_features, plain.out_features, mod[1].negative_slope)
+        module.set_weight_bias(plain.weight(), plain.bias())
+        module.scale, module.zero_point = plain.scale, plain.zero_point
+        return module
 
 
 class LinearTanh(Linear):

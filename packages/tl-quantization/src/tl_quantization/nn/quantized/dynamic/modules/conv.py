@@ -7,13 +7,13 @@ from typing import Any
 from tl_core import Tensor
 
 from ...modules import conv as static
-from .linear import rounded
+from .linear import round_dynamically
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
 
 
 class _Dynamic:
-    """What the convolutions share; stands before the static class among their bases."""
+    """The base of the convolutions, before the static class in the order of bases."""
 
     _result: Any
 
@@ -22,7 +22,7 @@ class _Dynamic:
 
     def forward(self, input: Tensor, reduce_range: bool = True) -> Tensor:
         """The convolution's result, of floating numbers."""
-        return self._result(rounded(input, reduce_range))
+        return self._result(round_dynamically(input, reduce_range))
 
 
 class Conv1d(_Dynamic, static.Conv1d):
@@ -33,12 +33,12 @@ class Conv1d(_Dynamic, static.Conv1d):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
-        device: where the weight is made.
+        device: the device of the weight.
         dtype: the type of the quantized weight.
 
     Example:
@@ -57,12 +57,12 @@ class Conv2d(_Dynamic, static.Conv2d):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
-        device: where the weight is made.
+        device: the device of the weight.
         dtype: the type of the quantized weight.
 
     Example:
@@ -81,12 +81,12 @@ class Conv3d(_Dynamic, static.Conv3d):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        dilation: the distance of the elements that it sees.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        dilation: the distance of the elements under the kernel.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
         padding_mode: "zeros", or "reflect" where the layer has it.
-        device: where the weight is made.
+        device: the device of the weight.
         dtype: the type of the quantized weight.
 
     Example:
@@ -105,13 +105,13 @@ class ConvTranspose1d(_Dynamic, static.ConvTranspose1d):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        output_padding: what is added to one side of the output's size.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        output_padding: the number added to one side of the output's size.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
-        dilation: the distance of the elements that it sees.
+        dilation: the distance of the elements under the kernel.
         padding_mode: "zeros", or "reflect" where the layer has it.
-        device: where the weight is made.
+        device: the device of the weight.
         dtype: the type of the quantized weight.
 
     Example:
@@ -130,13 +130,13 @@ class ConvTranspose2d(_Dynamic, static.ConvTranspose2d):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        output_padding: what is added to one side of the output's size.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        output_padding: the number added to one side of the output's size.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
-        dilation: the distance of the elements that it sees.
+        dilation: the distance of the elements under the kernel.
         padding_mode: "zeros", or "reflect" where the layer has it.
-        device: where the weight is made.
+        device: the device of the weight.
         dtype: the type of the quantized weight.
 
     Example:
@@ -155,13 +155,13 @@ class ConvTranspose3d(_Dynamic, static.ConvTranspose3d):
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the distance of its positions.
-        padding: what is added on both sides of the input.
-        output_padding: what is added to one side of the output's size.
-        groups: into how many groups the channels are divided.
+        padding: the number of positions added on both sides of the input.
+        output_padding: the number added to one side of the output's size.
+        groups: the number of groups that the channels are divided into.
         bias: whether there is a bias.
-        dilation: the distance of the elements that it sees.
+        dilation: the distance of the elements under the kernel.
         padding_mode: "zeros", or "reflect" where the layer has it.
-        device: where the weight is made.
+        device: the device of the weight.
         dtype: the type of the quantized weight.
 
     Example:

@@ -14,11 +14,11 @@ from .....qconfig import default_dynamic_qconfig
 from ...modules import linear as static
 from ...modules.utils import observed_weight, quantized_weight
 
-__all__ = ["Linear", "float_weight", "rounded", "weight_for"]
+__all__ = ["Linear", "float_weight", "round_dynamically", "weight_for"]
 
 
-def rounded(x: Tensor, reduce_range: bool = True) -> Tensor:
-    """Numbers as `quint8` with a scale of their own would have them; one bit is left unused, as in the reference."""
+def round_dynamically(x: Tensor, reduce_range: bool = True) -> Tensor:
+    """Rounds numbers to `quint8` with a dynamic scale. As in PyTorch, `reduce_range` leaves one bit unused."""
     return quantize_per_tensor_dynamic(x, quint8, reduce_range).dequantize()
 
 
@@ -28,15 +28,15 @@ def float_weight(weight: Any) -> Tensor:
 
 
 def weight_for(mod: Any, weight: Tensor, precomputed: bool = False) -> tuple[Any, Any]:
-    """A float module's weight as its configuration wants it, and the type: integers, or float16.
+    """A float module's weight in the type of its configuration, integers or float16, and this type.
 
     Args:
-        mod: the float module.
-        weight: its weight.
-        precomputed: whether an observer that has seen the weight is used as it is.
+        mod: the float module, with a `qconfig`.
+        weight: the float weight of the module.
+        precomputed: whether to use the scales of training, without another observation of the weight.
 
     Raises:
-        RuntimeError: If another type is wanted.
+        RuntimeError: If the configuration has another type.
     """
     if getattr(mod, "weight_fake_quant", None) is not None:
         return observed_weight(mod, weight, precomputed), qint8
@@ -57,7 +57,7 @@ class Linear(static.Linear):
     Args:
         in_features, out_features (int): The sizes.
         bias_ (bool): Whether there is a bias.
-        dtype (dtype): `qint8`; float16 keeps the weight as such, and `x` as it is.
+        dtype (dtype): `qint8`, or float16, which leaves `x` unchanged.
 
     Example:
         >>> import tl_core, tl_nn
@@ -80,25 +80,25 @@ class Linear(static.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """The layer's result, of floating numbers."""
-        x = rounded(x) if self._packed_params.dtype is qint8 else x
+        x = round_dynamically(x) if self._packed_params.dtype is qint8 else x
         return F.linear(x, float_weight(self.weight()), self.bias())
 
     def set_weight_bias(self, w: Any, b: Tensor | None) -> None:
-        """Takes another weight, of integers or of float16, and bias."""
+        """Replaces the weight, of integers or of float16, and the bias."""
         self._packed_params.set_weight_bias(w, b)
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
-        """The layer for a float `Linear`, alone or fused; without a `qconfig`, by `default_dynamic_qconfig`."""
+        """The layer for a float `Linear`, alone or fused. The default `qconfig` is `default_dynamic_qconfig`."""
         layer, weight, bias = static.float_parameters(mod)
         packed, kind = weight_for(mod, weight, use_precomputed_fake_quant)
-        made = cls(layer.in_features, layer.out_features, dtype=kind)
-        made.set_weight_bias(packed, bias)
-        return made
+        module = cls(layer.in_features, layer.out_features, dtype=kind)
+        module.set_weight_bias(packed, bias)
+        return module
 
     @classmethod
     def from_reference(cls, ref_qlinear: Any) -> Any:  # type: ignore[override]
         """The layer for one that keeps a float weight and how to quantize it (`get_quantized_weight()`)."""
-        made = cls(ref_qlinear.in_features, ref_qlinear.out_features)
-        made.set_weight_bias(ref_qlinear.get_quantized_weight(), ref_qlinear.bias)
-        return made
+        module = cls(ref_qlinear.in_features, ref_qlinear.out_features)
+        module.set_weight_bias(ref_qlinear.get_quantized_weight(), ref_qlinear.bias)
+        return module

@@ -12,13 +12,13 @@ from tl_nn.utils.rnn import PackedSequence
 
 from .....dtypes import qint8
 from ...modules.utils import empty_weight
-from .linear import float_weight, rounded, weight_for
+from .linear import float_weight, round_dynamically, weight_for
 
 __all__ = ["GRU", "LSTM", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 
 
 class _Weights(Module):
-    """Weights of integers, or of float16, and biases by name; they stand in the state under these names."""
+    """Weights of integers, or of float16, and biases, which the state contains under their names."""
 
     dtype: Any
 
@@ -39,7 +39,7 @@ class _Weights(Module):
         return values[name] if name in values else super().__getattr__(name)
 
     def _linear(self, x: Tensor, weight: str, bias: str) -> Tensor:
-        x = rounded(x) if self.dtype is qint8 else x
+        x = round_dynamically(x) if self.dtype is qint8 else x
         return F.linear(x, float_weight(self._values[weight]), self._values.get(bias))
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
@@ -65,9 +65,9 @@ class _Weights(Module):
 
 
 def _lstm_step(inputs: Tensor, hidden: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-    into, kept, new, out = (inputs + hidden).chunk(4, -1)
-    c = kept.sigmoid() * state[1] + into.sigmoid() * new.tanh()
-    return out.sigmoid() * c.tanh(), c
+    input_gate, forget_gate, cell_gate, output_gate = (inputs + hidden).chunk(4, -1)
+    c = forget_gate.sigmoid() * state[1] + input_gate.sigmoid() * cell_gate.tanh()
+    return output_gate.sigmoid() * c.tanh(), c
 
 
 def _gru_step(inputs: Tensor, hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -82,7 +82,7 @@ _STEPS: dict[str, Any] = {"LSTM": _lstm_step, "GRU": _gru_step}
 
 
 class RNNBase(_Weights):
-    """What the layers share.
+    """The base class of the layers.
 
     Args:
         mode (str): "LSTM" or "GRU".
@@ -184,7 +184,7 @@ class RNNBase(_Weights):
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
-        """The layer for a float one; without a `qconfig`, by `default_dynamic_qconfig`.
+        """The layer for a float one. The default `qconfig` is `default_dynamic_qconfig`.
 
         Raises:
             NotImplementedError: If that projects its states.
@@ -192,23 +192,23 @@ class RNNBase(_Weights):
         if getattr(mod, "proj_size", 0):
             raise NotImplementedError("proj_size must be 0 for a dynamically quantized layer")
         _, kind = weight_for(mod, mod.weight_ih_l0)
-        made = cls(
+        module = cls(
             mod.input_size, mod.hidden_size, mod.num_layers, mod.bias, mod.batch_first, mod.dropout,
             mod.bidirectional, dtype=kind,
         )  # fmt: skip
-        _adopt(made, mod)
-        return made
+        _adopt(module, mod)
+        return module
 
 
-def _adopt(made: _Weights, mod: Any) -> None:
-    """Quantizes a float module's parameters of the same names."""
-    for name in made._values:
+def _adopt(target: _Weights, mod: Any) -> None:
+    """Copies and quantizes the float module's parameters by name."""
+    for name in target._values:
         value = getattr(mod, name)
-        made._put(name, weight_for(mod, value)[0] if name.startswith("weight") else value.detach())
+        target._put(name, weight_for(mod, value)[0] if name.startswith("weight") else value.detach())
 
 
 class LSTM(RNNBase):
-    """`tl_nn.LSTM` with weights of integers; inputs and states are rounded to integers at each step.
+    """`tl_nn.LSTM` with weights of integers. Each step rounds inputs and states to integers.
 
     See `RNNBase` for the parameters.
 
@@ -229,7 +229,7 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """`tl_nn.GRU` with weights of integers; inputs and states are rounded to integers at each step.
+    """`tl_nn.GRU` with weights of integers. Each step rounds inputs and states to integers.
 
     See `RNNBase` for the parameters.
 
@@ -251,7 +251,7 @@ class GRU(RNNBase):
 
 
 class RNNCellBase(_Weights):
-    """What the cells share.
+    """The base class of the cells.
 
     Args:
         input_size, hidden_size (int): The sizes of the input and of the state.
@@ -286,11 +286,11 @@ class RNNCellBase(_Weights):
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
-        """The cell for a float one; without a `qconfig`, by `default_dynamic_qconfig`."""
+        """The cell for a float one. The default `qconfig` is `default_dynamic_qconfig`."""
         more = {"nonlinearity": mod.nonlinearity} if hasattr(mod, "nonlinearity") else {}
-        made = cls(mod.input_size, mod.hidden_size, mod.bias, dtype=weight_for(mod, mod.weight_ih)[1], **more)
-        _adopt(made, mod)
-        return made
+        cell = cls(mod.input_size, mod.hidden_size, mod.bias, dtype=weight_for(mod, mod.weight_ih)[1], **more)
+        _adopt(cell, mod)
+        return cell
 
 
 class RNNCell(RNNCellBase):
@@ -330,7 +330,7 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """`tl_nn.LSTMCell` with weights of integers; see `RNNCellBase` for the parameters.
+    """`tl_nn.LSTMCell` with weights of integers. See `RNNCellBase` for the parameters.
 
     Args:
         input_size: the size of a step's input.
@@ -355,7 +355,7 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """`tl_nn.GRUCell` with weights of integers; see `RNNCellBase` for the parameters.
+    """`tl_nn.GRUCell` with weights of integers. See `RNNCellBase` for the parameters.
 
     Args:
         input_size: the size of a step's input.

@@ -36,5 +36,5 @@ class LinearReLU(Linear):
         return "DynamicQuantizedLinearReLU"
 
     def forward(self, x: Tensor) -> Tensor:
-        """The layer's result, of floating numbers; what is negative becomes 0."""
+        """The layer's result, of floating numbers, with a ReLU."""
         return F.relu(super().forward(x))
