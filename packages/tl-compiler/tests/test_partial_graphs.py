@@ -190,6 +190,24 @@ def test_limit_of_all_modules():
     assert len(backend.graphs) == 1
 
 
+def test_a_function_that_never_is_a_graph_is_no_longer_looked_at(monkeypatch):
+    from tl_compiler.compiler import compiled_function
+
+    looked = []
+    plain = compiled_function.state_of
+    monkeypatch.setattr(
+        compiled_function, "state_of", lambda f, *args: looked.append(f.__self__) or plain(f, *args)
+    )
+    model = Parts(effect)
+    compiled = compiler.compile(model, backend=Backend())
+    for _ in range(dynamo.config.recompile_limit + 3):
+        assert compiled(tl.rand(2, 3)).shape == (2, 3)
+    assert [looked.count(m) for m in (model, model.first)] == [8, 11]
+    dynamo.reset()
+    compiled(tl.rand(2, 3))
+    assert looked.count(model) == 9
+
+
 # ---- autograd.Function
 FUNCTIONS = {
     "one result": lambda x: Cube.apply(x, 2.0),

@@ -84,6 +84,7 @@ class CompiledFunction:
         self.calls = 0
         self.checked: set[Any] = set()
         self.unproved: Break | None = None  # why the state of the last such call isn't known in full
+        self.failures = 0  # calls since the last graph; after some of them, only parts are compiled
         self.parts = PartialCalls(lambda part: CompiledFunction(part, settings))
         _note(self)
 
@@ -97,12 +98,18 @@ class CompiledFunction:
             if self.settings.fullgraph:
                 self._check_values(args, kwargs)
             return self.function(*args, **kwargs)
+        if self.failures >= config.recompile_limit and not self.settings.fullgraph:
+            return self._run_in_parts(args, kwargs)
         with _lock:
             found = self._look_up(backend, args, kwargs, stance.name)
         if found is not None and found.entry.run is not None:
+            self.failures = 0
             return _run(found)
         if self.settings.fullgraph or (found is not None and found.entry.reason is None):
             return self.function(*args, **kwargs)
+        return self._run_in_parts(args, kwargs)
+
+    def _run_in_parts(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         with self.parts.region():
             return self.function(*args, **kwargs)
 
@@ -160,6 +167,7 @@ class CompiledFunction:
     def _report(self, reason: Break) -> None:
         if self.settings.fullgraph:
             raise Unsupported(f"torch.compile(fullgraph=True): {_name_of(self.function)}: {reason}") from None
+        self.failures += 1
         _log.info("%s runs eagerly: %s", _name_of(self.function), reason)
 
     # ---- a new entry
@@ -224,6 +232,7 @@ class CompiledFunction:
         """Forgets all graphs."""
         self.entries.clear()
         self.parts.reset()
+        self.failures = 0
         self.unproved = None
         self.checked.clear()
         self.history.clear()
