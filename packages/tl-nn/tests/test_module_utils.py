@@ -78,7 +78,7 @@ call = func.functional_call
 
 
 def test_the_older_name_warns():
-    with pytest.warns(FutureWarning, match="deprecated"):
+    with pytest.warns(FutureWarning, match="Please use `torch.func.functional_call`"):
         assert stateless.functional_call(nn.Identity(), {}, tl.ones(1)).tolist() == [1.0]
 
 
@@ -208,3 +208,29 @@ def test_fusion_of_a_linear_layer_without_bias():
     )
     np.testing.assert_allclose(weight.tolist(), [[0.5] * 3, [1.0] * 3])
     np.testing.assert_allclose(bias.tolist(), [-0.5, -2.0])
+
+
+class Listing(nn.Module):
+    """Says what parameters and buffers it has while it is called."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(1, 1)
+
+    def forward(self, x):
+        return self.inner(x), [name for name, _ in self.named_parameters()], hasattr(self.inner, "extra")
+
+
+def test_a_call_with_names_that_the_module_lacks():
+    module, x = Listing(), tl.ones(1, 1)
+    before = dict(module.named_parameters())
+    _, names, there = func.functional_call(module, {"inner.extra": nn.Parameter(tl.ones(1))}, x)
+    assert names == ["inner.weight", "inner.bias", "inner.extra"] and there
+    _, names, there = func.functional_call(module, {"inner.extra": tl.ones(1)}, x)
+    assert names == ["inner.weight", "inner.bias"] and there
+    out, names, there = func.functional_call(module, {"inner.bias": None}, x)
+    assert out.equal(module.inner.weight) and names == ["inner.weight"] and not there
+    for value in (3, "text", [tl.ones(1)]):
+        with pytest.raises(TypeError, match=r"is not an instance of torch.Tensor, given as 'inner.weight'"):
+            func.functional_call(module, {"inner.weight": value}, x)
+    assert dict(module.named_parameters()) == before and not hasattr(module.inner, "extra")

@@ -8,6 +8,7 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor
+from tl_core.parameter import Parameter
 
 from .modules.batchnorm import _BatchNorm
 from .modules.module import Module
@@ -41,6 +42,7 @@ def functional_call(
 
     Raises:
         RuntimeError: If `strict` and names are missing or too many.
+        TypeError: If what is given for a name is neither a tensor nor None.
         ValueError: If tied names are given different tensors, or a name stands in several dictionaries.
 
     Example:
@@ -109,14 +111,14 @@ _ABSENT: Any = object()
 
 def _slots(module: Module, tensors: Mapping[str, Any]) -> Iterator[tuple[Any, str]]:
     """The dictionary and the name under which each tensor stands."""
-    for path in tensors:
+    for path, tensor in tensors.items():
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(f"{tensor} is not an instance of torch.Tensor, given as {path!r}")
         prefix, _, name = path.rpartition(".")
         owner = module.get_submodule(prefix)
-        registered = (slot for slot in (owner._parameters, owner._buffers) if name in slot)
-        yield (
-            next(registered, owner.__dict__),
-            name,
-        )  # another name is a plain attribute for the time of the call
+        registered = (slot for slot in (owner._parameters, owner._buffers, owner.__dict__) if name in slot)
+        # another name is a parameter or a plain attribute for the time of the call
+        yield next(registered, owner._parameters if isinstance(tensor, Parameter) else owner.__dict__), name
 
 
 def _tie(module: Module, given: dict[str, Any]) -> None:

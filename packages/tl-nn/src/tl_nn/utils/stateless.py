@@ -59,8 +59,8 @@ def functional_call(
         tensor([21.])
     """
     warnings.warn(
-        "This API is deprecated as of PyTorch 2.0 and will be removed in a future version of PyTorch. "
-        "Please use torch.func.functional_call instead which is a drop-in replacement for this API.",
+        "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
+        "version of PyTorch. Please use `torch.func.functional_call` instead, which takes the same arguments.",
         FutureWarning,
         stacklevel=2,
     )
