@@ -189,3 +189,28 @@ def test_sizes_are_taken_apart_as_tuples():
     made = pytree.tree_map(lambda size: size + 1, sizes)
     assert made == (3, 4) and type(made) is tuple
     assert pytree.treespec_loads(pytree.treespec_dumps(pytree.tree_structure(sizes))).type is tl.Size
+
+
+def test_structures_have_a_text_of_one_line_a_child():
+    spec = pytree.tree_structure((0, [0, 0, [0]]))
+    assert repr(spec).splitlines() == [
+        "TreeSpec(tuple, None, [*,",
+        "  TreeSpec(list, None, [*,",
+        "    *,",
+        "    TreeSpec(list, None, [*])])])",
+    ]
+    assert repr(pytree.tree_structure({"a": ()})) == "TreeSpec(dict, ['a'], [TreeSpec(tuple, None, [])])"
+
+
+def test_what_is_not_registered_for_files_is_refused():
+    Point = namedtuple("Point", "x y")
+    with pytest.raises(NotImplementedError, match="Please register using `_register_namedtuple`"):
+        pytree.treespec_dumps(pytree.tree_structure(Point(1, 2)))
+
+    class Half:
+        pass
+
+    for options in ({"to_dumpable_context": str}, {"from_dumpable_context": str}):
+        with pytest.raises(ValueError, match="Both to_dumpable_context and from_dumpable_context"):
+            pytree.register_pytree_node(Half, lambda x: ([], None), lambda xs, c: Half(), **options)
+    assert Half not in pytree.SUPPORTED_NODES

@@ -81,10 +81,14 @@ def register_pytree_node(
 
     Raises:
         ValueError
-            If it is one already.
+            If it is one already, or its context can be written but not read, or the other way round.
     """
     if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
+    if (to_dumpable_context is None) != (from_dumpable_context is None):
+        raise ValueError(
+            f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered."
+        )
     SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn)
     if flatten_with_keys_fn is not None:
         KEYED_CHILDREN[cls] = flatten_with_keys_fn
@@ -155,7 +159,7 @@ def _get_node_type(tree: Any) -> Any:
 node_type = _get_node_type
 
 
-@dataclass
+@dataclass(repr=False)
 class TreeSpec:
     """The structure of nested containers without their leaves.
 
@@ -176,6 +180,15 @@ class TreeSpec:
     type: Any
     context: Context
     children_specs: list[TreeSpec]
+
+    def __repr__(self) -> str:
+        return self._text(0)
+
+    def _text(self, indent: int) -> str:
+        """The text of the structure: each child but the first on a line of its own."""
+        between = ",\n" + " " * (indent + 2)
+        children = between.join(child._text(indent + 2) for child in self.children_specs)
+        return f"TreeSpec({getattr(self.type, '__name__', self.type)}, {self.context}, [{children}])"
 
     @property
     def num_nodes(self) -> int:
@@ -275,7 +288,7 @@ class LeafSpec(TreeSpec):
     def _build(self, leaves: Iterator[Any]) -> Any:
         return next(leaves)
 
-    def __repr__(self) -> str:
+    def _text(self, indent: int) -> str:
         return "*"
 
 

@@ -42,6 +42,11 @@ def _dumped_context(kind: Any, name: str, context: Any) -> str:
     if node is not None and node.to_dumpable is not None:
         return json.dumps(node.to_dumpable(context))
     if kind is namedtuple:
+        if not any(node.type is context for node in SERIALIZED_NODES.values()):
+            raise NotImplementedError(
+                f"Can't serialize the structure of {context}, a named tuple that isn't registered. "
+                "Please register using `_register_namedtuple`."
+            )
         return json.dumps(_name_of(context))
     if kind is defaultdict:
         factory, keys = context
