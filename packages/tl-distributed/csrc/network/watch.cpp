@@ -85,7 +85,12 @@ bool Watch::note_failure(const std::string& text) {
   return true;
 }
 
-void Watch::leave() { tell(Word::kLeft, ""); }
+// With the failure because of which it may leave: the words of whoever was first come on another connection,
+// and perhaps later.
+void Watch::leave() {
+  if (has_failed()) tell(Word::kFailure, failure());
+  tell(Word::kLeft, "");
+}
 
 void Watch::await_word_of(int rank) const {
   const int64_t end = now_ns() + kWordComes;
