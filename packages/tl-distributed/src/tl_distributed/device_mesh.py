@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, Self
 
 import tl_core
 from tl_core import Tensor
@@ -21,6 +22,8 @@ from .process_groups import (
 from .world import current
 
 __all__ = ["DeviceMesh", "init_device_mesh"]
+
+_entered: ContextVar[tuple[DeviceMesh, ...]] = ContextVar("meshes of the blocks that run", default=())
 
 
 class DeviceMesh:
@@ -50,6 +53,7 @@ class DeviceMesh:
         *,
         mesh_dim_names: tuple[str, ...] | None = None,
         _groups: list[Any] | None = None,
+        _root: DeviceMesh | None = None,
     ):
         if not is_initialized():
             init_process_group()
@@ -73,6 +77,16 @@ class DeviceMesh:
             )
         self._coordinate = self._own_coordinate()
         self._groups = self._make_groups() if _groups is None else _groups
+        self._root = _root
+        self._flat: dict[str, DeviceMesh] = {}  # the meshes of several dimensions, by name
+
+    def __enter__(self) -> Self:
+        """Makes it the mesh of functions that get none, as far as the block goes."""
+        _entered.set((*_entered.get(), self))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _entered.set(_entered.get()[:-1])
 
     def _own_coordinate(self) -> tuple[int, ...] | None:
         if not is_initialized():  # a mesh from a pickle may be looked at by a process alone
@@ -96,6 +110,7 @@ class DeviceMesh:
         self.mesh, self.mesh_dim_names = state["mesh"], state["mesh_dim_names"]
         self._coordinate = self._own_coordinate()
         self._groups = [self._group_of(line) for line in self._lines()]
+        self._root, self._flat = None, {}
 
     def _lines(self) -> list[list[int] | None]:
         """The ranks along each dimension that this process is among; None where it isn't in the mesh."""
@@ -116,13 +131,18 @@ class DeviceMesh:
         mine: list[Any] = []
         for dim in range(self.mesh.dim()):
             lines = self.mesh.movedim(dim, -1).reshape(-1, self.mesh.shape[dim]).tolist()
-            found: Any = GroupMember.NON_GROUP_MEMBER
-            for line in lines:
-                group = new_group(line, sort_ranks=False, group_desc=f"mesh_{self._name(dim)}")
-                if group is not GroupMember.NON_GROUP_MEMBER:
-                    found = group
-            mine.append(found)
+            mine.append(self._group_among(lines, f"mesh_{self._name(dim)}"))
         return mine
+
+    @staticmethod
+    def _group_among(lines: list[list[int]], description: str) -> Any:
+        """Makes the group of each line of ranks; returns that of this process."""
+        found: Any = GroupMember.NON_GROUP_MEMBER
+        for line in lines:
+            group = new_group(line, sort_ranks=False, group_desc=description)
+            if group is not GroupMember.NON_GROUP_MEMBER:
+                found = group
+        return found
 
     def _name(self, dim: int) -> str:
         return str(dim) if self.mesh_dim_names is None else self.mesh_dim_names[dim]
@@ -188,6 +208,8 @@ class DeviceMesh:
     def __getitem__(self, mesh_dim_names: str | tuple[str, ...]) -> DeviceMesh:
         """The mesh of the dimensions with these names that this process is in."""
         names = (mesh_dim_names,) if isinstance(mesh_dim_names, str) else tuple(mesh_dim_names)
+        if len(names) == 1 and names[0] in self._flat:
+            return self._flat[names[0]]
         dims = [self._dim(name) for name in names]
         if dims != sorted(set(dims)):
             raise KeyError(f"DeviceMesh: {names} must stand in the order of {self.mesh_dim_names}")
@@ -199,7 +221,54 @@ class DeviceMesh:
             self.mesh[index],
             mesh_dim_names=names,
             _groups=[self._groups[d] for d in dims],
+            _root=self._get_root_mesh(),
         )
+
+    def _get_root_mesh(self) -> DeviceMesh:
+        """The mesh that this one was sliced from; itself for others."""
+        return self if self._root is None else self._root
+
+    def _get_root_mesh_dim(self) -> int | None:
+        """The dimension of the root that a slice of one dimension is; None for others."""
+        root = self._get_root_mesh()
+        if root is self or self.mesh_dim_names is None or len(self.mesh_dim_names) != 1:
+            return None
+        return root._dim(self.mesh_dim_names[0]) if self.mesh_dim_names[0] not in root._flat else None
+
+    def _get_mesh_dim_by_name(self, mesh_dim_name: str) -> int:
+        return self._dim(mesh_dim_name)
+
+    def _flatten(self, mesh_dim_name: str | None = None) -> DeviceMesh:
+        """A mesh of one dimension with all ranks of this one; all processes of the root make it together.
+
+        Args:
+            mesh_dim_name: its name, by which the root finds it; by default those of the dimensions, with `_` between.
+
+        Raises:
+            RuntimeError: the dimensions have no names.
+            ValueError: the root has another dimension of that name.
+        """
+        if self.mesh_dim_names is None:
+            raise RuntimeError(
+                "DeviceMesh._flatten: the dimensions have no names; give mesh_dim_names to the mesh"
+            )
+        root, names = self._get_root_mesh(), self.mesh_dim_names
+        name = "_".join(names) if mesh_dim_name is None else mesh_dim_name
+        if self.ndim == 1 and name in names:
+            return self
+        if name in (root.mesh_dim_names or ()):
+            raise ValueError(f"DeviceMesh._flatten: {name!r} is a dimension of {root!r} already")
+        if name not in root._flat:
+            dims = [root._dim(each) for each in names]
+            lines = root.mesh.movedim(dims, list(range(-len(dims), 0))).reshape(-1, self.mesh.numel())
+            root._flat[name] = DeviceMesh(
+                self.device_type,
+                self.mesh.reshape(-1),
+                mesh_dim_names=(name,),
+                _groups=[self._group_among(lines.tolist(), f"mesh_{name}")],
+                _root=root,
+            )
+        return root._flat[name]
 
     @staticmethod
     def from_group(
@@ -285,3 +354,41 @@ def init_device_mesh(
             f"init_device_mesh: the mesh {tuple(mesh_shape)} has {count} ranks, the world {get_world_size()}"
         )
     return DeviceMesh(device_type, tl_core.arange(count).view(*mesh_shape), mesh_dim_names=mesh_dim_names)
+
+
+class _MeshEnv:
+    """What programs ask of all meshes: `_mesh_resources` answers."""
+
+    @property
+    def mesh_stack(self) -> list[DeviceMesh]:
+        """The meshes of the blocks that run, the innermost last."""
+        return list(_entered.get())
+
+    def get_current_mesh(self) -> DeviceMesh:
+        """The mesh of the innermost block that runs.
+
+        Raises:
+            RuntimeError: there is none.
+        """
+        if not _entered.get():
+            raise RuntimeError("No device mesh is currently active!")
+        return _entered.get()[-1]
+
+    def get_root_mesh(self, device_mesh: DeviceMesh) -> DeviceMesh:
+        """The mesh that one was sliced from."""
+        return device_mesh._get_root_mesh()
+
+    def get_root_mesh_dim(self, device_mesh: DeviceMesh) -> int | None:
+        """The dimension of the root that a slice of one dimension is."""
+        return device_mesh._get_root_mesh_dim()
+
+    def get_mesh_dim_by_name(self, device_mesh: DeviceMesh, mesh_dim_name: str) -> int:
+        """The number of a dimension with that name."""
+        return device_mesh._dim(mesh_dim_name)
+
+    def create_flatten_mesh(self, device_mesh: DeviceMesh, mesh_dim_name: str | None = None) -> DeviceMesh:
+        """A mesh of one dimension with all ranks of another one."""
+        return device_mesh._flatten(mesh_dim_name)
+
+
+_mesh_resources = _MeshEnv()

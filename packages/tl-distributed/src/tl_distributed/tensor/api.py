@@ -9,7 +9,7 @@ import tl_core
 from tl_core import Tensor
 
 from .. import collectives
-from ..device_mesh import DeviceMesh
+from ..device_mesh import DeviceMesh, _mesh_resources
 from .dtensor import DTensor
 from .dtensor_spec import DTensorSpec, TensorMeta, meta_of, normalized
 from .layout import compute_local_shape, whole_stride
@@ -20,7 +20,7 @@ __all__ = ["distribute_module", "distribute_tensor", "empty", "full", "ones", "r
 
 def distribute_tensor(
     tensor: Tensor,
-    device_mesh: DeviceMesh,
+    device_mesh: DeviceMesh | None = None,
     placements: Sequence[Placement] | None = None,
     *,
     src_data_rank: int | None = 0,
@@ -29,7 +29,7 @@ def distribute_tensor(
 
     Args:
         tensor: the whole, a leaf of the graph.
-        device_mesh: the mesh.
+        device_mesh: the mesh; that of the innermost `with` block by default.
         placements: one for each dimension of the mesh; replicas by default.
         src_data_rank: the rank along each mesh dimension whose numbers count; with None, each process takes its own.
 
@@ -49,6 +49,7 @@ def distribute_tensor(
         raise RuntimeError(
             "`distribute_tensor` should be used to distribute leaf tensors! but found non-leaf tensor!"
         )
+    device_mesh = device_mesh or _mesh_resources.get_current_mesh()
     given = [Replicate()] * device_mesh.ndim if placements is None else placements
     placed = normalized(given, device_mesh, tensor.dim())
     if isinstance(tensor, DTensor):
@@ -80,7 +81,7 @@ def _distributed(
 
 def distribute_module(
     module: Any,
-    device_mesh: DeviceMesh,
+    device_mesh: DeviceMesh | None = None,
     partition_fn: Callable[[str, Any, DeviceMesh], None] | None = None,
     input_fn: Callable[[Any, Any, DeviceMesh], Any] | None = None,
     output_fn: Callable[[Any, Any, DeviceMesh], Any] | None = None,
@@ -89,7 +90,7 @@ def distribute_module(
 
     Args:
         module: the module, which is changed.
-        device_mesh: the mesh.
+        device_mesh: the mesh; that of the innermost `with` block by default.
         partition_fn: takes a name, a submodule and the mesh, and distributes parameters; what it leaves is replicated.
         input_fn: takes the module, its inputs and the mesh, and returns the inputs to use.
         output_fn: takes the module, its outputs and the mesh, and returns the outputs to use.
@@ -104,20 +105,21 @@ def distribute_module(
         raise RuntimeError(
             "distribute_module should only be called once on a module, but it has already been called!"
         )
+    mesh = device_mesh or _mesh_resources.get_current_mesh()
     for name, part in module.named_modules():
         if partition_fn is not None:
-            partition_fn(name, part, device_mesh)
+            partition_fn(name, part, mesh)
         for key, value in part._parameters.items():
             if value is not None and not isinstance(value, DTensor):
-                whole = distribute_tensor(value.detach(), device_mesh)
+                whole = distribute_tensor(value.detach(), mesh)
                 part._parameters[key] = type(value)(whole, requires_grad=value.requires_grad)
         for key, value in part._buffers.items():
             if value is not None and not isinstance(value, DTensor):
-                part._buffers[key] = distribute_tensor(value, device_mesh)
+                part._buffers[key] = distribute_tensor(value, mesh)
     if input_fn is not None:
-        module.register_forward_pre_hook(lambda m, inputs: input_fn(m, inputs, device_mesh))
+        module.register_forward_pre_hook(lambda m, inputs: input_fn(m, inputs, mesh))
     if output_fn is not None:
-        module.register_forward_hook(lambda m, inputs, outputs: output_fn(m, outputs, device_mesh))
+        module.register_forward_hook(lambda m, inputs, outputs: output_fn(m, outputs, mesh))
     module._distribute_module_applied = True
     return module
 
@@ -129,11 +131,12 @@ def _sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
 def _made(
     make: Callable[..., Tensor],
     size: tuple[int, ...],
-    device_mesh: DeviceMesh,
+    device_mesh: DeviceMesh | None,
     placements: Sequence[Placement] | None,
     requires_grad: bool,
     **options: Any,
 ) -> DTensor:
+    device_mesh = device_mesh or _mesh_resources.get_current_mesh()
     given = [Replicate()] * device_mesh.ndim if placements is None else placements
     placed = normalized(given, device_mesh, len(size))
     local = make(compute_local_shape(size, device_mesh, placed), **options)
@@ -144,7 +147,7 @@ def _made(
 def _drawn(
     make: Callable[..., Tensor],
     size: tuple[int, ...],
-    device_mesh: DeviceMesh,
+    device_mesh: DeviceMesh | None,
     placements: Sequence[Placement] | None,
     requires_grad: bool,
     **options: Any,
@@ -163,7 +166,7 @@ def _factory(
         dtype: tl_core.dtype | None = None,
         layout: tl_core.layout = tl_core.strided,
         requires_grad: bool = False,
-        device_mesh: DeviceMesh,
+        device_mesh: DeviceMesh | None = None,
         placements: Sequence[Placement] | None = None,
     ) -> DTensor:
         options = {"dtype": dtype, "layout": layout}
@@ -177,7 +180,7 @@ def _factory(
         dtype: its type; the default type by default.
         layout: `strided`.
         requires_grad: whether operations on it are recorded.
-        device_mesh: the mesh.
+        device_mesh: the mesh; that of the innermost `with` block by default.
         placements: one for each dimension of the mesh; replicas by default.
 
     Example:
@@ -205,7 +208,7 @@ def full(
     dtype: tl_core.dtype | None = None,
     layout: tl_core.layout = tl_core.strided,
     requires_grad: bool = False,
-    device_mesh: DeviceMesh,
+    device_mesh: DeviceMesh | None = None,
     placements: Sequence[Placement] | None = None,
 ) -> DTensor:
     """A distributed tensor of one number.
@@ -216,7 +219,7 @@ def full(
         dtype: its type; that of the number by default.
         layout: `strided`.
         requires_grad: whether operations on it are recorded.
-        device_mesh: the mesh.
+        device_mesh: the mesh; that of the innermost `with` block by default.
         placements: one for each dimension of the mesh; replicas by default.
 
     Example:

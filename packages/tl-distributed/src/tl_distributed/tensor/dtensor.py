@@ -11,7 +11,7 @@ from tl_autograd import Function
 from tl_core import Tensor
 
 from .. import collectives
-from ..device_mesh import DeviceMesh
+from ..device_mesh import DeviceMesh, _mesh_resources
 from . import dispatch
 from .dtensor_spec import DTensorSpec, TensorMeta, normalized
 from .layout import compute_global_tensor_info, compute_local_shape_and_global_offset, whole_stride
@@ -96,7 +96,7 @@ class DTensor(Tensor):
     @staticmethod
     def from_local(
         local_tensor: Tensor,
-        device_mesh: DeviceMesh,
+        device_mesh: DeviceMesh | None = None,
         placements: Sequence[Placement] | None = None,
         *,
         run_check: bool = False,
@@ -107,7 +107,7 @@ class DTensor(Tensor):
 
         Args:
             local_tensor: what this process holds.
-            device_mesh: the mesh.
+            device_mesh: the mesh; that of the innermost `with` block by default.
             placements: one for each dimension of the mesh; replicas by default.
             run_check: whether replicas are those of the first process, at the price of a broadcast.
             shape: the size of the whole; needed where pieces are of several sizes.
@@ -124,6 +124,7 @@ class DTensor(Tensor):
             (Replicate(),)
             >>> dist.destroy_process_group()
         """
+        device_mesh = device_mesh or _mesh_resources.get_current_mesh()
         given = [Replicate()] * device_mesh.ndim if placements is None else placements
         placed = normalized(given, device_mesh, local_tensor.dim())
         if (shape is None) != (stride is None):
