@@ -36,8 +36,8 @@ void NetworkMail::check_peer(int rank, const Call& call) {
 void NetworkMail::await(uint32_t, const std::vector<int>& readable, const std::vector<int>& writable,
                         int64_t ns) {
   std::vector<pollfd> watched = {{mesh_.alarm(), POLLIN, 0}};
-  for (int rank : readable) watched.push_back({is_dead(rank) ? -1 : mesh_.mail(rank).get(), POLLIN, 0});
-  for (int rank : writable) watched.push_back({is_dead(rank) ? -1 : mesh_.mail(rank).get(), POLLOUT, 0});
+  for (int rank : readable) watched.push_back({mesh_.mail(rank).get(), POLLIN, 0});
+  for (int rank : writable) watched.push_back({mesh_.mail(rank).get(), POLLOUT, 0});
   const timespec time = {0, static_cast<long>(ns)};
   ppoll(watched.data(), watched.size(), &time, nullptr);
 }
