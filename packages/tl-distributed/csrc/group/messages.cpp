@@ -262,8 +262,7 @@ void Messages::await(uint32_t seen) {
     std::lock_guard lock(mutex_);
     for (int i = 0; i < members_.size(); ++i) {
       if (i == members_.rank() || mail_.is_dead(i)) continue;
-      if (incoming_[static_cast<size_t>(i)].target || wants(i))
-        readable.push_back(i);
+      if (incoming_[static_cast<size_t>(i)].target || wants(i)) readable.push_back(i);
       if (!outgoing_[static_cast<size_t>(i)].empty()) writable.push_back(i);
     }
   }

@@ -114,13 +114,13 @@ class HuggingFaceStorageWriter(FileSystemWriter):
         for item in plan.items:
             if item.type is WriteItemType.BYTE_IO:
                 raise TypeError(f"{item.index.fqn!r} is no tensor, and safetensors files hold tensors only")
-            files[file_name(*self._place(item.index.fqn), plan.storage_data)].append(item)
+            files[file_name(*self._file_of(item.index.fqn), plan.storage_data)].append(item)
         with ThreadPoolExecutor(self.thread_count) as threads:
             tasks = [threads.submit(self._write, *file, planner) for file in files.items()]
             parts = [task.result() for task in tasks]
         return Future.of([result for part in parts for result in part])
 
-    def _place(self, fqn: str) -> tuple[int, int]:
+    def _file_of(self, fqn: str) -> tuple[int, int]:
         """The number of a tensor's file, and of how many."""
         mapping = self.fqn_to_index_mapping
         if mapping is None:
@@ -243,13 +243,13 @@ class HuggingFaceStorageReader(FileSystemReader):
         if not found:
             raise FileNotFoundError(f"{self.path} has no {SUFFIX} files")
         entries: dict[str, STORAGE_TYPES] = {}
-        places: dict[MetadataIndex, _Box] = {}
+        by_index: dict[MetadataIndex, _Box] = {}
         for fqn, boxes in found.items():
             chunks = [ChunkStorageMetadata(box.offset, Size(box.entry.shape)) for box in boxes]
             properties = TensorProperties(dtype=boxes[0].entry.dtype)
             entries[fqn] = TensorStorageMetadata(properties, _size_of(boxes), chunks)
-            places |= {MetadataIndex(fqn, box.offset): box for box in boxes}
-        return Metadata(entries, storage_data=places, storage_meta=StorageMeta(load_id=self.load_id))
+            by_index |= {MetadataIndex(fqn, box.offset): box for box in boxes}
+        return Metadata(entries, storage_data=by_index, storage_meta=StorageMeta(load_id=self.load_id))
 
     def read_data(self, plan: LoadPlan, planner: LoadPlanner) -> Future[None]:
         """Reads what a plan lists, each box once.
