@@ -1,8 +1,8 @@
-"""One piece of memory that worker processes share with the program, and where in it which block lies.
+"""Arena of memory that worker processes share with the program, and the allocation of blocks in it.
 
-The memory is an anonymous file, so that nothing has to be removed when processes die: it goes with the last of them.
-Each worker has a region of its own and decides where its blocks lie; the program tells it which it needs no longer. So
-nothing is locked, and nobody waits: a worker whose region is full sends its batch through the pipe.
+The memory is an anonymous file, so the system removes it with the last process.
+Each worker allocates the blocks of its own region. The program sends it the offsets of blocks that are free again.
+No lock is needed: a worker whose region is full sends its batch through the pipe.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _ALIGNMENT = 64
 
 
 def anonymous_file(size: int) -> int:
-    """A descriptor of memory that has no name; it takes up what is written to.
+    """A file descriptor of memory without a name; only pages that are written take up memory.
 
-    Raises OSError naming both sizes where such memory lies in a file system that is too small.
+    Raises OSError with both sizes if the file system is too small.
     """
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("tl_data", os.MFD_CLOEXEC)
@@ -54,29 +54,29 @@ def anonymous_file(size: int) -> int:
 
 
 class Descriptor:
-    """A file descriptor that goes along to a process that is being started."""
+    """A file descriptor that a new process inherits."""
 
     def __init__(self, number: int) -> None:
         self.number = number
 
     def __reduce__(self) -> Any:
-        return _received, (reduction.DupFd(self.number),)
+        return _receive, (reduction.DupFd(self.number),)
 
     def close(self) -> None:
-        """Closes it here."""
+        """Closes the descriptor in this process."""
         os.close(self.number)
 
 
-def _received(duplicate: Any) -> Descriptor:
+def _receive(duplicate: Any) -> Descriptor:
     return Descriptor(duplicate.detach())
 
 
 class Arena:
-    """The program's side: blocks as memory, and which of them nobody uses any more.
+    """The program's view of the shared memory: blocks in use and blocks to release.
 
     Args:
         size (int): Bytes of all regions together.
-        workers (int): How many workers share it.
+        workers (int): Number of workers, each with a region of equal size.
     """
 
     def __init__(self, size: int, workers: int) -> None:
@@ -88,20 +88,20 @@ class Arena:
         self._watched: dict[int, Any] = {}
 
     def block(self, worker: int, offset: int, size: int) -> memoryview:
-        """A block that a worker has filled; it is given back when nothing uses its memory any more."""
+        """The memory of a block that a worker has filled; it is released with its last reference."""
         array = (ctypes.c_ubyte * size).from_buffer(self._map, offset)
         released = self._released[worker]
         watched = self._watched
 
-        def gone(_: object) -> None:
+        def release(_: object) -> None:
             del watched[offset]
             released.append(offset)
 
-        watched[offset] = weakref.ref(array, gone)
+        watched[offset] = weakref.ref(array, release)
         return memoryview(array)
 
-    def released(self, worker: int) -> list[int]:
-        """The blocks of a worker that were given back since the last question."""
+    def pop_released(self, worker: int) -> list[int]:
+        """The offsets of a worker's blocks that were released since the last call."""
         queue, offsets = self._released[worker], []
         while queue:
             offsets.append(queue.popleft())
@@ -121,11 +121,11 @@ def _map(descriptor: Descriptor, size: int) -> mmap.mmap:
 
 
 class Region:
-    """A worker's side: where its blocks lie.
+    """A worker's part of the shared memory, and the allocator of its blocks.
 
     Args:
-        descriptor (Descriptor): The arena's; it is closed here.
-        start, size (int): The worker's part of it, in bytes.
+        descriptor (Descriptor): Descriptor of the arena; the constructor closes it.
+        start, size (int): Begin and length of the region in the arena, in bytes.
     """
 
     def __init__(self, descriptor: Descriptor, start: int, size: int) -> None:
@@ -135,10 +135,10 @@ class Region:
         self._bytes = memoryview(self._map)
         self._free = [(0, size)]
         self._used: dict[int, int] = {}
-        self._placed: dict[int, tuple[int, int]] = {}  # address -> offset and size of a tensor made in place
+        self._placed: dict[int, tuple[int, int]] = {}  # address -> offset and size of a tensor in the region
 
     def allocate(self, size: int) -> int | None:
-        """The offset, in this region, of a block; None if there is no room."""
+        """The offset of a new block in this region; None if there is no room."""
         needed = -(-size // _ALIGNMENT) * _ALIGNMENT
         for i, (offset, room) in enumerate(self._free):
             if room >= needed:
@@ -148,7 +148,7 @@ class Region:
         return None
 
     def free(self, offset: int) -> None:
-        """Gives a block back."""
+        """Frees a block."""
         start, size = offset, self._used.pop(offset)
         i = bisect.bisect(self._free, (start, size))
         if i < len(self._free) and self._free[i][0] == start + size:
@@ -160,12 +160,12 @@ class Region:
         self._free.insert(i, (start, size))
 
     def release(self, offsets: list[int]) -> None:
-        """Gives back what the program has told, by its offsets in the arena."""
+        """Frees the blocks at these offsets in the arena."""
         for offset in offsets:
             self.free(offset - self._start)
 
     def store(self, data: memoryview) -> int | None:
-        """Copies bytes into a new block; its place in the arena, or None if there is no room."""
+        """Copies bytes into a new block; returns its offset in the arena, or None if there is no room."""
         offset = self.allocate(data.nbytes)
         if offset is None:
             return None
@@ -173,27 +173,27 @@ class Region:
         return self._start + offset
 
     def tensor(self, shape: tuple[int, ...], dtype: Any) -> Tensor | None:
-        """A tensor on a new block, to be sent with the batch that is being made; None if there is no room."""
+        """A tensor on a new block, for the current batch; None if there is no room."""
         size = dtype.itemsize
         for n in shape:
             size *= n
         offset = self.allocate(size)
         if offset is None:
             return None
-        made = tl_core.frombuffer(self._bytes[offset : offset + size], dtype=dtype).view(shape)
-        self._placed[made.data_ptr()] = (offset, size)
-        return made
+        tensor = tl_core.frombuffer(self._bytes[offset : offset + size], dtype=dtype).view(shape)
+        self._placed[tensor.data_ptr()] = (offset, size)
+        return tensor
 
-    def placed(self, tensor: Tensor) -> int | None:
-        """The place of a tensor that `tensor` made; from now on its block is the program's."""
+    def hand_over(self, tensor: Tensor) -> int | None:
+        """The offset of a tensor that `tensor` returned; the program owns its block from here on."""
         offset, size = self._placed.get(tensor.data_ptr(), (0, -1))
         if size != tensor.numel() * tensor.dtype.itemsize:
             return None
         del self._placed[tensor.data_ptr()]
         return self._start + offset
 
-    def sent(self) -> None:
-        """Gives back what was made for the batch and not sent with it."""
+    def discard_unsent(self) -> None:
+        """Frees the tensors of the current batch that were not sent with it."""
         for offset, _ in self._placed.values():
             self.free(offset)
         self._placed.clear()

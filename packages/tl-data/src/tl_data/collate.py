@@ -1,4 +1,4 @@
-"""Batches out of samples: what collates which kind of element stands in a table that programs may extend."""
+"""Collation of samples into batches, by a table of types that programs can extend."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: CollateMap |
 
 
 def join_arrays(batch: Sequence[Any], out: Any = None) -> Any:
-    """Arrays of one type and shape as rows of one array; None if they differ, which stacking tensors explains."""
+    """Arrays of one type and shape as rows of one array; None if they differ."""
     first = batch[0]
     alike = all(a.dtype == first.dtype and a.shape == first.shape for a in batch)
     if not alike or not first.dtype.isnative:
@@ -66,19 +66,19 @@ def collate_int_fn(batch: Sequence[int], *, collate_fn_map: CollateMap | None = 
 
 
 def collate_str_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
-    """Text and bytes stay as they are."""
+    """The list of texts or bytes, unchanged."""
     return batch
 
 
 default_collate_fn_map: dict[Any, Callable[..., Any]] = {Tensor: collate_tensor_fn}
-"""Which function collates which type; a key may be a tuple of types. Programs may change it."""
+"""Collate function by type; a key may be a tuple of types. Programs can change the table."""
 
 _AFTER_NUMPY = {float: collate_float_fn, int: collate_int_fn, str: collate_str_fn, bytes: collate_str_fn}
 _numpy_known = False
 
 
 def know_numpy() -> None:
-    """Adds NumPy's types to the table once NumPy is there; nothing here imports it."""
+    """Adds NumPy's types to the table once the program has imported NumPy."""
     global _numpy_known
     numpy = sys.modules.get("numpy")
     if _numpy_known or not hasattr(numpy, "ndarray"):
@@ -87,7 +87,7 @@ def know_numpy() -> None:
     scalars = (numpy.bool_, numpy.number, numpy.object_)  # type: ignore[union-attr]
     default_collate_fn_map.setdefault(numpy.ndarray, collate_numpy_array_fn)  # type: ignore[union-attr]
     default_collate_fn_map.setdefault(scalars, collate_numpy_scalar_fn)
-    for kind in _AFTER_NUMPY:  # np.float64 is a float: its own line must be found first
+    for kind in _AFTER_NUMPY:  # np.float64 is a float: its own entry must come first
         if kind in default_collate_fn_map:
             default_collate_fn_map[kind] = default_collate_fn_map.pop(kind)
 
@@ -104,14 +104,14 @@ def _refusal(what: object) -> str:
 
 
 def collate(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
-    """One batch out of a sequence of samples; containers are gone into, elements are collated by the table.
+    """One batch of a sequence of samples; containers are traversed, elements are collated by the table.
 
     Args:
-        batch (sequence): The samples, all built alike.
+        batch (sequence): The samples, all of one structure.
         collate_fn_map (mapping, optional): Type, or tuple of types, to a function `f(batch, *, collate_fn_map)`.
-            An element's own type is looked for first, then the first line that it is an instance of.
+            The exact type of an element comes first, then the first entry that it is an instance of.
 
-    Raises TypeError for an element that no line and no container rule covers, RuntimeError for samples of different
+    Raises TypeError for an element that no entry and no container rule covers, RuntimeError for samples of different
     lengths.
 
     >>> collate([(1, "a"), (2, "b")], collate_fn_map={int: lambda batch, collate_fn_map: sum(batch),
@@ -142,12 +142,12 @@ def _collate_mappings(batch: Any, table: CollateMap | None) -> Any:
 
 
 def like_mapping(example: Any, items: dict[Any, Any]) -> Any:
-    """The items in a mapping of the example's type; a dict if that type can't be made so."""
+    """The items in a mapping of the example's type; a dict if that type has no such constructor."""
     with contextlib.suppress(TypeError):
         if isinstance(example, MutableMapping):
-            made = copy.copy(example)
-            made.update(items)
-            return made
+            mapping = copy.copy(example)
+            mapping.update(items)
+            return mapping
         return type(example)(items)
     return items
 
@@ -167,23 +167,23 @@ def _collate_sequences(batch: Any, table: CollateMap | None) -> Any:
 
 
 def like_sequence(example: Any, items: list[Any]) -> Any:
-    """The items in a sequence of the example's type; a list for tuples and where that type can't be made so."""
+    """The items in a sequence of the example's type; a list for tuples and for types without such a constructor."""
     if isinstance(example, tuple):
         return items
     with contextlib.suppress(TypeError):
         if isinstance(example, MutableSequence):
-            made = copy.copy(example)
+            sequence = copy.copy(example)
             for i, item in enumerate(items):
-                made[i] = item
-            return made
+                sequence[i] = item
+            return sequence
         return type(example)(items)
     return items
 
 
 def default_collate(batch: Any) -> Any:
-    """A batch out of samples: tensors, arrays and numbers become tensors with one dimension more, containers stay.
+    """A batch of samples: tensors, arrays and numbers become tensors with one dimension more, containers stay.
 
-    Raises TypeError for elements of another kind, which need a `collate_fn` or a line in `default_collate_fn_map`.
+    Raises TypeError for elements of another kind, which need a `collate_fn` or an entry in `default_collate_fn_map`.
 
     >>> default_collate([{"A": 0, "B": 1}, {"A": 100, "B": 100}])
     {'A': tensor([  0, 100]), 'B': tensor([  1, 100])}
@@ -202,8 +202,8 @@ def default_convert(data: Any) -> Any:
         return data
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(data, (numpy.ndarray, numpy.generic)):
-        kept = data.dtype.kind in "SUO" and not isinstance(data, numpy.object_)
-        return data if kept else tl_core.as_tensor(data)
+        is_text = data.dtype.kind in "SUO" and not isinstance(data, numpy.object_)
+        return data if is_text else tl_core.as_tensor(data)
     if isinstance(data, Mapping):
         items = {key: default_convert(data[key]) for key in data}
         return items if type(data) is dict else like_mapping(data, items)

@@ -1,4 +1,4 @@
-"""The loader: a dataset, the order in which it is read, and the batches that come of both."""
+"""The loader: iterates over the batches of a dataset in the order of a sampler."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _DatasetKind:
 
 
 class _InfiniteConstantSampler(Sampler[None]):
-    """None, again and again: the `sampler` of a loader over an iterable-style dataset."""
+    """An endless stream of None: the `sampler` of a loader over an iterable-style dataset."""
 
     def __iter__(self) -> Iterator[None]:
         while True:
@@ -53,36 +53,36 @@ def _warn_of_workers(count: int) -> None:
 class DataLoader(Generic[T_co]):
     """An iterable over the batches of a dataset, in this process or with workers that fetch in advance.
 
-    Each `iter` is an epoch. `state_dict` tells in mid-epoch how far the program has come, and a loader that is given
-    it with `load_state_dict` goes on with the next batch: with the same order, with any number of workers.
+    Each `iter` is an epoch. `state_dict` returns the position within the epoch. A loader that loads the state with
+    `load_state_dict` continues with the next batch, in the same order and with any number of workers.
 
     Args:
         dataset (Dataset): Map-style, or an IterableDataset.
         batch_size (int, optional): Samples a batch; None gives single samples.
         shuffle (bool, optional): Whether each epoch has an order of its own.
         sampler, batch_sampler (iterable, optional): The keys in their order, or lists of them.
-        num_workers (int): How many workers fetch; 0 fetches here, when a batch is asked for.
-        collate_fn (callable, optional): Makes a batch out of a list of samples: `default_collate`, and for single
-            samples `default_convert`.
-        pin_memory (bool): Whether tensors are put into page-locked memory. Without an accelerator it warns and
+        num_workers (int): Number of workers; 0 fetches each batch in this process, on demand.
+        collate_fn (callable, optional): Function from a list of samples to a batch: `default_collate`, and for
+            single samples `default_convert`.
+        pin_memory (bool): Whether tensors are copied to page-locked memory. Without an accelerator it warns and
             does nothing.
-        drop_last (bool): Whether a last batch that is smaller is left out.
-        timeout (float): Seconds after which a batch that has not come is an error; 0 waits for ever.
+        drop_last (bool): Whether a smaller last batch is dropped.
+        timeout (float): Seconds until a missing batch is an error; 0 waits without limit.
         worker_init_fn (callable, optional): Called in each worker with its number, after seeding.
         multiprocessing_context (str or context, optional): "fork", "forkserver", "spawn", or "thread" for workers
             that are threads of this process. By default that of `multiprocessing`: on Linux "fork" below Python 3.14;
             from there on "forkserver", and "fork" where what the workers need can't be sent to another process.
             Fresh processes take over tl's settings, the environment, logging levels and warning filters.
         generator (Generator, optional): Draws the order, and the seed of the workers.
-        prefetch_factor (int, optional): How many batches each worker makes in advance (2).
-        persistent_workers (bool): Whether the workers live on after an epoch.
+        prefetch_factor (int, optional): Batches that each worker prefetches (2).
+        persistent_workers (bool): Whether the workers stay alive after an epoch.
         pin_memory_device (str): Not used: the accelerator decides.
-        in_order (bool): Whether batches come in the order of their keys, even if a later one is made earlier.
+        in_order (bool): Whether batches come in the order of their keys, even if a later one is ready earlier.
         arena_size (int, optional): Bytes of memory that worker processes share with this one (2**30, of which
             only what is used is taken). What doesn't fit is sent through a pipe.
 
-    Raises ValueError and TypeError for arguments that exclude each other or make no sense, with the loader;
-    in an epoch whatever the dataset raises, and RuntimeError when a worker dies or is too slow.
+    The constructor raises ValueError and TypeError for invalid or conflicting arguments. An epoch raises the errors
+    of the dataset, and RuntimeError when a worker dies or exceeds the timeout.
 
     >>> loader = DataLoader(range(5), batch_size=2)
     >>> list(loader), len(loader)
@@ -206,7 +206,7 @@ class DataLoader(Generic[T_co]):
 
     @property
     def multiprocessing_context(self) -> Any:
-        """How workers are started: None, "thread" or a context of `multiprocessing`."""
+        """The start method of workers: None, "thread" or a context of `multiprocessing`."""
         return self.__context
 
     @multiprocessing_context.setter
@@ -259,7 +259,7 @@ class DataLoader(Generic[T_co]):
         return self._iterator
 
     def __len__(self) -> int:
-        """How many batches an epoch has; for a stream, what its own length makes one expect."""
+        """Number of batches of an epoch; of a stream, by the length that it reports."""
         if not self._iterable:
             return len(self._index_sampler)
         length = self._reported_length = len(self.dataset)
@@ -268,32 +268,32 @@ class DataLoader(Generic[T_co]):
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy has: all but how far this one's epoch has come, as a copy begins its own."""
+        """The state of a copy, without the progress of the current epoch: a copy begins its own."""
         return {**self.__dict__, "_progress": None}
 
     def check_worker_number_rationality(self) -> None:
-        """Does nothing: how many workers are useful, the program knows best."""
+        """Does nothing: the useful number of workers depends on the program."""
 
     def state_dict(self) -> dict[str, Any]:
-        """How far the program has come: plain data, for `load_state_dict` of a loader made the same way.
+        """The progress of the epoch as plain data, for `load_state_dict` of a loader with equal arguments.
 
-        The batch that was handed out last is counted as seen. What workers have made in advance is not.
+        The last batch that the loader returned counts as processed. Batches that workers have prefetched do not.
         """
         if self._resumed is not None:
             return self._resumed
         progress = self._progress
-        begun = None if progress is None or progress.finished else progress.state_dict()
+        epoch_state = None if progress is None or progress.finished else progress.state_dict()
         return {
             "version": state.VERSION,
-            "epoch": self.epoch if begun is None or progress is None else progress.epoch,
-            "begun": begun,
+            "epoch": self.epoch if epoch_state is None or progress is None else progress.epoch,
+            "begun": epoch_state,
             "sources": state.of_sources(self.generator, self._index_sampler),
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Makes the next `iter` go on where the state was taken; a sampler's and a dataset's own state with it.
+        """Resumes at the position of a state with the next `iter`; restores the states of sampler and dataset too.
 
-        Raises ValueError for a state that doesn't fit. Warns where samples must be read again to get there.
+        Raises ValueError for a state of another kind of loader. Warns if samples must be read again.
         """
         state.check(state_dict, self._iterable, self.num_workers)
         self._resumed = state_dict
@@ -301,6 +301,6 @@ class DataLoader(Generic[T_co]):
         state.set_sources(state_dict["sources"], self.generator, self._index_sampler)
 
     def _take_resumed(self) -> dict[str, Any] | None:
-        """The state to go on from, once; None at the beginning of an epoch."""
+        """Returns the loaded state and clears it; None at the beginning of an epoch."""
         resumed, self._resumed = self._resumed, None
         return None if resumed is None else resumed["begun"]

@@ -1,8 +1,8 @@
-"""Datasets: maps from keys to samples, streams of samples, and what is made of several.
+"""Datasets: maps from keys to samples, streams of samples, and compositions of datasets.
 
-A map-style dataset may answer for many keys at once: `__getitems__` gives a list of samples, and `__getbatch__` what
-`default_collate` would make of them (or NotImplemented). The loader asks for the largest that a dataset has. A class
-that overrides `__getitem__` alone is asked one key at a time, whatever its bases can do.
+A map-style dataset may have methods for many keys: `__getitems__` returns a list of samples, and `__getbatch__`
+returns their batch as `default_collate` would (or NotImplemented). The loader calls the largest one. A class that
+overrides `__getitem__` alone is read key by key, whatever its bases have.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ _T = TypeVar("_T")
 
 
 def definer(kind: type, name: str) -> type | None:
-    """The class that a type has an attribute from."""
+    """The class in a type's `__mro__` that defines an attribute."""
     return next((base for base in kind.__mro__ if name in vars(base)), None)
 
 
-def batched(dataset: Any, name: str) -> Callable[[Any], Any] | None:
-    """The dataset's method for many keys, unless a class further down has a `__getitem__` that it does not know of."""
+def bulk_method(dataset: Any, name: str) -> Callable[[Any], Any] | None:
+    """The dataset's method for many keys; None if a subclass of its owner overrides `__getitem__`."""
     owner, single = definer(type(dataset), name), definer(type(dataset), "__getitem__")
     if owner is not None and single is not None and owner is not single and not issubclass(owner, single):
         return None
-    found: Callable[[Any], Any] | None = getattr(dataset, name, None)
-    return found if callable(found) else None
+    method: Callable[[Any], Any] | None = getattr(dataset, name, None)
+    return method if callable(method) else None
 
 
 def take(samples: Iterator[_T], count: int) -> Iterator[_T]:
     """The next `count` elements of an iterator, fewer at its end.
 
-    It asks for `next` alone. `itertools.islice` asks for `iter` as well, each time: a stream whose `__iter__` begins
-    anew and returns the stream itself would then never end.
+    It calls `next` alone. `itertools.islice` also calls `iter` each time: a stream whose `__iter__` restarts and
+    returns the stream itself would then never end.
     """
     return map(next, itertools.repeat(samples, count))
 
@@ -64,21 +64,21 @@ def skip(samples: Iterator[Any], count: int) -> None:
 
 
 def samples_of(dataset: Any, keys: Sequence[Any]) -> list[Any]:
-    """The samples of many keys, asked for at once where the dataset can."""
-    many = batched(dataset, "__getitems__")
+    """The samples of many keys, in one call if the dataset has `__getitems__`."""
+    many = bulk_method(dataset, "__getitems__")
     return list(map(dataset.__getitem__, keys)) if many is None else many(keys)
 
 
 def batch_of(dataset: Any, keys: Any) -> Any:
-    """What `default_collate` would make of the samples; NotImplemented where the dataset has no shortcut."""
-    whole = batched(dataset, "__getbatch__")
-    return NotImplemented if whole is None else whole(keys)
+    """The batch that `default_collate` would return; NotImplemented if the dataset has no `__getbatch__`."""
+    get_batch = bulk_method(dataset, "__getbatch__")
+    return NotImplemented if get_batch is None else get_batch(keys)
 
 
 class Dataset(Generic[T_co]):
-    """A map from keys to samples: a subclass has `__getitem__`, and `__len__` where samplers ask for it.
+    """A map from keys to samples: a subclass has `__getitem__`, and `__len__` for samplers that need it.
 
-    `__getitems__(keys)`, where a subclass has it, gives the list of the samples of many keys.
+    An optional `__getitems__(keys)` returns the list of the samples of many keys.
 
     >>> class Squares(Dataset):
     ...     def __len__(self):
@@ -99,12 +99,11 @@ class Dataset(Generic[T_co]):
 
 
 class Resumable(abc.ABC):
-    """The promise of a stream, of its iterator or of a sampler that its state is enough to go on exactly.
+    """Base of streams, iterators and samplers whose state is enough to resume them exactly.
 
-    `state_dict` tells where it stands, as plain data. What begins after `load_state_dict` goes on there: an iterator
-    with its next element, a stream or a sampler with its next `iter`. A loader asks for the state of what derives from
-    this class, or is registered with it (`Resumable.register`), and of nothing else: many classes have a `state_dict`
-    that tells something different.
+    `state_dict` returns the position as plain data. `load_state_dict` restores it: an iterator resumes with its next
+    element, a stream or a sampler with its next `iter`. A loader saves only the states of objects of this class, or of
+    classes registered with it (`Resumable.register`): many other classes have a `state_dict` of another meaning.
 
     >>> class Count(Resumable):
     ...     def __init__(self):
@@ -131,22 +130,22 @@ class Resumable(abc.ABC):
 
     @abc.abstractmethod
     def state_dict(self) -> Any:
-        """Where it stands, as plain data."""
+        """The position, as plain data."""
 
     @abc.abstractmethod
     def load_state_dict(self, state: Any) -> None:
-        """Makes it go on where the state was taken.
+        """Resumes at the position of a state.
 
         Args:
-            state: what `state_dict` returned.
+            state: the result of `state_dict`.
         """
 
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
     """A stream of samples: a subclass has `__iter__`.
 
-    With workers each has a copy of the dataset; `get_worker_info` tells them apart. A stream that is `Resumable`, or
-    whose iterator is, is resumed by its state; any other is read again up to the place.
+    Each worker has a copy of the dataset; `get_worker_info` distinguishes them. A stream that is `Resumable`, or
+    whose iterator is, resumes from its state; any other is read again up to the position.
 
     Example:
         >>> class Count(IterableDataset):
@@ -197,9 +196,9 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Datasets side by side: a sample is the tuple of theirs, or the dict if they are given by name.
+    """Datasets side by side: a sample is the tuple of their samples, or a dict for datasets passed by name.
 
-    Raises ValueError if none is given or both forms are mixed, and if the lengths differ.
+    Raises ValueError for no dataset, for a mix of both forms, and for different lengths.
 
     >>> StackDataset(a=[1, 2], b=[3, 4])[1]
     {'a': 2, 'b': 4}
@@ -265,7 +264,7 @@ class ConcatDataset(Dataset[T_co]):
 
     @staticmethod
     def cumsum(sequence: Iterable[Any]) -> list[int]:
-        """The lengths of the members, added up."""
+        """The cumulative lengths of the members."""
         return list(itertools.accumulate(len(member) for member in sequence))
 
     def __init__(self, datasets: Iterable[Any]) -> None:
@@ -280,7 +279,7 @@ class ConcatDataset(Dataset[T_co]):
         return self.cumulative_sizes[-1]
 
     def _locate(self, index: int) -> tuple[int, int]:
-        """Which dataset, and where in it."""
+        """The number of the member, and the index in it."""
         length = len(self)
         if index < -length:
             raise ValueError(f"absolute value of index should not exceed dataset length: {index} of {length}")
@@ -299,9 +298,9 @@ class ConcatDataset(Dataset[T_co]):
             member, at = self._locate(index)
             located.setdefault(member, []).append((position, at))
         samples: list[Any] = [None] * len(indices)
-        for member, asked in located.items():
-            found = samples_of(self.datasets[member], [at for _, at in asked])
-            for (position, _), sample in zip(asked, found):
+        for member, pairs in located.items():
+            part = samples_of(self.datasets[member], [at for _, at in pairs])
+            for (position, _), sample in zip(pairs, part):
                 samples[position] = sample
         return samples
 
@@ -324,7 +323,7 @@ class ConcatDataset(Dataset[T_co]):
 class ChainDataset(IterableDataset[Any]):
     """Streams one after the other.
 
-    Raises AssertionError, when it is read, at a member that is no IterableDataset.
+    Iteration raises AssertionError at a member that is no IterableDataset.
 
     Example:
         >>> class Count(IterableDataset):
@@ -388,9 +387,9 @@ class Subset(Dataset[T_co]):
 def random_split(
     dataset: Any, lengths: Sequence[int | float], generator: Any = tl_core.default_generator
 ) -> list[Subset[Any]]:
-    """Subsets without common samples, drawn at random: as long as `lengths` says, in samples or in shares of 1.
+    """Disjoint random subsets of the given lengths, in samples or in fractions of 1.
 
-    What shares leave over is given to the subsets in turn, one sample each.
+    The samples that fractions leave over go to the subsets in turn, one each.
 
     Args:
         dataset: the dataset to split.

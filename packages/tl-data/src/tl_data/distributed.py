@@ -15,20 +15,20 @@ __all__ = ["DistributedSampler"]
 
 
 class DistributedSampler(DrawnSampler):
-    """Every `num_replicas`-th index, from `rank` on, of an order that is the same in all processes.
+    """Every `num_replicas`-th index, from `rank` on, of an order common to all processes.
 
-    The order depends on `seed` and on the epoch that `set_epoch` says. Processes get equally many indices: where the
-    dataset's length is no multiple, some indices are given twice, or the tail is dropped (`drop_last`).
+    The order depends on `seed` and on the epoch of `set_epoch`. All processes get the same number of indices: if the
+    dataset's length is no multiple, some indices are repeated, or the tail is dropped (`drop_last`).
 
-    Raises RuntimeError if rank or number of processes are neither given nor known, ValueError if the rank lies outside.
+    Raises RuntimeError without rank or number of processes outside a process group, ValueError for an invalid rank.
 
     Args:
-        dataset: the dataset.
-        num_replicas: the number of processes; None for the group's.
-        rank: which of them this is; None for the group's.
+        dataset: a dataset with a length.
+        num_replicas: the number of processes; None for the size of the process group.
+        rank: the number of this process; None for the rank in the process group.
         shuffle: whether the order is random.
         seed: the seed of the order, the same in all processes.
-        drop_last: whether indices at the end are dropped instead of given twice.
+        drop_last: whether indices at the end are dropped instead of repeated.
 
     >>> list(DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
     [1, 3, 0]
@@ -83,15 +83,15 @@ class DistributedSampler(DrawnSampler):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Says which epoch begins, so that each has an order of its own."""
+        """Sets the epoch, which selects the order."""
         self.epoch = epoch
 
 
 def _group() -> tuple[int, int]:
-    found = ranks.current()
-    if found is None:
+    group = ranks.current()
+    if group is None:
         raise RuntimeError(
             "DistributedSampler needs num_replicas and rank: this process belongs to no process group "
             "(the distributed package has not been initialized)"
         )
-    return found
+    return group

@@ -1,4 +1,4 @@
-"""Errors of workers, as the program sees them."""
+"""Errors of workers, raised in the program."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["Failure", "how_it_ended"]
 
 
 class Failure(NamedTuple):
-    """An exception of a worker, which can be raised again elsewhere.
+    """An exception of a worker that the program raises again.
 
     Args:
         kind: the class of the exception.
         name: its dotted name.
         text: its message with the traceback.
-        where: which worker raised it.
+        where: name of the worker.
     """
 
     kind: bytes
@@ -28,7 +28,7 @@ class Failure(NamedTuple):
 
     @classmethod
     def caught(cls, error: BaseException, where: str) -> Failure:
-        """The exception that is being handled."""
+        """The failure of the exception in handling."""
         import traceback  # few workers ever fail, and each start would wait for it
 
         kind = b""
@@ -38,7 +38,7 @@ class Failure(NamedTuple):
         return cls(kind, type(error).__name__, text, f"{where} (pid {os.getpid()})")
 
     def throw(self) -> NoReturn:
-        """Raises an exception of the same type, or RuntimeError where that can't be made out of a text."""
+        """Raises an exception of the same type, or RuntimeError if that type takes no single text."""
         message = f"Caught {self.name} in {self.where}.\nOriginal {self.text}"
         raise _error(self._type(), message)
 
@@ -49,12 +49,12 @@ class Failure(NamedTuple):
     def _type(self) -> Any:
         try:
             return pickle.loads(self.kind)
-        except Exception:  # a class that only the worker knows
+        except Exception:  # a class that the program can't import
             return RuntimeError
 
 
 class _KeyErrorText(str):
-    """A KeyError shows its argument's repr: this one's has lines."""
+    """Text whose repr keeps its lines: a KeyError shows the repr of its argument."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -73,7 +73,7 @@ def _error(kind: Any, message: str) -> BaseException:
 
 
 def how_it_ended(status: int | None) -> str:
-    """What an exit status tells: `is killed by signal: SIGKILL`."""
+    """Description of an exit status: `is killed by signal: SIGKILL`."""
     if status is None:
         return "does not answer"
     if status >= 0:

@@ -1,4 +1,4 @@
-"""What turns keys into batches, in the main process, a worker process or a thread."""
+"""Fetchers of batches, for the main process, worker processes and threads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from tl_core import Tensor
 
 from . import collate as collation
-from .dataset import Resumable, batched, skip, take
+from .dataset import Resumable, bulk_method, skip, take
 
 __all__ = ["IterableFetcher", "MapFetcher", "fetcher"]
 
@@ -21,15 +21,15 @@ def fetcher(
     iterable: bool,
     state: dict[str, Any] | None = None,
 ) -> Any:
-    """The fetcher for a dataset of either style; `state` is where an iterable-style one goes on.
+    """The fetcher for a dataset of either style.
 
     Args:
-        dataset: the dataset.
+        dataset: the map-style or iterable-style dataset.
         batching: whether keys come in batches.
-        collate_fn: makes a batch of a list of samples.
+        collate_fn: function of a list of samples that returns the batch.
         drop_last: whether a last smaller batch is dropped.
         iterable: whether the dataset is iterable-style.
-        state: where an iterable-style dataset goes on; None at the beginning.
+        state: result of `IterableFetcher.state` to resume from; None at the beginning.
     """
     if iterable:
         return IterableFetcher(dataset, batching, collate_fn, drop_last, state)
@@ -37,31 +37,31 @@ def fetcher(
 
 
 class MapFetcher:
-    """Batches of a map-style dataset: keys are asked for at once where the dataset can.
+    """Batches of a map-style dataset, in one call per batch if the dataset supports it.
 
     Args:
-        dataset: the dataset.
+        dataset: the map-style or iterable-style dataset.
         batching: whether keys come in batches.
-        collate_fn: makes a batch of a list of samples.
+        collate_fn: function of a list of samples that returns the batch.
     """
 
     def __init__(self, dataset: Any, batching: bool, collate_fn: Callable[[Any], Any]) -> None:
         self._dataset, self._batching, self.collate = dataset, batching, collate_fn
-        self._many = batched(dataset, "__getitems__")
+        self._many = bulk_method(dataset, "__getitems__")
         plain = collate_fn is collation.default_collate
-        self._whole = batched(dataset, "__getbatch__") if plain else None
+        self._get_batch = bulk_method(dataset, "__getbatch__") if plain else None
 
     def fetch(self, keys: Any) -> Any:
         """The batch of some keys, or without batching the sample of one.
 
-        An error of the dataset's gets a note that names the sample.
+        An error of the dataset gets a note with the key of the sample.
         """
         if not self._batching:
             return self.collate(self._single(keys))
-        if self._whole is not None and _are_numbers(keys):
+        if self._get_batch is not None and _are_numbers(keys):
             table = collation.default_collate_fn_map
             if table.get(Tensor) is collation.collate_tensor_fn:
-                batch = self._ask(self._whole, keys)
+                batch = self._ask(self._get_batch, keys)
                 if batch is not NotImplemented:
                     return batch
         keys = keys.tolist() if isinstance(keys, Tensor) else keys
@@ -98,17 +98,17 @@ def _are_numbers(keys: Any) -> bool:
 
 
 class IterableFetcher:
-    """Batches of an iterable-style dataset, in the order in which it gives its samples.
+    """Batches of an iterable-style dataset, in its own order.
 
-    It goes on from the state of the dataset's iterator or of the dataset, whichever is `Resumable`, or else by reading
-    and dropping what was read before. An epoch has one iterator, which is asked for `next` alone.
+    It resumes from the state of the dataset's iterator or of the dataset, whichever is `Resumable`. Else it reads and
+    drops the samples that were read before. An epoch has one iterator, of which only `next` is called.
 
     Args:
-        dataset: the dataset.
+        dataset: the map-style or iterable-style dataset.
         batching: whether keys come in batches.
-        collate_fn: makes a batch of a list of samples.
+        collate_fn: function of a list of samples that returns the batch.
         drop_last: whether a last smaller batch is dropped.
-        state: where an iterable-style dataset goes on; None at the beginning.
+        state: result of `IterableFetcher.state` to resume from; None at the beginning.
     """
 
     def __init__(
@@ -127,9 +127,9 @@ class IterableFetcher:
         )
         self._read = 0
         self._ended = False
-        self._samples = iter(dataset) if state is None else self._resumed(state)
+        self._samples = iter(dataset) if state is None else self._resume(state)
 
-    def _resumed(self, state: dict[str, Any]) -> Any:
+    def _resume(self, state: dict[str, Any]) -> Any:
         if "dataset" in state:
             self._dataset.load_state_dict(state["dataset"])
         samples = iter(self._dataset)
@@ -141,7 +141,7 @@ class IterableFetcher:
         return samples
 
     def state(self) -> dict[str, Any]:
-        """Plain data from which the stream goes on where it is now."""
+        """Plain data to resume the stream at its position."""
         if isinstance(self._samples, Resumable):
             return {"iterator": self._samples.state_dict()}
         if isinstance(self._dataset, Resumable):

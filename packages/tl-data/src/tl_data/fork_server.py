@@ -1,7 +1,7 @@
 """The process that workers are forked from.
 
-It is one of multiprocessing's fork servers, but not the one that a program's own processes come from: those have to
-hear interrupts, workers must not, not even while they load what they need.
+It is a fork server of multiprocessing, apart from the server of the program's own processes: those must receive
+interrupts, workers must not, not even while they import modules.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ first: list[str] = []  # modules that the server loads before those of the progr
 
 
 def start(modules: Sequence[str] = ()) -> forkserver.ForkServer:
-    """The server, started if it was not. It loads what workers need, and of `modules` what is loaded here."""
+    """The running server. It imports the modules of workers, and those of `modules` that this process has imported."""
     server = _server(os.getpid())
     if server._forkserver_pid is None:  # type: ignore[attr-defined]
-        server.set_forkserver_preload(_preloaded(modules))
-    with interrupts.held():
+        server.set_forkserver_preload(_modules_to_preload(modules))
+    with interrupts.hold():
         server.ensure_running()
     return server
 
 
 @functools.lru_cache(1)
 def _server(pid: int) -> forkserver.ForkServer:
-    """The server of a process: a forked copy of the program has no way to its parent's."""
+    """The server of a process: a forked copy of the program can't reach its parent's."""
     return forkserver.ForkServer()
 
 
-def _preloaded(modules: Sequence[str]) -> list[str]:
-    asked: list[str] = getattr(forkserver._forkserver, "_preload_modules", ["__main__"])
-    if asked == ["__main__"]:  # as it is until a program says what it wants
-        wanted = [_PRELOADED, *modules, *main_program.imports()]
-        return [*first, *(name for name in dict.fromkeys(wanted) if name in sys.modules)]
-    return [*first, _PRELOADED, *asked]
+def _modules_to_preload(modules: Sequence[str]) -> list[str]:
+    preload: list[str] = getattr(forkserver._forkserver, "_preload_modules", ["__main__"])
+    if preload == ["__main__"]:  # the default until a program sets it
+        names = [_PRELOADED, *modules, *main_program.imports()]
+        return [*first, *(name for name in dict.fromkeys(names) if name in sys.modules)]
+    return [*first, _PRELOADED, *preload]
 
 
 class _Start(popen_forkserver.Popen):
-    """A process on its way from this server."""
+    """A process that this server starts."""
 
     def _launch(self, process_obj: Any) -> None:
         buffer = io.BytesIO()

@@ -1,4 +1,4 @@
-"""Which pipes a pipe is made of."""
+"""The graph of pipes that a pipe reads from."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ DataPipeGraph: TypeAlias = dict[int, tuple[DataPipe, "DataPipeGraph"]]
 
 
 def traverse_dps(datapipe: Any) -> dict[int, tuple[Any, Any]]:
-    """`{id: (pipe, the same of what it reads)}`.
+    """The graph `{id: (pipe, graph of its sources)}`.
 
-    Raises RuntimeError for what is no pipe.
+    Raises RuntimeError for an object that is no pipe.
 
     Example:
         >>> from tl_data.datapipes.iter import IterableWrapper
@@ -30,16 +30,16 @@ def traverse_dps(datapipe: Any) -> dict[int, tuple[Any, Any]]:
     return {id(datapipe): (datapipe, below)}
 
 
-def _sources(held: Any, depth: int = 3) -> list[Any]:
-    """The pipes among attributes, in containers and in what forks and shuffles keep."""
-    if isinstance(held, (IterDataPipe, MapDataPipe)):
-        return [held]
-    if depth == 0 or isinstance(held, (str, bytes)):
+def _sources(value: Any, depth: int = 3) -> list[Any]:
+    """The pipes among attributes, in containers and in the helpers of forks and shuffles."""
+    if isinstance(value, (IterDataPipe, MapDataPipe)):
+        return [value]
+    if depth == 0 or isinstance(value, (str, bytes)):
         return []
-    if isinstance(held, dict):
-        items: Any = held.values()
-    elif isinstance(held, (list, tuple)):
-        items = held
+    if isinstance(value, dict):
+        items: Any = value.values()
+    elif isinstance(value, (list, tuple)):
+        items = value
     else:
-        items = [held.datapipe] if hasattr(held, "datapipe") else []
+        items = [value.datapipe] if hasattr(value, "datapipe") else []
     return [pipe for item in items for pipe in _sources(item, depth - 1)]

@@ -13,7 +13,7 @@ __all__ = ["apply_random_seed", "apply_sharding", "apply_shuffle_settings", "get
 
 
 def get_all_graph_pipes(graph: dict[int, tuple[Any, Any]]) -> list[Any]:
-    """Every pipe of what `traverse_dps` gave, once.
+    """Every pipe of a graph of `traverse_dps`, once.
 
     Example:
         >>> from tl_data.datapipes.iter import IterableWrapper
@@ -21,11 +21,11 @@ def get_all_graph_pipes(graph: dict[int, tuple[Any, Any]]) -> list[Any]:
         >>> len(get_all_graph_pipes(traverse_dps(IterableWrapper(range(3)).map(str))))
         2
     """
-    found: dict[int, Any] = {}
+    pipes: dict[int, Any] = {}
     for key, (pipe, below) in graph.items():
-        found[key] = pipe
-        found |= {id(p): p for p in get_all_graph_pipes(below)}
-    return list(found.values())
+        pipes[key] = pipe
+        pipes |= {id(p): p for p in get_all_graph_pipes(below)}
+    return list(pipes.values())
 
 
 def _each(datapipe: Any, method: str) -> list[Any]:
@@ -39,13 +39,13 @@ def apply_sharding(
     instance_id: int,
     sharding_group: SHARDING_PRIORITIES = SHARDING_PRIORITIES.DEFAULT,
 ) -> Any:
-    """Tells every step that shares samples out which share it has.
+    """Sets the share of every sharding step.
 
     Args:
-        datapipe: the pipe before.
+        datapipe: the last pipe of the graph.
         num_of_instances: the number of shares.
-        instance_id: which share this process has.
-        sharding_group: which steps are meant.
+        instance_id: the number of this process's share.
+        sharding_group: the group of the steps to set.
 
     Example:
         >>> from tl_data.datapipes.iter import IterableWrapper
@@ -58,7 +58,7 @@ def apply_sharding(
 
 
 def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
-    """Turns every shuffling step on or off; None leaves them.
+    """Turns every shuffling step on or off; None changes nothing.
 
     Example:
         >>> from tl_data.datapipes.iter import IterableWrapper
@@ -71,7 +71,7 @@ def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
 
 
 def apply_random_seed(datapipe: Any, rng: Any) -> Any:
-    """Gives every step that draws random numbers a seed from a generator.
+    """Seeds every random step from a generator.
 
     Example:
         >>> import tl_core

@@ -1,4 +1,4 @@
-"""What a worker knows of itself."""
+"""Description of the current worker."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ __all__ = ["WorkerInfo", "get_worker_info"]
 
 
 class WorkerInfo(NamedTuple):
-    """Which of how many workers this is, its seed, and its copy of the dataset.
+    """The number of a worker, its seed, and its copy of the dataset.
 
     Args:
         id: the number of this worker.
         num_workers: the number of workers.
-        seed: its seed.
-        dataset: the dataset.
-        rng: its own sources of random numbers.
+        seed: seed of this worker's generators.
+        dataset: this worker's copy of the dataset.
+        rng: this worker's random generators.
         worker_method: "multiprocessing" for a process, "thread" for a thread.
     """
 
@@ -33,18 +33,18 @@ _thread = threading.local()
 
 
 def set_process_info(info: WorkerInfo | None) -> None:
-    """Makes this process a worker in all its threads, or with None no worker."""
+    """Sets the worker of this process, for all its threads; None for no worker."""
     global _process
     _process = info
 
 
 def set_thread_info(info: WorkerInfo) -> None:
-    """Makes this thread a worker."""
+    """Sets the worker of this thread."""
     _thread.info = info
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """The worker that this code runs in; None outside of workers.
+    """The current worker; None outside of workers.
 
     >>> get_worker_info() is None
     True

@@ -1,4 +1,4 @@
-"""Interrupts of the keyboard, which reach every process of a terminal: the program alone decides what one ends."""
+"""Keyboard interrupts, which reach every process of a terminal: only the program handles them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import contextlib
 import signal
 from collections.abc import Iterator
 
-__all__ = ["held", "ignore"]
+__all__ = ["hold", "ignore"]
 
 _CAN_BE_HELD = hasattr(signal, "pthread_sigmask")
 
 
 @contextlib.contextmanager
-def held(forked: bool = False) -> Iterator[None]:
-    """What is started meanwhile hears no interrupt until it has said `ignore`; this process hears it afterwards.
+def hold(forked: bool = False) -> Iterator[None]:
+    """Blocks SIGINT for this process and for processes that it starts; this process receives it afterwards.
 
-    A process that is not forked comes with multiprocessing's tracker, which lets signals through when it starts.
+    A new process calls `ignore`. A process that is not forked also starts multiprocessing's resource tracker, which
+    unblocks signals; so the tracker is started first.
     """
     if not _CAN_BE_HELD:
         yield
@@ -32,7 +33,7 @@ def held(forked: bool = False) -> Iterator[None]:
 
 
 def ignore() -> None:
-    """Makes a worker deaf to interrupts that are meant for the program; a handler that it sets itself hears them."""
+    """Ignores SIGINT in a worker process, and unblocks it for a handler that the dataset installs."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if _CAN_BE_HELD:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])

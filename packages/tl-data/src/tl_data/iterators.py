@@ -18,7 +18,7 @@ from .dataset import Resumable
 from .failure import Failure
 from .fetch import fetcher
 from .launch import may_fork
-from .loader_like import completed
+from .loader_like import complete
 from .order import Order
 from .processes import ProcessPool, WorkerDied
 from .state import Progress
@@ -35,7 +35,7 @@ class _BaseDataLoaderIter:
     """One epoch of a loader."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
-        loader = self._loader = completed(loader)
+        loader = self._loader = complete(loader)
         self._dataset = loader.dataset
         self._num_workers = loader.num_workers
         self._collate_fn = loader.collate_fn
@@ -45,16 +45,18 @@ class _BaseDataLoaderIter:
         self._begin()
 
     def _begin(self) -> None:
-        """Begins an epoch, or goes on with the one whose state was loaded."""
+        """Begins an epoch, or resumes the epoch of a loaded state."""
         loader, resumed = self._loader, self._loader._take_resumed()
         if resumed is None:
             base_seed = getattr(self, "_base_seed", None)
             self._base_seed = draw_seed(loader.generator) if base_seed is None else base_seed
         else:
             self._base_seed = resumed["base_seed"]
-        done = resumed["done"] if resumed else 0
+        position = resumed["done"] if resumed else 0
         began = resumed and resumed["order"]
-        order = Order(_Endless(loader.batch_size) if self._iterable else loader._index_sampler, began, done)
+        order = Order(
+            _Endless(loader.batch_size) if self._iterable else loader._index_sampler, began, position
+        )
         self._progress = Progress(loader.epoch, self._base_seed, order, resumed)
         loader._progress = self._progress
         loader.epoch += 1
@@ -105,7 +107,7 @@ def draw_seed(generator: Any) -> int:
 
 
 class _Endless(Resumable):
-    """What takes the place of keys where a dataset is a stream: how many samples a batch has, again and again."""
+    """The keys of a stream: the number of samples of a batch, repeated without end."""
 
     def __init__(self, count: int | None) -> None:
         self.count = count
@@ -114,15 +116,15 @@ class _Endless(Resumable):
         return itertools.repeat(self.count)
 
     def state_dict(self) -> dict[str, Any]:
-        """Nothing: the stream itself has a state."""
+        """An empty state: the stream has its own."""
         return {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Nothing to do."""
+        """Does nothing."""
 
 
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
-    """An epoch that is fetched in this process, a batch when it is asked for."""
+    """An epoch that this process fetches, batch by batch on demand."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
@@ -143,9 +145,9 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
-    """An epoch that workers fetch in advance, processes or threads.
+    """An epoch that worker processes or threads prefetch.
 
-    Batches are numbered in the order of their keys and requested of the workers round robin; responses wait here
+    Batches are numbered in the order of their keys and requested of the workers round robin. Responses are buffered
     until their batch is due.
     """
 
@@ -153,7 +155,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         super().__init__(loader)
         loader = self._loader
         self._epoch_id = 0
-        self._abrupt = False  # whether workers are ended without waiting for what they do
+        self._abrupt = False  # whether workers are ended without waiting for their current batch
         self._use(_pool(loader, self._base_seed, loader.multiprocessing_context))
         self._start_epoch()
 
@@ -186,7 +188,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             self._pool.begin(worker, self._epoch_id, self._progress.epoch, stream)
 
     def _relaunch(self, failure: Failure) -> None:
-        """Forks the workers, after fresh processes could not make anything of what they were sent."""
+        """Forks the workers after fresh processes failed to load the dataset."""
         if self._loader.multiprocessing_context is not None or not may_fork():
             failure.throw()
         warnings.warn(
@@ -218,7 +220,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def _next_keys(self) -> Any:
         try:
             keys = next(self._progress.order)
-            while self._number in self._progress.ahead:  # of an epoch that is resumed
+            while self._number in self._progress.ahead:  # returned before the epoch was resumed
                 self._number += 1
                 keys = next(self._progress.order)
             return keys
@@ -249,7 +251,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         return response.value
 
     def _ready(self) -> int | None:
-        """The number of a batch that can be handed out now."""
+        """The number of the next batch that is ready; None if there is none."""
         if not self._loader.in_order:
             return next(iter(self._responses), None)
         while (requested := self._requested.get(self._progress.done)) is not None:
@@ -261,7 +263,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         return None
 
     def _skip(self, number: int) -> None:
-        """Passes over a batch that was requested of a worker whose stream has ended."""
+        """Skips a batch that was requested of a worker whose stream has ended."""
         del self._requested[number]
         self._progress.hand_out(number)
 
@@ -269,22 +271,22 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         """Waits for one response."""
         left = None if deadline is None else max(deadline - time.monotonic(), 0)
         try:
-            found = self._pool.receive(left)
+            reply = self._pool.receive(left)
         except WorkerDied as error:
             raise WorkerDied(f"{error}{self._work_of(error.worker)}", error.worker) from None
-        if found is None:
+        if reply is None:
             raise _TimedOut(self._late())
-        worker, response = found
-        if response.epoch_id != self._epoch_id:  # of an epoch that was broken off
+        worker, response = reply
+        if response.epoch_id != self._epoch_id:  # of an epoch that was abandoned
             return
         if response.kind == REFUSED:
             self._relaunch(response.value)
         elif response.kind == ENDED:
-            self._ended(worker)
+            self._stop_worker(worker)
         elif response.number in self._requested:
             self._responses[response.number] = (worker, response)
 
-    def _ended(self, worker: int) -> None:
+    def _stop_worker(self, worker: int) -> None:
         if self._at_end[worker]:
             return
         self._at_end[worker] = True
@@ -303,7 +305,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         return "" if keys is None or self._iterable else f" while it fetched the samples {keys!r}"
 
     def _late(self) -> str:
-        """Who has kept the program waiting, with what."""
+        """Message of a timeout: the late worker and its request."""
         number = next((n for n in self._requested if n not in self._responses), None)
         worker = self._requested[number][0] if number is not None else 0
         return (
@@ -312,12 +314,12 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         )
 
     def _end(self) -> None:
-        """The epoch is over."""
+        """Ends the epoch."""
         if not self._loader.persistent_workers:
             self._shutdown_workers()
 
     def __del__(self) -> None:
-        if hasattr(self, "_requested"):  # else it was never finished
+        if hasattr(self, "_requested"):  # else the constructor failed
             self._abrupt = True
             self._shutdown_workers()
 

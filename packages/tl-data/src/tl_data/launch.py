@@ -1,4 +1,4 @@
-"""Start of worker processes, and the configuration that is sent to them."""
+"""Start of worker processes, and the pickled configuration for them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .worker import WorkerConfig
 
 __all__ = ["Launched", "launch", "prepare", "stop"]
 
-GRACE = 5.0  # seconds in which workers that have nothing to do end by themselves
-ABRUPT = 0.3  # the same where an epoch was broken off
+GRACE = 5.0  # seconds in which idle workers end by themselves
+ABRUPT = 0.3  # seconds after an epoch was abandoned
 
 
 class Launched:
-    """Worker processes and this side's ends of their pipes."""
+    """Worker processes and the program's ends of their pipes."""
 
     def __init__(self, processes: list[Any], connections: list[Connection]) -> None:
         self.processes, self.connections = processes, connections
@@ -33,41 +33,50 @@ class Launched:
 def launch(config: WorkerConfig, arena: Arena, context: Any) -> Launched:
     """Starts the workers of a loader.
 
-    Raises what pickling the configuration raises where `context` starts processes that must be sent everything.
+    Raises the errors of pickling the configuration if `context` starts fresh processes.
 
     Args:
         config: the configuration of the workers.
         arena: the memory that workers share with the program.
-        context: how processes are started.
+        context: the context of `multiprocessing` that starts processes; None for the default.
     """
-    method, sent = _method(config, context)
+    method, payload = _method(config, context)
     forked = method.get_start_method() == "fork"
     state = None if forked else _program_state(config)
     started = Launched([], [])
     try:
         for worker_id in range(config.num_workers):
-            ours, theirs = method.Pipe()
-            started.connections.append(ours)
+            parent_end, child_end = method.Pipe()
+            started.connections.append(parent_end)
             start = worker_id * arena.share
             inherited = tuple(started.connections) if forked else ()
-            arguments = (sent, worker_id, theirs, arena.descriptor, start, arena.share, inherited, state)
+            arguments = (
+                payload,
+                worker_id,
+                child_end,
+                arena.descriptor,
+                start,
+                arena.share,
+                inherited,
+                state,
+            )
             process = method.Process(target=worker.run, args=arguments, daemon=True)
-            with interrupts.held(forked):
+            with interrupts.hold(forked):
                 process.start()
-                theirs.close()
+                child_end.close()
                 started.processes.append(process)
     except BaseException:
         stop(started, ABRUPT)
         raise
     finally:
         arena.descriptor.close()
-        if isinstance(sent, Descriptor):
-            sent.close()
+        if isinstance(payload, Descriptor):
+            payload.close()
     return started
 
 
 def stop(workers: Launched, grace: float) -> None:
-    """Ends workers: those that wait for a request end at once, the others are killed after `grace` seconds."""
+    """Ends workers: idle ones end at once, the others are killed after `grace` seconds."""
     for connection in workers.connections:
         _hang_up(connection)
     _join(workers.processes, grace)
@@ -83,7 +92,7 @@ def stop(workers: Launched, grace: float) -> None:
 
 
 def _hang_up(connection: Connection) -> None:
-    """Ends a pipe for good, also where another forked process has a copy of this end."""
+    """Shuts a pipe down, even if another forked process has a copy of this end."""
     with socket.socket(fileno=os.dup(connection.fileno())) as pipe, contextlib.suppress(OSError):
         pipe.shutdown(socket.SHUT_RDWR)
     connection.close()
@@ -96,9 +105,9 @@ def _join(processes: list[Any], seconds: float) -> None:
 
 
 def prepare(context: Any, *needed: Any) -> None:
-    """Starts the fork server in advance where it may be wanted, as it needs a moment to load what workers need.
+    """Starts the fork server in advance, so that it imports the workers' modules meanwhile.
 
-    That is this package, what the main program imports, and the modules of the objects in `needed`.
+    The modules are this package, the imports of the main program, and the modules of the objects in `needed`.
     """
     if multiprocessing.current_process().name != "MainProcess":  # a worker that is importing the main program
         return
@@ -108,67 +117,69 @@ def prepare(context: Any, *needed: Any) -> None:
 
 
 def default_method() -> str:
-    """How processes start unless the loader says so: as those of `multiprocessing` do.
+    """The default start method of workers, which is that of `multiprocessing`.
 
-    On Linux that is "fork" below Python 3.14 and "forkserver" from there on, unless the program has set something else.
+    On Linux it is "fork" below Python 3.14 and "forkserver" from there on, unless the program has set another.
     """
     return multiprocessing.get_start_method(allow_none=True) or platform_method()
 
 
 def platform_method() -> str:
-    """How processes start on this system unless the program says so."""
+    """The default start method of this system."""
     return multiprocessing.get_all_start_methods()[0]
 
 
 def _program_state(config: WorkerConfig) -> Any:
-    from .program_state import ProgramState  # forked workers do without
+    from .program_state import ProgramState  # forked workers need no state
 
     return ProgramState.current(config.dataset, config.collate_fn, config.worker_init_fn)
 
 
 def _fork_server() -> Any:
-    """The module, which needs what only some systems have."""
+    """The module `fork_server`, which not every system can import."""
     from . import fork_server
 
     return fork_server
 
 
 def _method(config: WorkerConfig, context: Any) -> tuple[Any, Any]:
-    """The context to start processes with, and the configuration in the form in which they get it."""
-    chosen = multiprocessing.get_context(default_method()) if context is None else context
-    method = chosen.get_start_method()
+    """The context that starts processes, and the configuration as they receive it."""
+    process_context = multiprocessing.get_context(default_method()) if context is None else context
+    method = process_context.get_start_method()
     if method == "fork":
-        return chosen, config
+        return process_context, config
     if method == "spawn":
-        return chosen, _sent(config)
+        return process_context, _pickle_config(config)
     if context is not None or not may_fork():
-        return _fork_server().CONTEXT, _sent(config)
+        return _fork_server().CONTEXT, _pickle_config(config)
     if main_program.can_be_imported():
         try:
-            sent = _sent(config)
-            if sent is not config or _goes_along(config):
-                return _fork_server().CONTEXT, sent
-        except Exception:  # whatever pickling a program's objects may raise
+            payload = _pickle_config(config)
+            if payload is not config or _goes_along(config):
+                return _fork_server().CONTEXT, payload
+        except Exception:  # any error of pickling a program's objects
             pass
     return multiprocessing.get_context("fork"), config
 
 
 def may_fork() -> bool:
-    """Whether workers are forked where fresh processes can't have what they need: not if the program says otherwise."""
+    """Whether workers may be forked if fresh processes can't load the dataset: not if the program set a method."""
     return default_method() == platform_method() == "forkserver"
 
 
 class _Trial:
-    """Stands for a process that is being started, to which descriptors would go."""
+    """Stand-in for a process in its start, to which pickling would send descriptors."""
 
     def duplicate_for_child(self, fd: int) -> int:
         return fd
 
 
 def _goes_along(config: WorkerConfig) -> bool:
-    """Whether what can only go along with a process, such as a queue, may go along with a fresh one: not if it was made
-    for forked ones, as those of multiprocessing itself are where forking is the default."""
-    spawning.set_spawning_popen(_Trial())  # type: ignore[arg-type]  # all that pickling asks of it
+    """Whether a fresh process can inherit the objects of a configuration that only inheritance transfers, as a queue.
+
+    Objects made for forked processes can't, such as the queues of multiprocessing where forking is the default.
+    """
+    spawning.set_spawning_popen(_Trial())  # type: ignore[arg-type]  # the one method that pickling calls
     try:
         ForkingPickler.dumps(config)
     except RuntimeError:
@@ -178,8 +189,8 @@ def _goes_along(config: WorkerConfig) -> bool:
     return True
 
 
-def _sent(config: WorkerConfig) -> Any:
-    """The configuration pickled once for all workers; itself where it holds what goes along with a process only."""
+def _pickle_config(config: WorkerConfig) -> Any:
+    """The configuration pickled once for all workers; unchanged if it has objects that only inheritance transfers."""
     try:
         descriptor, pickled = spool.write(config)
     except RuntimeError as error:

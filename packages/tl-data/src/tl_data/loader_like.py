@@ -1,28 +1,28 @@
-"""Loaders of other libraries, which give the iterators what the reference's iterators read of a loader."""
+"""Loaders of other libraries, which have the attributes that PyTorch's iterators read of a loader."""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["LoaderLike", "completed"]
+__all__ = ["LoaderLike", "complete"]
 
 ITERABLE = 1  # `_DatasetKind.Iterable`
 
 
-def completed(loader: Any) -> Any:
-    """The loader, or one around it that has what it lacks of a `DataLoader`.
+def complete(loader: Any) -> Any:
+    """The loader, or a wrapper that adds the missing attributes of a `DataLoader`.
 
     Args:
-        loader: the loader.
+        loader: a `DataLoader`, or an object with the attributes of PyTorch's loader.
     """
     return loader if hasattr(loader, "_take_resumed") else LoaderLike(loader)
 
 
 class LoaderLike:
-    """A loader with the reference's attributes and a dataset of the style that its `_dataset_kind` says.
+    """A loader with PyTorch's attributes; its `_dataset_kind` is the style of the dataset.
 
     Args:
-        loader: the loader.
+        loader: an object with the attributes of PyTorch's loader.
     """
 
     arena_size: int | None = None
@@ -34,7 +34,7 @@ class LoaderLike:
     def __init__(self, loader: Any) -> None:
         self._loader = loader
         self._iterable = loader._dataset_kind == ITERABLE
-        # Of a stream, a list of keys says how long a batch is.
+        # For a stream, the length of a list of keys is the batch size.
         keys = next(iter(loader._index_sampler), None) if self._iterable and loader._auto_collation else None
         self.batch_size = None if keys is None else len(keys)
 
@@ -42,4 +42,4 @@ class LoaderLike:
         return getattr(self._loader, name)
 
     def _take_resumed(self) -> None:
-        """No state was loaded: it has no `load_state_dict`."""
+        """None: such a loader has no `load_state_dict`."""

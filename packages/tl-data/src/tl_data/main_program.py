@@ -1,4 +1,4 @@
-"""What the main program is: whether other processes can load it, and what it needs."""
+"""The main program: whether other processes can import it, and its imports."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def is_a_file() -> bool:
 
 
 def can_be_imported() -> bool:
-    """Whether the main program may be run a second time, under another name, as starting a process does.
+    """Whether a new process can safely run the main program again under another name.
 
-    That is so where it asks for its `__name__` before it acts, and where it is no file, as it is then not run.
+    It can if the program tests its `__name__`, or is no file and so isn't run.
     """
     if getattr(sys.modules["__main__"], "__file__", None) is None:
         return True
-    import ast  # here and below: workers know this module, but do not ask
+    import ast  # here and below: workers import this module but don't call these functions
 
     tests = [node.test for node in _source() if isinstance(node, ast.If)]
     return any(isinstance(n, ast.Name) and n.id == "__name__" for test in tests for n in ast.walk(test))
 
 
 def imports() -> list[str]:
-    """The modules that the main program imports, which each worker would have to load by itself."""
+    """The modules that the main program imports, which the fork server preloads."""
     import ast
 
     names: list[str] = []
@@ -49,7 +49,7 @@ def imports() -> list[str]:
 
 
 def _source() -> list[ast.stmt]:
-    """The statements of the main program; none if it is no file of Python."""
+    """The statements of the main program; an empty list if it is no file of Python."""
     return _statements(getattr(sys.modules["__main__"], "__file__", None) or "")
 
 

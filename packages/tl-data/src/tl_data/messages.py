@@ -1,4 +1,4 @@
-"""Batches between processes: a pickle whose large pieces lie in the arena."""
+"""Batches between processes: a pickle whose large buffers are in the arena."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from tl_core.mapped_memory import tensor_on_buffer
 
 __all__ = ["Slots", "Stored", "decode", "encode"]
 
-SMALL = 2048  # bytes that are cheaper to send than to place
+SMALL = 2048  # bytes of a buffer that is cheaper to send through the pipe
 _COUNT = struct.Struct("<Q")
 _SLOT = struct.Struct("<QQ")
 
 
 class Slots(Protocol):
-    """Where large pieces are put: a worker's `Region`, for one."""
+    """Storage for large buffers of a sender, such as a worker's `Region`."""
 
-    def placed(self, tensor: Tensor) -> int | None:
-        """The place of a tensor that lies there already."""
+    def hand_over(self, tensor: Tensor) -> int | None:
+        """The offset of a tensor that is in the storage already; None for any other."""
 
     def store(self, data: memoryview) -> int | None:
-        """The place of a new piece; None if there is no room."""
+        """Copies a buffer; returns its offset, or None if there is no room."""
 
     def release(self, offsets: list[int]) -> None:
-        """Gives slots back."""
+        """Frees slots."""
 
 
 class Stored(Protocol):
-    """Where large pieces are found: the `Arena`, for one."""
+    """Storage of large buffers of a receiver, such as the `Arena`."""
 
     def block(self, worker: int, offset: int, size: int) -> memoryview:
-        """A piece's memory."""
+        """The memory of a buffer."""
 
 
 def encode(message: Any, region: Slots | None) -> bytes:
-    """A message as bytes; what its pieces fill of the region is the receiver's."""
+    """A message as bytes; the receiver owns the blocks of its buffers."""
     file = io.BytesIO()
     pickler = _Pickler(file, region)
     try:
@@ -53,10 +53,10 @@ def encode(message: Any, region: Slots | None) -> bytes:
 
 
 def decode(data: bytes | memoryview, arena: Stored | None, worker: int) -> Any:
-    """The message; its pieces stay where they are.
+    """The message; its buffers are not copied.
 
     Args:
-        data: the message.
+        data: the bytes that `encode` returned.
         arena: the memory that workers share with the program.
         worker: the number of the worker that sent it.
     """
@@ -72,7 +72,7 @@ class _Pickler(ForkingPickler):
         super().__init__(file, 5, True, self._store)
         self.region = region
         self.slots: list[tuple[int, int]] = []
-        self._known: dict[int, int] = {}  # of a buffer that lies in the region already
+        self._offsets: dict[int, int] = {}  # of a buffer that is in the region already
 
     def reducer_override(self, obj: Any) -> Any:
         if type(obj) is Tensor and _is_plain(obj):
@@ -86,15 +86,15 @@ class _Pickler(ForkingPickler):
         resolved = tensor.resolve_conj().resolve_neg().contiguous()
         memory = memoryview(resolved.reshape(-1).view(tl_core.uint8))
         buffer = pickle.PickleBuffer(memory)
-        slot = None if self.region is None else self.region.placed(resolved)
+        slot = None if self.region is None else self.region.hand_over(resolved)
         if slot is not None:
-            self._known[id(buffer)] = slot
+            self._offsets[id(buffer)] = slot
         return _rebuild, (buffer, tensor.dtype, shape)
 
     def _store(self, buffer: pickle.PickleBuffer) -> bool:
-        """Where a buffer goes: False into the region, True into the pickle."""
+        """Stores a buffer; False if it is in the region, True if the pickle has to hold it."""
         size = memoryview(buffer).nbytes
-        slot = self._known.pop(id(buffer), None)
+        slot = self._offsets.pop(id(buffer), None)
         if slot is None:
             if self.region is None or size < SMALL:
                 return True
@@ -105,7 +105,7 @@ class _Pickler(ForkingPickler):
         return False
 
     def take_back(self) -> None:
-        """Gives back what was placed, after a failure."""
+        """Frees the buffers after a failure."""
         if self.region is not None:
             self.region.release([slot for slot, _ in self.slots])
 

@@ -14,7 +14,7 @@ __all__ = ["accelerator_answers", "pin_memory"]
 
 
 def accelerator_answers() -> bool:
-    """Whether an accelerator can pin memory; warns that nothing is pinned if there is none."""
+    """Whether an accelerator can pin memory; warns if there is none."""
     if backend_registry.load("accelerator"):
         return True
     warnings.warn(
@@ -25,7 +25,7 @@ def accelerator_answers() -> bool:
 
 
 def pin_memory(data: Any, device: Any = None) -> Any:
-    """The data with its tensors in pinned memory; what has a `pin_memory` method pins itself."""
+    """The data with its tensors in pinned memory; objects with a `pin_memory` method pin themselves."""
     if isinstance(data, Tensor) or hasattr(data, "pin_memory"):
         return data.pin_memory()
     if isinstance(data, (str, bytes)):

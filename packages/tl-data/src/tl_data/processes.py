@@ -1,4 +1,4 @@
-"""Workers that are processes, seen from the program."""
+"""The pool of worker processes, in the program."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .worker import Response, WorkerConfig
 
 __all__ = ["ProcessPool", "WorkerDied"]
 
-_ROOM = 1 << 17  # bytes of requests that surely fit into a pipe nobody reads
-_OVERHEAD = 1 << 10  # what a request costs there besides its bytes
+_ROOM = 1 << 17  # bytes of requests that fit into a pipe without a reader
+_OVERHEAD = 1 << 10  # bytes that a request costs there besides its own
 
 
 class WorkerDied(RuntimeError):
-    """A worker is gone, and the batches requested of it with it."""
+    """A worker has died, and the batches requested of it are lost."""
 
     def __init__(self, message: str, worker: int) -> None:
         super().__init__(message)
@@ -36,13 +36,13 @@ class WorkerDied(RuntimeError):
 class ProcessPool:
     """Pool of worker processes.
 
-    Requests are never written while a worker may be writing a response that nobody reads: what might not fit into the
-    pipe waits here.
+    A blocking write could deadlock with a worker that writes a response. So requests that might not fit into the pipe
+    wait in a queue.
 
     Args:
         config: the configuration of the workers.
-        context: how processes are started.
-        arena_size: the bytes of that memory.
+        context: the context of `multiprocessing` that starts processes; None for the default.
+        arena_size: bytes of shared memory; None for the default.
     """
 
     def __init__(self, config: WorkerConfig, context: Any, arena_size: int | None) -> None:
@@ -52,7 +52,7 @@ class ProcessPool:
         self._waiting: list[deque[tuple[Any, ...]]] = [deque() for _ in range(config.num_workers)]
         self._requested: list[deque[int]] = [
             deque() for _ in range(config.num_workers)
-        ]  # sizes of what is unanswered
+        ]  # sizes of open requests
         self._selector = selectors.DefaultSelector()
         for i, connection in enumerate(self._workers.connections):
             self._selector.register(connection, selectors.EVENT_READ, i)
@@ -66,7 +66,7 @@ class ProcessPool:
         return self._workers.processes
 
     def begin(self, worker: int, epoch_id: int, epoch: int, stream: dict[str, Any] | None) -> None:
-        """Tells a worker that an epoch begins."""
+        """Sends a worker the begin of an epoch."""
         self._waiting[worker].append(("begin", epoch_id, epoch, stream))
         self._flush(worker)
 
@@ -78,7 +78,7 @@ class ProcessPool:
     def _flush(self, worker: int) -> None:
         waiting, requested = self._waiting[worker], self._requested[worker]
         while waiting:
-            data = pickle.dumps((*waiting[0], self.arena.released(worker)), pickle.HIGHEST_PROTOCOL)
+            data = pickle.dumps((*waiting[0], self.arena.pop_released(worker)), pickle.HIGHEST_PROTOCOL)
             cost = len(data) + _OVERHEAD
             if requested and sum(requested) + cost > _ROOM:
                 return
@@ -87,7 +87,7 @@ class ProcessPool:
             try:
                 self._workers.connections[worker].send_bytes(data)
             except (BrokenPipeError, ConnectionResetError):
-                return  # it is dead, which waiting for its response tells
+                return  # the worker is dead: `receive` raises
 
     def receive(self, timeout: float | None) -> tuple[int, Response] | None:
         """The next response and the index of its worker; None if none has come within `timeout` seconds.
@@ -134,7 +134,7 @@ class ProcessPool:
         return WorkerDied(f"DataLoader worker (pid {process.pid}) {ended} ({which})", worker)
 
     def close(self, abrupt: bool = False) -> None:
-        """Ends the workers and waits until they have ended; in a forked copy of the program, nothing is done."""
+        """Ends the workers and waits for them; does nothing in a forked copy of the program."""
         if os.getpid() != self._owner or self._selector is None:
             return
         self._selector.close()
@@ -145,14 +145,14 @@ class ProcessPool:
         launch.stop(self._workers, launch.ABRUPT if abrupt else launch.GRACE)
 
 
-def _warn_of_differences(found: Any) -> None:
+def _warn_of_differences(differences: Any) -> None:
     from .program_state import warn_of_differences
 
-    warn_of_differences(found)
+    warn_of_differences(differences)
 
 
 def _resume(pid: int | None) -> None:
-    """Lets a stopped process run: it could not act on SIGTERM otherwise."""
+    """Continues a stopped process, which could not handle SIGTERM otherwise."""
     if pid is not None and hasattr(signal, "SIGCONT"):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)

@@ -1,7 +1,7 @@
-"""What a program has set, for workers that are fresh processes: tl's settings, logging levels, warning filters.
+"""Settings of the program for workers that are fresh processes: tl's settings, logging levels, warning filters.
 
-What can't be handed over is compared: plain values of the modules that the loader's classes and functions come from. A
-fresh process imports these modules, and doesn't see what the program has assigned to them since.
+Plain values of the modules of the loader's classes and functions can't be restored; they are compared. A fresh process
+imports these modules and doesn't have the values that the program has assigned since.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ __all__ = ["Environment", "ProgramState", "plain_globals", "warn_of_differences"
 _ATOMS = (type(None), bool, int, float, complex, str, bytes)
 _OWN = ("tl.", "tl_data.")
 _LARGEST = 1000  # elements of a container that is compared
-_told: set[tuple[str, str]] = set()  # the names that were warned of
+_warned_names: set[tuple[str, str]] = set()  # the (module, name) pairs of earlier warnings
 
 
 class Environment:
     """The program's environment variables: an object that sets them where it is unpickled.
 
-    A process of a fork server would have those that the program had when the server started.
+    A process of a fork server would have the variables of the time when the server started.
     """
 
     def __reduce__(self) -> Any:
@@ -40,7 +40,7 @@ def _set_environment(variables: dict[str, str]) -> None:
 
 
 class LoggerStates(NamedTuple):
-    """What `logging` lets through. Handlers are not part of it: they write to files and streams of the program.
+    """Levels of `logging`. Handlers are not part of it: they write to files and streams of the program.
 
     Args:
         disabled: the level up to which nothing is logged.
@@ -52,8 +52,8 @@ class LoggerStates(NamedTuple):
 
     @classmethod
     def current(cls) -> LoggerStates:
-        """The state as it is now."""
-        import logging  # here and below: which few workers need
+        """The current state."""
+        import logging  # here and below: few workers need it
 
         loggers = {"": logging.root, **logging.root.manager.loggerDict}
         return cls(
@@ -66,7 +66,7 @@ class LoggerStates(NamedTuple):
         )
 
     def restore(self) -> None:
-        """Makes it that of this process."""
+        """Applies the state to this process."""
         import logging
 
         logging.disable(self.disabled)
@@ -77,12 +77,12 @@ class LoggerStates(NamedTuple):
 
 
 class ProgramState(NamedTuple):
-    """What a program has set, and the plain values of some of its modules. It can be pickled.
+    """Settings of a program, and the plain values of some of its modules. It can be pickled.
 
     Args:
-        settings: those of tl.
+        settings: the settings of tl.
         loggers: the state of `logging`; None if the program never loaded it.
-        filters: those of `warnings`.
+        filters: the filters of `warnings`.
         globals: the plain values by module and name.
     """
 
@@ -93,7 +93,7 @@ class ProgramState(NamedTuple):
 
     @classmethod
     def current(cls, *objects: Any) -> ProgramState:
-        """The state as it is now, with the modules of some objects."""
+        """The current state, with the modules of some objects."""
         return cls(
             ProcessSettings.current(),
             LoggerStates.current() if "logging" in sys.modules else None,
@@ -102,7 +102,7 @@ class ProgramState(NamedTuple):
         )
 
     def restore(self) -> None:
-        """Sets in this process what can be set."""
+        """Applies the settings to this process."""
         self.settings.restore()
         if self.loggers is not None:
             self.loggers.restore()
@@ -110,34 +110,33 @@ class ProgramState(NamedTuple):
         warnings.filters[:] = self.filters  # type: ignore[index]  # a list, as `simplefilter` knows
 
     def differences(self) -> list[tuple[str, str, str, str]]:
-        """The values that this process has otherwise: module, name, the program's, this one's."""
-        found: list[tuple[str, str, str, str]] = []
-        for module, theirs in self.globals.items():
-            ours = plain_globals(module)
-            found += [
-                (module, name, _short(theirs[name]), _short(ours[name]))
-                for name in theirs.keys() & ours.keys()
-                if theirs[name] != ours[name] and repr(theirs[name]) != repr(ours[name])  # nan is not nan
-            ]
-        return sorted(found)
+        """The values that differ in this process: module, name, the program's value, this one's."""
+        rows: list[tuple[str, str, str, str]] = []
+        for module, program_values in self.globals.items():
+            worker_values = plain_globals(module)
+            for name in program_values.keys() & worker_values.keys():
+                expected, actual = program_values[name], worker_values[name]
+                if expected != actual and repr(expected) != repr(actual):  # nan is not equal to itself
+                    rows.append((module, name, _short(expected), _short(actual)))
+        return sorted(rows)
 
 
 def _is_picklable(each: Any) -> bool:
     try:
         pickle.dumps(each)
-    except Exception:  # of a category that only the program knows
+    except Exception:  # of a category that a worker can't import
         return False
     return True
 
 
 def _modules_of(objects: Any) -> list[str]:
-    """The modules that the classes of some objects come from, or the functions themselves, without tl's own."""
+    """The modules of some functions and of the classes of some objects, without tl's own."""
     names = [getattr(each, "__module__", None) for each in _with_parts(objects)]
     return [name for name in dict.fromkeys(["__main__", *names]) if name and not f"{name}.".startswith(_OWN)]
 
 
 def _with_parts(objects: Any) -> Iterator[Any]:
-    """Objects, and the datasets inside of those that are made of others."""
+    """Objects, and the datasets that they wrap."""
     for each in objects:
         for _ in range(10):
             yield each
@@ -147,13 +146,13 @@ def _with_parts(objects: Any) -> Iterator[Any]:
 
 
 def plain_globals(module: str) -> dict[str, Any]:
-    """The numbers, texts and containers of such that a module has, also as attributes of its classes."""
+    """The numbers, texts and containers of a module and of its classes, by name."""
     names = dict(vars(sys.modules[module])) if module in sys.modules else {}
-    found = _plain(names, "")
+    values = _plain(names, "")
     for name, value in names.items():
         if isinstance(value, type) and value.__module__ in (module, "__mp_main__"):
-            found |= _plain(dict(vars(value)), f"{name}.")
-    return found
+            values |= _plain(dict(vars(value)), f"{name}.")
+    return values
 
 
 def _plain(names: dict[str, Any], prefix: str) -> dict[str, Any]:
@@ -165,7 +164,7 @@ def _plain(names: dict[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def _is_plain(value: Any, left: list[int]) -> bool:
-    """Whether a value is compared: it is plain all through, and has not too many elements."""
+    """Whether a value is compared: it is plain at all depths, and within the limit of elements."""
     left[0] -= 1
     if left[0] < 0:
         return False
@@ -183,19 +182,19 @@ def _short(value: Any) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def warn_of_differences(found: list[tuple[str, str, str, str]]) -> None:
-    """Warns, once for each name, of values that workers have otherwise than the program.
+def warn_of_differences(differences: list[tuple[str, str, str, str]]) -> None:
+    """Warns, once for each name, of values that differ between workers and the program.
 
     Args:
-        found: the values, as `ProgramState.differences` returns them.
+        differences: the values, as `ProgramState.differences` returns them.
     """
-    fresh = [each for each in found if each[:2] not in _told]
+    fresh = [each for each in differences if each[:2] not in _warned_names]
     if not fresh:
         return
-    _told.update(each[:2] for each in fresh)
+    _warned_names.update(each[:2] for each in fresh)
     listed = "; ".join(
-        f"{name} of {module} is {theirs} in the program, {ours} in a worker"
-        for module, name, theirs, ours in fresh
+        f"{name} of {module} is {expected} in the program, {actual} in a worker"
+        for module, name, expected, actual in fresh
     )
     warnings.warn(
         "workers that are fresh processes import the program's modules again, and don't see what was assigned to them "

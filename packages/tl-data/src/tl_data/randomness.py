@@ -1,4 +1,4 @@
-"""What random numbers of a worker depend on: its seed, and the epoch."""
+"""The seed and the epoch of a worker, on which its random numbers depend."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import tl_core
 
 __all__ = ["epoch", "generate_state", "seed_worker", "set_epoch"]
 
-_here = threading.local()  # a loader's threads, and two loaders in turn, are in epochs of their own
+_here = threading.local()  # threads of a loader, and two loaders in turn, have different epochs
 
 
 def set_epoch(number: int) -> None:
-    """Says which epoch the samples belong to that this thread fetches from now on; the loader does."""
+    """Sets the epoch of the samples that this thread fetches; the loader calls it."""
     _here.epoch = number
 
 
 def epoch() -> int:
-    """The epoch that the sample belongs to which is being fetched: 0 for a loader's first."""
+    """The epoch of the sample in fetching: 0 for a loader's first."""
     number: int = getattr(_here, "epoch", 0)
     return number
 
 
 def seed_worker(base_seed: int, worker_id: int) -> int:
-    """Seeds the generators of a worker process, each worker's otherwise; returns the worker's seed."""
+    """Seeds the generators of a worker process; returns the worker's seed."""
     seed = base_seed + worker_id
     tl_core.manual_seed(seed)
     random.seed(seed)
@@ -39,7 +39,7 @@ _MASK = 0xFFFFFFFF
 
 
 class _Hash:
-    """Mixes a word with a constant that is another one for each word."""
+    """Mixes words with a constant that changes with each word."""
 
     def __init__(self, start: int, factor: int) -> None:
         self._constant, self._factor = start, factor
@@ -51,15 +51,15 @@ class _Hash:
         return word ^ word >> 16
 
 
-def _mixed(x: int, y: int) -> int:
+def _mix(x: int, y: int) -> int:
     word = 0xCA01F9DD * x - 0x4973F715 * y & _MASK
     return word ^ word >> 16
 
 
 def generate_state(base_seed: int, worker_id: int) -> list[int]:
-    """Four words of 32 bits for the generator of a worker, which differ in many bits from those of its neighbours.
+    """Four words of 32 bits to seed the generator of a worker, independent of the words of other workers.
 
-    They are those of NumPy's `SeedSequence([worker_id, low half of base_seed, high half, 0])`, whose method is
+    They are the words of NumPy's `SeedSequence([worker_id, low half of base_seed, high half, 0])`, whose method is
     O'Neill's `seed_seq_fe` (2015).
 
     Args:
@@ -75,5 +75,5 @@ def generate_state(base_seed: int, worker_id: int) -> list[int]:
     for i in range(4):
         for j in range(4):
             if i != j:
-                pool[j] = _mixed(pool[j], scramble(pool[i]))
+                pool[j] = _mix(pool[j], scramble(pool[i]))
     return list(map(_Hash(0x8B51F9DD, 0x58F38DED), pool))

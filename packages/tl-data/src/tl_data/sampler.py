@@ -1,8 +1,8 @@
 """Samplers: the keys of an epoch, in their order.
 
-The samplers here draw an epoch's indices as tensors (`index_chunks`), which the loader cuts into batches without a
-Python number for each. `start` tells what the order depends on, a seed or the state of a generator, so that a resumed
-epoch can draw the same again. Streams are those of PyTorch's samplers for the same seed.
+Samplers draw an epoch's indices as tensors (`index_chunks`), which the loader cuts into batches without a Python number
+for each. `start` returns the seed or the generator state that the order depends on, so a resumed epoch draws the same
+order. For the same seed, the orders are those of PyTorch's samplers.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ __all__ = [
 
 T_co = TypeVar("T_co", covariant=True)
 
-CHUNK = 1 << 16  # indices drawn at once where an epoch need not be drawn whole
-_DRAW = 32  # the reference draws with replacement in so many; a chunk is a multiple
+CHUNK = 1 << 16  # indices of a chunk
+_DRAW = 32  # PyTorch draws with replacement in pieces of this size; a chunk is a multiple
 
 
 class Sampler(Generic[T_co]):
-    """The keys of a dataset, or lists of them, in the order in which an epoch takes them: a subclass has `__iter__`.
+    """The keys of a dataset, or lists of keys, in the order of an epoch: a subclass has `__iter__`.
 
-    `__len__` is asked for by `len(loader)`. A sampler that is `Resumable` is resumed by its state.
+    `len(loader)` needs `__len__`. A sampler that is `Resumable` resumes from its state.
 
     Example:
         >>> class Backwards(Sampler):
@@ -58,14 +58,14 @@ class Sampler(Generic[T_co]):
 
 
 class DrawnSampler(Sampler[int]):
-    """A sampler whose epoch can be told and drawn again: the base of those here."""
+    """Base of samplers whose epoch can be drawn again from its `start`."""
 
     def start(self) -> Any:
-        """What the order of the epoch that begins now depends on: plain data."""
+        """The seed or state that the order of the next epoch depends on, as plain data."""
         raise NotImplementedError
 
     def index_chunks(self, start: Any, again: bool = False) -> Iterator[Any]:
-        """The epoch's indices, in lists or one-dimensional int64 tensors; `again`: of an epoch that began before."""
+        """The epoch's indices, in lists or one-dimensional int64 tensors; `again` draws an earlier epoch again."""
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[int]:
@@ -74,9 +74,9 @@ class DrawnSampler(Sampler[int]):
 
 
 def generator_at(generator: Generator | None, start: Tensor, again: bool) -> Generator:
-    """The generator to draw an epoch with: the one in use; for an epoch drawn again, as it was at the start.
+    """The generator of an epoch: the current one, or for an epoch drawn again one at the state of its start.
 
-    The default generator is not set back, because it is not the loader's alone: a copy draws.
+    The default generator is not set back, because other code uses it too: a copy draws.
     """
     if not again:
         return tl_core.default_generator if generator is None else generator
@@ -113,13 +113,13 @@ class RandomSampler(DrawnSampler):
     """All indices in random order, or `num_samples` drawn with replacement.
 
     Without a `generator`, each epoch draws a seed from the default generator. More samples than the dataset has,
-    without replacement, are taken from one order after the other.
+    without replacement, come from several orders in sequence.
 
     Args:
-        data_source: the dataset, of which only the length is used.
+        data_source: a dataset, of which only the length is used.
         replacement: whether an index may be drawn more than once.
         num_samples: the number of indices in an epoch; the dataset's length by default.
-        generator: the random generator.
+        generator: the random generator; None for the default one.
 
     Raises:
         TypeError: `replacement` is no bool.
@@ -152,7 +152,7 @@ class RandomSampler(DrawnSampler):
 
     @property
     def num_samples(self) -> int:
-        """How many indices an epoch has."""
+        """Number of indices of an epoch."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def start(self) -> Any:
@@ -169,16 +169,16 @@ class RandomSampler(DrawnSampler):
 
     def _with_replacement(self, generator: Generator) -> Iterator[Tensor]:
         total, size = self.num_samples, len(self.data_source)
-        whole = total - total % _DRAW
-        for first in range(0, whole, CHUNK):
-            yield tl_core.randint(size, (min(CHUNK, whole - first),), generator=generator)
-        yield tl_core.randint(size, (total - whole,), generator=generator)
+        multiple = total - total % _DRAW
+        for first in range(0, multiple, CHUNK):
+            yield tl_core.randint(size, (min(CHUNK, multiple - first),), generator=generator)
+        yield tl_core.randint(size, (total - multiple,), generator=generator)
 
     def _orders(self, generator: Generator) -> Iterator[Tensor]:
         size = len(self.data_source)
         for _ in range(self.num_samples // size):
             yield tl_core.randperm(size, generator=generator)
-        # Drawn even if nothing is taken of it, as the reference does: the next epoch's order depends on it.
+        # Drawn even for 0 indices, as PyTorch does: the next epoch's order depends on it.
         yield tl_core.randperm(size, generator=generator)[: self.num_samples % size]
 
     def __len__(self) -> int:
@@ -217,7 +217,7 @@ class WeightedRandomSampler(DrawnSampler):
         weights: the relative probability of each index.
         num_samples: the number of indices in an epoch.
         replacement: whether an index may be drawn more than once.
-        generator: the random generator.
+        generator: the random generator; None for the default one.
 
     Raises:
         ValueError: the weights have not one dimension, or another argument has the wrong type.

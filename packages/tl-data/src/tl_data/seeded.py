@@ -1,4 +1,4 @@
-"""Samples that draw the same random numbers wherever they are fetched."""
+"""Samples with reproducible random numbers in any worker."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .randomness import epoch
 
 __all__ = ["Seeded", "sample_generator"]
 
-_here = threading.local()  # the sample that is being fetched: its generator
+_here = threading.local()  # the generator of the sample in fetching
 
 
 def sample_generator() -> Generator:
-    """The generator for the sample that is being fetched, seeded as `Seeded` says.
+    """The generator of the sample in fetching, seeded by `Seeded`.
 
     Raises RuntimeError outside of a `Seeded` dataset.
     """
@@ -34,17 +34,17 @@ def sample_generator() -> Generator:
 
 
 class Seeded(Dataset[Any]):
-    """A dataset whose samples draw random numbers by (seed, epoch, index), and by nothing else.
+    """A dataset whose samples draw random numbers that depend only on (seed, epoch, index).
 
-    While a sample is fetched, the default generators of tl, of `random` and, if it is loaded, of NumPy are seeded for
-    this sample; afterwards they are as they were. An augmented sample is then the same with any number of workers, in
-    any order, on any rank and after a resumed start. The epoch is the loader's, which counts them from 0.
+    While a sample is fetched, the default generators of tl, of `random` and of an imported NumPy are seeded for the
+    sample; afterwards their states are restored. An augmented sample is equal with any number of workers, in any
+    order, on any rank and after a resume. The epoch is the loader's, which counts from 0.
 
     Args:
-        dataset (map-style dataset): Whose samples are given.
-        seed (int): What each sample's random numbers are derived from, beside its index.
-        default_generators (bool): Whether the default generators are seeded. `sample_generator()` gives one for
-            the sample in any case.
+        dataset (map-style dataset): The source of samples.
+        seed (int): Seed of all samples, combined with epoch and index.
+        default_generators (bool): Whether the default generators are seeded. `sample_generator()` returns the
+            sample's own in any case.
 
     Raises RuntimeError, when a sample is fetched in a worker that is a thread, if `default_generators` is true: all
     threads share those.
@@ -78,7 +78,7 @@ class Seeded(Dataset[Any]):
                 "Seeded can't seed the default generators in a thread, as all threads share them: draw from "
                 "sample_generator() and say default_generators=False"
             )
-        return _seeded(key)
+        return _seed_generators(key)
 
     def __getitems__(self, indices: Sequence[Any]) -> list[Any]:
         return [self[index] for index in indices]
@@ -92,8 +92,8 @@ class Seeded(Dataset[Any]):
 
 
 @contextlib.contextmanager
-def _seeded(key: int) -> Iterator[None]:
-    """The default generators seeded with a number; afterwards they are as they were."""
+def _seed_generators(key: int) -> Iterator[None]:
+    """Seeds the default generators for a `with` block; restores their states afterwards."""
     numpy = sys.modules.get("numpy")
     states: tuple[Tensor, Any] = (tl_core.get_rng_state(), random.getstate())
     legacy = None if numpy is None else numpy.random.get_state()

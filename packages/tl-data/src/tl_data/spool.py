@@ -1,4 +1,4 @@
-"""Worker configuration pickled once into shared memory; its tensors and arrays are read there without a copy."""
+"""Worker configuration pickled once into shared memory; workers use its tensors and arrays without a copy."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _HEAD = struct.Struct("<Q")
 
 
 def write(message: Any) -> tuple[Descriptor, bytes]:
-    """A message in memory of its own, and its pickle without the large pieces."""
+    """A message in new shared memory, and its pickle without the large buffers."""
     pieces = _Pieces()
     pickled = encode(message, pieces)
-    start = _aligned(_HEAD.size + len(pickled))
+    start = _align(_HEAD.size + len(pickled))
     descriptor = Descriptor(anonymous_file(start + pieces.size))
     with open(descriptor.number, "wb", closefd=False) as file:
         file.write(_HEAD.pack(len(pickled)) + pickled)
@@ -30,54 +30,54 @@ def write(message: Any) -> tuple[Descriptor, bytes]:
 
 
 def read(descriptor: Descriptor) -> Any:
-    """The message. Its pieces lie on the memory; who writes to one gets the page for itself."""
+    """The message. Its buffers are views of the memory; a write copies the page."""
     # Mapped, not read, as the workers' descriptors share one position in the file.
     data = memoryview(mmap.mmap(descriptor.number, 0, access=mmap.ACCESS_COPY))
     descriptor.close()
     (size,) = _HEAD.unpack_from(data)
     pickled = data[_HEAD.size : _HEAD.size + size]
-    return decode(pickled, _Mapped(data[_aligned(_HEAD.size + size) :]), 0)
+    return decode(pickled, _Mapped(data[_align(_HEAD.size + size) :]), 0)
 
 
-def _aligned(offset: int) -> int:
+def _align(offset: int) -> int:
     return -(-offset // mmap.PAGESIZE) * mmap.PAGESIZE
 
 
 class _Pieces:
-    """Where large pieces go while a message is pickled: one after the other, on pages of their own."""
+    """Storage for large buffers of a message: in sequence, each on its own pages."""
 
     def __init__(self) -> None:
         self._pieces: list[tuple[int, memoryview]] = []
         self.size = 0
 
-    def placed(self, tensor: Tensor) -> int | None:
-        """Nothing lies here before it is stored."""
+    def hand_over(self, tensor: Tensor) -> int | None:
+        """None: no tensor is in the storage before `store`."""
         return None
 
     def store(self, data: memoryview) -> int | None:
-        """The offset that a piece will have."""
+        """The future offset of a buffer."""
         offset = self.size
         self._pieces.append((offset, data))
-        self.size = _aligned(offset + data.nbytes)
+        self.size = _align(offset + data.nbytes)
         return offset
 
     def release(self, offsets: list[int]) -> None:
-        """Forgets everything, after a failure."""
+        """Drops all buffers after a failure."""
         self._pieces.clear()
 
     def write(self, file: io.BufferedWriter, start: int) -> None:
-        """Writes the pieces."""
+        """Writes the buffers to a file."""
         for offset, data in self._pieces:
             file.seek(start + offset)
             file.write(data)
 
 
 class _Mapped:
-    """Where they are found again."""
+    """Storage of the buffers, mapped into memory."""
 
     def __init__(self, data: memoryview) -> None:
         self._data = data
 
     def block(self, worker: int, offset: int, size: int) -> memoryview:
-        """The memory of a piece."""
+        """The memory of a buffer."""
         return self._data[offset : offset + size]

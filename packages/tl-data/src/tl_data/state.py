@@ -1,4 +1,4 @@
-"""How far a loader has come, as plain data."""
+"""The progress of a loader, as plain data."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ VERSION = 1
 
 
 class Progress:
-    """How far an epoch has come: which batches the program has been handed, not which were made in advance.
+    """The progress of an epoch: the batches that the loader has returned, without prefetched ones.
 
-    Batches are numbered from 0 in the order in which their keys were drawn; all below `done` were handed out, and,
-    where batches may overtake each other, those in `ahead`.
+    Batches are numbered from 0 in the order of their keys. All below `done` were returned, and with `in_order=False`
+    those in `ahead`.
 
     Args:
         epoch: the number of the epoch.
         base_seed: the seed of worker 0; the others count on from it.
-        order: the state of the sampler.
-        state: where an iterable-style dataset goes on; None at the beginning.
+        order: the iterator over the batches of keys.
+        state: result of `state_dict` to resume from; None at the beginning.
     """
 
     def __init__(self, epoch: int, base_seed: int, order: Order, state: dict[str, Any] | None = None) -> None:
@@ -39,7 +39,7 @@ class Progress:
         self.live: Any = None  # the fetcher of an iterable-style dataset in this process
 
     def hand_out(self, number: int) -> None:
-        """Notes that a batch goes to the program."""
+        """Records that the loader returns a batch."""
         self.ahead.add(number)
         while self.done in self.ahead:
             self.ahead.remove(self.done)
@@ -47,7 +47,7 @@ class Progress:
             self.order.handed_out()
 
     def state_dict(self) -> dict[str, Any]:
-        """Plain data: numbers, lists, dicts, tensors, and what samplers and datasets gave."""
+        """Plain data: numbers, lists, dicts, tensors, and the states of samplers and datasets."""
         if self.live is not None:
             self.streams = {0: self.live.state()}
         return {
@@ -62,7 +62,7 @@ class Progress:
 
 
 def of_sources(generator: Any, sampler: Any) -> dict[str, Any]:
-    """The state of what orders are drawn from: the loader's generator, the sampler's, the sampler itself."""
+    """The states of the sources of orders: the loader's generator, the sampler's generator, the sampler."""
     inner = deciding(sampler)
     own = getattr(inner, "generator", None)
     return {
@@ -73,7 +73,7 @@ def of_sources(generator: Any, sampler: Any) -> dict[str, Any]:
 
 
 def set_sources(state: dict[str, Any], generator: Any, sampler: Any) -> None:
-    """Sets back what `of_sources` told."""
+    """Restores the result of `of_sources`."""
     inner = deciding(sampler)
     pairs = (("generator", generator), ("sampler_generator", getattr(inner, "generator", None)))
     for name, target in pairs:
@@ -84,16 +84,15 @@ def set_sources(state: dict[str, Any], generator: Any, sampler: Any) -> None:
 
 
 def check(state: Any, iterable: bool, workers: int) -> None:
-    """Raises ValueError for a state that does not fit the loader; warns where a stream is read again."""
+    """Raises ValueError for a state that does not fit the loader; warns if a stream is read again."""
     if not isinstance(state, dict) or state.get("version") != VERSION:
         raise ValueError(f"this is no state of a DataLoader, or one of another version than {VERSION}")
     if state["begun"] is None:
         return
-    begun = state["begun"]
-    streams = begun["streams"]
-    if iterable and streams and begun["workers"] != workers:
+    streams, count = state["begun"]["streams"], state["begun"]["workers"]
+    if iterable and streams and count != workers:
         raise ValueError(
-            f"the state was taken with num_workers={begun['workers']}, the loader has {workers}: an iterable-style "
+            f"the state was taken with num_workers={count}, the loader has {workers}: an iterable-style "
             "dataset is read by each worker on its own, and can only be resumed with as many"
         )
     skipped = sum(stream.get("skip", 0) for stream in streams.values())

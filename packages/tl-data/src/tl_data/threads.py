@@ -1,4 +1,4 @@
-"""Workers that are threads: for datasets that spend their time outside of Python's lock."""
+"""The pool of worker threads, for datasets that release Python's lock."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["ThreadPool"]
 
 
 class ThreadPool:
-    """Pool of worker threads. They share the dataset; of a stream each has a shallow copy."""
+    """Pool of worker threads. They share a map-style dataset; each has a shallow copy of a stream."""
 
     def __init__(self, config: WorkerConfig) -> None:
         self.pids: list[int | None] = [None] * config.num_workers
@@ -34,7 +34,7 @@ class ThreadPool:
             thread.start()
 
     def begin(self, worker: int, epoch_id: int, epoch: int, stream: dict[str, Any] | None) -> None:
-        """Tells a worker that an epoch begins."""
+        """Sends a worker the begin of an epoch."""
         self._requests[worker].put(("begin", epoch_id, epoch, stream))
 
     def request(self, worker: int, epoch_id: int, number: int, keys: Any) -> None:
@@ -49,7 +49,7 @@ class ThreadPool:
             return None
 
     def close(self, abrupt: bool = False) -> None:
-        """Ends the workers. One that does not come back from the dataset can't be ended, and is not waited for."""
+        """Ends the workers. A thread that hangs in the dataset can't be ended; `close` doesn't wait for it."""
         for requests in self._requests:
             requests.put(None)
         for thread in self.processes:

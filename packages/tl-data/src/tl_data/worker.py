@@ -34,9 +34,9 @@ class WorkerConfig(NamedTuple):
     """Configuration of all workers of a loader: the dataset, and how batches are collated.
 
     Args:
-        dataset: the dataset.
+        dataset: the map-style or iterable-style dataset.
         batching: whether keys come in batches.
-        collate_fn: makes a batch of a list of samples.
+        collate_fn: function of a list of samples that returns the batch.
         drop_last: whether a last smaller batch is dropped.
         worker_init_fn: called with the worker's number when it starts; None for none.
         num_workers: the number of workers.
@@ -55,16 +55,16 @@ class WorkerConfig(NamedTuple):
 
 
 class Response(NamedTuple):
-    """Response of a worker to the request with this number, made in the epoch with this id.
+    """Response of a worker to a request.
 
     Args:
-        epoch_id: the epoch that the request was made in.
+        epoch_id: the epoch of the request.
         number: the number of the request.
-        kind: what `value` is: a batch, a failure or an end.
-        value: the answer.
-        stream: the state of an iterable-style dataset behind this batch, or None.
-        span: the number of the worker process, and when its work began and ended; None in a thread.
-        differences: the values that a fresh process has otherwise than the program; None but in its first response.
+        kind: BATCH, FAILED, ENDED or REFUSED.
+        value: the batch or the failure.
+        stream: the state of an iterable-style dataset after this batch, or None.
+        span: the pid of the worker process, and the begin and end of its work; None in a thread.
+        differences: the values that differ from the program's; None except in the first response of a fresh process.
     """
 
     epoch_id: int
@@ -72,7 +72,7 @@ class Response(NamedTuple):
     kind: str
     value: Any = None
     stream: dict[str, Any] | None = None
-    span: tuple[int, int, int] | None = None  # of a worker process: its number, when it began and ended
+    span: tuple[int, int, int] | None = None
     differences: list[tuple[str, str, str, str]] | None = None
 
 
@@ -82,7 +82,7 @@ class Server:
     Args:
         config: the configuration of the workers.
         worker_id: the number of the worker.
-        where: how errors name the worker.
+        where: the name of the worker in errors.
     """
 
     def __init__(self, config: WorkerConfig, worker_id: int, where: str) -> None:
@@ -93,7 +93,7 @@ class Server:
         self.collate: Callable[[Any], Any] | None = None  # in place of `default_collate`
 
     def initialize(self) -> None:
-        """Calls the program's function; what it raises is the response to all requests."""
+        """Calls `worker_init_fn`; its error is the response to all requests."""
         try:
             if self._config.worker_init_fn is not None:
                 self._config.worker_init_fn(self._id)
@@ -101,7 +101,7 @@ class Server:
             self._failure = Failure.caught(error, self._where)
 
     def begin(self, epoch: int, stream: dict[str, Any] | None) -> None:
-        """Begins an epoch, or goes on in one."""
+        """Begins or resumes an epoch."""
         self._epoch = epoch
         if self._failure is not None:
             return
@@ -116,7 +116,7 @@ class Server:
             self._failure = Failure.caught(error, self._where)
 
     def respond(self, epoch_id: int, number: int, keys: Any) -> Response:
-        """The batch of some keys, or why there is none."""
+        """The batch of some keys, or the failure."""
         if self._failure is not None:
             return Response(epoch_id, number, FAILED, self._failure)
         randomness.set_epoch(self._epoch)
@@ -127,15 +127,15 @@ class Server:
         except Exception as error:
             if self._config.iterable and isinstance(error, StopIteration):
                 return Response(epoch_id, number, ENDED)
-            return self.failed(epoch_id, number, error)
+            return self.failure_response(epoch_id, number, error)
 
-    def failed(self, epoch_id: int, number: int, error: Exception) -> Response:
-        """The response where an exception was raised."""
+    def failure_response(self, epoch_id: int, number: int, error: Exception) -> Response:
+        """The response for an exception."""
         return Response(epoch_id, number, FAILED, Failure.caught(error, self._where))
 
 
 def run(
-    sent: WorkerConfig | Descriptor,
+    payload: WorkerConfig | Descriptor,
     worker_id: int,
     connection: Connection,
     descriptor: Descriptor,
@@ -144,17 +144,17 @@ def run(
     inherited: Sequence[Connection],
     state: ProgramState | None,
 ) -> None:
-    """The main function of a worker process; `inherited` are the program's ends of pipes, which are not for it.
+    """The main function of a worker process.
 
     Args:
-        sent: the pickled configuration.
+        payload: the configuration, or the descriptor of its pickle.
         worker_id: the number of the worker.
         connection: the pipe to the program.
         descriptor: the file descriptor of the shared memory.
-        start: where this worker's part of it begins.
-        size: how long that is.
-        inherited: the program's ends of pipes, which are closed.
-        state: what the program has set; None in a forked worker, which has it.
+        start: begin of this worker's region, in bytes.
+        size: length of the region, in bytes.
+        inherited: the program's ends of pipes, which the worker closes.
+        state: settings of the program; None in a forked worker, which has them.
     """
     for other in inherited:
         other.close()
@@ -166,7 +166,7 @@ def run(
     region = Region(descriptor, start, size)
     where = f"DataLoader worker process {worker_id}"
     try:
-        config: WorkerConfig = spool.read(sent) if isinstance(sent, Descriptor) else sent
+        config: WorkerConfig = spool.read(payload) if isinstance(payload, Descriptor) else payload
     except Exception as error:
         _refuse(connection, Failure.caught(error, where))
         return
@@ -179,7 +179,7 @@ def run(
 
 
 def _refuse(connection: Connection, failure: Failure) -> None:
-    """Responds to every request with the reason why this worker could not start."""
+    """Responds to every request with the failure of this worker's start."""
     while (request := _receive(connection)) is not None:
         kind, epoch_id, number, *_ = request
         if kind == "fetch":
@@ -201,9 +201,9 @@ def _serve(server: Server, connection: Connection, region: Region, differences: 
             data = encode(response, region)
         except Exception as error:
             error.add_note(f"while the batch of {content!r} was pickled")
-            data = encode(server.failed(epoch_id, number, error), None)
+            data = encode(server.failure_response(epoch_id, number, error), None)
         del response
-        region.sent()
+        region.discard_unsent()
         if not _send(connection, data):
             return
 
@@ -225,7 +225,7 @@ def _send(connection: Connection, data: bytes) -> bool:
 
 
 def _end_with_parent() -> None:
-    """Sees to it that the process ends when its parent does, even if the dataset never comes back."""
+    """Ends the process with its parent, even if the dataset hangs."""
     parent = multiprocessing.parent_process()
     if parent is None:
         return
@@ -238,7 +238,7 @@ def _end_with_parent() -> None:
 
 
 def _collate_in_place(region: Region, batch: Any) -> Any:
-    """`default_collate`, whose tensors are made where they can be sent from."""
+    """`default_collate` with tensors in the worker's region of shared memory."""
     collation.know_numpy()
     table = dict(collation.default_collate_fn_map)
     own: list[tuple[Any, Any]] = [

@@ -1,4 +1,4 @@
-"""The names under which programs written for the reference find what stands elsewhere here."""
+"""Modules under PyTorch's names; the implementation is in other modules of this package."""
 
 from . import collate as collate
 from . import fetch as fetch
@@ -6,4 +6,4 @@ from . import pin_memory as pin_memory
 from . import worker as worker
 
 MP_STATUS_CHECK_INTERVAL = 5.0
-"""Seconds after which the reference looks whether its workers live; here the end of a worker is an event."""
+"""Interval in seconds at which PyTorch checks its workers. Here the end of a worker is an event."""

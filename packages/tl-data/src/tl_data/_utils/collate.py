@@ -1,4 +1,4 @@
-"""`tl_data.collate` by the reference's name."""
+"""`tl_data.collate` under PyTorch's name."""
 
 import re
 
@@ -14,4 +14,4 @@ from tl_data.collate import default_collate_fn_map as default_collate_fn_map
 from tl_data.collate import default_convert as default_convert
 
 np_str_obj_array_pattern = re.compile("[SaUO]")
-"""What the element types of NumPy have in their codes whose arrays don't become tensors: texts and objects."""
+"""Codes of NumPy element types without a tensor type: texts and objects."""

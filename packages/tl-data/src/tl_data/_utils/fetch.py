@@ -1,4 +1,4 @@
-"""`tl_data.fetch` by the reference's names and with its arguments."""
+"""`tl_data.fetch` under PyTorch's names and with PyTorch's arguments."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,12 +7,12 @@ from tl_data.fetch import IterableFetcher, MapFetcher
 
 
 class _BaseDatasetFetcher:
-    """What makes a batch of keys.
+    """Fetcher of batches.
 
     Args:
-        dataset: the dataset.
+        dataset: the map-style or iterable-style dataset.
         auto_collation: whether keys come in batches.
-        collate_fn: makes a batch of a list of samples.
+        collate_fn: function of a list of samples that returns the batch.
         drop_last: whether a last smaller batch is dropped.
     """
 

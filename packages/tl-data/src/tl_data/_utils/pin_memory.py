@@ -1,3 +1,3 @@
-"""`tl_data.pin` by the reference's name."""
+"""`tl_data.pin` under PyTorch's name."""
 
 from tl_data.pin import pin_memory as pin_memory

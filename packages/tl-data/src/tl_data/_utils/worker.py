@@ -1,4 +1,4 @@
-"""`tl_data.info` and `tl_data.randomness` by the reference's names."""
+"""`tl_data.info` and `tl_data.randomness` under PyTorch's names."""
 
 import os
 import sys
@@ -11,20 +11,20 @@ from tl_data.randomness import generate_state as _generate_state  # noqa: F401 -
 
 
 class ManagerWatchdog:
-    """Tells a worker process whether the process that started it is alive."""
+    """Check of a worker process on its parent process."""
 
     def __init__(self) -> None:
         self.manager_pid = os.getppid()
 
     def is_alive(self) -> bool:
-        """Whether the parent is still the one that it was."""
+        """Whether the parent process is unchanged."""
         return os.getppid() == self.manager_pid
 
 
 class _Module(ModuleType):
     @property
     def _worker_info(self) -> WorkerInfo | None:
-        """What `get_worker_info` answers; who sets it makes this process a worker, or with None no worker."""
+        """Result of `get_worker_info`. Assign a WorkerInfo to make this process a worker, None to undo it."""
         return get_worker_info()
 
     @_worker_info.setter

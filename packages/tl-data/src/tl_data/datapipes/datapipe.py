@@ -1,4 +1,4 @@
-"""What all pipes share: steps are found as methods, `pipe.map(f).batch(4)`."""
+"""Base classes of pipes, with registered steps as methods: `pipe.map(f).batch(4)`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Class = TypeVar("_Class", bound=type)
 
 
 class _Steps:
-    """Finds registered steps as methods."""
+    """Lookup of registered steps as methods."""
 
     functions: ClassVar[dict[str, Callable[..., Any]]]
     getstate_hook: ClassVar[Callable[[Any], Any] | None] = None
@@ -22,9 +22,9 @@ class _Steps:
 
     @classmethod
     def set_getstate_hook(cls, hook_fn: Callable[[Any], Any] | None) -> None:
-        """Sets what makes the state that pickle keeps of a pipe, of its attributes; None: nothing does.
+        """Sets the function from a pipe's attributes to its pickled state; None removes it.
 
-        Raises RuntimeError if there is one.
+        Raises RuntimeError if a hook is set already.
         """
         if cls.getstate_hook is not None and hook_fn is not None:
             raise RuntimeError("Attempt to override existing getstate_hook")
@@ -32,9 +32,11 @@ class _Steps:
 
     @classmethod
     def set_reduce_ex_hook(cls, hook_fn: Callable[[Any], Any] | None) -> None:
-        """Sets what pickle does with a pipe; it raises NotImplementedError to leave it to pickle. None: nothing.
+        """Sets the function that reduces a pipe for pickle; None removes it.
 
-        Raises RuntimeError if there is one.
+        The function raises NotImplementedError to fall back to the default.
+
+        Raises RuntimeError if a hook is set already.
         """
         if cls.reduce_ex_hook is not None and hook_fn is not None:
             raise RuntimeError("Attempt to override existing reduce_ex_hook")
@@ -60,7 +62,7 @@ class _Steps:
 
     @classmethod
     def register_datapipe_as_function(cls, name: str, step: type) -> None:
-        """The same, for a class that is registered once.
+        """Makes a class a method of every pipe of this kind.
 
         Raises ValueError if the name is taken.
         """
@@ -95,7 +97,7 @@ class MapDataPipe(_Steps, Dataset[Any]):
 class functional_datapipe:
     """Makes a class of pipes a method of all pipes of its kind: `@functional_datapipe("twice")`.
 
-    Raises TypeError, when a class is decorated, if it is no pipe; ValueError if the name is taken.
+    Raises TypeError if the decorated class is no pipe, ValueError if the name is taken.
     """
 
     def __init__(self, name: str, enable_df_api_tracing: bool = False) -> None:
@@ -110,7 +112,7 @@ class functional_datapipe:
 
 
 class DataChunk(list[Any]):
-    """A batch of a pipe: a list that can be taken apart again."""
+    """A batch of a pipe: a list that `unbatch` takes apart."""
 
     def __init__(self, items: Iterable[Any]) -> None:
         super().__init__(items)

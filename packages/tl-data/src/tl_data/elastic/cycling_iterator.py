@@ -11,12 +11,12 @@ T = TypeVar("T")
 
 
 class CyclingIterator(Generic[T], Iterator[T]):
-    """What epochs give, one after the other.
+    """The elements of several epochs in sequence.
 
     Args:
-        n: how many epochs there are.
-        generator_fn: called with the number of an epoch; returns what gives its elements.
-        start_epoch: the first one.
+        n: number of epochs.
+        generator_fn: function of the number of an epoch that returns an iterable of its elements.
+        start_epoch: number of the first epoch.
 
     Example:
         >>> list(CyclingIterator(3, lambda epoch: [(epoch, i) for i in range(2)], start_epoch=1))

@@ -14,16 +14,16 @@ __all__ = ["ElasticDistributedSampler"]
 
 
 class ElasticDistributedSampler(DistributedSampler):
-    """A `DistributedSampler` that leaves out the first `start_index` indices of an epoch's order, whoever had them.
+    """A `DistributedSampler` that skips the first `start_index` indices of an epoch's order.
 
-    So a job that was stopped, and goes on with another number of processes, sees the rest of its epoch and no more: all
-    processes together have had `start_index` indices before.
+    A job that resumes with another number of processes reads exactly the rest of its epoch: all processes together
+    have read `start_index` indices before.
 
     Args:
-        dataset: what has a length.
-        num_replicas: how many processes there are; that of the process group by default.
-        rank: this process's number; likewise.
-        start_index: how many indices all processes together have had.
+        dataset: a dataset with a length.
+        num_replicas: the number of processes; by default the size of the process group.
+        rank: the number of this process; by default the rank in the process group.
+        start_index: number of indices that all processes together have read.
 
     Example:
         >>> sampler = ElasticDistributedSampler(range(10), num_replicas=2, rank=1, start_index=4)

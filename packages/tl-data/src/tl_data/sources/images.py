@@ -22,10 +22,10 @@ def decode_image(source: str | os.PathLike[str] | bytes, mode: str = "RGB") -> T
     """A picture as uint8 of shape (channels, height, width).
 
     Args:
-        source (path or bytes): Of any format that Pillow reads.
+        source (path or bytes): A picture in any format that Pillow reads.
         mode (str): "RGB", "L" for shades of grey, or another of Pillow's modes with eight bits a channel.
 
-    Raises ModuleNotFoundError without Pillow, OSError (`PIL.UnidentifiedImageError`) for what is no picture.
+    Raises ModuleNotFoundError without Pillow, OSError (`PIL.UnidentifiedImageError`) for other data.
 
     Example:
         >>> decode_image("cat.png").shape  # doctest: +SKIP
@@ -49,10 +49,10 @@ class ImageFolder(Dataset[tuple[Any, Any]]):
 
     Args:
         root (path): The folder.
-        transform (callable, optional): What is made of a picture, a uint8 tensor of shape (3, height, width).
-        target_transform (callable, optional): What is made of the class's number.
-        decode (callable): What makes a picture of a path.
-        extensions (tuple of str): Which files are pictures.
+        transform (callable, optional): Function of a picture, a uint8 tensor of shape (3, height, width).
+        target_transform (callable, optional): Function of the class's number.
+        decode (callable): Function of a path that returns the picture.
+        extensions (tuple of str): Extensions of pictures.
 
     Raises FileNotFoundError if there is no folder, or no picture in one of them.
 
@@ -84,12 +84,12 @@ class ImageFolder(Dataset[tuple[Any, Any]]):
 
     def _files(self, name: str) -> Iterator[str]:
         below = sorted(Path(self.root, name).rglob("*"))
-        found = [str(path) for path in below if path.suffix.lower() in self.extensions]
-        if not found:
+        pictures = [str(path) for path in below if path.suffix.lower() in self.extensions]
+        if not pictures:
             raise FileNotFoundError(
                 f"no file in {os.path.join(self.root, name)!r} is one of {self.extensions}"
             )
-        return iter(found)
+        return iter(pictures)
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         path, target = self.samples[index]

@@ -12,12 +12,12 @@ from tl_core import ranks
 from ..dataset import IterableDataset, Resumable
 from ..info import get_worker_info
 
-__all__ = ["Paths", "PieceStream", "listed"]
+__all__ = ["Paths", "PieceStream", "path_list"]
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
-def listed(paths: Paths) -> list[str]:
+def path_list(paths: Paths) -> list[str]:
     """One path, or several, as a list of texts."""
     if isinstance(paths, (str, os.PathLike)):
         return [os.fspath(paths)]
@@ -25,14 +25,14 @@ def listed(paths: Paths) -> list[str]:
 
 
 class PieceStream(IterableDataset[Any]):
-    """A stream of pieces: a subclass says which there are (`pieces`), and reads one (`read`).
+    """A stream of pieces: a subclass lists them (`pieces`) and reads one (`read`).
 
-    Each worker of each process reads every n-th piece, so that nothing is read twice; with fewer pieces than workers,
-    some workers have nothing to do. The stream can be resumed at any sample.
+    Each worker of each process reads every n-th piece, so each piece is read once. With fewer pieces than workers,
+    some workers are idle. The stream can be resumed at any sample.
 
     Args:
-        rank, world_size (int, optional): Which of how many processes this is; by default those of the process
-            group, or 0 of 1.
+        rank, world_size (int, optional): Number of this process and number of processes; by default those of the
+            process group, or 0 and 1.
 
     Example:
         >>> class Lines(PieceStream):
@@ -46,12 +46,12 @@ class PieceStream(IterableDataset[Any]):
     """
 
     def __init__(self, rank: int | None = None, world_size: int | None = None) -> None:
-        known = ranks.current() or (0, 1)
-        self.rank = known[0] if rank is None else rank
-        self.world_size = known[1] if world_size is None else world_size
+        group = ranks.current() or (0, 1)
+        self.rank = group[0] if rank is None else rank
+        self.world_size = group[1] if world_size is None else world_size
 
     def pieces(self) -> Sequence[Any]:
-        """What can be read, in order; the same in all processes."""
+        """All pieces in order, equal in all processes."""
         raise NotImplementedError(f"{type(self).__name__} must have pieces")
 
     def read(self, piece: Any) -> Iterator[Any]:
@@ -69,11 +69,11 @@ class PieceStream(IterableDataset[Any]):
 
 
 class _PieceIterator(Resumable):
-    """One pass, which knows where it is: in which piece, after how many of its samples."""
+    """One pass with its position: the piece, and the number of samples read of it."""
 
     def __init__(self, stream: PieceStream) -> None:
         self._stream, self._pieces = stream, stream.own_pieces()
-        self._piece, self._taken = 0, 0
+        self._piece, self._position = 0, 0
         self._samples: Iterator[Any] | None = None
 
     def __iter__(self) -> _PieceIterator:
@@ -83,17 +83,17 @@ class _PieceIterator(Resumable):
         while self._piece < len(self._pieces):
             if self._samples is None:
                 read = self._stream.read(self._pieces[self._piece])
-                self._samples = itertools.islice(read, self._taken, None)
+                self._samples = itertools.islice(read, self._position, None)
             for sample in self._samples:
-                self._taken += 1
+                self._position += 1
                 return sample
-            self._piece, self._taken, self._samples = self._piece + 1, 0, None
+            self._piece, self._position, self._samples = self._piece + 1, 0, None
         raise StopIteration
 
     def state_dict(self) -> dict[str, int]:
-        """Which piece, and how many samples of it were taken."""
-        return {"piece": self._piece, "taken": self._taken}
+        """The number of the piece, and the number of samples read of it."""
+        return {"piece": self._piece, "taken": self._position}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Goes on from there."""
-        self._piece, self._taken, self._samples = state["piece"], state["taken"], None
+        """Resumes at the position of a state."""
+        self._piece, self._position, self._samples = state["piece"], state["taken"], None

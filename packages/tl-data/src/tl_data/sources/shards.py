@@ -13,7 +13,7 @@ from typing import Any
 import tl_core
 
 from .images import EXTENSIONS, decode_image
-from .pieces import Paths, PieceStream, listed
+from .pieces import Paths, PieceStream, path_list
 
 __all__ = ["DECODERS", "TarShards"]
 
@@ -35,23 +35,23 @@ DECODERS: dict[str, Callable[[bytes], Any]] = {
     **dict.fromkeys((extension[1:] for extension in EXTENSIONS), decode_image),
     "npy": _array,
 }
-"""What is made of a file, by the last part of its name. Pickles are not among them: a file is data, not a program."""
+"""Decoder of a file by extension. Pickles have none: a file is data, not a program."""
 
 
 class TarShards(PieceStream):
-    """Samples of tar files: dicts of what their files hold, by what comes after the first dot in the name.
+    """Samples of tar files: dicts of decoded files, by the part of the name after the first dot.
 
     `a/7.jpg` and `a/7.cls` are the sample `{"__key__": "a/7", "__url__": …, "jpg": …, "cls": …}`, where the url is
     the shard's path. Workers and processes share the shards.
 
     Args:
         paths (path or sequence of paths): The shards.
-        decoders (mapping, optional): What is made of the bytes of a file, by the last part of its name, in place
-            of `DECODERS`; files without a line stay bytes.
-        seed (int, optional): Shuffles the shards, otherwise in each epoch that `set_epoch` says.
+        decoders (mapping, optional): Functions of the bytes of a file, by extension, in place of `DECODERS`; files
+            without a decoder stay bytes.
+        seed (int, optional): Shuffles the shards, in another order for each epoch of `set_epoch`.
         rank, world_size (int, optional): As `PieceStream` takes them.
 
-    Raises `tarfile.ReadError` for what is no tar file; what decoders raise is noted with the file's name.
+    Raises `tarfile.ReadError` for a file of another kind. Errors of decoders get a note with the file's name.
 
     Example:
         >>> for sample in TarShards(["train-000.tar", "train-001.tar"]):  # doctest: +SKIP
@@ -67,12 +67,12 @@ class TarShards(PieceStream):
         world_size: int | None = None,
     ) -> None:
         super().__init__(rank, world_size)
-        self.paths = listed(paths)
+        self.paths = path_list(paths)
         self.decoders = decoders
         self.seed, self.epoch = seed, 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Says which epoch begins, so that each has its own order of shards."""
+        """Sets the epoch, which selects the order of the shards."""
         self.epoch = epoch
 
     def pieces(self) -> list[str]:

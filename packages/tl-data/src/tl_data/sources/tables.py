@@ -10,7 +10,7 @@ import tl_core
 from tl_core import Tensor
 
 from ..dataset import Dataset
-from .pieces import Paths, PieceStream, listed
+from .pieces import Paths, PieceStream, path_list
 
 __all__ = ["Table", "TableStream"]
 
@@ -45,14 +45,14 @@ def _csv_options(path: str, columns: Sequence[str] | None) -> dict[str, Any]:
 
 
 class Table(Dataset[dict[str, Any]]):
-    """The rows of CSV and Parquet files as dicts, all in memory, as Arrow keeps them.
+    """The rows of CSV and Parquet files as dicts, all in memory as an Arrow table.
 
-    A batch comes out of whole columns: int64, float64 and bool tensors, lists of texts. Workers are sent the paths,
-    and read the files themselves.
+    A batch is taken from columns: int64, float64 and bool tensors, lists of texts. Workers receive the paths and read
+    the files themselves.
 
     Args:
         paths (path or sequence of paths): The files, in order.
-        columns (sequence of str, optional): Which columns; by default all.
+        columns (sequence of str, optional): Names of the columns to read; by default all.
 
     Raises ModuleNotFoundError without pyarrow, ValueError for another kind of file, `pyarrow.ArrowInvalid` for files
     that can't be read or don't fit together.
@@ -63,7 +63,7 @@ class Table(Dataset[dict[str, Any]]):
     """
 
     def __init__(self, paths: Paths, columns: Sequence[str] | None = None) -> None:
-        self.paths, self.columns = listed(paths), columns
+        self.paths, self.columns = path_list(paths), columns
         self._load()
 
     def _load(self) -> None:
@@ -88,8 +88,8 @@ class Table(Dataset[dict[str, Any]]):
         return rows
 
     def __getbatch__(self, indices: Any) -> Any:
-        taken = self._table.take(indices.numpy() if isinstance(indices, Tensor) else list(indices))
-        columns = {name: _column(taken.column(name)) for name in taken.column_names}
+        rows = self._table.take(indices.numpy() if isinstance(indices, Tensor) else list(indices))
+        columns = {name: _column(rows.column(name)) for name in rows.column_names}
         return NotImplemented if any(c is NotImplemented for c in columns.values()) else columns
 
     def __len__(self) -> int:
@@ -104,7 +104,7 @@ class Table(Dataset[dict[str, Any]]):
 
 
 def _column(column: Any) -> Any:
-    """A column as `default_collate` would make it of its elements; NotImplemented where that is less plain."""
+    """A column as `default_collate` would collate its elements; NotImplemented for other types and null values."""
     types = _arrow().types
     kind = column.type
     if column.null_count:
@@ -126,7 +126,7 @@ class TableStream(PieceStream):
 
     Args:
         paths (path or sequence of paths): The files, in order.
-        columns (sequence of str, optional): Which columns; by default all.
+        columns (sequence of str, optional): Names of the columns to read; by default all.
         rank, world_size (int, optional): As `PieceStream` takes them.
 
     Raises as `Table` does.
@@ -144,7 +144,7 @@ class TableStream(PieceStream):
         world_size: int | None = None,
     ) -> None:
         super().__init__(rank, world_size)
-        self.paths, self.columns = listed(paths), columns
+        self.paths, self.columns = path_list(paths), columns
         self._pieces = [(path, group) for path in self.paths for group in self._groups(path)]
 
     def _groups(self, path: str) -> list[int | None]:

@@ -1,4 +1,4 @@
-"""Files of token numbers, as language models are trained on."""
+"""Files of token numbers for the training of language models."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ __all__ = ["TokenFile"]
 
 
 class TokenFile(Dataset[tuple[Tensor, Tensor]]):
-    """Windows of a file that holds nothing but token numbers, mapped into memory.
+    """Windows of a file of token numbers, mapped into memory.
 
-    A sample is (tokens, next tokens): int64 of shape (length,), the second one place further on. Workers map the
-    file themselves; it takes up memory once for all of them.
+    A sample is (tokens, next tokens): int64 of shape (length,), the second shifted by one. Workers map the file
+    themselves; all share its memory.
 
     Args:
-        path (path): A raw file, or one of NumPy's (`.npy`) with one dimension.
-        length (int): Tokens a sample.
+        path (path): A raw file, or a `.npy` file of one dimension.
+        length (int): Number of tokens of a sample.
         dtype (str): The numbers of a raw file: "uint16", "uint32", …
-        stride (int, optional): How many tokens further on the next sample begins; by default `length`, so that
-            none is seen twice.
+        stride (int, optional): Distance in tokens between the begins of samples; by default `length`, without
+            overlap.
 
     Raises ModuleNotFoundError without numpy, ValueError for a file that is shorter than one sample.
 

@@ -1,4 +1,4 @@
-"""Data frames in pipes, which traced operations on columns, are left out: the reference never finished them."""
+"""Data frames in pipes, which trace operations on columns, are absent: PyTorch never finished them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NoReturn
 
 
 def missing(module: str) -> Callable[[str], NoReturn]:
-    """A module's `__getattr__` that says what is there instead."""
+    """A module's `__getattr__` whose error names the alternative."""
 
     def __getattr__(name: str) -> NoReturn:
         raise AttributeError(

@@ -22,10 +22,10 @@ class MapperIterDataPipe(IterDataPipe):
     Raises ValueError for an `output_col` without an `input_col`, and for one with several.
 
     Args:
-        datapipe: the pipe before.
-        fn: the function.
+        datapipe: the source pipe.
+        fn: function of the sample or of its parts.
         input_col: the positions or keys of the parts of a sample that it takes; None for the sample.
-        output_col: where the result goes; None for the first of `input_col`.
+        output_col: position or key of the result; None for the first of `input_col`.
 
     >>> from tl_data.datapipes.iter import IterableWrapper
     >>> list(IterableWrapper([(1, 2), (3, 4)]).map(lambda a, b: a + b, input_col=[0, 1]))
@@ -43,7 +43,7 @@ class MapperIterDataPipe(IterDataPipe):
             (output_col,) = output_col
         self.datapipe, self.fn, self.input_col, self.output_col = datapipe, fn, input_col, output_col
 
-    def _applied(self, sample: Any) -> Any:
+    def _apply(self, sample: Any) -> Any:
         if self.input_col is None:
             return self.fn(sample)
         several = isinstance(self.input_col, (list, tuple))
@@ -61,7 +61,7 @@ class MapperIterDataPipe(IterDataPipe):
         return tuple(parts) if isinstance(sample, tuple) else parts
 
     def __iter__(self) -> Iterator[Any]:
-        return map(self._applied, self.datapipe)
+        return map(self._apply, self.datapipe)
 
     def __len__(self) -> int:
         return len(self.datapipe)
@@ -72,9 +72,9 @@ class CollatorIterDataPipe(MapperIterDataPipe):
     """Batches of samples made into tensors, by `default_collate` or another function.
 
     Args:
-        datapipe: the pipe before.
-        conversion: for named columns: a function each.
-        collate_fn: makes a batch of a list of samples; None for `default_collate`.
+        datapipe: the source pipe.
+        conversion: function of a batch of samples; `collate_fn` takes precedence.
+        collate_fn: function of a list of samples that returns the batch; None for `conversion`.
 
     Example:
         >>> from tl_data.datapipes.iter import IterableWrapper

@@ -15,13 +15,13 @@ __all__ = ["SamplerIterDataPipe", "ShufflerIterDataPipe"]
 
 
 class SamplerIterDataPipe(IterDataPipe):
-    """What a sampler, made of the pipe, gives.
+    """The keys of a sampler over the pipe.
 
     Args:
-        datapipe: the pipe before.
+        datapipe: the source pipe.
         sampler: the class of the sampler.
-        sampler_args: its further arguments.
-        sampler_kwargs: its keyword arguments.
+        sampler_args: positional arguments of the class after the pipe.
+        sampler_kwargs: keyword arguments of the class.
 
     Example:
         >>> from tl_data.datapipes.iter import IterableWrapper
@@ -49,14 +49,14 @@ class SamplerIterDataPipe(IterDataPipe):
 
 @functional_datapipe("shuffle")
 class ShufflerIterDataPipe(IterDataPipe):
-    """Samples in random order, as far as `buffer_size` of them can be exchanged.
+    """Samples in random order, drawn from a buffer of `buffer_size` samples.
 
     Each pass takes its seed from `set_seed`, or from the default generator.
 
     Args:
-        datapipe: the pipe before.
-        buffer_size: how many samples are kept at most.
-        unbatch_level: how many levels of batches are undone first; -1 for all.
+        datapipe: the source pipe.
+        buffer_size: maximum number of samples in the buffer.
+        unbatch_level: levels of batches to unbatch first; -1 for all.
 
     Example:
         >>> from tl_data.datapipes.iter import IterableWrapper
@@ -77,7 +77,7 @@ class ShufflerIterDataPipe(IterDataPipe):
         return self
 
     def set_seed(self, seed: int) -> ShufflerIterDataPipe:
-        """Says the seed of the next pass."""
+        """Sets the seed of the next pass."""
         self._seed = seed  # type: ignore[assignment]
         return self
 

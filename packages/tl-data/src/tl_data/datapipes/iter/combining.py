@@ -1,4 +1,4 @@
-"""Steps that join several streams, or part one."""
+"""Steps that join several streams, or split one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 
-def _checked(datapipes: tuple[Any, ...]) -> tuple[Any, ...]:
+def _check(datapipes: tuple[Any, ...]) -> tuple[Any, ...]:
     if not datapipes:
         raise ValueError("expected at least one pipe, got none")
     for pipe in datapipes:
@@ -39,7 +39,7 @@ class ConcaterIterDataPipe(IterDataPipe):
     """
 
     def __init__(self, *datapipes: Any) -> None:
-        self.datapipes = _checked(datapipes)
+        self.datapipes = _check(datapipes)
 
     def __iter__(self) -> Iterator[Any]:
         return itertools.chain.from_iterable(self.datapipes)
@@ -59,7 +59,7 @@ class MultiplexerIterDataPipe(IterDataPipe):
     """
 
     def __init__(self, *datapipes: Any) -> None:
-        self.datapipes = _checked(datapipes)
+        self.datapipes = _check(datapipes)
 
     def __iter__(self) -> Iterator[Any]:
         return itertools.chain.from_iterable(zip(*self.datapipes))
@@ -79,7 +79,7 @@ class ZipperIterDataPipe(IterDataPipe):
     """
 
     def __init__(self, *datapipes: Any) -> None:
-        self.datapipes = _checked(datapipes)
+        self.datapipes = _check(datapipes)
 
     def __iter__(self) -> Iterator[Any]:
         return zip(*self.datapipes)
@@ -89,44 +89,44 @@ class ZipperIterDataPipe(IterDataPipe):
 
 
 class _Parted:
-    """One stream that several read: what one reads ahead is kept for the others."""
+    """One stream with several readers: samples that one reads ahead are buffered for the others."""
 
     def __init__(self, datapipe: Any, count: int, branches: Callable[[Any], Any], limit: int) -> None:
         self.datapipe, self.count, self.branches, self.limit = datapipe, count, branches, limit
         self.source: Iterator[Any] | None = None
-        self.kept: list[deque[Any]] = []
+        self.buffers: list[deque[Any]] = []
         self.passes: list[int] = []
-        self.begun = 0
+        self.pass_number = 0
 
     def begin(self, instance: int) -> None:
-        """Begins a reader's pass; the stream begins again with the first reader that has read this one before."""
-        if self.source is None or self.passes[instance] == self.begun:
-            self.source, self.begun = iter(self.datapipe), self.begun + 1
-            self.kept = [deque() for _ in range(self.count)]
-            self.passes = [self.begun - 1] * self.count
-        self.passes[instance] = self.begun
+        """Begins a reader's pass; the stream restarts with the first reader that has begun this pass before."""
+        if self.source is None or self.passes[instance] == self.pass_number:
+            self.source, self.pass_number = iter(self.datapipe), self.pass_number + 1
+            self.buffers = [deque() for _ in range(self.count)]
+            self.passes = [self.pass_number - 1] * self.count
+        self.passes[instance] = self.pass_number
 
     def read(self, instance: int) -> Iterator[Any]:
         """A reader's samples."""
         self.begin(instance)
-        own, number = self.kept[instance], self.begun
-        while number == self.begun:
+        own, number = self.buffers[instance], self.pass_number
+        while number == self.pass_number:
             if own:
                 yield own.popleft()
                 continue
             assert self.source is not None
             for sample in self.source:
                 for branch in self.branches(sample):
-                    self.kept[branch].append(sample)
+                    self.buffers[branch].append(sample)
                 break
             else:
                 return
-            if self.limit >= 0 and sum(map(len, self.kept)) - len(own) > self.limit:
+            if self.limit >= 0 and sum(map(len, self.buffers)) - len(own) > self.limit:
                 raise BufferError(f"more than buffer_size={self.limit} samples wait for slower readers")
 
 
 class _Part(IterDataPipe):
-    """One of the streams that another was parted into."""
+    """One of the streams that another was split into."""
 
     def __init__(
         self, parted: _Parted, instance: int, sized: bool, change: Callable[[Any], Any] | None = None
@@ -148,9 +148,9 @@ class ForkerIterDataPipe(IterDataPipe):
     """Several streams of the same samples: a list of `num_instances`; `copy` may be "shallow" or "deep".
 
     Args:
-        datapipe: the pipe before.
+        datapipe: the source pipe.
         num_instances: the number of streams.
-        buffer_size: how many samples are kept at most.
+        buffer_size: maximum number of buffered samples; -1 for no limit.
         copy: None shares the sample among streams; "shallow" or "deep" copies it.
 
     Example:
@@ -184,11 +184,11 @@ class DemultiplexerIterDataPipe(IterDataPipe):
     """Several streams, between which `classifier_fn` chooses by number; None drops a sample if `drop_none`.
 
     Args:
-        datapipe: the pipe before.
+        datapipe: the source pipe.
         num_instances: the number of streams.
-        classifier_fn: takes a sample, gives the stream's number.
+        classifier_fn: function of a sample that returns the number of its stream.
         drop_none: whether samples of the class None are dropped; otherwise they raise ValueError.
-        buffer_size: how many samples are kept at most.
+        buffer_size: maximum number of buffered samples; -1 for no limit.
 
     Example:
         >>> from tl_data.datapipes.iter import IterableWrapper

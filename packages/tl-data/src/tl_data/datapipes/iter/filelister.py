@@ -14,15 +14,15 @@ __all__ = ["FileListerIterDataPipe"]
 
 @functional_datapipe("list_files")
 class FileListerIterDataPipe(IterDataPipe):
-    """Paths of the files in folders, in order, as far as their names fit one of the `masks`.
+    """Paths of the files in folders whose names match one of the `masks`, in order.
 
     Args:
         root: a folder, or several.
         masks: patterns of names, such as "*.csv"; "" for all.
         recursive: whether folders within are searched.
         abspath: whether paths are absolute.
-        non_deterministic: whether the system's order is kept instead of sorting.
-        length: the length that `len` gives; -1 for none.
+        non_deterministic: accepted; paths are sorted in any case.
+        length: the result of `len`; -1 for none.
 
     Example:
         >>> import pathlib, tempfile

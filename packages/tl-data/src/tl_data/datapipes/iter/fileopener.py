@@ -14,15 +14,15 @@ _MODES = ("b", "t", "rb", "rt", "r")
 
 @functional_datapipe("open_files")
 class FileOpenerIterDataPipe(IterDataPipe):
-    """(path, open file) of paths; whoever takes a file closes it.
+    """(path, open file) of paths; the consumer closes the file.
 
     Raises ValueError for another mode than "b", "t", "rb", "rt", "r", and for an encoding of bytes.
 
     Args:
-        datapipe: the pipe before.
+        datapipe: the pipe of paths.
         mode: "r", "b" or "t", or two of them.
-        encoding: of text; None for the system's.
-        length: the length that `len` gives; -1 for none.
+        encoding: encoding of text; None for the system's.
+        length: the result of `len`; -1 for none.
 
     Example:
         >>> import pathlib, tempfile
@@ -49,7 +49,7 @@ class FileOpenerIterDataPipe(IterDataPipe):
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         mode = self.mode if "r" in self.mode else "r" + self.mode
         for path in self.datapipe:
-            yield path, open(path, mode, encoding=self.encoding)  # noqa: SIM115 - the taker closes it
+            yield path, open(path, mode, encoding=self.encoding)  # noqa: SIM115 - the consumer closes it
 
     def __len__(self) -> int:
         if self.length < 0:

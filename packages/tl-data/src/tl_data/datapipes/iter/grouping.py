@@ -1,4 +1,4 @@
-"""Steps that put samples together, and take them apart."""
+"""Steps that group samples, and ungroup them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class BatcherIterDataPipe(IterDataPipe):
     """Batches of `batch_size` samples; the last may be smaller, or is dropped.
 
     Args:
-        datapipe: the pipe before.
+        datapipe: the source pipe.
         batch_size: the samples of a batch.
         drop_last: whether a last smaller batch is dropped.
-        wrapper_class: what a batch's list is made into.
+        wrapper_class: class of a batch, called with the list of samples.
 
     Example:
         >>> from tl_data.datapipes.iter import IterableWrapper
@@ -48,7 +48,7 @@ class BatcherIterDataPipe(IterDataPipe):
 
 @functional_datapipe("unbatch")
 class UnBatcherIterDataPipe(IterDataPipe):
-    """What is in batches, `unbatch_level` deep; -1 takes lists apart at every depth.
+    """The elements of batches, `unbatch_level` deep; -1 flattens lists at every depth.
 
     Example:
         >>> from tl_data.datapipes.iter import IterableWrapper
@@ -77,18 +77,18 @@ class UnBatcherIterDataPipe(IterDataPipe):
 
 @functional_datapipe("groupby")
 class GrouperIterDataPipe(IterDataPipe):
-    """Samples with the same `group_key_fn`, as lists (with `keep_key`: pairs of key and list).
+    """Lists of samples with equal `group_key_fn` (with `keep_key`: pairs of key and list).
 
-    A group is given when it has `group_size` samples. When `buffer_size` samples are kept, the largest group has to go:
-    it must have `guaranteed_group_size` samples, unless `drop_remaining` drops what is smaller.
+    A group is yielded when it has `group_size` samples. When the buffer has `buffer_size` samples, the largest group is
+    removed. It must have `guaranteed_group_size` samples unless `drop_remaining` drops smaller groups.
 
     Args:
-        datapipe: the pipe before.
-        group_key_fn: takes a sample, gives its group.
-        keep_key: whether pairs of key and list are given.
-        buffer_size: how many samples are kept at most.
-        group_size: the samples of a full group; None gives groups when the buffer is full.
-        guaranteed_group_size: how many a group must have that is given early.
+        datapipe: the source pipe.
+        group_key_fn: function of a sample that returns the key of its group.
+        keep_key: whether to yield pairs of key and list.
+        buffer_size: maximum number of buffered samples.
+        group_size: number of samples of a full group; None yields groups when the buffer is full.
+        guaranteed_group_size: minimum size of a group that is yielded early.
         drop_remaining: whether smaller groups are dropped instead of raising RuntimeError.
 
     Example:
@@ -122,25 +122,25 @@ class GrouperIterDataPipe(IterDataPipe):
 
     def __iter__(self) -> Iterator[Any]:
         groups: dict[Any, list[Any]] = {}
-        kept = 0
+        count = 0
         for sample in self.datapipe:
             key = self.group_key_fn(sample)
             group = groups.setdefault(key, [])
             group.append(sample)
-            kept += 1
+            count += 1
             if len(group) == self.group_size:
-                kept -= len(group)
-                yield self._given(key, groups.pop(key))
-            elif kept == self.buffer_size:
+                count -= len(group)
+                yield self._chunk(key, groups.pop(key))
+            elif count == self.buffer_size:
                 key, group = self._largest(groups)
-                kept -= len(group)
+                count -= len(group)
                 if self._is_enough(group):
-                    yield self._given(key, group)
+                    yield self._chunk(key, group)
         for key, group in groups.items():
             if not self.drop_remaining or self._is_enough(group):
-                yield self._given(key, group)
+                yield self._chunk(key, group)
 
-    def _given(self, key: Any, group: list[Any]) -> Any:
+    def _chunk(self, key: Any, group: list[Any]) -> Any:
         return (key, DataChunk(group)) if self.keep_key else DataChunk(group)
 
     def _is_enough(self, group: list[Any]) -> bool:

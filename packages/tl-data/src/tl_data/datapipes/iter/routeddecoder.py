@@ -13,12 +13,12 @@ __all__ = ["RoutedDecoderIterDataPipe"]
 
 @functional_datapipe("routed_decode")
 class RoutedDecoderIterDataPipe(IterDataPipe):
-    """(path, what was decoded) of (path, open binary file): the first handler that gives something decodes.
+    """(path, decoded data) of (path, open binary file), by the first handler that returns a value.
 
     Args:
-        datapipe: the pipe before.
-        handlers: functions of path and file; the first result that isn't None counts.
-        key_fn: takes a path, gives what handlers get in its place.
+        datapipe: the pipe of paths and files.
+        handlers: functions of key and bytes; the first result that isn't None counts.
+        key_fn: function of a path that returns the handlers' key, such as the extension.
 
     Example:
         >>> import io
@@ -41,7 +41,7 @@ class RoutedDecoderIterDataPipe(IterDataPipe):
         self.decoder = Decoder(*handlers, key_fn=key_fn)
 
     def add_handler(self, *handlers: Callable[..., Any]) -> None:
-        """Adds handlers, which are asked after those that are there."""
+        """Appends handlers."""
         self.decoder.add_handler(*handlers)
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:

@@ -1,4 +1,4 @@
-"""Steps that leave samples out."""
+"""Steps that drop samples."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class FilterIterDataPipe(IterDataPipe):
     """The samples of which `filter_fn`, of them or of the parts that `input_col` names, is true.
 
     Args:
-        datapipe: the pipe before.
-        filter_fn: takes a sample, gives a bool.
+        datapipe: the source pipe.
+        filter_fn: predicate of the sample or of its parts.
         input_col: the positions or keys of the parts of a sample that it takes; None for the sample.
 
     Example:
@@ -28,16 +28,16 @@ class FilterIterDataPipe(IterDataPipe):
     def __init__(self, datapipe: Any, filter_fn: Callable[..., bool], input_col: Any = None) -> None:
         self.datapipe, self.filter_fn, self.input_col = datapipe, filter_fn, input_col
 
-    def _wanted(self, sample: Any) -> bool:
+    def _accepts(self, sample: Any) -> bool:
         if self.input_col is None:
-            wanted = self.filter_fn(sample)
+            result = self.filter_fn(sample)
         elif isinstance(self.input_col, (list, tuple)):
-            wanted = self.filter_fn(*(sample[c] for c in self.input_col))
+            result = self.filter_fn(*(sample[c] for c in self.input_col))
         else:
-            wanted = self.filter_fn(sample[self.input_col])
-        if not isinstance(wanted, bool):
-            raise ValueError(f"filter_fn should give a bool, got {type(wanted).__name__}")
-        return wanted
+            result = self.filter_fn(sample[self.input_col])
+        if not isinstance(result, bool):
+            raise ValueError(f"filter_fn should give a bool, got {type(result).__name__}")
+        return result
 
     def __iter__(self) -> Iterator[Any]:
-        return filter(self._wanted, self.datapipe)
+        return filter(self._accepts, self.datapipe)

@@ -16,7 +16,7 @@ __all__ = ["SHARDING_PRIORITIES", "ShardingFilterIterDataPipe"]
 
 
 class SHARDING_PRIORITIES(IntEnum):
-    """Among whom a stream is shared."""
+    """The group of workers among which a stream is sharded."""
 
     DEFAULT = 1
     DISTRIBUTED = 2
@@ -25,7 +25,7 @@ class SHARDING_PRIORITIES(IntEnum):
 
 @functional_datapipe("sharding_filter")
 class ShardingFilterIterDataPipe(IterDataPipe):
-    """Every n-th sample, for n workers of all processes together, unless `apply_sharding` says otherwise.
+    """Every n-th sample, for n workers of all processes together, unless `apply_sharding` sets another share.
 
     Example:
         >>> from tl_data.datapipes.iter import IterableWrapper
@@ -45,7 +45,7 @@ class ShardingFilterIterDataPipe(IterDataPipe):
         instance_id: int,
         sharding_group: SHARDING_PRIORITIES = SHARDING_PRIORITIES.DEFAULT,
     ) -> None:
-        """Gives every `num_of_instances`-th sample, from number `instance_id` on.
+        """Selects every `num_of_instances`-th sample, from number `instance_id` on.
 
         Raises ValueError for a number that is too large.
         """

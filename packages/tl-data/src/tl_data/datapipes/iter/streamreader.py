@@ -1,4 +1,4 @@
-"""What is in open files."""
+"""The contents of open files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["StreamReaderIterDataPipe"]
 
 @functional_datapipe("read_from_stream")
 class StreamReaderIterDataPipe(IterDataPipe):
-    """(path, contents) of (path, open file), in pieces of `chunk` if it is given; files are closed at their ends.
+    """(path, contents) of (path, open file), in pieces of `chunk` bytes or characters; files are closed at their ends.
 
     Example:
         >>> import io

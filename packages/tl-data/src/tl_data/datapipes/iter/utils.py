@@ -1,4 +1,4 @@
-"""Where a stream begins."""
+"""Sources of streams."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["IterableWrapperIterDataPipe"]
 
 
 class IterableWrapperIterDataPipe(IterDataPipe):
-    """The items of an iterable, which each pass copies first, unless it says `deepcopy=False`.
+    """The items of an iterable, which each pass copies first unless `deepcopy=False`.
 
     Example:
         >>> from tl_data.datapipes.iter import IterableWrapper

@@ -11,7 +11,7 @@ __all__ = ["MapperMapDataPipe", "default_fn"]
 
 
 def default_fn(data: Any) -> Any:
-    """The sample as it is.
+    """The sample, unchanged.
 
     Args:
         data: the sample.

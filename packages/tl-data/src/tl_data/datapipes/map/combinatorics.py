@@ -34,7 +34,7 @@ class ShufflerIterDataPipe(IterDataPipe):
         return self
 
     def set_seed(self, seed: int) -> ShufflerIterDataPipe:
-        """Says the seed of the next pass."""
+        """Sets the seed of the next pass."""
         self._order.set_seed(seed)
         return self
 

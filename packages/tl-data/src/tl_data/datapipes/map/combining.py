@@ -9,7 +9,7 @@ from ..datapipe import MapDataPipe, functional_datapipe
 __all__ = ["ConcaterMapDataPipe", "ZipperMapDataPipe"]
 
 
-def _checked(datapipes: tuple[Any, ...]) -> tuple[Any, ...]:
+def _check(datapipes: tuple[Any, ...]) -> tuple[Any, ...]:
     if not datapipes:
         raise ValueError("expected at least one pipe, got none")
     for pipe in datapipes:
@@ -29,7 +29,7 @@ class ConcaterMapDataPipe(MapDataPipe):
     """
 
     def __init__(self, *datapipes: Any) -> None:
-        self.datapipes = _checked(datapipes)
+        self.datapipes = _check(datapipes)
 
     def __getitem__(self, index: int) -> Any:
         offset = 0
@@ -54,7 +54,7 @@ class ZipperMapDataPipe(MapDataPipe):
     """
 
     def __init__(self, *datapipes: Any) -> None:
-        self.datapipes = _checked(datapipes)
+        self.datapipes = _check(datapipes)
 
     def __getitem__(self, index: Any) -> tuple[Any, ...]:
         return tuple(pipe[index] for pipe in self.datapipes)

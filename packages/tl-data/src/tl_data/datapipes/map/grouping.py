@@ -1,4 +1,4 @@
-"""A step that puts samples together."""
+"""A step that groups samples."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class BatcherMapDataPipe(MapDataPipe):
     """Batches of `batch_size` samples; the last may be smaller, or is dropped.
 
     Args:
-        datapipe: the pipe before.
+        datapipe: the source pipe.
         batch_size: the samples of a batch.
         drop_last: whether a last smaller batch is dropped.
-        wrapper_class: what a batch's list is made into.
+        wrapper_class: class of a batch, called with the list of samples.
 
     Example:
         >>> from tl_data.datapipes.map import SequenceWrapper

@@ -1,4 +1,4 @@
-"""Where a map begins."""
+"""Sources of maps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["SequenceWrapperMapDataPipe"]
 
 
 class SequenceWrapperMapDataPipe(MapDataPipe):
-    """The items of a sequence or a mapping, which is copied first, unless it says `deepcopy=False`.
+    """The items of a sequence or a mapping, which is copied first unless `deepcopy=False`.
 
     Example:
         >>> from tl_data.datapipes.map import SequenceWrapper

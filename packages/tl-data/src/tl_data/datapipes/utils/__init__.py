@@ -1,4 +1,4 @@
-"""What pipes use."""
+"""Helpers of pipes."""
 
 from . import common as common
 from . import decoder as decoder

@@ -1,4 +1,4 @@
-"""Files by their names."""
+"""Files by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DILL_AVAILABLE = importlib.util.find_spec("dill") is not None
 
 
 def match_masks(name: str, masks: str | list[str]) -> bool:
-    """Whether a name fits one of the shell-like masks; no mask fits everything."""
+    """Whether a name matches one of the shell-like masks; an empty mask matches everything."""
     listed = [masks] if isinstance(masks, str) else masks
     return not masks or any(fnmatch.fnmatch(name, mask) for mask in listed)
 
@@ -26,7 +26,7 @@ def get_file_pathnames_from_root(
     Raises FileNotFoundError if there is neither.
 
     Args:
-        root: a folder, or several.
+        root: a folder or a file.
         masks: patterns of names, such as "*.csv"; "" for all.
         recursive: whether folders within are searched.
         abspath: whether paths are absolute.
@@ -37,8 +37,8 @@ def get_file_pathnames_from_root(
             yield root
         return
     with os.scandir(root) as entries:
-        found = sorted(entries, key=lambda entry: entry.name)
-    for entry in found:
+        sorted_entries = sorted(entries, key=lambda entry: entry.name)
+    for entry in sorted_entries:
         if entry.is_dir():
             if recursive:
                 yield from get_file_pathnames_from_root(entry.path, masks, recursive)

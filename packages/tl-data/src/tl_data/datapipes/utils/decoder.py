@@ -1,4 +1,4 @@
-"""What is in a file, by the last part of its name. Pickles are not decoded: a file is data, not a program."""
+"""Decoding of files by extension. Pickles are not decoded: a file is data, not a program."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def basichandlers(extension: str, data: bytes) -> Any:
 
 
 def imagehandler(mode: str = "RGB") -> Callable[[str, bytes], Any]:
-    """A handler that decodes pictures as `tl_data.sources.decode_image` does."""
+    """A handler that decodes pictures with `tl_data.sources.decode_image`."""
 
     def handler(extension: str, data: bytes) -> Any:
         return decode_image(data, mode) if f".{extension}" in EXTENSIONS else None
@@ -34,7 +34,7 @@ def imagehandler(mode: str = "RGB") -> Callable[[str, bytes], Any]:
 
 
 class Decoder:
-    """Asks handlers `f(extension, data)` in turn; what none decodes stays bytes."""
+    """Decoder by handlers `f(extension, data)`; data without a handler stays bytes."""
 
     def __init__(
         self, *handlers: Callable[..., Any], key_fn: Callable[[str], str] = extension_extract_fn
@@ -43,7 +43,7 @@ class Decoder:
         self.key_fn = key_fn
 
     def add_handler(self, *handlers: Callable[..., Any]) -> None:
-        """Adds handlers, which are asked after those that are there."""
+        """Appends handlers."""
         self.handlers += handlers
 
     def __call__(self, path: str, file: Any) -> Any:
@@ -54,4 +54,4 @@ class Decoder:
                 data = file.read()
         extension = self.key_fn(path).lower()
         decoded = (handler(extension, data) for handler in self.handlers)
-        return next((found for found in decoded if found is not None), data)
+        return next((result for result in decoded if result is not None), data)

@@ -1,4 +1,4 @@
-"""Pipes at a later place."""
+"""Pipes at a later position."""
 
 from __future__ import annotations
 
