@@ -10,7 +10,7 @@ from tl_backends import eagerly, jit
 
 @pytest.fixture(autouse=True)
 def nothing_said_yet(monkeypatch):
-    monkeypatch.setattr(eagerly, "_said", set())
+    monkeypatch.setattr(eagerly, "_warned_features", set())
 
 
 class Model:

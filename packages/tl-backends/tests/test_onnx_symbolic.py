@@ -11,12 +11,12 @@ def test_the_latest_set_that_is_no_later_than_asked():
     first, second = (lambda g, x: (g, x)), (lambda g, x: x)
     onnx.register_custom_op_symbolic("mine::op", first, 9)
     onnx.register_custom_op_symbolic("mine::op", second, 13)
-    assert symbolic_registry.registered("mine::op", 12) is first
-    assert symbolic_registry.registered("mine::op") is second
+    assert symbolic_registry.find_symbolic("mine::op", 12) is first
+    assert symbolic_registry.find_symbolic("mine::op") is second
     onnx.unregister_custom_op_symbolic("mine::op", 13)
-    assert symbolic_registry.registered("mine::op") is first
+    assert symbolic_registry.find_symbolic("mine::op") is first
     onnx.unregister_custom_op_symbolic("mine::op", 9)
-    assert symbolic_registry.registered("mine::op") is None
+    assert symbolic_registry.find_symbolic("mine::op") is None
 
 
 @pytest.mark.parametrize("name", ["op", "mine::", "::op"])

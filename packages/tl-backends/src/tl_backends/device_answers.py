@@ -1,6 +1,6 @@
-"""What the functions of device modules answer where there is no device.
+"""Implementations of the functions of device modules without a device.
 
-An answer is called with the kind of device, the name that errors show, and the arguments of the call by their names.
+An answer is called with the kind of device, the name of the function in errors, and the call's arguments by name.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ Answer = Callable[["DeviceKind", str, dict[str, Any]], Any]
 
 
 def value(constant: Any) -> Answer:
-    """Answers with one value, whatever the arguments."""
+    """Returns one value for all arguments."""
     return lambda device, name, arguments: constant
 
 
 def new(container: type) -> Answer:
-    """Answers with an empty container, a new one each time."""
+    """Returns a new empty container."""
     return lambda device, name, arguments: container()
 
 
@@ -32,17 +32,17 @@ def nothing(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
 
     Args:
         device: the kind of device.
-        name: the name that errors show.
+        name: the name of the function in errors.
         arguments: the arguments of the call, by name.
     """
 
 
 def hold(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
-    """A constructor that keeps its arguments.
+    """A constructor that stores its arguments as attributes.
 
     Args:
         device: the kind of device.
-        name: the name that errors show.
+        name: the name of the function in errors.
         arguments: the arguments of the call, by name.
     """
     self = arguments.pop("self")
@@ -50,11 +50,11 @@ def hold(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
 
 
 def refuse(shown: str = "{name}", error: type[Exception] | None = None) -> Answer:
-    """Raises the error of a device that isn't there.
+    """Raises the error of an absent device.
 
     Args:
-        shown: the call as the error shows it, with `{name}` and the arguments.
-        error: the type of error; None for that of the kind of device.
+        shown: format of the call in the error, with `{name}` and the arguments.
+        error: the type of the error; None for the type of the device kind.
     """
 
     def answer(device: DeviceKind, name: str, arguments: dict[str, Any]) -> Any:
@@ -65,21 +65,21 @@ def refuse(shown: str = "{name}", error: type[Exception] | None = None) -> Answe
 
 
 def refuse_state(shown: str) -> Answer:
-    """Raises the error of a generator's state; an error that is given no device shows the kind."""
+    """Raises the error of a generator's state; without a device, the error has the kind."""
 
     def answer(device: DeviceKind, name: str, arguments: dict[str, Any]) -> Any:
-        given = arguments["device"]
-        raise device.error(shown.format(device=device.kind if given is None else given))
+        argument = arguments["device"]
+        raise device.error(shown.format(device=device.kind if argument is None else argument))
 
     return answer
 
 
 def refuse_states(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
-    """Takes an empty list of generators' states.
+    """Accepts an empty list of generators' states, and raises for any state.
 
     Args:
         device: the kind of device.
-        name: the name that errors show.
+        name: the name of the function in errors.
         arguments: the arguments of the call, by name.
     """
     for index, _ in enumerate(arguments["new_states"]):
@@ -87,11 +87,11 @@ def refuse_states(device: DeviceKind, name: str, arguments: dict[str, Any]) -> N
 
 
 def refuse_index(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
-    """Takes None and negative indices, which select no device.
+    """Accepts None and negative indices, which select no device, and raises for others.
 
     Args:
         device: the kind of device.
-        name: the name that errors show.
+        name: the name of the function in errors.
         arguments: the arguments of the call, by name.
     """
     index = index_of(arguments["device"], device.kind)
@@ -100,7 +100,7 @@ def refuse_index(device: DeviceKind, name: str, arguments: dict[str, Any]) -> No
 
 
 def refuse_unless_none(argument: str) -> Answer:
-    """Takes None, which asks for nothing."""
+    """Accepts None for an argument, and raises for other values."""
 
     def answer(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
         if arguments[argument] is not None:
@@ -110,7 +110,7 @@ def refuse_unless_none(argument: str) -> Answer:
 
 
 def refuse_if_true(argument: str) -> Answer:
-    """Takes False, which asks for nothing."""
+    """Accepts a false value of an argument, and raises for a true one."""
 
     def answer(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
         if arguments[argument]:
@@ -129,11 +129,11 @@ def refuse_unsupported(name: str) -> Answer:
 
 
 def refuse_init(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
-    """Raises the AssertionError of MTIA's start, which has another type than its other errors.
+    """Raises AssertionError for MTIA's `init`; MTIA's other errors have another type.
 
     Args:
         device: the kind of device.
-        name: the name that errors show.
+        name: the name of the function in errors.
         arguments: the arguments of the call, by name.
     """
     raise AssertionError(
@@ -147,7 +147,7 @@ def refuse_nvtx(device: DeviceKind, name: str, arguments: dict[str, Any]) -> Any
 
     Args:
         device: the kind of device.
-        name: the name that errors show.
+        name: the name of the function in errors.
         arguments: the arguments of the call, by name.
     """
     raise RuntimeError(
@@ -157,7 +157,7 @@ def refuse_nvtx(device: DeviceKind, name: str, arguments: dict[str, Any]) -> Any
 
 
 def on_entry(answer: Answer, name: str | None = None) -> Answer:
-    """Answers with a `with` block that answers when it is entered, by the function of another name if one is given."""
+    """A `with` block that calls an answer on entry, under another name if one is given."""
 
     @contextmanager
     def block(device: DeviceKind, own: str, arguments: dict[str, Any]) -> Iterator[None]:
@@ -167,11 +167,11 @@ def on_entry(answer: Answer, name: str | None = None) -> Answer:
 
 
 def take_seed(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
-    """Takes a seed; a value that is no number raises ValueError or TypeError, as `int` does.
+    """Accepts a seed; a value that is no number raises ValueError or TypeError, as `int` does.
 
     Args:
         device: the kind of device.
-        name: the name that errors show.
+        name: the name of the function in errors.
         arguments: the arguments of the call, by name.
     """
     int(arguments["seed"])
@@ -182,8 +182,8 @@ def select_device_of(device: DeviceKind, name: str, arguments: dict[str, Any]) -
 
     Args:
         device: the kind of device.
-        name: the name that errors show.
+        name: the name of the function in errors.
         arguments: the arguments of the call, by name.
     """
-    its = arguments["obj"].device
-    arguments["self"].idx = index_of(its if its.type == device.kind else -1, device.kind)
+    tensor_device = arguments["obj"].device
+    arguments["self"].idx = index_of(tensor_device if tensor_device.type == device.kind else -1, device.kind)

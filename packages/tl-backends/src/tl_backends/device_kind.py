@@ -1,6 +1,6 @@
-"""A kind of device as its modules show it: functions and classes made from the rows of `device_names.py`.
+"""Kinds of devices: the functions and classes of their modules, from the rows of `device_names.py`.
 
-Types and opening words of the errors are those that programs and their tests look for.
+The types and first words of errors are PyTorch's, for programs that match them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tl_backends.device_examples import example
 from tl_backends.device_names import CLASSES, FLAT, FUNCTIONS, LISTED, REFUSE, SAME, Class, Row
 
 _PACKAGE = "tl_backends."
-# What signatures name beside the classes of their module.
+# Names in signatures other than classes of the module.
 _TYPES = {"Any": Any, "Callable": Callable, "Iterable": Iterable, "Iterator": Iterator, "Self": Self}
 _DECORATORS = {"property": property, "classmethod": classmethod, "staticmethod": staticmethod}
 _TITLES = {"mps": "Metal"}
@@ -25,7 +25,7 @@ class DeviceKind:
 
     Args:
         kind: the device's type, which is the module's name as well.
-        error: makes the error that a name raises, from the kind and the name.
+        error: function of the kind and a name that returns the error of the name.
     """
 
     def __init__(self, kind: str, error: Callable[[str, str], Exception]) -> None:
@@ -41,51 +41,51 @@ class DeviceKind:
         return self._error(self.kind, f"tl.{name}")
 
     def fill(self, module: dict[str, Any]) -> Callable[[str], Any]:
-        """Gives a module the names that the table has for it, and those of its submodules that it shows.
+        """Fills a module with its names from the table and with public names of its submodules.
 
         Args:
             module: the module's `globals()`; its `__all__` grows by the public names.
 
         Returns:
-            What the module has as `__getattr__`: it refuses all other names, and tells type checkers that the names are
-            made when the program runs.
+            The module's `__getattr__`, which raises AttributeError. It also tells type checkers that the names exist at
+            run time.
         """
         dotted = module["__name__"].removeprefix(_PACKAGE)
-        made = self._made(dotted, module)
+        names = self._build(dotted, module)
         for name in FLAT.get(dotted, "").split():
-            its = import_module(f"{_PACKAGE}{dotted}.{name}")
-            made |= {shown: getattr(its, shown) for shown in its.__all__}
-        module.update(made)
-        public = [name for name in made if not name.startswith("_")]
-        module["__all__"] = [*module.get("__all__", ()), *public, *self._listed(dotted, module)]
+            submodule = import_module(f"{_PACKAGE}{dotted}.{name}")
+            names |= {shown: getattr(submodule, shown) for shown in submodule.__all__}
+        module.update(names)
+        public = [name for name in names if not name.startswith("_")]
+        module["__all__"] = [*module.get("__all__", ()), *public, *self._import_submodules(dotted, module)]
         return _refuse_name(module["__name__"])
 
-    def _listed(self, dotted: str, module: dict[str, Any]) -> list[str]:
-        """Imports the submodules; the names of those that the package lists."""
+    def _import_submodules(self, dotted: str, module: dict[str, Any]) -> list[str]:
+        """Imports the submodules; returns the names of submodules in the package's `__all__`."""
         if "__path__" in module:
-            for found in iter_modules(module["__path__"], f"{module['__name__']}."):
-                import_module(found.name)
+            for submodule in iter_modules(module["__path__"], f"{module['__name__']}."):
+                import_module(submodule.name)
         return LISTED.get(dotted, "").split()
 
-    def _made(self, dotted: str, module: dict[str, Any]) -> dict[str, Any]:
-        """The rows of a module, made."""
+    def _build(self, dotted: str, module: dict[str, Any]) -> dict[str, Any]:
+        """The functions and classes of a module's rows, by name."""
         scope = {**_TYPES, "__name__": module["__name__"], "_device": self}
-        made: dict[str, Any] = {}
-        for its in CLASSES:
-            if dotted in its.modules.split():
-                made_class = self._class(its, scope)
-                made[made_class.__name__] = scope[made_class.__name__] = made_class
+        names: dict[str, Any] = {}
+        for row in CLASSES:
+            if dotted in row.modules.split():
+                new_class = self._class(row, scope)
+                names[new_class.__name__] = scope[new_class.__name__] = new_class
         for modules, rows in FUNCTIONS.items():
-            for row in rows if dotted in modules.split() else ():
-                name = row[0].partition("(")[0]
-                made[name] = _function(row, self._shown(dotted, name), scope)
+            for function_row in rows if dotted in modules.split() else ():
+                name = function_row[0].partition("(")[0]
+                names[name] = _function(function_row, self._shown(dotted, name), scope)
         for same in SAME:
             if dotted in same.modules.split():
-                made[same.name] = made[same.what] if isinstance(same.what, str) else same.what
-        return made
+                names[same.name] = names[same.what] if isinstance(same.what, str) else same.what
+        return names
 
     def _shown(self, dotted: str, name: str) -> str:
-        """A name as errors show it: without its submodule if the package has it as well."""
+        """A name for errors, without its submodule if the package also has the name."""
         submodule = dotted.partition(".")[2]
         is_flat = not submodule or (submodule in FLAT.get(self.kind, "").split() and not name.startswith("_"))
         return name if is_flat else f"{submodule}.{name}"
@@ -111,8 +111,8 @@ class DeviceKind:
                 decorator, plain = "", signature
             member = plain.partition("(")[0]
             described: Any = (plain, text, *answer)
-            made = _function(described, f"{shown}.{member}", scope, name)
-            body[member] = _DECORATORS[decorator](made) if decorator else made
+            function = _function(described, f"{shown}.{member}", scope, name)
+            body[member] = _DECORATORS[decorator](function) if decorator else function
         return type(name, (base,), body)
 
 
@@ -120,26 +120,26 @@ def _function(row: Row, shown: str, scope: dict[str, Any], owner: str = "") -> C
     """A function from its row.
 
     Args:
-        row: its signature, docstring and answer.
-        shown: its name as errors show it.
-        scope: what the signature names, the module's `__name__` and the kind as `_device`.
-        owner: the class whose method it is.
+        row: signature, docstring and answer.
+        shown: the name of the function in errors.
+        scope: the names in the signature, the module's `__name__`, and the kind as `_device`.
+        owner: the name of the class of a method.
     """
     signature, doc, *answer = row
-    # As dataclasses do it: only a definition gives a function its own argument errors, and inspect its signature.
+    # As in dataclasses: only a definition gives a function its own argument errors and signature.
     own = scope | {"_answer": answer[0] if answer else REFUSE, "_shown": shown}
     definition = f"def {signature}:\n    return _answer(_device, _shown, locals())"
     exec(compile(definition, __file__, "exec", dont_inherit=True), own)
-    made = own[signature.partition("(")[0]]
+    function = own[signature.partition("(")[0]]
     if doc and not owner and not shown.rpartition(".")[2].startswith("_"):
         doc = f"{doc.rstrip()}\n\n{example(scope['_device'].kind, shown, signature)}"
-    made.__doc__ = doc.rstrip() if doc else None
-    made.__qualname__ = f"{owner}.{made.__name__}" if owner else made.__name__
-    return made
+    function.__doc__ = doc.rstrip() if doc else None
+    function.__qualname__ = f"{owner}.{function.__name__}" if owner else function.__name__
+    return function
 
 
 def _refuse_name(module: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a module: it has no other names."""
+    """The `__getattr__` of a module, which raises AttributeError."""
 
     def refuse_name(name: str) -> NoReturn:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""What the device modules share: indices, and streams and events of devices that aren't there."""
+"""Common parts of device modules: indices, and streams and events of absent devices."""
 
 from importlib import import_module
 from types import ModuleType
@@ -11,7 +11,7 @@ _registered: dict[str, ModuleType] = {}
 
 
 def index_of(device: Any, kind: str) -> int | None:
-    """The index that names a device of one kind; None for "whichever is selected", -1 for "none, do nothing".
+    """The index of a device of one kind; None for the selected device, -1 for no device.
 
     Args:
         device: an index, a name such as "cuda:0", a `device`, or None, which is -1.
@@ -37,7 +37,7 @@ def get_device_module(device: Any = None) -> ModuleType:
         device: a `device` or its name, with or without an index; None for the accelerator, or the CPU if there is none.
 
     Raises:
-        RuntimeError: it is something else, or its kind has no module.
+        RuntimeError: the argument is no device, or its kind has no module.
 
     Example:
         >>> get_device_module("cuda:1").__name__
@@ -50,30 +50,30 @@ def get_device_module(device: Any = None) -> ModuleType:
     if kind in _registered:
         return _registered[kind]
     if kind not in _MODULES:
-        known = ", ".join([*_MODULES, *_registered])
+        kinds = ", ".join([*_MODULES, *_registered])
         raise RuntimeError(
-            f"Device '{kind}' does not have a corresponding module; those that have one are {known}"
+            f"Device '{kind}' does not have a corresponding module; those that have one are {kinds}"
         )
     return import_module(f"tl_backends.{kind}")
 
 
 def register_device_module(device_type: str, module: ModuleType) -> str:
-    """Makes a module that of a kind of device which a plug-in brings.
+    """Registers the module of a kind of device from a plug-in.
 
     Args:
         device_type: the kind, with or without an index.
-        module: what `get_device_module` gives for it from now on.
+        module: the result of `get_device_module` for this kind.
 
     Returns:
         The kind.
 
     Raises:
-        RuntimeError: there is no such kind of device, or it has a module.
+        RuntimeError: the kind of device is unknown, or has a module already.
     """
     kind: str = tl_core.device(device_type).type
     if kind in _MODULES or kind in _registered:
-        taken = get_device_module(kind).__name__
-        raise RuntimeError(f"The runtime module of '{kind}' has already been registered with '{taken}'")
+        module_name = get_device_module(kind).__name__
+        raise RuntimeError(f"The runtime module of '{kind}' has already been registered with '{module_name}'")
     _registered[kind] = module
     return kind
 
@@ -95,12 +95,12 @@ class SelectedDevice:
 
 
 class AbsentStream:
-    """A queue of work of a device that isn't there: it can't be made.
+    """A stream of an absent device; the constructor raises.
 
     Args:
-        device: the device.
-        priority: the lower, the sooner its work is done.
-        kwargs: further options of the driver.
+        device: device of the stream, by index or name.
+        priority: priority of the stream; lower numbers run first.
+        kwargs: further options.
     """
 
     kind: ClassVar[str]
@@ -109,31 +109,31 @@ class AbsentStream:
         raise needs_support(self.kind, "Stream")
 
     def query(self) -> bool:
-        """Whether all its work is done."""
+        """Whether all work of the stream is complete."""
         raise needs_support(self.kind, "Stream.query")
 
     def record_event(self, event: Any = None) -> Any:
-        """Records an event, a new one if none is given, and returns it."""
+        """Records an event, or a new one for None, and returns it."""
         raise needs_support(self.kind, "Stream.record_event")
 
     def synchronize(self) -> None:
-        """Waits until all its work is done."""
+        """Waits until all work of the stream is complete."""
         raise needs_support(self.kind, "Stream.synchronize")
 
     def wait_event(self, event: Any) -> None:
-        """Makes all work to come wait for an event."""
+        """Makes later work of the stream wait for an event."""
         raise needs_support(self.kind, "Stream.wait_event")
 
     def wait_stream(self, stream: Any) -> None:
-        """Makes all work to come wait for what another stream has to do now."""
+        """Makes later work of the stream wait for the current work of another stream."""
         raise needs_support(self.kind, "Stream.wait_stream")
 
 
 class AbsentEvent:
-    """A mark in a queue of work of a device that isn't there: it can't be made.
+    """An event of an absent device; the constructor raises.
 
     Args:
-        enable_timing: whether it remembers when it was reached.
+        enable_timing: whether the event records its time.
         blocking: whether `wait` blocks the host.
         interprocess: whether other processes may use it.
     """
@@ -148,19 +148,19 @@ class AbsentEvent:
         raise needs_support(self.kind, "Event.elapsed_time")
 
     def query(self) -> bool:
-        """Whether the work before it is done."""
+        """Whether the work before the event is complete."""
         raise needs_support(self.kind, "Event.query")
 
     def record(self, stream: Any = None) -> None:
-        """Puts the event into a stream, the current one if none is given."""
+        """Records the event in a stream; None for the current one."""
         raise needs_support(self.kind, "Event.record")
 
     def synchronize(self) -> None:
-        """Waits until the work before it is done."""
+        """Waits until the work before the event is complete."""
         raise needs_support(self.kind, "Event.synchronize")
 
     def wait(self, stream: Any = None) -> None:
-        """Makes a stream, the current one if none is given, wait for the event."""
+        """Makes a stream wait for the event; None for the current one."""
         raise needs_support(self.kind, "Event.wait")
 
 
@@ -196,7 +196,7 @@ def stream(stream: Any) -> StreamContext:
 
 
 def needs_support(kind: str, name: str) -> RuntimeError:
-    """The error of streams, events and `with` blocks of a kind of device that isn't there."""
+    """The error of streams, events and `with` blocks of an absent kind of device."""
     device = kind.upper()
     return RuntimeError(
         f"tl.{kind}.{name} requires {device} support: tl has no {device} plug-in, only the CPU"

@@ -1,14 +1,14 @@
-"""What says that nothing is compiled to TorchScript: once a process for each feature, however often it is asked for."""
+"""Warnings that tl does not compile to TorchScript, once per process and feature."""
 
 from warnings import warn
 
-_said: set[str] = set()
+_warned_features: set[str] = set()
 
 
 def say(feature: str, stacklevel: int = 3) -> None:
-    """Warns that what was given to a feature runs as Python, if that hasn't been said yet."""
-    if feature not in _said:
-        _said.add(feature)
+    """Warns on the first use of a feature that its argument runs as Python."""
+    if feature not in _warned_features:
+        _warned_features.add(feature)
         warn(
             f"{feature}: tl has no TorchScript; what it is given runs as Python, and is given back",
             UserWarning,

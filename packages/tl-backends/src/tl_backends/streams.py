@@ -1,4 +1,4 @@
-"""Streams and events of any device, `torch.Stream` and `torch.Event`: of the CPU, as there is no other."""
+"""Streams and events of any device, `torch.Stream` and `torch.Event`; tl has only those of the CPU."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from tl_backends.cpu import streams as _cpu
 __all__ = ["Event", "Stream"]
 
 
-# The types of devices, by the numbers that other programs give them.
+# Types of devices, by their number in PyTorch.
 _TYPES = (
     "cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip", "fpga", "maia", "xla", "vulkan", "metal", "xpu",
     "mps", "meta", "hpu", "ve", "lazy", "ipu", "mtia", "privateuseone",
 )  # fmt: skip
 
 
-def _device(given: Any, what: str) -> Any:
-    """The CPU; RuntimeError for a device that isn't there."""
-    device = tl_core.device("cpu") if given is None else tl_core.device(given)
+def _device(argument: Any, what: str) -> Any:
+    """The CPU device; RuntimeError for any other device."""
+    device = tl_core.device("cpu") if argument is None else tl_core.device(argument)
     if device.type != "cpu":
         raise RuntimeError(f"{what}: the device {device} is not available; there is the CPU")
     return device
 
 
 class Stream(_cpu.Stream):
-    """A queue of work on a device. On a CPU work is done in the order of the calls, and the queue is always empty.
+    """A stream of a device. A CPU runs work in the order of the calls, so its stream is always empty.
 
-    The three numbers name a queue of any device, such as one that a program of another machine has described.
+    The three numbers identify a stream of any device, such as one from another machine.
 
     Args:
-        device: the device; None for the CPU.
+        device: device of the stream; None for the CPU.
         priority: accepted, and without effect.
-        stream_id: the number of a queue; with it, `device_index` and `device_type` are needed.
+        stream_id: number of the stream; it requires `device_index` and `device_type`.
         device_index: the device's number among those of its type.
         device_type: the number of its type: 0 for the CPU.
 
     Raises:
-        RuntimeError: the device isn't there.
+        RuntimeError: the device is absent.
         TypeError: some of the three numbers are missing.
 
     Example:
@@ -67,7 +67,7 @@ class Stream(_cpu.Stream):
         self.device = tl_core.device(_TYPES[device_type], device_index)
 
     def record_event(self, event: Any = None) -> Any:
-        """Records an event, a new one if none is given, and returns it."""
+        """Records an event, or a new one for None, and returns it."""
         event = Event(self.device) if event is None else event
         event.record(self)
         return event
@@ -98,13 +98,13 @@ class Event(_cpu.Event):
     """A mark in the order of a device's work.
 
     Args:
-        device: the device; None for the CPU.
+        device: device of the stream; None for the CPU.
         enable_timing: whether to remember when it was recorded.
-        blocking: accepted, and without effect: nothing is waited for.
-        interprocess: accepted for False; events aren't shared.
+        blocking: accepted, without effect.
+        interprocess: must be False.
 
     Raises:
-        RuntimeError: the device isn't there, or the event is to be shared.
+        RuntimeError: the device is absent, or `interprocess` is set.
 
     Example:
         >>> Event(enable_timing=True).query()

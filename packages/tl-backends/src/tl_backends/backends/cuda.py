@@ -1,5 +1,4 @@
-"""CUDA libraries: nothing here needs a device, and none is claimed. What isn't said to decide something is kept, and
-there is nothing to switch."""
+"""Settings of CUDA libraries. They need no device. A setting without a documented effect is only stored."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,7 +38,7 @@ __all__ = [
 
 
 class _Matmul:
-    """How matrix products on a CUDA device may trade precision for speed."""
+    """Precision settings of matrix products on a CUDA device."""
 
     __slots__ = ()
 
@@ -56,13 +55,13 @@ class _Matmul:
     allow_fp16_reduced_precision_reduction = Switch(
         "backends.cuda.matmul.allow_fp16_reduced_precision_reduction", True
     )
-    """Nothing to switch: sums of float16 products are float32 in any case."""
+    """Without effect: sums of float16 products are float32."""
     allow_bf16_reduced_precision_reduction = Switch(
         "backends.cuda.matmul.allow_bf16_reduced_precision_reduction", True
     )
-    """Nothing to switch: sums of bfloat16 products are float32 in any case."""
+    """Without effect: sums of bfloat16 products are float32."""
     allow_fp16_accumulation = Switch("backends.cuda.matmul.allow_fp16_accumulation", False)
-    """Nothing to switch: sums of float16 products are float32 in any case."""
+    """Without effect: sums of float16 products are float32."""
     fp32_precision = FloatPrecision("backends.cuda.matmul.fp32_precision")
     """The precision of float32 products on any device, as `torch.backends.fp32_precision`."""
 
@@ -112,7 +111,7 @@ def is_built() -> bool:
 
 
 class _Library(Enum):
-    """A library to prefer. It is equal to its name, too."""
+    """A library of a choice. It is also equal to its name."""
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, str) and self.name.lower() == other.lower())
@@ -122,19 +121,19 @@ class _Library(Enum):
 
 
 class BlasBackend(_Library):
-    """What `preferred_blas_library` chooses from."""
+    """Libraries of `preferred_blas_library`."""
 
     Default, Cublas, Cublaslt, Ck = range(4)
 
 
 class LinalgBackend(_Library):
-    """What `preferred_linalg_library` chooses from."""
+    """Libraries of `preferred_linalg_library`."""
 
     Default, Cusolver, Magma = range(3)
 
 
 class ROCmFABackend(_Library):
-    """What `preferred_rocm_fa_library` chooses from."""
+    """Libraries of `preferred_rocm_fa_library`."""
 
     Default, AOTriton, Ck = range(3)
 
@@ -144,14 +143,13 @@ for _kind in (BlasBackend, LinalgBackend, ROCmFABackend):
 
 
 def preferred_blas_library(backend: str | BlasBackend | None = None) -> BlasBackend:
-    """Sets, if `backend` is given, and returns the library preferred for matrix products on CUDA devices. Nothing to
-    switch: there are none.
+    """Sets and returns the preferred library of matrix products on CUDA devices. Without effect: tl has none.
 
     Args:
-        backend: "default", "cublas", "cublaslt" or "ck".
+        backend: "default", "cublas", "cublaslt" or "ck"; None changes nothing.
 
     Raises:
-        RuntimeError: there is no such library.
+        RuntimeError: the library is unknown.
 
     Example:
         >>> preferred_blas_library("cublas")
@@ -163,35 +161,33 @@ def preferred_blas_library(backend: str | BlasBackend | None = None) -> BlasBack
 
 
 def preferred_linalg_library(backend: str | LinalgBackend | None = None) -> LinalgBackend:
-    """Sets, if `backend` is given, and returns the library preferred for linear algebra on CUDA devices. Nothing to
-    switch: there are none.
+    """Sets and returns the preferred library of linear algebra on CUDA devices. Without effect: tl has none.
 
     Args:
-        backend: "default"; the others, "cusolver" and "magma", are refused, as neither is there.
+        backend: "default"; "cusolver" and "magma" raise RuntimeError. None changes nothing.
 
     Raises:
-        RuntimeError: there is no such library, or not here.
+        RuntimeError: the library is unknown, or tl lacks it.
 
     Example:
         >>> from tl_backends.backends import cuda
         >>> cuda.preferred_linalg_library()
         <LinalgBackend.Default: 0>
     """
-    wanted = None if backend is None else _named(LinalgBackend, backend)
-    if wanted in (LinalgBackend.Cusolver, LinalgBackend.Magma):
+    library = None if backend is None else _member(LinalgBackend, backend)
+    if library in (LinalgBackend.Cusolver, LinalgBackend.Magma):
         raise RuntimeError(f"Cannot set preferred backend to {backend}: tl has not been compiled with it")
-    return _prefer(LinalgBackend, wanted)
+    return _prefer(LinalgBackend, library)
 
 
 def preferred_rocm_fa_library(backend: str | ROCmFABackend | None = None) -> ROCmFABackend:
-    """Sets, if `backend` is given, and returns the library preferred for flash attention on ROCm devices. Nothing to
-    switch: there are none.
+    """Sets and returns the preferred library of flash attention on ROCm devices. Without effect: tl has none.
 
     Args:
-        backend: "default", "aotriton" or "ck".
+        backend: "default", "aotriton" or "ck"; None changes nothing.
 
     Raises:
-        RuntimeError: there is no such library.
+        RuntimeError: the library is unknown.
 
     Example:
         >>> from tl_backends.backends import cuda
@@ -204,11 +200,11 @@ def preferred_rocm_fa_library(backend: str | ROCmFABackend | None = None) -> ROC
 def _prefer(kind: type, backend: Any) -> Any:
     switch = f"backends.cuda.preferred_{kind.__name__}"
     if backend is not None:
-        switches.set(switch, _named(kind, backend).name.lower())
-    return _named(kind, switches.get(switch))
+        switches.set(switch, _member(kind, backend).name.lower())
+    return _member(kind, switches.get(switch))
 
 
-def _named(kind: Any, backend: Any) -> Any:
+def _member(kind: Any, backend: Any) -> Any:
     if isinstance(backend, kind):
         return backend
     if not isinstance(backend, str):
@@ -223,7 +219,7 @@ def _named(kind: Any, backend: Any) -> Any:
 
 
 class SDPAParams(NamedTuple):
-    """A call of scaled dot product attention, to ask which implementation could take it.
+    """The arguments of scaled dot product attention, for a check of its implementations.
 
     Args:
         query: the queries.
@@ -252,7 +248,7 @@ class SDPAParams(NamedTuple):
 
 
 class _Attention:
-    """Which implementations scaled dot product attention may use."""
+    """Implementations that scaled dot product attention may use."""
 
     flash = Switch(operator_switches.ATTENTION[0], True)
     math = Switch(operator_switches.ATTENTION[1], True)
@@ -425,15 +421,15 @@ def sdp_kernel(
         FutureWarning,
         stacklevel=3,
     )
-    wanted = {
+    settings = {
         "flash": enable_flash,
         "math": enable_math,
         "mem_efficient": enable_mem_efficient,
         "cudnn": enable_cudnn,
     }
-    before = {name: getattr(_attention, name) for name in wanted}
+    before = {name: getattr(_attention, name) for name in settings}
     try:
-        _set_attention(wanted)
+        _set_attention(settings)
         yield
     finally:
         _set_attention(before)

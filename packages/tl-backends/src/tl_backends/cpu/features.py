@@ -1,4 +1,4 @@
-"""What the processor can do, as the system tells it."""
+"""Features of the processor, from the system."""
 
 from __future__ import annotations
 

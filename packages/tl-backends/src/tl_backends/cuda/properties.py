@@ -1,4 +1,4 @@
-"""What a CUDA device is, and what its sensors say."""
+"""Properties and sensors of CUDA devices."""
 
 from tl_backends.device_kind import CUDA
 

@@ -1,4 +1,4 @@
-"""How many CUDA devices there are, and which is selected."""
+"""The number of CUDA devices, and the selected device."""
 
 from tl_backends.device_kind import CUDA
 

@@ -1,4 +1,4 @@
-"""Decorations for TorchScript. They mean in eager code what they always have meant there: next to nothing."""
+"""Decorators for TorchScript, which have almost no effect in eager code."""
 
 import builtins
 import types
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class FunctionModifiers:
-    """What a mark says of a function."""
+    """Values of the mark of a function."""
 
     UNUSED = "unused (ignored and replaced with raising of an exception)"
     IGNORE = "ignore (leave as a call to Python, cannot be torch.jit.save'd)"
@@ -32,8 +32,8 @@ class FunctionModifiers:
     _DROP = "_drop (function is fully ignored, declaration can be unscriptable)"
 
 
-def _marked(fn: Any, modifier: str) -> Any:
-    """The function, or a property through its reader, with what a mark says of it."""
+def _mark(fn: Any, modifier: str) -> Any:
+    """Sets the mark of a function, or of a property's getter."""
     target: Any = fn.fget if builtins.isinstance(fn, property) else fn
     target._torchscript_modifier = modifier
     return fn
@@ -77,11 +77,11 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
         3
     """
     if callable(drop):
-        return _marked(drop, FunctionModifiers.IGNORE)
+        return _mark(drop, FunctionModifiers.IGNORE)
     if not builtins.isinstance(drop, bool):
         raise RuntimeError(f"Argument to @torch.jit.ignore must be a bool or a function but got {drop!r}")
     modifier = FunctionModifiers.UNUSED if drop else FunctionModifiers.IGNORE
-    return lambda fn: _marked(fn, modifier)
+    return lambda fn: _mark(fn, modifier)
 
 
 def unused(fn: Callable) -> Callable:
@@ -96,7 +96,7 @@ def unused(fn: Callable) -> Callable:
         >>> double(3)
         6
     """
-    return _marked(fn, FunctionModifiers.UNUSED)
+    return _mark(fn, FunctionModifiers.UNUSED)
 
 
 def export(fn: Callable) -> Callable:
@@ -111,11 +111,11 @@ def export(fn: Callable) -> Callable:
         >>> double(3)
         6
     """
-    return _marked(fn, FunctionModifiers.EXPORT)
+    return _mark(fn, FunctionModifiers.EXPORT)
 
 
 def interface(obj: type) -> type:
-    """Marks a class that says only which methods there are.
+    """Marks a class that only declares methods.
 
     Example:
         >>> from tl_backends import jit
@@ -146,7 +146,7 @@ def script_method(fn: Callable) -> Callable:
 
 
 def script_if_tracing(fn: Callable) -> Callable:
-    """Marks a function that is compiled when it is met while tracing, which never happens.
+    """Marks a function to compile under tracing, which tl never does.
 
     Example:
         >>> from tl_backends import jit
@@ -187,7 +187,7 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     """Whether an object is of a type, down to the elements of lists, tuples, dictionaries and optional values.
 
     Args:
-        obj: the object.
+        obj: any object, such as a list.
         target_type: a type, `list[int]`, `dict[str, int]`, `tuple[int, str]`, `int | None`, or a tuple of such.
 
     Example:
@@ -213,7 +213,7 @@ def _elements_are(obj: Any, origin: type, arguments: tuple) -> bool:
 
 
 class BroadcastingListCls:
-    """What `BroadcastingList2[int]` asks: a list of a known length, for which a caller may give one element.
+    """The annotation `BroadcastingList2[int]`: a list of fixed length, for which a caller may pass one element.
 
     Example:
         >>> BroadcastingList2[int] is None  # the annotation says nothing to Python

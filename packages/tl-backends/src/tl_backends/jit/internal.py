@@ -1,4 +1,4 @@
-"""`torch._jit_internal`: marks by which library code speaks to TorchScript, all of them without an effect here."""
+"""`torch._jit_internal`: marks of library code for TorchScript, without effect in tl."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ __all__ = [
 
 
 def _overload(func: Any) -> Any:
-    """Marks one signature of several; the function is as before."""
+    """Marks one of several signatures; returns the function unchanged."""
     return func
 
 
 def _overload_method(func: Any) -> Any:
-    """Marks one signature of several of a method; the function is as before."""
+    """Marks one of several signatures of a method; returns the function unchanged."""
     return func
 
 
 def _copy_to_script_wrapper(fn: Any) -> Any:
-    """Marks a method that a compiled module keeps; the function is as before."""
+    """Marks a method that a compiled module keeps; returns the function unchanged."""
     return fn
 
 
-# What `boolean_dispatch` was told of each function that it gave.
+# The arguments of `boolean_dispatch` by function.
 boolean_dispatched: weakref.WeakKeyDictionary[Callable[..., Any], dict[str, Any]] = (
     weakref.WeakKeyDictionary()
 )
@@ -62,16 +62,16 @@ def boolean_dispatch(
     module_name: str,
     func_name: str,
 ) -> Callable[..., Any]:
-    """A function that calls one of two others, as a bool among its arguments says.
+    """A function that calls one of two others, selected by a bool argument.
 
     Args:
-        arg_name: the bool's name.
-        arg_index: its position.
-        default: what it is where it isn't given.
-        if_true: what True calls.
-        if_false: what False calls.
-        module_name: the module the new function belongs to.
-        func_name: its name.
+        arg_name: name of the bool argument.
+        arg_index: position of the bool argument.
+        default: default value of the bool argument.
+        if_true: function for True.
+        if_false: function for False.
+        module_name: `__module__` of the new function.
+        func_name: `__name__` of the new function.
 
     Example:
         >>> pick = boolean_dispatch("up", 0, False, lambda up: "rises", lambda up=False: "falls", "example", "pick")
@@ -79,17 +79,17 @@ def boolean_dispatch(
         ('falls', 'rises')
     """
 
-    said = {
+    arguments = {
         "if_true": if_true, "if_false": if_false, "index": arg_index, "default": default, "arg_name": arg_name,
     }  # fmt: skip
 
     def dispatching(*args: Any, **kwargs: Any) -> Any:
-        given = args[arg_index] if len(args) > arg_index else kwargs.get(arg_name, default)
-        return (if_true if given else if_false)(*args, **kwargs)
+        flag = args[arg_index] if len(args) > arg_index else kwargs.get(arg_name, default)
+        return (if_true if flag else if_false)(*args, **kwargs)
 
     dispatching.__doc__ = if_false.__doc__ or if_true.__doc__
     dispatching.__module__, dispatching.__name__, dispatching.__qualname__ = module_name, func_name, func_name
-    boolean_dispatched[dispatching] = said
+    boolean_dispatched[dispatching] = arguments
     return dispatching
 
 
@@ -125,7 +125,7 @@ def is_final(ann: Any) -> bool:
 
 
 def _qualified_name(obj: Any, mangle_name: bool = True) -> str:
-    """An object's name with its module's; RuntimeError for one without."""
+    """The qualified name of an object; RuntimeError for an object without a name."""
     name = getattr(obj, "__name__", None)
     if name is None or name == "<lambda>":
         raise RuntimeError(f"Could not get name of python class object {obj!r}")
@@ -133,7 +133,7 @@ def _qualified_name(obj: Any, mangle_name: bool = True) -> str:
 
 
 def createResolutionCallbackFromFrame(frames_up: int = 0) -> Callable[[str], Any]:
-    """A function that finds the value of a name where the caller stands."""
+    """A function that looks up a name in the scope of the caller."""
     frame: Any = inspect.currentframe()
     for _ in range(frames_up + 1):
         frame = frame.f_back
@@ -142,19 +142,19 @@ def createResolutionCallbackFromFrame(frames_up: int = 0) -> Callable[[str], Any
 
 
 def createResolutionCallbackFromEnv(lookup_base: Any) -> Callable[[str, Any], Any]:
-    """A function that finds a name, also a dotted one, among the attributes of an object."""
+    """A function that looks up a dotted name in the attributes of an object."""
 
     def find(expression: str, loc: Any = None) -> Any:
-        found = lookup_base
+        value = lookup_base
         for name in expression.split("."):
-            found = getattr(found, name)
-        return found
+            value = getattr(value, name)
+        return value
 
     return find
 
 
 def get_closure(fn: Any) -> dict[str, Any]:
-    """The values of the names that a function sees outside of itself."""
+    """The global and captured variables of a function, by name."""
     names = fn.__code__.co_freevars
     return {
         **fn.__globals__,
@@ -163,19 +163,19 @@ def get_closure(fn: Any) -> dict[str, Any]:
 
 
 def createResolutionCallbackFromClosure(fn: Any) -> Callable[[str], Any]:
-    """A function that finds the value of a name where a function was written; AttributeError for another."""
-    seen = {**vars(builtins), **get_closure(fn)}
+    """A function that looks up a name in the scope of another function; AttributeError for an unknown name."""
+    scope = {**vars(builtins), **get_closure(fn)}
 
     def find(name: str) -> Any:
-        if name not in seen:
+        if name not in scope:
             raise AttributeError(f"{fn.__qualname__} sees no name {name!r}")
-        return seen[name]
+        return scope[name]
 
     return find
 
 
 def get_callable_argument_names(fn: Any) -> list[str]:
-    """The names of a function's arguments that can be given by position and by name; none if there are others."""
+    """The names of a function's arguments; an empty list if it has positional-only, keyword-only or variadic ones."""
     try:
         parameters = inspect.signature(fn).parameters.values()
     except (TypeError, ValueError):
@@ -185,25 +185,25 @@ def get_callable_argument_names(fn: Any) -> list[str]:
 
 
 def get_torchscript_modifier(fn: Any) -> str:
-    """What a mark says of a function: one of `FunctionModifiers`."""
+    """The mark of a function: one of `FunctionModifiers`."""
     fn = getattr(fn, "__func__", fn)
     return str(getattr(fn, "_torchscript_modifier", FunctionModifiers.DEFAULT))
 
 
 def copy_torchscript_modifier(orig: Any, new: Any) -> None:
-    """Gives a function the mark of another."""
+    """Copies the mark of a function to another."""
     modifier = getattr(orig, "_torchscript_modifier", None)
     if modifier is not None:
         new._torchscript_modifier = modifier
 
 
 def should_drop(fn: Any) -> bool:
-    """Whether a mark says that a function isn't part of a compiled program."""
+    """Whether the mark of a function removes it from compiled programs."""
     return get_torchscript_modifier(fn) in (FunctionModifiers.UNUSED, FunctionModifiers._DROP)
 
 
 def is_ignored_fn(fn: Any) -> bool:
-    """Whether a mark says that a function isn't compiled."""
+    """Whether the mark of a function excludes it from compilation."""
     return should_drop(fn) or get_torchscript_modifier(fn) == FunctionModifiers.IGNORE
 
 

@@ -97,7 +97,7 @@ class ScriptFunction:
 
 
 class ScriptWarning(Warning):
-    """What TorchScript warns of."""
+    """Warning of TorchScript."""
 
 
 class TracingCheckError(Exception):

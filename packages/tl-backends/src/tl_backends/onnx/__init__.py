@@ -36,7 +36,7 @@ def export(model: Any, args: tuple[Any, ...] = (), f: Any = None, **options: Any
     """Would write a model as an ONNX file.
 
     Args:
-        model, args, f, options: as in the reference.
+        model, args, f, options: as in PyTorch.
 
     Raises:
         OnnxExporterError: always.

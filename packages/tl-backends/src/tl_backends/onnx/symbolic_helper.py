@@ -1,4 +1,4 @@
-"""Help for functions that write operators as ONNX: the types of their arguments."""
+"""Conversion of arguments for functions that write operators as ONNX."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = ["parse_args"]
 
-# By letter, what a constant of the graph becomes; `v` is a value of the graph, and `none` an argument that is left out.
+# Conversion of a constant by descriptor; `v` is a value of the graph, and `none` an omitted argument.
 _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "v": lambda value: value,
     "none": lambda value: None,
@@ -54,8 +54,8 @@ def parse_args(*arg_descriptors: str) -> Callable[[Callable[..., Any]], Callable
                     f"A mismatch between the number of arguments ({len(args)}) and their descriptors "
                     f"({len(arg_descriptors)}) was found at symbolic function '{fn.__name__}'."
                 )
-            values = [_converted(value, kind) for value, kind in zip(args, arg_descriptors)]
-            named = {name: _converted(value, by_name.get(name, "v")) for name, value in kwargs.items()}
+            values = [_convert(value, kind) for value, kind in zip(args, arg_descriptors)]
+            named = {name: _convert(value, by_name.get(name, "v")) for name, value in kwargs.items()}
             return fn(g, *values, **named)
 
         return wrapper
@@ -63,5 +63,5 @@ def parse_args(*arg_descriptors: str) -> Callable[[Callable[..., Any]], Callable
     return decorate
 
 
-def _converted(value: Any, descriptor: str) -> Any:
+def _convert(value: Any, descriptor: str) -> Any:
     return None if value is None else _CONVERSIONS[descriptor](value)

@@ -1,4 +1,4 @@
-"""What ONNX files say otherwise than functions do: the order of paddings."""
+"""Differences between ONNX and functions: the order of paddings."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ __all__: list[str] = []
 
 
 def _prepare_onnx_paddings(dim: int, pad: Sequence[int]) -> list[int]:
-    """Paddings in ONNX's order: what is added before each dimension, then what is added after each.
+    """Paddings in ONNX's order: the begins of all dimensions, then the ends.
 
     Args:
-        dim: how many dimensions there are.
-        pad: pairs of them, the last dimension first, as `nn.functional.pad` takes them.
+        dim: number of dimensions.
+        pad: pairs of begin and end, the last dimension first, as in `nn.functional.pad`.
 
     Example:
         >>> _prepare_onnx_paddings(3, [1, 2, 3, 4])
@@ -20,5 +20,5 @@ def _prepare_onnx_paddings(dim: int, pad: Sequence[int]) -> list[int]:
     """
     if len(pad) % 2 or len(pad) > 2 * dim:
         raise ValueError(f"expected up to {dim} pairs of paddings, got {list(pad)}")
-    whole = [*pad, *[0] * (2 * dim - len(pad))]
-    return whole[-2::-2] + whole[-1::-2]
+    padding = [*pad, *[0] * (2 * dim - len(pad))]
+    return padding[-2::-2] + padding[-1::-2]

@@ -1,18 +1,18 @@
-"""Which function writes an operator as nodes of ONNX, and since which operator set."""
+"""Registry of functions that write operators as ONNX nodes, by operator set."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["register_custom_op_symbolic", "registered", "unregister_custom_op_symbolic"]
+__all__ = ["register_custom_op_symbolic", "find_symbolic", "unregister_custom_op_symbolic"]
 
 FIRST_OPSET, LAST_OPSET = 9, 23
 
 _by_operator: dict[str, dict[int, Callable[..., Any]]] = {}
 
 
-def _checked(symbolic_name: str) -> str:
+def _check_name(symbolic_name: str) -> str:
     space, _, name = symbolic_name.partition("::")
     if not (space and name):
         raise ValueError(
@@ -25,12 +25,12 @@ def _checked(symbolic_name: str) -> str:
 def register_custom_op_symbolic(
     symbolic_name: str, symbolic_fn: Callable[..., Any], opset_version: int
 ) -> None:
-    """Says how an operator is written as ONNX, for an operator set and those after it.
+    """Registers the function that writes an operator as ONNX, for an operator set and later ones.
 
     Args:
         symbolic_name: `namespace::name`.
         symbolic_fn: takes the graph and the operator's arguments, and returns the graph's values.
-        opset_version: the first operator set that has what the function writes.
+        opset_version: the first operator set that supports the function's nodes.
 
     Raises:
         ValueError: the name has no namespace.
@@ -39,31 +39,31 @@ def register_custom_op_symbolic(
         >>> register_custom_op_symbolic("mine::twice", lambda g, x: g.op("Add", x, x), 9)
         >>> unregister_custom_op_symbolic("mine::twice", 9)
     """
-    name = _checked(symbolic_name).removesuffix("_")
+    name = _check_name(symbolic_name).removesuffix("_")
     _by_operator.setdefault(name, {})[max(opset_version, FIRST_OPSET)] = symbolic_fn
 
 
 def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:
-    """Forgets what `register_custom_op_symbolic` was given.
+    """Removes a function of `register_custom_op_symbolic`.
 
     Args:
         symbolic_name: `namespace::name`.
-        opset_version: the operator set that it was given for.
+        opset_version: the operator set of the registration.
 
     Raises:
         ValueError: the name has no namespace.
     """
-    name = _checked(symbolic_name).removesuffix("_")
+    name = _check_name(symbolic_name).removesuffix("_")
     _by_operator.get(name, {}).pop(max(opset_version, FIRST_OPSET), None)
 
 
-def registered(symbolic_name: str, opset_version: int = LAST_OPSET) -> Callable[..., Any] | None:
-    """The function for an operator: that of the latest operator set up to the one named; None without one.
+def find_symbolic(symbolic_name: str, opset_version: int = LAST_OPSET) -> Callable[..., Any] | None:
+    """The function of an operator for the latest registered operator set up to `opset_version`; None without one.
 
     Args:
         symbolic_name: `namespace::name`.
-        opset_version: the operator set that is written.
+        opset_version: the operator set of the file.
     """
-    found = _by_operator.get(symbolic_name, {})
-    usable = [version for version in found if version <= opset_version]
-    return found[max(usable)] if usable else None
+    versions = _by_operator.get(symbolic_name, {})
+    usable = [version for version in versions if version <= opset_version]
+    return versions[max(usable)] if usable else None

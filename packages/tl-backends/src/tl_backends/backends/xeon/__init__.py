@@ -1,1 +1,1 @@
-"""How a program runs on a server's cores: `run_cpu` starts it on those it is given."""
+"""Programs on the cores of a server: `run_cpu` starts a program on selected cores."""

@@ -2,9 +2,9 @@
 
     python -m tl.backends.xeon.run_cpu --ninstances 2 train.py --epochs 3
 
-Each instance is bound to its cores, and to the memory of their node where `numactl` is installed; OMP_NUM_THREADS tells
-it how many cores it has. Without options there is one, on all physical cores that this process may use. The exit status
-is that of the first instance that failed, or 0.
+Each instance is bound to its cores, and with `numactl` to the memory of their node. OMP_NUM_THREADS is its number of
+cores. Without options there is one instance on all physical cores of this process. The exit status is that of the first
+instance that failed, or 0.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def create_args(parser: argparse.ArgumentParser | None = None) -> argparse.Argum
     """The options of the command line.
 
     Args:
-        parser: what they are added to; None for a new one.
+        parser: the parser to extend; None for a new one.
 
     Returns:
         argparse.ArgumentParser
@@ -92,7 +92,7 @@ def create_args(parser: argparse.ArgumentParser | None = None) -> argparse.Argum
 
 
 def _chosen_cores(args: argparse.Namespace, cpu: CPUInfo) -> list[int]:
-    """The cores that are shared out: those listed, or those of a node, or all."""
+    """The cores for all instances: listed ones, those of a node, or all."""
     allowed = allowed_cores()
     if args.core_list:
         return _listed_cores(args.core_list, allowed)
@@ -105,32 +105,32 @@ def _chosen_cores(args: argparse.Namespace, cpu: CPUInfo) -> list[int]:
         )
     else:
         logical, physical = cpu.get_all_logical_cores(), cpu.get_all_physical_cores()
-    wanted = [core for core in (logical if args.use_logical_core else physical) if core in allowed]
-    return wanted or [core for core in logical if core in allowed] or sorted(allowed)
+    cores = [core for core in (logical if args.use_logical_core else physical) if core in allowed]
+    return cores or [core for core in logical if core in allowed] or sorted(allowed)
 
 
 def _listed_cores(text: str, allowed: set[int]) -> list[int]:
-    """`0,4-6` as numbers, all of which this process may use."""
-    chosen: list[int] = []
+    """The numbers of a text such as `0,4-6`; raises ValueError for a core that this process may not use."""
+    cores: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdigit() or (dash and not last.isdigit()):
             raise ValueError(f"run_cpu: --core-list takes numbers and ranges such as 0,1,4-7, got {text!r}")
-        chosen += range(int(first), int(last if dash else first) + 1)
-    if missing := sorted(set(chosen) - allowed):
+        cores += range(int(first), int(last if dash else first) + 1)
+    if missing := sorted(set(cores) - allowed):
         raise ValueError(
             f"run_cpu: this process may not use the cores {missing}; it may use {sorted(allowed)}"
         )
-    return list(dict.fromkeys(chosen))
+    return list(dict.fromkeys(cores))
 
 
 def instances(cores: Sequence[int], ninstances: int = 0, ncores_per_instance: int = 0) -> list[list[int]]:
     """The cores of each instance.
 
     Args:
-        cores: all that are shared out.
-        ninstances: how many instances; 0 for as many as fit, or one where neither number is given.
-        ncores_per_instance: how many cores each has; 0 for an equal share.
+        cores: numbers of the cores for all instances.
+        ninstances: number of instances; 0 for as many as fit, or one if both numbers are 0.
+        ncores_per_instance: number of cores of an instance; 0 for an equal share.
 
     Raises:
         ValueError: a number is negative, or there are too few cores.
@@ -152,8 +152,8 @@ def instances(cores: Sequence[int], ninstances: int = 0, ncores_per_instance: in
 
 
 def _by_node(cores: Sequence[int], cpu: CPUInfo) -> list[list[int]]:
-    found = [[core for core in cores if core in cpu.get_node_logical_cores(node)] for node in cpu.nodes]
-    return [share for share in found if share]
+    shares = [[core for core in cores if core in cpu.get_node_logical_cores(node)] for node in cpu.nodes]
+    return [share for share in shares if share]
 
 
 def _shares(args: argparse.Namespace, cores: list[int], cpu: CPUInfo) -> list[list[int]]:
@@ -166,14 +166,14 @@ def _shares(args: argparse.Namespace, cores: list[int], cpu: CPUInfo) -> list[li
     if args.latency_mode:
         count, share = 0, _LATENCY_CORES
     if args.skip_cross_node_cores and share:
-        made = [
+        shares = [
             one for node in _by_node(cores, cpu) if len(node) >= share for one in instances(node, 0, share)
         ]
-        if len(made) < max(count, 1):
+        if len(shares) < max(count, 1):
             raise ValueError(
-                f"run_cpu: {max(count, 1)} instances of {share} cores within a node: {len(made)} fit"
+                f"run_cpu: {max(count, 1)} instances of {share} cores within a node: {len(shares)} fit"
             )
-        return made[:count] if count else made
+        return shares[:count] if count else shares
     if args.multi_instance and not count and not share:
         return _by_node(cores, cpu)
     if _unbound(args) and count > len(cores):
@@ -186,26 +186,28 @@ def _unbound(args: argparse.Namespace) -> bool:
 
 
 def _library(name: str) -> str:
-    """The path of a shared library that is to be loaded first."""
+    """The path of a shared library to preload."""
     roots = [os.environ.get("CONDA_PREFIX", ""), sys.prefix, "/usr", "/"]
     for folder in (Path(root, below) for root in roots if root for below in _LIBRARY_FOLDERS):
-        if found := sorted(folder.glob(f"lib{name}.so*")):
-            return str(found[0])
+        if matches := sorted(folder.glob(f"lib{name}.so*")):
+            return str(matches[0])
     raise FileNotFoundError(
         f"run_cpu: lib{name}.so isn't installed, in none of the usual folders; --enable-{name} needs it"
     )
 
 
 def _environment(args: argparse.Namespace, cores: list[int]) -> dict[str, str]:
-    wanted = [name for name in ("tcmalloc", "jemalloc") if getattr(args, f"enable_{name}")]
-    if len(wanted) > 1 or (wanted and args.use_default_allocator):
+    allocators = [name for name in ("tcmalloc", "jemalloc") if getattr(args, f"enable_{name}")]
+    if len(allocators) > 1 or (allocators and args.use_default_allocator):
         raise ValueError(
             "run_cpu: --enable-tcmalloc, --enable-jemalloc and --use-default-allocator exclude each other"
         )
-    made = {**os.environ, "OMP_NUM_THREADS": str(len(cores))}
-    if wanted:
-        made["LD_PRELOAD"] = ":".join(filter(None, [_library(wanted[0]), os.environ.get("LD_PRELOAD", "")]))
-    return made
+    environment = {**os.environ, "OMP_NUM_THREADS": str(len(cores))}
+    if allocators:
+        environment["LD_PRELOAD"] = ":".join(
+            filter(None, [_library(allocators[0]), os.environ.get("LD_PRELOAD", "")])
+        )
+    return environment
 
 
 def _command(args: argparse.Namespace, cores: list[int], cpu: CPUInfo) -> list[str]:
@@ -219,7 +221,7 @@ def _command(args: argparse.Namespace, cores: list[int], cpu: CPUInfo) -> list[s
 
 def _start(command: list[str], cores: list[int], environment: dict[str, str], bound: bool,
            output: int | None) -> subprocess.Popen[bytes]:  # fmt: skip
-    """One instance. It inherits the cores of this process, which are set for the moment."""
+    """Starts an instance. It inherits the affinity of this process, which is set temporarily."""
     before = os.sched_getaffinity(0)
     if bound:
         os.sched_setaffinity(0, cores)
@@ -250,14 +252,14 @@ def main(args: argparse.Namespace | None = None) -> int:
     """Starts the instances and waits for them.
 
     Args:
-        args: the options; None for those of the command line.
+        args: parsed options; None parses the command line.
 
     Returns:
         int, the exit status of the first instance that failed, or 0.
 
     Raises:
-        ValueError: the options fit neither each other nor the machine.
-        FileNotFoundError: an allocator that is asked for isn't installed.
+        ValueError: the options conflict with each other or with the machine.
+        FileNotFoundError: the allocator isn't installed.
     """
     args = create_args().parse_args() if args is None else args
     cpu = CPUInfo()

@@ -1,4 +1,4 @@
-"""Which processors share a core, and which cores a node of memory."""
+"""Topology of the machine: the processors of each core, and the cores of each memory node."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def allowed_cores() -> set[int]:
     return set(os.sched_getaffinity(0))
 
 
-def _parsed(text: str) -> list[_Processor]:
+def _parse(text: str) -> list[_Processor]:
     """The output of `lscpu --parse=CPU,Core,Socket,Node`."""
     rows = [line.split(",") for line in text.splitlines() if re.match(r"\d", line)]
     return [_Processor(*(int(cell) if cell else 0 for cell in row[:4])) for row in rows]
@@ -38,10 +38,10 @@ def _node_of(folder: Path) -> int:
     return next((int(link.name[4:]) for link in folder.glob("node[0-9]*")), 0)
 
 
-def _found() -> list[_Processor]:
-    """What Linux tells; where it tells nothing, each processor is a core of one node."""
+def _detect() -> list[_Processor]:
+    """The topology from sysfs; without it, each processor is a core of one node."""
     folders = sorted((_SYSTEM / "cpu").glob("cpu[0-9]*"), key=lambda f: int(f.name[3:]))
-    found = [
+    processors = [
         _Processor(
             int(f.name[3:]),
             _number(f / "topology/core_id"),
@@ -51,7 +51,7 @@ def _found() -> list[_Processor]:
         for f in folders
         if (f / "topology").exists()
     ]
-    return found or [_Processor(n, n, 0, 0) for n in sorted(allowed_cores())]
+    return processors or [_Processor(n, n, 0, 0) for n in sorted(allowed_cores())]
 
 
 class CPUInfo:
@@ -66,7 +66,7 @@ class CPUInfo:
     """
 
     def __init__(self, test_input: str = "") -> None:
-        self._processors = _parsed(test_input) if test_input else _found()
+        self._processors = _parse(test_input) if test_input else _detect()
         self.nodes = sorted({p.node for p in self._processors})
 
     def _physical(self) -> list[_Processor]:
@@ -77,25 +77,25 @@ class CPUInfo:
         return list(first.values())
 
     def _physical_core_nums(self) -> int:
-        """How many cores there are."""
+        """Number of cores."""
         return len(self._physical())
 
     def _logical_core_nums(self) -> int:
-        """How many processors there are."""
+        """Number of processors."""
         return len(self._processors)
 
-    def _checked(self, node_id: int) -> int:
+    def _check_node(self, node_id: int) -> int:
         if node_id not in self.nodes:
             raise ValueError(f"CPUInfo: the nodes are {self.nodes}, got {node_id}")
         return node_id
 
     def get_node_physical_cores(self, node_id: int) -> list[int]:
         """The first processor of each core of a node."""
-        return [p.cpu for p in self._physical() if p.node == self._checked(node_id)]
+        return [p.cpu for p in self._physical() if p.node == self._check_node(node_id)]
 
     def get_node_logical_cores(self, node_id: int) -> list[int]:
         """The processors of a node."""
-        return [p.cpu for p in self._processors if p.node == self._checked(node_id)]
+        return [p.cpu for p in self._processors if p.node == self._check_node(node_id)]
 
     def get_all_physical_cores(self) -> list[int]:
         """The first processor of each core, node by node."""
