@@ -33,20 +33,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 class autocast:
     """A region, or a decorated function, in which operators choose their own precision.
 
-    Products, convolutions and attention take a lower type; losses and what is made of many sums or products take
-    float32; concatenations the widest type they are given; all others that of their inputs. Tensors of float64 and of
-    other than floating-point types stay as they are, and so do calls in place and with `out=`. The lists are those of
-    the page "Automatic Mixed Precision". It holds for the thread. Losses belong into the region, `backward` after it:
-    gradients have the types that their operators ran in.
+    Products, convolutions and attention use a lower type. Losses and operators with many sums or products use float32,
+    concatenations the widest type of their inputs, and all others the type of their inputs. Tensors of float64 and of
+    other kinds are unchanged, and so are calls in place and with `out=`. The page "Automatic Mixed Precision" has the
+    lists. The region applies to the current thread. Compute losses inside the region and call `backward` after it:
+    gradients have the types of their operators.
 
     Args:
-        device_type: the kind of device whose tensors are meant.
+        device_type: the kind of device of the tensors: "cpu", "cuda", …
         dtype: the lower type; bfloat16 on the CPU, float16 on CUDA by default.
-        enabled: whether to do anything; False within a region switches it off.
-        cache_enabled: whether parameters are converted once a region, until they change.
+        enabled: whether the region has an effect; False within a region disables it.
+        cache_enabled: whether a parameter is converted once per region, until it changes.
 
     Raises:
-        RuntimeError: if the kind of device doesn't know autocast.
+        RuntimeError: if the kind of device doesn't support autocast.
 
     Example:
         >>> with autocast("cpu"):
@@ -78,7 +78,7 @@ class autocast:
             warnings.warn(f"autocast: the device {self.device!r} is not available; disabling", stacklevel=4)
             return False
         if self.fast_dtype not in LOWER_TYPES[self.device]:
-            # float32 is a way to say "off", and says nothing
+            # float32 disables autocast without a warning
             if self.fast_dtype != tl_core.float32:
                 warnings.warn(
                     f"autocast: {self.fast_dtype} is not a type for {self.device}; disabling", stacklevel=4
@@ -103,7 +103,7 @@ class autocast:
     def __call__(self, function: F) -> F:
         @functools.wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:
-            region = copy.copy(self)  # as calls of several threads may overlap
+            region = copy.copy(self)  # calls of several threads may overlap
             region._before = []
             with region:
                 return function(*args, **kwargs)
@@ -112,7 +112,7 @@ class autocast:
 
 
 def _cast(value: Any, device_type: str, dtype: tl_core.dtype) -> Any:
-    """The value with the tensors of a kind of device converted, in containers as well; float64 and integers stay."""
+    """Converts the tensors of a kind of device, also in containers; float64 and integers are unchanged."""
     if isinstance(value, tl_core.Tensor):
         return converted(value, dtype, device_type)
     if isinstance(value, (str, bytes)) or hasattr(value, "__array_interface__"):
@@ -128,36 +128,36 @@ def _cast(value: Any, device_type: str, dtype: tl_core.dtype) -> Any:
 
 
 def autocast_decorator(autocast_instance: autocast, func: F) -> F:
-    """The function, each call of which runs in the region."""
+    """A function whose calls run in the region."""
     return autocast_instance(func)
 
 
 class _UnmanagedAutocast(autocast):
-    """A region that a graph begins and ends by calls."""
+    """A region that a graph enters and exits by calls."""
 
 
 def _enter_autocast(*vals: Any) -> _UnmanagedAutocast:
-    """Begins a region, with the arguments of `autocast` by position."""
+    """Enters a region with the positional arguments of `autocast`."""
     mode = _UnmanagedAutocast(*vals)
     mode.__enter__()
     return mode
 
 
 def _exit_autocast(mode: _UnmanagedAutocast) -> None:
-    """Ends a region that `_enter_autocast` began."""
+    """Exits a region of `_enter_autocast`."""
     mode.__exit__(None, None, None)
 
 
 def custom_fwd(
     fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: tl_core.dtype | None = None
 ) -> Callable[..., Any]:
-    """Decorates the `forward` of an autograd function for use in regions of `autocast`; outside it does nothing.
+    """Decorates the `forward` of an autograd function for regions of `autocast`; it has no effect outside.
 
     Args:
-        fwd: the function; None makes a decorator.
-        device_type: the kind of device.
-        cast_inputs: the type that floating-point inputs are converted to within a region, which `forward` is then run
-            without; None leaves both as they are.
+        fwd: the `forward` to decorate; None returns a decorator.
+        device_type: the kind of device: "cpu", "cuda", …
+        cast_inputs: dtype of floating-point inputs within a region; `forward` then runs with autocast disabled. None
+            changes neither.
 
     Example:
         >>> import tl_core
@@ -186,19 +186,19 @@ def custom_fwd(
         ctx._fwd_used_autocast = on and cast_inputs is None
         if not on or cast_inputs is None:
             return fwd(ctx, *args, **kwargs)
-        given, named = (converted(values, cast_inputs, device_type) for values in (args, kwargs))
+        positional, keywords = (converted(values, cast_inputs, device_type) for values in (args, kwargs))
         with autocast(device_type, enabled=False):
-            return fwd(ctx, *given, **named)
+            return fwd(ctx, *positional, **keywords)
 
     return forward
 
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
-    """Decorates the `backward` of an autograd function: it runs with the state of `autocast` that `forward` had.
+    """Decorates the `backward` of an autograd function: it runs with the `autocast` state of `forward`.
 
     Args:
-        bwd: the function; None makes a decorator.
-        device_type: the kind of device.
+        bwd: the `backward` to decorate; None returns a decorator.
+        device_type: the kind of device: "cpu", "cuda", …
 
     Example:
         >>> import tl_core

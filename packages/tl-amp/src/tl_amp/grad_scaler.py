@@ -14,7 +14,7 @@ AVAILABLE = ("cpu",)
 
 
 class OptState(enum.Enum):
-    """What has been done with an optimizer since the last update.
+    """State of an optimizer since the last update.
 
     Example:
         >>> OptState.READY.name
@@ -237,7 +237,7 @@ class GradScaler:
 
     @property
     def _init_growth_tracker(self) -> int:
-        """How many finite steps there have been in a row."""
+        """Number of successive finite steps."""
         return self._finite_steps
 
     @_init_growth_tracker.setter
@@ -249,7 +249,7 @@ class GradScaler:
         return self._factor if self._enabled else 1.0
 
     def get_growth_factor(self) -> float:
-        """What the factor is multiplied by when it grows."""
+        """Factor of growth of the scale."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
@@ -257,7 +257,7 @@ class GradScaler:
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """What the factor is multiplied by when it shrinks."""
+        """Factor of backoff of the scale."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
@@ -277,7 +277,7 @@ class GradScaler:
         return self._enabled
 
     def state_dict(self) -> dict[str, Any]:
-        """What a later run needs to go on; empty with the scaler switched off."""
+        """The state to resume a run; empty for a disabled scaler."""
         if not self._enabled:
             return {}
         return {
@@ -361,7 +361,7 @@ def _number(value: Any) -> float:
 
 
 def _refresh_per_optimizer_state() -> dict[str, Any]:
-    """What a scaler knows of an optimizer after an update: nothing yet."""
+    """The state of an optimizer after an update: empty."""
     return {"stage": OptState.READY, "found_inf_per_device": {}}
 
 
