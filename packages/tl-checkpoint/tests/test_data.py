@@ -255,9 +255,9 @@ def test_a_mapped_file_of_10_gigabytes_opens_at_once(tmp_path):
 def make_sparse(path, size):
     """An archive of one storage that is a hole."""
     from tl_checkpoint.archive_writer import ArchiveWriter
-    from tl_checkpoint.pickler import pickled
+    from tl_checkpoint.pickler import pickle_object
 
-    data, _ = pickled(tl.zeros(1, dtype=tl.uint8), 2)
+    data, _ = pickle_object(tl.zeros(1, dtype=tl.uint8), 2)
     count = pickle.BININT1 + b"\x01"
     data = data.replace(
         b"cpu" + data.split(b"cpu")[1][:2] + count, b"cpu" + data.split(b"cpu")[1][:2] + number(size)

@@ -203,7 +203,7 @@ def test_nothing_is_executed(folder, where, tmp_path):
         (folder / ".metadata").write_bytes(pickle.dumps(evil, 4))
     elif where == "planner_data":
         good = metadata_file.parse((folder / ".metadata").read_bytes())
-        data, _ = metadata_file.pickled(replace(good, planner_data=evil, storage_data=None), 4)
+        data, _ = metadata_file.pickle_object(replace(good, planner_data=evil, storage_data=None), 4)
         (folder / ".metadata").write_bytes(data)
     else:
         buffer = io.BytesIO()

@@ -193,9 +193,9 @@ class Bringing(Group):
         steps = self.steps
 
         class Counted(Ranks):
-            def _guarded(self, step, work):
+            def _guard(self, step, work):
                 steps.append(step)
-                return super()._guarded(step, work)
+                return super()._guard(step, work)
 
         return Counted()
 

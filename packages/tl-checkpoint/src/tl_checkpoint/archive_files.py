@@ -75,7 +75,7 @@ class PyTorchFileReader:
         return self._reader.read(name)
 
     def get_record_offset(self, name: str) -> int:
-        """Where in the file the bytes of a record begin.
+        """The offset of a record's bytes in the file.
 
         Args:
             name: its name, without the folder.
@@ -112,7 +112,7 @@ class PyTorchFileReader:
         return int(self._reader.read("version")) if self.has_record("version") else _VERSION
 
     def serialization_id(self) -> str:
-        """What stands for the archive's contents; "" if it doesn't say."""
+        """The identifier of the archive's contents; "" without one."""
         name = ".data/serialization_id"
         return self._reader.read(name).decode("ascii", "replace") if self.has_record(name) else ""
 

@@ -1,4 +1,4 @@
-"""Reads archives that `save` makes, here and in the reference: ZIP files with one folder, a pickle and storages."""
+"""Reader of archives of `save`, tl's and PyTorch's: ZIP files with one folder, a pickle and storages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ArchiveReader(ZipReader):
         source (Source): The bytes of the file.
 
     Raises:
-        RuntimeError: If the file is no archive, is cut off, contradicts itself, or isn't what its manifest lists.
+        RuntimeError: If the file is no archive, is truncated, inconsistent, or differs from its manifest.
     """
 
     def __init__(self, source: Source) -> None:
@@ -29,7 +29,7 @@ class ArchiveReader(ZipReader):
         self.check_manifest()
 
     def _folder(self) -> str:
-        found = [name for name in self.records if name.endswith("/data.pkl") and name.count("/") == 1]
-        if len(found) != 1:
+        pickles = [name for name in self.records if name.endswith("/data.pkl") and name.count("/") == 1]
+        if len(pickles) != 1:
             raise RuntimeError("the archive holds no data.pkl in its folder: it isn't one that save() makes")
-        return found[0].removesuffix("data.pkl")
+        return pickles[0].removesuffix("data.pkl")

@@ -1,7 +1,7 @@
-"""Writes archives: ZIP files whose records are stored as they are, each at a multiple of the alignment.
+"""Writer of archives: ZIP files of uncompressed records, each at a multiple of the alignment.
 
 The layout is that of APPNOTE.TXT (PKWARE, version 6.3.9), with ZIP64 where sizes or offsets need it. A last record, the
-manifest, lists all others, so that a reader finds exchanged and missing ones.
+manifest, lists all others, so a reader detects replaced and missing ones.
 """
 
 from __future__ import annotations
@@ -18,19 +18,18 @@ from .atomic import ScratchFile
 __all__ = ["MANIFEST", "ArchiveWriter"]
 
 MANIFEST = ".data/manifest.json"
-_LIMIT = 0xFFFFFFFF  # what 32 bits hold, and what says that the number stands in the ZIP64 field
-_LARGE = 1 << 16  # records from here on are written alone, smaller ones together
-_TOGETHER = 1 << 20  # so many bytes at most wait until they are written
+_LIMIT = 0xFFFFFFFF  # maximum of 32 bits, and the mark of a number in the ZIP64 field
+_LARGE = 1 << 16  # records of this size are written alone, smaller ones together
+_TOGETHER = 1 << 20  # maximum of bytes that wait to be written
 
 
 class ArchiveWriter:
     """An archive under construction.
 
     Args:
-        output (ScratchFile or callable): Where to: a file, or what takes bytes or a buffer and writes all of it
-            behind what was written before.
-        name (str): The folder in the archive under which the records stand.
-        alignment (int): A record's bytes begin at a multiple of it.
+        output (ScratchFile or callable): The file, or a function that appends all bytes of a buffer.
+        name (str): The folder of the records in the archive.
+        alignment (int): Alignment of a record's bytes.
         checksums (bool): Whether the CRC-32 of each record is computed and written; else it is 0.
     """
 
@@ -49,10 +48,10 @@ class ArchiveWriter:
         self._waiting: list[tuple[str, Any]] = []
         self._directory: list[bytes] = []
         self._names: list[str] = []
-        self._facts: list[tuple[int, int]] = []  # the size and the checksum of each record that is written
+        self._facts: list[tuple[int, int]] = []  # size and checksum of each written record
 
     def add(self, record: str, data: Any) -> None:
-        """Write a record of that name; `data` is bytes or any buffer of bytes, which stays as it is until `close`."""
+        """Write a record; `data` is any buffer of bytes and must not change until `close`."""
         size = memoryview(data).nbytes
         self._names.append(record)
         if size >= _LARGE or self._bytes_waiting + size > _TOGETHER:
@@ -64,14 +63,14 @@ class ArchiveWriter:
             self._bytes_waiting += size
 
     def close(self) -> int:
-        """Write the manifest and the directory; nothing can be added then.
+        """Write the manifest and the directory. No record can be added afterwards.
 
-        Returns the CRC-32 of the directory, which stands for the whole archive: it holds the records' checksums.
+        Returns the CRC-32 of the directory. It covers the whole archive: the directory holds the records' checksums.
         """
         self._flush()
         listed = dict(zip(self._names, self._facts, strict=True))
         self.add(MANIFEST, json.dumps(listed, separators=(",", ":")).encode())
-        manifest = self._taken()
+        manifest = self._take_waiting()
         directory = b"".join(self._directory)
         self._write(manifest + directory + _end(len(self._names), len(directory), self._offset))
         return crc32(directory)
@@ -93,10 +92,10 @@ class ArchiveWriter:
 
     def _flush(self) -> None:
         if self._waiting:
-            self._write(self._taken())
+            self._write(self._take_waiting())
 
-    def _taken(self) -> bytes:
-        """The records that wait, which count as written from now on."""
+    def _take_waiting(self) -> bytes:
+        """Removes the waiting records; returns their bytes for writing."""
         data, entries, facts = zip_records(self._waiting, self._offset, self._alignment, self._checksums)
         self._offset += len(data)
         self._directory.append(entries)

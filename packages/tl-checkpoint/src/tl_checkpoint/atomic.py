@@ -40,7 +40,7 @@ class ScratchFile:
         return crc
 
     def tell(self) -> int:
-        """How many bytes have been written."""
+        """Number of bytes written."""
         return self._offset
 
     def fileno(self) -> int:

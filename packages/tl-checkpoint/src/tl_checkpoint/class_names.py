@@ -1,4 +1,4 @@
-"""The two-way table between the reference's class paths, which files hold, and ours."""
+"""The two-way table between PyTorch's class paths, which files hold, and tl's paths."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import tl_core
 from tl_core.name_table import home_of, real_name_of
 
-__all__ = ["QUANTIZED", "STORAGES", "StorageType", "ours", "reference", "resolve", "storage_name"]
+__all__ = ["QUANTIZED", "STORAGES", "StorageType", "own_path", "reference", "resolve", "storage_name"]
 
 
 @dataclass(frozen=True)
 class StorageType:
-    """A storage class of the reference: its name, and the element type it says."""
+    """A storage class of PyTorch: its name, and its element type."""
 
     name: str
     dtype: Any
@@ -34,14 +34,14 @@ _TYPED = {
     "ComplexFloat": "complex64",
     "ComplexDouble": "complex128",
 }
-#: The reference's class paths of storages, and what each of them holds.
+#: PyTorch's class paths of storages, and their storage types.
 STORAGES = {
     f"torch.{name}Storage": StorageType(f"{name}Storage", getattr(tl_core, d)) for name, d in _TYPED.items()
 }
 STORAGES["torch.storage.UntypedStorage"] = StorageType("UntypedStorage", tl_core.uint8)
 STORAGES["torch.UntypedStorage"] = STORAGES["torch.storage.UntypedStorage"]
 _STORAGE_OF = {kind.dtype: path for path, kind in STORAGES.items() if "Untyped" not in path}
-#: What files hold the integers of quantized tensors in, by element type.
+#: Storage types for the integers of quantized tensors, by element type.
 QUANTIZED = {
     "quint8": StorageType("QUInt8Storage", tl_core.uint8),
     "qint8": StorageType("QInt8Storage", tl_core.int8),
@@ -53,7 +53,7 @@ _SCHEMES = (
     *("per_tensor_affine", "per_tensor_symmetric"),
     *("per_channel_affine", "per_channel_symmetric", "per_channel_affine_float_qparams"),
 )
-# Names that files have and no module of the API, or that something else stands for when a file is read.
+# Names of files that no module of the API has, or that have another meaning when a file is read.
 _EXACT = {
     "torch.nn.parameter.Parameter": "tl_core.Parameter",
     "torch.nn.parameter.Buffer": "tl_core.Buffer",
@@ -79,22 +79,22 @@ _EXACT |= {
     f"torch._C._profiler.{name}": f"tl_autograd.profiler_kinds.{name.lstrip('_')}"
     for name in ("ActiveProfilerType", "ProfilerActivity", "ProfilerState", "RecordScope", "_EventType")
 }
-# The hooks of a pickled module: files name them by the module that had them first.
+# The hooks of a pickled module: files have the path of the module that had them first.
 _EXACT |= {
     f"torch.nn.modules.persistent.{name}": f"tl_nn.modules.state_dict.{name}"
     for name in ("_IncompatibleKeys", "_InPlaceHook", "_WrappedHook")
 }
 _BUILTIN = "torch._C._nn."  # functions of nn.functional that are written in C++
-_PACKAGES = ("tl_nn.functional.", "tl_nn.optim.lr_scheduler.")  # one module each in the reference
+_PACKAGES = ("tl_nn.functional.", "tl_nn.optim.lr_scheduler.")  # one module each in PyTorch
 _ONLY_NN = ("gelu", "linear", "log_sigmoid", "scaled_dot_product_attention", "softplus", "softshrink")
-_EXACT_BACK = {our: their for their, our in _EXACT.items()}
+_EXACT_BACK = {own: torch_path for torch_path, own in _EXACT.items()}
 _EXACT_BACK |= {f"tl_core.{name}": f"{_BUILTIN}{name}" for name in _ONLY_NN}
 
 
-def ours(path: str) -> str:
-    """Our path for one that a file holds.
+def own_path(path: str) -> str:
+    """tl's path for a path in a file.
 
-    >>> ours("torch.nn.modules.linear.Linear")
+    >>> own_path("torch.nn.modules.linear.Linear")
     'tl_nn.modules.linear.Linear'
     """
     if path in _EXACT:
@@ -105,7 +105,7 @@ def ours(path: str) -> str:
 
 
 def reference(path: str) -> str:
-    """The path that files hold for one of ours.
+    """The path in files for one of tl's paths.
 
     >>> reference("tl_nn.modules.linear.Linear")
     'torch.nn.modules.linear.Linear'
@@ -121,10 +121,10 @@ def reference(path: str) -> str:
 
 
 def resolve(path: str) -> Any:
-    """The class or function of ours that a file names; it may lie in another module than the file's.
+    """tl's class or function for a path in a file; it may be in another module than the path.
 
     Args:
-        path: the path that the file holds.
+        path: PyTorch's path, as in the file.
 
     Returns:
         The object.
@@ -136,7 +136,7 @@ def resolve(path: str) -> Any:
         >>> resolve("torch.distributed.distributed_c10d.ReduceOp").__name__
         'ReduceOp'
     """
-    module, _, name = ours(path).rpartition(".")
+    module, _, name = own_path(path).rpartition(".")
     while module:
         try:
             return getattr(import_module(module), name)
@@ -150,5 +150,5 @@ def resolve(path: str) -> Any:
 
 
 def storage_name(dtype: Any) -> str | None:
-    """The path of the storage class for an element type; None where the reference has none."""
+    """The path of the storage class for an element type; None if PyTorch has none."""
     return _STORAGE_OF.get(dtype)

@@ -24,7 +24,7 @@ class LoadEndianness(enum.Enum):
 
 @dataclass
 class Save:
-    """What `save` heeds.
+    """Settings of `save`.
 
     Args:
         compute_crc32: whether records have a CRC-32.
@@ -45,7 +45,7 @@ class Save:
 
 @dataclass
 class Load:
-    """What `load` heeds.
+    """Settings of `load`.
 
     Args:
         mmap: whether files are mapped into memory instead of read.

@@ -1,4 +1,4 @@
-"""What saving asks of the system, in one place, so that tests can let every step of it fail."""
+"""The system calls of saving in one class, so that tests can make each one fail."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ _NO_NAMELESS = (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL)
 
 
 class Disk:
-    """The system's own files. Every method raises OSError as the system does."""
+    """The files of the system. Every method raises the OSError of the system."""
 
     def create(self, folder: str, name: str) -> tuple[int, str]:
-        """A new file: its descriptor, and its path; "" where the system can do without, so that nothing is left of it
-        if the process dies."""
+        """A new file: its descriptor and its path; "" for a file without a name, which vanishes if the process dies."""
         if os.path.isdir(_DESCRIPTORS):
             try:
                 return os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600), ""
@@ -33,34 +32,34 @@ class Disk:
         return tempfile.mkstemp(prefix=f".{name}.", suffix=".part", dir=folder)
 
     def give_name(self, descriptor: int, folder: str, name: str) -> str:
-        """Gives a file without a name one beside others, that nobody takes for one of them; returns its path."""
+        """Gives a nameless file a hidden temporary name in a folder; returns its path."""
         path = os.path.join(folder, f".{name}.{uuid.uuid4().hex}.part")
-        # Without a folder's descriptor, which isn't looked at, Python calls link(), which follows nothing on Linux.
+        # Without src_dir_fd, whose value is ignored, Python calls link(), which follows no symbolic link on Linux.
         os.link(f"{_DESCRIPTORS}/{descriptor}", path, src_dir_fd=descriptor, follow_symlinks=True)
         return path
 
     def write(self, descriptor: int, offset: int, data: Any) -> int:
-        """Writes all of the data at a place; returns its CRC-32."""
+        """Writes all of the data at an offset; returns its CRC-32."""
         return files.write_from(descriptor, offset, data)
 
     def sync(self, descriptor: int) -> None:
-        """Waits until what was written to a file is on the disk."""
+        """Waits until a file's data is on the disk."""
         os.fsync(descriptor)
 
     def close(self, descriptor: int) -> None:
-        """Gives a descriptor back."""
+        """Closes a descriptor."""
         os.close(descriptor)
 
     def set_mode(self, descriptor: int, mode: int) -> None:
-        """Sets who may read and write a file."""
+        """Sets the permissions of a file."""
         os.fchmod(descriptor, mode)
 
     def rename(self, source: str, target: str) -> None:
-        """Lets a file take the place of another, in one step.
+        """Replaces a file by another, atomically.
 
-        To give back the other's blocks takes as long as writing them; that is left to a thread.
+        Freeing the blocks of the old file takes as long as writing them, so a thread does it.
         """
-        old = _held(target)
+        old = _hold_blocks(target)
         try:
             os.replace(source, target)
         finally:
@@ -68,7 +67,7 @@ class Disk:
                 threading.Thread(target=os.close, args=(old,), daemon=True).start()
 
     def sync_folder(self, folder: str) -> None:
-        """Waits until a folder's names are on the disk."""
+        """Waits until a folder's entries are on the disk."""
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -80,8 +79,8 @@ class Disk:
         os.unlink(path)
 
 
-def _held(path: str) -> int:
-    """A descriptor that keeps a large file's blocks from being given back; -1 where there is nothing to keep."""
+def _hold_blocks(path: str) -> int:
+    """A descriptor that keeps the blocks of a large file; -1 for a small or missing file."""
     try:
         large = os.stat(path).st_size >= _LARGE
     except FileNotFoundError:

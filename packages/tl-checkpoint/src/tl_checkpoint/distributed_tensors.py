@@ -1,4 +1,4 @@
-"""What distributed tensors in a file are made of, where the program has imported them: their layout and its parts."""
+"""Classes of distributed tensors in files, if the program has imported them: their layout and its parts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import tl_core
 from .globals import Global
 from .unfinished import Unfinished
 
-__all__ = ["known"]
+__all__ = ["find"]
 
 _PLACEMENTS = "torch.distributed.tensor.placement_types"
 _MESH = "torch.distributed.device_mesh.DeviceMesh"
@@ -59,7 +59,7 @@ def _is_meta(value: Any) -> bool:
     )
 
 
-# The attributes of each class, and what they may be.
+# The attributes of each class, and the checks of their values.
 _STATES: dict[str, dict[str, Callable[[Any], bool]]] = {
     _MESH: {"device_type": _is_text, "mesh": _is_tensor, "mesh_dim_names": _are_names},
     f"{_SPEC}.DTensorSpec": {
@@ -73,11 +73,13 @@ _STATES: dict[str, dict[str, Callable[[Any], bool]]] = {
 }
 
 
-def known(path: str) -> Any:
-    """What stands for a class of distributed tensors in a file that is read as data; None for all others.
+def find(path: str) -> Any:
+    """The entry for a class of distributed tensors in a file that is read as data; None for all others.
+
+    Nothing is imported: the program must have imported the class.
 
     Args:
-        path: the class's path in the file. Nothing is imported: a program that hasn't imported it has no use for it.
+        path: the class's path in the file.
     """
     kind = _class_at(path)
     if kind is None:
@@ -86,7 +88,7 @@ def known(path: str) -> Any:
         return kind
     if path in (f"{_PLACEMENTS}.Replicate", f"{_SPEC}.TensorMeta"):
         return Global(path, kind)
-    return Global(path, _described(kind, _STATES[path])) if path in _STATES else None
+    return Global(path, _placeholder(kind, _STATES[path])) if path in _STATES else None
 
 
 def _class_at(path: str) -> Any:
@@ -94,11 +96,11 @@ def _class_at(path: str) -> Any:
     return getattr(sys.modules.get(_HOMES.get(module, "")), name, None)
 
 
-def _described(kind: Any, attributes: dict[str, Callable[[Any], bool]]) -> type[Unfinished]:
-    """What stands for an object of a class until its attributes are known."""
+def _placeholder(kind: Any, attributes: dict[str, Callable[[Any], bool]]) -> type[Unfinished]:
+    """A placeholder class for objects of a class until their attributes are read."""
 
-    class Described(Unfinished):
-        def finished(self, state: Any) -> Any:
+    class Placeholder(Unfinished):
+        def finish(self, state: Any) -> Any:
             if type(state) is not dict or state.keys() != attributes.keys():
                 raise pickle.UnpicklingError(f"a {kind.__name__} must have {', '.join(attributes)}")
             for name, fits in attributes.items():
@@ -106,11 +108,11 @@ def _described(kind: Any, attributes: dict[str, Callable[[Any], bool]]) -> type[
                     raise pickle.UnpicklingError(
                         f"{name} of a {kind.__name__} is a {type(state[name]).__name__!r}"
                     )
-            made = kind.__new__(kind)
+            instance = kind.__new__(kind)
             if hasattr(kind, "__setstate__"):
-                made.__setstate__(state)
+                instance.__setstate__(state)
             else:
-                vars(made).update(state)
-            return made
+                vars(instance).update(state)
+            return instance
 
-    return Described
+    return Placeholder

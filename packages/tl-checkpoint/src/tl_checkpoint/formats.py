@@ -1,4 +1,4 @@
-"""Files by what they are: `.pt` archives, safetensors and their indexes, `.npz`."""
+"""Formats of files: `.pt` archives, safetensors and their indexes, `.npz`."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _ENDINGS = {
 
 
 def format_of(path: str) -> str:
-    """What a file is by its contents: "pt", "safetensors", "index" or "npz".
+    """The format of a file, by its contents: "pt", "safetensors", "index" or "npz".
 
-    Raises RuntimeError if it is none of them.
+    Raises RuntimeError for any other format.
     """
     if path.endswith(".json"):
         return "index"
@@ -51,7 +51,7 @@ def _has_arrays(source: FileSource) -> bool:
 
 
 def target_format(path: str) -> str:
-    """The format that a new file's name asks for. Raises ValueError if it asks for none."""
+    """The format of a new file, by its ending. Raises ValueError for an unknown ending."""
     ending = os.path.splitext(path)[1]
     if ending not in _ENDINGS:
         raise ValueError(f"the ending of {os.path.basename(path)!r} must be one of {', '.join(_ENDINGS)}")
@@ -59,37 +59,38 @@ def target_format(path: str) -> str:
 
 
 def load_tensors(path: str, key: str | None = None) -> dict[str, Any]:
-    """The tensors of a file by name; of a `.pt` archive the dict under a key, where one is given.
+    """The tensors of a file by name; of a `.pt` archive those under `key`.
 
     Raises:
-        TypeError: If the file holds something else than tensors by name.
+        TypeError: If the file holds anything but tensors by name.
     """
     kind = format_of(path)
     if kind in ("safetensors", "index"):
         return safetensors.load_file(path)
     if kind == "npz":
         return npz.load_npz(path)
-    held = serialization.load(path, map_location="cpu", weights_only=True)
+    content = serialization.load(path, map_location="cpu", weights_only=True)
     for part in (key or "").split(".") if key else ():
-        if not isinstance(held, Mapping) or part not in held:
+        if not isinstance(content, Mapping) or part not in content:
             raise TypeError(f"the file has no entry {key!r}")
-        held = held[part]
-    return _only_tensors(held)
+        content = content[part]
+    return _only_tensors(content)
 
 
-def _only_tensors(held: Any) -> dict[str, Any]:
-    if not isinstance(held, Mapping):
-        raise TypeError(f"the file holds a {type(held).__name__}, tensors by name are needed")
-    others = [str(name) for name, value in held.items() if not isinstance(value, tl_core.Tensor)]
-    if others:
+def _only_tensors(content: Any) -> dict[str, Any]:
+    if not isinstance(content, Mapping):
+        raise TypeError(f"the file holds a {type(content).__name__}, tensors by name are needed")
+    other_names = [str(name) for name, value in content.items() if not isinstance(value, tl_core.Tensor)]
+    if other_names:
         raise TypeError(
-            f"the file has entries that are no tensors: {', '.join(others[:5])}; name one that has only such with --key"
+            f"the file has entries that are no tensors: {', '.join(other_names[:5])}; name one"
+            " that has only such with --key"
         )
-    return {str(name): value for name, value in held.items()}
+    return {str(name): value for name, value in content.items()}
 
 
 def save_tensors(tensors: dict[str, Any], path: str) -> None:
-    """Writes tensors in the format that the path's ending asks for."""
+    """Writes tensors in the format of the path's ending."""
     kind = target_format(path)
     if kind == "safetensors":
         safetensors.save_file(tensors, path, {"format": "pt"})

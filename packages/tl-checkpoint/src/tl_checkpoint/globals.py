@@ -1,4 +1,4 @@
-"""What the names in a pickle stand for while it is read as data."""
+"""Entries for the globals of a pickle that is read as data."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ class RefusedGlobal:
         self.name, self.error, self.is_inert = name, error, False
 
     def record(self) -> Inert:
-        """What stands for it in an inert record."""
+        """The record of the global."""
         self.is_inert = True
         return Inert(self.name)

@@ -1,4 +1,4 @@
-"""What a pickle describes and nothing runs."""
+"""Inert records of calls in a pickle, which nothing runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What files hold, read from their headers alone, and whether their bytes are those that were written."""
+"""Inspection of files by their headers, and verification of their checksums."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from . import npz, safetensors
 from .archive_reader import ArchiveReader
 from .archive_writer import MANIFEST
 from .formats import format_of
-from .safe_globals import allowed
+from .safe_globals import require_global
 from .source import FileSource
 from .storages import Storages
 from .unpickler import DataUnpickler
@@ -29,14 +29,14 @@ FAILURES = (RuntimeError, pickle.UnpicklingError, OSError, TypeError, ValueError
 
 @dataclass(frozen=True)
 class Item:
-    """An entry of a file: a tensor, or (`dtype` None) another object, whose class `shape` then names.
+    """An entry of a file: a tensor, or (`dtype` None) another object with its class in `shape`.
 
     Args:
-        name: where it stands in the object.
-        dtype: the type of the elements; None for what is no tensor.
+        name: path of the entry in the object.
+        dtype: name of the element type; None for other objects.
         shape: its sizes, or the class of another object.
-        nbytes: its bytes.
-        crc: their CRC-32, where the file has one.
+        nbytes: size of the data in bytes.
+        crc: CRC-32 of the data; None without a checksum.
 
     Example:
         >>> import tl_core
@@ -52,9 +52,9 @@ class Item:
 
 
 def inspect(path: str, pattern: str = "*") -> list[Item]:
-    """The entries of a file whose names match, without reading their data.
+    """The entries of a file whose names match, without their data.
 
-    Raises RuntimeError or UnpicklingError if the file is damaged, or wants what isn't allowed.
+    Raises RuntimeError or UnpicklingError if the file is damaged, or has a global that isn't allowed.
 
     Example:
         >>> import tl_core
@@ -77,9 +77,9 @@ def _archive_items(path: str) -> Iterator[Item]:
     source = FileSource(path)
     try:
         reader = ArchiveReader(source)
-        storages = Storages(reader, wanted=set())
-        held = DataUnpickler(reader.read("data.pkl"), allowed, storages.find).load()
-        for name, value in _entries(held):
+        storages = Storages(reader, keys=set())
+        outline = DataUnpickler(reader.read("data.pkl"), require_global, storages.find).load()
+        for name, value in _entries(outline):
             keys = storages.keys_of([value]) if isinstance(value, tl_core.Tensor) else set()
             crcs = [reader.record(f"data/{key}").crc for key in keys]
             yield _item(name, value, crcs[0] if crcs and crcs[0] else None)
@@ -87,9 +87,9 @@ def _archive_items(path: str) -> Iterator[Item]:
         source.close()
 
 
-def _entries(held: Any) -> Iterator[tuple[str, Any]]:
-    """What an object holds, by names such as "optimizer.state.0"; parts that occur twice come once."""
-    waiting, seen = [("", held)], set()
+def _entries(root: Any) -> Iterator[tuple[str, Any]]:
+    """The leaves of an object, by paths such as "optimizer.state.0"; each container is entered once."""
+    waiting, visited = [("", root)], set()
     while waiting:
         name, value = waiting.pop()
         inside = (
@@ -97,8 +97,8 @@ def _entries(held: Any) -> Iterator[tuple[str, Any]]:
         )
         if inside is None:
             yield name or "(the whole)", value
-        elif id(value) not in seen:
-            seen.add(id(value))
+        elif id(value) not in visited:
+            visited.add(id(value))
             waiting += reversed([(f"{name}.{key}" if name else str(key), part) for key, part in inside])
 
 
@@ -144,14 +144,14 @@ def _array_items(path: str) -> Iterator[Item]:
 
 
 def verify(path: str, progress: Progress = lambda count: None) -> str:
-    """Compares every checksum of a file, and reads its structure; returns a sentence of what was compared.
+    """Compares every checksum of a file, and reads its structure; returns a sentence about the checks.
 
     Args:
         path (str): The file.
-        progress (callable): Is told how many bytes have been read since it was last told.
+        progress (callable): Called with the number of bytes read since the last call.
 
     Raises:
-        RuntimeError, UnpicklingError: If anything isn't as it was written.
+        RuntimeError, UnpicklingError: If the file is damaged.
 
     Example:
         >>> import tl_core
@@ -180,16 +180,16 @@ def _verify_archive(path: str, progress: Progress) -> str:
             raise RuntimeError("it is a TorchScript archive, which holds a program")
         for name in reader.names():
             reader.verify(name, progress)
-        held = [record for record in reader.records.values() if record.size]
-        checked = sum(record.crc != 0 for record in held)
-        outline = DataUnpickler(reader.read("data.pkl"), allowed, Storages(reader, wanted=set()).find).load()
+        records = [record for record in reader.records.values() if record.size]
+        checked = sum(record.crc != 0 for record in records)
+        outline = DataUnpickler(
+            reader.read("data.pkl"), require_global, Storages(reader, keys=set()).find
+        ).load()
         count = sum(isinstance(value, tl_core.Tensor) for _, value in _entries(outline))
         manifest = "with" if MANIFEST in reader else "without"
     finally:
         source.close()
-    return (
-        f"{count} tensors, {checked} of {len(held)} records have a checksum and agree, {manifest} a manifest"
-    )
+    return f"{count} tensors, {checked} of {len(records)} records have a checksum and agree, {manifest} a manifest"
 
 
 def _verify_tensors(path: str, progress: Progress) -> str:

@@ -1,4 +1,4 @@
-"""What may be a key of a dict, or stand in a set, while a file is read as data.
+"""Check of keys of dicts and elements of sets in a file that is read as data.
 
 Hashing and comparing is the only work that a pickle can ask for by the shape of its objects alone: tuples that hold
 each other twice cost 2^n steps, deep ones the stack, and whole numbers can be chosen so that all have one hash.

@@ -17,7 +17,7 @@ from tl_core.storage import TypedStorage, UntypedStorage
 from .class_names import STORAGES, StorageType
 from .locations import relocate, target_of
 from .object_unpickler import unpickle
-from .safe_globals import allowed
+from .safe_globals import require_global
 from .source import ObjectSource, Source
 from .storages import bytes_of
 from .unpickler import CutOff, DataUnpickler
@@ -37,7 +37,7 @@ class SourceChangeWarning(Warning):
 
 @dataclass(frozen=True)
 class _Outline:
-    """Where the parts of a file lie, found before anything that its pickles name is made."""
+    """Offsets of the parts of a file, found before any object of its pickles is made."""
 
     begin: int  # of the pickle of the object
     storages: dict[str, tuple[int, int]]  # where the bytes of each storage begin, and how many there are
@@ -45,7 +45,7 @@ class _Outline:
 
 
 class _Blank:
-    """What an outline has for each object that isn't plain data."""
+    """Placeholder of an outline for each object that isn't plain data."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         pass
@@ -223,7 +223,7 @@ def load(
         outline = _outline(io.BytesIO(data), source.size)
     storages = _Storages(source, outline, map_location)
     if weights_only:
-        result = DataUnpickler(data, allowed, storages.find, outline.begin).load()
+        result = DataUnpickler(data, require_global, storages.find, outline.begin).load()
     else:
         result = unpickle(io.BytesIO(data[outline.begin :]), storages.find, module, arguments)
     source.leave_at(outline.end)

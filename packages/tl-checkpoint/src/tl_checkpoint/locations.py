@@ -1,4 +1,4 @@
-"""Where storages go when they are loaded: the tags that files hold, and `map_location`."""
+"""Devices of loaded storages, by the tags of files and `map_location`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nested tensors in files: their parts, and the tensor made of them."""
+"""Nested tensors in files: their parts, and their reconstruction."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from tl_core.dim_range import DimRange
 from .globals import Global
 from .unfinished import Unfinished
 
-__all__ = ["attributes", "is_nested", "jagged", "known", "parts", "strided"]
+__all__ = ["attributes", "is_nested", "find", "jagged", "parts", "strided"]
 
 _PARTS = ("_lengths", "_metadata_cache", "_offsets", "_ragged_idx", "_size", "_strides", "_values")
 
 
 def is_nested(kind: type) -> bool:
-    """Whether tensors of a class are nested; the classes are loaded only where there are any."""
+    """Whether tensors of a class are nested. The nested classes are not imported."""
     return isinstance(getattr(kind, "is_nested", None), property)
 
 
 def parts(t: Any) -> tuple[str, tuple[Any, ...]]:
-    """Which function of the reference makes a nested tensor, and of what."""
+    """PyTorch's function that rebuilds a nested tensor, and its arguments."""
     values = t.detach().values()
     if t.layout is tl_core.jagged:
         state = {
@@ -41,7 +41,7 @@ def parts(t: Any) -> tuple[str, tuple[Any, ...]]:
 
 
 def jagged(state: Any) -> Any:
-    """A nested tensor of the layout `torch.jagged`; its offsets are looked at."""
+    """A nested tensor of the layout `torch.jagged`, after a check of its offsets."""
     if type(state) is not dict or not {"values", "offsets"} <= set(state):
         raise pickle.UnpicklingError("a nested tensor's parts are damaged")
     values, offsets, lengths = state["values"], state["offsets"], state.get("lengths")
@@ -58,20 +58,20 @@ def jagged(state: Any) -> Any:
 
 
 class _DimRange(Unfinished):
-    """A mark for `torch.compile` on a size of a tensor, until its parts are known."""
+    """Placeholder of a mark for `torch.compile` on a size of a tensor."""
 
-    def finished(self, state: Any) -> DimRange:
+    def finish(self, state: Any) -> DimRange:
         """The mark."""
         if type(state) is not list or len(state) != 3 or not all(type(n) in (int, type(None)) for n in state):
             raise pickle.UnpicklingError("a dimension's range must be three numbers")
         return DimRange(*state)
 
 
-def known(path: str) -> Any:
-    """What stands for a global of a nested tensor in a file; None if it is another's.
+def find(path: str) -> Any:
+    """The entry for a global of nested tensors in a file; None for all others.
 
     Args:
-        path: the path that the file holds.
+        path: PyTorch's path, as in the file.
     """
     if path == "torch.nested._internal.nested_tensor.NestedTensor":
         from tl_core.nested.tensor import NestedTensor
@@ -90,23 +90,23 @@ def attributes(state: Any) -> Any:
 
 
 def strided(buffer: Any, sizes: Any, strides: Any, offsets: Any) -> Any:
-    """A nested tensor of the layout `torch.strided`; where its components lie is looked at.
+    """A nested tensor of the layout `torch.strided`, after a check of its components.
 
     Args:
         buffer: the elements of all components.
         sizes: a row of sizes for each component.
         strides: a row of strides for each.
-        offsets: where each begins.
+        offsets: the first element of each component.
     """
     if not all(isinstance(t, tl_core.Tensor) for t in (buffer, sizes, strides, offsets)):
         raise pickle.UnpicklingError("a nested tensor's parts are no tensors")
     from tl_core.nested.strided_operators import rebuild_strided
 
     try:
-        made = rebuild_strided(buffer, sizes, strides, offsets)
+        tensor = rebuild_strided(buffer, sizes, strides, offsets)
     except (ValueError, TypeError) as error:
         raise pickle.UnpicklingError(str(error)) from error
-    return made.requires_grad_() if buffer.requires_grad else made
+    return tensor.requires_grad_() if buffer.requires_grad else tensor
 
 
 _MADE: dict[str, Callable[..., Any]] = {

@@ -1,4 +1,4 @@
-"""NumPy's `.npz` archives, both ways; NumPy is the extra `numpy`."""
+"""Reader and writer of NumPy's `.npz` archives; NumPy is the extra `numpy`."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _HEADER = re.compile(
 
 @dataclass(frozen=True)
 class Member:
-    """An array in an archive: its type, shape, order, and where its bytes begin.
+    """An array in an archive: its type, shape, order and position.
 
     Args:
-        name: the array's name.
-        dtype: the type of its elements.
-        shape: its sizes.
+        name: name of the array, without ".npy".
+        dtype: NumPy dtype of the elements.
+        shape: sizes by dimension.
         fortran: whether columns are contiguous instead of rows.
-        start: where its bytes begin in the record.
-        record: the record of the archive.
+        start: offset of its bytes in the record.
+        record: record of the array in the archive.
 
     Example:
         >>> import tl_core
@@ -90,8 +90,8 @@ def load_npz(
     """The arrays of an archive as tensors; nothing in it is executed.
 
     Args:
-        filename (path or seekable file): Where from.
-        device (device): Where the tensors go.
+        filename (path or seekable file): The archive.
+        device (device): Device of the tensors.
         keys (str, optional): A pattern such as "enc.*": only the arrays whose names match are read.
 
     Raises:
@@ -125,7 +125,7 @@ def load_npz(
 
 
 def members(reader: ZipReader) -> Iterator[Member]:
-    """What an archive holds, by the arrays' own headers. Raises RuntimeError if sizes don't agree."""
+    """The arrays of an archive, by their headers. Raises RuntimeError if sizes don't agree."""
     for name, record in reader.records.items():
         if not name.endswith(".npy"):
             raise _broken(f"it holds {name!r}, which is no array")
@@ -138,11 +138,11 @@ def _member(record: Record, head: bytes) -> Member:
 
     start = {b"\x93NUMPY\x01\x00": 10, b"\x93NUMPY\x02\x00": 12}.get(head[:8], 0)
     end = start + int.from_bytes(head[8:start], "little")
-    said = _HEADER.fullmatch(head[start:end]) if start and end <= len(head) else None
-    if not said:
+    match = _HEADER.fullmatch(head[start:end]) if start and end <= len(head) else None
+    if not match:
         raise _broken(f"the header of {record.name!r} is damaged, or of an array that tl lacks")
-    dtype = numpy.dtype(said[1].decode())
-    shape = tuple(int(n) for n in said[3].split(b",") if n.strip())
+    dtype = numpy.dtype(match[1].decode())
+    shape = tuple(int(n) for n in match[3].split(b",") if n.strip())
     count = 1
     for n in shape:
         count *= n
@@ -150,7 +150,7 @@ def _member(record: Record, head: bytes) -> Member:
         raise _broken(
             f"{record.name!r} has {record.size - end} bytes, its shape needs {count * dtype.itemsize}"
         )
-    return Member(record.name.removesuffix(".npy"), dtype, shape, said[2] == b"True", end, record)
+    return Member(record.name.removesuffix(".npy"), dtype, shape, match[2] == b"True", end, record)
 
 
 def _tensor(reader: ZipReader, member: Member) -> Any:

@@ -1,4 +1,4 @@
-"""NumPy's scalars, arrays and dtypes in a pickle, made of their bytes; object arrays are refused."""
+"""NumPy's scalars, arrays and dtypes in a pickle, rebuilt from bytes; object arrays are refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from .globals import Global
 from .unfinished import Unfinished
 
-__all__ = ["known"]
+__all__ = ["find"]
 
 _CODE = re.compile(r"[<>|=]?(b1|[iufc](1|2|4|8|16|32)|[SUVa]\d{1,9}|[mM]8(\[\d*[a-zA-Zμ]+\])?)")
 _UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as", "generic")
@@ -30,7 +30,7 @@ class _Dtype(Unfinished):
     def __init__(self, code: Any, align: Any = False, copy: Any = False) -> None:
         self.dtype = _dtype_of(code)
 
-    def finished(self, state: Any) -> Any:
+    def finish(self, state: Any) -> Any:
         """The dtype."""
         if type(state) is not tuple or len(state) < 5 or state[1] not in ("<", ">", "|", "="):
             raise pickle.UnpicklingError("a NumPy dtype is damaged")
@@ -42,7 +42,7 @@ class _Dtype(Unfinished):
 
 
 def _unit(metadata: Any) -> str:
-    """The unit of dates and durations, as a code writes it."""
+    """The unit of dates and durations, in the notation of dtype codes."""
     try:
         unit, count = metadata[1][0], metadata[1][1]
         unit = unit.decode() if type(unit) is bytes else unit
@@ -56,7 +56,7 @@ def _unit(metadata: Any) -> str:
 class _Array(Unfinished):
     """An array that a pickle describes in two steps."""
 
-    def finished(self, state: Any) -> Any:
+    def finish(self, state: Any) -> Any:
         """The array."""
         if type(state) is not tuple or len(state) != 5:
             raise pickle.UnpicklingError("a NumPy array is damaged")
@@ -96,12 +96,12 @@ _MAKERS: dict[str, Callable[..., Any]] = {
 }
 
 
-def known(full: str) -> Any:
-    """What stands for a global of numpy: a maker, or a class that may be named; None if it isn't allowed."""
+def find(full: str) -> Any:
+    """The entry for a global of numpy: a constructor, or an allowed class; None if it isn't allowed."""
     try:
         import numpy
     except ImportError:
-        return None  # what isn't installed can't be made
+        return None  # without NumPy its objects can't be rebuilt
 
     if full == "numpy.dtype":
         return Global(full, _Dtype)
@@ -110,6 +110,6 @@ def known(full: str) -> Any:
         maker = _MAKERS.get(f"{inside[1]}.{name}")
         return Global(full, maker) if maker else None
     modules = {(): numpy, ("dtypes",): getattr(numpy, "dtypes", None)}
-    found = vars(modules.get(tuple(inside)) or object).get(name)
-    is_kind = isinstance(found, type) and issubclass(found, (numpy.generic, numpy.ndarray, numpy.dtype))
-    return found if is_kind and found not in (numpy.object_, numpy.void) else None
+    value = vars(modules.get(tuple(inside)) or object).get(name)
+    is_kind = isinstance(value, type) and issubclass(value, (numpy.generic, numpy.ndarray, numpy.dtype))
+    return value if is_kind and value not in (numpy.object_, numpy.void) else None

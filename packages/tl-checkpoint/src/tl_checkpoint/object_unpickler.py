@@ -1,4 +1,4 @@
-"""Pickles that are trusted: pickle runs what they name, with PyTorch's class paths translated."""
+"""Unpickler of trusted files: pickle runs them, with PyTorch's class paths translated."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def unpickle(
         file: an object with `read` and `readline`.
         persistent: takes the description of a storage and returns the storage.
         module: `pickle`, or a module with an `Unpickler` of its own.
-        arguments: what its `Unpickler` is given.
+        arguments: keyword arguments of its `Unpickler`.
 
     Raises:
         pickle.UnpicklingError: the pickle is damaged, or names a class of PyTorch that no installed package has.
@@ -37,11 +37,11 @@ def unpickle(
         def find_class(self, module_name: str, name: str) -> Any:
             if module_name.split(".")[0] != "torch":
                 return super().find_class(module_name, name)
-            known = known_global(module_name, name)
-            made = known.make if isinstance(known, Global) else known
-            # what stands for an object until its state is known is for data; pickle itself makes the object
-            if made is not None and not (isinstance(made, type) and issubclass(made, Unfinished)):
-                return made
+            entry = known_global(module_name, name)
+            maker = entry.make if isinstance(entry, Global) else entry
+            # placeholders are for files that are read as data; pickle itself makes the object
+            if maker is not None and not (isinstance(maker, type) and issubclass(maker, Unfinished)):
+                return maker
             outer, *inner = name.split(".")
             path = f"{module_name}.{outer}"
             try:

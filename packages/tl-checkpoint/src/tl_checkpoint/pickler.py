@@ -1,4 +1,4 @@
-"""Writes pickles that the reference reads: its class paths, and storages by number instead of by value."""
+"""Pickler for files that PyTorch reads: with PyTorch's class paths, and storages by number instead of by value."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from tl_core.named_tensor import check_serializing_named_tensor
 from tl_core.storage import TypedStorage, UntypedStorage, bytes_of, memory_of, tensor_on
 
 from . import nested
-from .class_names import ours, reference, storage_name
+from .class_names import own_path, reference, storage_name
 from .quantized import is_quantized, parts
 
-__all__ = ["SavedStorage", "pickled"]
+__all__ = ["SavedStorage", "pickle_object"]
 
 
 class SavedStorage:
-    """A storage that a pickle refers to: what lies on it, and which of its bytes are needed.
+    """A storage that a pickle refers to: a tensor on it, and the range of its bytes in use.
 
     Args:
-        key: its name in the archive.
-        tensor: a tensor that lies on it.
-        dtype: the type that it is typed with.
-        nbytes: its bytes.
-        begin: the first byte needed.
-        end: the byte behind the last one needed.
+        key: name of the record in the archive.
+        tensor: a tensor on the storage.
+        dtype: element type of the first tensor.
+        nbytes: size of the storage in bytes.
+        begin: the first byte in use.
+        end: the byte behind the last one in use.
     """
 
     __slots__ = ("begin", "dtypes", "end", "key", "nbytes", "tensor")
@@ -43,7 +43,7 @@ class SavedStorage:
         self.nbytes, self.begin, self.end = nbytes, begin, end
 
     def need(self, dtype: Any, begin: int, end: int) -> None:
-        """Widens the part that is needed by what a tensor of that type reaches."""
+        """Widens the range in use by the range of a tensor of a type."""
         self.dtypes.add(dtype)
         if self.end == 0:
             self.begin, self.end = begin, end
@@ -51,13 +51,13 @@ class SavedStorage:
             self.begin, self.end = min(self.begin, begin), max(self.end, end)
 
     def data(self) -> Any:
-        """The needed bytes, on the CPU."""
+        """The bytes in use, on the CPU."""
         part = bytes_of(self.tensor, self.begin, self.end)
         return memoryview(part if part.is_cpu else part.cpu())
 
 
 class _Named:
-    """A global of the reference, which need not be importable here."""
+    """A global of PyTorch, which need not be importable."""
 
     def __init__(self, path: str) -> None:
         self.module, _, self.name = path.rpartition(".")
@@ -67,32 +67,32 @@ class _Named:
 
 
 @functools.cache
-def _named(path: str) -> _Named:
+def _torch_global(path: str) -> _Named:
     return _Named(path)
 
 
 _REDUCED = (
     tl_core.Tensor.__reduce_ex__,
     tl_core.Parameter.__reduce_ex__,
-)  # what a class has without a way of its own
+)  # a class without its own __reduce_ex__ has one of these
 
 _CALLED = pickle.TUPLE + pickle.REDUCE
 _PUTS = [pickle.BINPUT + bytes((index,)) for index in range(256)]
 
-# The one in Python: that in C wants to import every global that it writes.
+# The pickler in Python: the one in C imports every global that it writes.
 _PythonPickler: Any = pickle._Pickler
 
 
 class _Reducers(dict[type, Any]):
-    """How objects are taken apart whose classes have no entry of their own: tensors of subclasses."""
+    """Reducers of classes without an entry of their own: subclasses of tensors."""
 
     def get(self, kind: type, default: Any = None) -> Any:
         if not issubclass(kind, tl_core.Tensor):
             return copyreg.dispatch_table.get(kind, default)
         if nested.is_nested(kind):
-            return _nested
+            return _reduce_nested
         if is_quantized(kind):
-            return _quantized
+            return _reduce_quantized
         return _of_type if kind.__reduce_ex__ in _REDUCED else default
 
 
@@ -116,7 +116,7 @@ class _Pickler(_PythonPickler):
     def __init__(self, file: Any, protocol: int, planned: dict[int, SavedStorage], legacy: bool) -> None:
         super().__init__(file, protocol)
         self.planned = planned
-        # A storage of the format from before 2020 may be a part of another; none written here is.
+        # In the format from before 2020 a storage may be a view of another; tl writes none.
         self._referred = (pickle.NONE if legacy else b"") + pickle.TUPLE + pickle.BINPERSID
         self.storages: dict[int, SavedStorage] = {}
         self._alike: dict[tuple[Any, ...], tuple[bytes, bytes]] = {}
@@ -128,20 +128,20 @@ class _Pickler(_PythonPickler):
     def storage(
         self, tensor: Any, dtype: Any, identity: int, nbytes: int, begin: int, end: int
     ) -> SavedStorage:
-        """The storage of a tensor, of which these bytes are needed; storages are numbered as they come."""
-        known = self.storages.get(identity)
-        if known is None:
+        """The storage of a tensor that uses these bytes; storages are numbered in order of first use."""
+        entry = self.storages.get(identity)
+        if entry is None:
             key = str(len(self.storages))
-            known = self.storages[identity] = SavedStorage(key, tensor, dtype, nbytes, begin, end)
+            entry = self.storages[identity] = SavedStorage(key, tensor, dtype, nbytes, begin, end)
         else:
-            known.need(dtype, begin, end)
-        return known
+            entry.need(dtype, begin, end)
+        return entry
 
     def _save_storage(self, obj: Any) -> None:
         typed = isinstance(obj, TypedStorage)
-        whole = tensor_on(obj.untyped(), tl_core.uint8, (obj.nbytes(),), (1,))
-        identity, *memory = memory_of(whole)
-        storage = self.storage(whole, obj.dtype if typed else tl_core.uint8, identity, *memory)
+        tensor = tensor_on(obj.untyped(), tl_core.uint8, (obj.nbytes(),), (1,))
+        identity, *memory = memory_of(tensor)
+        storage = self.storage(tensor, obj.dtype if typed else tl_core.uint8, identity, *memory)
         path = storage_name(obj.dtype) if typed else "torch.storage.UntypedStorage"
         self._refer(storage, identity, path, obj.dtype.itemsize if typed else 1)
         self.memoize(obj)
@@ -157,25 +157,25 @@ class _Pickler(_PythonPickler):
         nbytes = plan.end - plan.begin if plan else storage.nbytes
         opening = self._global_of(path)
         location = self._text(str(storage.tensor.device))
-        count = _whole(nbytes // itemsize)
+        count = _integer(nbytes // itemsize)
         start = pickle.MARK + self._text("storage")
         self.write(start + opening + _plain_text(storage.key) + location + count + self._referred)
 
-    # ---- opcodes, which name what has been named before by number
+    # ---- opcodes, which refer to earlier objects by number
 
     def _text(self, text: str) -> bytes:
-        known = self.memo.get(id(text))
-        return self.get(known[0]) if known else _plain_text(text) + self._remembered(text)
+        entry = self.memo.get(id(text))
+        return self.get(entry[0]) if entry else _plain_text(text) + self._memoize(text)
 
     def _global_of(self, path: str | None) -> bytes:
         assert path is not None
-        named = _named(path)
-        known = self.memo.get(id(named))
-        if known:
-            return self.get(known[0])
-        return self._global_opcodes(named.module, named.name) + self._remembered(named)
+        target = _torch_global(path)
+        entry = self.memo.get(id(target))
+        if entry:
+            return self.get(entry[0])
+        return self._global_opcodes(target.module, target.name) + self._memoize(target)
 
-    def _remembered(self, obj: Any) -> bytes:
+    def _memoize(self, obj: Any) -> bytes:
         index = len(self.memo)
         self.memo[id(obj)] = index, obj
         if self.proto >= 4:
@@ -195,7 +195,7 @@ class _Pickler(_PythonPickler):
         path = "torch._utils._rebuild_parameter"
         if state:
             parts, path = (*parts, state), path + "_with_state"
-        self.save_reduce(_named(path), parts, obj=t)
+        self.save_reduce(_torch_global(path), parts, obj=t)
 
     def _save_tensor(self, t: Any) -> None:
         check_serializing_named_tensor(t)
@@ -203,13 +203,17 @@ class _Pickler(_PythonPickler):
             return self.save_reduce(*_of_type(t), obj=t)
         if t.is_meta:
             parts = (t.dtype, tuple(t.shape), t.stride(), t.requires_grad)
-            return self.save_reduce(_named("torch._utils._rebuild_meta_tensor_no_storage"), parts, obj=t)
+            return self.save_reduce(
+                _torch_global("torch._utils._rebuild_meta_tensor_no_storage"), parts, obj=t
+            )
         if t.layout is not tl_core.strided:
-            return self.save_reduce(_named("torch._utils._rebuild_sparse_tensor"), _parts_of_sparse(t), obj=t)
+            return self.save_reduce(
+                _torch_global("torch._utils._rebuild_sparse_tensor"), _parts_of_sparse(t), obj=t
+            )
         self._write_tensor(t)
 
     def _write_tensor(self, t: Any) -> None:
-        """A call of the function that makes a tensor of storage and geometry, opcode by opcode."""
+        """Writes the opcodes of the call that rebuilds a tensor from storage and geometry."""
         dtype, offset = t.dtype, t.storage_offset()
         identity, nbytes, begin, end = memory_of(t)
         storage = self.storage(t, dtype, identity, nbytes, begin, end)
@@ -219,19 +223,19 @@ class _Pickler(_PythonPickler):
             offset -= plan.begin // dtype.itemsize
         location = "cpu" if t.is_cpu else _location(t)
         bits = _conj_neg_bits(t) if t.is_neg() or (dtype.is_complex and t.is_conj()) else b""
-        offset = offset if end else 0  # a tensor without elements needs nothing
+        offset = offset if end else 0  # an empty tensor uses no bytes
         facts = (dtype, mixed, location, nbytes, offset, t.shape, t.stride(), t.requires_grad, bits)
         before, after = self._alike.get(facts) or self._around_key(facts)
         write = self.write
         write(before)
         write(_name(storage.key))
         write(after)
-        write(self._remembered(t))
+        write(self._memoize(t))
 
     def _around_key(self, facts: tuple[Any, ...]) -> tuple[bytes, bytes]:
-        """What stands before and behind the key of a tensor's storage; many tensors are alike in the rest."""
+        """The opcodes before and behind the key of a tensor's storage, which many tensors share."""
         first = self._opcodes_around_key(*facts)
-        self._alike[facts] = self._opcodes_around_key(*facts)  # now what it names has been named
+        self._alike[facts] = self._opcodes_around_key(*facts)  # now with references to memoized names
         return first
 
     def _opcodes_around_key(
@@ -251,9 +255,9 @@ class _Pickler(_PythonPickler):
         storage = self._text("storage") + self._global_of(kind or "torch.storage.UntypedStorage")
         after = [
             self._text(location),
-            _whole(nbytes // (dtype.itemsize if kind else 1)),
+            _integer(nbytes // (dtype.itemsize if kind else 1)),
             self._referred,
-            _whole(offset),
+            _integer(offset),
             _tuple(shape),
             _tuple(stride),
             pickle.NEWTRUE if grad else pickle.NEWFALSE,
@@ -265,14 +269,14 @@ class _Pickler(_PythonPickler):
         return function + pickle.MARK + pickle.MARK + storage, b"".join((*after, bits, _CALLED))
 
     def _batch_setitems(self, items: Any, *context: Any) -> None:
-        """The items of a dict; most are tensors under a name, which need no detour."""
+        """Writes the items of a dict, with a fast path for tensors by name."""
         batch, memo, write = iter(items), self.memo, self.write
         while part := list(itertools.islice(batch, 1000)):
             write(pickle.MARK)
             for key, value in part:
                 if type(key) is str and id(key) not in memo and len(key) < 256:
                     write(_name(key))
-                    write(self._remembered(key))
+                    write(self._memoize(key))
                 else:
                     self.save(key)
                 if type(value) is tl_core.Tensor and id(value) not in memo:
@@ -282,14 +286,14 @@ class _Pickler(_PythonPickler):
             write(pickle.SETITEMS)
 
     def _save_size(self, obj: Any) -> None:
-        self.save_reduce(_named("torch.Size"), (tuple(obj),), obj=obj)
+        self.save_reduce(_torch_global("torch.Size"), (tuple(obj),), obj=obj)
 
     def _save_device(self, obj: Any) -> None:
         arguments = (obj.type,) if obj.index is None else (obj.type, obj.index)
-        self.save_reduce(_named("torch.device"), arguments, obj=obj)
+        self.save_reduce(_torch_global("torch.device"), arguments, obj=obj)
 
     def _save_layout(self, obj: Any) -> None:
-        self.save_reduce(_named("torch.serialization._get_layout"), (str(obj),), obj=obj)
+        self.save_reduce(_torch_global("torch.serialization._get_layout"), (str(obj),), obj=obj)
 
     # ---- globals
 
@@ -299,7 +303,7 @@ class _Pickler(_PythonPickler):
         translated = reference(f"{own}.{outer}")
         if translated == f"{own}.{outer}":
             super().save_global(obj, name)
-        elif inner and self.proto < 4:  # which has no dots in names
+        elif inner and self.proto < 4:  # protocols below 4 have no dotted names
             parent = functools.reduce(getattr, inner[:-1], getattr(sys.modules[own], outer))
             self.save_reduce(getattr, (parent, inner[-1]), obj=obj)
         else:
@@ -307,8 +311,8 @@ class _Pickler(_PythonPickler):
             self._write_global(obj, module, ".".join((first, *inner)))
 
     def _save_function(self, obj: Any) -> None:
-        """A function under the reference's name, where loading finds it by that."""
-        module, name = ours(reference(f"{obj.__module__}.{obj.__qualname__}")).rsplit(".", 1)
+        """Writes a function under PyTorch's name if that name resolves to the function."""
+        module, name = own_path(reference(f"{obj.__module__}.{obj.__qualname__}")).rsplit(".", 1)
         if getattr(sys.modules.get(module), name, None) is obj:
             self.save_global(obj)
         else:
@@ -321,7 +325,7 @@ class _Pickler(_PythonPickler):
         self._write_global(obj, "torch", _name_of(obj))
 
     def _write_global(self, obj: Any, module: str, name: str) -> None:
-        self.write(self._global_opcodes(module, name) + self._remembered(obj))
+        self.write(self._global_opcodes(module, name) + self._memoize(obj))
 
     def _save_type(self, obj: Any) -> None:
         if obj in (type(None), type(NotImplemented), type(...)):
@@ -344,7 +348,7 @@ class _Pickler(_PythonPickler):
 
 
 def _of_type(t: Any) -> tuple[Any, Any]:
-    """How a tensor with attributes, or of a subclass, is made: a plain one first. Its storage is written whole."""
+    """Reduces a tensor with attributes, or of a subclass, to a plain tensor. Its whole storage is written."""
     if wrapper_subclasses.has_no_elements(t):
         return _of_elements_elsewhere(t)
     plain = t.detach().as_subclass(tl_core.Tensor)
@@ -356,19 +360,19 @@ def _of_type(t: Any) -> tuple[Any, Any]:
         OrderedDict(),
     )
     if storage_name(t.dtype) is None:
-        function = _named("torch._utils._rebuild_tensor_v3")
+        function = _torch_global("torch._utils._rebuild_tensor_v3")
         args: tuple[Any, ...] = (plain.untyped_storage(), *geometry, t.dtype)
     else:
-        function = _named("torch._utils._rebuild_tensor_v2")
+        function = _torch_global("torch._utils._rebuild_tensor_v2")
         args = (plain._typed_storage(), *geometry)
-    return _named("torch._tensor._rebuild_from_type_v2"), (function, type(t), args, dict(t.__dict__))
+    return _torch_global("torch._tensor._rebuild_from_type_v2"), (function, type(t), args, dict(t.__dict__))
 
 
 def _of_elements_elsewhere(t: Any) -> tuple[Any, Any]:
-    """How a tensor is made that has no memory: its attributes hold the elements."""
-    maker = _named("torch._utils._rebuild_wrapper_subclass")
+    """Reduces a tensor without memory, whose attributes hold the elements."""
+    maker = _torch_global("torch._utils._rebuild_wrapper_subclass")
     parts = (maker, type(t), wrapper_subclasses.reduced(t), dict(t.__dict__))
-    return _named("torch._tensor._rebuild_from_type_v2"), parts
+    return _torch_global("torch._tensor._rebuild_from_type_v2"), parts
 
 
 def _parts_of_sparse(t: Any) -> tuple[Any, Any]:
@@ -379,20 +383,20 @@ def _parts_of_sparse(t: Any) -> tuple[Any, Any]:
     return t.layout, (*indices, t._values(), t.shape)
 
 
-def _quantized(t: Any) -> tuple[Any, Any]:
-    """How a quantized tensor is made: of its integers, which are written whole."""
+def _reduce_quantized(t: Any) -> tuple[Any, Any]:
+    """Reduces a quantized tensor to its integers, which are written whole."""
     integers, path, rest = parts(t)
-    return _named("torch._utils._rebuild_qtensor"), (_Integers(integers, path), *rest)
+    return _torch_global("torch._utils._rebuild_qtensor"), (_Integers(integers, path), *rest)
 
 
-def _nested(t: Any) -> tuple[Any, Any]:
-    """How a nested tensor is made: of its values, and where its components lie."""
+def _reduce_nested(t: Any) -> tuple[Any, Any]:
+    """Reduces a nested tensor to its values and the positions of its components."""
     path, args = nested.parts(t)
-    return _named(path), args
+    return _torch_global(path), args
 
 
-def _whole(n: int) -> bytes:
-    """A whole number as opcodes."""
+def _integer(n: int) -> bytes:
+    """The opcodes of an integer."""
     if 0 <= n < 256:
         return pickle.BININT1 + bytes((n,))
     if -(2**31) <= n < 2**31:
@@ -402,25 +406,25 @@ def _whole(n: int) -> bytes:
 
 @functools.lru_cache(1024)
 def _tuple(numbers: tuple[int, ...]) -> bytes:
-    """A tuple of whole numbers as opcodes."""
-    parts = b"".join(map(_whole, numbers))
+    """The opcodes of a tuple of integers."""
+    parts = b"".join(map(_integer, numbers))
     if len(numbers) > 3:
         return pickle.MARK + parts + pickle.TUPLE
     return parts + (pickle.EMPTY_TUPLE, pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3)[len(numbers)]
 
 
 def _plain_text(text: str) -> bytes:
-    """A text as opcodes."""
+    """The opcodes of a text."""
     data = text.encode("utf-8", "surrogatepass")
     return pickle.BINUNICODE + len(data).to_bytes(4, "little") + data
 
 
-_name = functools.lru_cache(4096)(_plain_text)  # for texts that are short, and come again with the next save
+_name = functools.lru_cache(4096)(_plain_text)  # for short texts that the next save writes again
 _LOCATIONS = {"cpu": "cpu"}
 
 
 def _location(t: Any) -> str:
-    """Where a tensor lies, as one and the same text."""
+    """The device of a tensor as an interned text."""
     text = str(t.device)
     return _LOCATIONS.setdefault(text, text)
 
@@ -430,41 +434,41 @@ def _name_of(dtype: Any) -> str:
 
 
 def _conj_neg_bits(t: Any) -> bytes:
-    """The marks of a tensor that is conjugated or negated only when it is read, as opcodes."""
+    """The opcodes of the conjugate and negative bits of a tensor."""
     bits = ["conj"] if t.is_complex() and t.is_conj() else []
     bits += ["neg"] if t.is_neg() else []
     items = b"".join(_plain_text(name) + pickle.NEWTRUE for name in bits)
     return pickle.EMPTY_DICT + pickle.MARK + items + pickle.SETITEMS
 
 
-def pickled(obj: Any, protocol: int, legacy: bool = False) -> tuple[bytes, list[SavedStorage]]:
+def pickle_object(obj: Any, protocol: int, legacy: bool = False) -> tuple[bytes, list[SavedStorage]]:
     """The pickle of an object, and the storages that it refers to.
 
-    A storage of which only a part is needed is written without the rest. As that is known only at the end, and moves
-    offsets, such objects are pickled twice.
+    Only the range in use of a storage is written. The range is known only at the end and changes offsets, so an object
+    with a partly used storage is pickled twice.
 
     Args:
-        obj: the object.
-        protocol: of the pickle, 2 to 5.
+        obj: any object that pickle supports.
+        protocol: pickle protocol, 2 to 5.
         legacy: whether storages are described as in files from before 2020.
     """
-    data, storages = _pickled(obj, protocol, {}, legacy)
+    data, storages = _dump(obj, protocol, {}, legacy)
     if all(s.begin == 0 and s.end == s.nbytes and len(s.dtypes) < 2 for s in storages.values()):
         return data, list(storages.values())
     for storage in storages.values():
         _align(storage)
-    data, again = _pickled(obj, protocol, storages, legacy)
+    data, again = _dump(obj, protocol, storages, legacy)
     assert [s.key for s in again.values()] == [s.key for s in storages.values()]
     return data, list(storages.values())
 
 
 def _align(storage: SavedStorage) -> None:
-    """Lets the needed part begin at a whole element of every type."""
+    """Aligns the begin of the range in use to elements of every type."""
     step = max((dtype.itemsize for dtype in storage.dtypes), default=1)
     storage.begin -= storage.begin % step
 
 
-def _pickled(
+def _dump(
     obj: Any, protocol: int, planned: dict[int, SavedStorage], legacy: bool
 ) -> tuple[bytes, dict[int, SavedStorage]]:
     parts = _Parts()

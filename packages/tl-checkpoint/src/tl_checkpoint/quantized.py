@@ -1,4 +1,4 @@
-"""Quantized tensors in files. Their class is tl-quantization's, which is imported when a file or an object has one."""
+"""Quantized tensors in files. tl-quantization, which has their class, is imported on first use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tl_core.public_names import own_module_of
 from . import rebuild
 from .class_names import QUANTIZED
 
-__all__ = ["is_quantized", "is_quantized_dtype", "known", "new", "parts", "tensor"]
+__all__ = ["is_quantized", "is_quantized_dtype", "new", "parts", "scheme", "tensor"]
 
 _PACKAGE = "tl_quantization"
 _VALUES = (
@@ -24,10 +24,10 @@ _VALUES = (
 _NARROW = ("QUInt4x2Storage", "QUInt2x4Storage")
 
 
-def known(full: str) -> Any:
-    """The scheme of that name; None if it is none.
+def scheme(full: str) -> Any:
+    """The quantization scheme for a path; None for other paths.
 
-    Raises UnpicklingError where tl-quantization isn't installed, and for a storage that tl lacks.
+    Raises UnpicklingError if tl-quantization isn't installed, and for a storage that tl lacks.
     """
     module, _, name = full.rpartition(".")
     if module == "torch" and name in _NARROW:
@@ -61,10 +61,10 @@ def tensor(
     """A quantized tensor on a storage of integers.
 
     Args:
-        storage: the storage.
-        offset: where the first element lies, in elements.
-        size: the sizes.
-        stride: the strides, in elements.
+        storage: a storage of integers.
+        offset: offset of the first element, in elements.
+        size: sizes by dimension.
+        stride: strides by dimension, in elements.
         parameters: the scheme with scales and zero points.
         requires_grad: whether gradients are recorded.
         backward_hooks: must be empty.
@@ -92,7 +92,7 @@ def _quantizer(name: str, integers: Any, scheme: Any, *rest: Any) -> Any:
 
 
 def _channels(values: Any, dtype: Any) -> Any:
-    """What belongs to each channel: a tensor, or a list of numbers."""
+    """The scales or zero points by channel: a tensor, or a list of numbers."""
     if type(values) is list and all(type(value) in (int, float) for value in values):
         return tl_core.tensor(values, dtype=dtype)
     if type(values) is tl_core.Tensor and not values.is_complex() and values.dtype is not tl_core.bool:
@@ -101,23 +101,23 @@ def _channels(values: Any, dtype: Any) -> Any:
 
 
 def is_quantized(kind: type) -> bool:
-    """Whether a tensor's class is that of quantized ones."""
+    """Whether a class is the class of quantized tensors."""
     return own_module_of(kind) == f"{_PACKAGE}.tensor"
 
 
 def is_quantized_dtype(dtype: Any) -> bool:
-    """Whether it is an element type of quantized tensors."""
+    """Whether an element type is quantized."""
     return str(dtype).removeprefix("torch.") in QUANTIZED
 
 
 def new(size: Any, dtype: Any) -> Any:
-    """A quantized tensor to be read into: a quantized one that is copied there brings its scales along."""
+    """A quantized tensor to read into; `copy_` of a quantized tensor also copies the scales."""
     integers = tl_core.empty(size, dtype=QUANTIZED[str(dtype).removeprefix("torch.")].dtype)
     return _module("tensor").made_of(integers, _module("quantizer").PerTensor(1.0, 0, dtype))
 
 
 def parts(t: Any) -> tuple[Any, str, tuple[Any, ...]]:
-    """The integers of a quantized tensor, the path of their storage's class, and what `tensor` takes after it."""
+    """The integers of a quantized tensor, the path of their storage's class, and the further arguments of `tensor`."""
     with DisableTorchFunctionSubclass():
         integers = t.as_subclass(tl_core.Tensor)
     quantizer = t.quantizer

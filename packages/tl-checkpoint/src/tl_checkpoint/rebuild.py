@@ -1,4 +1,4 @@
-"""Makes tensors of storages and geometry that a file describes; each checks what it is given."""
+"""Functions that rebuild tensors from storages and geometry of a file; each checks its arguments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
     "wrapper_subclass",
 ]
 
-functions = tl_core  # what has the functions that the reference keeps in a class of its own
+functions = tl_core  # the module of the functions that PyTorch has in a class
 
 
 def tensor(
@@ -45,10 +45,10 @@ def tensor(
     """A view of a typed storage.
 
     Args:
-        storage: the storage.
-        offset: where the first element lies, in elements.
-        size: the sizes.
-        stride: the strides, in elements.
+        storage: a typed or untyped storage.
+        offset: offset of the first element, in elements.
+        size: sizes by dimension.
+        stride: strides by dimension, in elements.
         requires_grad: whether gradients are recorded.
         backward_hooks: must be empty.
         metadata: further state of the tensor, such as the conjugate bit.
@@ -71,13 +71,13 @@ def tensor_of_dtype(
     """A view of bytes as elements of a type.
 
     Args:
-        storage: the storage.
-        offset: where the first element lies, in elements.
-        size: the sizes.
-        stride: the strides, in elements.
+        storage: a typed or untyped storage.
+        offset: offset of the first element, in elements.
+        size: sizes by dimension.
+        stride: strides by dimension, in elements.
         requires_grad: whether gradients are recorded.
         backward_hooks: must be empty.
-        dtype: the type of the elements.
+        dtype: element type.
         metadata: further state of the tensor, such as the conjugate bit.
     """
     untyped = storage.untyped() if isinstance(storage, TypedStorage) else storage
@@ -94,16 +94,16 @@ def _view(
         type(n) is int for n in strides
     ):
         raise pickle.UnpicklingError("a tensor's offset, sizes and strides must be whole numbers")
-    made = read_tensor(storage, dtype, sizes, strides, offset)
+    view = read_tensor(storage, dtype, sizes, strides, offset)
     if dtype is tl_core.bool:
         _check_booleans(storage)
     if metadata:
-        made = _marked(made, metadata)
-    return _recorded(made) if requires_grad else made
+        view = _set_bits(view, metadata)
+    return _require_grad(view) if requires_grad else view
 
 
 def _check_booleans(storage: Any) -> None:
-    """Other bytes than 0 and 1 are no booleans for a processor; each storage is looked through once."""
+    """Raises UnpicklingError for bytes other than 0 and 1; checks each storage once."""
     if storage in _booleans or storage.device.type == "meta" or not storage.nbytes():
         return
     if bool((tensor_on(storage, tl_core.uint8, (storage.nbytes(),), (1,)) > 1).any()):
@@ -114,26 +114,26 @@ def _check_booleans(storage: Any) -> None:
 _booleans: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
-def _recorded(made: Any) -> Any:
-    """The tensor with requires_grad; without tl-autograd it is loaded all the same, to be looked at."""
-    if not (made.is_floating_point() or made.is_complex()):
-        raise pickle.UnpicklingError(f"a tensor of {made.dtype} can't require a gradient")
+def _require_grad(tensor: Any) -> Any:
+    """Sets requires_grad; without tl-autograd it warns and leaves the tensor unchanged."""
+    if not (tensor.is_floating_point() or tensor.is_complex()):
+        raise pickle.UnpicklingError(f"a tensor of {tensor.dtype} can't require a gradient")
     try:
-        return made.requires_grad_()
+        return tensor.requires_grad_()
     except RuntimeError:
         text = "tl-autograd isn't loaded: tensors come without requires_grad; import tl_autograd or tl before"
         warnings.warn(text, UserWarning, stacklevel=2)
-        return made
+        return tensor
 
 
-def _marked(made: Any, metadata: Any) -> Any:
+def _set_bits(tensor: Any, metadata: Any) -> Any:
     if type(metadata) is not dict or not set(metadata) <= {"conj", "neg"}:
         raise pickle.UnpicklingError(f"a tensor has marks that aren't known: {metadata!r}")
-    return with_conj_neg_bits(made, conj=bool(metadata.get("conj")), neg=bool(metadata.get("neg")))
+    return with_conj_neg_bits(tensor, conj=bool(metadata.get("conj")), neg=bool(metadata.get("neg")))
 
 
 def sparse(layout: Any, data: Any) -> Any:
-    """A sparse tensor of its parts; its indices are looked at."""
+    """A sparse tensor of its parts, after a check of its indices."""
     parts, size = (data[:2], data[2]) if layout is tl_core.sparse_coo else (data[:3], data[3])
     if not all(isinstance(part, tl_core.Tensor) for part in parts):
         raise pickle.UnpicklingError("a sparse tensor's parts are no tensors")
@@ -151,41 +151,41 @@ def parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:
     """A parameter on a tensor's memory.
 
     Args:
-        data: the tensor.
+        data: the tensor with the parameter's memory.
         requires_grad: whether gradients are recorded.
         backward_hooks: must be empty.
     """
     if not isinstance(data, tl_core.Tensor):
         raise pickle.UnpicklingError("a parameter's data is no tensor")
-    made = tl_core.Parameter(data, requires_grad=False)
-    return _recorded(made) if requires_grad else made
+    param = tl_core.Parameter(data, requires_grad=False)
+    return _require_grad(param) if requires_grad else param
 
 
 def parameter_with_state(data: Any, requires_grad: Any, backward_hooks: Any, state: Any) -> Any:
     """A parameter with attributes.
 
     Args:
-        data: the tensor.
+        data: the tensor with the parameter's memory.
         requires_grad: whether gradients are recorded.
         backward_hooks: must be empty.
-        state: its attributes by name.
+        state: attributes by name.
     """
-    made = parameter(data, requires_grad, backward_hooks)
-    set_tensor_state(made, state)
-    return made
+    param = parameter(data, requires_grad, backward_hooks)
+    set_tensor_state(param, state)
+    return param
 
 
 def meta_tensor(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Any:
     """A tensor without memory.
 
     Args:
-        dtype: the type of the elements.
-        size: the sizes.
-        stride: the strides, in elements.
+        dtype: element type.
+        size: sizes by dimension.
+        stride: strides by dimension, in elements.
         requires_grad: whether gradients are recorded.
     """
-    made = tl_core.empty_strided(tuple(size), tuple(stride), dtype=dtype, device="meta")
-    return _recorded(made) if requires_grad else made
+    meta = tl_core.empty_strided(tuple(size), tuple(stride), dtype=dtype, device="meta")
+    return _require_grad(meta) if requires_grad else meta
 
 
 def _check_class(kind: Any) -> None:
@@ -201,57 +201,59 @@ def wrapper_subclass(
     """A tensor of a class whose elements are in its attributes.
 
     Args:
-        kind: the class.
-        dtype: the type of the elements.
-        size: the sizes.
-        stride: the strides, in elements.
-        offset: where the first element lies, in elements.
+        kind: the subclass of Tensor.
+        dtype: element type.
+        size: sizes by dimension.
+        stride: strides by dimension, in elements.
+        offset: offset of the first element, in elements.
         layout: `strided`.
-        device: the device.
+        device: device of the tensor.
         requires_grad: whether gradients are recorded.
     """
     _check_class(kind)
     if not all(type(n) is int and n >= 0 for n in (*tuple(size), *tuple(stride), offset)):
         raise pickle.UnpicklingError("a tensor's offset, sizes and strides must be whole numbers")
-    made = wrapper_subclasses.rebuild(kind, dtype, tuple(size), tuple(stride), offset, layout, device, False)
-    return _recorded(made) if requires_grad else made
+    wrapper = wrapper_subclasses.rebuild(
+        kind, dtype, tuple(size), tuple(stride), offset, layout, device, False
+    )
+    return _require_grad(wrapper) if requires_grad else wrapper
 
 
 def from_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
-    """A tensor of a subclass, with attributes; classes are those that are allowed.
+    """A tensor of an allowed subclass, with attributes.
 
     Args:
-        function: the function that makes the plain tensor.
-        kind: the subclass.
-        args: the arguments of the function.
-        state: its attributes by name.
+        function: function that rebuilds the plain tensor.
+        kind: the subclass of Tensor.
+        args: arguments of `function`.
+        state: attributes by name.
     """
     _check_class(kind)
     maker = function.make if type(function) is Global else function
-    if not any(maker is known for known in _MAKERS) or type(args) is not tuple:
+    if not any(maker is candidate for candidate in _MAKERS) or type(args) is not tuple:
         raise pickle.UnpicklingError("a tensor is made by something else")
-    made = maker(*args)
-    if type(made) is not kind:
-        requires_grad = made.requires_grad
-        made = made.detach().as_subclass(kind)
-        made = _recorded(made) if requires_grad else made
-    set_tensor_state(made, nested.attributes(state) if maker is nested.jagged else state)
-    return made
+    instance = maker(*args)
+    if type(instance) is not kind:
+        requires_grad = instance.requires_grad
+        instance = instance.detach().as_subclass(kind)
+        instance = _require_grad(instance) if requires_grad else instance
+    set_tensor_state(instance, nested.attributes(state) if maker is nested.jagged else state)
+    return instance
 
 
 def layout(name: Any) -> Any:
-    """The layout of that name."""
-    found = getattr(tl_core, str(name).removeprefix("torch."), None)
-    if not isinstance(found, tl_core.layout):
+    """The layout by its name."""
+    value = getattr(tl_core, str(name).removeprefix("torch."), None)
+    if not isinstance(value, tl_core.layout):
         raise pickle.UnpicklingError(f"there is no layout {name!r}")
-    return found
+    return value
 
 
 _MAKERS = (tensor, tensor_of_dtype, meta_tensor, parameter, nested.jagged, wrapper_subclass)
 
 
 def set_tensor_state(target: Any, state: Any) -> None:
-    """A tensor's attributes; slots come as a second dict."""
+    """Sets a tensor's attributes; slots come as a second dict."""
     for part in state if type(state) is tuple else (state,):
         if part is None:
             continue
@@ -262,7 +264,7 @@ def set_tensor_state(target: Any, state: Any) -> None:
 
 
 def set_object_state(target: Any, state: Any) -> None:
-    """The state of an object whose class a user has allowed, as pickle sets it."""
+    """Sets the state of an object whose class a user has allowed, as pickle does."""
     if hasattr(target, "__setstate__"):
         target.__setstate__(state)
         return

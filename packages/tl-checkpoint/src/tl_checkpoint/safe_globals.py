@@ -1,4 +1,4 @@
-"""What may be made while a file is read as data: the table of names, what users add to it, and how state is set."""
+"""Allowed globals of files that are read as data: the table of names, additions by users, and the setting of state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 import tl_core
 
 from . import distributed_tensors, nested, quantized, rebuild
-from .class_names import STORAGES, ours
+from .class_names import STORAGES, own_path
 from .enumerations import imported_enum
 from .globals import Global, RefusedGlobal
 from .inert import Inert
@@ -28,13 +28,13 @@ __all__ = [
     "Global",
     "Inert",
     "add_safe_globals",
-    "allowed",
     "clear_safe_globals",
     "get_safe_globals",
+    "find_user_global",
     "known_global",
+    "require_global",
     "restore",
     "safe_globals",
-    "trusted",
 ]
 
 
@@ -43,33 +43,33 @@ _CONTAINERS = (list, tuple, set, frozenset, dict)
 
 def _default_dict(factory: Any = None, *items: Any) -> Any:
     if factory is None or factory in _FACTORIES:
-        return collections.defaultdict(factory, *_filled(items))
+        return collections.defaultdict(factory, *_check_items(items))
     kind = _FACTORY_OF.get(getattr(factory, "name", None))
     if kind is None:
         raise pickle.UnpicklingError("a defaultdict's factory may be a builtin container or number only")
-    return collections.defaultdict(kind, *_filled(items))
+    return collections.defaultdict(kind, *_check_items(items))
 
 
-def _filled(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments of a container, which must be another one whose items can be keys."""
+def _check_items(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of a container's constructor, which must be containers."""
     for items in args:
         if type(items) not in _CONTAINERS:
             raise pickle.UnpicklingError(f"a container isn't made of {type(items).__name__!r}")
     return args
 
 
-def _keyed(kind: Callable[..., Any]) -> Callable[..., Any]:
+def _with_keys(kind: Callable[..., Any]) -> Callable[..., Any]:
     def make(*args: Any) -> Any:
-        for items in _filled(args):
+        for items in _check_items(args):
             check_keys(items)
         return kind(*args)
 
     return make
 
 
-def _paired(kind: Callable[..., Any]) -> Callable[..., Any]:
+def _with_pairs(kind: Callable[..., Any]) -> Callable[..., Any]:
     def make(*args: Any) -> Any:
-        for items in _filled(args):
+        for items in _check_items(args):
             check_keys(items if type(items) is dict else [pair[0] for pair in items])
         return kind(*args)
 
@@ -77,7 +77,7 @@ def _paired(kind: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _deque(items: Any = (), maxlen: Any = None) -> Any:
-    return collections.deque(_filled((items,))[0], maxlen)
+    return collections.deque(_check_items((items,))[0], maxlen)
 
 
 def _text_to_bytes(text: str, encoding: str = "latin1") -> bytes:
@@ -105,7 +105,7 @@ def _without_arguments(kind: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _plain(kind: Callable[..., Any], *types: type) -> Callable[..., Any]:
-    """A class that is made of such values only, and quickly."""
+    """A constructor that takes only values of these types, of limited size."""
 
     def make(*args: Any) -> Any:
         for value in args:
@@ -117,24 +117,24 @@ def _plain(kind: Callable[..., Any], *types: type) -> Callable[..., Any]:
 
 
 class _Partial(Unfinished):
-    """A `functools.partial`, until its arguments are known."""
+    """Placeholder of a `functools.partial`."""
 
     def __init__(self, function: Any, *args: Any) -> None:
         self._function, self._args = function, args
 
-    def finished(self, state: Any) -> Inert:
-        """The record of it."""
+    def finish(self, state: Any) -> Inert:
+        """An inert record of the partial."""
         if type(state) is not tuple or len(state) != 4 or type(state[1]) is not tuple:
             raise pickle.UnpicklingError("a functools.partial is damaged")
         keywords = state[2] if type(state[2]) is dict else {}
         if not all(type(key) is str for key in keywords):
             raise pickle.UnpicklingError("a functools.partial is damaged")
-        args = tuple(map(_recorded, (state[0], *state[1])))
-        return Inert("functools.partial", args, {k: _recorded(v) for k, v in keywords.items()})
+        args = tuple(map(_to_record, (state[0], *state[1])))
+        return Inert("functools.partial", args, {k: _to_record(v) for k, v in keywords.items()})
 
 
-def _recorded(value: Any) -> Any:
-    """A value in an inert record: of a class or function its name."""
+def _to_record(value: Any) -> Any:
+    """A value for an inert record: the name of a class or function, or the value."""
     if isinstance(value, RefusedGlobal):
         return value.record()
     if isinstance(value, Global):
@@ -158,16 +158,16 @@ _TENSORS: dict[str, Callable[..., Any]] = {
     "torch.serialization._get_layout": rebuild.layout,
 }
 _PLAIN: dict[str, Callable[..., Any]] = {
-    "collections.OrderedDict": _paired(collections.OrderedDict),
-    "collections.Counter": _paired(lambda items=(): collections.Counter(dict(items))),
+    "collections.OrderedDict": _with_pairs(collections.OrderedDict),
+    "collections.Counter": _with_pairs(lambda items=(): collections.Counter(dict(items))),
     "collections.defaultdict": _default_dict,
     "collections.deque": _deque,
     "argparse.Namespace": _without_arguments(argparse.Namespace),
     "types.SimpleNamespace": _without_arguments(types.SimpleNamespace),
     "functools.partial": _Partial,
     "_codecs.encode": _text_to_bytes,
-    "builtins.set": _keyed(set),
-    "builtins.frozenset": _keyed(frozenset),
+    "builtins.set": _with_keys(set),
+    "builtins.frozenset": _with_keys(frozenset),
     "builtins.bytearray": _bytes(bytearray),
     "builtins.bytes": _bytes(bytes),
     "builtins.complex": _plain(complex, float, int),
@@ -184,7 +184,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "datetime.timedelta": _plain(datetime.timedelta, int),
     "datetime.timezone": datetime.timezone,
 }
-# Classes that may be named and aren't called: factories of defaultdicts, classes of tensors.
+# Classes that files refer to without a call: factories of defaultdicts, classes of tensors.
 _NAMED: dict[str, Any] = {
     "torch.Tensor": tl_core.Tensor,
     "torch.nn.parameter.Parameter": tl_core.Parameter,
@@ -198,7 +198,7 @@ _lock = threading.Lock()
 
 
 def known_global(module: str, name: str) -> Any:
-    """What stands for a global that is allowed: a Global, or a value such as a dtype; None if it isn't allowed.
+    """The entry for an allowed global: a Global, or a value such as a dtype; None if it isn't allowed.
 
     Example:
         >>> from tl_checkpoint import safe_globals
@@ -208,11 +208,11 @@ def known_global(module: str, name: str) -> Any:
     module, name = NAME_MAPPING.get((module, name), (IMPORT_MAPPING.get(module, module), name))
     full = f"{module}.{name}"
     for entry in _added:
-        made, path = (
+        target, path = (
             entry if isinstance(entry, tuple) else (entry, f"{entry.__module__}.{entry.__qualname__}")
         )
-        if path == full or ours(path) == ours(full):
-            return made
+        if path == full or own_path(path) == own_path(full):
+            return target
     if full in STORAGES:
         return STORAGES[full]
     if module == "torch" and isinstance(getattr(tl_core, name, None), tl_core.dtype):
@@ -225,26 +225,26 @@ def known_global(module: str, name: str) -> Any:
     if module.split(".")[0] == "numpy":
         from . import numpy_data
 
-        return numpy_data.known(full)
+        return numpy_data.find(full)
     return (
-        nested.known(full)
-        or quantized.known(full)
-        or distributed_tensors.known(full)
+        nested.find(full)
+        or quantized.scheme(full)
+        or distributed_tensors.find(full)
         or imported_enum(module, name)
     )
 
 
-def allowed(module: str, name: str) -> Any:
-    """What stands for a global of a file; raises UnpicklingError, with what to do, if it isn't allowed.
+def require_global(module: str, name: str) -> Any:
+    """The entry for a global of a file; raises UnpicklingError with instructions if it isn't allowed.
 
     Example:
         >>> from tl_checkpoint import safe_globals
         >>> from collections import OrderedDict
-        >>> safe_globals.allowed("collections", "OrderedDict") is not None
+        >>> safe_globals.require_global("collections", "OrderedDict") is not None
         True
     """
-    found = known_global(module, name)
-    if found is None:
+    entry = known_global(module, name)
+    if entry is None:
         raise pickle.UnpicklingError(
             "This file can still be loaded, to do so you have two options, do those steps only if you trust the source "
             "of the checkpoint.\n"
@@ -256,27 +256,27 @@ def allowed(module: str, name: str) -> Any:
             f"`torch.serialization.safe_globals([{name}])` context manager to allowlist this global if you trust this "
             "class/function."
         )
-    return found
+    return entry
 
 
-def trusted(function: Any) -> Global | None:
-    """How a class or function is called that users have allowed; None for all others.
+def find_user_global(function: Any) -> Global | None:
+    """The Global of a class or function that users have allowed; None for all others.
 
     Example:
         >>> from tl_checkpoint import safe_globals
-        >>> safe_globals.trusted(print) is None
+        >>> safe_globals.find_user_global(print) is None
         True
     """
     for entry in _added:
-        made = entry[0] if isinstance(entry, tuple) else entry
-        if made is function:
-            create = functools.partial(made.__new__, made) if isinstance(made, type) else made
-            return Global(getattr(made, "__qualname__", repr(made)), made, create)
+        target = entry[0] if isinstance(entry, tuple) else entry
+        if target is function:
+            create = functools.partial(target.__new__, target) if isinstance(target, type) else target
+            return Global(getattr(target, "__qualname__", repr(target)), target, create)
     return None
 
 
 def add_safe_globals(safe_globals: Iterable[Any]) -> None:
-    """Allow classes and functions in files that are read as data; each is given alone or with the name files use.
+    """Allow classes and functions in files that are read as data; an element may be a pair with its name in files.
 
     >>> class Point:
     ...     pass
@@ -296,7 +296,7 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
 
 
 def get_safe_globals() -> list[Any]:
-    """What users have allowed, in the order in which they did.
+    """The classes and functions that users have allowed, in order.
 
     Example:
         >>> from tl_checkpoint import safe_globals
@@ -307,7 +307,7 @@ def get_safe_globals() -> list[Any]:
 
 
 def clear_safe_globals() -> None:
-    """Take back all that users have allowed.
+    """Remove all classes and functions that users have allowed.
 
     Example:
         >>> from tl_checkpoint import safe_globals
@@ -342,13 +342,13 @@ class safe_globals:
 
 
 def restore(target: Any, state: Any) -> Any:
-    """Sets the state that a pickle gives an object, where the object is one that may have any, and returns it.
+    """Sets the state of an object that may have one, and returns the object.
 
-    For objects that are made in two steps another one stands on the stack until then.
+    For a placeholder it returns the finished object.
     """
     kind = type(target)
     if isinstance(target, Unfinished):
-        return target.finished(state)
+        return target.finish(state)
     if kind in (argparse.Namespace, types.SimpleNamespace, collections.OrderedDict):
         if type(state) is not dict or not all(type(key) is str for key in state):
             raise pickle.UnpicklingError(f"the state of {kind.__name__} must be a dict of names")

@@ -1,7 +1,7 @@
-"""The safetensors format, both ways: a header in JSON, then the tensors' bytes one behind the other.
+"""Reader and writer of the safetensors format: a header in JSON, then the tensors' bytes in sequence.
 
-Format: https://github.com/huggingface/safetensors. Files written here also carry checksums, in the header's metadata,
-where other readers leave them alone; they are compared when the file is read.
+Format: https://github.com/huggingface/safetensors. tl also writes checksums into the header's metadata, which other
+readers ignore, and compares them when it reads the file.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ _SIZE = re.compile(r"(\d+)\s*([KMGT]?)(i?)B", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Entry:
-    """A tensor in a file: its type, shape and place, and the CRC-32 of its bytes where the file has one.
+    """A tensor in a file: its type, shape and extent, and the CRC-32 of its bytes if the file has one.
 
     Args:
-        name: the tensor's name.
-        dtype: the type as the file names it.
-        shape: its sizes.
-        begin: the first byte, behind the header.
-        end: the byte behind the last.
+        name: name of the tensor.
+        dtype: element type.
+        shape: sizes by dimension.
+        begin: the first byte in the file.
+        end: the byte behind the last one.
         crc: the CRC-32 of the bytes, or None.
 
     Example:
@@ -82,12 +82,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says of itself: its tensors by name, the metadata that its writer gave it, its own CRC-32.
+    """The header of a file: its tensors by name, the metadata of its writer, and its CRC-32.
 
     Args:
-        entries: the tensors, by name.
-        metadata: texts by name, of the writer.
-        crc: the CRC-32 of the header, or None.
+        entries: entries of the tensors, by name.
+        metadata: texts by name, from the writer.
+        crc: CRC-32 of the header.
 
     Example:
         >>> Header({}, {"step": "3"}, None).metadata
@@ -105,12 +105,12 @@ class Header:
 def save(
     tensors: Mapping[str, Any], metadata: Mapping[str, str] | None = None, *, checksums: bool = True
 ) -> bytes:
-    """The bytes of a file with these tensors; arguments are those of `save_file`.
+    """The bytes of a file with these tensors.
 
     Args:
-        tensors: the tensors, by name.
-        metadata: texts by name, kept in the file; None for none.
-        checksums: whether the file says the CRC-32 of each tensor.
+        tensors: tensors by name.
+        metadata: texts by name for the header; None for none.
+        checksums: whether to write the CRC-32 of each tensor.
 
     >>> import tl_core
     >>> load(save({"weight": tl_core.ones(2)}))
@@ -129,21 +129,21 @@ def save_file(
     checksums: bool = True,
     max_shard_size: int | str | None = None,
 ) -> None:
-    """Write tensors to a file, which is complete or not there.
+    """Write tensors to a file, atomically.
 
     Args:
-        tensors (dict of str to Tensor): Each is written whole and row by row; what they share in memory they
-            don't share in the file.
-        filename (path): Where to, usually `*.safetensors`.
-        metadata (dict of str to str, optional): What else the file is to hold.
-        checksums (bool): Whether each tensor's CRC-32 is written too.
-        max_shard_size (int or str, optional): Bytes ("5GB") of tensors a file; more become
-            `name-00001-of-00003.safetensors` and so on, and `name.safetensors.index.json`, written last, tells
-            which tensor stands where, and which files belong together. A tensor is never split.
+        tensors (dict of str to Tensor): Each is written whole, in row-major order; shared memory is duplicated in the
+            file.
+        filename (path): The file, usually `*.safetensors`.
+        metadata (dict of str to str, optional): Texts by name for the header.
+        checksums (bool): Whether to write the CRC-32 of each tensor.
+        max_shard_size (int or str, optional): Maximum bytes ("5GB") of tensors per file. Larger sets are split into
+            `name-00001-of-00003.safetensors` and so on. `name.safetensors.index.json`, written last, maps tensors
+            to files. A tensor is never split.
 
     Raises:
         TypeError: If a name is no text, a value no tensor, or its type isn't one that the format has.
-        OSError: If the file can't be written; the old one is untouched.
+        OSError: If the file can't be written; the old file is unchanged.
 
     Example:
         >>> import tl_core
@@ -247,16 +247,16 @@ def _checked_metadata(metadata: Mapping[str, str] | None) -> dict[str, str]:
 
 
 def _seal(head: Mapping[str, Any], notes: Mapping[str, str]) -> int:
-    """The checksum of all that a header says, but of the seal itself."""
-    kept = {name: text for name, text in notes.items() if name != _SEAL}
-    return crc32(json.dumps([head, kept], sort_keys=True, separators=(",", ":")).encode())
+    """The checksum of a header without the seal itself."""
+    texts = {name: text for name, text in notes.items() if name != _SEAL}
+    return crc32(json.dumps([head, texts], sort_keys=True, separators=(",", ":")).encode())
 
 
 # ---- reading
 
 
 def is_safetensors(source: Source) -> bool:
-    """Whether a file begins as this format does."""
+    """Whether a file has the begin of this format."""
     if source.size < 10:
         return False
     (length,) = struct.unpack("<Q", source.read_at(0, 8))
@@ -264,11 +264,11 @@ def is_safetensors(source: Source) -> bool:
 
 
 def read_header(source: Source) -> Header:
-    """The header of a file, of which nothing is believed before it has been checked.
+    """The header of a file, after a check of all its fields.
 
     Raises:
-        RuntimeError: If it is cut off or damaged, if tensors overlap or leave gaps, if sizes don't agree, or if
-            the file has a type that tl lacks.
+        RuntimeError: If it is truncated or damaged, tensors overlap or leave gaps, sizes don't agree, or a type is
+            one that tl lacks.
     """
     if source.size < 8:
         raise _broken("it has no header")
@@ -284,17 +284,19 @@ def read_header(source: Source) -> Header:
         raise _broken(f"its header is no JSON: {error}") from None
     notes = _notes(head.pop("__metadata__", {}))
     crcs = _checksums(head, notes)
-    entries = {name: _entry(name, said, 8 + length, crcs.get(name)) for name, said in head.items()}
+    entries = {
+        name: _entry(name, description, 8 + length, crcs.get(name)) for name, description in head.items()
+    }
     _check_offsets(entries.values(), 8 + length, source.size)
-    kept = {name: note for name, note in notes.items() if name not in (_CHECKSUMS, _SEAL)}
-    return Header(entries, kept, crc32(text))
+    metadata = {name: note for name, note in notes.items() if name not in (_CHECKSUMS, _SEAL)}
+    return Header(entries, metadata, crc32(text))
 
 
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) != len(pairs):
         raise ValueError("a name stands in it twice")
-    return made
+    return mapping
 
 
 def _notes(notes: Any) -> dict[str, str]:
@@ -328,10 +330,10 @@ def _read_shape(name: str, shape: list[int]) -> list[int]:
     return [*shape[:-1], shape[-1] // 2]
 
 
-def _entry(name: str, said: Any, start: int, crc: int | None) -> Entry:
-    if type(said) is not dict or set(said) != {"dtype", "shape", "data_offsets"}:
+def _entry(name: str, description: Any, start: int, crc: int | None) -> Entry:
+    if type(description) is not dict or set(description) != {"dtype", "shape", "data_offsets"}:
         raise _broken(f"{name!r} must have dtype, shape and data_offsets")
-    kind, shape, offsets = said["dtype"], said["shape"], said["data_offsets"]
+    kind, shape, offsets = description["dtype"], description["shape"], description["data_offsets"]
     if type(kind) is not str or kind not in _DTYPES:
         absent = type(kind) is str and _UNKNOWN.fullmatch(kind)
         raise _broken(f"{name!r} is of {kind!r:.40}, {'which tl lacks' if absent else 'which is no type'}")
@@ -392,14 +394,14 @@ def load_file(
     """The tensors of a file, or of all files that an index (`*.index.json`) names.
 
     Args:
-        filename (path): Where from.
-        device (device): Where the tensors go.
+        filename (path): The file, or an index.
+        device (device): Device of the tensors.
         keys (str, optional): A pattern such as "enc.*": only the tensors whose names match are read.
-        mmap (bool): Whether tensors lie on the file instead of being read. Writes to them stay in memory, their
-            checksums aren't compared.
+        mmap (bool): Whether tensors are views of the mapped file. Writes to them stay in memory; checksums aren't
+            compared.
 
     Raises:
-        RuntimeError: If a file is damaged, contradicts itself, or a checksum is wrong.
+        RuntimeError: If a file is damaged or inconsistent, or a checksum is wrong.
         KeyError: If no name matches.
 
     Example:
@@ -427,7 +429,7 @@ def load_file(
 
 @dataclass(frozen=True)
 class Index:
-    """Which file has which tensor, and the CRC-32 of the files' headers where they are known.
+    """The file of each tensor, and the CRC-32 of the files' headers if the index has them.
 
     Example:
         >>> Index({"weight": "model-00001.safetensors"}, {}).weight_map["weight"]
@@ -440,31 +442,31 @@ class Index:
 
 def _load_index(filename: str, device: Any, keys: str | None, mmap: bool) -> dict[str, Any]:
     index = read_index(filename)
-    wanted = {
+    selection = {
         name: part
         for name, part in index.weight_map.items()
         if keys is None or fnmatch.fnmatchcase(name, keys)
     }
     tensors: dict[str, Any] = {}
-    for part in dict.fromkeys(wanted.values()):
+    for part in dict.fromkeys(selection.values()):
         path = os.path.join(os.path.dirname(filename), part)
         source = MappedSource(path) if mmap else FileSource(path)
         try:
             header = read_header(source)
             if header.crc != index.seals.get(part, header.crc):
                 raise RuntimeError(f"{part!r} isn't the file that its index was written for")
-            mine = [e for e in header.entries.values() if wanted.get(e.name) == part]
+            mine = [e for e in header.entries.values() if selection.get(e.name) == part]
             tensors |= {entry.name: read_tensor(source, entry).to(device) for entry in mine}
         finally:
             source.close()
-    missing = [name for name in wanted if name not in tensors]
+    missing = [name for name in selection if name not in tensors]
     if missing:
         raise RuntimeError(f"the index names tensors that its files don't have: {', '.join(missing[:5])}")
-    return {name: tensors[name] for name in wanted}
+    return {name: tensors[name] for name in selection}
 
 
 def read_index(filename: str) -> Index:
-    """What an index says; the files stand in its own folder.
+    """An index; its files are in the same folder.
 
     Raises RuntimeError if it is damaged, or names a file elsewhere.
 
@@ -475,8 +477,8 @@ def read_index(filename: str) -> Index:
     with open(filename, "rb") as file:
         text = file.read(_LONGEST_HEADER + 1)
     try:
-        said = json.loads(text.decode("utf-8"), object_pairs_hook=_without_repetition)
-        weight_map, seals = said["weight_map"], (said.get("metadata") or {}).get(_PARTS, {})
+        content = json.loads(text.decode("utf-8"), object_pairs_hook=_without_repetition)
+        weight_map, seals = content["weight_map"], (content.get("metadata") or {}).get(_PARTS, {})
         good = all(type(part) is str for part in weight_map.values())
         good = good and all(type(seal) is int for seal in seals.values())
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -499,7 +501,7 @@ def _tensors(source: Source, device: Any, keys: str | None) -> dict[str, Any]:
 
 
 def read_tensor(source: Source, entry: Entry) -> Any:
-    """A tensor of a file; raises RuntimeError if its checksum is another."""
+    """A tensor of a file; raises RuntimeError if its checksum is wrong."""
     if entry.begin == entry.end:
         return tl_core.empty(entry.shape, dtype=entry.dtype)
     if isinstance(source, MappedSource) and entry.begin % entry.dtype.itemsize == 0:

@@ -1,4 +1,4 @@
-"""`save` and `load`: objects in files, read as data unless the caller asks for more."""
+"""`save` and `load`: objects in files, read as data by default."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from .config import LoadEndianness
 from .legacy import SourceChangeWarning
 from .locations import location_tag, register_package, restore_location
 from .object_unpickler import unpickle
-from .pickler import pickled
+from .pickler import pickle_object
 from .safe_globals import (
     add_safe_globals,
-    allowed,
     clear_safe_globals,
     get_safe_globals,
     known_global,
+    require_global,
     safe_globals,
 )
 from .source import FileSource, MappedSource, ObjectSource, Source
@@ -63,7 +63,7 @@ __all__ = [
 DEFAULT_PROTOCOL = 2
 MAP_LOCATION = (
     Callable[[Any, str], Any] | tl_core.device | str | dict[str, str] | None
-)  # what `load` takes as that
+)  # types of `load`'s argument `map_location`
 _Path = str | os.PathLike[str]
 
 
@@ -78,22 +78,22 @@ def save(
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
 ) -> None:
-    """Write an object to a file, so that the reference reads it as well.
+    """Write an object to a file that PyTorch can also read.
 
-    A file on disk is complete or not there: what was at `f` before stays until the new one is whole. Of a storage only
-    the part is written that the saved tensors reach; tensors that shared memory share it again when they are loaded.
+    A file on disk is written atomically: the old file stays until the new one is complete. Only the range of a storage
+    that the saved tensors use is written. Tensors that share memory share it again after loading.
 
     Args:
-        obj (object): Whatever pickle takes; tensors, modules and optimizers in any containers.
-        f (str, path, or object with `write`): Where to.
+        obj (object): Any object that pickle supports; tensors, modules and optimizers in any containers.
+        f (str, path, or object with `write`): The file.
         pickle_protocol (int): 2 to 5.
         pickle_module: must be `pickle`; another raises NotImplementedError.
         _use_new_zipfile_serialization (bool): False writes the format from before 2020, without checksums.
-        _disable_byteorder_record (bool): Whether the record of the byte order is left out.
+        _disable_byteorder_record (bool): Whether to omit the record of the byte order.
 
     Raises:
-        OSError: If the file can't be written; the old one is untouched.
-        NotImplementedError: If another pickle module is asked for.
+        OSError: If the file can't be written; the old file is unchanged.
+        NotImplementedError: For another pickle module.
         RuntimeError: If tensors of several types share memory, or within `skip_data`, in the format from before 2020.
 
     Example:
@@ -111,7 +111,7 @@ def save(
     if not 2 <= pickle_protocol <= pickle.HIGHEST_PROTOCOL:
         raise ValueError(f"pickle_protocol must be 2 to {pickle.HIGHEST_PROTOCOL}, got {pickle_protocol}")
     with recording.EventRange("checkpoint.save"):
-        data, storages = pickled(obj, pickle_protocol, legacy=not _use_new_zipfile_serialization)
+        data, storages = pickle_object(obj, pickle_protocol, legacy=not _use_new_zipfile_serialization)
 
         def write(output: Any, name: str) -> None:
             if _use_new_zipfile_serialization:
@@ -140,14 +140,14 @@ def _save(write: Callable[[Any, str], None], f: Any) -> None:
 
 
 def _output(file: Any) -> Any:
-    """What an archive is written to: a scratch file, or a function that writes all of what it is given."""
+    """The output of an archive: a scratch file, or a function that writes all of its argument."""
     if isinstance(file, ScratchFile):
         return file
 
     def write_all(data: Any) -> None:
         left = memoryview(data).cast("B")
         while left.nbytes:
-            count = file.write(left)  # of files without a buffer it may be less
+            count = file.write(left)  # an unbuffered file may write less
             left = left[count:] if isinstance(count, int) and count > 0 else left[:0]
 
     return write_all
@@ -181,27 +181,27 @@ def load(
     keys: str | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Read what `save` wrote, here or in the reference.
+    """Read a file of `save`, tl's or PyTorch's.
 
-    The file is read as data: nothing in it is executed, and what isn't known is refused by name.
+    The file is read as data: nothing in it is executed, and unknown globals raise an error with their names.
 
     Args:
-        f (str, path, or object with `read`): Where from.
-        map_location (device, str, dict or callable, optional): Where storages go: one place, a place for each
-            tag, or a function of a storage and its tag.
-        weights_only (bool, optional): False reads with pickle, which executes what the file says: only for files
-            that you trust.
-        mmap (bool, optional): Whether tensors lie on the file instead of being read; `f` must be a path. Writes to
-            them stay in memory; after `set_default_mmap_options(mmap.MAP_SHARED)` they reach the file. Checksums
-            aren't compared: `python -m tl_checkpoint verify` does. Nobody may shorten the file meanwhile.
+        f (str, path, or object with `read`): The file.
+        map_location (device, str, dict or callable, optional): Device of storages: one device, a device for each tag,
+            or a function of a storage and its tag.
+        weights_only (bool, optional): False reads with pickle, which executes code of the file: only for files that
+            you trust.
+        mmap (bool, optional): Whether tensors are views of the mapped file; `f` must be a path. Writes to them stay in
+            memory; after `set_default_mmap_options(mmap.MAP_SHARED)` they reach the file. Checksums aren't compared;
+            use `python -m tl_checkpoint verify`. The file must not be truncated meanwhile.
         keys (str, optional): A pattern such as "enc.*": of a dict of tensors only the matching entries are read.
-        pickle_module: reads pickles instead, and runs what they say; only with `weights_only=False`.
+        pickle_module: a module with an `Unpickler`, which runs code of the file; only with `weights_only=False`.
         pickle_load_args: `encoding="utf-8"` is accepted, other options are refused.
 
     Raises:
-        pickle.UnpicklingError: If the file wants what isn't allowed, or its pickle is damaged.
-        RuntimeError: If the file is no archive, is cut off, or a checksum is wrong.
-        ValueError: If the file says a byte order that isn't one.
+        pickle.UnpicklingError: If the file has a global that isn't allowed, or its pickle is damaged.
+        RuntimeError: If the file is no archive, is truncated, or a checksum is wrong.
+        ValueError: If the file has an unknown byte order.
 
     Example:
         >>> import tl_core
@@ -228,7 +228,7 @@ def load(
         source.close()
 
 
-def _weights_only(given: bool | None, pickle_module: Any) -> bool:
+def _weights_only(value: bool | None, pickle_module: Any) -> bool:
     force = os.environ.get("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "0") == "1"
     never = os.environ.get("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "0") == "1"
     if force and never:
@@ -238,7 +238,7 @@ def _weights_only(given: bool | None, pickle_module: Any) -> bool:
         )
     if force:
         return True
-    if given is None:
+    if value is None:
         if never:
             warnings.warn(
                 "Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` argument was "
@@ -248,7 +248,7 @@ def _weights_only(given: bool | None, pickle_module: Any) -> bool:
             )
             return False
         return pickle_module is None
-    return given
+    return value
 
 
 def _source(f: Any, mapped: bool) -> Source:
@@ -276,15 +276,15 @@ def read_archive(
     """The object in an archive.
 
     Args:
-        source: the archive.
-        map_location: where storages go, as `load` takes it.
+        source: the bytes of the archive.
+        map_location: device of storages, as in `load`.
         weights_only: whether only tensors and plain data are allowed.
-        pickle_module: reads the pickle, if it may run what it says.
-        keys: a pattern of the entries that are read; None for all.
-        pickle_load_args: for the unpickler.
+        pickle_module: a module with an `Unpickler`, for `weights_only=False`.
+        keys: a pattern of the entries to read; None for all.
+        pickle_load_args: keyword arguments of the unpickler.
 
     Raises:
-        RuntimeError: the archive is a program, cut off, or contradicts itself.
+        RuntimeError: the archive is a program, truncated or inconsistent.
     """
     reader = ArchiveReader(source)
     if "constants.pkl" in reader:
@@ -295,8 +295,8 @@ def read_archive(
     swapped = is_swapped(_byteorder(reader))
     data = reader.read("data.pkl")
 
-    def read(wanted: set[str] | None) -> tuple[Any, Storages]:
-        storages = Storages(reader, map_location, mapped, swapped, config.load.skip_data, wanted)
+    def read(storage_keys: set[str] | None) -> tuple[Any, Storages]:
+        storages = Storages(reader, map_location, mapped, swapped, config.load.skip_data, storage_keys)
         if weights_only:
             return _read_data(data, storages), storages
         return unpickle(io.BytesIO(data), storages.find, pickle_module or pickle, pickle_load_args), storages
@@ -304,8 +304,8 @@ def read_archive(
     if keys is None:
         return read(None)[0]
     outline, storages = read(set())
-    wanted = storages.keys_of(_tensors(_matching(outline, keys)))
-    return _matching(read(wanted)[0], keys)
+    storage_keys = storages.keys_of(_tensors(_matching(outline, keys)))
+    return _matching(read(storage_keys)[0], keys)
 
 
 def _byteorder(reader: ArchiveReader) -> str:
@@ -322,7 +322,7 @@ def _byteorder(reader: ArchiveReader) -> str:
 
 def _read_data(data: bytes, storages: Any) -> Any:
     try:
-        return DataUnpickler(data, allowed, storages.find).load()
+        return DataUnpickler(data, require_global, storages.find).load()
     except pickle.UnpicklingError as error:
         raise pickle.UnpicklingError(f"Weights only load failed. {error}") from error
 
@@ -332,20 +332,20 @@ def _matching(obj: Any, pattern: str) -> Any:
         raise TypeError(
             f"load(keys={pattern!r}) needs a file that holds a dict, this one holds {type(obj).__name__}"
         )
-    kept = {key: value for key, value in obj.items() if fnmatch.fnmatchcase(str(key), pattern)}
-    if not kept:
+    entries = {key: value for key, value in obj.items() if fnmatch.fnmatchcase(str(key), pattern)}
+    if not entries:
         raise KeyError(f"no key of the file matches {pattern!r}; it has {', '.join(map(str, [*obj][:5]))} …")
-    return type(obj)(kept)
+    return type(obj)(entries)
 
 
 def _tensors(obj: Any) -> Iterator[Any]:
-    """The tensors in an object, however deep; parts that occur several times are looked through once."""
-    waiting, seen = [obj], set()
+    """The tensors in an object, at any depth; each part is visited once."""
+    waiting, visited = [obj], set()
     while waiting:
         part = waiting.pop()
-        if id(part) in seen:
+        if id(part) in visited:
             continue
-        seen.add(id(part))
+        visited.add(id(part))
         if isinstance(part, tl_core.Tensor):
             yield part
         elif isinstance(part, dict):
@@ -356,7 +356,7 @@ def _tensors(obj: Any) -> Iterator[Any]:
             waiting.extend(vars(part).values())
 
 
-# ---- what a file wants
+# ---- globals of a file
 
 
 def get_unsafe_globals_in_checkpoint(f: _Path | Any) -> list[str]:
@@ -379,16 +379,16 @@ def get_unsafe_globals_in_checkpoint(f: _Path | Any) -> list[str]:
         data = ArchiveReader(source).read("data.pkl")
     finally:
         source.close()
-    found: list[str] = []
+    names: list[str] = []
     texts: list[str] = []
     for opcode, argument, _ in pickletools.genops(data):
         if "UNICODE" in opcode.name:
             texts.append(str(argument))
         elif opcode.name == "GLOBAL":
-            found.append(str(argument).replace(" ", "."))
+            names.append(str(argument).replace(" ", "."))
         elif opcode.name == "STACK_GLOBAL" and len(texts) >= 2:
-            found.append(".".join(texts[-2:]))
-    unsafe = [full for full in found if known_global(*full.rsplit(".", 1)) is None]
+            names.append(".".join(texts[-2:]))
+    unsafe = [full for full in names if known_global(*full.rsplit(".", 1)) is None]
     return list(dict.fromkeys(unsafe))
 
 
@@ -417,7 +417,7 @@ def set_crc32_options(compute_crc32: bool) -> None:
 
 
 def get_default_load_endianness() -> LoadEndianness | None:
-    """The byte order of files that don't say theirs; None: this machine's.
+    """The byte order of files without a record of it; None for this machine's.
 
     Example:
         >>> from tl_checkpoint import serialization
@@ -427,7 +427,7 @@ def get_default_load_endianness() -> LoadEndianness | None:
 
 
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
-    """Set the byte order of files that don't say theirs.
+    """Set the byte order of files without a record of it.
 
     Example:
         >>> from tl_checkpoint import serialization
@@ -439,7 +439,7 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
 
 
 def get_default_mmap_options() -> int | None:
-    """How `load(mmap=True)` maps files.
+    """The flags with which `load(mmap=True)` maps files.
 
     Example:
         >>> from tl_checkpoint import serialization
@@ -450,7 +450,7 @@ def get_default_mmap_options() -> int | None:
 
 
 class set_default_mmap_options:
-    """Set how `load(mmap=True)` maps files: `mmap.MAP_PRIVATE` or `mmap.MAP_SHARED`; also for a `with` block.
+    """Set the flags of `load(mmap=True)`: `mmap.MAP_PRIVATE` or `mmap.MAP_SHARED`; also for a `with` block.
 
     >>> import mmap
     >>> with set_default_mmap_options(mmap.MAP_SHARED):
@@ -506,7 +506,7 @@ def _is_path(name_or_buffer: Any) -> bool:
 
 @contextmanager
 def _open_file_like(name_or_buffer: Any, mode: str) -> Iterator[Any]:
-    """A file by its name, closed at the end; a file object stays open, flushed if it is written."""
+    """An open file for a name, closed at the end; a file object stays open and is flushed after writing."""
     if _is_path(name_or_buffer):
         with open(name_or_buffer, mode) as file:
             yield file
@@ -519,7 +519,7 @@ def _open_file_like(name_or_buffer: Any, mode: str) -> Iterator[Any]:
 
 
 def _is_zipfile(f: Any) -> bool:
-    """Whether the bytes that follow in a file are a ZIP archive's; the file stays where it is."""
+    """Whether a ZIP archive follows in a file; the position of the file is unchanged."""
     start = f.tell()
     signature = f.read(4)
     f.seek(start)

@@ -1,4 +1,4 @@
-"""The bytes of a file that is read at any place: on disk, mapped into memory, or from an object with `read`."""
+"""Random access to the bytes of a file: on disk, mapped into memory, or from an object with `read`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _SMALL = 1 << 20
 
 
 class Source:
-    """Bytes that can be read at any place."""
+    """Bytes with random access."""
 
     size: int
 
     def read_at(self, offset: int, count: int) -> bytes:
-        """Exactly `count` bytes; raises RuntimeError where the file ends before."""
+        """Exactly `count` bytes; raises RuntimeError if the file ends before."""
         if offset < 0 or count < 0 or offset + count > self.size:
             raise RuntimeError(
                 f"the file is cut off: {count} bytes at {offset} were asked for, it has {self.size}"
@@ -29,19 +29,19 @@ class Source:
         return self._read(offset, count)
 
     def read_into(self, offset: int, target: memoryview) -> None:
-        """The bytes from `offset` on, as many as the target holds."""
+        """Reads bytes from `offset` on into the whole target."""
         target[:] = self.read_at(offset, len(target))
 
     def read_checked(self, offset: int, target: memoryview) -> int:
-        """As `read_into`; returns the CRC-32 of the bytes."""
+        """Reads into the target as `read_into`; returns the CRC-32 of the bytes."""
         self.read_into(offset, target)
         return crc32(target)
 
     def leave_at(self, offset: int) -> None:
-        """Sets an object with a position of its own behind what was read."""
+        """Sets the position of a file object; other sources have none."""
 
     def close(self) -> None:
-        """Gives back what the source has opened."""
+        """Closes the files of the source."""
 
     def _read(self, offset: int, count: int) -> bytes:
         raise NotImplementedError
@@ -53,25 +53,25 @@ class FileSource(Source):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
         self.size = os.fstat(self._descriptor).st_size
-        self._held: bytes | None = None
+        self._content: bytes | None = None
         if self.size <= _SMALL:
-            self._held = self._read(0, self.size)
+            self._content = self._read(0, self.size)
 
     def _read(self, offset: int, count: int) -> bytes:
-        if self._held is not None:
-            return self._held[offset : offset + count]
+        if self._content is not None:
+            return self._content[offset : offset + count]
         data = os.pread(self._descriptor, count, offset)
         if len(data) == count:
             return data
-        whole = bytearray(count)
-        self.read_checked(offset, memoryview(whole))
-        return bytes(whole)
+        buffer = bytearray(count)
+        self.read_checked(offset, memoryview(buffer))
+        return bytes(buffer)
 
     def read_into(self, offset: int, target: memoryview) -> None:
         self.read_checked(offset, target)
 
     def read_checked(self, offset: int, target: memoryview) -> int:
-        if self._held is not None:
+        if self._content is not None:
             target[:] = self.read_at(offset, len(target))
             return crc32(target)
         try:
@@ -91,12 +91,12 @@ _NO_RESERVE = 0x4000
 
 
 class MappedSource(Source):
-    """A file mapped into memory; what is read of it lies on the map.
+    """A file mapped into memory; data is read as views of the map.
 
     Writes reach the file if the map is shared; else they stay in memory, page by page as they come.
 
     Args:
-        path: the file.
+        path: path of the file.
         flags: `mmap.MAP_PRIVATE` or `mmap.MAP_SHARED`.
     """
 
@@ -114,7 +114,7 @@ class MappedSource(Source):
 
 
 class ObjectSource(Source):
-    """What an object with `read` gives; one that can't seek is read to its end."""
+    """The bytes of an object with `read`; an object without `seek` is read to its end."""
 
     def __init__(self, file: Any) -> None:
         try:
@@ -142,7 +142,7 @@ class ObjectSource(Source):
 
 
 class SourceFile(io.RawIOBase):
-    """A source as a file that is read from its beginning on."""
+    """A source as a readable file object."""
 
     def __init__(self, source: Source) -> None:
         super().__init__()
@@ -163,7 +163,7 @@ class SourceFile(io.RawIOBase):
         return self._position
 
     def readinto(self, buffer: Any) -> int:
-        """Reads as many bytes as fit and are left."""
+        """Reads into a buffer; returns the number of bytes."""
         target = memoryview(buffer)
         count = max(min(len(target), self._source.size - self._position), 0)
         target[:count] = self._source.read_at(self._position, count) if count else b""
@@ -172,12 +172,12 @@ class SourceFile(io.RawIOBase):
 
 
 class PartSource(Source):
-    """A part of another source; its first and last bytes, where an archive's headers are, are read once.
+    """A part of another source; its first and last bytes, with an archive's headers, are cached.
 
     Args:
-        whole: the source it is a part of.
-        offset: where it begins.
-        size: how many bytes it has.
+        whole: the outer source.
+        offset: offset of the part in `whole`.
+        size: number of bytes.
     """
 
     def __init__(self, whole: Source, offset: int, size: int) -> None:
@@ -185,7 +185,7 @@ class PartSource(Source):
             raise RuntimeError(
                 f"the file is cut off: {size} bytes at {offset} were asked for, it has {whole.size}"
             )
-        self._whole, self._offset, self.size = whole, offset, size
+        self._source, self._offset, self.size = whole, offset, size
         self._tail_at = max(size - _WINDOW, 0)
         self._tail = whole.read_at(offset + self._tail_at, size - self._tail_at)
         self._head = whole.read_at(offset, min(_WINDOW, self._tail_at))
@@ -195,7 +195,7 @@ class PartSource(Source):
             return self._tail[offset - self._tail_at :][:count]
         if offset + count <= len(self._head):
             return self._head[offset : offset + count]
-        return self._whole.read_at(self._offset + offset, count)
+        return self._source.read_at(self._offset + offset, count)
 
     def read_into(self, offset: int, target: memoryview) -> None:
         self.read_checked(offset, target)
@@ -203,4 +203,4 @@ class PartSource(Source):
     def read_checked(self, offset: int, target: memoryview) -> int:
         if offset + len(target) > self.size:
             raise RuntimeError(f"the file is cut off at byte {self.size}")
-        return self._whole.read_checked(self._offset + offset, target)
+        return self._source.read_checked(self._offset + offset, target)

@@ -1,4 +1,4 @@
-"""The storages of an archive while it is loaded, read when the pickle first names them."""
+"""The storages of an archive, each read when the pickle first refers to it."""
 
 from __future__ import annotations
 
@@ -25,12 +25,11 @@ class Storages:
 
     Args:
         reader (ArchiveReader): The archive.
-        map_location (optional): As `load` takes it.
-        mapped (MappedSource, optional): Where storages lie on the file itself.
+        map_location (optional): Device of storages, as in `load`.
+        mapped (MappedSource, optional): Mapped file whose memory the storages use.
         swapped (bool): Whether the file has the other byte order.
-        empty (bool): Whether storages are left as zeros.
-        wanted (set of str, optional): The keys of those that are needed; the others get no memory. By default all
-            are needed.
+        empty (bool): Whether storages are filled with zeros instead of read.
+        keys (set of str, optional): Keys of the storages to read; the others get no memory. By default all are read.
     """
 
     def __init__(
@@ -40,14 +39,14 @@ class Storages:
         mapped: MappedSource | None = None,
         swapped: bool = False,
         empty: bool = False,
-        wanted: set[str] | None = None,
+        keys: set[str] | None = None,
     ) -> None:
         self._reader, self._map_location, self._mapped = reader, map_location, mapped
-        self._swapped, self._empty, self._wanted = swapped, empty, wanted
-        self._made: dict[str, Any] = {}
+        self._swapped, self._empty, self._keys = swapped, empty, keys
+        self._storages: dict[str, Any] = {}
 
     def find(self, description: Any) -> TypedStorage:
-        """The storage that a pickle describes as ('storage', class, key, location, number of elements)."""
+        """The storage of a description ('storage', class, key, location, number of elements)."""
         if type(description) is not tuple or len(description) != 5 or description[0] != "storage":
             raise pickle.UnpicklingError("the pickle refers to something that is no storage")
         _, kind, key, location, count = description
@@ -55,27 +54,27 @@ class Storages:
             raise pickle.UnpicklingError("the pickle describes a storage by something else")
         if type(count) is not int or count < 0:
             raise pickle.UnpicklingError(f"a storage can't have {count!r} elements")
-        if key not in self._made:
-            self._made[key] = self._new(key, location, count * kind.dtype.itemsize, kind.dtype)
-        untyped = self._made[key]
+        if key not in self._storages:
+            self._storages[key] = self._new(key, location, count * kind.dtype.itemsize, kind.dtype)
+        untyped = self._storages[key]
         if untyped.nbytes() != count * kind.dtype.itemsize:
             raise pickle.UnpicklingError(f"storage {key} has two sizes")
         return TypedStorage(wrap_storage=untyped, dtype=kind.dtype)
 
     def keys_of(self, tensors: Iterable[Any]) -> set[str]:
-        """The keys of the storages that tensors lie on."""
-        keys = {storage: key for key, storage in self._made.items()}
+        """The keys of the storages of tensors."""
+        keys = {storage: key for key, storage in self._storages.items()}
         own = (tensor.untyped_storage() for tensor in tensors)
         return {keys[storage] for storage in own if storage in keys}
 
     def _new(self, key: str, location: str, nbytes: int, dtype: Any) -> Any:
         target = location if callable(self._map_location) else target_of(self._map_location, location)
-        if target == "meta" or (self._wanted is not None and key not in self._wanted):
+        if target == "meta" or (self._keys is not None and key not in self._keys):
             return UntypedStorage(nbytes, device="meta")
         if mode_of_fakes() is not None:
-            made = UntypedStorage(nbytes, device="meta")
-            made.stands_for = tl_core.device(target)
-            return made
+            storage = UntypedStorage(nbytes, device="meta")
+            storage.stands_for = tl_core.device(target)
+            return storage
         record = self._reader.record(f"data/{key}")
         if record.size != nbytes:
             raise RuntimeError(
@@ -112,5 +111,5 @@ def bytes_of(storage: Any) -> memoryview:
 
 
 def is_swapped(order: str) -> bool:
-    """Whether a byte order is the other one than this machine's."""
+    """Whether a byte order differs from this machine's."""
     return order != sys.byteorder

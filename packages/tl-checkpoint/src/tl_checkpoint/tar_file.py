@@ -1,4 +1,4 @@
-"""Files from before 2016: tar archives of storages, the tensors on them, and a pickle that names both by number."""
+"""Files from before 2016: tar archives of storages, tensors, and a pickle that refers to both by number."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MEMBERS = ("storages", "tensors", "pickle")
 
 
 def is_tar(source: Source) -> bool:
-    """Whether the file begins as a tar archive does: with a header of 512 bytes that names its format."""
+    """Whether the file begins with the header of a tar archive: 512 bytes with the magic `ustar`."""
     return source.size >= 512 and source.read_at(257, 5) == b"ustar"
 
 
@@ -34,17 +34,17 @@ def load(
     module: Any = pickle,
     arguments: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Reads such a file with pickle, which runs what the file names.
+    """Reads such a file with pickle, which runs code of the file.
 
     Args:
-        source: the file.
-        map_location: where storages go: see `load`.
+        source: the bytes of the file.
+        map_location: device of storages, as in `load`.
         weights_only: must be False.
         module: the module whose `Unpickler` reads the pickles.
-        arguments: what that `Unpickler` is given.
+        arguments: keyword arguments of that `Unpickler`.
 
     Raises:
-        RuntimeError: `weights_only` is asked for, or the archive lacks a member.
+        RuntimeError: `weights_only` is set, or the archive lacks a member.
         pickle.UnpicklingError: the file is damaged.
     """
     if weights_only:
@@ -83,7 +83,7 @@ class _Reader:
         self._tensors: dict[int, Any] = {}
 
     def find(self, description: Any) -> Any:
-        """The tensor or storage of a number; a class is described with its source."""
+        """The tensor or storage by its number, or a class of a description with its source code."""
         if isinstance(description, tuple):
             return description[0]
         number = int(description)
@@ -94,20 +94,20 @@ class _Reader:
         raise pickle.UnpicklingError(f"the file has neither a tensor nor a storage of number {number}")
 
     def read_storages(self, file: io.BytesIO) -> None:
-        """Reads the member `storages`: how many there are, then each description and its elements; then views."""
+        """Reads the member `storages`: their number, then each description and its elements, then views."""
         for _ in range(self._pickle(file)):
             key, location, kind = self._pickle(file)
             if type(kind) is not StorageType:
                 raise pickle.UnpicklingError("the file describes a storage by something else")
             self._storages[key] = self._storage(file, str(location), kind)
         for view, key, begin, count in self._pickle(file):
-            whole = self._storages[key]
-            first, size = begin * whole.dtype.itemsize, count * whole.dtype.itemsize
-            part = whole.untyped()[first : first + size]
-            self._storages[view] = TypedStorage(wrap_storage=part, dtype=whole.dtype)
+            storage = self._storages[key]
+            first, size = begin * storage.dtype.itemsize, count * storage.dtype.itemsize
+            part = storage.untyped()[first : first + size]
+            self._storages[view] = TypedStorage(wrap_storage=part, dtype=storage.dtype)
 
     def read_tensors(self, file: io.BytesIO) -> None:
-        """Reads the member `tensors`: how many there are, then each one's storage, sizes, strides and offset."""
+        """Reads the member `tensors`: their number, then each one's storage, sizes, strides and offset."""
         for _ in range(self._pickle(file)):
             key, storage_key, _ = self._pickle(file)
             (dims,) = struct.unpack("<i4x", self._take(file, 8))

@@ -1,4 +1,4 @@
-"""What stands for an object that a pickle describes in two steps."""
+"""Placeholders of objects that a pickle describes in two steps."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ __all__ = ["Unfinished"]
 
 
 class Unfinished:
-    """Stands for an object until the pickle has told its state."""
+    """Placeholder of an object until the pickle sets its state."""
 
-    remembered: list[int]  # the numbers under which the pickle recalls it
+    remembered: list[int]  # the memo numbers of the placeholder in the pickle
 
     def __new__(cls, *args: Any, **keywords: Any) -> Any:
-        made = super().__new__(cls)
-        made.remembered = []
-        return made
+        instance = super().__new__(cls)
+        instance.remembered = []
+        return instance
 
-    def finished(self, state: Any) -> Any:
-        """The object."""
+    def finish(self, state: Any) -> Any:
+        """The object with its state."""
         raise NotImplementedError

@@ -1,7 +1,7 @@
-"""Reads pickles as data: a small interpreter of the pickle opcodes that calls nothing but what a table allows.
+"""Unpickler of data: a small interpreter of pickle opcodes that calls only the globals of a table.
 
-Opcodes are those of protocols 2 to 5 (pickletools documents them). Nothing is imported; a global that the table lacks
-is refused by name. Containers are filled only if they are exactly what they should be.
+It supports the opcodes of protocols 2 to 5 (see pickletools). It imports nothing. A global outside of the table raises
+an error with its name. Only containers of exact types are filled.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from .globals import Global, RefusedGlobal
 from .keys import check_key
-from .safe_globals import restore, trusted
+from .safe_globals import find_user_global, restore
 from .unfinished import Unfinished
 
 __all__ = ["CutOff", "DataUnpickler"]
@@ -35,12 +35,12 @@ class DataUnpickler:
     """One pass over pickled bytes.
 
     Args:
-        data (bytes): The pickle; what stands behind its STOP is left alone.
-        find (callable): Takes module and name of a global and returns what stands for it; raises UnpicklingError
-            if it isn't allowed.
+        data (bytes): The pickle; bytes behind its STOP are ignored.
+        find (callable): Takes module and name of a global and returns its entry; raises UnpicklingError if it isn't
+            allowed.
         persistent (callable): Takes the description of a storage and returns the storage.
-        restore (callable): Takes an object and the state the pickle gives it, and returns the object that has it.
-        start: where the pickle begins in the bytes.
+        restore (callable): Takes an object and its pickled state, and returns the object with that state.
+        start: offset of the pickle in the bytes.
     """
 
     def __init__(
@@ -57,17 +57,17 @@ class DataUnpickler:
         self._push = self._stack.append
         self._memo: dict[int, Any] = {}
         self._refused: list[RefusedGlobal] = []
-        self._budget = 4 * len(data) + (1 << 20)  # elements that calls may be given, over and over
+        self._budget = 4 * len(data) + (1 << 20)  # limit of elements in the arguments of all calls
 
     def load(self) -> Any:
-        """What the pickle describes. Raises UnpicklingError if it is damaged or wants what isn't allowed."""
+        """The object of the pickle. Raises UnpicklingError if it is damaged or has a global that isn't allowed."""
         try:
             return self._run()
         except (
             ValueError,
             OverflowError,
             RecursionError,
-        ) as error:  # of texts that aren't UTF-8, and the like
+        ) as error:  # for example from texts that aren't UTF-8
             raise pickle.UnpicklingError(f"the pickle is damaged: {error}") from error
 
     def _run(self) -> Any:
@@ -79,8 +79,10 @@ class DataUnpickler:
             if code == 0x2E:  # STOP
                 if len(self._stack) != 1 or self._stack[0] is _MARK:
                     raise pickle.UnpicklingError("the pickle doesn't end with one object")
-                return self._checked(self._stack[0])
-            if code == 0x4B and self.position < size:  # BININT1 and BINGET are the commonest: without a call
+                return self._check_refused(self._stack[0])
+            if (
+                code == 0x4B and self.position < size
+            ):  # fast path of BININT1 and BINGET, the most frequent opcodes
                 push(data[self.position])
                 self.position += 1
                 continue
@@ -154,8 +156,8 @@ class DataUnpickler:
             self._refused.append(RefusedGlobal(f"{module}.{name}", error))
             self._push(self._refused[-1])
 
-    def _checked(self, result: Any) -> Any:
-        """The result, if every name that isn't allowed stands in an inert record."""
+    def _check_refused(self, result: Any) -> Any:
+        """The result; raises UnpicklingError for a refused global outside of inert records."""
         for refused in self._refused:
             if not refused.is_inert:
                 raise refused.error
@@ -176,9 +178,9 @@ class DataUnpickler:
     def _call(self, function: Any, args: Any, keywords: Any, how: str) -> None:
         if type(function) is RefusedGlobal:
             raise function.error
-        called = function if type(function) is Global else trusted(function)
+        called = function if type(function) is Global else find_user_global(function)
         if called is None or type(args) is not tuple or type(keywords) is not dict:
-            raise pickle.UnpicklingError(f"the pickle calls {_described(function)}, which isn't allowed")
+            raise pickle.UnpicklingError(f"the pickle calls {_describe(function)}, which isn't allowed")
         self._spend(args)
         self._spend(keywords.values())
         try:
@@ -191,7 +193,7 @@ class DataUnpickler:
             ) from error
 
     def _spend(self, values: Any) -> None:
-        """Counts what calls are given: the same large object may be given to few of them."""
+        """Counts the elements in arguments of calls, so that a pickle can't copy a large object repeatedly."""
         for value in values:
             if type(value) in _SIZED:
                 self._budget -= len(value)
@@ -203,12 +205,12 @@ class DataUnpickler:
         if type(target) is RefusedGlobal:
             raise target.error
         self._spend(state if type(state) is tuple else (state,))
-        made = self._restore(target, state)
-        if made is not target:  # what stood in for it until its state was known
-            self._stack[-1] = made
+        result = self._restore(target, state)
+        if result is not target:  # the target was a placeholder
+            self._stack[-1] = result
             for index in target.remembered:
                 if self._memo[index] is target:
-                    self._memo[index] = made
+                    self._memo[index] = result
 
     def _persistent_id(self) -> None:
         self._push(self._persistent(self._pop()))
@@ -288,13 +290,13 @@ class DataUnpickler:
         self._push(str(self._take(size), "latin-1"))
 
 
-def _described(function: Any) -> str:
+def _describe(function: Any) -> str:
     if isinstance(function, type):
         return f"{function.__module__}.{function.__qualname__}"
     return f"an object of {type(function).__name__!r}"
 
 
-U = DataUnpickler  # short, as the table names it fifty times
+U = DataUnpickler  # short name for the table
 _BY_CODE: dict[bytes, Callable[[DataUnpickler], Any]] = {
     pickle.PROTO: U._protocol,
     pickle.FRAME: lambda u: u._take(8),

@@ -1,7 +1,7 @@
-"""Reads ZIP files that anybody may have written: nothing in them is believed before it has been compared.
+"""Reader of untrusted ZIP files, which checks every field before use.
 
-Directory and local headers must agree, records must lie apart inside the file, and the CRC-32 of what is read must be
-the one that was written. Memory is taken for what the file really holds, never for what it says.
+Directory and local headers must agree, records must not overlap, and the CRC-32 of a record must match its data. Memory
+is allocated for actual bytes of the file, never for declared sizes.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _PIECE = 1 << 24
 
 
 class Record(NamedTuple):
-    """A record of an archive: where its bytes begin, how many there are, and their CRC-32 (0: none was written).
+    """A record of an archive: the extent of its bytes, and their CRC-32 (0 without a checksum).
 
     Args:
-        name: the record's name.
-        offset: where its bytes begin.
-        size: how many bytes it has.
-        packed_size: how many they take in the file.
-        method: how they are packed: 0 not at all, 8 deflate.
-        crc: their CRC-32; 0 if none was written.
+        name: name of the record, with its folder.
+        offset: first byte of the data in the file.
+        size: number of bytes after decompression.
+        packed_size: number of bytes in the file.
+        method: compression method: 0 for none, 8 for deflate.
+        crc: CRC-32 of the data; 0 without a checksum.
     """
 
     name: str
@@ -55,49 +55,49 @@ class ZipReader:
         source (Source): The bytes of the file.
 
     Raises:
-        RuntimeError: If the file is no archive, is cut off, or contradicts itself.
+        RuntimeError: If the file is no archive, is truncated or inconsistent.
     """
 
     def __init__(self, source: Source) -> None:
         self._source = source
         start, size, count = self._end()
         directory = source.read_at(start, size)
-        self.checksum = crc32(directory)  # stands for the archive: the directory holds the records' checksums
+        self.checksum = crc32(directory)  # covers the archive: the directory holds the records' checksums
         entries = _entries(directory, count)
-        self.records = {entry.name: self._located(entry, start) for entry in entries}
+        self.records = {entry.name: self._locate(entry, start) for entry in entries}
         if len(self.records) != len(entries):
             raise broken("two records have the same name")
         self._check_apart()
         self._check_unpacked_size()
 
-    folder = ""  # in which the records stand
+    folder = ""  # common folder of the records
 
     def names(self) -> list[str]:
-        """The names of all records, without the folder they stand in."""
+        """The names of all records, without their folder."""
         return [name.removeprefix(self.folder) for name in self.records]
 
     def __contains__(self, name: str) -> bool:
         return self.folder + name in self.records
 
     def record(self, name: str) -> Record:
-        """The record of that name."""
+        """The record by its name."""
         try:
             return self.records[self.folder + name]
         except KeyError:
             raise RuntimeError(f"the archive has no record {name!r}, which it names itself") from None
 
     def read(self, name: str, verify: bool = True) -> bytes:
-        """A record's bytes; raises RuntimeError where their CRC-32 isn't the one that was written."""
+        """A record's bytes; raises RuntimeError if their CRC-32 is wrong."""
         record = self.record(name)
         data = self._source.read_at(record.offset, record.packed_size)
         if record.method == _DEFLATED:
-            data = _inflated(data, record)
+            data = _inflate(data, record)
         if verify:
             compare(record, crc32(data))
         return data
 
     def read_start(self, name: str, count: int) -> bytes:
-        """A record's first bytes, at most `count`, which are compared with nothing."""
+        """A record's first bytes, at most `count`, without a check."""
         record = self.record(name)
         if record.method == _STORED:
             return self._source.read_at(record.offset, min(count, record.size))
@@ -108,7 +108,7 @@ class ZipReader:
             raise RuntimeError(f"record {record.name!r} is damaged: {error}") from None
 
     def verify(self, name: str, progress: Callable[[int], Any] = lambda count: None) -> None:
-        """Compares a record with its CRC-32, a piece after the other; `progress` is told the bytes of each."""
+        """Compares a record with its CRC-32, piece by piece; calls `progress` with the bytes of each piece."""
         record = self.record(name)
         if record.method == _DEFLATED:
             self.read(name)
@@ -122,7 +122,7 @@ class ZipReader:
         compare(record, crc)
 
     def read_into(self, name: str, target: memoryview, verify: bool = True) -> None:
-        """A record's bytes, written into memory of its size."""
+        """Reads a record's bytes into memory of its size."""
         record = self.record(name)
         if record.method == _DEFLATED:
             target[:] = self.read(name, verify)
@@ -132,18 +132,18 @@ class ZipReader:
             compare(record, crc)
 
     def check_manifest(self) -> None:
-        """Raises RuntimeError unless the records are those of the archive's manifest, if it has one."""
+        """Raises RuntimeError if the archive has a manifest and its records differ from it."""
         if MANIFEST not in self:
             return  # another program wrote the file
         try:
             listed = json.loads(self.read(MANIFEST))
-            said = {str(name): (int(size), int(crc)) for name, (size, crc) in listed.items()}
+            manifest = {str(name): (int(size), int(crc)) for name, (size, crc) in listed.items()}
         except (ValueError, TypeError, AttributeError, RecursionError):
             raise broken("its manifest is damaged") from None
         there = {name.removeprefix(self.folder): (r.size, r.crc) for name, r in self.records.items()}
         del there[MANIFEST]
-        if said != there:
-            differing = sorted(name for name in {*said, *there} if said.get(name) != there.get(name))
+        if manifest != there:
+            differing = sorted(name for name in {*manifest, *there} if manifest.get(name) != there.get(name))
             raise broken(f"records aren't those of its manifest: {', '.join(differing[:5])}")
 
     def _end(self) -> tuple[int, int, int]:
@@ -157,7 +157,7 @@ class ZipReader:
         if at + 22 + comment != len(tail):
             raise broken("bytes stand behind its end")
         end_at = tail_at + at
-        if self._source.read_at(max(end_at - 20, 0), 4) == b"PK\x06\x07":  # some write it without need
+        if self._source.read_at(max(end_at - 20, 0), 4) == b"PK\x06\x07":  # some writers always add it
             start, size, count, end_at = self._wide_end(end_at)
         if start + size != end_at:
             raise broken("its directory isn't where it says")
@@ -175,7 +175,7 @@ class ZipReader:
             raise broken("its ZIP64 directory is damaged")
         return wide[9], wide[8], wide[7], at
 
-    def _located(self, entry: _Entry, directory: int) -> Record:
+    def _locate(self, entry: _Entry, directory: int) -> Record:
         if entry.offset + 30 > directory:
             raise broken(f"record {entry.name!r} lies outside of it")
         length = len(entry.raw_name)
@@ -184,7 +184,7 @@ class ZipReader:
         data = entry.offset + 30 + length + fields[10]
         name = head[30:] if fields[9] == length else b""
         agrees = fields[0] == _LOCAL and name == entry.raw_name and fields[3] == entry.method
-        if not fields[2] & 8:  # else sizes and checksum stand behind the bytes, and in the directory
+        if not fields[2] & 8:  # else sizes and checksum are behind the bytes, and in the directory
             agrees = agrees and fields[6] == entry.crc
             agrees = agrees and fields[7] in (entry.packed_size, _LIMIT) and fields[8] in (entry.size, _LIMIT)
         if not agrees:
@@ -220,7 +220,7 @@ class _Entry(NamedTuple):
 
 
 def compare(record: Record, crc: int) -> None:
-    """Compares the CRC-32 of a record's bytes with the one that was written."""
+    """Raises RuntimeError if a record's CRC-32 differs from `crc`."""
     if record.crc and crc != record.crc:
         raise RuntimeError(
             f"record {record.name!r} is damaged: its CRC-32 is {crc:08x}, {record.crc:08x} was written"
@@ -228,11 +228,11 @@ def compare(record: Record, crc: int) -> None:
 
 
 def broken(why: str) -> RuntimeError:
-    """The error of an archive that can't be read, in the reference's words."""
+    """The error of an archive that can't be read, in PyTorch's words."""
     return RuntimeError(f"PytorchStreamReader failed reading zip archive: {why}")
 
 
-def _inflated(data: bytes, record: Record) -> bytes:
+def _inflate(data: bytes, record: Record) -> bytes:
     engine = zlib.decompressobj(-15)
     try:
         out = engine.decompress(data, record.size + 1)

@@ -1,4 +1,4 @@
-"""How a failed save or load is reported."""
+"""The exception of a failed save or load."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ WRAPPED_EXCEPTION = tuple[BaseException, traceback.StackSummary]
 
 
 class CheckpointException(RuntimeError):
-    """Some ranks failed to save or load; each one's exception is in `failures`, the first is also the cause.
+    """Ranks failed to save or load. `failures` has the exception of each; the first is also the cause.
 
     Args:
-        msg (str): What was being done.
-        failures (dict of int to (exception, stack summary)): What failed, by rank.
+        msg (str): The failed step.
+        failures (dict of int to (exception, stack summary)): Exception and traceback, by rank.
     """
 
     def __init__(self, msg: str, failures: Mapping[int, WRAPPED_EXCEPTION]) -> None:
@@ -26,22 +26,22 @@ class CheckpointException(RuntimeError):
 
     @property
     def failures(self) -> dict[int, WRAPPED_EXCEPTION]:
-        """The exception of each rank that failed, and where it was raised."""
+        """Exception and traceback of each failed rank."""
         return self._failures
 
     def __str__(self) -> str:
         ranks = sorted(self._failures)
-        said = (f"rank {rank}: {_line(self._failures[rank][0])}" for rank in ranks)
-        return f"CheckpointException ranks:{ranks}: {self._message}: {'; '.join(said)}"
+        lines = (f"rank {rank}: {_line(self._failures[rank][0])}" for rank in ranks)
+        return f"CheckpointException ranks:{ranks}: {self._message}: {'; '.join(lines)}"
 
 
 def _wrap_exception(exc: BaseException) -> WRAPPED_EXCEPTION:
-    """An exception and where it was raised, as ranks send it."""
+    """An exception with its traceback, as ranks send it."""
     return exc, traceback.extract_tb(exc.__traceback__)
 
 
 def _is_wrapped_exception(obj: Any) -> bool:
-    """Whether a value is what `_wrap_exception` returns."""
+    """Whether a value is a result of `_wrap_exception`."""
     return (
         isinstance(obj, tuple)
         and len(obj) == 2

@@ -1,4 +1,4 @@
-"""The thread that writes what `async_save` has copied, one save after another."""
+"""The thread that writes the copies of `async_save`, one save after another."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ __all__ = ["Background", "background"]
 
 
 class _Watched(Future[Any]):
-    """A future that knows whether anybody has asked how it went."""
+    """A future that records whether its result was read."""
 
-    asked = False
+    was_read = False
 
     def result(self, timeout: float | None = None) -> Any:
-        self.asked = True
+        self.was_read = True
         return super().result(timeout)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        self.asked = True
+        self.was_read = True
         return super().exception(timeout)
 
     def failed(self) -> bool:
         return self.done() and super().exception() is not None
 
     def finish(self) -> None:
-        """Waits, and leaves it to others to ask how it went."""
+        """Waits without reading the result."""
         super().exception()
 
 
 class Background:
-    """Work that is done in a thread, in order. A program that ends waits for it."""
+    """Tasks in a thread, in order. The program waits for them at its end."""
 
     _thread: ThreadPoolExecutor | None
     _open: list[_Watched]
@@ -45,7 +45,7 @@ class Background:
         self.restart()
 
     def submit(self, work: Callable[[], Any]) -> Future[Any]:
-        """Does work after all that was submitted before."""
+        """Queues a task behind all earlier ones."""
         future = _Watched()
         with self._lock:
             if self._thread is None:
@@ -55,21 +55,21 @@ class Background:
         return future
 
     def wait(self) -> None:
-        """Waits until all is done."""
+        """Waits for all tasks."""
         for future in list(self._open):
             future.finish()
 
     def raise_failure(self) -> None:
-        """Raises the first failure that nobody has asked for."""
+        """Raises the first failure whose result was not read."""
         with self._lock:
-            done = [future for future in self._open if future.done()]
+            complete = [future for future in self._open if future.done()]
             self._open = [future for future in self._open if not future.done()]
-        for future in done:
-            if future.failed() and not future.asked:
+        for future in complete:
+            if future.failed() and not future.was_read:
                 future.result()
 
     def restart(self) -> None:
-        """Begins anew, in a child process, which hasn't the thread."""
+        """Resets the queue in a forked child, which has no such thread."""
         self._lock = threading.Lock()
         self._thread = None
         self._open = []

@@ -1,4 +1,4 @@
-"""A tensor of which this process holds only some chunks."""
+"""A tensor of which this process has only some chunks."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["ChunkedTensor"]
 
 
 class ChunkedTensor:
-    """Some chunks of a larger tensor, to be saved, or filled from a checkpoint that was cut otherwise.
+    """Chunks of a larger tensor, to save, or to fill from a checkpoint with other chunks.
 
     Args:
         size (sequence of int): The size of the whole tensor.
-        chunks (iterable of (offsets, tensor)): What this process holds of it; all of one dtype.
+        chunks (iterable of (offsets, tensor)): The chunks of this process, all of one dtype.
 
     Example:
         >>> import tl_core
@@ -36,14 +36,14 @@ class ChunkedTensor:
 
     @property
     def chunks(self) -> list[tuple[Size, Any]]:
-        """The chunks: where each begins, and its tensor."""
+        """The offsets and the tensor of each chunk."""
         return list(self._chunks.items())
 
     def _check(self, offsets: Size, tensor: Any) -> None:
         first = next(iter(self._chunks.values()))
         fits = len(offsets) == tensor.ndim == len(self.shape) and all(
-            at >= 0 and at + n <= whole
-            for at, n, whole in zip(offsets, tensor.shape, self.shape, strict=True)
+            at >= 0 and at + n <= length
+            for at, n, length in zip(offsets, tensor.shape, self.shape, strict=True)
         )
         if not fits:
             raise ValueError(

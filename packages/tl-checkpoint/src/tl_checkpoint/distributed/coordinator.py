@@ -1,4 +1,4 @@
-"""The ranks that save or load together, and what they tell each other; failures travel as values, raised on all."""
+"""Communication of the ranks that save or load together. Failures are sent as values and raised on all ranks."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ R = TypeVar("R")
 
 
 class Ranks:
-    """One process. A process group brings its own kind: an object like this one, whose steps go through its ranks.
+    """One process alone. A process group has its own class with these steps, which communicate between ranks.
 
-    Every step takes what each rank does, and what the coordinator makes of all results. If one rank fails, all of them
-    raise CheckpointException.
+    Every step takes a function for each rank, and a function of the coordinator that reduces all results. If one rank
+    fails, all ranks raise CheckpointException.
     """
 
     rank = 0
@@ -29,22 +29,22 @@ class Ranks:
     is_coordinator = True
 
     def reduce_scatter(self, step: str, local: Callable[[], T], reduce: Callable[[list[T]], list[R]]) -> R:
-        """Each rank's part of what the coordinator makes of all results."""
-        return self._guarded(step, lambda: reduce([local()])[0])
+        """This rank's part of the coordinator's reduction of all results."""
+        return self._guard(step, lambda: reduce([local()])[0])
 
     def all_reduce(self, step: str, local: Callable[[], T], reduce: Callable[[list[T]], R]) -> R:
-        """What the coordinator makes of all results, on every rank."""
-        return self._guarded(step, lambda: reduce([local()]))
+        """The coordinator's reduction of all results, on every rank."""
+        return self._guard(step, lambda: reduce([local()]))
 
     def all_gather(self, step: str, local: Callable[[], T]) -> list[T]:
         """All results, on every rank."""
-        return self._guarded(step, lambda: [local()])
+        return self._guard(step, lambda: [local()])
 
     def broadcast(self, step: str, local: Callable[[], T]) -> T:
-        """What the coordinator alone does, on every rank."""
-        return self._guarded(step, local)
+        """The coordinator's result, on every rank."""
+        return self._guard(step, local)
 
-    def _guarded(self, step: str, work: Callable[[], T]) -> T:
+    def _guard(self, step: str, work: Callable[[], T]) -> T:
         try:
             return work()
         except CheckpointException:
@@ -55,7 +55,7 @@ class Ranks:
 
 
 class Channel(Protocol):
-    """Objects between ranks, one of which decides: what a process group brings."""
+    """Transport of objects between the ranks of a process group, one of which is the coordinator."""
 
     rank: int
     world_size: int
@@ -65,7 +65,7 @@ class Channel(Protocol):
         """The values of all ranks, on the coordinator."""
 
     def scatter(self, values: list[Any] | None) -> Any:
-        """This rank's of the coordinator's values."""
+        """This rank's value of the coordinator's list."""
 
     def broadcast(self, value: Any) -> Any:
         """The coordinator's value."""
@@ -75,17 +75,17 @@ class Channel(Protocol):
 
 
 class _Failures:
-    """What ranks failed with."""
+    """Exceptions by rank."""
 
     def __init__(self, of: dict[int, WRAPPED_EXCEPTION]):
         self.of = of
 
 
 class GroupRanks(Ranks):
-    """Ranks that tell each other what they do over a channel.
+    """Ranks that communicate over a channel.
 
     Args:
-        channel (Channel): What carries messages between the ranks.
+        channel (Channel): The transport of objects between the ranks.
     """
 
     def __init__(self, channel: Channel) -> None:
@@ -96,24 +96,24 @@ class GroupRanks(Ranks):
 
     def reduce_scatter(self, step: str, local: Callable[[], T], reduce: Callable[[list[T]], list[R]]) -> R:
         outcomes = self._channel.gather(self._outcome(local))
-        reduced = None if outcomes is None else self._reduced(outcomes, reduce)
+        reduced = None if outcomes is None else self._reduce(outcomes, reduce)
         if isinstance(reduced, _Failures):
             reduced = [reduced] * self.world_size
-        return self._checked(step, self._channel.scatter(reduced))
+        return self._raise_failures(step, self._channel.scatter(reduced))
 
     def all_reduce(self, step: str, local: Callable[[], T], reduce: Callable[[list[T]], R]) -> R:
         outcomes = self._channel.gather(self._outcome(local))
-        reduced = None if outcomes is None else self._reduced(outcomes, reduce)
-        return self._checked(step, self._channel.broadcast(reduced))
+        reduced = None if outcomes is None else self._reduce(outcomes, reduce)
+        return self._raise_failures(step, self._channel.broadcast(reduced))
 
     def all_gather(self, step: str, local: Callable[[], T]) -> list[T]:
         outcomes = self._channel.all_gather(self._outcome(local))
         failed = _failures_of(outcomes)
-        return outcomes if failed is None else self._checked(step, failed)
+        return outcomes if failed is None else self._raise_failures(step, failed)
 
     def broadcast(self, step: str, local: Callable[[], T]) -> T:
         outcome = self._outcome(local) if self.is_coordinator else None
-        return self._checked(step, self._channel.broadcast(outcome))
+        return self._raise_failures(step, self._channel.broadcast(outcome))
 
     def _outcome(self, work: Callable[[], Any]) -> Any:
         try:
@@ -124,11 +124,11 @@ class GroupRanks(Ranks):
             where = traceback.extract_tb(error.__traceback__)
             return _Failures({self.rank: (_that_travels(error), where)})
 
-    def _reduced(self, outcomes: list[Any], reduce: Callable[[list[Any]], Any]) -> Any:
+    def _reduce(self, outcomes: list[Any], reduce: Callable[[list[Any]], Any]) -> Any:
         failed = _failures_of(outcomes)
         return self._outcome(lambda: reduce(outcomes)) if failed is None else failed
 
-    def _checked(self, step: str, outcome: Any) -> Any:
+    def _raise_failures(self, step: str, outcome: Any) -> Any:
         if isinstance(outcome, _Failures):
             raise CheckpointException(step, outcome.of) from next(iter(outcome.of.values()))[0]
         return outcome
@@ -140,7 +140,7 @@ def _failures_of(outcomes: list[Any]) -> _Failures | None:
 
 
 def _that_travels(error: BaseException) -> BaseException:
-    """The exception, or one with its text if it can't be pickled."""
+    """The exception, or a RuntimeError with its text if it can't be pickled."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -154,14 +154,13 @@ def ranks_of(
     """The ranks of a process group, or this process alone.
 
     Args:
-        process_group: the group, or None for all ranks.
-        no_dist: whether this process is alone.
+        process_group: the process group; None for all ranks.
+        no_dist: whether this process works alone.
         coordinator_rank: the rank that coordinates.
-        background: whether they talk from a thread, while the program uses the group for something else.
+        background: whether the ranks communicate from a thread while the program uses the group.
 
     Raises:
-        NotImplementedError: If several ranks are asked for, or are there, without a process group that brings
-            them.
+        NotImplementedError: If there are several ranks without a process group that connects them.
     """
     if process_group is None and not no_dist:
         process_group = default_group()
@@ -174,9 +173,9 @@ def ranks_of(
         if not no_dist:
             _need_one_rank()
         return Ranks()
-    made = getattr(process_group, "__checkpoint_ranks__", None)
-    if made is not None:
-        ranks: Ranks = made(coordinator_rank)
+    make_ranks = getattr(process_group, "__checkpoint_ranks__", None)
+    if make_ranks is not None:
+        ranks: Ranks = make_ranks(coordinator_rank)
         return ranks
     if hasattr(process_group, "size") and process_group.size() == 1:
         return Ranks()

@@ -1,4 +1,4 @@
-"""The planners that serve unless a program brings its own."""
+"""The default planners."""
 
 from __future__ import annotations
 
@@ -38,17 +38,16 @@ __all__ = [
 
 
 class DefaultSavePlanner(SavePlanner):
-    """Saves every entry of a nested state dict; what several ranks hold alike is written by one of them.
+    """Saves every entry of a nested state dict; one rank writes an entry that several ranks hold.
 
     Args:
-        flatten_state_dict (bool): Whether entries of nested dicts and lists are saved one by one, so that each
-            can be loaded alone.
-        flatten_sharded_tensors (bool): Taken for programs that name it: no tensor of tl holds others.
-        dedup_replicated_tensors (bool, optional): Taken for programs that name it: what is held alike is always
-            written once.
-        dedup_save_to_lowest_rank (bool): Whether the first rank writes what several hold; else the one with the
-            least to write.
-        enable_plan_caching (bool): Taken for programs that name it: plans are made anew for each save.
+        flatten_state_dict (bool): Whether entries of nested dicts and lists are saved separately, so that each can
+            be loaded alone.
+        flatten_sharded_tensors (bool): Without effect: no tensor of tl holds others.
+        dedup_replicated_tensors (bool, optional): Without effect: replicated entries are always written once.
+        dedup_save_to_lowest_rank (bool): Whether the lowest rank writes a replicated entry; else the rank with the
+            least bytes to write.
+        enable_plan_caching (bool): Without effect: each save makes new plans.
 
     Example:
         >>> DefaultSavePlanner().flatten_state_dict
@@ -74,17 +73,17 @@ class DefaultSavePlanner(SavePlanner):
         storage_meta: StorageMeta | None = None,
         is_coordinator: bool = False,
     ) -> None:
-        """Take what is to be saved."""
+        """Set the state dict to save."""
         if self.flatten_state_dict:
             flat, paths = flatten_state_dict(state_dict)
             self.mappings = {name: stored_path(state_dict, path) for name, path in paths.items()}
-            # Of an empty dict only the path is saved: the reference takes an entry for a format of old.
+            # Of an empty dict only the path is saved: PyTorch reads an entry as an older format.
             state_dict = {name: value for name, value in flat.items() if not _is_empty_dict(value)}
         self.state_dict = state_dict
         self.is_coordinator = is_coordinator
 
     def create_local_plan(self) -> SavePlan:
-        """Everything this rank holds."""
+        """The plan of all entries of this rank."""
         plan = create_default_local_save_plan(self.state_dict, self.is_coordinator)
         if self.flatten_state_dict:
             plan = replace(plan, planner_data=self.mappings)
@@ -92,12 +91,12 @@ class DefaultSavePlanner(SavePlanner):
         return plan
 
     def create_global_plan(self, all_plans: list[SavePlan]) -> tuple[list[SavePlan], Metadata]:
-        """Everything the ranks hold, once.
+        """The plans of all ranks without duplicates, and the metadata.
 
         Raises:
-            ValueError: If the chunks of a tensor don't make it up.
+            ValueError: If the chunks of a tensor don't cover it.
         """
-        plans = _deduplicated(all_plans, self.dedup_save_to_lowest_rank)
+        plans = _deduplicate(all_plans, self.dedup_save_to_lowest_rank)
         plans, metadata = create_default_global_save_plan(plans)
         if self.flatten_state_dict:
             merged: dict[str, Any] = {}
@@ -118,11 +117,11 @@ class DefaultSavePlanner(SavePlanner):
         return self.transform_object(write_item, self.lookup_object(write_item.index))
 
     def lookup_object(self, index: MetadataIndex) -> Any:
-        """The value of an item; to be extended."""
+        """The value of an item; subclasses may override it."""
         return find_state_dict_object(self.state_dict, index)
 
     def transform_object(self, write_item: WriteItem, object: Any) -> Any:
-        """What is written for a value; to be extended."""
+        """The tensor or the pickle to write for a value; subclasses may override it."""
         if write_item.type != WriteItemType.BYTE_IO:
             return object
         buffer = io.BytesIO()
@@ -135,7 +134,7 @@ class DefaultLoadPlanner(LoadPlanner):
 
     Args:
         flatten_state_dict (bool): Whether the checkpoint was saved entry by entry.
-        flatten_sharded_tensors (bool): Taken for programs that name it: no tensor of tl holds others.
+        flatten_sharded_tensors (bool): Without effect: no tensor of tl holds others.
         allow_partial_load (bool): Whether entries that the checkpoint lacks are left as they are.
 
     Example:
@@ -159,7 +158,7 @@ class DefaultLoadPlanner(LoadPlanner):
     def set_up_planner(
         self, state_dict: dict[str, Any], metadata: Metadata | None = None, is_coordinator: bool = False
     ) -> None:
-        """Take what is to be filled."""
+        """Set the state dict to fill."""
         self.original_state_dict = state_dict
         if self.flatten_state_dict:
             state_dict, self.mappings = flatten_state_dict(state_dict, _pickled_whole(metadata))
@@ -168,13 +167,13 @@ class DefaultLoadPlanner(LoadPlanner):
         self.is_coordinator = is_coordinator
 
     def create_local_plan(self) -> LoadPlan:
-        """All that the state dict has an entry for."""
+        """The plan of all entries of the state dict."""
         if self.metadata is None:
             raise RuntimeError("the checkpoint's metadata is needed to plan what is read: it wasn't found")
         return create_default_local_load_plan(self.state_dict, self.metadata, not self.allow_partial_load)
 
     def create_global_plan(self, global_plan: list[LoadPlan]) -> list[LoadPlan]:
-        """What each rank wants."""
+        """The plans of all ranks, unchanged."""
         return create_default_global_load_plan(global_plan)
 
     def finish_plan(self, new_plan: LoadPlan) -> LoadPlan:
@@ -182,26 +181,26 @@ class DefaultLoadPlanner(LoadPlanner):
         return new_plan
 
     def load_bytes(self, read_item: ReadItem, value: io.BytesIO) -> None:
-        """Puts a value into the state dict; it is read as data, like a file that `load` opens."""
+        """Puts a value into the state dict; it is read as data, as `load` reads files."""
         name = read_item.dest_index.fqn
-        made = serialization.load(value)
-        self.state_dict[name] = made
+        entry = serialization.load(value)
+        self.state_dict[name] = entry
         if self.flatten_state_dict:
-            set_element(self.original_state_dict, self.mappings[name], made)
+            set_element(self.original_state_dict, self.mappings[name], entry)
 
     def resolve_tensor(self, read_item: ReadItem) -> Any:
-        """The box of an entry that is filled."""
+        """The box of an entry that an item fills."""
         return self.transform_tensor(read_item, self.lookup_tensor(read_item.dest_index))
 
     def commit_tensor(self, read_item: ReadItem, tensor: Any) -> None:
-        """Nothing: what was filled is the entry's own memory."""
+        """Does nothing: the item was read into the entry's own memory."""
 
     def lookup_tensor(self, index: MetadataIndex) -> Any:
-        """The chunk of an entry; to be extended."""
+        """The chunk of an entry; subclasses may override it."""
         return find_state_dict_object(self.state_dict, index)
 
     def transform_tensor(self, read_item: ReadItem, tensor: Any) -> Any:
-        """The box of a chunk that an item fills; to be extended."""
+        """The box of a chunk that an item fills; subclasses may override it."""
         for axis, (offset, length) in enumerate(zip(read_item.dest_offsets, read_item.lengths, strict=True)):
             if offset or length != tensor.shape[axis]:
                 tensor = tensor.narrow(axis, offset, length)
@@ -222,10 +221,9 @@ class WholeLoadPlanner(DefaultLoadPlanner):
     """Loads a checkpoint into an empty dict, nested as it was saved.
 
     Args:
-        keys (set of str, optional): Names of entries, or what they begin with up to a dot; by default all are
-            loaded.
-        args: the arguments of `DefaultLoadPlanner`.
-        kwargs: its keyword arguments.
+        keys (set of str, optional): Names or dotted prefixes of entries; by default all are loaded.
+        args: positional arguments of `DefaultLoadPlanner`.
+        kwargs: keyword arguments of `DefaultLoadPlanner`.
 
     Example:
         >>> issubclass(WholeLoadPlanner, DefaultLoadPlanner)
@@ -239,7 +237,7 @@ class WholeLoadPlanner(DefaultLoadPlanner):
     def set_up_planner(
         self, state_dict: dict[str, Any], metadata: Metadata | None = None, is_coordinator: bool = False
     ) -> None:
-        """Fill the dict with tensors to be read into, and slots for the other values."""
+        """Fill the dict with empty tensors, and with slots for the other values."""
         if state_dict:
             raise ValueError(
                 f"a whole checkpoint is loaded into an empty dict, this one has {len(state_dict)} entries"
@@ -262,7 +260,7 @@ class WholeLoadPlanner(DefaultLoadPlanner):
         return self.keys is None or any(name == key or name.startswith(f"{key}.") for key in self.keys)
 
 
-_EmptyStateDictLoadPlanner = WholeLoadPlanner  # the name that programs converting checkpoints know
+_EmptyStateDictLoadPlanner = WholeLoadPlanner  # PyTorch's name, for programs that convert checkpoints
 
 
 def _empty(entry: Any) -> Any:
@@ -288,7 +286,7 @@ def create_default_local_save_plan(state_dict: Mapping[str, Any], is_coordinator
 def create_default_global_save_plan(
     all_plans: list[SavePlan], rewrite_index_hints: bool = True
 ) -> tuple[list[SavePlan], Metadata]:
-    """The ranks' plans, and the metadata of what they write together; each entry may be written once only.
+    """The ranks' plans, and the metadata of the checkpoint; each entry may be written only once.
 
     Example:
         >>> import tl_core
@@ -311,7 +309,7 @@ def create_default_global_save_plan(
 
 
 def replace_hint(index: MetadataIndex, hint: int) -> MetadataIndex:
-    """The same index with another hint."""
+    """A copy of an index with another hint."""
     return MetadataIndex(index.fqn, index.offset, hint)
 
 
@@ -330,8 +328,8 @@ def _enter(entries: dict[str, Any], item: WriteItem) -> int | None:
     return len(entry.chunks) - 1
 
 
-def _deduplicated(plans: list[SavePlan], to_lowest_rank: bool) -> list[SavePlan]:
-    """The plans with each item in one of them only, and without chunks that hold nothing of a tensor."""
+def _deduplicate(plans: list[SavePlan], to_lowest_rank: bool) -> list[SavePlan]:
+    """The plans with each item in one plan only, without empty chunks."""
     plans = [replace(p, items=[item for item in p.items if not _is_void(item)]) for p in plans]
     holders: defaultdict[MetadataIndex, list[int]] = defaultdict(list)
     for rank, plan in enumerate(plans):
@@ -343,9 +341,9 @@ def _deduplicated(plans: list[SavePlan], to_lowest_rank: bool) -> list[SavePlan]
         for item in plan.items:
             if item.index not in writer:
                 ranks = holders[item.index]
-                chosen = ranks[0] if to_lowest_rank else min(ranks, key=lambda rank: load[rank])
-                writer[item.index] = chosen
-                load[chosen] += _bytes_of(item)
+                owner = ranks[0] if to_lowest_rank else min(ranks, key=lambda rank: load[rank])
+                writer[item.index] = owner
+                load[owner] += _bytes_of(item)
     return [
         replace(plan, items=[item for item in plan.items if writer[item.index] == rank])
         for rank, plan in enumerate(plans)
@@ -379,8 +377,8 @@ def create_default_local_load_plan(
 
     Args:
         state_dict: the entries to be filled, by name.
-        metadata: what the checkpoint holds.
-        strict: whether every entry has to be there.
+        metadata: the metadata of the checkpoint.
+        strict: whether a missing entry is an error.
 
     Raises:
         RuntimeError: If the checkpoint lacks an entry, and `strict` is set.
@@ -407,7 +405,7 @@ def create_default_local_load_plan(
 
 
 def create_default_global_load_plan(all_plans: Sequence[LoadPlan]) -> list[LoadPlan]:
-    """What each rank wants: nothing is shared out.
+    """The plans of all ranks, unchanged.
 
     Example:
         >>> create_default_global_load_plan([])

@@ -1,4 +1,4 @@
-"""What ranks tell each other, under the names that programs with planners of their own call."""
+"""Communication between ranks under PyTorch's names, for programs with their own planners."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ R = TypeVar("R")
 
 
 class _DistWrapper:
-    """Objects between the ranks of a group, one of which decides; of one process alone without `use_dist`.
+    """Transport of objects between the ranks of a group with a coordinator; one process alone without `use_dist`.
 
     Args:
-        group: the ranks; None for all.
-        use_dist: whether there are others.
-        coordinator_rank: the rank that decides.
+        group: the process group; None for all ranks.
+        use_dist: whether there are other ranks.
+        coordinator_rank: the number of the coordinator.
 
     Example:
         >>> _DistWrapper(None, False, 0).all_gather_object("here")
@@ -37,7 +37,7 @@ class _DistWrapper:
         return self.rank
 
     def get_world_size(self) -> int:
-        """How many ranks there are."""
+        """Number of ranks."""
         return self._ranks.world_size
 
     def broadcast_object(self, object: T | None) -> T:
@@ -46,57 +46,57 @@ class _DistWrapper:
 
     def gather_object(self, object: T) -> list[T] | None:
         """The objects of all ranks, on the coordinator; None on the others."""
-        found = self.all_gather_object(object)
-        return found if self.is_coordinator else None
+        objects = self.all_gather_object(object)
+        return objects if self.is_coordinator else None
 
     def all_gather_object(self, object: T) -> list[T]:
         """The objects of all ranks, on every rank."""
         return self._ranks.all_gather("all_gather_object", lambda: object)
 
     def scatter_object(self, object_list: list[T] | None) -> T:
-        """This rank's of the coordinator's objects."""
+        """This rank's object of the coordinator's list."""
         return self._ranks.reduce_scatter("scatter_object", lambda: None, lambda _: object_list or [])
 
     def reduce_scatter(
         self, step: str, map_fun: Callable[[], T], reduce_fun: Callable[[list[T]], list[R]]
     ) -> R:
-        """This rank's part of what the coordinator makes of what all ranks do.
+        """This rank's part of the coordinator's reduction of all results.
 
         Args:
-            step: what it is called in errors.
-            map_fun: what each rank does.
-            reduce_fun: what the coordinator makes of it.
+            step: the name of the step in errors.
+            map_fun: function that each rank calls.
+            reduce_fun: function of all results that the coordinator calls.
         """
         return self._ranks.reduce_scatter(step, map_fun, reduce_fun)
 
     def all_reduce(self, step: str, map_fun: Callable[[], T], reduce_fun: Callable[[list[T]], R]) -> R:
-        """What the coordinator makes of what all ranks do, on every rank.
+        """The coordinator's reduction of all results, on every rank.
 
         Args:
-            step: what it is called in errors.
-            map_fun: what each rank does.
-            reduce_fun: what the coordinator makes of it.
+            step: the name of the step in errors.
+            map_fun: function that each rank calls.
+            reduce_fun: function of all results that the coordinator calls.
         """
         return self._ranks.all_reduce(step, map_fun, reduce_fun)
 
     def all_gather(self, step: str, map_fun: Callable[[], T]) -> list[T]:
-        """What all ranks do, on every rank.
+        """The results of all ranks, on every rank.
 
         Args:
-            step: what it is called in errors.
-            map_fun: what each rank does.
+            step: the name of the step in errors.
+            map_fun: function that each rank calls.
         """
         return self._ranks.all_gather(step, map_fun)
 
     def broadcast(self, step: str, map_fun: Callable[[], T]) -> T:
-        """What the coordinator alone does, on every rank.
+        """The coordinator's result, on every rank.
 
         Args:
-            step: what it is called in errors.
-            map_fun: what it does.
+            step: the name of the step in errors.
+            map_fun: function that the coordinator calls.
         """
         return self._ranks.broadcast(step, map_fun)
 
     def barrier(self) -> None:
-        """Returns when all ranks have come here."""
+        """Waits until all ranks have called it."""
         self.all_gather_object(None)

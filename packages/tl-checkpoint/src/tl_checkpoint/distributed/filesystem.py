@@ -1,7 +1,7 @@
-"""Checkpoints in a directory: shard files, and `.metadata`, whose appearance makes them a checkpoint.
+"""Checkpoints in a directory: shard files, and `.metadata`, which completes the checkpoint.
 
-A save writes files of new names, syncs them, then puts the new `.metadata` in the place of the old one by a rename, and
-only then deletes the files of the old checkpoint. Whenever it dies, the directory holds the old one or the new one.
+A save writes files with new names, syncs them, renames the new `.metadata` over the old one, and then deletes the files
+of the old checkpoint. If it dies at any step, the directory holds the old checkpoint or the new one.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _SMALL = 1 << 16
 
 
 class SerializationFormat(Enum):
-    """How the entries of shard files are written.
+    """Formats of the entries of shard files.
 
     Example:
         >>> SerializationFormat.TORCH_SAVE.name
@@ -65,7 +65,7 @@ class SerializationFormat(Enum):
 
 
 class FileSystemBase(abc.ABC):
-    """What the writer does to files; a subclass may do it elsewhere.
+    """File operations of the writer; a subclass may implement another storage.
 
     Example:
         >>> issubclass(FileSystem, FileSystemBase)
@@ -82,24 +82,24 @@ class FileSystemBase(abc.ABC):
 
     @abc.abstractmethod
     def rename(self, path: _Path, new_path: _Path) -> None:
-        """Give a file another name, in place of what has that name."""
+        """Rename a file, and replace a file of the new name."""
 
     @abc.abstractmethod
     def init_path(self, path: _Path) -> _Path:
-        """A path as the other methods take it."""
+        """A path in the form of the other methods."""
 
     @abc.abstractmethod
     def mkdir(self, path: _Path) -> None:
-        """Make a directory, and those above it."""
+        """Make a directory and its parents."""
 
     @classmethod
     @abc.abstractmethod
     def validate_checkpoint_id(cls, checkpoint_id: _Path) -> bool:
-        """Whether a checkpoint can lie there."""
+        """Whether a path can hold a checkpoint."""
 
     @abc.abstractmethod
     def exists(self, path: _Path) -> bool:
-        """Whether there is something."""
+        """Whether a path exists."""
 
     @abc.abstractmethod
     def rm_file(self, path: _Path) -> None:
@@ -110,11 +110,11 @@ class FileSystemBase(abc.ABC):
         """The names in a directory."""
 
     def sync(self, stream: Any) -> None:
-        """See to it that what was written survives a crash."""
+        """Write a file's data to the disk."""
         os.fsync(stream.fileno())
 
     def sync_folder(self, path: _Path) -> None:  # noqa: B027 - storages without directories need none
-        """See to it that the names in a directory survive a crash."""
+        """Write a directory's entries to the disk."""
 
 
 class FileSystem(FileSystemBase):
@@ -130,7 +130,7 @@ class FileSystem(FileSystemBase):
 
     @contextlib.contextmanager
     def create_stream(self, path: _Path, mode: str) -> Iterator[Any]:
-        """A file without a buffer: `write` may write less than it is given."""
+        """An unbuffered file: `write` may write only a part of its argument."""
         with open(path, mode, buffering=0) as stream:
             yield stream
 
@@ -143,11 +143,11 @@ class FileSystem(FileSystemBase):
         return Path(path)
 
     def rename(self, path: _Path, new_path: _Path) -> None:
-        """Give a file another name, at once."""
+        """Rename a file atomically."""
         os.replace(path, new_path)
 
     def mkdir(self, path: _Path) -> None:
-        """Make a directory and those above it, so that they survive a crash."""
+        """Make a directory and its parents, and write them to the disk."""
         path = os.path.abspath(path)
         if not os.path.isdir(path):
             self.mkdir(os.path.dirname(path))
@@ -156,11 +156,11 @@ class FileSystem(FileSystemBase):
 
     @classmethod
     def validate_checkpoint_id(cls, checkpoint_id: _Path) -> bool:
-        """Whether it is a path, and not the address of something on a network."""
+        """Whether it is a path without a network scheme."""
         return "://" not in os.fspath(checkpoint_id)
 
     def exists(self, path: _Path) -> bool:
-        """Whether there is something."""
+        """Whether a path exists."""
         return os.path.exists(path)
 
     def rm_file(self, path: _Path) -> None:
@@ -172,7 +172,7 @@ class FileSystem(FileSystemBase):
         return sorted(os.listdir(path))
 
     def sync_folder(self, path: _Path) -> None:
-        """See to it that the names in a directory survive a crash."""
+        """Write a directory's entries to the disk."""
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -181,7 +181,7 @@ class FileSystem(FileSystemBase):
 
 
 class _Appender:
-    """Writes all it is given behind what was written before, small pieces together."""
+    """Writer that appends to a stream; small pieces are joined."""
 
     def __init__(self, stream: Any) -> None:
         self._stream, self._pending, self.position = stream, bytearray(), 0
@@ -209,7 +209,7 @@ class _Appender:
 
 @dataclass(frozen=True)
 class _StoragePrefix:
-    """What the names of a rank's files begin with."""
+    """The prefix of the names of a rank's files."""
 
     prefix: str
 
@@ -218,19 +218,19 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
     """Writes a checkpoint into a directory.
 
     Args:
-        path (str or path): The directory; it is made if it isn't there. A checkpoint in it is replaced once the
-            new one is complete.
-        single_file_per_rank (bool): Whether a rank writes one file a thread, else one an entry.
+        path (str or path): The directory; it is made if it is missing. A checkpoint in it is replaced once the new
+            one is complete.
+        single_file_per_rank (bool): Whether a rank writes one file per thread; else one per entry.
         sync_files (bool): Whether files are synced; without it, a crash of the system may lose a checkpoint that
             was reported saved.
         thread_count (int): The number of threads that write.
-        per_thread_copy_ahead (int): Taken for programs that name it: nothing is copied ahead.
+        per_thread_copy_ahead (int): Without effect: nothing is copied ahead.
         cache_staged_state_dict (bool): Whether `async_save` keeps its copy of the state dict for the next save.
         overwrite (bool): Whether a checkpoint in the directory may be replaced.
         serialization_format: must be TORCH_SAVE: tensors are written as archives.
 
     Raises:
-        NotImplementedError: If entries are to be transformed, or written as safetensors.
+        NotImplementedError: For `_extensions`, and for the format safetensors.
 
     Example:
         >>> import tl_core
@@ -288,10 +288,10 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
         self._own = []
 
     def set_up_storage_writer(self, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
-        """Nothing: every rank writes alike."""
+        """Does nothing: all ranks write in the same way."""
 
     def storage_meta(self) -> StorageMeta | None:
-        """Where this save goes, and its number."""
+        """The directory and the id of this save."""
         return StorageMeta(checkpoint_id=self.path, save_id=self.save_id)
 
     @classmethod
@@ -300,7 +300,7 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
         return FileSystem.validate_checkpoint_id(checkpoint_id)
 
     def prepare_local_plan(self, plan: SavePlan) -> SavePlan:
-        """Makes the directory.
+        """Makes the directory; returns the plan.
 
         Raises:
             RuntimeError: If there is a checkpoint in it, and `overwrite` isn't set.
@@ -311,15 +311,15 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
         return plan
 
     def prepare_global_plan(self, plans: list[SavePlan]) -> list[SavePlan]:
-        """Gives each rank names for its files that no file has."""
-        taken = any(name.endswith(SUFFIX) for name in self.fs.ls(self.path))
-        own = f"_{uuid.uuid4().hex[:12]}" if taken else ""
+        """Gives each rank a prefix for new file names."""
+        has_shards = any(name.endswith(SUFFIX) for name in self.fs.ls(self.path))
+        own = f"_{uuid.uuid4().hex[:12]}" if has_shards else ""
         return [
             replace(plan, storage_data=_StoragePrefix(f"__{rank}{own}_")) for rank, plan in enumerate(plans)
         ]
 
     def write_data(self, plan: SavePlan, planner: SavePlanner) -> Future[list[WriteResult]]:
-        """Writes this rank's files; those of a failed save are deleted."""
+        """Writes this rank's files; deletes them if the save fails."""
         files = {
             f"{plan.storage_data.prefix}{number}{SUFFIX}": items
             for number, items in enumerate(self._shared_out(plan.items))
@@ -335,7 +335,7 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
         return Future.of(results)
 
     def finish(self, metadata: Metadata, results: list[list[WriteResult]]) -> None:
-        """Puts `.metadata` in place, which makes the checkpoint complete, and deletes the one that was there."""
+        """Writes `.metadata`, which completes the checkpoint, and deletes the old checkpoint."""
         extents = {result.index: result.storage_data for part in results for result in part}
         metadata = replace(metadata, storage_data=extents, storage_meta=self.storage_meta(), version=_VERSION)
         scratch = self.fs.concat_path(self.path, f"{METADATA}.{uuid.uuid4().hex[:12]}.tmp")
@@ -347,23 +347,25 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
             raise
         if self.sync_files:
             self.fs.sync_folder(self.path)
-        self._remove(self._superseded({extent.relative_path for extent in extents.values()}))
+        self._remove(self._old_files({extent.relative_path for extent in extents.values()}))
 
     def _metadata_path(self) -> _Path:
         return self.fs.concat_path(self.path, METADATA)
 
-    def _superseded(self, kept: set[str]) -> list[str]:
-        """The files of older saves, also of such as were killed."""
+    def _old_files(self, current: set[str]) -> list[str]:
+        """The files of older saves, including killed ones."""
 
         def is_old(name: str) -> bool:
-            ours = name.startswith("__") and name.endswith(SUFFIX)
-            return (ours and name not in kept) or (name.startswith(METADATA) and name.endswith(".tmp"))
+            is_shard = name.startswith("__") and name.endswith(SUFFIX)
+            return (is_shard and name not in current) or (name.startswith(METADATA) and name.endswith(".tmp"))
 
         return [name for name in self.fs.ls(self.path) if is_old(name)]
 
     def _remove(self, names: Iterable[str]) -> None:
         for name in names:
-            with contextlib.suppress(OSError):  # what can't be deleted does no harm: nothing refers to it
+            with contextlib.suppress(
+                OSError
+            ):  # a file that can't be deleted is harmless: nothing refers to it
                 self.fs.rm_file(self.fs.concat_path(self.path, name))
 
     def _write_whole(self, path: _Path, data: bytes) -> None:
@@ -375,7 +377,7 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
                 self.fs.sync(stream)
 
     def _shared_out(self, items: list[WriteItem]) -> list[list[WriteItem]]:
-        """Items for each file: the largest first, each to the file that has least."""
+        """Items of each file: the largest first, each to the smallest file."""
         if not self.single_file_per_rank:
             return [[item] for item in items]
         shares: list[list[WriteItem]] = [[] for _ in range(min(self.thread_count, max(len(items), 1)))]
@@ -425,7 +427,7 @@ class FileSystemReader(StorageReader):
         path (str or path): The directory.
 
     Raises:
-        NotImplementedError: If entries are to be transformed.
+        NotImplementedError: For `_extension_registry`.
 
     Example:
         >>> import tl_core
@@ -466,7 +468,7 @@ class FileSystemReader(StorageReader):
         return FileSystem.validate_checkpoint_id(checkpoint_id)
 
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
-        """What the checkpoint holds.
+        """The metadata of the checkpoint.
 
         Raises:
             FileNotFoundError: If there is no `.metadata`: the directory holds no complete checkpoint.
@@ -486,23 +488,23 @@ class FileSystemReader(StorageReader):
     def set_up_storage_reader(
         self, metadata: Metadata, is_coordinator: bool, *args: Any, **kwargs: Any
     ) -> None:
-        """Learn where things are stored."""
+        """Set the metadata of the checkpoint."""
         self.storage_data = metadata.storage_data or {}
         self._entries = metadata.state_dict_metadata
 
     def prepare_local_plan(self, plan: LoadPlan) -> LoadPlan:
-        """The plan as it is."""
+        """The plan, unchanged."""
         return plan
 
     def prepare_global_plan(self, plans: list[LoadPlan]) -> list[LoadPlan]:
-        """The plans as they are."""
+        """The plans, unchanged."""
         return plans
 
     def read_data(self, plan: LoadPlan, planner: LoadPlanner) -> Future[None]:
-        """Reads what a plan lists, in as many threads as operators may use.
+        """Reads the items of a plan, in as many threads as operators may use.
 
         Raises:
-            RuntimeError: If a file is missing, cut off, damaged, or belongs to another checkpoint.
+            RuntimeError: If a file is missing, truncated, damaged, or belongs to another checkpoint.
         """
         stored: defaultdict[MetadataIndex, list[ReadItem]] = defaultdict(list)
         for item in plan.items:
@@ -523,7 +525,7 @@ class FileSystemReader(StorageReader):
         return Future.of(None)
 
     def _check_files(self, metadata: Metadata) -> None:
-        """Sees that all files are there and long enough, before memory is taken for what they should hold."""
+        """Checks that all files exist and are long enough, before memory is allocated for their data."""
         ends: defaultdict[str, int] = defaultdict(int)
         for extent in (metadata.storage_data or {}).values():
             if isinstance(extent, StorageInfo):
@@ -548,7 +550,7 @@ class FileSystemReader(StorageReader):
         return extent
 
     def _shape(self, index: MetadataIndex) -> tuple[int, ...] | None:
-        """The sizes of the chunk that an index names; None for an entry that is no tensor."""
+        """The sizes of the chunk of an index; None for an entry that is no tensor."""
         entry = self._entries.get(index.fqn)
         if not isinstance(entry, TensorStorageMetadata):
             return None
@@ -567,7 +569,7 @@ class FileSystemReader(StorageReader):
 
 @dataclass(frozen=True)
 class _Task:
-    """An entry or chunk that is read, and the boxes that it fills."""
+    """An entry or chunk to read, and the boxes to fill."""
 
     index: MetadataIndex
     extent: StorageInfo
@@ -579,8 +581,8 @@ class _Task:
         return PartSource(self.source, self.extent.offset, self.extent.length)
 
     @contextlib.contextmanager
-    def named(self) -> Iterator[None]:
-        """Adds to errors what was being read."""
+    def name_errors(self) -> Iterator[None]:
+        """Adds the entry and its place in the file to errors."""
         try:
             yield
         except (RuntimeError, pickle.UnpicklingError, OSError) as error:
@@ -589,11 +591,11 @@ class _Task:
 
 
 def _read_all(tasks: list[_Task], planner: LoadPlanner) -> None:
-    """Planners are called in this thread only, one item after another; files are read in several."""
+    """Reads files in several threads; planners are called in this thread only."""
     tensors = [task for task in tasks if task.items[0].type is not LoadItemType.BYTE_IO]
     for task in tasks:
         if task.items[0].type is LoadItemType.BYTE_IO:
-            with task.named():
+            with task.name_errors():
                 _read_bytes(task, planner)
     targets = [[_writable(planner.resolve_tensor(item)) for item in task.items] for task in tensors]
     count = min(tl_core.get_num_threads(), len(tensors))
@@ -609,7 +611,7 @@ def _read_all(tasks: list[_Task], planner: LoadPlanner) -> None:
 
 
 def _writable(tensor: Any) -> Any:
-    """Itself where it is quantized, as it gets its scales too; what is read into others is no step of gradients."""
+    """The tensor without its gradient graph; a quantized tensor is unchanged, as it receives scales too."""
     return tensor if is_quantized(type(tensor)) else tensor.detach()
 
 
@@ -623,7 +625,7 @@ def _read_bytes(task: _Task, planner: LoadPlanner) -> None:
 
 
 def _read_tensor(task: _Task, targets: list[Any]) -> None:
-    with task.named():
+    with task.name_errors():
         stored = StoredTensor(task.part(), task.extent.crc32)
         shape = tuple(stored.outline.shape)
         if shape != task.shape:
@@ -631,9 +633,9 @@ def _read_tensor(task: _Task, targets: list[Any]) -> None:
         if len(targets) == 1 and tuple(task.items[0].lengths) == shape:
             stored.read_into(targets[0])
             return
-        whole = stored.tensor()
+        tensor = stored.tensor()
         for item, target in zip(task.items, targets, strict=True):
-            target.copy_(box_of(whole, item))
+            target.copy_(box_of(tensor, item))
 
 
 def box_of(chunk: Any, item: ReadItem) -> Any:

@@ -1,4 +1,4 @@
-"""Nested state dicts as flat ones, and back."""
+"""Conversion between nested and flat state dicts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Path = tuple[Any, ...]
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether a value is stored as a tensor: it is one, or tells its chunks itself (`planner_helpers`)."""
+    """Whether a value is stored as a tensor: it is one, or has methods for its chunks (`planner_helpers`)."""
     return isinstance(value, tl_core.Tensor) or hasattr(value, "__create_write_items__")
 
 
@@ -23,8 +23,8 @@ def flatten_state_dict(
 ) -> tuple[dict[str, Any], dict[str, Path]]:
     """The leaves of a nested dict by name, and the keys that lead to each.
 
-    Dicts are entered unless they are empty, and lists that hold dicts or tensors; everything else is a leaf, and so is
-    what has one of the names in `whole`.
+    Dicts are entered unless they are empty, and lists that hold dicts or tensors. Everything else is a leaf, and so are
+    values with a name in `whole`.
 
     >>> flatten_state_dict({"a": {"b": 1}, "c": [1, 2], "d": [{"e": 3}]})
     ({'a.b': 1, 'c': [1, 2], 'd.0.e': 3}, {'a.b': ('a', 'b'), 'c': ('c',), 'd.0.e': ('d', 0, 'e')})
@@ -45,7 +45,7 @@ def _name(path: Path) -> str:
     return ".".join(map(str, path))
 
 
-def _leaves(path: Path, value: Any, whole: Container[str]) -> Iterator[tuple[Path, Any]]:
+def _leaves(path: Path, value: Any, leaf_names: Container[str]) -> Iterator[tuple[Path, Any]]:
     entries: Iterable[tuple[Any, Any]]
     if isinstance(value, Mapping) and (value or not path):
         entries = value.items()
@@ -54,11 +54,11 @@ def _leaves(path: Path, value: Any, whole: Container[str]) -> Iterator[tuple[Pat
     else:
         yield path, value
         return
-    if path and _name(path) in whole:
+    if path and _name(path) in leaf_names:
         yield path, value
         return
     for key, entry in entries:
-        yield from _leaves((*path, key), entry, whole)
+        yield from _leaves((*path, key), entry, leaf_names)
 
 
 def _is_entered(values: list[Any]) -> bool:
@@ -69,30 +69,30 @@ def _is_entered(values: list[Any]) -> bool:
 
 
 def stored_path(root: Mapping[str, Any], path: Path) -> Path:
-    """A path as files hold it: whole numbers are positions in lists, those that are keys of dicts become texts."""
-    said: list[Any] = []
+    """A path as in files: integers are positions in lists, integer keys of dicts become texts."""
+    keys: list[Any] = []
     at: Any = root
     for key in path:
-        said.append(str(key) if isinstance(at, Mapping) else key)
+        keys.append(str(key) if isinstance(at, Mapping) else key)
         at = at[key]
-    return tuple(said)
+    return tuple(keys)
 
 
 def set_element(root: Any, path: Path, value: Any) -> None:
-    """Puts a value at the end of a path, through dicts and lists that are made if they aren't there.
+    """Sets the value at a path; makes missing dicts and lists.
 
     Args:
-        root: the dict that the path begins in.
+        root: the outermost dict.
         path: keys and positions, from the outside in.
-        value: what is put there.
+        value: the new value.
     """
     at = root
     for key, following in itertools.pairwise(path):
-        at = _entered(at, key, [] if type(following) is int else {})
+        at = _enter(at, key, [] if type(following) is int else {})
     _put(at, path[-1], value)
 
 
-def _entered(container: Any, key: Any, default: Any) -> Any:
+def _enter(container: Any, key: Any, default: Any) -> Any:
     missing = len(container) <= key if isinstance(container, list) else key not in container
     if missing or container[key] is None:
         _put(container, key, default)

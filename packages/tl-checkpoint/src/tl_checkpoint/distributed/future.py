@@ -1,4 +1,4 @@
-"""The result of a save that may still be under way."""
+"""The result of a save in progress."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ T = TypeVar("T")
 
 
 class Future(concurrent.futures.Future[T], Generic[T]):
-    """A result to come: `result()` waits for it, and raises what the work raised."""
+    """A future: `result()` waits for the result, or raises the exception of the task."""
 
     def wait(self) -> T:
-        """The result, as `result()` gives it."""
+        """Waits for the result and returns it, as `result()`."""
         return self.result()
 
     def failed(self) -> bool:
-        """Whether the work is over and has raised."""
+        """Whether the task has ended with an exception."""
         return self.done() and self.exception() is not None
 
     @staticmethod
     def of(value: T) -> Future[T]:
-        """A future whose result is there."""
-        made: Future[T] = Future()
-        made.set_result(value)
-        return made
+        """A future with a result."""
+        future: Future[T] = Future()
+        future.set_result(value)
+        return future
 
 
 def outcome(future: Any) -> Any:
-    """What a future of any kind brings: those of storages that others wrote have `wait`."""
+    """The result of a future of any class: some storages return futures with `wait`."""
     return future.wait() if hasattr(future, "wait") else future.result()

@@ -49,8 +49,8 @@ _NOTES = {"DCP_VERSION": "1.0", "format": "pt"}
 
 def file_name(index: int, count: int, shard: int | None = None) -> str:
     """The name of a model's file, or of a rank's part of it."""
-    whole = f"model-{index:05d}-of-{count:05d}{SUFFIX}"
-    return whole if shard is None else f"shard-{shard:05d}-{whole}"
+    model_file = f"model-{index:05d}-of-{count:05d}{SUFFIX}"
+    return model_file if shard is None else f"shard-{shard:05d}-{model_file}"
 
 
 class HuggingFaceStorageWriter(FileSystemWriter):
@@ -179,8 +179,8 @@ class _Box:
 
 
 def _boxes_in(folder: _Path) -> dict[str, list[_Box]]:
-    """What the files of a directory hold, by the name of the tensor."""
-    found: defaultdict[str, list[_Box]] = defaultdict(list)
+    """The boxes in the files of a directory, by tensor."""
+    boxes: defaultdict[str, list[_Box]] = defaultdict(list)
     for name in sorted(os.listdir(folder)):
         if not name.endswith(SUFFIX):
             continue
@@ -190,11 +190,11 @@ def _boxes_in(folder: _Path) -> dict[str, list[_Box]]:
             header = read_header(source)
         finally:
             source.close()
-        told = json.loads(header.metadata.get(_SHARDING, "{}"))
+        sharding = json.loads(header.metadata.get(_SHARDING, "{}"))
         for fqn, entry in header.entries.items():
-            begin = told.get(fqn, {}).get(_OFFSETS) or [0] * len(entry.shape)
-            found[fqn].append(_Box(path, entry, Size(begin)))
-    return found
+            begin = sharding.get(fqn, {}).get(_OFFSETS) or [0] * len(entry.shape)
+            boxes[fqn].append(_Box(path, entry, Size(begin)))
+    return boxes
 
 
 def _size_of(boxes: list[_Box]) -> Size:
@@ -229,22 +229,22 @@ class HuggingFaceStorageReader(FileSystemReader):
     def set_up_storage_reader(
         self, metadata: Metadata, is_coordinator: bool, *args: Any, **kwargs: Any
     ) -> None:
-        """Learn where things are stored."""
+        """Set the metadata of the checkpoint."""
         self._boxes = metadata.storage_data or {}
 
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
-        """What the files hold, by their headers.
+        """The metadata of the files, from their headers.
 
         Raises:
             FileNotFoundError: there is no such file.
             RuntimeError: one is damaged.
         """
-        found = _boxes_in(self.path)
-        if not found:
+        boxes_of = _boxes_in(self.path)
+        if not boxes_of:
             raise FileNotFoundError(f"{self.path} has no {SUFFIX} files")
         entries: dict[str, STORAGE_TYPES] = {}
         by_index: dict[MetadataIndex, _Box] = {}
-        for fqn, boxes in found.items():
+        for fqn, boxes in boxes_of.items():
             chunks = [ChunkStorageMetadata(box.offset, Size(box.entry.shape)) for box in boxes]
             properties = TensorProperties(dtype=boxes[0].entry.dtype)
             entries[fqn] = TensorStorageMetadata(properties, _size_of(boxes), chunks)
@@ -257,16 +257,16 @@ class HuggingFaceStorageReader(FileSystemReader):
         Raises:
             RuntimeError: a file is damaged.
         """
-        wanted: defaultdict[MetadataIndex, list[ReadItem]] = defaultdict(list)
+        items_of: defaultdict[MetadataIndex, list[ReadItem]] = defaultdict(list)
         for item in plan.items:
-            wanted[item.storage_index].append(item)
+            items_of[item.storage_index].append(item)
         with ExitStack() as opened, ThreadPoolExecutor(self.thread_count) as threads:
-            boxes = [self._boxes[index] for index in wanted]
+            boxes = [self._boxes[index] for index in items_of]
             sources = {path: FileSource(path) for path in {box.path for box in boxes}}
             for source in sources.values():
                 opened.callback(source.close)
             tensors = threads.map(lambda box: box.read(sources[box.path]), boxes)
-            for items, tensor in zip(wanted.values(), tensors, strict=True):
+            for items, tensor in zip(items_of.values(), tensors, strict=True):
                 for item in items:
                     target = planner.resolve_tensor(item).detach()
                     target.copy_(box_of(tensor, item))
@@ -300,15 +300,15 @@ def consolidate_safetensors_files(
         ...
         ['model-00001-of-00001.safetensors', 'model.safetensors.index.json']
     """
-    found, count = _boxes_in(input_dir), max(fqn_to_index_mapping.values())
+    boxes, count = _boxes_in(input_dir), max(fqn_to_index_mapping.values())
     names: defaultdict[str, list[str]] = defaultdict(list)
     for fqn, index in fqn_to_index_mapping.items():
-        if fqn not in found:
+        if fqn not in boxes:
             raise KeyError(f"the files in {input_dir} have no tensor {fqn!r}")
         names[file_name(index, count)].append(fqn)
 
     def write(name: str) -> int:
-        tensors = {fqn: _whole(fqn, found[fqn]) for fqn in names[name]}
+        tensors = {fqn: _join_boxes(fqn, boxes[fqn]) for fqn in names[name]}
         save_file(tensors, os.path.join(output_dir or input_dir, name), _NOTES)
         return sum(tensor.numel() * tensor.itemsize for tensor in tensors.values())
 
@@ -318,7 +318,7 @@ def consolidate_safetensors_files(
     _write_index(output_dir or input_dir, weights, size)
 
 
-def _whole(fqn: str, boxes: list[_Box]) -> Any:
+def _join_boxes(fqn: str, boxes: list[_Box]) -> Any:
     tensor = tl_core.empty(_size_of(boxes), dtype=boxes[0].entry.dtype)
     count = 0
     for box in boxes:

@@ -12,9 +12,9 @@ from tl_core.storage import tensor_on
 from .. import config
 from ..archive_reader import ArchiveReader
 from ..archive_writer import ArchiveWriter
-from ..pickler import pickled
+from ..pickler import pickle_object
 from ..quantized import is_quantized
-from ..safe_globals import allowed
+from ..safe_globals import require_global
 from ..source import Source
 from ..storages import Storages, is_swapped
 from ..unpickler import DataUnpickler
@@ -26,7 +26,7 @@ MIXED = "it isn't what was saved there: the files of two checkpoints are mixed, 
 
 def write_tensor(write: Callable[[Any], Any], tensor: Any) -> int:
     """Writes a tensor's elements; returns the checksum of the archive that they are in."""
-    data, storages = pickled(tensor.detach().cpu().contiguous(), 2)
+    data, storages = pickle_object(tensor.detach().cpu().contiguous(), 2)
     archive = ArchiveWriter(write, "archive", config.save.storage_alignment, config.save.compute_crc32)
     archive.add("data.pkl", data)
     archive.add("byteorder", sys.byteorder.encode())
@@ -54,14 +54,14 @@ class StoredTensor:
             else sys.byteorder
         )
         self._swapped = is_swapped(order)
-        storages = Storages(self._reader, wanted=set())
+        storages = Storages(self._reader, keys=set())
         self.outline = self._read(storages)
         if not isinstance(self.outline, tl_core.Tensor):
             raise RuntimeError(f"it holds a {type(self.outline).__name__}, a tensor was to be there")
         self._keys = storages.keys_of([self.outline])
 
     def _read(self, storages: Storages) -> Any:
-        return DataUnpickler(self._reader.read("data.pkl"), allowed, storages.find).load()
+        return DataUnpickler(self._reader.read("data.pkl"), require_global, storages.find).load()
 
     def tensor(self) -> Any:
         """The tensor, read into memory of its own."""

@@ -1,4 +1,4 @@
-"""Where the log of saves and loads goes unless the program says otherwise: nowhere."""
+"""Default handlers of the log of saves and loads: none."""
 
 from __future__ import annotations
 

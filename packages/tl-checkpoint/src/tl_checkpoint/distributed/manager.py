@@ -1,4 +1,4 @@
-"""The checkpoints of a training, one directory a step: which is the newest that is complete, and which are kept."""
+"""The checkpoints of a training run, one directory per step: the newest complete one, and the retention."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ _STEP = re.compile(r"step_(\d+)")
 
 
 class CheckpointManager:
-    """The checkpoints in a directory, by the step of the training that they were saved at.
+    """The checkpoints in a directory, by training step.
 
     Args:
-        path (str or path): The directory; it is made with the first checkpoint. Each step has a directory
-            `step_<number>` in it.
-        keep (int, optional): How many complete checkpoints are kept; when a newer one is complete, the oldest are
-            deleted. By default all are.
+        path (str or path): The directory; the first save makes it. Each step has a directory `step_<number>` in it.
+        keep (int, optional): Number of complete checkpoints to keep; a new one deletes the oldest. By default all
+            are kept.
 
     Example:
         >>> import tempfile, tl_core
@@ -54,7 +53,7 @@ class CheckpointManager:
         return os.path.join(self.path, f"step_{step:08d}")
 
     def steps(self) -> list[int]:
-        """The steps of all complete checkpoints, in order; what a killed save has left is skipped."""
+        """The steps of all complete checkpoints, in order; incomplete ones are skipped."""
         return sorted(step for step in self._there() if self._is_complete(step))
 
     def latest(self) -> int | None:
@@ -65,7 +64,7 @@ class CheckpointManager:
         return None
 
     def save(self, step: int, state_dict: dict[str, Any], **options: Any) -> Metadata:
-        """Save a step's state dict, then delete what needn't be kept; options are those of `save`."""
+        """Save a step's state dict, then delete old checkpoints; `options` are arguments of `save`."""
         metadata = save(state_dict, checkpoint_id=self.directory(step), **options)
         self._retain(step)
         return metadata
@@ -73,33 +72,33 @@ class CheckpointManager:
     def async_save(
         self, step: int, state_dict: dict[str, Any], **options: Any
     ) -> Future[Metadata] | AsyncSaveResponse:
-        """Save a step's state dict while the program goes on; options are those of `async_save`."""
+        """Save a step's state dict while the program continues; `options` are arguments of `async_save`."""
         response = async_save(state_dict, checkpoint_id=self.directory(step), **options)
         saved = response.upload_completion if isinstance(response, AsyncSaveResponse) else response
         background.submit(lambda: None if saved.failed() else self._retain(step))
         return response
 
     def wait(self) -> None:
-        """Wait for the saves that are under way, and raise the first failure that nobody has asked for."""
+        """Wait for the saves in progress, and raise the first failure whose result was not read."""
         background.wait()
         background.raise_failure()
 
     def load(self, state_dict: dict[str, Any], step: int | None = None, **options: Any) -> int:
-        """Load the newest complete checkpoint, or that of a step, and return its step.
+        """Load the newest complete checkpoint, or the checkpoint of a step, and return the step.
 
         Raises:
-            FileNotFoundError: If there is none.
+            FileNotFoundError: If there is no complete checkpoint.
             CheckpointException: If it can't be loaded.
         """
-        chosen = self.latest() if step is None else step
-        if chosen is None:
+        target = self.latest() if step is None else step
+        if target is None:
             raise FileNotFoundError(f"there is no complete checkpoint in {self.path}")
-        load(state_dict, checkpoint_id=self.directory(chosen), **options)
-        return chosen
+        load(state_dict, checkpoint_id=self.directory(target), **options)
+        return target
 
     def _there(self) -> list[int]:
         names = os.listdir(self.path) if os.path.isdir(self.path) else []
-        return [int(found[1]) for name in names if (found := _STEP.fullmatch(name))]
+        return [int(match[1]) for name in names if (match := _STEP.fullmatch(name))]
 
     def _is_complete(self, step: int) -> bool:
         try:
@@ -112,21 +111,21 @@ class CheckpointManager:
         return True
 
     def _retain(self, newest: int) -> None:
-        """Deletes checkpoints older than those kept, and what killed saves before this one have left."""
+        """Deletes checkpoints beyond `keep`, and the files of killed saves before this one."""
         if self.keep is None:
             return
         complete = self.steps()
-        kept = set(complete[-self.keep :])
+        steps_to_keep = set(complete[-self.keep :])
         for step in self._there():
-            if step < newest and step not in kept:
+            if step < newest and step not in steps_to_keep:
                 self._delete(step)
 
     def _delete(self, step: int) -> None:
-        """Deletes a checkpoint, its metadata first, so that half of one is none."""
+        """Deletes a checkpoint, its metadata first, so a partial deletion leaves no checkpoint."""
         folder = self.directory(step)
         names = sorted(os.listdir(folder), key=lambda name: name != METADATA)
         for name in names:
             with contextlib.suppress(FileNotFoundError, IsADirectoryError):
                 os.unlink(os.path.join(folder, name))
-        with contextlib.suppress(OSError):  # something that is no checkpoint's stands in it
+        with contextlib.suppress(OSError):  # the directory has other files
             os.rmdir(folder)

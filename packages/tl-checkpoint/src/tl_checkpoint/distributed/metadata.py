@@ -1,4 +1,4 @@
-"""What a checkpoint says of itself: its entries, how tensors are cut into chunks, where each chunk is stored."""
+"""The metadata of a checkpoint: its entries, the chunks of tensors, and the place of each chunk."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _FORMAT_OF = {code: memory_format for memory_format, code in _CODE_OF.items()}
 
 @dataclass
 class TensorProperties:
-    """What a tensor is made with; only `dtype` matters when it is loaded.
+    """Properties of a tensor; loading uses only `dtype`.
 
     Args:
         dtype: the type of the elements.
@@ -128,7 +128,7 @@ STATE_DICT_TYPE = dict[str, Any]
 
 @dataclass
 class StorageMeta:
-    """Which save a checkpoint comes from.
+    """Identity of the save of a checkpoint.
 
     Args:
         checkpoint_id: the directory.

@@ -1,7 +1,7 @@
-"""The file `.metadata`: a pickle that the reference reads, and behind it a seal that only we look at.
+"""The file `.metadata`: a pickle that PyTorch reads, followed by a seal that only tl checks.
 
-It is read as data, by the interpreter that reads archives: only the classes of `metadata` are made, of checked parts,
-and nothing it says of boxes, paths and extents is believed before it agrees with the rest.
+It is read as data, by the interpreter of archives: it constructs only the classes of `metadata`. Boxes, paths and
+extents are checked for consistency before use.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tl_core import Size
 
 from .. import safe_globals
 from ..globals import Global
-from ..pickler import pickled
+from ..pickler import pickle_object
 from ..quantized import is_quantized_dtype
 from ..unpickler import DataUnpickler
 from . import metadata as classes
@@ -43,17 +43,17 @@ _LONGEST_LIST = 1_000_000
 
 @dataclass
 class StorageInfo:
-    """Where an entry or chunk lies: a file of the directory, and the place in it.
+    """The place of an entry or chunk: a file of the directory, and the extent in it.
 
-    `crc32` is that of the bytes there; of a tensor's archive, that of its directory, which holds the checksums of its
-    records. Other writers give none.
+    `crc32` is the checksum of the bytes, or for a tensor's archive of its directory, which holds the checksums of the
+    records. Other writers store none.
 
     Args:
-        relative_path: the file, within the directory.
-        offset: where the entry begins in it.
-        length: how many bytes it takes.
-        transform_descriptors: how the bytes were transformed; such entries are refused.
-        crc32: the CRC-32 of the bytes; None if the writer gave none.
+        relative_path: path of the file in the directory.
+        offset: first byte of the entry.
+        length: number of bytes.
+        transform_descriptors: transformations of the bytes; reading such entries is an error.
+        crc32: the CRC-32 of the bytes; None if the writer stored none.
     """
 
     relative_path: str
@@ -68,7 +68,7 @@ class StorageInfo:
 
 def dump(metadata: Metadata) -> bytes:
     """The bytes of a metadata file."""
-    data, _ = pickled(metadata, 4)
+    data, _ = pickle_object(metadata, 4)
     return data + _SEAL.pack(_MAGIC, len(data), zlib.crc32(data))
 
 
@@ -76,20 +76,20 @@ def parse(data: bytes) -> Metadata:
     """The metadata of a file's bytes.
 
     Raises:
-        pickle.UnpicklingError: If the pickle is damaged, or wants what isn't allowed.
-        RuntimeError: If the seal is broken or missing, or the metadata contradict themselves.
+        pickle.UnpicklingError: If the pickle is damaged, or has a global that isn't allowed.
+        RuntimeError: If the seal is broken or missing, or the metadata are inconsistent.
     """
     sealed = _checked_seal(data)
     try:
-        made = DataUnpickler(data, _find, _no_storages, restore=_restore).load()
+        metadata = DataUnpickler(data, _find, _no_storages, restore=_restore).load()
     except (UnicodeDecodeError, OverflowError) as error:
         raise pickle.UnpicklingError(f"the checkpoint's metadata are damaged: {error}") from error
-    _check(made, sealed)
-    return made
+    _check(metadata, sealed)
+    return metadata
 
 
 def _checked_seal(data: bytes) -> bool:
-    """Whether there is a seal; raises RuntimeError where it isn't that of the bytes."""
+    """Whether there is a seal; raises RuntimeError if it doesn't match the bytes."""
     if len(data) < _SEAL.size or data[-_SEAL.size :][: len(_MAGIC)] != _MAGIC:
         return False
     _, size, crc = _SEAL.unpack(data[-_SEAL.size :])
@@ -109,13 +109,13 @@ def _no_storages(description: Any) -> Any:
 
 
 def _blank(kind: type) -> Callable[[], Any]:
-    """Makes an object whose state comes later."""
+    """A constructor of objects without a state."""
 
     def make() -> Any:
-        made: Any = object.__new__(kind)
+        instance: Any = object.__new__(kind)
         for name in _FIELDS[kind]:
-            object.__setattr__(made, name, None)
-        return made
+            object.__setattr__(instance, name, None)
+        return instance
 
     return make
 
@@ -142,7 +142,7 @@ _MAKERS: dict[str, Callable[..., Any]] = {
 
 def _find(module: str, name: str) -> Any:
     full = f"{module}.{name}"
-    return Global(full, _MAKERS[full]) if full in _MAKERS else safe_globals.allowed(module, name)
+    return Global(full, _MAKERS[full]) if full in _MAKERS else safe_globals.require_global(module, name)
 
 
 def _restore(target: Any, state: Any) -> Any:
@@ -162,21 +162,21 @@ def _restore(target: Any, state: Any) -> Any:
     return target
 
 
-# ---- comparing what they say
+# ---- consistency
 
 
-def _check(made: Any, sealed: bool) -> None:
-    _need(type(made) is Metadata, "there is no Metadata")
-    entries = made.state_dict_metadata
+def _check(metadata: Any, sealed: bool) -> None:
+    _need(type(metadata) is Metadata, "there is no Metadata")
+    entries = metadata.state_dict_metadata
     _need(type(entries) is dict and all(type(name) is str for name in entries), "its entries have no names")
     for name, entry in entries.items():
         _check_entry(name, entry)
-    if made.storage_data is not None:
-        _need(type(made.storage_data) is dict, "where things are stored isn't said")
-        for index, extent in made.storage_data.items():
+    if metadata.storage_data is not None:
+        _need(type(metadata.storage_data) is dict, "where things are stored isn't said")
+        for index, extent in metadata.storage_data.items():
             _check_extent(index, extent, entries, sealed)
-        _check_apart(made.storage_data.values())
-    _check_paths(made.planner_data)
+        _check_apart(metadata.storage_data.values())
+    _check_paths(metadata.planner_data)
 
 
 def _check_entry(name: str, entry: Any) -> None:
@@ -199,7 +199,7 @@ def _check_extent(index: Any, extent: Any, entries: dict[str, Any], sealed: bool
     entry = entries.get(index.fqn)
     _need(entry is not None, f"{index.fqn!r} is stored, but no entry")
     if type(extent) is not StorageInfo:
-        return  # another storage's, which checks its own
+        return  # an extent of another storage, which checks it itself
     _need(
         type(extent.relative_path) is str and _stays_inside(extent.relative_path),
         f"the file {extent.relative_path!r} of {index.fqn!r} lies outside of the directory",
@@ -217,7 +217,7 @@ def _check_extent(index: Any, extent: Any, entries: dict[str, Any], sealed: bool
 
 
 def _check_apart(extents: Iterable[Any]) -> None:
-    """No two things lie in one place: what is read takes no more memory than the files."""
+    """Checks that extents don't overlap, so the data takes no more memory than the files."""
     ordered = sorted(
         (extent.relative_path, extent.offset, extent.length)
         for extent in extents
@@ -228,14 +228,14 @@ def _check_apart(extents: Iterable[Any]) -> None:
 
 
 def likely(chunks: list[ChunkStorageMetadata], hint: Any) -> Iterable[ChunkStorageMetadata]:
-    """The chunks, that at the hint first."""
+    """The chunks, beginning with the chunk at the hint."""
     if type(hint) is int and 0 <= hint < len(chunks):
         yield chunks[hint]
     yield from chunks
 
 
 def _check_paths(paths: Any) -> None:
-    """Positions in lists are bounded: a list is made as long as the largest says."""
+    """Checks positions in lists against a limit: the largest decides the length of a list."""
     if type(paths) is not dict:
         return
     for path in paths.values():

@@ -19,7 +19,7 @@ def flatten_state_dict(state_dict: Mapping[str, Any]) -> tuple[dict[str, Any], F
     """The leaves of a nested dict by name, and the keys that lead to each.
 
     Args:
-        state_dict: the dict.
+        state_dict: the nested state dict.
 
     Example:
         >>> flatten_state_dict({"a": {"b": 1}})
@@ -52,9 +52,9 @@ def traverse_state_dict(
     Dicts are entered, and lists and tuples that hold a dict, or something for which `keep_traversing` is true.
 
     Args:
-        state_dict: the dict.
+        state_dict: the nested state dict.
         visitor: called with the keys and the leaf.
-        keep_traversing: whether a list is entered that holds this.
+        keep_traversing: predicate of an element; a list with a match is entered.
 
     Example:
         >>> traverse_state_dict({"a": {"b": 1}, "c": [1, 2]}, lambda path, leaf: print(path, leaf))
@@ -62,18 +62,18 @@ def traverse_state_dict(
         ('c',) [1, 2]
     """
 
-    def entered(value: Any) -> bool:
+    def is_entered(value: Any) -> bool:
         if isinstance(value, Mapping):
             return True
         return isinstance(value, (list, tuple)) and any(
-            entered(item) or keep_traversing(item) for item in value
+            is_entered(item) or keep_traversing(item) for item in value
         )
 
     def walk(path: OBJ_PATH, value: Any) -> None:
         if isinstance(value, Mapping):
             for key, item in value.items():
                 walk((*path, key), item)
-        elif entered(value):
+        elif is_entered(value):
             for index, item in enumerate(value):
                 walk((*path, index), item)
         else:

@@ -1,4 +1,4 @@
-"""What is written and read: items, plans of items, and the interface of the planners that make them."""
+"""Items to write and read, plans of items, and the interface of planners."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class WriteItemType(Enum):
-    """What an item to write is: a whole tensor, a chunk of one, or bytes.
+    """Kinds of items to write: a whole tensor, a chunk of one, or bytes.
 
     Example:
         >>> WriteItemType.SHARD.name
@@ -145,7 +145,7 @@ class ReadItem:
 
 @dataclass(frozen=True)
 class SavePlan:
-    """What a rank writes.
+    """The plan of a rank's writes.
 
     Args:
         items: what is read or written.
@@ -166,7 +166,7 @@ class SavePlan:
 
 @dataclass
 class LoadPlan:
-    """What a rank reads.
+    """The plan of a rank's reads.
 
     Args:
         items: what is read or written.
@@ -206,11 +206,11 @@ class SavePlanner(abc.ABC):
 
     @abc.abstractmethod
     def create_local_plan(self) -> SavePlan:
-        """What this rank would write."""
+        """The local plan of this rank's writes."""
 
     @abc.abstractmethod
     def create_global_plan(self, all_plans: list[SavePlan]) -> tuple[list[SavePlan], Metadata]:
-        """What each rank writes, and the checkpoint's metadata."""
+        """The plans of all ranks, and the checkpoint's metadata."""
 
     @abc.abstractmethod
     def finish_plan(self, new_plan: SavePlan) -> SavePlan:
@@ -241,11 +241,11 @@ class LoadPlanner:
 
     @abc.abstractmethod
     def create_local_plan(self) -> LoadPlan:
-        """What this rank reads."""
+        """The local plan of this rank's reads."""
 
     @abc.abstractmethod
     def create_global_plan(self, global_plan: list[LoadPlan]) -> list[LoadPlan]:
-        """What each rank reads."""
+        """The plans of all ranks."""
 
     @abc.abstractmethod
     def finish_plan(self, central_plan: LoadPlan) -> LoadPlan:

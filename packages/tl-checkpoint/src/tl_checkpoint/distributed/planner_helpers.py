@@ -1,8 +1,8 @@
 """Items for the entries of a state dict.
 
-A tensor of which this process holds only chunks (and so isn't a `Tensor` like others) has three methods:
-`__create_write_items__(fqn, value)`, the WriteItems of its chunks; `__create_chunk_list__()`, their boxes; and
-`__get_tensor_shard__(index)`, the tensor of one.
+A distributed tensor, of which this process holds only chunks, has three methods:
+`__create_write_items__(fqn, value)` returns the WriteItems of its chunks, `__create_chunk_list__()` their boxes, and
+`__get_tensor_shard__(index)` the tensor of one chunk.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def create_write_items(fqn: str, value: Any) -> list[WriteItem]:
         return items
     if not isinstance(value, tl_core.Tensor):
         return [WriteItem(MetadataIndex(fqn), WriteItemType.BYTE_IO, bytes_io_data=BytesIOWriteData(0))]
-    (whole,) = create_chunk_list(value)
-    data = TensorWriteData(whole, TensorProperties.create_from_tensor(value), whole.sizes)
-    return [WriteItem(MetadataIndex(fqn, whole.offsets), WriteItemType.TENSOR, tensor_data=data)]
+    (chunk,) = create_chunk_list(value)
+    data = TensorWriteData(chunk, TensorProperties.create_from_tensor(value), chunk.sizes)
+    return [WriteItem(MetadataIndex(fqn, chunk.offsets), WriteItemType.TENSOR, tensor_data=data)]
 
 
 def create_chunk_items(
@@ -53,8 +53,8 @@ def create_chunk_items(
 
     Args:
         fqn: the name of the tensor.
-        size: its size as a whole.
-        properties: its type and other properties.
+        size: the size of the whole tensor.
+        properties: its dtype, layout and further properties.
         chunks: the boxes that this process holds.
     """
     return [
@@ -68,7 +68,7 @@ def create_chunk_items(
 
 
 def create_chunk_list(tensor: Any) -> list[ChunkStorageMetadata]:
-    """The chunks of a tensor that this process holds; of a plain one, the whole."""
+    """The chunks of a tensor in this process; a plain tensor is one chunk."""
     if hasattr(tensor, "__create_chunk_list__"):
         chunks: list[ChunkStorageMetadata] = tensor.__create_chunk_list__()
         return chunks
@@ -78,31 +78,31 @@ def create_chunk_list(tensor: Any) -> list[ChunkStorageMetadata]:
 def create_read_items_for_chunk_list(
     fqn: str, checkpoint_md: TensorStorageMetadata, local_chunks: Sequence[ChunkStorageMetadata]
 ) -> list[ReadItem]:
-    """The boxes to read so that chunks of a tensor are filled from those that are stored.
+    """The items that fill chunks of a tensor from the stored chunks.
 
     Args:
         fqn: the name of the tensor.
-        checkpoint_md: the chunks that are stored.
-        local_chunks: the boxes that are wanted.
+        checkpoint_md: metadata of the stored chunks.
+        local_chunks: the boxes to fill.
 
     Raises:
         RuntimeError: If the stored chunks don't hold all elements.
     """
     items = []
-    for wanted_at, wanted in enumerate(local_chunks):
+    for local_at, local in enumerate(local_chunks):
         filled = 0
         for saved_at, saved in enumerate(checkpoint_md.chunks):
-            common = overlap(saved, wanted)
+            common = overlap(saved, local)
             if common is None:
                 continue
-            target = MetadataIndex(fqn, wanted.offsets, wanted_at)
+            target = MetadataIndex(fqn, local.offsets, local_at)
             source = MetadataIndex(fqn, saved.offsets, saved_at)
             boxes = target, common.wanted_offsets, source, common.saved_offsets, common.lengths
             items.append(ReadItem(LoadItemType.TENSOR, *boxes))
             filled += volume(ChunkStorageMetadata(common.saved_offsets, common.lengths))
-        if filled != volume(wanted):
+        if filled != volume(local):
             raise RuntimeError(
-                f"the checkpoint holds {filled} of the {volume(wanted)} elements wanted of {fqn}"
+                f"the checkpoint holds {filled} of the {volume(local)} elements wanted of {fqn}"
             )
     return items
 
@@ -110,12 +110,12 @@ def create_read_items_for_chunk_list(
 def create_read_items(
     fqn: str, md: TensorStorageMetadata | BytesStorageMetadata, value: Any
 ) -> list[ReadItem]:
-    """The items that fill an entry, or read a value to replace it.
+    """The items that fill a tensor, or read a value in its place.
 
     Args:
         fqn: the name of the entry.
-        md: what is stored of it.
-        value: what is to be filled or replaced.
+        md: the metadata of the entry.
+        value: the value to fill or replace.
 
     Raises:
         ValueError: If the entry is a tensor and the checkpoint has none of its size there, or has quantized
@@ -132,10 +132,12 @@ def create_read_items(
     size = getattr(value, "shape", md.size)
     if tuple(size) != tuple(md.size):
         raise ValueError(f"Size mismatch between saved {tuple(md.size)} and current: {tuple(size)} for {fqn}")
-    wanted = create_chunk_list(value)
-    if is_quantized_dtype(md.properties.dtype) and any(c.sizes != md.size for c in (*md.chunks, *wanted)):
+    local_chunks = create_chunk_list(value)
+    if is_quantized_dtype(md.properties.dtype) and any(
+        c.sizes != md.size for c in (*md.chunks, *local_chunks)
+    ):
         raise ValueError(f"{fqn} is quantized, and quantized tensors are loaded whole only")
-    return create_read_items_for_chunk_list(fqn, md, wanted)
+    return create_read_items_for_chunk_list(fqn, md, local_chunks)
 
 
 def _create_write_items(fqn: str, object: Any) -> list[WriteItem]:

@@ -1,4 +1,4 @@
-"""Boxes of tensors: what two have in common, and whether some make up a whole."""
+"""Boxes of tensors: the overlap of two, and the check of a partition."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["Overlap", "check_partition", "overlap", "volume"]
 
 
 class Overlap(NamedTuple):
-    """What a saved and a wanted box have in common: where it begins in each of them, and how long it is.
+    """The intersection of a saved box and a requested one.
 
     Args:
-        saved_offsets: where it begins in the saved box.
-        wanted_offsets: where it begins in the wanted box.
-        lengths: its sizes.
+        saved_offsets: its offsets in the saved box.
+        wanted_offsets: its offsets in the requested box.
+        lengths: its sizes in elements, by dimension.
     """
 
     saved_offsets: Size
@@ -33,7 +33,7 @@ def volume(box: ChunkStorageMetadata) -> int:
 
 
 def overlap(saved: ChunkStorageMetadata, wanted: ChunkStorageMetadata) -> Overlap | None:
-    """The common part of two boxes of one tensor; None if there is none.
+    """The intersection of two boxes of one tensor; None if it is empty.
 
     >>> overlap(ChunkStorageMetadata(Size([0]), Size([4])), ChunkStorageMetadata(Size([3]), Size([9])))
     Overlap(saved_offsets=torch.Size([3]), wanted_offsets=torch.Size([0]), lengths=torch.Size([1]))
@@ -47,7 +47,7 @@ def overlap(saved: ChunkStorageMetadata, wanted: ChunkStorageMetadata) -> Overla
 
 
 def check_partition(chunks: Sequence[ChunkStorageMetadata], size: Sequence[int]) -> str | None:
-    """Says what keeps chunks from making up a tensor of a size, each element once; None if nothing does."""
+    """Why chunks are no partition of a tensor of this size; None if they are one."""
     for chunk in chunks:
         if len(chunk.offsets) != len(size) or len(chunk.sizes) != len(size):
             return f"a chunk at {tuple(chunk.offsets)} of {tuple(chunk.sizes)} hasn't {len(size)} dimensions"
@@ -56,14 +56,14 @@ def check_partition(chunks: Sequence[ChunkStorageMetadata], size: Sequence[int])
     twice = _first_crossing(chunks)
     if twice:
         return "the chunks at {} and {} overlap".format(*(tuple(chunk.offsets) for chunk in twice))
-    there, wanted = sum(map(volume, chunks)), math.prod(size)
-    return None if there == wanted else f"its chunks hold {there} of {wanted} elements"
+    count, total = sum(map(volume, chunks)), math.prod(size)
+    return None if count == total else f"its chunks hold {count} of {total} elements"
 
 
 def _first_crossing(
     chunks: Sequence[ChunkStorageMetadata],
 ) -> tuple[ChunkStorageMetadata, ChunkStorageMetadata] | None:
-    """Two chunks with a common element, found by a sweep along the dimension that is cut most."""
+    """Two chunks with a common element, by a sweep along the dimension with the most cuts; None if there are none."""
     solid = [chunk for chunk in chunks if volume(chunk)]
     if len(solid) < 2:
         return None

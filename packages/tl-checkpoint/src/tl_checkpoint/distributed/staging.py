@@ -1,4 +1,4 @@
-"""How `async_save` takes a copy of a state dict, so that training can go on."""
+"""Copies of state dicts for `async_save`, so that training can continue."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MEMORY = "/proc/self/statm"
 
 @runtime_checkable
 class AsyncStager(Protocol):
-    """What `async_save` needs to take its copy.
+    """The protocol of objects that copy a state dict for `async_save`.
 
     Example:
         >>> isinstance(BlockingAsyncStager(), AsyncStager)
@@ -39,25 +39,25 @@ class AsyncStager(Protocol):
         return self._synchronize_after_execute
 
     def stage(self, state_dict: dict[str, Any]) -> Any:
-        """A state dict, or a future of one, that training no longer changes."""
+        """A copy of the state dict, or a future of it."""
         ...
 
     def synchronize_staging(self) -> None:
-        """Wait until the copy is complete, and the original may be changed."""
+        """Wait until the copy is complete; then the original may change."""
         ...
 
     def close(self) -> None:
-        """Give back what the stager holds."""
+        """Free the memory of the stager."""
         ...
 
 
 class BlockingAsyncStager(AsyncStager):
-    """Copies tensors into memory, and returns when all are copied.
+    """Copies tensors in memory, synchronously.
 
     Args:
-        cache_staged_state_dict (bool): Whether the copy's memory is kept for the next one. Only for saves of
-            which one ends before the next begins.
-        type_check (bool): Whether objects that can't be copied safely are refused.
+        cache_staged_state_dict (bool): Whether the copy's memory is reused for the next copy. A save must end
+            before the next one begins.
+        type_check (bool): Whether bare storages raise TypeError.
 
     Example:
         >>> import tl_core
@@ -74,22 +74,22 @@ class BlockingAsyncStager(AsyncStager):
         self._cache: dict[tuple[Any, ...], Any] = {}
 
     def stage(self, state_dict: dict[str, Any]) -> dict[str, Any]:
-        """A copy of the state dict on the CPU; tensors that share memory share the copy's."""
+        """A copy of the state dict on the CPU; a tensor that occurs several times is copied once."""
         copies = _Copies(self._cache if self.cache_staged_state_dict else None, self.type_check)
         staged: dict[str, Any] = copies.of((), state_dict)
         return staged
 
     def synchronize_staging(self) -> None:
-        """Nothing: the copy is complete when `stage` returns."""
+        """Does nothing: the copy is complete when `stage` returns."""
 
     def close(self) -> None:
-        """Gives back the memory of the last copy."""
+        """Frees the memory of the last copy."""
         self._cache.clear()
 
 
 @dataclass
 class StagingOptions:
-    """How DefaultStager copies; a CPU's memory needs neither pinning nor other streams, so that all are taken alike.
+    """Options of DefaultStager. They have no effect on a CPU, which needs neither pinning nor streams.
 
     Args:
         use_pinned_memory: whether copies go to pinned memory.
@@ -109,10 +109,10 @@ class StagingOptions:
 
 
 class DefaultStager(BlockingAsyncStager):
-    """Copies tensors into memory that it keeps for the next copy.
+    """Copies tensors into memory that it reuses for the next copy.
 
     Args:
-        config (StagingOptions): How copies are made.
+        config (StagingOptions): Options of copies; without effect on a CPU.
 
     Example:
         >>> import tl_core
@@ -132,9 +132,9 @@ class DefaultStager(BlockingAsyncStager):
 
 
 def frozen(state_dict: dict[str, Any]) -> Callable[[], dict[str, Any]]:
-    """Freezes a state dict. What it returns waits until there is a copy on the CPU, and gives that.
+    """Freezes a state dict; returns a function that waits for its copy on the CPU and returns the copy.
 
-    Large ones are copied by a copy of the process while the program goes on, others at once.
+    A forked process copies large state dicts while the program continues; small ones are copied at once.
 
     Example:
         >>> import tl_core
@@ -145,10 +145,10 @@ def frozen(state_dict: dict[str, Any]) -> Callable[[], dict[str, Any]]:
     """
     search = _Search()
     search.of((), state_dict)
-    snapshot = _snapshot(search.found)
+    snapshot = _snapshot(search.tensors)
     copies = _Copies()
     if snapshot is not None:
-        copies.made = {id(t): copy for t, copy in zip(search.found, snapshot.copies, strict=True)}
+        copies.by_id = {id(t): copy for t, copy in zip(search.tensors, snapshot.copies, strict=True)}
     staged = copies.of((), state_dict)
 
     def wait() -> dict[str, Any]:
@@ -161,15 +161,15 @@ def frozen(state_dict: dict[str, Any]) -> Callable[[], dict[str, Any]]:
 
 def _snapshot(tensors: list[Any]) -> Snapshot | None:
     if _is_quicker(sum(tensor.numel() * tensor.itemsize for tensor in tensors)):
-        with contextlib.suppress(OSError):  # there are systems without, and limits on processes and memory
+        with contextlib.suppress(OSError):  # the system may lack fork, or limit processes or memory
             return Snapshot(tensors)
     return None
 
 
 def _is_quicker(nbytes: int) -> bool:
-    """Whether copying the process takes less time than copying so many bytes, and memory suffices.
+    """Whether forking the process takes less time than copying so many bytes, and memory suffices.
 
-    For the time all memory of the process counts; and what it writes to meanwhile needs room a second time.
+    The time grows with all memory of the process. Pages that it writes meanwhile are duplicated.
     """
     if nbytes < _LARGE or not os.path.exists(_MEMORY):
         return False
@@ -180,11 +180,11 @@ def _is_quicker(nbytes: int) -> bool:
 
 
 class _Copies:
-    """One copy of a state dict: containers are made anew, tensors copied once, other objects by their own means."""
+    """One copy of a state dict: new containers, each tensor copied once, deep copies of other objects."""
 
     def __init__(self, cache: dict[tuple[Any, ...], Any] | None = None, type_check: bool = False) -> None:
         self._cache, self._type_check = {} if cache is None else cache, type_check
-        self.made: dict[int, Any] = {}
+        self.by_id: dict[int, Any] = {}
 
     def of(self, path: tuple[Any, ...], value: Any) -> Any:
         if isinstance(value, tl_core.Tensor) and not is_quantized(type(value)):
@@ -199,16 +199,16 @@ class _Copies:
         return self._other(path, value)
 
     def _tensor(self, path: tuple[Any, ...], tensor: Any) -> Any:
-        if id(tensor) not in self.made:
-            self.made[id(tensor)] = self._copied(path, tensor.detach())
-        return self.made[id(tensor)]
+        if id(tensor) not in self.by_id:
+            self.by_id[id(tensor)] = self._copy(path, tensor.detach())
+        return self.by_id[id(tensor)]
 
-    def _copied(self, path: tuple[Any, ...], tensor: Any) -> Any:
-        kept = self._cache.get(path)
-        if kept is None or kept.shape != tensor.shape or kept.dtype != tensor.dtype:
-            kept = tl_core.empty(tensor.shape, dtype=tensor.dtype)
-            self._cache[path] = kept
-        return kept.copy_(tensor)
+    def _copy(self, path: tuple[Any, ...], tensor: Any) -> Any:
+        target = self._cache.get(path)
+        if target is None or target.shape != tensor.shape or target.dtype != tensor.dtype:
+            target = tl_core.empty(tensor.shape, dtype=tensor.dtype)
+            self._cache[path] = target
+        return target.copy_(tensor)
 
     def _other(self, path: tuple[Any, ...], value: Any) -> Any:
         if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
@@ -221,18 +221,18 @@ class _Copies:
 
 
 class _Search(_Copies):
-    """Finds the tensors of which a copy of the process has a copy."""
+    """Search for the tensors that a forked process can copy."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[Any] = []  # which also keeps their ids from being given to others
+        self.tensors: list[Any] = []  # keeps the tensors alive, so ids stay unique
 
-    def _copied(self, path: tuple[Any, ...], tensor: Any) -> Any:
+    def _copy(self, path: tuple[Any, ...], tensor: Any) -> Any:
         return tensor
 
     def _tensor(self, path: tuple[Any, ...], tensor: Any) -> Any:
-        if id(tensor) not in self.made and can_snapshot(tensor):
-            self.found.append(tensor)
+        if id(tensor) not in self.by_id and can_snapshot(tensor):
+            self.tensors.append(tensor)
         return super()._tensor(path, tensor)
 
     def _other(self, path: tuple[Any, ...], value: Any) -> Any:

@@ -1,6 +1,6 @@
-"""State dicts of models and optimizers under the names of parameters, whatever wraps the model.
+"""State dicts of models and optimizers under the names of parameters, for any wrapper of the model.
 
-An optimizer numbers its parameters, so that its state fits only an optimizer that was made in the same way. Under the
+An optimizer numbers its parameters, so its state fits only an optimizer with parameters in the same order. Under the
 parameters' names it fits any.
 """
 
@@ -34,15 +34,15 @@ _PARAMS, _STATE, _GROUPS = "params", "state", "param_groups"
 
 @dataclass
 class StateDictOptions:
-    """What the functions of this module do.
+    """Options of the functions of this module.
 
     Args:
-        full_state_dict (bool): Whether tensors that lie on several ranks come whole, and are set from whole ones.
+        full_state_dict (bool): Whether distributed tensors are gathered, and set from full tensors.
         cpu_offload (bool): Whether tensors are copied to the CPU; with `full_state_dict` only the first rank gets any.
-        ignore_frozen_params (bool): Whether parameters without `requires_grad` are left out.
-        keep_submodule_prefixes (bool): With `submodules`: whether names begin at the model, or at the submodule.
+        ignore_frozen_params (bool): Whether to skip parameters without `requires_grad`.
+        keep_submodule_prefixes (bool): With `submodules`: whether names are relative to the model, or to the submodule.
         strict (bool): Whether all names must agree when a state is set.
-        broadcast_from_rank0 (bool): Whether the other ranks get the state of the first; needs `full_state_dict`.
+        broadcast_from_rank0 (bool): Whether rank 0 sends its state to the others; needs `full_state_dict`.
         flatten_optimizer_state_dict (bool): Whether an optimizer's state is one dict of names such as
             "state.layer.weight.exp_avg".
         dsd_fqn_modifiers: the name of a module's method that changes the names of its entries.
@@ -74,7 +74,7 @@ def get_model_state_dict(
     Args:
         model (Module): The model.
         submodules (set of Module, optional): Deprecated: only the state of these.
-        options (StateDictOptions, optional): What is taken, and how; None for the defaults.
+        options (StateDictOptions, optional): The options; None for the defaults.
 
     Example:
         >>> import tl_nn
@@ -89,7 +89,7 @@ def get_model_state_dict(
         state.pop(name, None)
     if submodules:
         state = _of_submodules(model, state, submodules, options.keep_submodule_prefixes)
-    return _as_asked(state, options)
+    return _apply_options(state, options)
 
 
 def get_optimizer_state_dict(
@@ -101,13 +101,13 @@ def get_optimizer_state_dict(
 ) -> dict[str, Any]:
     """The state of optimizers under the names of a model's parameters.
 
-    The state of an optimizer that hasn't made a step is made first, so that a checkpoint can be loaded into it.
+    An optimizer without a state makes it first, so that a checkpoint can be loaded into it.
 
     Args:
         model (Module): The model.
-        optimizers (Optimizer, or several): Those of its parameters.
+        optimizers (Optimizer, or several): The optimizers of its parameters.
         submodules (set of Module, optional): Deprecated: only what belongs to the parameters of these.
-        options (StateDictOptions, optional): What is taken, and how; None for the defaults.
+        options (StateDictOptions, optional): The options; None for the defaults.
 
     Raises:
         RuntimeError: If an optimizer has a parameter that isn't the model's.
@@ -121,16 +121,16 @@ def get_optimizer_state_dict(
     """
     options = options or StateDictOptions()
     names = _names(model)
-    kept = _kept_names(model, submodules, options)
+    selection = _kept_names(model, submodules, options)
     merged: dict[str, Any] = {_STATE: {}, _GROUPS: []}
     for optimizer in _several(optimizers):
         _make_state(optimizer)
-        part = _named(optimizer, names, kept)
+        part = _by_name(optimizer, names, selection)
         merged[_STATE].update(part[_STATE])
         merged[_GROUPS] += part[_GROUPS]
     if options.flatten_optimizer_state_dict:
         merged = _flat(merged)
-    return _as_asked(merged, options)
+    return _apply_options(merged, options)
 
 
 def get_state_dict(
@@ -143,10 +143,10 @@ def get_state_dict(
     """The states of a model and of its optimizers: `get_model_state_dict` and `get_optimizer_state_dict`.
 
     Args:
-        model: the model.
+        model: the module, possibly wrapped.
         optimizers: its optimizer, or several.
-        submodules: only their parameters, if given.
-        options: what is done: see `StateDictOptions`.
+        submodules: restricts the state to the parameters of these modules.
+        options: the options; None for the defaults.
 
     Example:
         >>> import tl                                                               # doctest: +SKIP
@@ -162,12 +162,12 @@ def get_state_dict(
 def set_model_state_dict(
     model: Any, model_state_dict: dict[Any, Any], *, options: StateDictOptions | None = None
 ) -> Any:
-    """Load a state that `get_model_state_dict` gave.
+    """Load a state of `get_model_state_dict`.
 
     Args:
         model (Module): The model.
         model_state_dict (dict): The state; or states of submodules, by submodule.
-        options (StateDictOptions, optional): What is taken, and how; None for the defaults.
+        options (StateDictOptions, optional): The options; None for the defaults.
 
     Returns:
         NamedTuple: `missing_keys` and `unexpected_keys`.
@@ -180,7 +180,7 @@ def set_model_state_dict(
         <All keys matched successfully>
     """
     options = options or StateDictOptions()
-    state = _joined(model, model_state_dict)
+    state = _join(model, model_state_dict)
     if options.full_state_dict:
         state = _in_pieces(_as_everywhere(state, options), model.state_dict())
     left_out = _left_out(model, options)
@@ -197,13 +197,13 @@ def set_optimizer_state_dict(
     *,
     options: StateDictOptions | None = None,
 ) -> None:
-    """Load a state that `get_optimizer_state_dict` gave; before `backward` or after `step`.
+    """Load a state of `get_optimizer_state_dict`. Call it before `backward` or after `step`.
 
     Args:
         model (Module): The model.
-        optimizers (Optimizer, or several): Those of its parameters.
+        optimizers (Optimizer, or several): The optimizers of its parameters.
         optim_state_dict (dict): The state, flat or not.
-        options (StateDictOptions, optional): What is taken, and how; None for the defaults.
+        options (StateDictOptions, optional): The options; None for the defaults.
 
     Raises:
         ValueError: If the groups of parameters differ.
@@ -232,9 +232,9 @@ def set_optimizer_state_dict(
         _make_state(optimizer)
         named = optim_state_dict
         if options.full_state_dict:
-            own = _named(optimizer, names, set(names.values()))
+            own = _by_name(optimizer, names, set(names.values()))
             named = {**named, _STATE: _in_pieces(named[_STATE], own[_STATE])}
-        optimizer.load_state_dict(_numbered(optimizer, named, names, options.strict))
+        optimizer.load_state_dict(_by_number(optimizer, named, names, options.strict))
 
 
 def set_state_dict(
@@ -245,14 +245,14 @@ def set_state_dict(
     optim_state_dict: dict[str, Any],
     options: StateDictOptions | None = None,
 ) -> Any:
-    """Load what `get_state_dict` gave: `set_model_state_dict` and `set_optimizer_state_dict`.
+    """Load the states of `get_state_dict`: `set_model_state_dict` and `set_optimizer_state_dict`.
 
     Args:
-        model: the model.
+        model: the module, possibly wrapped.
         optimizers: its optimizer, or several.
-        model_state_dict: the model's state.
-        optim_state_dict: the optimizers' state.
-        options: what is done: see `StateDictOptions`.
+        model_state_dict: the state of the model by name.
+        optim_state_dict: the state of the optimizers, flat or not.
+        options: the options; None for the defaults.
 
     Example:
         >>> import tl_nn
@@ -276,20 +276,20 @@ def _left_out(model: Any, options: StateDictOptions) -> set[str]:
 
 
 def _prefixes(model: Any, submodules: Iterable[Any]) -> list[str]:
-    wanted = set(submodules)
-    return [f"{name}." if name else "" for name, module in model.named_modules() if module in wanted]
+    modules = set(submodules)
+    return [f"{name}." if name else "" for name, module in model.named_modules() if module in modules]
 
 
 def _of_submodules(model: Any, state: dict[str, Any], submodules: set[Any], keep: bool) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for prefix in _prefixes(model, submodules):
         for name, value in state.items():
             if name.startswith(prefix):
-                found[name if keep else name.removeprefix(prefix)] = value
-    return found
+                entries[name if keep else name.removeprefix(prefix)] = value
+    return entries
 
 
-def _joined(model: Any, state: dict[Any, Any]) -> dict[str, Any]:
+def _join(model: Any, state: dict[Any, Any]) -> dict[str, Any]:
     if not state or isinstance(next(iter(state)), str):
         return state
     joined: dict[str, Any] = {}
@@ -299,47 +299,49 @@ def _joined(model: Any, state: dict[Any, Any]) -> dict[str, Any]:
     return joined
 
 
-# ---- tensors of which each rank holds a piece
+# ---- distributed tensors
 
 
-def _as_asked(state: dict[str, Any], options: StateDictOptions) -> dict[str, Any]:
-    """A state with its tensors whole, and on the CPU, as the options say."""
+def _apply_options(state: dict[str, Any], options: StateDictOptions) -> dict[str, Any]:
+    """A state with full tensors, and on the CPU, by the options."""
     if options.full_state_dict:
-        state = _mapped(state, _whole)
+        state = _map_tensors(state, _full_tensor)
     if not options.cpu_offload:
         return state
     rank, _ = current() or (0, 1)
-    return {} if options.full_state_dict and rank else _mapped(state, lambda tensor: tensor.detach().cpu())
+    return (
+        {} if options.full_state_dict and rank else _map_tensors(state, lambda tensor: tensor.detach().cpu())
+    )
 
 
-def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A nested state with all of its tensors changed."""
+def _map_tensors(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A nested state with a function applied to all tensors."""
     if isinstance(value, tl_core.Tensor):
         return change(value)
     if isinstance(value, dict):
-        return {key: _mapped(entry, change) for key, entry in value.items()}
+        return {key: _map_tensors(entry, change) for key, entry in value.items()}
     if type(value) in (list, tuple):
-        return type(value)(_mapped(entry, change) for entry in value)
+        return type(value)(_map_tensors(entry, change) for entry in value)
     return value
 
 
-def _whole(tensor: Any) -> Any:
+def _full_tensor(tensor: Any) -> Any:
     return tensor.detach().full_tensor() if hasattr(tensor, "full_tensor") else tensor
 
 
 def _as_everywhere(state: dict[str, Any], options: StateDictOptions) -> dict[str, Any]:
-    """The first rank's state, entry by entry, where it is to be sent to the others."""
+    """With `broadcast_from_rank0` the state of rank 0, sent entry by entry; else the state."""
     if not options.broadcast_from_rank0:
         return state
     ranks = ranks_of(None)
     flat, paths = flatten_state_dict(state)
     names = ranks.broadcast("names of a state dict", lambda: paths)
-    found = {name: ranks.broadcast("entry of a state dict", lambda: flat[name]) for name in names}  # noqa: B023
-    return unflatten_state_dict(found, names)
+    entries = {name: ranks.broadcast("entry of a state dict", lambda: flat[name]) for name in names}  # noqa: B023
+    return unflatten_state_dict(entries, names)
 
 
 def _in_pieces(state: dict[Any, Any], own: Mapping[Any, Any]) -> dict[Any, Any]:
-    """A state whose whole tensors are written to this rank's pieces of the own ones, which stand in their place."""
+    """Copies full tensors into this rank's chunks of its distributed tensors, which replace them in the state."""
     return {key: _in_piece(value, own.get(key)) for key, value in state.items()}
 
 
@@ -386,7 +388,7 @@ def _kept_names(model: Any, submodules: set[Any] | None, options: StateDictOptio
 
 
 def _make_state(optimizer: Any) -> None:
-    """Lets an optimizer make its state: a step of length 0 with gradients of 0, which are taken away again."""
+    """Lets an optimizer make its state, by a step of learning rate 0 with temporary zero gradients."""
     parameters = [parameter for group in optimizer.param_groups for parameter in group[_PARAMS]]
     if optimizer.state or any(parameter.grad is not None for parameter in parameters):
         return
@@ -404,19 +406,19 @@ def _make_state(optimizer: Any) -> None:
     optimizer.zero_grad(set_to_none=True)
 
 
-def _named(optimizer: Any, names: dict[int, str], kept: set[str]) -> dict[str, Any]:
+def _by_name(optimizer: Any, names: dict[int, str], selection: set[str]) -> dict[str, Any]:
     state: dict[str, Any] = {}
     groups = []
     for group in optimizer.param_groups:
         own = [(parameter, _name(parameter, names)) for parameter in group[_PARAMS]]
-        own = [(parameter, name) for parameter, name in own if name in kept]
+        own = [(parameter, name) for parameter, name in own if name in selection]
         state.update({name: optimizer.state[p] for p, name in own if p in optimizer.state})
         rest = {key: value for key, value in group.items() if key != _PARAMS}
         groups.append({**rest, _PARAMS: [name for _, name in own]})
     return {_STATE: state, _GROUPS: groups}
 
 
-def _numbered(optimizer: Any, named: dict[str, Any], names: dict[int, str], strict: bool) -> dict[str, Any]:
+def _by_number(optimizer: Any, named: dict[str, Any], names: dict[int, str], strict: bool) -> dict[str, Any]:
     state: dict[int, Any] = {}
     groups: list[dict[str, Any]] = []
     number = 0
@@ -435,7 +437,7 @@ def _numbered(optimizer: Any, named: dict[str, Any], names: dict[int, str], stri
 
 
 def _group_of(own: list[str], groups: list[dict[str, Any]]) -> dict[str, Any]:
-    """The saved group that has a group's parameters."""
+    """The saved group with a group's parameters."""
     for saved in groups:
         if set(own) & set(saved[_PARAMS]) or (not own and not saved[_PARAMS]):
             return saved
@@ -451,16 +453,16 @@ def _flat(named: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unflat(flat: dict[str, Any], optimizers: list[Any], names: dict[int, str]) -> dict[str, Any]:
-    """The nested state, in the optimizers' own groups."""
+    """The nested state of a flat one, in the groups of the optimizers."""
     state: dict[str, Any] = {}
     groups = []
     for optimizer in optimizers:
         for group in optimizer.param_groups:
             own = [_name(parameter, names) for parameter in group[_PARAMS]]
             for name in own:
-                found = _under(flat, f"{_STATE}.{name}.")
-                if found:
-                    state[name] = found
+                parameter_state = _under(flat, f"{_STATE}.{name}.")
+                if parameter_state:
+                    state[name] = parameter_state
             rest = _under(flat, f"{_GROUPS}.{own[0]}.") if own else {}
             for name in own:
                 if _under(flat, f"{_GROUPS}.{name}.") != rest:

@@ -31,12 +31,12 @@ def load_state_dict(
     """Deprecated: `load` takes the same arguments by name.
 
     Args:
-        state_dict: the entries, by name.
-        storage_reader: where the checkpoint is.
-        process_group: the group of the ranks; None for all.
-        coordinator_rank: the rank that writes the metadata.
-        no_dist: whether this process is alone.
-        planner: how entries are read or written; None for the default.
+        state_dict: the entries to fill, by name.
+        storage_reader: the reader of the checkpoint.
+        process_group: the process group; None for all ranks.
+        coordinator_rank: the rank that combines the plans.
+        no_dist: whether this process works alone.
+        planner: the planner; None for DefaultLoadPlanner.
 
     Example:
         >>> import tempfile, tl_checkpoint.distributed as dcp
@@ -62,22 +62,22 @@ def load(
 ) -> None:
     """Load a checkpoint into a state dict: its tensors are filled, its other values replaced.
 
-    Only what the state dict has is read, and of tensors that are cut into chunks only what is here. Everything is read
-    as data, and compared with its checksums. If something can't be read, the entries before it are filled already.
+    Only the entries of the state dict are read, and only the local chunks of distributed tensors. Everything is read as
+    data and compared with its checksums. An error leaves the entries before it filled.
 
     Args:
-        state_dict (dict): What is loaded. Objects with `state_dict` are asked for their state, which is loaded
-            and given back to them.
+        state_dict (dict): The entries to fill. The states of objects with `state_dict` are filled and passed to their
+            `load_state_dict`.
         checkpoint_id (str or path, optional): The directory.
-        storage_reader (StorageReader, optional): Where from; by default files in the directory.
-        planner (LoadPlanner, optional): What of it, and where to; by default DefaultLoadPlanner.
+        storage_reader (StorageReader, optional): The reader; by default one of files in the directory.
+        planner (LoadPlanner, optional): The planner; by default DefaultLoadPlanner.
         process_group (optional): The ranks that load together; needs tl-distributed. By default this process
             loads alone.
         no_dist (bool): Whether this process loads alone in any case.
 
     Raises:
-        CheckpointException: If there is no complete checkpoint, if it lacks an entry or has a tensor of another
-            size, or is damaged; its cause says which.
+        CheckpointException: If there is no complete checkpoint, an entry is missing, a tensor has another size, or
+            the checkpoint is damaged; its cause has the details.
 
     Example:
         >>> import tl_core
@@ -122,7 +122,7 @@ def _load_state_dict(
     no_dist: bool = False,
     planner: LoadPlanner | None = None,
 ) -> None:
-    """What programs that convert checkpoints call, with a planner that needs no state dict."""
+    """PyTorch's function for programs that convert checkpoints, with a planner that needs no state dict."""
     _load(state_dict, storage_reader, planner, ranks_of(process_group, no_dist, coordinator_rank))
 
 
@@ -133,11 +133,11 @@ def _load_state_dict_from_keys(
     storage_reader: StorageReader | None = None,
     process_group: Any = None,
 ) -> dict[str, Any]:
-    """The entries whose names are given or begin with what is given, without a state dict to fill."""
+    """The entries with these names or dotted prefixes, in a new state dict."""
     state_dict: dict[str, Any] = {}
-    wanted = {keys} if isinstance(keys, str) else keys
+    names = {keys} if isinstance(keys, str) else keys
     reader = _reader(storage_reader, checkpoint_id)
-    _load(state_dict, reader, WholeLoadPlanner(wanted), ranks_of(process_group))
+    _load(state_dict, reader, WholeLoadPlanner(names), ranks_of(process_group))
     return state_dict
 
 

@@ -28,7 +28,7 @@ _Path = str | os.PathLike[str]
 
 
 class AsyncCheckpointerType(Enum):
-    """What writes a checkpoint while the program goes on: a thread of this process in either case.
+    """The writer of an asynchronous checkpoint: a thread of this process for both values.
 
     Example:
         >>> AsyncCheckpointerType.THREAD.name

@@ -1,4 +1,4 @@
-"""What an object needs to be saved and restored in place."""
+"""The protocol of objects that are saved and restored in place."""
 
 from __future__ import annotations
 

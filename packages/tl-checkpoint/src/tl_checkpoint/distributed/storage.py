@@ -1,4 +1,4 @@
-"""What a place for checkpoints has to offer."""
+"""Interfaces of storages for checkpoints."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class StorageWriter(abc.ABC):
         """Whether this storage can hold a checkpoint of that name."""
 
     def storage_meta(self) -> StorageMeta | None:
-        """What the storage tells the planner of this save; nothing by default."""
+        """Metadata of the storage for the planner; None by default."""
         return None
 
 
@@ -98,7 +98,7 @@ class StorageReader(abc.ABC):
 
     @abc.abstractmethod
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
-        """What the checkpoint holds."""
+        """The metadata of the checkpoint."""
 
     @abc.abstractmethod
     def set_up_storage_reader(

@@ -1,4 +1,4 @@
-"""Finds entries and chunks of a state dict."""
+"""Lookup of entries and chunks of a state dict."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["find_state_dict_object", "find_tensor_shard"]
 
 
 def find_tensor_shard(tensor: Any, index: MetadataIndex) -> Any:
-    """The chunk of a tensor that an index names.
+    """The chunk of a tensor at an index.
 
     Raises:
         ValueError: If the tensor has no such chunk.
@@ -37,7 +37,7 @@ def find_tensor_shard(tensor: Any, index: MetadataIndex) -> Any:
 
 
 def find_state_dict_object(state_dict: Mapping[str, Any], index: MetadataIndex) -> Any:
-    """The entry that an index names, or its chunk.
+    """The entry or chunk at an index.
 
     Raises:
         ValueError: If there is no such entry or chunk.
@@ -49,14 +49,14 @@ def find_state_dict_object(state_dict: Mapping[str, Any], index: MetadataIndex) 
     """
     if index.fqn not in state_dict:
         raise ValueError(f"the state dict has no entry {index.fqn!r}")
-    found = state_dict[index.fqn]
-    if isinstance(found, tl_core.Tensor) or hasattr(found, "__get_tensor_shard__"):
-        return find_tensor_shard(found, index)
+    entry = state_dict[index.fqn]
+    if isinstance(entry, tl_core.Tensor) or hasattr(entry, "__get_tensor_shard__"):
+        return find_tensor_shard(entry, index)
     if index.offset is not None:
-        raise ValueError(f"{index.fqn!r} is a {type(found).__name__}, which has no chunk at {index.offset}")
-    return found
+        raise ValueError(f"{index.fqn!r} is a {type(entry).__name__}, which has no chunk at {index.offset}")
+    return entry
 
 
 def _get_failure_dict(results: Sequence[Any]) -> dict[int, WRAPPED_EXCEPTION]:
-    """The failures among what ranks have returned, by rank."""
+    """The failures among the results of ranks, by rank."""
     return {rank: result for rank, result in enumerate(results) if _is_wrapped_exception(result)}
