@@ -233,4 +233,9 @@ def test_a_call_with_names_that_the_module_lacks():
     for value in (3, "text", [tl.ones(1)]):
         with pytest.raises(TypeError, match=r"is not an instance of torch.Tensor, given as 'inner.weight'"):
             func.functional_call(module, {"inner.weight": value}, x)
+    module.rate = 0.5
+    with pytest.raises(TypeError, match=r"attribute `rate`: 0.5 is not an instance of torch.Tensor"):
+        func.functional_call(module, {"rate": tl.ones(1)}, x)
+    with pytest.raises(AttributeError, match="Listing has no attribute `other`"):
+        func.functional_call(module, {"other.bias": tl.ones(1)}, x)
     assert dict(module.named_parameters()) == before and not hasattr(module.inner, "extra")

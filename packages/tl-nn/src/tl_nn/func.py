@@ -42,7 +42,7 @@ def functional_call(
 
     Raises:
         RuntimeError: If `strict` and names are missing or too many.
-        TypeError: If what is given for a name is neither a tensor nor None.
+        TypeError: If what is given for a name, or the attribute of that name, is neither a tensor nor None.
         ValueError: If tied names are given different tensors, or a name stands in several dictionaries.
 
     Example:
@@ -116,6 +116,9 @@ def _slots(module: Module, tensors: Mapping[str, Any]) -> Iterator[tuple[Any, st
             raise TypeError(f"{tensor} is not an instance of torch.Tensor, given as {path!r}")
         prefix, _, name = path.rpartition(".")
         owner = module.get_submodule(prefix)
+        plain = owner.__dict__.get(name)
+        if plain is not None and not isinstance(plain, Tensor):
+            raise TypeError(f"attribute `{name}`: {plain} is not an instance of torch.Tensor")
         registered = (slot for slot in (owner._parameters, owner._buffers, owner.__dict__) if name in slot)
         # another name is a parameter or a plain attribute for the time of the call
         yield next(registered, owner._parameters if isinstance(tensor, Parameter) else owner.__dict__), name
