@@ -189,6 +189,58 @@ SUITES = {
         # flaky and rerunfailures understand one mark differently; several processes are started by others
         arguments=("-p", "no:flaky", "-k", "not spawn and not ddp"),
     ),
+    "roma": Suite("naver/roma", "v1.6.0", ("test",), ("test/test_*.py",), ("roma==1.6",)),
+    "zennit": Suite(
+        "chr5tphr/zennit",
+        "0.5.1",
+        ("tests",),
+        tuple(f"tests/test_{name}.py" for name in ("canonizers", "cmap", "core")),
+        ("zennit==0.5.1",),
+    ),
+    "snntorch": Suite(
+        "jeshraghian/snntorch",
+        "v0.9.4",
+        ("tests",),
+        ("tests/test_*.py", "tests/test_snntorch/test_*.py", "tests/test_snntorch/functional/test_*.py"),
+        ("snntorch==0.9.4",),
+        left_out={"tests/test_nir.py": "needs nir"},
+    ),
+    "torchjd": Suite(
+        "TorchJD/torchjd",
+        "v0.8.1",
+        ("tests",),
+        (
+            *(f"tests/unit/autojac/{files}.py" for files in ("test_*", "_transform/test_*")),
+            *(f"tests/unit/aggregation/test_{name}.py" for name in ("graddrop", "mean", "sum", "values")),
+        ),
+        ("torchjd==0.8.1",),
+        ("qpsolvers", "quadprog"),
+    ),
+    "pytorch-optimizer": Suite(
+        "kozistr/pytorch_optimizer",
+        "v3.9.0",
+        ("tests",),
+        tuple(
+            f"tests/test_{name}.py"
+            for name in (
+                *("base", "gradients", "load_modules", "loss_functions", "lr_scheduler_parameters"),
+                *("lr_schedulers", "utils"),
+            )
+        ),
+        ("pytorch-optimizer==3.9.0",),
+        left_out={"tests/test_utils.py::test_version_utils": "asks for PyTorch 2.9"},
+    ),
+    "gluonts": Suite(
+        "awslabs/gluonts",
+        "v0.16.0rc1",
+        ("test",),
+        tuple(
+            f"test/torch/distribution/test_{name}.py"
+            for name in ("affine*", "discrete*", "negative_binomial", "studentt", "torch_*")
+        ),
+        ("gluonts==0.16.0",),
+        ("pydantic", "toolz"),
+    ),
 }
 
 
