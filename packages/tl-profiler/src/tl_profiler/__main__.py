@@ -1,8 +1,8 @@
-"""`python -m tl_profiler run [options] program.py [arguments]`: runs a program and writes what it did.
+"""`python -m tl_profiler run [options] program.py [arguments]`: profiles a program and writes files.
 
 Options:
     --html FILE    a page with time line, tables and memory
-    --trace FILE   a Chrome trace; compressed if it ends with .gz
+    --trace FILE   a Chrome trace, compressed if it ends with .gz
     --stacks FILE  a line for each stack, for flame graph tools
     --table        prints a table at the end (the default without another option)
     --sort KEY     its order: self_cpu_time_total, cpu_time_total, count, cpu_memory_usage
@@ -10,7 +10,7 @@ Options:
     --no-stacks, --no-memory, --no-shapes, --no-python
                    leave that out: less to record
     --all-threads  operators of all threads, not only of the program's first
-    --last N       keep the last N megabytes of each thread's events: what a long program did at its end
+    --last N       keep the last N megabytes of each thread's events: the end of a long program
     -m             the program is a module
 """
 
@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the program; its exit status."""
+    """Runs the program and returns its exit status."""
     options = _parser().parse_args(argv)
     if options.last < 0:
         print(

@@ -1,8 +1,8 @@
-"""Memory by what it is for: parameters, gradients, activations and the rest, from moment to moment.
+"""Memory by category over time: parameters, gradients, activations and the rest.
 
-What a tensor is follows from the recording. Parameters and the state of optimizers are those of the modules and
-optimizers that ran; a gradient is what reached a leaf; an activation is used again in the backward; what the backward
-makes besides is detail of autograd; memory from before the recording is an input; all else is temporary.
+The recording determines the category of a tensor. Parameters and the state of optimizers belong to the modules and
+optimizers that ran. A gradient is a tensor that reached a leaf. The backward uses an activation again. Other memory of
+the backward is detail of autograd. Memory from before the recording is an input. All else is temporary.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Action", "Category", "Key", "MemoryProfile", "MemoryProfileTimeline"
 
 
 class Category(enum.Enum):
-    """What memory is for."""
+    """The category of memory."""
 
     INPUT = enum.auto()
     TEMPORARY = enum.auto()
@@ -33,7 +33,7 @@ class Category(enum.Enum):
 
 
 class Action(enum.Enum):
-    """What became of memory."""
+    """The kind of a change of memory."""
 
     PREEXISTING = enum.auto()
     CREATE = enum.auto()
@@ -43,14 +43,14 @@ class Action(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Key:
-    """Something that holds memory of a device."""
+    """An owner of a device's memory."""
 
     device: Any
 
 
 @dataclasses.dataclass(frozen=True)
 class TensorKey(Key):
-    """Memory of a tensor, from when it was allocated to when it was given back: `id` is its own, the address is not."""
+    """One allocation of a tensor: `id` is unique, later allocations may reuse the address."""
 
     id: int
     address: int
@@ -85,7 +85,7 @@ class _Life:
 
     @property
     def category(self) -> Category:
-        """What it is for."""
+        """The category of the allocation."""
         if self.known is not None:
             return self.known
         if self.is_gradient:
@@ -101,7 +101,7 @@ class MemoryProfile:
     """The memory of a recording with shapes, stacks and memory.
 
     Args:
-        result: of a profile that has ended.
+        result: the result of a profile that has ended.
     """
 
     def __init__(self, result: ProfilerResult) -> None:
@@ -127,8 +127,8 @@ class MemoryProfile:
                 life.used_in_backward |= self._backward[index]
                 life.is_gradient |= event.kind == Kind.NODE and event.name.endswith("AccumulateGrad")
             if event.kind == Kind.OPERATOR and _writes(event.name):
-                written = next(_tensors((event.values or ())[:1]), None)
-                life = self._of(written) if written else None
+                target = next(_tensors((event.values or ())[:1]), None)
+                life = self._of(target) if target else None
                 if life is not None:
                     life.writes.append(event.end)
 
@@ -167,30 +167,30 @@ class MemoryProfile:
 
     @property
     def timeline(self) -> tuple[tuple[int, Action, tuple[Key, int], int], ...]:
-        """What happened: (nanoseconds, action, (whose memory, how often it was written), bytes)."""
-        found: list[tuple[int, Action, tuple[Key, int], int]] = []
+        """The changes: (nanoseconds, action, (key of the memory, number of writes), bytes)."""
+        changes: list[tuple[int, Action, tuple[Key, int], int]] = []
         for life in self._lives:
             if life.existed:
-                found.append((-1, Action.PREEXISTING, (life.key, 0), life.size))
+                changes.append((-1, Action.PREEXISTING, (life.key, 0), life.size))
             else:
-                found.append((life.begin, Action.CREATE, (life.key, 0), life.size))
-            found += [
+                changes.append((life.begin, Action.CREATE, (life.key, 0), life.size))
+            changes += [
                 (at, Action.INCREMENT_VERSION, (life.key, i), life.size) for i, at in enumerate(life.writes)
             ]
             if life.end:
-                found.append((life.end, Action.DESTROY, (life.key, len(life.writes)), life.size))
-        return tuple(sorted(found, key=lambda e: e[0]))
+                changes.append((life.end, Action.DESTROY, (life.key, len(life.writes)), life.size))
+        return tuple(sorted(changes, key=lambda e: e[0]))
 
     def category_of(self, key: TensorKey) -> Category:
-        """What the memory is for."""
+        """The category of the memory."""
         return self._lives[key.id].category
 
 
 def _inside(events: list[RecordedEvent], kinds: tuple[int, ...]) -> list[bool]:
-    found: list[bool] = []
+    inside: list[bool] = []
     for event in events:
-        found.append(event.kind in kinds or (event.parent >= 0 and found[event.parent]))
-    return found
+        inside.append(event.kind in kinds or (event.parent >= 0 and inside[event.parent]))
+    return inside
 
 
 def _tensors(values: Any) -> Iterator[Any]:
@@ -218,7 +218,7 @@ class MemoryProfileTimeline:
         self._start = memory_profile._result.trace_start_ns()
 
     def _coalesce_timeline(self, device_str: str = "cpu") -> tuple[list[int], list[list[int]]]:
-        """(microseconds, [bytes by category]) after each change; the first bytes are of no category."""
+        """(microseconds, [bytes by category]) after each change. The first bytes have no category."""
         sizes = [0] * (len(Category) + 1)
         times: list[int] = []
         rows: list[list[int]] = []
@@ -237,7 +237,7 @@ class MemoryProfileTimeline:
         return times, rows
 
     def export(self, path: str, device: str) -> None:
-        """Writes the file that the name's end asks for.
+        """Writes the file in the format of the name's end.
 
         Args:
             path: ".html", ".raw.json.gz", or another name for JSON, compressed if it ends with ".gz".
@@ -268,7 +268,7 @@ class MemoryProfileTimeline:
 
     def export_memory_timeline_html(self, path: str, device_str: str, figsize: tuple[int, int] = (20, 12),
                                     title: str | None = None) -> None:  # fmt: skip
-        """Writes a page with the bytes of the categories, one on the other, over time; it refers to nothing outside."""
+        """Writes a self-contained page with the stacked bytes of the categories over time."""
         from tl_profiler.report import timeline_page
 
         times, rows = self._coalesce_timeline(device_str)

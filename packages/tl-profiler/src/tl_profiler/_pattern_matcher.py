@@ -18,7 +18,7 @@ __all__ = ["Conv2dBiasFollowedByBatchNorm2dPattern", "ExtraCUDACopyPattern", "FP
 
 
 def source_of(event: Any) -> Any:
-    """The innermost Python call around the event that stands in a file; None without one."""
+    """The innermost Python call of a file around the event, or None."""
     outer = event.parent
     while outer is not None:
         if outer.tag == EventType.PyCall and re.search(r"\.py\(\d+\): ", outer.name):
@@ -28,11 +28,11 @@ def source_of(event: Any) -> Any:
 
 
 class Pattern:
-    """A habit. Derived classes say what matches.
+    """A pattern of events. Derived classes implement `match`.
 
     Args:
         prof: a profile that has ended.
-        should_benchmark: accepted; nothing is run to see what a change would gain.
+        should_benchmark: accepted and unused: no change is benchmarked.
     """
 
     name = "Please specify a name for pattern"
@@ -59,16 +59,16 @@ class Pattern:
         yield from traverse_dfs(self.event_tree)
 
     def matched_events(self) -> list[Any]:
-        """The events that show the habit."""
+        """The events that match."""
         return [] if self.skip else [e for e in self.eventTreeTraversal() if self.match(e)]
 
     def report(self, event: Any) -> str:
-        """What to tell of an event."""
+        """The text of an event for the report."""
         where = source_of(event)
         return f"{self.description}\n{where.name if where else 'No source code location found'}"
 
     def summary(self, events: list[Any]) -> str:
-        """What to tell of all."""
+        """The summary of all events for the report."""
         return f"{self.name}: {len(events)} events matched."
 
     def root_of(self, event: Any) -> Any:
@@ -78,18 +78,18 @@ class Pattern:
         return event
 
     def siblings_of(self, event: Any) -> tuple[list[Any], list[Any]]:
-        """The events before and behind it inside the same one."""
+        """The events before and after it inside its parent."""
         children = event.parent.children if event.parent else self.tid_root[event.start_tid]
         index = children.index(event)
         return children[:index], children[index + 1 :]
 
     def next_of(self, event: Any) -> Any:
-        """The event behind it; None at the end."""
+        """The event after it, or None at the end."""
         behind = self.siblings_of(event)[1]
         return behind[0] if behind else None
 
     def prev_of(self, event: Any) -> Any:
-        """The event before it; None at the beginning."""
+        """The event before it, or None at the beginning."""
         before = self.siblings_of(event)[0]
         return before[-1] if before else None
 
@@ -107,7 +107,7 @@ class NamePattern(Pattern):
 
 
 class ExtraCUDACopyPattern(Pattern):
-    """Tensors made on the CPU and copied to CUDA; without CUDA there are none."""
+    """Tensors made on the CPU and copied to CUDA. Without CUDA no event matches."""
 
     name = "Extra CUDA Copy Pattern"
     description = "A tensor is made on the CPU and copied to the GPU: make it there."
@@ -149,7 +149,7 @@ class ForLoopIndexingPattern(Pattern):
 
 
 class FP32MatMulPattern(Pattern):
-    """Products in float32 where CUDA has tensor cores; without CUDA there are none."""
+    """Products in float32 where CUDA has tensor cores. Without CUDA no event matches."""
 
     name = "FP32 MatMul Pattern"
     description = "Products run in float32 though the GPU has TF32."
@@ -223,7 +223,7 @@ class Conv2dBiasFollowedByBatchNorm2dPattern(Pattern):
 
 
 class MatMulDimInFP16Pattern(Pattern):
-    """Products in float16 on CUDA whose sizes tensor cores do not like; without CUDA there are none."""
+    """Products in float16 on CUDA whose sizes don't suit tensor cores. Without CUDA no event matches."""
 
     name = "Matrix Multiplication Dimension Not Aligned Pattern"
     description = "Sizes of a product in float16 are no multiples of 8."
@@ -237,12 +237,12 @@ _ALL = (ExtraCUDACopyPattern, ForLoopIndexingPattern, FP32MatMulPattern, Optimiz
 
 def report_all_anti_patterns(prof: Any, should_benchmark: bool = False, print_enable: bool = True,
                              json_report_dir: str | None = None) -> None:  # fmt: skip
-    """Tells of every habit that a profile shows.
+    """Reports every pattern that matches a profile.
 
     Args:
         prof: a profile with stacks that has ended.
-        should_benchmark: accepted.
-        print_enable: prints it.
+        should_benchmark: accepted and unused.
+        print_enable: whether to print the report.
         json_report_dir: a folder for `torchtidy_report.json`, by files of the program.
     """
     report: dict[str, list[dict[str, Any]]] = {}
@@ -254,10 +254,10 @@ def report_all_anti_patterns(prof: Any, should_benchmark: bool = False, print_en
         for event in events:
             lines.append(pattern.report(event))
             where = source_of(event)
-            found = re.match(r"(.*)\((\d+)\): ", where.name) if where else None
-            if found is not None:
-                report.setdefault(found[1], []).append(
-                    {"line_number": int(found[2]), "name": pattern.name, "url": pattern.url,
+            location = re.match(r"(.*)\((\d+)\): ", where.name) if where else None
+            if location is not None:
+                report.setdefault(location[1], []).append(
+                    {"line_number": int(location[2]), "name": pattern.name, "url": pattern.url,
                      "message": pattern.description}
                 )  # fmt: skip
     if print_enable:

@@ -1,4 +1,4 @@
-"""Readers of the tree of events: walks over it, times without those inside, idle accelerators."""
+"""Readers of the tree of events: traversals, self times, idle accelerators."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def traverse_bfs(
 
 @dataclass
 class EventMetrics:
-    """Times of an event, in nanoseconds; `queue_depth` counts an accelerator's work that waits."""
+    """Times of an event, in nanoseconds. `queue_depth` is the number of kernels that wait."""
 
     duration_time_ns: int = 0
     self_time_ns: int = 0
@@ -55,13 +55,13 @@ class EventMetrics:
 
     @property
     def fraction_idle_time(self) -> float:
-        """The part of the time in which the accelerator had nothing to do."""
+        """The fraction of the time in which the accelerator is idle."""
         return 0.0 if self.duration_time_ns == 0 else self.idle_time_ns / self.duration_time_ns
 
 
 @dataclass
 class Interval:
-    """A stretch of time with so much work waiting."""
+    """An interval of time and the number of kernels that wait in it."""
 
     start: int
     end: int
@@ -69,7 +69,7 @@ class Interval:
 
 
 class EventKey:
-    """An event as the key of a table: equal where it is the same event."""
+    """An event as the key of a table, compared by identity."""
 
     def __init__(self, event: Any) -> None:
         self.event = event
@@ -84,7 +84,7 @@ class EventKey:
         return f"{self.event.name}"
 
     def intervals_overlap(self, intervals: Sequence[Interval]) -> int:
-        """How many nanoseconds of the event lie in the stretches; where they overlap it counts once."""
+        """The nanoseconds of the event inside the union of the intervals."""
         total, reached = 0, self.event.start_time_ns
         for i in sorted(intervals, key=lambda i: i.start):
             start, end = max(i.start, reached), min(i.end, self.event.end_time_ns)
@@ -96,14 +96,14 @@ class EventKey:
 
 @dataclass
 class _Queue:
-    """When an accelerator's work was ordered, and when it was done."""
+    """The launches of an accelerator's kernels, and the kernels."""
 
     ordered: list[Any]
     kernels: list[Any]
 
 
 class BasicEvaluation:
-    """Finds where an accelerator waits for the program.
+    """Computes the times in which an accelerator waits for the program.
 
     Args:
         prof: a profile that has ended.
@@ -126,7 +126,7 @@ class BasicEvaluation:
         return result
 
     def compute_self_time(self) -> None:
-        """Notes each event's time without that of the events inside."""
+        """Records each event's time without the time of its children."""
         for event in traverse_dfs(self._result().experimental_event_tree()):
             own = event.duration_time_ns - sum(c.duration_time_ns for c in event.children)
             key = EventKey(event)
@@ -135,7 +135,7 @@ class BasicEvaluation:
             self.metrics[key] = EventMetrics(duration_time_ns=event.duration_time_ns, self_time_ns=own)
 
     def compute_queue_depth(self) -> list[Interval]:
-        """How much of the accelerator's work waits, from moment to moment; notes it for each event."""
+        """Returns the depth of the accelerator's queue over time and records it for each event."""
         events = self._result().events()
         queue = _Queue(
             sorted((e for e in events if _launches(e)), key=lambda e: e.start_ns()),
@@ -163,7 +163,7 @@ class BasicEvaluation:
         return intervals
 
     def compute_idle_time(self) -> None:
-        """Notes for each event how long the accelerator had nothing to do in it."""
+        """Records for each event the time in which the accelerator is idle."""
         idle: list[Interval] = []
         began = 0
         empty = False
@@ -182,9 +182,9 @@ class BasicEvaluation:
             self.metrics[key].idle_time_ns = key.intervals_overlap(idle)
 
     def rank_events(self, length: int) -> list[EventKey]:
-        """The events that would gain most from being made faster: the accelerator idles after them."""
-        found = list(reversed(self.queue_depth_list))
-        depths = [e.queue_depth for e in found]
+        """The events that delay the accelerator most: it idles after them."""
+        intervals = list(reversed(self.queue_depth_list))
+        depths = [e.queue_depth for e in intervals]
         bottom, top = 0, 4
         falls: list[Interval] = []
         i = 0
@@ -196,29 +196,29 @@ class BasicEvaluation:
             if j is None:
                 break
             rest = max(range(i, j + 1), key=lambda k: depths[k])
-            falls.append(Interval(found[j].start, found[i].start if rest >= i else found[i].end))
+            falls.append(Interval(intervals[j].start, intervals[i].start if rest >= i else intervals[i].end))
             i = j + 1
-        chosen = [k for k in self.metrics if k.intervals_overlap(falls)]
-        if not chosen:
+        candidates = [k for k in self.metrics if k.intervals_overlap(falls)]
+        if not candidates:
             return []
-        own = [float(self.metrics[k].self_time_ns) for k in chosen]
-        idle = [self.metrics[k].fraction_idle_time for k in chosen]
+        own = [float(self.metrics[k].self_time_ns) for k in candidates]
+        idle = [self.metrics[k].fraction_idle_time for k in candidates]
         scored = sorted(
-            zip(_standardized(own), _standardized(idle), chosen, strict=True),
+            zip(_standardize(own), _standardize(idle), candidates, strict=True),
             key=lambda s: -(s[0] + 0.6 * s[1]),
         )
         return [key for _, _, key in scored[:length]]
 
     def get_optimizable_events(self, length: int = 1, print_enable: bool = True) -> list[EventKey]:
-        """As `rank_events`; prints them too."""
-        found = self.rank_events(length)
+        """Returns the events of `rank_events`, and prints them if `print_enable`."""
+        keys = self.rank_events(length)
         if print_enable:
-            print("Optimizable events:\n" if found else "No events to optimize\n", end="")
-            for e in found:
+            print("Optimizable events:\n" if keys else "No events to optimize\n", end="")
+            for e in keys:
                 idle = self.metrics[e].fraction_idle_time * 100
                 print("-" * 80, f"Event:                {e}", f"Source code location: {source_code_location(e.event)}",
                       f"Percentage idle time: {idle:.2f}%", "-" * 80, sep="\n")  # fmt: skip
-        return found
+        return keys
 
 
 def _launches(event: Any) -> bool:
@@ -234,7 +234,7 @@ def _end(event: Any) -> int:
     return event.start_ns() + event.duration_ns() if hasattr(event, "start_ns") else event.end_time_ns
 
 
-def _standardized(values: list[float]) -> list[float]:
+def _standardize(values: list[float]) -> list[float]:
     mean = sum(values) / len(values)
     deviation = (sum((v - mean) ** 2 for v in values) / max(len(values) - 1, 1)) ** 0.5
     return [(v - mean) / deviation if deviation else 0.0 for v in values]
@@ -242,20 +242,20 @@ def _standardized(values: list[float]) -> list[float]:
 
 def index_of_first_match(seq: Sequence[Any], predicate: Callable[[Any], bool], start: int = 0,
                          end: int | None = None) -> int | None:  # fmt: skip
-    """The index of the first that the predicate accepts, from `start` to before `end`; None without one."""
+    """The index of the first that the predicate accepts, from `start` to before `end`, or None."""
     last = len(seq) if end is None or end >= len(seq) else end
     return next((i for i in range(start, last) if predicate(seq[i])), None)
 
 
 def argmax(seq: Sequence[Any], key: Callable[[Any], Any] = lambda x: x, start: int = 0,
            end: int | None = None) -> int | None:  # fmt: skip
-    """The index of the largest, from `start` to before `end`; None of nothing."""
+    """The index of the largest, from `start` to before `end`, or None of an empty range."""
     part = seq[start:end]
     return max(range(len(part)), key=lambda i: key(part[i])) + start if len(part) else None
 
 
 def source_code_location(event: Any) -> str:
-    """The line that the event stems from, as far as Python calls were recorded."""
+    """The Python line of the event, from the recorded Python calls."""
     while event:
         if event.tag in (EventType.PyCall, EventType.PyCCall) and re.match(r".*\.py\(.*\)", event.name):
             return str(event.name)

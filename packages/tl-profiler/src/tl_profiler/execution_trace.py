@@ -23,9 +23,9 @@ _TYPES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int1
 
 
 class ExecutionTraceObserver(_ITraceObserver):
-    """Writes the operators that run between `start` and `stop`, with what they take and return.
+    """Writes the operators that run between `start` and `stop`, with their arguments and results.
 
-    It may be handed to a profile, or used alone.
+    Pass it to a profile, or use it alone.
 
     Example::
 
@@ -49,7 +49,7 @@ class ExecutionTraceObserver(_ITraceObserver):
 
     @staticmethod
     def from_environment() -> ExecutionTraceObserver | None:
-        """One that writes to a new file, if ENABLE_PYTORCH_EXECUTION_TRACE is 1."""
+        """An observer that writes to a new file, if ENABLE_PYTORCH_EXECUTION_TRACE is 1."""
         if os.environ.get("ENABLE_PYTORCH_EXECUTION_TRACE", "0") != "1":
             return None
         handle, path = tempfile.mkstemp("_execution_trace.json")
@@ -59,11 +59,11 @@ class ExecutionTraceObserver(_ITraceObserver):
     build_execution_trace_obs_from_env = from_environment
 
     def set_extra_resource_collection(self, val: bool) -> None:
-        """Accepted; kernels that are compiled while a program runs are not collected."""
+        """Accepted. Kernels that are compiled at run time are not collected."""
         self.extra_resources_collection = val
 
     def register_callback(self, output_file_path: str) -> Self:
-        """Says which file is written; compressed if the name ends with ".gz".
+        """Sets the path of the file, which is compressed if the name ends with ".gz".
 
         Raises:
             OSError: it cannot be written.
@@ -74,18 +74,18 @@ class ExecutionTraceObserver(_ITraceObserver):
         return self
 
     def unregister_callback(self) -> None:
-        """Ends it; what was recorded is in the file."""
+        """Stops the observer and closes the file."""
         self.stop()
         self._path = None
         self._parts = []
 
     @property
     def is_registered(self) -> bool:
-        """Whether there is a file to write."""
+        """Whether the observer has a file."""
         return self._path is not None
 
     def is_running(self) -> bool:
-        """Whether operators are being noted."""
+        """Whether the observer records operators."""
         return self._running
 
     @property
@@ -93,16 +93,16 @@ class ExecutionTraceObserver(_ITraceObserver):
         return self._running
 
     def start(self) -> None:
-        """Notes operators from now on."""
+        """Starts recording operators."""
         if self._path is None or self._running:
             return
         self._running = True
-        self._alone = not recording.is_recording()  # a profile that is on hands over what it has
+        self._alone = not recording.is_recording()  # a running profile passes its events to `take`
         if self._alone:
             recording.start(values=True, results=True)
 
     def stop(self) -> None:
-        """Ends that, and writes the file."""
+        """Stops recording and writes the file."""
         if not self._running:
             return
         self._running = False
@@ -111,7 +111,7 @@ class ExecutionTraceObserver(_ITraceObserver):
         self._write()
 
     def take(self, result: ProfilerResult | None) -> None:
-        """What a profile recorded belongs to the trace."""
+        """Adds the events of a profile to the trace."""
         if result is not None and self._running and not self._alone:
             self._parts.append(result)
 
@@ -120,18 +120,18 @@ class ExecutionTraceObserver(_ITraceObserver):
         self.unregister_callback()
 
     def get_output_file_path(self) -> str | None:
-        """The file; None without one."""
+        """The path of the file, or None."""
         return self._path
 
     def get_resources_dir(self, can_create: bool = False) -> str | None:
-        """The folder beside the file for what belongs to it; None unless such things are collected."""
+        """The folder of the file's resources, or None unless resources are collected."""
         if self._path is None or not self.extra_resources_collection:
             return None
         return self.get_resources_dir_for_et_path(self._path, create_dir=can_create)
 
     @staticmethod
     def get_resources_dir_for_et_path(trace_path: str, create_dir: bool = False) -> str | None:
-        """The folder that belongs to a file."""
+        """The folder of a file's resources."""
         folder = os.path.splitext(trace_path)[0] + "_resources"
         if create_dir:
             os.makedirs(folder, exist_ok=True)
@@ -185,8 +185,8 @@ class _Nodes:
 
     @staticmethod
     def _results(events: list[RecordedEvent]) -> dict[int, tuple[Any, ...]]:
-        """Results follow the operator that ended just before, inside the same event."""
-        found: dict[int, tuple[Any, ...]] = {}
+        """The results by operator: they follow the operator that ended just before, inside one event."""
+        results: dict[int, tuple[Any, ...]] = {}
         waiting: dict[tuple[int, int, int], int] = {}
         for index, e in enumerate(events):
             if e.kind == Kind.OPERATOR:
@@ -194,8 +194,8 @@ class _Nodes:
             elif e.kind == Kind.RESULTS:
                 owner = waiting.pop((e.thread, e.parent, e.what), None)
                 if owner is not None:
-                    found[owner] = e.values or ()
-        return found
+                    results[owner] = e.values or ()
+        return results
 
     def _node(self, number: int, name: str, parent: int, event: RecordedEvent | None, thread: int,
               results: tuple[Any, ...] = (), recorded: int = 0) -> dict[str, Any]:  # fmt: skip
@@ -216,8 +216,8 @@ class _Nodes:
             ("kernel_file", "string", ""),
         ]
         return {"id": number, "name": name, "ctrl_deps": parent,
-                "inputs": self._described(event.values or () if event else ()),
-                "outputs": self._described(results),
+                "inputs": self._describe(event.values or () if event else ()),
+                "outputs": self._describe(results),
                 "attrs": [{"name": n, "type": t, "value": v} for n, t, v in attributes]}  # fmt: skip
 
     @staticmethod
@@ -226,18 +226,23 @@ class _Nodes:
             return ""
         return event.name + (f".{event.overload}" if event.overload else "")
 
-    def _described(self, values: tuple[Any, ...]) -> dict[str, list[Any]]:
-        told = [self._value(v) for v in values]
-        return {"values": [t[0] for t in told], "shapes": [t[1] for t in told], "types": [t[2] for t in told],
-                "strides": [t[3] for t in told]}  # fmt: skip
+    def _describe(self, values: tuple[Any, ...]) -> dict[str, list[Any]]:
+        rows = [self._value(v) for v in values]
+        return {"values": [t[0] for t in rows], "shapes": [t[1] for t in rows], "types": [t[2] for t in rows],
+                "strides": [t[3] for t in rows]}  # fmt: skip
 
     def _value(self, value: Any) -> tuple[Any, Any, str, Any]:
         if is_tensor(value):
             return self._tensor(value)
         if isinstance(value, list):
-            told = [self._value(v) for v in value]
-            kind = ",".join(t[2] for t in told)
-            return [t[0] for t in told], [t[1] for t in told], f"GenericList[{kind}]", [t[3] for t in told]
+            rows = [self._value(v) for v in value]
+            kind = ",".join(t[2] for t in rows)
+            return (
+                [t[0] for t in rows],
+                [t[1] for t in rows],
+                f"GenericList[{kind}]",
+                [t[3] for t in rows],
+            )
         kinds = {bool: "Bool", int: "Int", float: "Double", str: "String"}
         if value is None:
             return "<None>", [], "None", []

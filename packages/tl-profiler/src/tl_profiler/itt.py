@@ -27,7 +27,7 @@ def _refuse(name: str) -> RuntimeError:
 
 
 def range_push(msg: str) -> int:
-    """Begins a range; raises RuntimeError, as there is no ITT library.
+    """Begins a range. Raises RuntimeError, as tl has no ITT library.
 
     Example:
         >>> from tl_profiler import itt
@@ -38,7 +38,7 @@ def range_push(msg: str) -> int:
 
 
 def range_pop() -> int:
-    """Ends the innermost range; raises RuntimeError, as there is no ITT library.
+    """Ends the innermost range. Raises RuntimeError, as tl has no ITT library.
 
     Example:
         >>> from tl_profiler import itt
@@ -49,7 +49,7 @@ def range_pop() -> int:
 
 
 def mark(msg: str) -> None:
-    """Marks a moment; raises RuntimeError, as there is no ITT library.
+    """Marks a moment. Raises RuntimeError, as tl has no ITT library.
 
     Example:
         >>> from tl_profiler import itt
@@ -61,12 +61,12 @@ def mark(msg: str) -> None:
 
 @contextmanager
 def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
-    """A `with` block as a range; raises RuntimeError, as there is no ITT library.
+    """A `with` block as a range. Raises RuntimeError, as tl has no ITT library.
 
     Args:
         msg: the name, a format.
-        args: what the format takes.
-        kwargs: what the format takes by name.
+        args: the positional arguments of the format.
+        kwargs: the keyword arguments of the format.
 
     Example:
         >>> from tl_profiler import itt

@@ -1,4 +1,4 @@
-"""Memory as one HTML page without outside references: what is alive by module, line and time, and at the peak.
+"""Memory as one self-contained HTML page: live blocks by module, line and time, and at the peak.
 
 >>> import os, tempfile, tl_core
 >>> from tl_core import memory_history
@@ -30,17 +30,17 @@ _OWN = tuple(f"{os.sep}tl_{name}{os.sep}" for name in ("core", "autograd", "nn",
 
 
 def write(path: str, snapshot: Any = None, title: str = "memory") -> None:
-    """Writes the page.
+    """Writes the page to a file.
 
     Args:
-        path: the file.
-        snapshot: of `memory_history.snapshot()`, or the name of a file that `dump_snapshot` wrote; by default what is
-            recorded now.
-        title: the page's.
+        path: the path of the file.
+        snapshot: the result of `memory_history.snapshot()`, or the name of a file that `dump_snapshot` wrote. By
+            default the current recording.
+        title: the title of the page.
 
     Raises:
-        OSError: the file cannot be written; nothing is left of it.
-        ValueError: the snapshot is none.
+        OSError: the file cannot be written. No partial file remains.
+        ValueError: the argument is no snapshot.
 
     Example:
         >>> write(snapshot, "memory.html")  # doctest: +SKIP
@@ -55,7 +55,7 @@ def write(path: str, snapshot: Any = None, title: str = "memory") -> None:
 
 
 def render(snapshot: Any = None, title: str = "memory") -> str:
-    """The page as a text.
+    """Returns the page as a text.
 
     Example:
         >>> page = render(snapshot)  # doctest: +SKIP
@@ -65,7 +65,7 @@ def render(snapshot: Any = None, title: str = "memory") -> str:
     elif isinstance(snapshot, (str, os.PathLike)):
         snapshot = _read(os.fspath(snapshot))
     if not isinstance(snapshot, dict) or not {"segments", "device_traces"} <= set(snapshot):
-        raise ValueError("memory_page: a snapshot has 'segments' and 'device_traces'; what was given has not")
+        raise ValueError("memory_page: expected a snapshot with 'segments' and 'device_traces'")
     try:
         data = _data(snapshot)
     except (KeyError, TypeError, AttributeError, IndexError) as error:
@@ -105,7 +105,7 @@ class _Texts:
 
 
 def _data(snapshot: dict[str, Any]) -> dict[str, Any]:
-    """Each block from its allocation to its end, as [bytes, begin, end, line, module, stack]; end null: alive."""
+    """Blocks as [bytes, begin, end, line, module, stack], with a null end for live blocks."""
     lines, modules, stacks = _Texts(), _Texts(), _Texts()
     blocks: list[list[Any]] = []
     live: dict[int, list[Any]] = {}
@@ -113,7 +113,7 @@ def _data(snapshot: dict[str, Any]) -> dict[str, Any]:
     def begin(address: int, size: int, at: float | None, entry: dict[str, Any]) -> None:
         frames = entry.get("frames") or []
         block = [size, at, None, lines.number(_line(frames)), modules.number(entry.get("module") or ""),
-                 stacks.number("\n".join(_told(frames)))]  # fmt: skip
+                 stacks.number("\n".join(_format_frames(frames)))]  # fmt: skip
         live[address] = block
         blocks.append(block)
 
@@ -128,7 +128,7 @@ def _data(snapshot: dict[str, Any]) -> dict[str, Any]:
         elif entry["action"] == "free_completed" and entry["addr"] in live:
             live.pop(entry["addr"])[2] = at
         elif entry["action"] == "oom":
-            failures.append([at, entry["size"], "\n".join(_told(entry.get("frames") or []))])
+            failures.append([at, entry["size"], "\n".join(_format_frames(entry.get("frames") or []))])
     for segment in snapshot["segments"]:
         for block in segment["blocks"]:
             if block["state"] == "active_allocated" and block["address"] not in live:
@@ -137,7 +137,7 @@ def _data(snapshot: dict[str, Any]) -> dict[str, Any]:
             "duration_us": max(last - first, 1)}  # fmt: skip
 
 
-def _told(frames: Iterable[dict[str, Any]]) -> list[str]:
+def _format_frames(frames: Iterable[dict[str, Any]]) -> list[str]:
     return [f"{f['filename']}:{f['line']} in {f['name']}" for f in list(frames)[:24]]
 
 

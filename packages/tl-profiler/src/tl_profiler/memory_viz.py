@@ -11,7 +11,7 @@ __all__ = ["memory", "segment_plot", "segments", "trace_plot"]
 
 
 def trace_plot(data: Any, device: Any = None, plot_segments: bool = False) -> str:
-    """A page of HTML of what was allocated and freed.
+    """An HTML page of allocations and frees.
 
     Args:
         data: a snapshot, such as `torch.cuda.memory._snapshot()` gives.
@@ -22,10 +22,10 @@ def trace_plot(data: Any, device: Any = None, plot_segments: bool = False) -> st
 
 
 def segment_plot(data: Any, device: Any = None) -> str:
-    """A page of HTML of what is alive.
+    """An HTML page of live blocks.
 
     Args:
-        data: a snapshot.
+        data: the result of `memory_history.snapshot()`.
         device: kept for programs: memory is the CPU's.
     """
     return render(data)
@@ -35,8 +35,8 @@ def segments(snapshot: Any, format_flamegraph: Any = None) -> str:
     """The bytes of each segment, a line each, largest first.
 
     Args:
-        snapshot: the snapshot.
-        format_flamegraph: what makes the result of the lines; None: they are it.
+        snapshot: the result of `memory_history.snapshot()`.
+        format_flamegraph: a function from the lines to the result. With None, the result is the lines.
     """
     sizes = Counter({f"seg_{index}": s["total_size"] for index, s in enumerate(snapshot["segments"])})
     return _lines(sizes, format_flamegraph)
@@ -46,8 +46,8 @@ def memory(snapshot: Any, format_flamegraph: Any = None) -> str:
     """The bytes that are alive by the functions that allocated them, a line each, largest first.
 
     Args:
-        snapshot: the snapshot.
-        format_flamegraph: what makes the result of the lines; None: they are it.
+        snapshot: the result of `memory_history.snapshot()`.
+        format_flamegraph: a function from the lines to the result. With None, the result is the lines.
     """
     sizes: Counter[str] = Counter()
     for segment in snapshot["segments"]:

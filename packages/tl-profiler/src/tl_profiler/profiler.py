@@ -28,10 +28,10 @@ class _KinetoProfile:
     """A profile that is started and stopped by hand.
 
     Args:
-        activities: what is collected: `ProfilerActivity.CPU`. Those of accelerators are accepted; there are none.
-        record_shapes: notes the inputs' shapes, strides and types, and the other arguments.
-        profile_memory: notes what tensors allocate and give back.
-        with_stack: notes the Python stack of each call, and the calls of Python functions.
+        activities: the activities to record: `ProfilerActivity.CPU`. Other activities are accepted and unused.
+        record_shapes: whether to record the inputs' shapes, strides and types, and the other arguments.
+        profile_memory: whether to record allocations and frees of tensors.
+        with_stack: whether to record the Python stack of each call, and the calls of Python functions.
         with_flops: counts floating point operations of products, convolutions and sums from the shapes.
         with_modules: lists the modules whose forward runs.
         experimental_config: an `_ExperimentalConfig`.
@@ -64,11 +64,11 @@ class _KinetoProfile:
         self.start_trace()
 
     def stop(self) -> None:
-        """Ends it; then there are events."""
+        """Ends the profile and collects its events."""
         self.stop_trace()
 
     def prepare_trace(self) -> None:
-        """Gets ready; events are noted from `start_trace` on."""
+        """Prepares the profile. `start_trace` starts the recording."""
         if self.profiler is None or not self.acc_events:
             self.profiler = _Collector(
                 use_cpu=ProfilerActivity.CPU in self.activities, record_shapes=self.record_shapes,
@@ -115,26 +115,26 @@ class _KinetoProfile:
         """Writes the latest cycle as a trace that Perfetto, chrome://tracing and TensorBoard read.
 
         Args:
-            path: the file; compressed if it ends with ".gz".
-            use_python_export: accepted; there is one writer.
+            path: the path of the file, which is compressed if it ends with ".gz".
+            use_python_export: accepted and unused, as tl has one writer.
 
         Raises:
-            OSError: the file cannot be written; nothing is left of it.
+            OSError: the file cannot be written. No partial file remains.
         """
         self._collector().export_chrome_trace(path, self._metadata())
 
     def _metadata(self) -> dict[str, str]:
-        return dict(self._added)
+        return dict(self._extra_metadata)
 
     @property
-    def _added(self) -> dict[str, str]:
+    def _extra_metadata(self) -> dict[str, str]:
         return self.__dict__.setdefault("_added_metadata", {})
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Writes a line for each stack, outermost frame first, and the metric; flame graph tools read it.
+        """Writes a line for each stack, outermost frame first, and the metric, for flame graph tools.
 
         Args:
-            path: the file.
+            path: the path of the file.
             metric: "self_cpu_time_total" or "self_cuda_time_total".
         """
         self._collector().export_stacks(path, metric)
@@ -144,7 +144,7 @@ class _KinetoProfile:
 
         Args:
             enable: whether.
-            activities: which; the CPU's are the operators of this thread.
+            activities: the activities to switch. The CPU's activity is the operators of this thread.
         """
         if self.profiler is not None:
             self.profiler.toggle_collection_dynamic(enable, activities)
@@ -154,9 +154,9 @@ class _KinetoProfile:
         """One sum a name.
 
         Args:
-            group_by_input_shape: events with different shapes are summed apart; needs `record_shapes`.
-            group_by_stack_n: so are those whose innermost so many frames differ; needs `with_stack`.
-            group_by_overload_name: and those of different overloads.
+            group_by_input_shape: whether to sum events by shapes of inputs. It needs `record_shapes`.
+            group_by_stack_n: the number of innermost frames to sum events by. It needs `with_stack`.
+            group_by_overload_name: whether to sum events by overload.
         """
         return self._collector().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
@@ -170,7 +170,7 @@ class _KinetoProfile:
 
     def add_metadata_json(self, key: str, value: str) -> None:
         """Puts a JSON value into the trace, beside the events."""
-        self._added[key] = value
+        self._extra_metadata[key] = value
 
     def preset_metadata_json(self, key: str, value: str) -> None:
         """The same for every trace that is begun later."""
@@ -201,7 +201,7 @@ class _KinetoProfile:
         return MemoryProfile(result)
 
     def export_memory_timeline(self, path: str, device: str | None = None) -> None:
-        """Writes the memory of tensors over time, by what they are: parameters, gradients, activations, ….
+        """Writes the memory of tensors over time by category: parameters, gradients, activations, ….
 
         Args:
             path: ".html": a page; ".json" or ".json.gz": `[times, [sizes by category]]`; ".raw.json.gz": each change as
@@ -218,7 +218,7 @@ class _KinetoProfile:
 
 
 class ProfilerAction(Enum):
-    """What a profile does in a step.
+    """The action of a profile in a step.
 
     Example:
         >>> ProfilerAction.RECORD.name
@@ -233,13 +233,13 @@ class ProfilerAction(Enum):
 
 def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0,
              skip_first_wait: int = 0) -> Callable[[int], ProfilerAction]:  # fmt: skip
-    """What to do in each step: skip, wait, warm up, record, and again.
+    """A schedule of actions by step: skip, wait, warm up, record, and repeat.
 
     Args:
         wait: steps that pass before each cycle.
         warmup: steps that are recorded and thrown away.
         active: steps that are recorded.
-        repeat: so many cycles; 0: until the end.
+        repeat: the number of cycles. 0 means until the end.
         skip_first: steps that pass before the first cycle.
         skip_first_wait: not 0: the first cycle does not wait.
 
@@ -290,16 +290,16 @@ def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use
     """Writes each trace into a folder that TensorBoard's plug-in reads.
 
     Args:
-        dir_name: the folder; made if it is not there.
-        worker_name: tells the processes of a run apart; the host's name and the process by default.
+        dir_name: the folder, which is created if absent.
+        worker_name: the name of the process in file names, by default the host and the process id.
         use_gzip: compresses.
-        use_python_export: accepted; there is one writer.
+        use_python_export: accepted and unused, as tl has one writer.
 
     Returns:
-        What `profile` takes as `on_trace_ready`.
+        A handler for `on_trace_ready` of `profile`.
 
     Raises:
-        RuntimeError: the folder cannot be made; when the first trace is ready.
+        RuntimeError: the folder cannot be created, once the first trace is ready.
 
     Example:
         >>> from tl_profiler import profile
@@ -323,20 +323,20 @@ class profile(_KinetoProfile):
     """A profile of a block, or of chosen steps of a program.
 
     Args:
-        activities: what is collected: `ProfilerActivity.CPU`. Those of accelerators are accepted; there are none.
-        schedule: says for each step what to do: see `schedule()`. All is recorded by default.
+        activities: the activities to record: `ProfilerActivity.CPU`. Other activities are accepted and unused.
+        schedule: a function from the step to its action, see `schedule()`. By default every step is recorded.
         on_trace_ready: called with the profile when a cycle has been recorded.
-        record_shapes: notes the inputs' shapes, strides and types, and the other arguments.
-        profile_memory: notes what tensors allocate and give back.
-        with_stack: notes the Python stack of each call, and the calls of Python functions.
+        record_shapes: whether to record the inputs' shapes, strides and types, and the other arguments.
+        profile_memory: whether to record allocations and frees of tensors.
+        with_stack: whether to record the Python stack of each call, and the calls of Python functions.
         with_flops: counts floating point operations of products, convolutions and sums from the shapes.
         with_modules: lists the modules whose forward runs.
         experimental_config: an `_ExperimentalConfig`.
         execution_trace_observer: begins and ends with the profile: an `ExecutionTraceObserver`.
-        acc_events: `events()` and `key_averages()` tell of all cycles; else of the latest.
-        use_cuda: deprecated; use `activities`.
+        acc_events: whether `events()` and `key_averages()` cover all cycles. By default they cover the latest.
+        use_cuda: deprecated. Use `activities`.
         custom_trace_id_callback: makes the name of a trace.
-        post_processing_timeout_s: accepted for compatibility: nothing is processed afterwards that could time
+        post_processing_timeout_s: accepted for compatibility: no processing follows that could time
             out.
 
     Example::
@@ -359,15 +359,15 @@ class profile(_KinetoProfile):
                  execution_trace_observer: _ITraceObserver | None = None, acc_events: bool = False,
                  use_cuda: bool | None = None, custom_trace_id_callback: Callable[[], str] | None = None,
                  post_processing_timeout_s: float | None = None) -> None:  # fmt: skip
-        wanted = set(activities) if activities else supported_activities()
+        selection = set(activities) if activities else supported_activities()
         if use_cuda is not None:
             warnings.warn(
                 "`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2
             )
-        if not wanted:
+        if not selection:
             raise AssertionError("No valid profiler activities found")
         super().__init__(
-            activities=wanted, record_shapes=record_shapes, profile_memory=profile_memory, with_stack=with_stack,
+            activities=selection, record_shapes=record_shapes, profile_memory=profile_memory, with_stack=with_stack,
             with_flops=with_flops, with_modules=with_modules, experimental_config=experimental_config,
             execution_trace_observer=execution_trace_observer or ExecutionTraceObserver.from_environment(),
             acc_events=acc_events, custom_trace_id_callback=custom_trace_id_callback)  # fmt: skip
@@ -395,7 +395,7 @@ class profile(_KinetoProfile):
         self._begin_step()
 
     def stop(self) -> None:
-        """Ends what is being recorded, and hands it to the handler."""
+        """Ends the current recording and calls the handler."""
         self._end_step()
         self._go(self.current_action, None)
 
@@ -420,13 +420,13 @@ class profile(_KinetoProfile):
             self.step_rec_fn = None
 
     def set_custom_trace_id_callback(self, callback: Callable[[], str]) -> None:
-        """Sets what makes the name of the next trace."""
+        """Sets the function that returns the name of the next trace."""
         self.custom_trace_id_callback = callback
         if self.profiler is not None:
             self.profiler.custom_trace_id_callback = callback
 
     def get_trace_id(self) -> str | None:
-        """The name of the current trace; None before the first."""
+        """The name of the current trace, or None before the first."""
         return None if self.profiler is None else self.profiler.trace_id
 
     def _stats(self) -> Any:
@@ -436,7 +436,7 @@ class profile(_KinetoProfile):
         if self.on_trace_ready:
             self.on_trace_ready(self)
 
-    # NONE: nothing runs. WARMUP: prepared. RECORD and RECORD_AND_SAVE: events are noted.
+    # NONE: idle. WARMUP: prepared. RECORD and RECORD_AND_SAVE: recording.
     def _go(self, before: ProfilerAction, after: ProfilerAction | None) -> None:
         running = before in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
         ends = before is ProfilerAction.RECORD_AND_SAVE or after not in (

@@ -1,4 +1,4 @@
-"""What begins and ends with a profile."""
+"""The interface of observers that start and stop with a profile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A profile as one HTML page without outside references: time line, tables, memory.
+"""A profile as one self-contained HTML page: time line, tables, memory.
 
 >>> import os, tempfile, tl_core
 >>> from tl_profiler import profile
@@ -27,21 +27,21 @@ from tl_core.whole_files import write_whole
 
 __all__ = ["file_text", "fill", "render", "timeline_page", "write"]
 
-# The columns in the order in which they lie in the page, with the types that the page reads them as.
+# The columns in the order of the page, with the types of its typed arrays.
 _COLUMNS = (("start", "f8"), ("bytes", "f8"), ("address", "f8"), ("duration", "f4"), ("name", "u4"), ("stack", "u4"),
             ("parent", "i4"), ("thread", "u2"), ("kind", "u1"))  # fmt: skip
 
 
 def write(profile: Any, path: str, title: str = "profile") -> None:
-    """Writes the page.
+    """Writes the page to a file.
 
     Args:
-        profile: one that has ended, or its `kineto_results`.
-        path: the file.
-        title: the page's.
+        profile: a profile that has ended, or its `kineto_results`.
+        path: the path of the file.
+        title: the title of the page.
 
     Raises:
-        OSError: the file cannot be written; nothing is left of it.
+        OSError: the file cannot be written. No partial file remains.
         RuntimeError: the profile has not ended.
 
     Example:
@@ -57,7 +57,7 @@ def write(profile: Any, path: str, title: str = "profile") -> None:
 
 
 def render(profile: Any, title: str = "profile") -> str:
-    """The page as a text.
+    """Returns the page as a text.
 
     Example:
         >>> page = render(profile)  # doctest: +SKIP
@@ -65,7 +65,7 @@ def render(profile: Any, title: str = "profile") -> str:
     result = _result_of(profile)
     data = result.columns()
     head = _head(result, data)
-    packed = b"".join(_padded(data[name]) for name, _ in _COLUMNS)
+    packed = b"".join(_pad(data[name]) for name, _ in _COLUMNS)
     head["compressed"] = len(packed) > 1 << 16
     body = zlib.compress(packed, 6) if head["compressed"] else packed
     return fill(
@@ -81,7 +81,7 @@ def render(profile: Any, title: str = "profile") -> str:
 
 
 def fill(template: str, **parts: str) -> str:
-    """A page's text with each {{NAME}} replaced.
+    """Returns the text of a page with each {{NAME}} replaced.
 
     Example:
         >>> fill("<p>{title}</p>", title="run")  # doctest: +SKIP
@@ -95,7 +95,7 @@ def fill(template: str, **parts: str) -> str:
 
 
 def file_text(name: str) -> str:
-    """A file of the report.
+    """Reads a file of the report.
 
     Example:
         >>> file_text("page.html")  # doctest: +SKIP
@@ -103,7 +103,7 @@ def file_text(name: str) -> str:
     return (files(__package__ or __name__) / name).read_text(encoding="utf-8")
 
 
-def _padded(column: bytes) -> bytes:
+def _pad(column: bytes) -> bytes:
     return column + bytes(-len(column) % 8)
 
 
@@ -128,14 +128,14 @@ def _head(result: ProfilerResult, data: dict[str, Any]) -> dict[str, Any]:
         "threads": data["threads"],
         "duration_us": (result.trace_end_ns() - start) / 1e3,
         "stacks": {
-            n: [f"{f}:{line} in {name}" for f, line, name in found[:24]] for n, found in frames.items()
+            n: [f"{f}:{line} in {name}" for f, line, name in stack[:24]] for n, stack in frames.items()
         },
-        "lines": {n: _line(found) for n, found in frames.items() if found},
+        "lines": {n: _line(stack) for n, stack in frames.items() if stack},
         "extra": [[p, name, kind, (b - start) / 1e3, (e - b) / 1e3] for p, name, kind, b, e in result.extra],
     }
 
 
-# The innermost frame of the program itself: what tl's own packages do in Python stands for the line that called them.
+# The innermost frame of the program itself: frames of tl's own packages count for the line that called them.
 _OWN = tuple(f"{os.sep}tl_{name}{os.sep}" for name in (
     "core", "autograd", "nn", "amp", "data", "distributed", "distributions", "quantization", "checkpoint", "compiler",
     "profiler", "backends", "utils"))  # fmt: skip
@@ -148,18 +148,18 @@ def _line(frames: list[tuple[str, int, str]]) -> str:
 
 def _facts(result: ProfilerResult, head: dict[str, Any]) -> str:
     seconds = head["duration_us"] / 1e6
-    told = f"{seconds:.3f} s · {head['count']} events · {len(head['threads'])} threads"
-    return told + (f" · {result.forgotten} older events were not kept" if result.forgotten else "")
+    text = f"{seconds:.3f} s · {head['count']} events · {len(head['threads'])} threads"
+    return text + (f" · {result.forgotten} older events were not kept" if result.forgotten else "")
 
 
 def timeline_page(title: str, times: list[int], series: list[tuple[str, str, list[int]]], height: int) -> str:
     """A page with bytes over time, one series on the other.
 
     Args:
-        title: the page's.
-        times: microseconds.
+        title: the title of the page.
+        times: the moments, in microseconds.
         series: (name, color, bytes at each time).
-        height: of the picture, in pixels.
+        height: the height of the picture, in pixels.
 
     Example:
         >>> page = timeline_page(profile)  # doctest: +SKIP
