@@ -75,7 +75,7 @@ def site(monkeypatch, tmp_path):
     site.url = f"http://127.0.0.1:{server.server_address[1]}"
     monkeypatch.setattr(github, "SITE", site.url)
     monkeypatch.setattr(github, "API", f"{site.url}/api")
-    monkeypatch.setattr(hub.directories, "_chosen", str(tmp_path / "hub"))
+    monkeypatch.setattr(hub.directories, "_hub_dir", str(tmp_path / "hub"))
     yield site
     server.shutdown()
     server.server_close()
@@ -165,7 +165,7 @@ def test_a_folder_that_cannot_be_made(tmp_path):
 
 
 def test_the_folder_of_downloads(monkeypatch):
-    monkeypatch.setattr(hub.directories, "_chosen", None)
+    monkeypatch.setattr(hub.directories, "_hub_dir", None)
     monkeypatch.delenv("TORCH_HOME", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
     assert hub.get_dir() == "/cache/torch/hub"
@@ -208,7 +208,7 @@ def test_references(repository, monkeypatch):
 
 def test_without_a_connection(tmp_path, monkeypatch):
     monkeypatch.setattr(github, "SITE", "http://127.0.0.1:1")
-    monkeypatch.setattr(hub.directories, "_chosen", str(tmp_path))
+    monkeypatch.setattr(hub.directories, "_hub_dir", str(tmp_path))
     with pytest.raises(RuntimeError, match="no connection"):
         github.parse("owner/name")
     (tmp_path / "owner_name_master").mkdir()

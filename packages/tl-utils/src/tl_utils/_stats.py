@@ -1,4 +1,4 @@
-"""How often functions were called, by their names."""
+"""The numbers of calls of functions, by name."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def count(fn: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """
 
     @functools.wraps(fn)
-    def counted(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+    def count_call(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
         count_label(fn.__qualname__)
         return fn(*args, **kwargs)
 
-    return counted
+    return count_call

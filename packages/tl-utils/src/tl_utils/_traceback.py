@@ -41,12 +41,14 @@ def _rebuilt(tb: TracebackType | None) -> TracebackType | None:
     if tb is None:
         return None
     source = tb.tb_frame.f_globals.get("__compile_source__")
-    made = _with_lines(tb, source) if source and tb.tb_frame.f_code.co_filename == "<string>" else tb
-    return TracebackType(_rebuilt(tb.tb_next), made.tb_frame, made.tb_lasti, made.tb_lineno)
+    with_source = _with_lines(tb, source) if source and tb.tb_frame.f_code.co_filename == "<string>" else tb
+    return TracebackType(
+        _rebuilt(tb.tb_next), with_source.tb_frame, with_source.tb_lasti, with_source.tb_lineno
+    )
 
 
 def _with_lines(tb: TracebackType, source: str) -> TracebackType:
-    """The traceback of an error at the same line of a file whose lines `linecache` knows."""
+    """The traceback of an error at this line of a file in `linecache`."""
     name = f"<source {hash(source):x}>"
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     code: CodeType = compile("__inspect_currentframe()", name, "eval")
@@ -65,7 +67,7 @@ def shorten_filename(fn: str, *, base: str | None = None) -> str:
 
     Args:
         fn: the name.
-        base: the folder; None for that above this package.
+        base: the folder, by default the parent of this package.
     """
     base = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) if base is None else base
     try:
@@ -80,7 +82,7 @@ def format_frame(frame: traceback.FrameSummary, *, base: str | None = None, line
 
     Args:
         frame: the frame.
-        base: what is left out of its file's name.
+        base: the prefix that is removed from the file's name.
         line: whether its source is shown.
     """
     source = f"{frame.line}  # " if line and frame.line else ""
@@ -97,7 +99,7 @@ def format_traceback_short(tb: TracebackType | None) -> str:
 
 
 class CapturedTraceback:
-    """Where a program is, to be shown later.
+    """The position of a program, to be formatted later.
 
     Example:
         >>> "in <module>" in "".join(CapturedTraceback.extract().format())
@@ -127,7 +129,7 @@ class CapturedTraceback:
         self._frames = None
 
     def summary(self) -> traceback.StackSummary:
-        """The frames, the outermost first; none after `cleanup`."""
+        """The frames, the outermost first. Empty after `cleanup`."""
         return traceback.StackSummary() if self._frames is None else self._frames
 
     def format(self) -> list[str]:
@@ -139,6 +141,6 @@ class CapturedTraceback:
         """The lines of several.
 
         Args:
-            tbs: the tracebacks; None gives no lines.
+            tbs: the tracebacks. None has no lines.
         """
         return [[] if tb is None else tb.format() for tb in tbs]

@@ -1,6 +1,6 @@
 """`python -m tl.utils._zip FILE… --install-dir DIR --strip-dir DIR --zip-name NAME`: Python sources in a ZIP file.
 
-A folder stands for the `.py` files in and below it.
+A folder means the `.py` files in and below it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def write_to_zip(
         file_path: the file.
         strip_file_path: the folder that its name in the ZIP file is relative to.
         zf: the ZIP file.
-        prepend_str: stands before the name.
+        prepend_str: the prefix of the name.
     """
     inside = remove_prefix(str(file_path), f"{str(strip_file_path).rstrip('/')}/")
     if not set(Path(inside).parts) & set(DENY_LIST):
@@ -47,11 +47,11 @@ def write_to_zip(
 
 
 def _sources(path: str) -> Iterator[Path]:
-    found = Path(path)
-    if found.is_dir():
-        yield from sorted(found.rglob("*.py"))
-    elif found.is_file():
-        yield found
+    root = Path(path)
+    if root.is_dir():
+        yield from sorted(root.rglob("*.py"))
+    elif root.is_file():
+        yield root
     else:
         raise SystemExit(f"tl.utils._zip: there is no file or folder {path!r}")
 

@@ -1,4 +1,4 @@
-"""Warnings for programs that were written for PyTorch 0.1. There is nothing of that here to warn of."""
+"""Warnings for programs that were written for PyTorch 0.1, which tl never raises."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class Warning:
     """A warning that could be switched on, and is off.
 
     Args:
-        what: what it would warn of.
+        what: the subject of the warning.
 
     Example:
         >>> broadcast_warning.enabled

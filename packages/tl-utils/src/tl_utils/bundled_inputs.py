@@ -43,8 +43,8 @@ class InflatableArg(NamedTuple):
 
     Args:
         value: the value that is stored.
-        fmt: the expression that makes the argument of it, in which `{}` stands for the value.
-        fmt_fn: the text of a function of the module and the value that makes it; `{}` stands for its name.
+        fmt: the expression that makes the argument of it, in which `{}` is the value.
+        fmt_fn: the text of a function of the module and the value that makes it, in which `{}` is its name.
 
     Example:
         >>> import tl_core
@@ -65,7 +65,7 @@ class _Packed:
     expression: str
     function: str = ""
 
-    def inflated(self, model: Any) -> Any:
+    def inflate(self, model: Any) -> Any:
         names = {**_NAMES, "self": model, "value": self.value}
         if self.function:
             exec(textwrap.dedent(self.function), names)
@@ -73,7 +73,7 @@ class _Packed:
 
 
 class _Bundle:
-    """What a module knows of its inputs: the arguments by function, and texts about them."""
+    """The inputs of a module: the arguments by function, and texts about them."""
 
     def __init__(self) -> None:
         self.inputs: dict[
@@ -93,8 +93,8 @@ def bundle_inputs(
     """A copy of a module that has inputs, and shares the module's parameters and buffers.
 
     The copy's `get_all_bundled_inputs_for_NAME()` gives the inputs of its method NAME, and
-    `get_bundled_inputs_functions_and_info()` says which methods have some. With inputs of `forward` there are also
-    `get_all_bundled_inputs()` and `get_num_bundled_inputs()`. Inputs that the module had are left out of the copy.
+    `get_bundled_inputs_functions_and_info()` lists the methods that have inputs. With inputs of `forward` the copy
+    also has `get_all_bundled_inputs()` and `get_num_bundled_inputs()`. The copy drops earlier inputs.
 
     Args:
         model: the module.
@@ -115,11 +115,11 @@ def bundle_inputs(
         >>> model(*model.get_all_bundled_inputs()[0]).shape
         torch.Size([1000])
     """
-    given = inputs if isinstance(inputs, Mapping) else {_method(model, "forward"): inputs}
+    inputs_by_method = inputs if isinstance(inputs, Mapping) else {_method(model, "forward"): inputs}
     texts = info if isinstance(info, Mapping) or not info else {_method(model, "forward"): info}
-    made = _copied(model)
-    _augment(made, given, texts, _receive_inflate_expr, False)
-    return made
+    result = _copy_module(model)
+    _augment(result, inputs_by_method, texts, _receive_inflate_expr, False)
+    return result
 
 
 def augment_model_with_bundled_inputs(
@@ -133,7 +133,7 @@ def augment_model_with_bundled_inputs(
 
     Args:
         model: the module.
-        inputs: tuples of arguments; None: the module's `_generate_bundled_inputs_for_forward` makes them.
+        inputs: tuples of arguments. With None the module's `_generate_bundled_inputs_for_forward` makes them.
         info: a text for each.
         skip_size_check: whether large tensors may be stored.
 
@@ -161,7 +161,7 @@ def augment_many_model_functions_with_bundled_inputs(
     info: Any = None,
     skip_size_check: bool = False,
 ) -> None:
-    """Gives methods of a module inputs; see `bundle_inputs`.
+    """Adds inputs to methods of a module, as `bundle_inputs` does to a copy.
 
     Args:
         model: the module.
@@ -182,7 +182,7 @@ def augment_many_model_functions_with_bundled_inputs(
     _augment(model, inputs, info, _receive_inflate_expr, skip_size_check)
 
 
-# ---- what is stored
+# ---- storage
 def _augment(
     model: Any, inputs: Mapping[Any, Any], info: Any, expressions: list[str] | None, any_size: bool
 ) -> None:
@@ -241,18 +241,16 @@ def _check_calls(model: Any, name: str, calls: Any) -> None:
 def _packed_calls(
     name: str, calls: Any, expressions: list[str] | None, any_size: bool
 ) -> list[tuple[_Packed, ...]]:
-    made = []
+    packed_calls = []
     for i, call in enumerate(calls):
-        packed = tuple(
-            _packed(arg, f"{name}, input {i}, argument {j}", any_size) for j, arg in enumerate(call)
-        )
-        made.append(packed)
+        packed = tuple(_pack(arg, f"{name}, input {i}, argument {j}", any_size) for j, arg in enumerate(call))
+        packed_calls.append(packed)
         if expressions is not None:
             expressions.append(", ".join(p.expression for p in packed))
-    return made
+    return packed_calls
 
 
-def _packed(arg: Any, where: str, any_size: bool) -> _Packed:
+def _pack(arg: Any, where: str, any_size: bool) -> _Packed:
     if isinstance(arg, InflatableArg):
         return _inflatable(arg, where)
     if not isinstance(arg, Tensor) or any_size or arg.untyped_storage().nbytes() <= _raw_limit(arg):
@@ -301,9 +299,9 @@ def _attach(model: Any, bundle: _Bundle) -> None:
 def _all_inputs(model: Any, name: str) -> list[tuple[Any, ...]]:
     packed = model.__dict__[_ATTRIBUTE].inputs[name]
     if packed is None:
-        made: list[tuple[Any, ...]] = getattr(model, f"_generate_bundled_inputs_for_{name}")()
-        return made
-    return [tuple(p.inflated(model) for p in call) for call in packed]
+        inputs: list[tuple[Any, ...]] = getattr(model, f"_generate_bundled_inputs_for_{name}")()
+        return inputs
+    return [tuple(p.inflate(model) for p in call) for call in packed]
 
 
 def _number(model: Any) -> int:
@@ -317,18 +315,18 @@ def _functions_and_info(model: Any) -> dict[str, dict[str, list[str]]]:
     }
 
 
-def _copied(model: Any) -> Any:
-    """Another module with the same parameters, buffers and submodules, without inputs."""
+def _copy_module(model: Any) -> Any:
+    """A copy of a module without inputs, which shares parameters, buffers and submodules."""
     _check_model(model)
-    made = copy.copy(model)
+    result = copy.copy(model)
     for name in ("_parameters", "_buffers", "_modules"):
-        made.__dict__[name] = dict(model.__dict__[name])
+        result.__dict__[name] = dict(model.__dict__[name])
     for name in getattr(model.__dict__.get(_ATTRIBUTE), "names", ()):
-        del made.__dict__[name]
-    for name, value in list(made.__dict__.items()):  # methods that were put on the object
+        del result.__dict__[name]
+    for name, value in list(result.__dict__.items()):  # methods that were put on the object
         if inspect.ismethod(value) and value.__self__ is model:
-            made.__dict__[name] = value.__func__.__get__(made)
-    return made
+            result.__dict__[name] = value.__func__.__get__(result)
+    return result
 
 
 # ---- arguments

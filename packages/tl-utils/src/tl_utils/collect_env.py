@@ -1,4 +1,4 @@
-"""`python -m tl.utils.collect_env`: what a report of a bug should say of the environment."""
+"""`python -m tl.utils.collect_env`: the environment, for a report of a bug."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Run = Callable[[Any], tuple[int, str, str]]
 
 
 class SystemEnv(NamedTuple):
-    """What was found, as the report shows it.
+    """The environment as the report shows it.
 
     Args:
         tl_version: the version of tl.
         is_debug_build: whether asserts are compiled in.
         build: compiler and options of the native code.
         parallel: how work is divided among threads.
-        gcc_version, clang_version, cmake_version: of the tools that are installed; None where they aren't.
+        gcc_version, clang_version, cmake_version: the versions of the tools. None means not installed.
         os: the operating system.
         libc_version: the version of the C library.
         python_version: the version of Python.
@@ -79,38 +79,38 @@ def run(command: str | list[str]) -> tuple[int, str, str]:
         command: a line for the shell, or a list of words.
 
     Returns:
-        (int, str, str), its exit status, its output and its errors; 127 if it isn't there, 124 if it takes too long.
+        (int, str, str), its exit status, its output and its errors. 127 means not found, 124 a timeout.
 
     Example:
         >>> run(["no-such-command"])[0]
         127
     """
     try:
-        done = subprocess.run(command, shell=isinstance(command, str), capture_output=True, timeout=_SECONDS,
+        process = subprocess.run(command, shell=isinstance(command, str), capture_output=True, timeout=_SECONDS,
                               stdin=subprocess.DEVNULL)  # fmt: skip
     except FileNotFoundError as error:
         return 127, "", str(error)
     except subprocess.TimeoutExpired as error:
         return 124, "", str(error)
     encoding = locale.getpreferredencoding(False)
-    out, err = (text.decode(encoding, errors="replace").strip() for text in (done.stdout, done.stderr))
-    return done.returncode, out, err
+    out, err = (text.decode(encoding, errors="replace").strip() for text in (process.stdout, process.stderr))
+    return process.returncode, out, err
 
 
 def run_and_read_all(run_lambda: Run, command: Any) -> str | None:
-    """The output of a command; None if it fails."""
+    """The output of a command, or None if it fails."""
     status, out, _ = run_lambda(command)
     return out if status == 0 else None
 
 
 def run_and_parse_first_match(run_lambda: Run, command: Any, regex: str) -> str | None:
-    """The first group of a regular expression in the output of a command; None if there is none."""
-    found = re.search(regex, run_and_read_all(run_lambda, command) or "")
-    return found[1] if found else None
+    """The first group of a regular expression in the output of a command, or None."""
+    match = re.search(regex, run_and_read_all(run_lambda, command) or "")
+    return match[1] if match else None
 
 
 def run_and_return_first_line(run_lambda: Run, command: Any) -> str | None:
-    """The first line of the output of a command; None if it fails."""
+    """The first line of the output of a command, or None if it fails."""
     out = run_and_read_all(run_lambda, command)
     return out.split("\n")[0] if out else None
 
@@ -131,7 +131,7 @@ def get_cmake_version(run_lambda: Run) -> str | None:
 
 
 def get_cpu_info(run_lambda: Run) -> str | None:
-    """What is known of the processor."""
+    """The description of the processor."""
     return run_and_read_all(run_lambda, ["lscpu"]) or platform.processor() or None
 
 
@@ -150,32 +150,32 @@ def get_libc_version() -> str:
 
 
 def get_pip_packages(run_lambda: Run, patterns: Iterable[str] | None = None) -> tuple[str, str]:
-    """The installed distributions that matter: the tool that knows them, and a line each.
+    """The relevant installed distributions: the name of their tool, and a line each.
 
     Args:
         run_lambda: not needed: they are known to this process.
-        patterns: parts of their names; None for those that matter.
+        patterns: parts of their names, by default of the relevant ones.
     """
-    wanted = tuple(_RELEVANT if patterns is None else patterns)
-    found = {
+    parts = tuple(_RELEVANT if patterns is None else patterns)
+    lines = {
         f"{name}=={dist.version}"
         for dist in metadata.distributions()
-        if (name := dist.metadata["Name"]) and any(part in name.lower() for part in wanted)
+        if (name := dist.metadata["Name"]) and any(part in name.lower() for part in parts)
     }
-    return "pip3", "\n".join(sorted(found))
+    return "pip3", "\n".join(sorted(lines))
 
 
 def get_conda_packages(run_lambda: Run, patterns: Iterable[str] | None = None) -> str | None:
-    """The packages of conda that matter; None without conda."""
+    """The relevant packages of conda, or None without conda."""
     conda = os.environ.get("CONDA_EXE", "conda")
     if not shutil.which(conda):
         return None
     out = run_and_read_all(run_lambda, [conda, "list"])
-    wanted = tuple(_RELEVANT if patterns is None else patterns)
+    parts = tuple(_RELEVANT if patterns is None else patterns)
     lines = [
         line
         for line in (out or "").splitlines()
-        if not line.startswith("#") and any(p in line for p in wanted)
+        if not line.startswith("#") and any(p in line for p in parts)
     ]
     return "\n".join(lines)
 
@@ -266,7 +266,7 @@ Versions of relevant libraries:
 {conda_packages}"""
 
 
-def _prefixed(text: str | None, prefix: str) -> str:
+def _prefix_lines(text: str | None, prefix: str) -> str:
     return "\n".join(f"{prefix} {line}" for line in (text or _UNKNOWN).splitlines())
 
 
@@ -279,8 +279,8 @@ def pretty_str(envinfo: SystemEnv) -> str:
     """
     values = {k: v if v else _UNKNOWN for k, v in envinfo._asdict().items()}
     values["environment"] = envinfo.environment or "none of those that matter"
-    values["pip_packages"] = _prefixed(envinfo.pip_packages, "[pip3]")
-    values["conda_packages"] = _prefixed(envinfo.conda_packages, "[conda]")
+    values["pip_packages"] = _prefix_lines(envinfo.pip_packages, "[pip3]")
+    values["conda_packages"] = _prefix_lines(envinfo.conda_packages, "[conda]")
     return _REPORT.format(api_version=API_VERSION, **values)
 
 

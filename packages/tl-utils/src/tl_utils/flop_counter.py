@@ -198,10 +198,10 @@ _OWN: dict[str, tuple[Callable[..., int], str]] = {
 def _own(packet: Any, args: Any, kwargs: Any, out: Any) -> tuple[Any, int] | None:
     """The operator and count of one of this library's own."""
     name = str(packet).removeprefix("aten.")
-    found = _OWN.get(name)
-    if found is None:
+    entry = _OWN.get(name)
+    if entry is None:
         return None
-    formula, counted_as = found
+    formula, counted_as = entry
     if name == "linear" and (len(args) < 3 or args[2] is None) and kwargs.get("bias") is None:
         counted_as = "mm"
     return getattr(_aten, counted_as, packet), shape_wrapper(formula)(*args, **kwargs, out_val=out)
@@ -301,7 +301,7 @@ class FlopCounterMode:
         """The operations as a table.
 
         Args:
-            depth: how many levels of modules it shows; None for what the constructor was told.
+            depth: the number of levels of modules in the table, by default the constructor's.
         """
         depth = self.depth if depth is None else depth
         total = self.get_total_flops()
@@ -340,7 +340,7 @@ class FlopCounterMode:
             print(self.get_table(self.depth))
 
     def _count_flops(self, func_packet: Any, out: Any, args: Any, kwargs: Any) -> Any:
-        """Adds what a call needed; its result."""
+        """Adds the count of a call and returns its result."""
         if func_packet in self.flop_registry:
             counted: Any = func_packet, self.flop_registry[func_packet](*args, **kwargs, out_val=out)
         else:

@@ -1,4 +1,4 @@
-"""What would convert modules to oneDNN's layout, which isn't part of this library."""
+"""The interface of the conversion to oneDNN's layout, which tl doesn't have."""
 
 from __future__ import annotations
 

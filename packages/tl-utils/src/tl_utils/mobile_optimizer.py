@@ -1,4 +1,4 @@
-"""What would prepare a TorchScript program for phones. There is neither here, so all of it says so."""
+"""The interface of the optimizer of TorchScript programs for phones. Its functions raise an error."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class MobileOptimizerType(Enum):
 
 
 class LintCode(Enum):
-    """What could be complained of.
+    """The kinds of a lint.
 
     Example:
         >>> len(LintCode) > 0
@@ -71,7 +71,7 @@ def optimize_for_mobile(script_module: Any, optimization_blocklist: set[Any] | N
 
 
 def generate_mobile_module_lints(script_module: Any) -> NoReturn:
-    """Would name what a TorchScript module for phones should not have.
+    """Lists the lints of a TorchScript module for phones.
 
     Args:
         script_module: the module.

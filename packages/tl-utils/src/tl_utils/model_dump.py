@@ -1,4 +1,4 @@
-"""`python -m tl.utils.model_dump MODEL.pt`: what is in a saved model, as JSON or as a page for a browser.
+"""`python -m tl.utils.model_dump MODEL.pt`: the contents of a saved model, as JSON or as a page for a browser.
 
 Nothing in the file is run.
 """
@@ -87,7 +87,7 @@ def get_storage_info(storage: FakeObject) -> list[Any]:
     """The memory of a tensor: element type, key, device and number of elements.
 
     Args:
-        storage: the stand-in that the pickle holds.
+        storage: the placeholder in the pickle.
 
     Raises:
         ValueError: it is something else.
@@ -112,7 +112,7 @@ def hierarchical_pickle(data: Any) -> Any:
     """What a pickle holds, as plain values for JSON: what JSON has not is a dictionary with the key `__...__`.
 
     Args:
-        data: what `show_pickle.DumpUnpickler` gave.
+        data: the result of `show_pickle.DumpUnpickler`.
 
     Example:
         >>> hierarchical_pickle({"a": (1, 2)})
@@ -161,11 +161,11 @@ def _version(archive: zipfile.ZipFile, root: str) -> str:
 
 def get_model_info(path_or_file: Any, title: str | None = None, extra_file_size_limit: int = _EXTRA_LIMIT
                    ) -> dict[str, Any]:  # fmt: skip
-    """What is in a saved model.
+    """The contents of a saved model.
 
     Args:
         path_or_file: its path, or an open file.
-        title: its name; None for that of the file.
+        title: its name, by default the file's.
         extra_file_size_limit: further files that are longer are left out.
 
     Returns:
@@ -233,7 +233,7 @@ def _contents(archive: zipfile.ZipFile, limit: int) -> dict[str, Any]:
 
 
 def get_inline_skeleton() -> str:
-    """The page without a model; one file, without references to others.
+    """The page without a model, as one self-contained file.
 
     Example:
         >>> "<html" in get_inline_skeleton()
@@ -247,13 +247,13 @@ def burn_in_info(skeleton: str, info: dict[str, Any]) -> str:
 
     Args:
         skeleton: the page without one.
-        info: what `get_model_info` gave.
+        info: the result of `get_model_info`.
 
     Example:
         >>> len(burn_in_info(get_inline_skeleton(), {})) > len(get_inline_skeleton())
         False
     """
-    # In a script, "</" would end it, whatever it stands in.
+    # "</" would end a script, even in a string.
     text = (
         json.dumps(info, sort_keys=True)
         .replace("/", "\\/")
@@ -270,7 +270,7 @@ def get_info_and_burn_skeleton(path_or_bytesio: Any, **kwargs: Any) -> str:
 
     Args:
         path_or_bytesio: its path, or an open file.
-        kwargs: those of `get_model_info`.
+        kwargs: keywords of `get_model_info`.
 
     Example:
         >>> page = get_info_and_burn_skeleton("model.pt")  # doctest: +SKIP
@@ -283,7 +283,7 @@ def main(argv: list[str], *, stdout: TextIO | None = None) -> None:
 
     Args:
         argv: its words, the program's name first.
-        stdout: where is printed; None for stdout.
+        stdout: the file to print to, by default stdout.
 
     Example:
         >>> main(["model_dump", "--style=json", "model.pt"])  # doctest: +SKIP
@@ -294,10 +294,12 @@ def main(argv: list[str], *, stdout: TextIO | None = None) -> None:
     parser.add_argument("--style", choices=["json", "html"], default="html")
     parser.add_argument("--title", help="the name; else the file's")
     parser.add_argument("model")
-    asked = parser.parse_args(argv[1:])
-    info = get_model_info(asked.model, title=asked.title)
+    options = parser.parse_args(argv[1:])
+    info = get_model_info(options.model, title=options.title)
     out = stdout or sys.stdout
-    out.write(json.dumps(info, sort_keys=True) + "\n" if asked.style == "json" else burn_in_info(_PAGE, info))
+    out.write(
+        json.dumps(info, sort_keys=True) + "\n" if options.style == "json" else burn_in_info(_PAGE, info)
+    )
 
 
 if __name__ == "__main__":

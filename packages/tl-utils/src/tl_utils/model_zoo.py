@@ -1,4 +1,4 @@
-"""Former names of what `hub` has."""
+"""Former names of functions of `hub`."""
 
 from tl_utils.hub import load_state_dict_from_url as load_url
 from tl_utils.hub.downloads import download_url_to_file as _download_url_to_file  # noqa: F401

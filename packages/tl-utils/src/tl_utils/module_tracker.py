@@ -1,4 +1,4 @@
-"""Which modules run at the moment, forward or backward."""
+"""Tracks the modules that run, forward or backward."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_BACKWARD = -1
 
 
 class ModuleTracker:
-    """Inside, knows which modules run at the moment, or whose backward does.
+    """A context that tracks the modules whose forward or backward runs.
 
     A module is known by its path from the one that was called first, whose class gives the first part of the name.
 
@@ -52,7 +52,7 @@ class ModuleTracker:
         return {"Global", *self._forward, *self._running_backward()}
 
     def _running_backward(self) -> list[str]:
-        """What runs in this thread's backward. A module whose inputs need no gradient leaves with the backward."""
+        """The modules of this thread's backward. A module without gradients of inputs leaves with the backward."""
         run = current_graph_task_id()
         if run != self._run:
             self._run, self._backward = run, []
@@ -74,13 +74,13 @@ class ModuleTracker:
     def _before(self, module: Module, args: Any) -> None:
         name = self._name_of(module)
         self._forward.append(name)
-        if tensors := _differentiated(args):
+        if tensors := _differentiable_tensors(args):
             self._handles.append(register_multi_grad_hook(tensors, self._leaves(name)))
 
     def _after(self, module: Module, args: Any, output: Any) -> None:
         name = self._name_of(module)
         _discard(self._forward, name)
-        if tensors := _differentiated(output):
+        if tensors := _differentiable_tensors(output):
             self._handles.append(register_multi_grad_hook(tensors, self._enters(name), mode="any"))
 
     def __enter__(self) -> ModuleTracker:
@@ -97,13 +97,13 @@ class ModuleTracker:
         self._forward, self._backward = [], []
 
 
-def _differentiated(values: Any) -> list[Tensor]:
+def _differentiable_tensors(values: Any) -> list[Tensor]:
     if not tl_core.is_grad_enabled():
         return []
     return [t for t in tree_leaves(values) if isinstance(t, Tensor) and t.requires_grad]
 
 
 def _discard(names: list[str], name: str) -> None:
-    """Takes away the last of a name; a module that calls itself is there several times."""
+    """Removes the last occurrence of a name. A module that calls itself occurs several times."""
     if name in names:
         del names[len(names) - 1 - names[::-1].index(name)]

@@ -1,4 +1,4 @@
-"""Statistics of what a program does while it runs, and events for whoever wants to hear of them."""
+"""Statistics of a running program, and events for handlers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STAT = "torch.monitor.Stat"
 
 
 class data_value_t:
-    """What an event's data may hold: str, float, int or bool."""
+    """The type of an event's data: str, float, int or bool."""
 
     types = (str, float, int, bool)
 
@@ -36,7 +36,7 @@ class data_value_t:
 
 
 class Aggregation(NativeEnum):
-    """What a `Stat` makes of the values of a window.
+    """The aggregation of a `Stat` over the values of a window.
 
     Example:
         >>> Aggregation.MEAN.name
@@ -55,9 +55,9 @@ class Event:
     """Something that happened.
 
     Args:
-        name: what kind of thing; all of a kind have one name.
+        name: the kind of the event.
         timestamp: when.
-        data: what is known of it.
+        data: the data of the event.
 
     Raises:
         TypeError: an argument has the wrong type.
@@ -75,7 +75,7 @@ class Event:
 
     @property
     def name(self) -> str:
-        """What kind of thing happened."""
+        """The kind of the event."""
         return self._name
 
     @name.setter
@@ -97,7 +97,7 @@ class Event:
 
     @property
     def data(self) -> dict[str, str | float | int | bool]:
-        """What is known of it; a copy."""
+        """A copy of the data."""
         return dict(self._data)
 
     @data.setter
@@ -114,7 +114,7 @@ class Event:
 
 
 class EventHandlerHandle:
-    """Says which handler to take away; made by `register_event_handler` alone.
+    """The handle of a registered handler, from `register_event_handler`.
 
     Example:
         >>> handle = register_event_handler(lambda event: None)
@@ -137,7 +137,7 @@ def register_event_handler(callback: Callable[[Event], None]) -> EventHandlerHan
     It runs in the thread that logs, so it should not take long.
 
     Args:
-        callback: the function.
+        callback: the function that is called with each event.
 
     Returns:
         EventHandlerHandle, for `unregister_event_handler`.
@@ -162,10 +162,10 @@ def register_event_handler(callback: Callable[[Event], None]) -> EventHandlerHan
 
 
 def unregister_event_handler(handler: EventHandlerHandle) -> None:
-    """Takes a handler away; does nothing the second time.
+    """Unregisters a handler. A second call has no effect.
 
     Args:
-        handler: what `register_event_handler` gave.
+        handler: the result of `register_event_handler`.
 
     Raises:
         TypeError: it is something else.
@@ -229,7 +229,7 @@ class Stat:
 
     Args:
         name: its name.
-        aggregations: what is made of the values.
+        aggregations: the aggregations of the values.
         window_size: how long a window is, in whole milliseconds.
         max_samples: how many values a window has at most.
 
@@ -255,15 +255,15 @@ class Stat:
                 f"Stat(): expected name: str and window_size: timedelta, got {type(name).__name__} and "
                 f"{type(window_size).__name__}"
             )
-        wanted = list(aggregations)
-        if not all(isinstance(a, Aggregation) for a in wanted):
-            raise TypeError(f"Stat(): aggregations must be Aggregations, got {wanted}")
+        kinds = list(aggregations)
+        if not all(isinstance(a, Aggregation) for a in kinds):
+            raise TypeError(f"Stat(): aggregations must be Aggregations, got {kinds}")
         window = window_size // timedelta(milliseconds=1)
         if window <= 0 or max_samples <= 0:
             raise ValueError(
                 f"Stat(): window_size and max_samples must be positive, got {window_size}, {max_samples}"
             )
-        self._name, self._aggregations, self._window, self._most = name, wanted, window, max_samples
+        self._name, self._aggregations, self._window, self._most = name, kinds, window, max_samples
         self._lock = threading.RLock()  # a handler may ask for `count`
         self._previous: dict[Aggregation, float] = {}
         self._logged_window = self._current_window = self._now()
@@ -278,7 +278,7 @@ class Stat:
 
     @property
     def count(self) -> int:
-        """How many values there are since the last event."""
+        """The number of values since the last event."""
         with self._lock:
             return len(self._values)
 
@@ -307,21 +307,21 @@ class Stat:
     _full = False
 
     def get(self) -> dict[Aggregation, float]:
-        """What was made of the values of the last event, or of those at hand if there was none; for tests.
+        """The aggregates of the current values, or else of the last event, for tests.
 
         Returns:
             dict of float by Aggregation.
         """
         with self._lock:
-            return self._reduced() if self._values else dict(self._previous)
+            return self._reduce() if self._values else dict(self._previous)
 
-    def _reduced(self) -> dict[Aggregation, float]:
+    def _reduce(self) -> dict[Aggregation, float]:
         return {a: float(_REDUCE[a](self._values)) for a in self._aggregations}
 
     def _log(self) -> None:
         if not self._values:
             return
-        self._previous = self._reduced()
+        self._previous = self._reduce()
         self._values = []
         data: dict[str, str | float | int | bool] = {
             f"{self._name}.{a.name.lower()}": value for a, value in self._previous.items()
@@ -334,7 +334,7 @@ class Stat:
 
 
 class TensorboardEventHandler:
-    """Writes the events of `Stat` as scalars; knows no other events.
+    """Writes the events of `Stat` as scalars and ignores other events.
 
     Args:
         writer: a SummaryWriter.
@@ -362,7 +362,7 @@ class _WaitCounter:
     """Counts how often, and how long, something was waited for.
 
     Args:
-        key: its name; counters of one name are one.
+        key: its name. Counters of one name share a value.
     """
 
     _totals: dict[str, tuple[int, float]] = {}  # noqa: RUF012 - shared on purpose

@@ -1,4 +1,4 @@
-"""`python -m tl.utils.show_pickle FILE`: what is in a pickle, without running any of it.
+"""`python -m tl.utils.show_pickle FILE`: the contents of a pickle, without running it.
 
 `FILE.zip@*/data.pkl` is the member of an archive; `--recursive` looks for it in all archives of a folder.
 """
@@ -25,7 +25,7 @@ class FakeObject:
     Args:
         module: the module of its class.
         name: the name of its class.
-        args: what it would have been made of.
+        args: the arguments of the constructor.
 
     Example:
         >>> FakeObject("a", "B", (1, "x"))
@@ -65,7 +65,7 @@ class FakeObject:
 
 
 class FakeClass:
-    """Stands for a class or function that a pickle names; called, it gives a `FakeObject`.
+    """A placeholder of a class or function that a pickle names. A call returns a `FakeObject`.
 
     Args:
         module: its module.
@@ -91,14 +91,14 @@ class FakeClass:
         return FakeObject(self.module, self.name, args[1:])
 
 
-_Python: Any = vars(pickle)["_Unpickler"]  # the one in C can't be told what to do
+_Python: Any = vars(pickle)["_Unpickler"]  # the class in C has no hooks
 
 
 class DumpUnpickler(_Python):
     """Reads a pickle without importing or calling anything that it names.
 
     Args:
-        file: what it is read from.
+        file: the file to read from.
         catch_invalid_utf8: whether texts that are no UTF-8 are shown as bytes.
         kwargs: keyword arguments of `pickle._Unpickler`.
 
@@ -112,10 +112,10 @@ class DumpUnpickler(_Python):
         self.catch_invalid_utf8 = catch_invalid_utf8
 
     def load(self) -> Any:
-        """What is in the pickle, with stand-ins.
+        """The contents of the pickle, with placeholders.
 
         Raises:
-            pickle.UnpicklingError: it is none, or damaged.
+            pickle.UnpicklingError: the file is no pickle, or damaged.
         """
         try:
             return super().load()
@@ -133,17 +133,17 @@ class DumpUnpickler(_Python):
             ) from error
 
     def find_class(self, module: str, name: str) -> Any:
-        """A stand-in; nothing is imported."""
+        """Returns a placeholder, without an import."""
         return FakeClass(module, name)
 
     def persistent_load(self, pid: Any) -> Any:
-        """A stand-in for what lies elsewhere, such as a tensor's memory."""
+        """A placeholder of external data, such as a tensor's memory."""
         return FakeObject("pers", "obj", (pid,))
 
     dispatch: ClassVar[dict[int, Any]] = dict(_Python.dispatch)
 
     def load_binunicode(self) -> None:
-        """A text; bytes if it is no UTF-8 and that is allowed."""
+        """A text, or bytes if it is no UTF-8 and bytes are allowed."""
         (size,) = struct.unpack("<I", self.read(4))
         if size > sys.maxsize:
             raise pickle.UnpicklingError(f"show_pickle: a text of {size} bytes")
@@ -159,14 +159,14 @@ class DumpUnpickler(_Python):
 
     @classmethod
     def dump(cls, in_stream: Any, out_stream: TextIO) -> Any:
-        """Prints what is in a pickle.
+        """Prints the contents of a pickle.
 
         Args:
             in_stream: the pickle.
             out_stream: where it is printed.
 
         Returns:
-            what was in it, with stand-ins.
+            the contents, with placeholders.
         """
         value = cls(in_stream).load()
         pprint.pprint(value, stream=out_stream)
@@ -180,17 +180,17 @@ def _members(path: Path, pattern: str) -> list[tuple[str, bytes]]:
 
 
 def _show(text: str, out: TextIO) -> bool:
-    """Prints one pickle, or those of an archive that match; whether there was one."""
+    """Prints one pickle, or the matching ones of an archive, and returns whether any matched."""
     name, at, pattern = text.partition("@")
     if not at:
         DumpUnpickler.dump(io.BytesIO(Path(name).read_bytes()), out)
         return True
-    found = _members(Path(name), pattern)
-    for member, data in found:
-        if len(found) > 1:
+    members = _members(Path(name), pattern)
+    for member, data in members:
+        if len(members) > 1:
             print(f"{name}@{member}:", file=out)
         DumpUnpickler.dump(io.BytesIO(data), out)
-    return bool(found)
+    return bool(members)
 
 
 def main(argv: list[str], output_stream: TextIO | None = None) -> int | None:
@@ -198,10 +198,10 @@ def main(argv: list[str], output_stream: TextIO | None = None) -> int | None:
 
     Args:
         argv: its words, the program's name first.
-        output_stream: where is printed; None for stdout.
+        output_stream: the file to print to, by default stdout.
 
     Returns:
-        int, the exit status: 2 if nothing was found or it can't be read.
+        int, the exit status: 2 if no file matches or a file can't be read.
 
     Example:
         >>> main(["show_pickle", "data.pkl"])  # doctest: +SKIP
@@ -212,19 +212,19 @@ def main(argv: list[str], output_stream: TextIO | None = None) -> int | None:
     )
     parser.add_argument("--recursive", action="store_true", help="look in all archives of a folder")
     parser.add_argument("file", help="FILE, or FILE.zip@PATTERN")
-    asked = parser.parse_args(argv[1:])
-    wanted = [asked.file]
-    if asked.recursive:
-        folder, _, pattern = asked.file.partition("@")
+    options = parser.parse_args(argv[1:])
+    files = [options.file]
+    if options.recursive:
+        folder, _, pattern = options.file.partition("@")
         archives = sorted(p for p in Path(folder).rglob("*") if p.is_file() and zipfile.is_zipfile(p))
-        wanted = [f"{path}@{pattern or '*.pkl'}" for path in archives]
+        files = [f"{path}@{pattern or '*.pkl'}" for path in archives]
     try:
-        found = [_show(text, out) for text in wanted]
+        matches = [_show(text, out) for text in files]
     except (OSError, pickle.UnpicklingError, zipfile.BadZipFile, ValueError) as error:
-        print(f"show_pickle: can't read {asked.file}: {error}", file=sys.stderr)
+        print(f"show_pickle: can't read {options.file}: {error}", file=sys.stderr)
         return 2
-    if not any(found):
-        print(f"show_pickle: nothing matches {asked.file}", file=sys.stderr)
+    if not any(matches):
+        print(f"show_pickle: nothing matches {options.file}", file=sys.stderr)
         return 2
     return None
 

@@ -1,4 +1,4 @@
-"""How many calls a second a module answers when several threads call it."""
+"""The throughput of a module under calls from several threads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["ExecutionStats", "ThroughputBenchmark", "format_time"]
 def format_time(
     time_us: float | None = None, time_ms: float | None = None, time_s: float | None = None
 ) -> str:
-    """A time, given in one unit, in the one in which it reads best.
+    """Formats a time in the most readable unit.
 
     Args:
         time_us: the time in microseconds.
@@ -25,16 +25,16 @@ def format_time(
         time_s: in seconds.
 
     Raises:
-        ValueError: not exactly one is given.
+        ValueError: the call passes none or several times.
 
     Example:
         >>> format_time(time_us=1500.0)
         '1.500ms'
     """
-    given = [(t, f) for t, f in ((time_us, 1.0), (time_ms, 1e3), (time_s, 1e6)) if t is not None]
-    if len(given) != 1:
-        raise ValueError(f"format_time: expected one of time_us, time_ms and time_s, got {len(given)}")
-    microseconds = given[0][0] * given[0][1]
+    times = [(t, f) for t, f in ((time_us, 1.0), (time_ms, 1e3), (time_s, 1e6)) if t is not None]
+    if len(times) != 1:
+        raise ValueError(f"format_time: expected one of time_us, time_ms and time_s, got {len(times)}")
+    microseconds = times[0][0] * times[0][1]
     for scale, unit in ((1e6, "s"), (1e3, "ms")):
         if microseconds >= scale:
             return f"{microseconds / scale:.3f}{unit}"
@@ -43,7 +43,7 @@ def format_time(
 
 @dataclass(frozen=True)
 class BenchmarkConfig:
-    """What was asked of a benchmark."""
+    """The configuration of a benchmark."""
 
     num_calling_threads: int
     num_warmup_iters: int
@@ -52,12 +52,12 @@ class BenchmarkConfig:
 
 
 class ExecutionStats:
-    """What a benchmark measured.
+    """The results of a benchmark.
 
     Args:
         seconds: how long each call took.
         total: from the first call to the end of the last one, in seconds.
-        benchmark_config: what was asked.
+        benchmark_config: the configuration of the benchmark.
 
     Example:
         >>> stats = benchmark.benchmark(num_calling_threads=2)  # doctest: +SKIP
@@ -69,17 +69,17 @@ class ExecutionStats:
 
     @property
     def latency_avg_ms(self) -> float:
-        """How long a call took on average, in milliseconds."""
+        """The mean time of a call, in milliseconds."""
         return sum(self._seconds) / len(self._seconds) * 1e3
 
     @property
     def num_iters(self) -> int:
-        """How many calls there were."""
+        """The number of calls."""
         return len(self._seconds)
 
     @property
     def iters_per_second(self) -> float:
-        """How many calls a second all threads made together."""
+        """The number of calls a second of all threads together."""
         return self.num_iters / self._total
 
     @property
@@ -134,10 +134,10 @@ class ThroughputBenchmark:
         """Measures.
 
         Args:
-            num_calling_threads: how many threads call at the same time.
+            num_calling_threads: the number of threads that call at once.
             num_warmup_iters: how many calls each thread makes before.
             num_iters: how many calls all threads make together.
-            profiler_output_path: where a trace of the calls is written; empty for none.
+            profiler_output_path: the path of a trace of the calls. Empty means no trace.
 
         Returns:
             ExecutionStats
@@ -162,10 +162,10 @@ class ThroughputBenchmark:
         return stats
 
     def _run(self, config: BenchmarkConfig) -> ExecutionStats:
-        # Which thread calls with which input is drawn in advance: nothing but the call is measured.
+        # The assignment of inputs to threads is drawn in advance, so that only calls are measured.
         threads = config.num_calling_threads
-        drawn = random.Random(0)
-        calls = [drawn.choice(self._inputs) for _ in range(config.num_iters)]
+        generator = random.Random(0)
+        calls = [generator.choice(self._inputs) for _ in range(config.num_iters)]
         shares = [calls[i::threads] for i in range(threads)]
         barrier = threading.Barrier(threads + 1)
         seconds: list[list[float]] = [[] for _ in range(threads)]

@@ -1,1 +1,1 @@
-"""Where a program's time goes: `python -m tl.utils.bottleneck PROGRAM.py arguments …`."""
+"""The distribution of a program's time: `python -m tl.utils.bottleneck PROGRAM.py arguments …`."""

@@ -1,4 +1,4 @@
-"""Runs a program twice: under Python's profiler, and with the operators' times; then prints both, and the environment.
+"""Runs a program twice: under Python's profiler, and with the operators' times. It prints both, and the environment.
 
 python -m tl.utils.bottleneck PROGRAM.py arguments …
 """
@@ -77,19 +77,19 @@ def main(argv: list[str] | None = None) -> int:
     """The command line.
 
     Args:
-        argv: what follows the module's name; None for what this process was given.
+        argv: the arguments after the module's name, by default the arguments of this process.
 
     Returns:
         int, the exit status: 2 if there is no such program.
     """
-    asked = _parser().parse_args(argv)
-    path = Path(asked.scriptfile)
+    options = _parser().parse_args(argv)
+    path = Path(options.scriptfile)
     try:
         code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
     except OSError as error:
         print(f"bottleneck: can't read {path}: {error.strerror}", file=sys.stderr)
         return 2
-    sys.argv[:] = [str(path), *asked.args]
+    sys.argv[:] = [str(path), *options.args]
     sys.path.insert(0, str(path.resolve().parent))
     print(
         "`bottleneck` is a tool that can be used as an initial step for finding where a program spends its time."
@@ -98,7 +98,7 @@ def main(argv: list[str] | None = None) -> int:
     print(_title("Environment Summary"))
     print(get_pretty_env_info())
     for part in (_python_profile, _operator_profile):
-        sys.argv[:] = [str(path), *asked.args]
+        sys.argv[:] = [str(path), *options.args]
         part(code, path)
     return 0
 

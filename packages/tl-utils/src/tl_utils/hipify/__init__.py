@@ -1,3 +1,3 @@
-"""What would translate CUDA sources for ROCm."""
+"""The interface of PyTorch's translator of CUDA sources for ROCm."""
 
 from tl_utils.hipify.version import __version__ as __version__

@@ -53,7 +53,7 @@ class Trie:
         return self.root.children
 
     def pattern(self, root: TrieNode) -> str | None:
-        """The regular expression of what may follow a node; None if nothing may."""
+        """The regular expression of the words below a node, or None for a leaf."""
         if not root.children:
             return None
         single, longer = [], []
@@ -71,7 +71,7 @@ class Trie:
         return f"{text}?" if len(single) == len(root.children) else f"(?:{text})?"
 
     def export_to_regex(self) -> str | None:
-        """The regular expression of all words; None without any."""
+        """The regular expression of all words, or None without any."""
         return self.pattern(self.root)
 
 

@@ -49,8 +49,8 @@ def _get_cache_or_reload(github: str, force_reload: bool, trust_repo: _Trust, ca
         force_reload: whether it is downloaded anyhow.
         trust_repo: see `load`.
         calling_fn: not used.
-        verbose: whether it is said that it was there.
-        skip_validation: whether any reference will do.
+        verbose: whether to print that the download exists.
+        skip_validation: whether to accept any reference.
     """
     repository = _parse_repo_info(github)
     folder = writable(get_dir())
@@ -80,12 +80,12 @@ def list(github: str, force_reload: bool = False, skip_validation: bool = False,
     """The entry points of a repository.
 
     Args:
-        github: `owner/name[:ref]`, `ref` being a branch or tag; without it `main`, or else `master`.
+        github: `owner/name[:ref]`, with a branch or tag `ref`, by default `main`, or else `master`.
         force_reload: whether it is downloaded again.
         skip_validation: whether the reference need not be the repository's own. Asking costs requests to GitHub's API,
             with the token of the environment variable GITHUB_TOKEN.
         trust_repo: `"check"`, True, False or None, see `load`.
-        verbose: whether it is said that the repository was there.
+        verbose: whether to print that the download exists.
 
     Returns:
         list of str
@@ -101,7 +101,7 @@ def list(github: str, force_reload: bool = False, skip_validation: bool = False,
 
 def help(github: str, model: str, force_reload: bool = False, skip_validation: bool = False,
          trust_repo: _Trust = "check") -> str | None:  # fmt: skip
-    """What an entry point says of itself: its docstring.
+    """The docstring of an entry point.
 
     Args:
         github: `owner/name[:ref]`.
@@ -111,7 +111,7 @@ def help(github: str, model: str, force_reload: bool = False, skip_validation: b
         trust_repo: `"check"`, True, False or None, see `load`.
 
     Returns:
-        str; None if it has none.
+        str, or None.
 
     Example:
         >>> import tl_utils
@@ -135,12 +135,12 @@ def load(repo_or_dir: str, model: str, *args: Any, source: str = "github", trust
         trust_repo: whether the code may be downloaded and run. `"check"` asks unless the repository is on the list of
             trusted ones; False asks always; True trusts it; None only warns.
         force_reload: whether it is downloaded again.
-        verbose: whether it is said that it was there.
+        verbose: whether to print that the download exists.
         skip_validation: whether the reference need not be the repository's own.
         kwargs: the entry point's named arguments.
 
     Returns:
-        what the entry point returns.
+        the result of the entry point.
 
     Raises:
         ValueError: `source` is something else, or the repository has no such reference.
@@ -179,11 +179,11 @@ def load_state_dict_from_url(url: str, model_dir: str | None = None, map_locatio
 
     Args:
         url: of the file.
-        model_dir: the folder of downloads; None for `checkpoints` in `get_dir()`.
+        model_dir: the folder of downloads, by default `checkpoints` in `get_dir()`.
         map_location: where tensors go, as in `load`.
         progress: whether a progress bar is shown.
-        check_hash: whether the file's name, `name-HASH.ext`, tells how its SHA-256 begins, and that is checked.
-        file_name: its name among the downloads; None for that in the URL.
+        check_hash: whether to check the SHA-256 against its prefix in the file's name, `name-HASH.ext`.
+        file_name: its name among the downloads, by default the name in the URL.
         weights_only: whether nothing but tensors and plain values may be loaded. Only pass False for a file from
             somebody you trust: then it can run any code.
 
@@ -211,8 +211,8 @@ def load_state_dict_from_url(url: str, model_dir: str | None = None, map_locatio
     path = folder / name
     if not path.exists():
         sys.stderr.write(f'Downloading: "{url}" to {path}\n')
-        found = HASH_REGEX.search(name) if check_hash else None
-        download_url_to_file(url, str(path), found[1] if found else None, progress)
+        match = HASH_REGEX.search(name) if check_hash else None
+        download_url_to_file(url, str(path), match[1] if match else None, progress)
     only = archives.single_file(path)
     if only is None:
         return tl_checkpoint.load(path, map_location=map_location, weights_only=weights_only)

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 __all__ = ["single_file", "unpack"]
 
 
-def _checked(member: zipfile.ZipInfo) -> zipfile.ZipInfo:
+def _check_member(member: zipfile.ZipInfo) -> zipfile.ZipInfo:
     path = PurePosixPath(member.filename.replace("\\", "/"))
     drive = ":" in path.parts[0] if path.parts else False
     if not path.parts or path.is_absolute() or ".." in path.parts or drive:
@@ -29,7 +29,7 @@ def _checked(member: zipfile.ZipInfo) -> zipfile.ZipInfo:
 
 
 def unpack(archive: Path, target: Path) -> None:
-    """Unpacks the one folder of an archive; it takes the target's place only when all is there.
+    """Unpacks the one folder of an archive. The folder replaces the target once it is complete.
 
     Args:
         archive: a ZIP file.
@@ -41,7 +41,7 @@ def unpack(archive: Path, target: Path) -> None:
     """
     try:
         with zipfile.ZipFile(archive) as opened:
-            members = [_checked(m) for m in opened.infolist()]
+            members = [_check_member(m) for m in opened.infolist()]
             roots = {PurePosixPath(m.filename).parts[0] for m in members}
             if len(roots) != 1:
                 raise ValueError(f"hub: an archive must have one folder, {archive.name} has {len(roots)}")
@@ -59,9 +59,9 @@ def unpack(archive: Path, target: Path) -> None:
 
 
 def single_file(path: Path) -> zipfile.ZipInfo | None:
-    """The only file of an archive; None if there are several, or if it is no archive."""
+    """The only file of an archive, or None for several files or no archive."""
     if not zipfile.is_zipfile(path):
         return None
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
-    return _checked(members[0]) if len(members) == 1 and not members[0].is_dir() else None
+    return _check_member(members[0]) if len(members) == 1 and not members[0].is_dir() else None

@@ -1,4 +1,4 @@
-"""Where downloads are kept."""
+"""The folder of downloads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 __all__ = ["get_dir", "set_dir", "writable"]
 
-_chosen: str | None = None
+_hub_dir: str | None = None
 
 
 def _get_torch_home() -> str:
@@ -27,20 +27,20 @@ def get_dir() -> str:
         >>> get_dir().endswith("hub")
         True
     """
-    return _chosen if _chosen is not None else os.path.join(_get_torch_home(), "hub")
+    return _hub_dir if _hub_dir is not None else os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
     """Chooses the folder of downloads for this process.
 
     Args:
-        d: the folder; `~` is the user's home.
+        d: the folder, in which `~` is the user's home.
 
     Example:
         >>> set_dir("models")  # doctest: +SKIP
     """
-    global _chosen
-    _chosen = os.path.expanduser(os.fspath(d))
+    global _hub_dir
+    _hub_dir = os.path.expanduser(os.fspath(d))
 
 
 def writable(folder: str | Path) -> Path:

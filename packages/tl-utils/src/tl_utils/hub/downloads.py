@@ -21,7 +21,7 @@ from tl_utils.hub.directories import writable
 __all__ = ["download_url_to_file", "read_url"]
 
 _PART = 1 << 20
-_ATTEMPTS = 4  # in a row that bring nothing
+_ATTEMPTS = 4  # in a row without progress
 _SCHEMES = ("http", "https", "file")
 _AGENT = "tl.hub"
 
@@ -53,7 +53,7 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
     Args:
         url: of the file: http, https or file.
         dst: the path it gets.
-        hash_prefix: how its SHA-256 begins, in hexadecimal; None for any.
+        hash_prefix: the prefix of its SHA-256, in hexadecimal. None means no check.
         progress: whether a progress bar is shown on stderr, by tqdm if that is installed.
 
     Raises:
@@ -71,11 +71,11 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
     """
     target = Path(os.path.expanduser(dst))
     with _partial(target) as file:
-        found = _fetch(url, file, progress)
-        if hash_prefix is not None and found[: len(hash_prefix)] != hash_prefix.lower():
+        digest = _fetch(url, file, progress)
+        if hash_prefix is not None and digest[: len(hash_prefix)] != hash_prefix.lower():
             raise RuntimeError(
-                f'{url}: invalid hash value (expected "{hash_prefix}", got "{found}"): the file was damaged on its way '
-                "or is another one; nothing was kept"
+                f'{url}: invalid hash value (expected "{hash_prefix}", got "{digest}"): the file was damaged on its '
+                "way or is another one; nothing was kept"
             )
 
 
@@ -108,7 +108,7 @@ def _umask() -> int:
 
 
 class _Transfer:
-    """How far a download is."""
+    """The state of a download."""
 
     def __init__(self) -> None:
         self.done = 0
@@ -117,13 +117,13 @@ class _Transfer:
         self.tag: str | None = None
 
     def headers(self) -> dict[str, str]:
-        """Asks for what is missing, if the file is still the same."""
+        """The request headers for the missing part, if the file is unchanged."""
         if not self.done:
             return {}
         return {"Range": f"bytes={self.done}-", **({"If-Range": self.tag} if self.tag else {})}
 
     def begins(self, response: Any) -> bool:
-        """Notes what the server says; whether the answer goes on where the last one broke off."""
+        """Records the headers and returns whether the response continues the last one."""
         headers: Message = response.headers
         resumed = self.done > 0 and getattr(response, "status", None) == 206
         length = headers.get("Content-Length")
@@ -138,7 +138,7 @@ class _Transfer:
 
 
 def _fetch(url: str, file: IO[bytes], progress: bool) -> str:
-    """Downloads everything into a file; the SHA-256."""
+    """Downloads everything into a file and returns the SHA-256."""
     state, failures = _Transfer(), 0
     with contextlib.ExitStack() as stack:
         bar: Any = None

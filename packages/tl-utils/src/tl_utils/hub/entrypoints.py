@@ -28,10 +28,10 @@ def first_on_path(folder: Path) -> Iterator[None]:
 
 
 def hubconf(folder: Path) -> ModuleType:
-    """Runs `hubconf.py`; the folder must be on the path.
+    """Runs `hubconf.py`. The folder must be on the path.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: the folder has no such file.
     """
     path = folder / FILE
     if not path.is_file():
@@ -45,11 +45,11 @@ def hubconf(folder: Path) -> ModuleType:
 
 
 def names(module: ModuleType) -> list[str]:
-    """What can be called, without helpers, whose names begin with an underscore."""
+    """The entry points: callables whose names begin without an underscore."""
     return [name for name in dir(module) if callable(getattr(module, name)) and not name.startswith("_")]
 
 
-def _found(name: str) -> bool:
+def _is_importable(name: str) -> bool:
     if name in sys.modules:
         return True
     try:
@@ -63,11 +63,11 @@ def entry(module: ModuleType, name: str) -> Callable[..., Any]:
 
     Raises:
         ValueError: it isn't a text.
-        RuntimeError: there is none of this name, or a package that it needs is missing.
+        RuntimeError: no entry point has this name, or a package that it needs is missing.
     """
     if not isinstance(name, str):
         raise ValueError(f"hub: model must be the name of an entry point, got {type(name).__name__}")
-    missing = [d for d in getattr(module, "dependencies", ()) if not _found(d)]
+    missing = [d for d in getattr(module, "dependencies", ()) if not _is_importable(d)]
     if missing:
         hint = "; tl.torch.install() makes tl answer for torch" if "torch" in missing else ""
         raise RuntimeError(f"Missing dependencies: {', '.join(missing)}{hint}")

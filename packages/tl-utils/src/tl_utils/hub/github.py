@@ -64,9 +64,9 @@ def _default(owner: str, name: str) -> str:
             return "master"
         raise
     except URLError as error:
-        kept = Path(directories.get_dir())
+        downloads = Path(directories.get_dir())
         for ref in ("main", "master"):
-            if (kept / Repository(owner, name, ref).folder).exists():
+            if (downloads / Repository(owner, name, ref).folder).exists():
                 return ref
         raise RuntimeError(
             f"hub: {owner}/{name}: there is no connection to find its default branch, and none was downloaded before; "
@@ -75,12 +75,12 @@ def _default(owner: str, name: str) -> str:
 
 
 def archive_url(repository: Repository) -> str:
-    """Where its files are, as a ZIP archive."""
+    """The URL of the repository's ZIP archive."""
     return f"{SITE}/{repository.owner}/{repository.name}/zipball/{repository.ref}"
 
 
 def validate(repository: Repository) -> None:
-    """Makes sure that a reference is the repository's own.
+    """Checks that a reference belongs to the repository.
 
     GitHub shows commits of forks under the address of the repository that was forked. Questions carry the token of the
     environment variable GITHUB_TOKEN, if that is set.

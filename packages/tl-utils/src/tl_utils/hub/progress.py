@@ -1,4 +1,4 @@
-"""Progress bars: tqdm's where it is installed, else percentages on a terminal and nothing elsewhere."""
+"""Progress bars: tqdm's where it is installed, else percentages on a terminal."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["PlainBar"]
 
 
 class PlainBar:
-    """A progress bar for those without tqdm, which takes what tqdm takes.
+    """A progress bar without tqdm, with tqdm's arguments.
 
     Args:
-        iterable: what is counted as it is passed on.
+        iterable: the iterable whose items the bar counts.
         total: how much there is, where it is known.
-        disable: whether nothing is shown.
-        options: further options of tqdm, which change nothing here.
+        disable: whether to hide the bar.
+        options: further options of tqdm, which are unused.
     """
 
     def __init__(

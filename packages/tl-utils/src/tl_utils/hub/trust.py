@@ -19,7 +19,7 @@ class UntrustedRepository(RuntimeError):
 
 
 def check(repository: Repository, trust_repo: bool | str | None) -> None:
-    """Asks the user, where nobody has said yet that the repository may be trusted.
+    """Prompts the user, unless the repository is on the list of trusted ones.
 
     Trusted are the repositories on the list `trusted_list` in the folder of downloads, those that are there already,
     and those of PyTorch's own organizations.

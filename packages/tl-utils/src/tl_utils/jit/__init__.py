@@ -1,1 +1,1 @@
-"""What debugged TorchScript's compiler."""
+"""Tools for the logs of TorchScript's compiler."""

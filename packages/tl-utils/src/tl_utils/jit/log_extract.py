@@ -1,4 +1,4 @@
-"""Graphs in the logs of TorchScript's compiler, which this library has not; the logs of others can still be read."""
+"""Graphs in the logs of TorchScript's compiler, for logs that PyTorch wrote."""
 
 from __future__ import annotations
 

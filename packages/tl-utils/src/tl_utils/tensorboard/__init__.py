@@ -1,4 +1,4 @@
-"""Writes what TensorBoard shows: numbers, distributions, images, sound, texts, graphs.
+"""Writes data for TensorBoard: numbers, distributions, images, sound, texts, graphs.
 
     from tl_utils.tensorboard import SummaryWriter
 

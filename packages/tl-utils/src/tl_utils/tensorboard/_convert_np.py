@@ -12,7 +12,7 @@ __all__ = ["make_np"]
 
 
 def make_np(x: Any) -> numpy.ndarray[Any, Any]:
-    """An array of a tensor, array or number; bfloat16 becomes float32.
+    """Converts a tensor, array or number to an array, and bfloat16 to float32.
 
     Raises:
         NotImplementedError: it is something else.

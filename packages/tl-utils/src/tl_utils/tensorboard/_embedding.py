@@ -48,7 +48,7 @@ def write_sprite(images: Any, folder: Path) -> None:
             f"shows {_MOST_PIXELS}; pass smaller ones"
         )
     if pixels.shape[2] != pixels.shape[3]:
-        pixels = _squared(pixels)
+        pixels = _pad_to_squares(pixels)
     scale = 1 if pixels.dtype == numpy.uint8 else 255
     missing = numpy.zeros((columns**2 - len(pixels), *pixels.shape[1:]), pixels.dtype)
     grid = make_grid(numpy.concatenate([pixels, missing]), columns)
@@ -56,7 +56,7 @@ def write_sprite(images: Any, folder: Path) -> None:
     Image.fromarray(numpy.moveaxis(bytes_, 0, 2)).save(folder / "sprite.png")
 
 
-def _squared(pixels: Any) -> Any:
+def _pad_to_squares(pixels: Any) -> Any:
     """Images with black added right or below: the projector takes square ones only."""
     side = max(pixels.shape[2:])
     square = numpy.zeros((*pixels.shape[:2], side, side), pixels.dtype)
@@ -72,7 +72,7 @@ def write_matrix(matrix: Any, folder: Path) -> None:
 
 
 def embedding_info(tag: str, subdir: str, metadata: bool, images: Any) -> EmbeddingInfo:
-    """What the projector's configuration says of an embedding."""
+    """The projector's configuration of an embedding."""
     info = EmbeddingInfo(tensor_name=tag, tensor_path=f"{subdir}/tensors.tsv")
     if metadata:
         info.metadata_path = f"{subdir}/metadata.tsv"

@@ -30,7 +30,7 @@ class UniqueNames:
 
 
 def node_def(name: str, op: str, inputs: list[str], shape: Any = None, attributes: str = "") -> NodeDef:
-    """A node: what it is called, what it does, whose results it takes."""
+    """A node: its name, its operator, its inputs."""
     attr = {"attr": AttrValue(s=attributes.encode())}
     if shape is not None:
         dims = TensorShapeProto(dim=[TensorShapeProto.Dim(size=n) for n in shape])
@@ -39,7 +39,7 @@ def node_def(name: str, op: str, inputs: list[str], shape: Any = None, attribute
 
 
 def graph_def(nodes: list[NodeDef], verbose: bool) -> tuple[GraphDef, RunMetadata]:
-    """The nodes as a graph that a CPU ran; `verbose` prints them."""
+    """The nodes as a graph of a CPU. `verbose` prints them."""
     if verbose:
         print("\n".join(f"{node.op} {node.name}({', '.join(node.input)})" for node in nodes))
     stats = RunMetadata(step_stats=StepStats(dev_stats=[DeviceStepStats(device="/device:CPU:0")]))

@@ -1,4 +1,4 @@
-"""Graphs of programs that have been exported or traced: what stands in them, without a run."""
+"""Graphs of exported or traced programs, without a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["needs_no_run", "program_graph"]
 
 
 def needs_no_run(model: Any, inputs: Any) -> bool:
-    """Whether a graph stands in a model that shall be run on some inputs, or on none."""
+    """Whether a model contains a graph, so that it needs no run on the inputs."""
     return isinstance(model, ExportedProgram) or (isinstance(model, GraphModule) and inputs is None)
 
 
@@ -55,12 +55,14 @@ class _Reader:
         self._add(node, str(node.target).replace(".", "/"), "Parameter")
 
     def _call(self, node: Node) -> None:
-        name = self._called(node)
-        others = ", ".join(str(x) for x in tree_leaves((node.args, node.kwargs)) if not isinstance(x, Node))
+        name = self._operator_name(node)
+        constants = ", ".join(
+            str(x) for x in tree_leaves((node.args, node.kwargs)) if not isinstance(x, Node)
+        )
         op = name if node.op == "call_module" else f"aten::{name}"
-        self._add(node, "/".join([*_scope(node), name]), op, f"{{{others}}}")
+        self._add(node, "/".join([*_scope(node), name]), op, f"{{{constants}}}")
 
-    def _called(self, node: Node) -> str:
+    def _operator_name(self, node: Node) -> str:
         if node.op == "call_module":
             return type(self._module.get_submodule(str(node.target))).__name__
         if isinstance(node.target, str):

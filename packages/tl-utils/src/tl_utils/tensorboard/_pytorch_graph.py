@@ -1,4 +1,4 @@
-"""Graphs of models, from a run: which functions were called, in which module, on what."""
+"""Graphs of models, from a run: the calls of functions, by module, with their inputs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _QUIET = ("__get__", "__set__", "size", "dim", "numel", "stride", "is_floating_p
 class _Recorder(TorchFunctionMode):
     """Notes each function called on tensors, and which module called it.
 
-    Tensors are told apart by identity, so all are kept until the end.
+    The recorder identifies tensors by `id`, so it holds all until the end.
     """
 
     def __init__(self, model: Module) -> None:
@@ -45,7 +45,7 @@ class _Recorder(TorchFunctionMode):
         return self._sources[id(tensor)]
 
     def add(self, node: NodeDef, outputs: list[Tensor]) -> None:
-        """Adds a node; the tensors are its outputs."""
+        """Adds a node with these tensors as its outputs."""
         self.nodes.append(node)
         for tensor in outputs:
             self._sources[id(tensor)] = node.name
@@ -67,14 +67,14 @@ class _Recorder(TorchFunctionMode):
         if outputs and name not in _QUIET:
             leaves = tree_leaves((args, kwargs))
             sources = [self.source(t) for t in leaves if isinstance(t, Tensor)]
-            others = ", ".join(str(x) for x in leaves if isinstance(x, (bool, int, float, str)))
+            constants = ", ".join(str(x) for x in leaves if isinstance(x, (bool, int, float, str)))
             label = self.unique("/".join([*self._scope, name]))
-            self.add(node_def(label, f"aten::{name}", sources, outputs[0].shape, f"{{{others}}}"), outputs)
+            self.add(node_def(label, f"aten::{name}", sources, outputs[0].shape, f"{{{constants}}}"), outputs)
         return out
 
 
 def _labels(model: Module) -> dict[Module, str]:
-    """What a module's part of a name is: its class, and the name that its owner gives it."""
+    """The label of each module in a name: its class and its name in its parent."""
     labels = {model: type(model).__name__}
     for owner in model.modules():
         for name, part in owner.named_children():
@@ -87,7 +87,7 @@ def graph(model: Module, args: Any, verbose: bool = False, use_strict_trace: boo
     """Runs a model and notes its graph.
 
     Args:
-        model: the model; it runs as it is, without gradients.
+        model: the model, which runs unchanged, without gradients.
         args: its input, or a tuple of them.
         verbose: whether the nodes are printed.
         use_strict_trace: whether outputs in dictionaries or lists are refused.

@@ -32,7 +32,7 @@ def figure_to_image(figures: Any, close: bool = True) -> _Array:
         close: whether they are closed.
 
     Returns:
-        array of uint8: channels, height, width; a list gives one more dimension first.
+        array of uint8: channels, height, width, and for a list one more dimension first.
 
     Raises:
         ImportError: matplotlib isn't installed.
@@ -51,11 +51,11 @@ def _prepare_video(V: _Array) -> _Array:
     n, t, c, h, w = V.shape
     if V.dtype == numpy.uint8:
         V = V.astype(numpy.float32) / 255.0
-    whole = _next_power_of_two(n)
-    V = numpy.concatenate([V, numpy.zeros((whole - n, t, c, h, w), V.dtype)])
-    rows = 2 ** ((whole.bit_length() - 1) // 2)
-    cells = V.reshape(rows, whole // rows, t, c, h, w).transpose(2, 0, 4, 1, 5, 3)
-    return cells.reshape(t, rows * h, whole // rows * w, c)
+    count = _next_power_of_two(n)
+    V = numpy.concatenate([V, numpy.zeros((count - n, t, c, h, w), V.dtype)])
+    rows = 2 ** ((count.bit_length() - 1) // 2)
+    cells = V.reshape(rows, count // rows, t, c, h, w).transpose(2, 0, 4, 1, 5, 3)
+    return cells.reshape(t, rows * h, count // rows * w, c)
 
 
 def make_grid(I: _Array, ncols: int = 8) -> _Array:  # noqa: E741 - the name of the API
@@ -63,10 +63,10 @@ def make_grid(I: _Array, ncols: int = 8) -> _Array:  # noqa: E741 - the name of 
 
     Args:
         I: the images, of one or three channels.
-        ncols: how many stand in a row.
+        ncols: the number of images in a row.
 
     Raises:
-        ValueError: there is none, or its shape is another.
+        ValueError: the batch is empty, or has another shape.
 
     Example:
         >>> make_grid(numpy.ones((10, 1, 4, 4))).shape
@@ -89,7 +89,7 @@ def convert_to_HWC(tensor: _Array, input_format: str) -> _Array:
 
     Args:
         tensor: the image.
-        input_format: what its dimensions are: CHW, NCHW, HW and so on.
+        input_format: the order of the dimensions: CHW, NCHW, HW and so on.
 
     Raises:
         ValueError: format and shape don't agree.

@@ -1,4 +1,4 @@
-"""What TensorBoard's plug-ins show: curves of precision and recall, meshes, layouts of charts, hyperparameters."""
+"""Summaries of TensorBoard's plug-ins: curves of precision and recall, meshes, layouts of charts, hyperparameters."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def compute_curve(labels: _Array, predictions: _Array, num_thresholds: int | Non
     Args:
         labels: which elements are positive.
         predictions: their probabilities, from 0 to 1.
-        num_thresholds: how many thresholds; None for 127.
-        weights: of the elements; None for 1.
+        num_thresholds: the number of thresholds, by default 127.
+        weights: the weights of the elements, by default 1.
 
     Returns:
         array of six rows: true positives, false positives, true negatives, false negatives, precision, recall.
@@ -90,7 +90,7 @@ def pr_curve(
         tag: its name.
         labels: which elements are positive.
         predictions: their probabilities.
-        num_thresholds: how many thresholds, 127 at most.
+        num_thresholds: the number of thresholds, 127 at most.
         weights: of the elements.
 
     Example:
@@ -114,9 +114,9 @@ def pr_curve_raw(tag: str, tp: Any, fp: Any, tn: Any, fn: Any, precision: Any, r
         fp: false positives.
         tn: true negatives.
         fn: false negatives.
-        precision: the precision.
-        recall: the recall.
-        num_thresholds: how many thresholds, 127 at most.
+        precision: the precision at each threshold.
+        recall: the recall at each threshold.
+        num_thresholds: the number of thresholds, 127 at most.
         weights: not used.
 
     Example:
@@ -146,8 +146,8 @@ def mesh(tag: str, vertices: Any, colors: Any, faces: Any, config_dict: dict[str
         colors: of each vertex: (B, N, 3), or None.
         faces: numbers of the vertices of each triangle: (B, M, 3), or None.
         config_dict: settings of the view, for three.js.
-        display_name: what is shown as its name.
-        description: what is said of it.
+        display_name: the name that TensorBoard shows.
+        description: the text that TensorBoard shows with it.
 
     Raises:
         ValueError: a shape is another.
@@ -166,16 +166,16 @@ def mesh(tag: str, vertices: Any, colors: Any, faces: Any, config_dict: dict[str
                 f"{tag}: vertices, colors and faces have the shape (B, N, 3), got {values.shape}"
             )
     components = mesh_metadata.get_components_bitmask([kind for kind, _ in parts])
-    config, written = json.dumps(config_dict or {}, sort_keys=True), []
+    config, entries = json.dumps(config_dict or {}, sort_keys=True), []
     for kind, values in parts:
         metadata = mesh_metadata.create_summary_metadata(
             tag, display_name, kind, components, values.shape, description, json_config=config
         )
         name = mesh_metadata.get_instance_name(tag, kind)
-        written.append(
+        entries.append(
             Summary.Value(tag=name, tensor=_floats(values.astype(numpy.float64)), metadata=metadata)
         )
-    return Summary(value=written)
+    return Summary(value=entries)
 
 
 def _chart(title: str, kind: str, tags: list[str]) -> layout_pb2.Chart:
@@ -247,7 +247,7 @@ def _domain(name: str, kind: Any, allowed: list[Any] | None) -> Any:
 def hparams(hparam_dict: dict[str, Any], metric_dict: dict[str, Any],
             hparam_domain_discrete: dict[str, list[Any]] | None = None
             ) -> tuple[Summary, Summary, Summary]:  # fmt: skip
-    """Hyperparameters, and what they led to.
+    """Hyperparameters and their results.
 
     Args:
         hparam_dict: hyperparameters by name.
@@ -287,9 +287,9 @@ def hparams(hparam_dict: dict[str, Any], metric_dict: dict[str, Any],
         (hparams_metadata.SESSION_START_INFO_TAG, {"session_start_info": start}),
         (hparams_metadata.SESSION_END_INFO_TAG, {"session_end_info": end}),
     )
-    made = []
+    summaries = []
     for tag, content in contents:
         data = plugin_data_pb2.HParamsPluginData(version=hparams_metadata.PLUGIN_DATA_VERSION, **content)
         metadata = _metadata(hparams_metadata.PLUGIN_NAME, data.SerializeToString())
-        made.append(Summary(value=[Summary.Value(tag=tag, metadata=metadata)]))
-    return made[0], made[1], made[2]
+        summaries.append(Summary(value=[Summary.Value(tag=tag, metadata=metadata)]))
+    return summaries[0], summaries[1], summaries[2]

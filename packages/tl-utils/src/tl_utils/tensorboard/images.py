@@ -27,7 +27,7 @@ def _pillow() -> Any:
 
 
 def _calc_scale_factor(tensor: Any) -> int:
-    """What brings values to 0 .. 255: uint8 is there already, others are 0 .. 1."""
+    """The factor that scales values to 0 .. 255: 1 for uint8, 255 for values of 0 .. 1."""
     return 1 if make_np(tensor).dtype == numpy.uint8 else 255
 
 
@@ -88,7 +88,7 @@ def image(tag: str, tensor: Any, rescale: float = 1, dataformats: str = "NCHW") 
         tag: its name.
         tensor: bytes, or numbers from 0 to 1.
         rescale: by which it is made larger.
-        dataformats: what its dimensions are, such as CHW.
+        dataformats: the order of the dimensions, such as CHW.
 
     Example:
         >>> import tl_core
@@ -109,7 +109,7 @@ def image_boxes(tag: str, tensor_image: Any, tensor_boxes: Any, rescale: float =
         tensor_image: bytes, or numbers from 0 to 1.
         tensor_boxes: left, top, right and bottom edge of each box.
         rescale: by which the image is made larger.
-        dataformats: what its dimensions are.
+        dataformats: the order of the dimensions.
         labels: a text for each box.
 
     Raises:
@@ -125,8 +125,8 @@ def image_boxes(tag: str, tensor_image: Any, tensor_boxes: Any, rescale: float =
     if labels is not None and len(labels) != len(boxes):
         raise ValueError(f"{tag}: there must be a label for each box, got {len(labels)} for {len(boxes)}")
     pixels = _bytes(convert_to_HWC(make_np(tensor_image), dataformats))
-    made = make_image(pixels, rescale, boxes, labels)
-    return Summary(value=[Summary.Value(tag=tag, image=made)])
+    encoded = make_image(pixels, rescale, boxes, labels)
+    return Summary(value=[Summary.Value(tag=tag, image=encoded)])
 
 
 def make_video(tensor: _Array, fps: float) -> Summary.Image:
@@ -168,5 +168,5 @@ def video(tag: str, tensor: Any, fps: float = 4) -> Summary:
         raise ValueError(f"{tag}: a video has the shape (N, T, 1 or 3, H, W), got {frames.shape}")
     if fps <= 0:
         raise ValueError(f"{tag}: fps must be positive, got {fps}")
-    made = make_video(_bytes(_prepare_video(frames)), fps)
-    return Summary(value=[Summary.Value(tag=tag, image=made)])
+    encoded = make_video(_bytes(_prepare_video(frames)), fps)
+    return Summary(value=[Summary.Value(tag=tag, image=encoded)])

@@ -1,4 +1,4 @@
-"""The protocol buffers of what TensorBoard shows: numbers, distributions, sound, texts; the rest is borrowed."""
+"""The protocol buffers of TensorBoard's data: numbers, distributions, sound, texts."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def histogram(name: str, values: Any, bins: Any, max_bins: int | None = None) ->
 
     Args:
         name: its name.
-        values: the values.
+        values: the values of the histogram.
         bins: limits, a number of bins, or one of numpy's rules.
         max_bins: more bins than these are merged.
 
@@ -137,12 +137,12 @@ def make_histogram(values: numpy.ndarray[Any, Any], bins: Any, max_bins: int | N
     """Counts bins. Empty ones at both ends are left out, but for one below, whose limit is where the first one begins.
 
     Args:
-        values: the values.
+        values: the values of the histogram.
         bins: limits, a number of bins, or one of numpy's rules.
         max_bins: more bins than these are merged.
 
     Raises:
-        ValueError: there are no values, or none in any bin.
+        ValueError: the array is empty, or every value is outside the bins.
 
     Example:
         >>> made = make_histogram(numpy.array([1.0, 2.0, 2.5]), [0, 1, 2, 3, 4])
@@ -199,14 +199,14 @@ def audio(tag: str, tensor: Any, sample_rate: int = 44100) -> Summary:
         writer.setsampwidth(2)
         writer.setframerate(sample_rate)
         writer.writeframes(scaled.tobytes())
-    made = Summary.Audio(
+    clip = Summary.Audio(
         sample_rate=sample_rate,
         num_channels=1,
         length_frames=len(samples),
         encoded_audio_string=file.getvalue(),
         content_type="audio/wav",
     )
-    return Summary(value=[Summary.Value(tag=tag, audio=made)])
+    return Summary(value=[Summary.Value(tag=tag, audio=clip)])
 
 
 def text(tag: str, text: str) -> Summary:
@@ -214,7 +214,7 @@ def text(tag: str, text: str) -> Summary:
 
     Args:
         tag: its name.
-        text: the text.
+        text: the text, in Markdown.
 
     Example:
         >>> from tl_utils.tensorboard import summary

@@ -33,13 +33,13 @@ def _default_limits() -> list[float]:
 
 
 class FileWriter:
-    """Writes events and summaries into one file; a thread of TensorBoard's does the work.
+    """Writes events and summaries into one file, on a thread of TensorBoard.
 
     Args:
         log_dir: the folder.
         max_queue: how many events wait at most before an `add` waits for the file.
-        flush_secs: after how many seconds what waits is written.
-        filename_suffix: what the file's name ends with.
+        flush_secs: the interval of writes, in seconds.
+        filename_suffix: the suffix of the file's name.
 
     Raises:
         OSError: the folder can't be written to.
@@ -68,11 +68,11 @@ class FileWriter:
         Args:
             event: the event.
             step: its step.
-            walltime: its time in seconds since 1970; None for now.
+            walltime: its time in seconds since 1970, by default now.
         """
         event.wall_time = time.time() if walltime is None else walltime
         if step is not None:
-            event.step = int(step)  # the format has nothing else
+            event.step = int(step)  # the format has integer steps only
         self.event_writer.add_event(event)
 
     def add_summary(
@@ -83,7 +83,7 @@ class FileWriter:
         Args:
             summary: the summary.
             global_step: its step.
-            walltime: its time; None for now.
+            walltime: its time in seconds since 1970, by default now.
         """
         self.add_event(event_pb2.Event(summary=summary), global_step, walltime)
 
@@ -92,7 +92,7 @@ class FileWriter:
 
         Args:
             graph_profile: the graph, and the metadata of a run.
-            walltime: its time; None for now.
+            walltime: its time in seconds since 1970, by default now.
         """
         graph, stats = graph_profile
         self.add_event(event_pb2.Event(graph_def=graph.SerializeToString()), None, walltime)
@@ -104,7 +104,7 @@ class FileWriter:
         self.add_event(event_pb2.Event(graph_def=graph.SerializeToString()), None, walltime)
 
     def flush(self) -> None:
-        """Writes all that waits."""
+        """Writes pending events."""
         self.event_writer.flush()
 
     def close(self) -> None:
@@ -117,17 +117,17 @@ class FileWriter:
 
 
 class SummaryWriter:
-    """Writes what TensorBoard shows.
+    """Writes data for TensorBoard.
 
-    Values are tensors, arrays or numbers. Names with slashes are grouped: `loss/train` and `loss/test` stand together.
+    Values are tensors, arrays or numbers. Names with slashes are grouped: `loss/train` and `loss/test` form a group.
 
     Args:
-        log_dir: the folder; None for `runs/DATE_HOST` and the comment.
-        comment: what the folder's name ends with, if it isn't given.
-        purge_step: a run that goes on from this step: what another wrote of later steps is hidden.
+        log_dir: the folder, by default `runs/DATE_HOST` and the comment.
+        comment: the suffix of the default folder's name.
+        purge_step: the step that a run continues from. TensorBoard hides later steps of earlier runs.
         max_queue: how many events wait at most before an `add` waits for the file.
-        flush_secs: after how many seconds what waits is written.
-        filename_suffix: what the file's name ends with.
+        flush_secs: the interval of writes, in seconds.
+        filename_suffix: the suffix of the file's name.
 
     Raises:
         OSError: the folder can't be written to.
@@ -154,7 +154,7 @@ class SummaryWriter:
         self.default_bins = _default_limits()
 
     def _get_file_writer(self) -> FileWriter:
-        """The writer; a new one after `close`."""
+        """The writer, which is new after `close`."""
         if self.all_writers is None or self.file_writer is None:
             self.file_writer = self._new(self.log_dir)
             self.all_writers = {self.file_writer.get_logdir(): self.file_writer}
@@ -171,8 +171,8 @@ class SummaryWriter:
         """The folder."""
         return self.log_dir
 
-    def _add(self, made: Any, global_step: int | None, walltime: float | None) -> None:
-        self._get_file_writer().add_summary(made, global_step, walltime)
+    def _add(self, event: Any, global_step: int | None, walltime: float | None) -> None:
+        self._get_file_writer().add_summary(event, global_step, walltime)
 
     def add_scalar(self, tag: str, scalar_value: Any, global_step: int | None = None, walltime: float | None = None,
                    new_style: bool = False, double_precision: bool = False) -> None:  # fmt: skip
@@ -180,27 +180,27 @@ class SummaryWriter:
 
         Args:
             tag: its name.
-            scalar_value: the number.
+            scalar_value: the number, or a tensor of one element.
             global_step: its step.
-            walltime: its time in seconds since 1970; None for now.
+            walltime: its time in seconds since 1970, by default now.
             new_style: whether it is stored as a tensor, which loads faster.
             double_precision: whether it then keeps double precision.
 
         Raises:
             AssertionError: there are several elements.
         """
-        made = summary.scalar(tag, scalar_value, new_style=new_style, double_precision=double_precision)
-        self._add(made, global_step, walltime)
+        event = summary.scalar(tag, scalar_value, new_style=new_style, double_precision=double_precision)
+        self._add(event, global_step, walltime)
 
     def add_scalars(self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: int | None = None,
                     walltime: float | None = None) -> None:  # fmt: skip
-        """Adds several numbers that one chart shows; each gets a folder of its own.
+        """Adds several numbers to one chart, each in its own folder.
 
         Args:
             main_tag: the chart's name.
             tag_scalar_dict: numbers by name.
             global_step: their step.
-            walltime: their time; None for now.
+            walltime: their time in seconds since 1970, by default now.
         """
         walltime = time.time() if walltime is None else walltime
         base = self._get_file_writer().get_logdir()
@@ -220,7 +220,7 @@ class SummaryWriter:
             tag: its name.
             tensor: the tensor.
             global_step: its step.
-            walltime: its time; None for now.
+            walltime: its time in seconds since 1970, by default now.
         """
         self._add(summary.tensor_proto(tag, tensor), global_step, walltime)
 
@@ -230,10 +230,10 @@ class SummaryWriter:
 
         Args:
             tag: its name.
-            values: the values.
+            values: the values of the histogram.
             global_step: their step.
-            bins: `tensorflow`, whose bins grow from 1e-12 to 1e20; limits; or one of numpy's rules, such as `auto`.
-            walltime: their time; None for now.
+            bins: `tensorflow`, whose bins grow from 1e-12 to 1e20, or limits, or one of numpy's rules, such as `auto`.
+            walltime: their time in seconds since 1970, by default now.
             max_bins: more bins than these are merged.
 
         Raises:
@@ -257,13 +257,13 @@ class SummaryWriter:
             bucket_limits: the upper limit of each bin.
             bucket_counts: how many are in each.
             global_step: their step.
-            walltime: their time; None for now.
+            walltime: their time in seconds since 1970, by default now.
 
         Raises:
             ValueError: there are not as many limits as counts.
         """
-        made = summary.histogram_raw(tag, min, max, num, sum, sum_squares, bucket_limits, bucket_counts)
-        self._add(made, global_step, walltime)
+        event = summary.histogram_raw(tag, min, max, num, sum, sum_squares, bucket_limits, bucket_counts)
+        self._add(event, global_step, walltime)
 
     def add_image(self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None,
                   dataformats: str = "CHW") -> None:  # fmt: skip
@@ -273,8 +273,8 @@ class SummaryWriter:
             tag: its name.
             img_tensor: bytes, or numbers from 0 to 1.
             global_step: its step.
-            walltime: its time; None for now.
-            dataformats: what its dimensions are: CHW, HWC, HW and so on.
+            walltime: its time in seconds since 1970, by default now.
+            dataformats: the order of the dimensions: CHW, HWC, HW and so on.
 
         Raises:
             ValueError: `dataformats` and the shape don't agree.
@@ -288,10 +288,10 @@ class SummaryWriter:
 
         Args:
             tag: its name.
-            img_tensor: bytes, or numbers from 0 to 1; or a list of images.
+            img_tensor: bytes, or numbers from 0 to 1, or a list of images.
             global_step: their step.
-            walltime: their time; None for now.
-            dataformats: what the dimensions are: NCHW, NHWC and so on.
+            walltime: their time in seconds since 1970, by default now.
+            dataformats: the order of the dimensions: NCHW, NHWC and so on.
 
         Raises:
             ValueError: `dataformats` and the shape don't agree.
@@ -313,17 +313,17 @@ class SummaryWriter:
             img_tensor: bytes, or numbers from 0 to 1.
             box_tensor: left, top, right and bottom edge of each box.
             global_step: its step.
-            walltime: its time; None for now.
+            walltime: its time in seconds since 1970, by default now.
             rescale: by which the image is made larger.
-            dataformats: what its dimensions are.
+            dataformats: the order of the dimensions.
             labels: a text for each box.
 
         Raises:
             ValueError: there is not a label for each box.
         """
         texts = [labels] if isinstance(labels, str) else labels
-        made = summary.image_boxes(tag, img_tensor, box_tensor, rescale, dataformats, texts)
-        self._add(made, global_step, walltime)
+        event = summary.image_boxes(tag, img_tensor, box_tensor, rescale, dataformats, texts)
+        self._add(event, global_step, walltime)
 
     def add_figure(self, tag: str, figure: Any, global_step: int | None = None, close: bool = True,
                    walltime: float | None = None) -> None:  # fmt: skip
@@ -334,7 +334,7 @@ class SummaryWriter:
             figure: one figure, or a list.
             global_step: its step.
             close: whether they are closed.
-            walltime: its time; None for now.
+            walltime: its time in seconds since 1970, by default now.
 
         Raises:
             ImportError: matplotlib isn't installed.
@@ -351,7 +351,7 @@ class SummaryWriter:
             vid_tensor: bytes, or numbers from 0 to 1: (N, T, C, H, W).
             global_step: its step.
             fps: frames a second.
-            walltime: its time; None for now.
+            walltime: its time in seconds since 1970, by default now.
 
         Raises:
             ValueError: the shape is another.
@@ -367,7 +367,7 @@ class SummaryWriter:
             snd_tensor: the samples, from -1 to 1: (1, L).
             global_step: its step.
             sample_rate: samples a second.
-            walltime: its time; None for now.
+            walltime: its time in seconds since 1970, by default now.
 
         Raises:
             ValueError: the shape is another.
@@ -380,9 +380,9 @@ class SummaryWriter:
 
         Args:
             tag: its name.
-            text_string: the text.
+            text_string: the text, in Markdown.
             global_step: its step.
-            walltime: its time; None for now.
+            walltime: its time in seconds since 1970, by default now.
         """
         self._add(summary.text(tag, text_string), global_step, walltime)
 
@@ -411,10 +411,10 @@ class SummaryWriter:
         from tl_utils.tensorboard import _program_graph, _pytorch_graph
 
         if _program_graph.needs_no_run(model, input_to_model):
-            made = _program_graph.program_graph(model, verbose)
+            definition = _program_graph.program_graph(model, verbose)
         else:
-            made = _pytorch_graph.graph(model, input_to_model, verbose, use_strict_trace)
-        self._get_file_writer().add_graph(made)
+            definition = _pytorch_graph.graph(model, input_to_model, verbose, use_strict_trace)
+        self._get_file_writer().add_graph(definition)
 
     def add_embedding(self, mat: Any, metadata: Any = None, label_img: Any = None, global_step: int | None = None,
                       tag: str = "default", metadata_header: list[str] | None = None) -> None:  # fmt: skip
@@ -457,9 +457,9 @@ class SummaryWriter:
         config = ProjectorConfig()
         if path.exists():
             text_format.Parse(path.read_text(), config)
-        others = [old for old in config.embeddings if old.tensor_name != info.tensor_name]
-        made = ProjectorConfig(embeddings=[*others, info])
-        path.write_text(text_format.MessageToString(made))
+        embeddings = [old for old in config.embeddings if old.tensor_name != info.tensor_name]
+        merged = ProjectorConfig(embeddings=[*embeddings, info])
+        path.write_text(text_format.MessageToString(merged))
 
     def add_pr_curve(self, tag: str, labels: Any, predictions: Any, global_step: int | None = None,
                      num_thresholds: int = 127, weights: Any = None, walltime: float | None = None
@@ -471,9 +471,9 @@ class SummaryWriter:
             labels: which elements are positive.
             predictions: their probabilities, from 0 to 1.
             global_step: its step.
-            num_thresholds: how many thresholds, 127 at most.
+            num_thresholds: the number of thresholds, 127 at most.
             weights: of the elements.
-            walltime: its time; None for now.
+            walltime: its time in seconds since 1970, by default now.
 
         Raises:
             ValueError: shapes differ, or a probability is outside of 0 to 1.
@@ -492,18 +492,18 @@ class SummaryWriter:
             false_positive_counts: false positives.
             true_negative_counts: true negatives.
             false_negative_counts: false negatives.
-            precision: the precision.
-            recall: the recall.
+            precision: the precision at each threshold.
+            recall: the recall at each threshold.
             global_step: its step.
-            num_thresholds: how many thresholds, 127 at most.
+            num_thresholds: the number of thresholds, 127 at most.
             weights: not used.
-            walltime: its time; None for now.
+            walltime: its time in seconds since 1970, by default now.
         """
-        made = summary.pr_curve_raw(
+        event = summary.pr_curve_raw(
             tag, true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts, precision,
             recall, num_thresholds, weights,
         )  # fmt: skip
-        self._add(made, global_step, walltime)
+        self._add(event, global_step, walltime)
 
     def add_custom_scalars_multilinechart(self, tags: list[str], category: str = "default",
                                           title: str = "untitled") -> None:  # fmt: skip
@@ -531,7 +531,7 @@ class SummaryWriter:
         self.add_custom_scalars({category: {title: ["Margin", tags]}})
 
     def add_custom_scalars(self, layout: dict[str, dict[str, list[Any]]]) -> None:
-        """Says which scalars stand in which chart; once a writer.
+        """Assigns scalars to charts, once a writer.
 
         Args:
             layout: by category, by title: `["Multiline", tags]` or `["Margin", [value, lower, upper]]`.
@@ -553,7 +553,7 @@ class SummaryWriter:
             faces: numbers of the vertices of each triangle: (B, M, 3).
             config_dict: settings of the view, for three.js.
             global_step: its step.
-            walltime: its time; None for now.
+            walltime: its time in seconds since 1970, by default now.
 
         Raises:
             ValueError: a shape is another.
@@ -563,34 +563,34 @@ class SummaryWriter:
     def add_hparams(self, hparam_dict: dict[str, Any], metric_dict: dict[str, Any],
                     hparam_domain_discrete: dict[str, list[Any]] | None = None, run_name: str | None = None,
                     global_step: int | None = None) -> None:  # fmt: skip
-        """Adds hyperparameters and what they led to, in a folder of their own.
+        """Adds hyperparameters and their results, in their own folder.
 
         Args:
             hparam_dict: hyperparameters by name: bool, int, float, str or None.
-            metric_dict: results by name; names that no `add_scalar` uses.
+            metric_dict: results by name. No `add_scalar` may use these names.
             hparam_domain_discrete: the values that hyperparameters may take, by name.
-            run_name: the folder's name; None for the time.
+            run_name: the folder's name, by default the time.
             global_step: the step of the results.
 
         Raises:
             TypeError: an argument is no dictionary, or values that may be taken have another type.
             ValueError: a value has a type that isn't shown.
         """
-        made = summary.hparams(hparam_dict, metric_dict, hparam_domain_discrete)
+        summaries = summary.hparams(hparam_dict, metric_dict, hparam_domain_discrete)
         folder = os.path.join(self._get_file_writer().get_logdir(), run_name or str(time.time()))
         with SummaryWriter(log_dir=folder) as writer:
-            for one in made:
+            for one in summaries:
                 writer._add(one, global_step, None)
             for name, value in metric_dict.items():
                 writer.add_scalar(name, value, global_step)
 
     def flush(self) -> None:
-        """Writes all that waits."""
+        """Writes pending events."""
         for writer in (self.all_writers or {}).values():
             writer.flush()
 
     def close(self) -> None:
-        """Writes all that waits, and closes the files; another `add` opens new ones."""
+        """Writes pending events and closes the files. A later `add` opens new ones."""
         for writer in (self.all_writers or {}).values():
             writer.flush()
             writer.close()

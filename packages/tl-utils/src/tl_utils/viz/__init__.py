@@ -1,1 +1,1 @@
-"""Pictures of what keeps tensors alive."""
+"""Pictures of the references that keep tensors alive."""

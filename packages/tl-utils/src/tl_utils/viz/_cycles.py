@@ -23,7 +23,7 @@ __all__ = [
 
 
 class Node(NamedTuple):
-    """An object of a graph: what it is called, and which others it refers to."""
+    """An object of a graph: its label, and its references."""
 
     label: str
     context: str | None
@@ -32,9 +32,9 @@ class Node(NamedTuple):
 
 
 def observe_garbage(observer: Callable[[list[Any]], None]) -> Callable[[], None]:
-    """From now on, the collector hands what it found to a function.
+    """Calls a function with the garbage of each collection.
 
-    It keeps that for the function, so it frees it the next time only, and then hands over nothing.
+    The garbage lives on for the function. The next collection frees it and makes no call.
 
     Args:
         observer: called with the objects.
@@ -44,50 +44,50 @@ def observe_garbage(observer: Callable[[list[Any]], None]) -> Callable[[], None]
     """
     flags = gc.get_debug()
     gc.set_debug(flags | gc.DEBUG_SAVEALL)
-    freeing: list[int] = []  # what was handed over stays until a collection of this generation
+    freeing: list[int] = []  # the observer's garbage lives until a collection of this generation
 
-    def collected(phase: str, info: dict[str, int]) -> None:
+    def on_collection(phase: str, info: dict[str, int]) -> None:
         if phase != "stop":
             return
         if freeing and info["generation"] >= freeing[0]:
             freeing.clear()
             gc.set_debug(flags | gc.DEBUG_SAVEALL)
         elif not freeing and gc.garbage:
-            found = list(gc.garbage)
+            garbage = list(gc.garbage)
             gc.garbage.clear()
             gc.set_debug(flags)
             freeing.append(min(info["generation"] + 1, 2))
-            observer(found)
+            observer(garbage)
 
-    gc.callbacks.append(collected)
+    gc.callbacks.append(on_collection)
 
     def stop() -> None:
-        if collected in gc.callbacks:
-            gc.callbacks.remove(collected)
+        if on_collection in gc.callbacks:
+            gc.callbacks.remove(on_collection)
             gc.set_debug(flags)
 
     return stop
 
 
 def _with_tensors(garbage: list[Any]) -> list[Any]:
-    """The objects, and the tensors that they hold: the collector does not follow these."""
-    known = {id(o) for o in garbage}
-    held = {
-        id(r): r for o in garbage for r in gc.get_referents(o) if isinstance(r, Tensor) and id(r) not in known
+    """The objects, and the tensors that they refer to, which the collector does not follow."""
+    ids = {id(o) for o in garbage}
+    tensors = {
+        id(r): r for o in garbage for r in gc.get_referents(o) if isinstance(r, Tensor) and id(r) not in ids
     }
-    return [*garbage, *held.values()]
+    return [*garbage, *tensors.values()]
 
 
 def annotated_references(obj: Any) -> dict[int, list[str]]:
-    """What an object refers to: names by identity.
+    """The references of an object: names by identity.
 
     Args:
-        obj: the object.
+        obj: the object whose references are listed.
     """
-    found: dict[int, list[str]] = {}
+    references: dict[int, list[str]] = {}
 
     def add(name: str, value: Any) -> None:
-        found.setdefault(id(value), []).append(name)
+        references.setdefault(id(value), []).append(name)
 
     if isinstance(obj, dict):
         for key, value in obj.items():
@@ -108,11 +108,11 @@ def annotated_references(obj: Any) -> dict[int, list[str]]:
     for name in ("__dict__", "__self__", "__func__", "tb_frame", "tb_next", "f_back"):
         if name in dir(type(obj)):
             add(name, getattr(obj, name, None))
-    return found
+    return references
 
 
 def object_annotation(obj: Any) -> str:
-    """What an object is called in a picture."""
+    """The label of an object in a picture."""
     if isinstance(obj, BaseException):
         return f"{type(obj).__name__}: {obj}"
     if isinstance(obj, Tensor):
@@ -128,15 +128,15 @@ def object_annotation(obj: Any) -> str:
 
 def create_graph(objects: Iterable[Any], *, context: Callable[[Any], str | None] | None = None,
                  filter: Callable[[Any], bool] | None = None) -> list[Node]:  # fmt: skip
-    """The objects from which chosen ones are reached.
+    """The graph of the objects that reach the selected ones.
 
     Args:
         objects: all objects.
-        context: what is said of one; None for nothing.
-        filter: chooses; None for tensors.
+        context: a function from an object to its text in the picture, or None.
+        filter: the predicate of selected objects, by default tensors.
     """
     listed = [o for o in objects if not isinstance(o, (types.ModuleType, weakref.ref))]
-    chosen = filter or (lambda o: isinstance(o, Tensor))
+    is_root = filter or (lambda o: isinstance(o, Tensor))
     index = {id(o): i for i, o in enumerate(listed)}
     edges: list[list[tuple[str, int]]] = []
     for obj in listed:
@@ -152,15 +152,15 @@ def create_graph(objects: Iterable[Any], *, context: Callable[[Any], str | None]
     for i, targets in enumerate(edges):
         for _, target in targets:
             above[target].append(i)
-    kept, todo = set(), [i for i, o in enumerate(listed) if chosen(o)]
+    reached, todo = set(), [i for i, o in enumerate(listed) if is_root(o)]
     while todo:
         i = todo.pop()
-        if i not in kept:
-            kept.add(i)
+        if i not in reached:
+            reached.add(i)
             todo += above[i]
-    order = {old: new for new, old in enumerate(sorted(kept))}
+    order = {old: new for new, old in enumerate(sorted(reached))}
     return [
-        Node(object_annotation(listed[i]), context(listed[i]) if context else None, chosen(listed[i]),
+        Node(object_annotation(listed[i]), context(listed[i]) if context else None, is_root(listed[i]),
              [(name, order[t]) for name, t in edges[i] if t in order])
         for i in order
     ]  # fmt: skip
@@ -175,7 +175,7 @@ def to_dot(nodes: list[Node]) -> str:
     """A graph for Graphviz.
 
     Args:
-        nodes: what `create_graph` gave.
+        nodes: the result of `create_graph`.
     """
     lines = ["digraph references {"]
     for i, node in enumerate(nodes):
@@ -189,7 +189,7 @@ def to_html(nodes: list[Node]) -> str:
     """A graph as a page: a list of objects with links.
 
     Args:
-        nodes: what `create_graph` gave.
+        nodes: the result of `create_graph`.
     """
     rows = []
     for i, node in enumerate(nodes):
@@ -197,14 +197,14 @@ def to_html(nodes: list[Node]) -> str:
             f'<a href="#n{t}">{html.escape(name)} &rarr; {html.escape(nodes[t].label)}</a>'
             for name, t in node.referrents
         )
-        said = f"<pre>{html.escape(node.context)}</pre>" if node.context else ""
+        context = f"<pre>{html.escape(node.context)}</pre>" if node.context else ""
         name = f"<b>{html.escape(node.label)}</b>" if node.root else html.escape(node.label)
-        rows.append(f'<li id="n{i}">{name}: {links}{said}</li>')
+        rows.append(f'<li id="n{i}">{name}: {links}{context}</li>')
     return f"<!DOCTYPE html><meta charset='utf-8'><title>References</title><ol start='0'>{''.join(rows)}</ol>"
 
 
 def observe_tensor_cycles(callback: Callable[[str], None]) -> Callable[[], None]:
-    """From now on, calls a function with a page about each cycle that held a tensor when it was collected.
+    """Calls a function with a page about each collected cycle that held a tensor.
 
     Args:
         callback: called with the page.
@@ -214,15 +214,15 @@ def observe_tensor_cycles(callback: Callable[[str], None]) -> Callable[[], None]
     """
 
     def observer(garbage: list[Any]) -> None:
-        found = _with_tensors(garbage)
-        if any(isinstance(o, Tensor) for o in found):
-            callback(to_html(create_graph(found)))
+        objects = _with_tensors(garbage)
+        if any(isinstance(o, Tensor) for o in objects):
+            callback(to_html(create_graph(objects)))
 
     return observe_garbage(observer)
 
 
 def warn_tensor_cycles() -> Callable[[], None]:
-    """From now on, says on stderr when a cycle held a tensor until it was collected.
+    """Reports on stderr each cycle that held a tensor until its collection.
 
     Returns:
         a function that ends it.

@@ -10,12 +10,12 @@ __all__ = ["BinaryOpFuzzer"]
 
 
 class BinaryOpFuzzer(Fuzzer):
-    """Draws `x` and `y` of one to three dimensions; in 80 % of cases of one shape, else `y` is broadcast.
+    """Draws `x` and `y` of one to three dimensions. In 80 % of cases they have one shape, else `y` is broadcast.
 
     Args:
-        seed: of the random numbers; None for one by chance.
+        seed: the seed of the random numbers. None means a random seed.
         dtype: element type.
-        cuda: whether they lie on the accelerator.
+        cuda: whether to allocate on the accelerator.
 
     Example:
         >>> tensors, _, _ = next(BinaryOpFuzzer(seed=0).take(1))

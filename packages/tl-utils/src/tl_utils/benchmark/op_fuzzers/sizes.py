@@ -18,17 +18,17 @@ def equal(values: Iterable[object]) -> dict[object, float]:
 
 
 def dimensions(weights: dict[int, float]) -> FuzzedParameter:
-    """How many dimensions there are."""
+    """The parameter of the number of dimensions."""
     return FuzzedParameter("dim", distribution=dict(weights), strict=True)
 
 
 def sizes(prefix: str = "k", largest: int = LARGEST) -> list[FuzzedParameter]:
     """Three sizes: 80 % anything, small ones as often as large ones, and 20 % powers of two."""
-    found = []
+    parameters = []
     for i in range(3):
         name = f"{prefix}{i}"
         powers = [n for n in POWERS_OF_TWO if n <= largest]
-        found += [
+        parameters += [
             FuzzedParameter(f"{name}_any", SMALLEST, largest, "loguniform"),
             FuzzedParameter(f"{name}_pow2", distribution=equal(powers)),
             FuzzedParameter(
@@ -37,7 +37,7 @@ def sizes(prefix: str = "k", largest: int = LARGEST) -> list[FuzzedParameter]:
                 strict=True,
             ),
         ]
-    return found
+    return parameters
 
 
 def steps(tensor: str) -> list[FuzzedParameter]:

@@ -14,9 +14,9 @@ class BinaryOpSparseFuzzer(Fuzzer):
     """Draws sparse `x` and `y` of one shape with one to three dimensions.
 
     Args:
-        seed: of the random numbers; None for one by chance.
+        seed: the seed of the random numbers. None means a random seed.
         dtype: element type.
-        cuda: whether they lie on the accelerator.
+        cuda: whether to allocate on the accelerator.
 
     Example:
         >>> tensors, _, _ = next(BinaryOpSparseFuzzer(seed=0).take(1))

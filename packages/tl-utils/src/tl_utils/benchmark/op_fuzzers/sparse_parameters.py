@@ -9,7 +9,7 @@ MOST_ELEMENTS = 4 * 1024**2
 
 
 def sparsity() -> list[FuzzedParameter]:
-    """How many dimensions are sparse, which share is stored, and whether indices are sorted and differ."""
+    """The parameters of sparse dimensions, density, and coalesced indices."""
     return [
         FuzzedParameter("sparse_dim", distribution={1: 0.4, 2: 0.4, 3: 0.2}, strict=True),
         FuzzedParameter("density", distribution={0.1: 0.4, 0.05: 0.3, 0.01: 0.3}),

@@ -14,9 +14,9 @@ class UnaryOpSparseFuzzer(Fuzzer):
     """Draws a sparse `x` of one to three dimensions.
 
     Args:
-        seed: of the random numbers; None for one by chance.
-        dtype: element type; None for float32.
-        cuda: whether it lies on the accelerator.
+        seed: the seed of the random numbers. None means a random seed.
+        dtype: the element type, by default float32.
+        cuda: whether to allocate on the accelerator.
 
     Example:
         >>> tensors, _, _ = next(UnaryOpSparseFuzzer(seed=0).take(1))

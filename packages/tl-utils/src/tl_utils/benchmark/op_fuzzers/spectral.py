@@ -18,10 +18,10 @@ def power_range(upper_bound: int, base: int) -> tuple[int, ...]:
         >>> power_range(30, 3)
         (1, 3, 9, 27)
     """
-    found = [1]
-    while found[-1] * base <= upper_bound:
-        found.append(found[-1] * base)
-    return tuple(found)
+    powers = [1]
+    while powers[-1] * base <= upper_bound:
+        powers.append(powers[-1] * base)
+    return tuple(powers)
 
 
 def _regular(most: int) -> list[int]:
@@ -38,7 +38,7 @@ class SpectralOpFuzzer(Fuzzer):
     Args:
         seed: of the random numbers.
         dtype: element type.
-        cuda: whether it lies on the accelerator.
+        cuda: whether to allocate on the accelerator.
         probability_regular: how often sizes have small prime factors only.
 
     Example:

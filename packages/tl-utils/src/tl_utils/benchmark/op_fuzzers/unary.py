@@ -13,9 +13,9 @@ class UnaryOpFuzzer(Fuzzer):
     """Draws `x` of one to three dimensions, contiguous or not.
 
     Args:
-        seed: of the random numbers; None for one by chance.
+        seed: the seed of the random numbers. None means a random seed.
         dtype: element type.
-        cuda: whether it lies on the accelerator.
+        cuda: whether to allocate on the accelerator.
 
     Example:
         >>> tensors, _, parameters = next(UnaryOpFuzzer(seed=0).take(1))

@@ -1,4 +1,4 @@
-"""What was measured, and the measurements."""
+"""Specifications of tasks, and measurements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 _MOST_FIGURES = 4
-_LEAST_INTERVAL = 25e-9  # seconds: what clocks and caches leave uncertain anyhow
+_LEAST_INTERVAL = 25e-9  # seconds: the uncertainty of clocks and caches
 _NORMAL_95 = 1.645  # quantile of the normal distribution
 _WIDE, _VERY_WIDE = 0.1, 0.25  # interquartile range over median
 _UNITS = (
@@ -36,15 +36,15 @@ _UNITS = (
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """What is measured: a statement with its setup, and what tables say of it.
+    """The specification of a measurement: a statement with its setup, and its labels in tables.
 
     Args:
-        stmt: the statement.
-        setup: what runs once before.
-        global_setup: what stands at the top of the file of a C++ statement.
+        stmt: the statement to measure.
+        setup: the code that runs once before the statement.
+        global_setup: the code at the top of the file of a C++ statement.
         label: the task's name, such as `matmul`.
-        sub_label: tells tasks of the same label apart; tables make a row of it.
-        description: tells them apart too; tables make a column of it.
+        sub_label: the name of the task among tasks of one label, which is a row of a table.
+        description: the name of a variant of the task, which is a column of a table.
         env: where it ran, such as a branch.
         num_threads: how many threads it may use.
 
@@ -72,7 +72,7 @@ class TaskSpec:
         return f"stmt:{f' ({self.sub_label})' if self.sub_label else ''}\n{textwrap.indent(self.stmt, '  ')}"
 
     def setup_str(self) -> str:
-        """The setup as reports show it; nothing if there is none."""
+        """The setup as reports show it, or an empty text."""
         if not self.setup or self.setup == "pass":
             return ""
         return (
@@ -80,7 +80,7 @@ class TaskSpec:
         )
 
     def summarize(self) -> str:
-        """Title, description and setup; what takes several lines is followed by an empty one."""
+        """Title, description and setup. An empty line follows a part of several lines."""
         parts = [self.title, self.description or "", self.setup_str()]
         return "".join(f"{part}\n\n" if "\n" in part else f"{part}\n" for part in parts if part).removesuffix(
             "\n"
@@ -103,13 +103,13 @@ def _quantile(ordered: list[float], fraction: float) -> float:
 
 @dataclass(repr=False)
 class Measurement:
-    """How long a task took, measured once or several times.
+    """The times of a task, measured once or several times.
 
     Args:
         number_per_run: how often the statement ran each time.
         raw_times: how long it took each time, in seconds.
-        task_spec: the task.
-        metadata: whatever the caller wants to keep with it.
+        task_spec: the specification of the task.
+        metadata: any data of the caller.
 
     Example:
         >>> m = Measurement(10, [1.0e-5, 1.02e-5, 1.04e-5, 1.06e-5], TaskSpec("x + y", "pass"))
@@ -161,10 +161,10 @@ class Measurement:
 
     @property
     def significant_figures(self) -> int:
-        """How many figures of the median mean something, 1 to 4.
+        """The number of significant figures of the median, 1 to 4.
 
         The confidence interval of the mean of the times between the quartiles decides, at 95 % on one side and as for
-        a normal distribution; it is taken as 25 ns at least.
+        a normal distribution, and at least 25 ns.
         """
         n = len(self._sorted)
         middle = self._sorted[n // 4 : math.ceil(3 * n / 4)]
@@ -189,17 +189,17 @@ class Measurement:
 
     @property
     def env(self) -> str:
-        """Where it ran; empty if nothing is known."""
+        """The environment of the measurement, or an empty text."""
         return self.task_spec.env or "Unspecified env"
 
     @property
     def as_row_name(self) -> str:
-        """What names its row in a table."""
+        """The name of its row in a table."""
         return self.sub_label or self.stmt or "[Unknown]"
 
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
-        """Makes one measurement of all of the same task; times become those of a single run, metadata is dropped.
+        """Merges the measurements of each task. Times become times of a single run, and metadata is dropped.
 
         Args:
             measurements: measurements of one or several tasks.
@@ -260,7 +260,7 @@ def unit_to_english(u: str) -> str:
     """The name of a unit.
 
     Raises:
-        KeyError: it is none of ns, us, ms, s.
+        KeyError: the unit is not one of ns, us, ms, s.
 
     Example:
         >>> unit_to_english("us")

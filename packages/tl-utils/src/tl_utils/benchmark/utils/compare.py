@@ -34,7 +34,7 @@ class Colorize(enum.Enum):
     ROWWISE = "rowwise"
 
 
-def _colored(cell: str, time: float, best: float) -> str:
+def _color(cell: str, time: float, best: float) -> str:
     if time <= best * 1.01 or time <= best + 100e-9:
         return f"{_BEST}{cell}{_RESET}"
     if time <= best * 1.1:
@@ -46,7 +46,7 @@ def _colored(cell: str, time: float, best: float) -> str:
 
 @dataclass
 class _Style:
-    """How a table is set."""
+    """The color scheme of a table."""
 
     colorize: Colorize = Colorize.NONE
     trimmed: bool = False
@@ -54,7 +54,7 @@ class _Style:
 
 
 class _Column:
-    """The cells of one column, all with the same number of digits behind the point."""
+    """The cells of one column, with one number of decimals."""
 
     def __init__(self, header: str, cells: Sequence[Measurement | None], scale: float, style: _Style) -> None:
         self.header, self.cells, self._scale, self._style = header, cells, scale, style
@@ -122,7 +122,7 @@ class _Table:
         rowwise = self._style.colorize is Colorize.ROWWISE
         bests = [best if rowwise else column.best for column in self._columns]
         return [
-            cell if time is None or top is None else _colored(cell, time, top)
+            cell if time is None or top is None else _color(cell, time, top)
             for cell, time, top in zip(cells, times, bests, strict=True)
         ]
 
@@ -146,7 +146,7 @@ class Compare:
     """A table of measurements: a block a label, a row a sub-label, a column a description.
 
     Args:
-        results: measurements; those of the same task are merged.
+        results: the measurements. Measurements of one task are merged.
 
     Raises:
         ValueError: one of them is something else.

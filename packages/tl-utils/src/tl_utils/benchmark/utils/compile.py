@@ -42,12 +42,12 @@ def benchmark_compile(model: Callable[..., Any], sample_input: Any, num_iters: i
 
     Args:
         model: a module or function.
-        sample_input: its input; a tuple for several.
+        sample_input: the input of the model, or a tuple of several.
         num_iters: over how many runs the time is averaged.
-        backend: of `compile`; None leaves the model as it is.
+        backend: the backend of `compile`. None means the eager model.
         mode: of `compile`.
-        optimizer: if given, a run is a training step.
-        loss_fn: makes a number of the output; None for its sum.
+        optimizer: the optimizer of a training step. None means a forward only.
+        loss_fn: the loss of the output, by default its sum.
 
     Returns:
         (float or None, float), seconds of the first call, in which it is compiled, and of a later run.
@@ -73,10 +73,10 @@ def bench_all(model: Callable[..., Any], sample_input: Any, num_iters: int = 5, 
 
     Args:
         model: a module or function.
-        sample_input: its input; a tuple for several.
+        sample_input: the input of the model, or a tuple of several.
         num_iters: over how many runs each time is averaged.
-        optimizer: if given, a run is a training step.
-        loss_fn: makes a number of the output; None for its sum.
+        optimizer: the optimizer of a training step. None means a forward only.
+        loss_fn: the loss of the output, by default its sum.
 
     Returns:
         str, a table.

@@ -81,7 +81,7 @@ class Program:
         self._library = library
 
     def run(self, number: int, mark: int | None = None, argument: int | None = None) -> float:
-        """Runs the statement; `mark` is a C function called with `argument` just before and after.
+        """Runs the statement. It calls `mark`, a C function, with `argument` just before and after.
 
         Raises:
             RuntimeError: the statement throws.
@@ -106,13 +106,13 @@ def _folder() -> Path:
 
 
 def _compiler() -> str:
-    wanted = [os.environ["CXX"]] if os.environ.get("CXX") else ["c++", "g++", "clang++"]
-    found = next(filter(None, map(shutil.which, wanted)), None)
-    if found is None:
+    names = [os.environ["CXX"]] if os.environ.get("CXX") else ["c++", "g++", "clang++"]
+    path = next(filter(None, map(shutil.which, names)), None)
+    if path is None:
         raise RuntimeError(
-            f"Timer: C++ statements need a compiler, but none of {', '.join(wanted)} is on the PATH"
+            f"Timer: C++ statements need a compiler, but none of {', '.join(names)} is on the PATH"
         )
-    return found
+    return path
 
 
 @cache
@@ -133,9 +133,9 @@ def _compile(stmt: str, setup: str, global_setup: str) -> Path:
         "-o",
         str(target),
     ]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"Timer: the C++ statement doesn't compile:\n{done.stderr}")
+    process = subprocess.run(command, capture_output=True, text=True)
+    if process.returncode:
+        raise RuntimeError(f"Timer: the C++ statement doesn't compile:\n{process.stderr}")
     return target
 
 
@@ -143,9 +143,9 @@ def compile_timeit_template(*, stmt: str, setup: str, global_setup: str) -> Prog
     """Compiles a statement to be timed.
 
     Args:
-        stmt: the statement.
-        setup: what runs once before; its variables are known to the statement.
-        global_setup: what stands at the top of the file.
+        stmt: the statement to measure.
+        setup: the code that runs once before. The statement sees its variables.
+        global_setup: the code at the top of the file.
 
     Raises:
         RuntimeError: there is no compiler, or it refuses the statement.
@@ -160,9 +160,9 @@ def compile_callgrind_template(*, stmt: str, setup: str, global_setup: str) -> s
     """Compiles a statement to be run under Callgrind.
 
     Args:
-        stmt: the statement.
-        setup: what runs once before; its variables are known to the statement.
-        global_setup: what stands at the top of the file.
+        stmt: the statement to measure.
+        setup: the code that runs once before. The statement sees its variables.
+        global_setup: the code at the top of the file.
 
     Returns:
         str, the path of the shared library.

@@ -1,6 +1,6 @@
 """Random inputs for benchmarks: parameters drawn from distributions, and tensors whose sizes they are.
 
-Numbers come from numpy's Mersenne Twister, so that a seed gives the same inputs everywhere.
+Numbers come from numpy's Mersenne Twister, so that a seed determines the inputs on every machine.
 """
 
 from __future__ import annotations
@@ -82,14 +82,14 @@ class FuzzedParameter:
     def __init__(self, name: str, minval: float | None = None, maxval: float | None = None,
                  distribution: str | dict[Any, float] | None = None, strict: bool = False) -> None:  # fmt: skip
         self._name, self._minval, self._maxval, self.strict = name, minval, maxval, strict
-        self._distribution = self._checked(distribution)
+        self._distribution = self._check_distribution(distribution)
 
     @property
     def name(self) -> str:
         """Its name."""
         return self._name
 
-    def _checked(self, distribution: Any) -> Any:
+    def _check_distribution(self, distribution: Any) -> Any:
         where = f"FuzzedParameter({self._name!r})"
         if not isinstance(distribution, dict):
             if distribution not in _DISTRIBUTIONS:
@@ -132,15 +132,15 @@ class FuzzedTensor:
         name: its name.
         size: the size of each dimension.
         steps: the step of each dimension: the tensor is every so-manieth element of a larger one.
-        probability_contiguous: how often it is contiguous, if steps allow it; otherwise its dimensions are permuted.
+        probability_contiguous: the probability of a contiguous tensor, if steps allow it. Else dimensions are permuted.
         min_elements: sets of parameters that give fewer elements are refused.
         max_elements: those that give more.
         max_allocation_bytes: those that need more memory.
-        dim_parameter: name of the parameter that says how many dimensions are used; None for all.
-        roll_parameter: name of the parameter that says by how many dimensions sizes and steps are rotated.
+        dim_parameter: the name of the parameter of the number of dimensions. None means all.
+        roll_parameter: the name of the parameter of the rotation of sizes and steps.
         dtype: element type.
-        cuda: whether it lies on the accelerator.
-        tensor_constructor: makes it; called with `size`, `dtype` and all parameters.
+        cuda: whether to allocate on the accelerator.
+        tensor_constructor: the constructor of tensors, called with `size`, `dtype` and all parameters.
 
     Example:
         >>> FuzzedTensor("x", size=("k0", "k1"), min_elements=4).name
@@ -205,13 +205,13 @@ class FuzzedTensor:
     ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
         dim = int(params[self._dim_parameter]) if self._dim_parameter is not None else len(self._size)
 
-        def resolved(values: tuple[str | int, ...]) -> tuple[int, ...]:
+        def resolve(values: tuple[str | int, ...]) -> tuple[int, ...]:
             numbers = [int(params.get(v, v)) if isinstance(v, str) else int(v) for v in values[:dim]]
             turn = int(params[self._roll_parameter]) % max(dim, 1) if self._roll_parameter is not None else 0
             return tuple(numbers[turn:] + numbers[:turn])
 
-        size = resolved(self._size)
-        steps = resolved(self._steps or (1,) * dim)
+        size = resolve(self._size)
+        steps = resolve(self._steps or (1,) * dim)
         return size, steps, tuple(n * step for n, step in zip(size, steps, strict=True))
 
     def satisfies_constraints(self, params: dict[str, Any]) -> bool:
@@ -233,10 +233,10 @@ class Fuzzer:
         parameters: FuzzedParameters, or lists of them.
         tensors: FuzzedTensors, or lists of them.
         constraints: functions that are called with all parameters by name and say whether they may be used.
-        seed: of the random numbers; None for one by chance.
+        seed: the seed of the random numbers. None means a random seed.
 
     Raises:
-        ValueError: two things have the same name.
+        ValueError: a name occurs twice.
 
     Example:
         >>> fuzzer = Fuzzer([FuzzedParameter("n", 1, 16, "loguniform")], [FuzzedTensor("x", size=("n",))], seed=0)
@@ -273,13 +273,13 @@ class Fuzzer:
     def take(self, n: int) -> Iterator[tuple[dict[str, tl_core.Tensor], dict[str, Any], dict[str, Any]]]:
         """Draws `n` times.
 
-        The same seed gives the same draws. The default generator of tensors is seeded too.
+        The seed determines the draws, and seeds the default generator of tensors.
 
         Args:
             n: how often.
 
         Returns:
-            an iterator of tensors by name, what is known of them by name, and parameters by name.
+            an iterator of tensors, their properties and parameters, each by name.
 
         Raises:
             ValueError: 1,000 sets of parameters were refused one after another.
@@ -301,14 +301,14 @@ class Fuzzer:
         return self._rejections / self._total_generated if self._total_generated else 0.0
 
     def _generate(self, state: numpy.random.RandomState) -> dict[str, Any]:
-        kept: dict[str, Any] = {}
+        strict_values: dict[str, Any] = {}
         for _ in range(_ATTEMPTS):
-            drawn: dict[str, Any] = {}
+            values: dict[str, Any] = {}
             for one in self._parameters:
-                drawn[one.name] = kept[one.name] if one.name in kept else one.sample(state)
+                values[one.name] = strict_values[one.name] if one.name in strict_values else one.sample(state)
                 if one.strict:
-                    kept[one.name] = drawn[one.name]
-            params = self._resolve_aliases(drawn)
+                    strict_values[one.name] = values[one.name]
+            params = self._resolve_aliases(values)
             self._total_generated += 1
             allowed = all(holds(**params) for holds in self._constraints)
             if allowed and all(one.satisfies_constraints(params) for one in self._tensors):

@@ -22,13 +22,13 @@ class FuzzedSparseTensor(FuzzedTensor):
         size: the size of each dimension.
         min_elements: sets of parameters that give fewer elements are refused, counting those that are zero.
         max_elements: those that give more.
-        dim_parameter: name of the parameter that says how many dimensions are used; None for all.
-        sparse_dim: name of the parameter that says how many dimensions are sparse.
-        nnz: name of the parameter that says how many elements are stored.
-        density: name of the parameter that says which share of the elements is stored; used where `nnz` isn't given.
-        coalesced: name of the parameter that says whether indices differ and are sorted.
+        dim_parameter: the name of the parameter of the number of dimensions. None means all.
+        sparse_dim: the name of the parameter of the number of sparse dimensions.
+        nnz: the name of the parameter of the number of stored elements.
+        density: the name of the parameter of the share of stored elements, which applies without `nnz`.
+        coalesced: the name of the parameter of sorted, unique indices.
         dtype: element type.
-        cuda: whether it lies on the accelerator.
+        cuda: whether to allocate on the accelerator.
 
     Example:
         >>> import numpy

@@ -21,7 +21,7 @@ __all__ = ["Language", "Timer", "timer"]
 
 timer = timeit.default_timer
 
-_SMALLEST = 1e-9  # seconds: nothing takes less, and nobody divides by zero
+_SMALLEST = 1e-9  # seconds: a lower bound of times, which avoids a division by zero
 _OVERHEAD = 1e-4  # share of a block's time that reading the clock may take
 _LARGEST_BLOCK = 2**31 - 1
 _SHARES = 1000  # a block takes this share of the shortest run at least
@@ -46,7 +46,7 @@ _LANGUAGES = {
 
 
 class CPPTimer:
-    """Like `timeit.Timer`, of a statement in C++; it is compiled when it is first measured."""
+    """Like `timeit.Timer`, of a statement in C++, compiled at its first measurement."""
 
     def __init__(self, stmt: str, setup: str, global_setup: str, timer: Callable[[], float],
                  globals: dict[str, Any]) -> None:  # fmt: skip
@@ -68,26 +68,26 @@ class CPPTimer:
         return self._run(number)
 
 
-def _dedented(text: str) -> str:
+def _dedent(text: str) -> str:
     if "\n" not in text:
         return text.lstrip(" \t").rstrip()
     return textwrap.dedent(text).removeprefix("\n").rstrip()
 
 
 class Timer:
-    """Measures how long a statement takes, with warm-up, replicates and a set number of threads.
+    """Measures the time of a statement, with warm-up, replicates and a set number of threads.
 
-    In Python statements, `torch` and `tl` name this library unless `globals` says otherwise.
+    In Python statements, `torch` and `tl` name this library, unless `globals` defines them.
 
     Args:
         stmt: the statement, one line or several.
-        setup: what runs once before each measurement.
+        setup: the code that runs once before each measurement.
         global_setup: what stands at the top of the file of a C++ statement, such as `#include`.
-        timer: tells the time in seconds.
+        timer: a function that returns the time in seconds.
         globals: names that the statement sees.
         label: the task's name, such as `matmul`.
-        sub_label: tells tasks of the same label apart; `Compare` makes a row of it.
-        description: tells them apart too; `Compare` makes a column of it.
+        sub_label: the name of the task among tasks of one label, which is a row of a table.
+        description: the name of a variant of the task, which is a column of a table.
         env: where it runs, such as a branch.
         num_threads: how many threads operators may use.
         language: of the statement: `"python"` or `"c++"`.
@@ -124,9 +124,9 @@ class Timer:
             timer_class = self._timer_cls
         else:
             setup = "" if setup == "pass" else setup
-            arguments |= {"globals": self._globals, "global_setup": _dedented(global_setup)}
+            arguments |= {"globals": self._globals, "global_setup": _dedent(global_setup)}
             timer_class = CPPTimer
-        stmt, setup = _dedented(stmt), _dedented(setup)
+        stmt, setup = _dedent(stmt), _dedent(setup)
         self._timer = timer_class(stmt=stmt, setup=setup, **arguments)
         self._task_spec = common.TaskSpec(
             stmt, setup, global_setup, label, sub_label, description, env, num_threads
@@ -170,7 +170,7 @@ class Timer:
         raise NotImplementedError("Timer.autorange: use Timer.blocked_autorange")
 
     def _block_size(self, min_run_time: float) -> int:
-        """How often to run at a time, so that reading the clock doesn't count; this is the warm-up too."""
+        """The number of runs a block, so that reading the clock doesn't count. It warms up too."""
         with common.set_torch_threads(self._task_spec.num_threads):
             overhead = median(self._timeit(0) for _ in range(5))
             number = 1
@@ -185,15 +185,15 @@ class Timer:
                  max_run_time: float | None, callback: Callable[[int, float], NoReturn] | None
                  ) -> common.Measurement:  # fmt: skip
         times: list[float] = []
-        total, done = 0.0, False
+        total, is_enough = 0.0, False
         with common.set_torch_threads(self._task_spec.num_threads):
-            while total < min_run_time or not done:
+            while total < min_run_time or not is_enough:
                 time = self._timeit(number)
                 times.append(time)
                 total += time
                 if callback is not None:
                     callback(number, time)
-                done = enough(times)
+                is_enough = enough(times)
                 if max_run_time is not None and total > max_run_time:
                     break
         return common.Measurement(number, times, self._task_spec)
@@ -253,12 +253,12 @@ class Timer:
 
         Args:
             number: how often the statement runs.
-            repeats: how often that is counted; None for once.
+            repeats: the number of counts. None means one.
             collect_baseline: whether an empty loop is counted too, to be subtracted.
             retain_out_file: whether the result keeps the text of Callgrind's file.
 
         Returns:
-            CallgrindStats; a tuple of them if `repeats` is given.
+            CallgrindStats, or a tuple of them with `repeats`.
 
         Raises:
             OSError: valgrind isn't installed, or the process failed.

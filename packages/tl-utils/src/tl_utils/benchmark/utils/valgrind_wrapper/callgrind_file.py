@@ -1,4 +1,4 @@
-"""Reads what Callgrind writes.
+"""Reads the files of Callgrind.
 
 The format: "Callgrind Format Specification", in valgrind's manual, version 1.
 """
@@ -75,7 +75,7 @@ class _Reader:
 
 
 def parse(lines: Iterable[str]) -> tuple[dict[str, int], dict[str, int]]:
-    """Instructions by function, with and without those of the functions that it calls.
+    """Instructions by function, with and without the functions that it calls.
 
     Args:
         lines: of the file.

@@ -51,9 +51,9 @@ class Requests:
         return 0.0
 
     def zero(self) -> None:
-        """Forgets what was counted."""
+        """Resets the counts."""
         self._call(self._zero)
 
     def dump(self) -> None:
-        """Writes what was counted into the next file."""
+        """Writes the counts into the next file."""
         self._call(self._dump)

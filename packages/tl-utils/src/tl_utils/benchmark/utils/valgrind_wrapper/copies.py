@@ -30,7 +30,7 @@ _PLAIN = (
 
 
 class Serialization(enum.Enum):
-    """How a value travels."""
+    """The serialization of a value."""
 
     PICKLE = 0
     TORCH = 1
@@ -44,7 +44,7 @@ class CopyIfCallgrind:
 
     Args:
         value: the value.
-        setup: what the other process runs before it loads the copy, such as an import of the class.
+        setup: the code that the other process runs before it loads the copy, such as an import of the class.
 
     Raises:
         ValueError: such a value can't be copied.
@@ -66,12 +66,12 @@ class CopyIfCallgrind:
 
     @property
     def setup(self) -> str | None:
-        """What the other process runs first."""
+        """The code that the other process runs first."""
         return self._setup
 
     @property
     def serialization(self) -> Serialization:
-        """How it travels."""
+        """The serialization of the value."""
         return self._serialization
 
     @staticmethod

@@ -35,13 +35,13 @@ class FunctionCount(NamedTuple):
 
 @dataclass(repr=False, eq=False, frozen=True)
 class FunctionCounts:
-    """Instructions by function, largest first; to be added, subtracted, filtered and renamed.
+    """Instructions by function, largest first. You can add, subtract, filter and rename them.
 
     Args:
-        _data: the counts.
+        _data: the counts by function.
         inclusive: whether they include functions that are called.
         truncate_rows: whether long lists are shown in part.
-        _linewidth: characters a line; None for that of printed tensors.
+        _linewidth: characters a line, by default the line width of printed tensors.
 
     Example:
         >>> counts = FunctionCounts((FunctionCount(30, "a.c:f"), FunctionCount(10, "b.c:g")), inclusive=False)
@@ -72,16 +72,16 @@ class FunctionCounts:
         return self._data[item]
 
     def __add__(self, other: FunctionCounts) -> FunctionCounts:
-        return self._merged(other, 1)
+        return self._merge(other, 1)
 
     def __sub__(self, other: FunctionCounts) -> FunctionCounts:
-        return self._merged(other, -1)
+        return self._merge(other, -1)
 
     def __mul__(self, other: int | float) -> FunctionCounts:
         return self._from_dict({fn: int(count * other) for count, fn in self._data}, self.inclusive)
 
     def transform(self, map_fn: Callable[[str], str]) -> FunctionCounts:
-        """Renames the functions; counts of those that get the same name are added.
+        """Renames the functions. Counts of functions with one new name are added.
 
         Args:
             map_fn: gives the new name of a function.
@@ -95,7 +95,7 @@ class FunctionCounts:
         """Keeps some functions.
 
         Args:
-            filter_fn: says of a name whether the function stays.
+            filter_fn: a predicate of the name: whether the function stays.
         """
         return FunctionCounts(tuple(c for c in self._data if filter_fn(c.function)), self.inclusive)
 
@@ -104,10 +104,10 @@ class FunctionCounts:
         return sum(count for count, _ in self._data)
 
     def denoise(self) -> FunctionCounts:
-        """Without what varies from run to run: the interpreter's look-ups of names."""
+        """Removes functions that vary from run to run: the interpreter's look-ups of names."""
         return self.filter(lambda function: _NOISY.search(function) is None)
 
-    def _merged(self, other: FunctionCounts, sign: int) -> FunctionCounts:
+    def _merge(self, other: FunctionCounts, sign: int) -> FunctionCounts:
         if self.inclusive != other.inclusive:
             raise ValueError("FunctionCounts: inclusive and exclusive counts can't be added or subtracted")
         counts: Counter[str] = Counter()
@@ -118,13 +118,13 @@ class FunctionCounts:
 
     @staticmethod
     def _from_dict(counts: dict[str, int], inclusive: bool) -> FunctionCounts:
-        found = (FunctionCount(count, function) for function, count in counts.items() if count)
-        return FunctionCounts(tuple(sorted(found, reverse=True)), inclusive)
+        entries = (FunctionCount(count, function) for function, count in counts.items() if count)
+        return FunctionCounts(tuple(sorted(entries, reverse=True)), inclusive)
 
     def __repr__(self) -> str:
         width = max((len(str(count)) + (count < 0) for count, _ in self._data), default=0)
         room = max((self._linewidth or printing.PRINT_OPTS.linewidth) - width - 4, 40)
-        lines = [f"  {count:>{width}}  {_shortened(function, room)}" for count, function in self._data]
+        lines = [f"  {count:>{width}}  {_shorten(function, room)}" for count, function in self._data]
         if self.truncate_rows and len(lines) > _MOST_ROWS:
             half = _MOST_ROWS // 2
             lines = [*lines[:half], "...".rjust(width + 2), *lines[-half:]]
@@ -133,7 +133,7 @@ class FunctionCounts:
         return "\n".join([f"{head} {id(self):#x}>", *lines, *total])
 
 
-def _shortened(text: str, room: int) -> str:
+def _shorten(text: str, room: int) -> str:
     if len(text) <= room:
         return text
     left = (room - 5) // 2

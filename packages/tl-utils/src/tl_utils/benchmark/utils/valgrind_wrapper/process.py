@@ -1,4 +1,4 @@
-"""What runs under Callgrind: `python -m tl_utils.benchmark.utils.valgrind_wrapper.process TASK.json`."""
+"""The process under Callgrind: `python -m tl_utils.benchmark.utils.valgrind_wrapper.process TASK.json`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WARM_UP = 2
 
 
 def _python(task: dict[str, Any], requests: Requests) -> Callable[[str, str, int], None]:
-    """Counts while the loop of `timeit` runs: it asks its clock just before and just after it."""
+    """Counts while the loop of `timeit` runs, which reads its clock just before and just after."""
     library = import_module(task["library"])
     if task["alias"]:
         import_module("tl.torch").install()
@@ -47,7 +47,7 @@ def _cpp(task: dict[str, Any], requests: Requests) -> Callable[[str, str, int], 
 
 
 def main(task_file: str) -> None:
-    """Runs a task; each count goes into a file of its own."""
+    """Runs a task and writes each count into its own file."""
     task = json.loads(Path(task_file).read_text())
     tl_core.set_num_threads(task["num_threads"])
     requests = Requests()

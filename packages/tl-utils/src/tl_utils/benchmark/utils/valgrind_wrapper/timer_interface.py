@@ -1,4 +1,4 @@
-"""Runs statements under Callgrind, and what comes out."""
+"""Runs statements under Callgrind, and their counts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tl_utils.benchmark.utils.valgrind_wrapper.function_counts import FunctionCo
 
 __all__ = ["CallgrindStats", "CopyIfCallgrind", "FunctionCount", "FunctionCounts"]
 
-# Where a build lay, which says nothing about its code.
+# The path of a build, which is independent of its code.
 _PREFIXES = (
     (re.compile(r"^.+build/\.\./"), "build/../"),
     (re.compile(r"^.+/(?=build/aten/)"), ""),
@@ -43,7 +43,7 @@ class CallgrindStats:
     """The instructions that Callgrind counted for a statement.
 
     Args:
-        task_spec: the task.
+        task_spec: the specification of the task.
         number_per_run: how often the statement ran.
         built_with_debug_symbols: whether the library's functions are known by file.
         baseline_inclusive_stats: an empty loop, by function and all that it calls.
@@ -76,19 +76,19 @@ class CallgrindStats:
         return self.stmt_inclusive_stats if inclusive else self.stmt_exclusive_stats
 
     def counts(self, *, denoise: bool = False) -> int:
-        """All instructions, without those of the empty loop.
+        """All instructions, without the instructions of the empty loop.
 
         Args:
-            denoise: whether what varies from run to run is left out: `FunctionCounts.denoise`.
+            denoise: whether to apply `FunctionCounts.denoise`.
         """
         stats = self.stats()
         return (stats.denoise() if denoise else stats).sum()
 
     def delta(self, other: CallgrindStats, inclusive: bool = False) -> FunctionCounts:
-        """What this needs more than another, by function.
+        """The difference to another count, by function.
 
         Args:
-            other: what it is compared with.
+            other: the count to subtract.
             inclusive: whether a function's count includes those that it calls.
         """
         return self.stats(inclusive=inclusive) - other.stats(inclusive=inclusive)
@@ -126,7 +126,7 @@ _Counts = tuple[FunctionCounts, FunctionCounts, str]
 
 
 class _ValgrindWrapper:
-    """Starts processes under valgrind; there is one of it."""
+    """Starts processes under valgrind. A singleton."""
 
     _bindings_module = None
 
@@ -175,7 +175,7 @@ class _ValgrindWrapper:
                 "alias": sys.modules.get("torch") is not None
                 and sys.modules.get("torch") is sys.modules.get("tl"),
                 "globals": GlobalsBridge(copied, name).construct(),
-                "program": "" if is_python else _compiled(task_spec),
+                "program": "" if is_python else _compile(task_spec),
             }
             (folder / "task.json").write_text(json.dumps(task))
             _run([valgrind, *_options(folder), *_command(folder)], folder)
@@ -200,12 +200,14 @@ def _run(command: list[str], folder: Path) -> None:
     # A fixed seed of hashes: otherwise each process would need other numbers of probes.
     path = os.pathsep.join(p for p in sys.path if p)
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": path}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    process = subprocess.run(command, env=environment, capture_output=True, text=True)
     error = folder / "error"
-    if done.returncode or error.exists():
+    if process.returncode or error.exists():
         log = folder / "log"
-        said = [f.read_text(errors="replace") for f in (error, log) if f.exists()] or [done.stderr]
-        raise OSError(f"collect_callgrind: the process under valgrind failed ({done.returncode}):\n{said[0]}")
+        messages = [f.read_text(errors="replace") for f in (error, log) if f.exists()] or [process.stderr]
+        raise OSError(
+            f"collect_callgrind: the process under valgrind failed ({process.returncode}):\n{messages[0]}"
+        )
 
 
 def _read(path: Path) -> _Counts:
@@ -214,7 +216,7 @@ def _read(path: Path) -> _Counts:
     return of(inclusive, True), of(exclusive, False), path.read_text(errors="replace")
 
 
-def _compiled(task_spec: common.TaskSpec) -> str:
+def _compile(task_spec: common.TaskSpec) -> str:
     from tl_utils.benchmark.utils import cpp_jit
 
     return cpp_jit.compile_callgrind_template(
