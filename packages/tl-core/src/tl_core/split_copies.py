@@ -13,11 +13,11 @@ __all__ = ["split_copy", "split_with_sizes_copy", "unbind_copy"]
 
 
 @overridable
-def split_copy(self: Tensor, split_size: int, dim: int = 0, *, out: Sequence[Tensor] | None = None) -> Any:
+def split_copy(input: Tensor, split_size: int, dim: int = 0, *, out: Sequence[Tensor] | None = None) -> Any:
     """Copies of what `split` shows.
 
     Args:
-        self: the tensor.
+        input: the tensor.
         split_size: the size of each piece along `dim`; the last may have less.
         dim: the dimension that is split.
         out: the tensors that take the pieces, one each.
@@ -34,18 +34,18 @@ def split_copy(self: Tensor, split_size: int, dim: int = 0, *, out: Sequence[Ten
         (tensor([0, 1]), tensor([2]))
     """
     if out is None:
-        return _C.split_copy(self, split_size, dim)
-    return _write("split_copy", _C.split(self, split_size, dim), out)
+        return _C.split_copy(input, split_size, dim)
+    return _write("split_copy", _C.split(input, split_size, dim), out)
 
 
 @overridable
 def split_with_sizes_copy(
-    self: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[Tensor] | None = None
+    input: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[Tensor] | None = None
 ) -> Any:
     """Copies of what `split_with_sizes` shows.
 
     Args:
-        self: the tensor.
+        input: the tensor.
         split_sizes: the sizes of the pieces along `dim`; their sum is the size of `dim`.
         dim: the dimension that is split.
         out: the tensors that take the pieces, one each.
@@ -64,16 +64,16 @@ def split_with_sizes_copy(
         [tensor([1.]), tensor([1., 1.])]
     """
     if out is None:
-        return _C.split_with_sizes_copy(self, split_sizes, dim)
-    return _write("split_with_sizes_copy", _C.split_with_sizes(self, split_sizes, dim), out)
+        return _C.split_with_sizes_copy(input, split_sizes, dim)
+    return _write("split_with_sizes_copy", _C.split_with_sizes(input, split_sizes, dim), out)
 
 
 @overridable
-def unbind_copy(self: Tensor, dim: int = 0, *, out: Sequence[Tensor] | None = None) -> Any:
+def unbind_copy(input: Tensor, dim: int = 0, *, out: Sequence[Tensor] | None = None) -> Any:
     """Copies of what `unbind` shows.
 
     Args:
-        self: the tensor.
+        input: the tensor.
         dim: the dimension along which it is taken apart.
         out: the tensors that take the elements, one each.
 
@@ -89,8 +89,8 @@ def unbind_copy(self: Tensor, dim: int = 0, *, out: Sequence[Tensor] | None = No
         (tensor([1., 0.]), tensor([0., 1.]))
     """
     if out is None:
-        return _C.unbind_copy(self, dim)
-    return _write("unbind_copy", _C.unbind(self, dim), out)
+        return _C.unbind_copy(input, dim)
+    return _write("unbind_copy", _C.unbind(input, dim), out)
 
 
 def _write(name: str, pieces: Sequence[Tensor], out: Sequence[Tensor]) -> None:
