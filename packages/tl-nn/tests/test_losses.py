@@ -274,3 +274,16 @@ def test_binary_cross_entropy_faults():
         F.binary_cross_entropy_with_logits(tl.ones(2), tl.ones(3))
     with pytest.raises(RuntimeError, match="all elements of input should be between 0 and 1"):
         F.binary_cross_entropy(tl.ones(2) * 2, tl.ones(2))
+
+
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"])
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_a_broadcast_operand_without_dimensions_counts_as_the_other_does(name, reduction):
+    loss = getattr(F, name)
+    for input, target in (
+        (tl.ones(2), tl.zeros((), dtype=tl.float64)),
+        (tl.ones((), dtype=tl.float64), tl.zeros(2)),
+    ):
+        with pytest.warns(UserWarning, match="different to the input size"):
+            got = loss(input, target, reduction=reduction)
+        assert got.dtype is tl.float64 and got.shape == ((2,) if reduction == "none" else ())

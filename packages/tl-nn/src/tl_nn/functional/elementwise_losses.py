@@ -3,7 +3,7 @@
 import warnings
 from math import log, pi
 
-from tl_core import Tensor, nn_functions, where
+from tl_core import Tensor, broadcast_tensors, nn_functions, where
 from tl_core.autocast_inputs import in_float32
 from tl_core.dispatch_keys import is_tensor_subclass_like
 from tl_core.dispatch_modes import modes_in_force
@@ -53,7 +53,8 @@ def mse_loss(
         >>> tl_nn.functional.mse_loss(tl_core.tensor([1.0, 2.0]), tl_core.tensor([1.0, 4.0]))
         tensor(2.)
     """
-    reduction = _prepare(input, target, size_average, reduce, reduction)
+    reduction = chosen(size_average, reduce, reduction)
+    input, target = _of_one_shape(input, target)
     return _weighted(_squared_error(input, target), weight, reduction)
 
 
@@ -82,7 +83,8 @@ def l1_loss(
         >>> tl_nn.functional.l1_loss(tl_core.tensor([1.0, 2.0]), tl_core.tensor([1.0, 4.0]))
         tensor(1.)
     """
-    reduction = _prepare(input, target, size_average, reduce, reduction)
+    reduction = chosen(size_average, reduce, reduction)
+    input, target = _of_one_shape(input, target)
     return _weighted((input - target).abs(), weight, reduction)
 
 
@@ -93,20 +95,20 @@ def _squared_error(input: Tensor, target: Tensor) -> Tensor:
     return difference * difference
 
 
-def _prepare(
-    input: Tensor, target: Tensor, size_average: bool | None, reduce: bool | None, reduction: str
-) -> str:
-    """Warn about shapes that differ; gives the name of the reduction."""
+def _of_one_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Both, broadcast, with a warning where shapes differ: one without dimensions then counts in promotion too."""
     check_tensor("loss", input)
     check_tensor("loss", target, "target")
-    if input.shape != target.shape:
-        warnings.warn(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). "
-            "This will likely lead to incorrect results due to broadcasting. "
-            "Please ensure they have the same size.",
-            stacklevel=4,
-        )
-    return chosen(size_average, reduce, reduction)
+    if input.shape == target.shape:
+        return input, target
+    warnings.warn(
+        f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). "
+        "This will likely lead to incorrect results due to broadcasting. "
+        "Please ensure they have the same size.",
+        stacklevel=4,
+    )
+    input, target = broadcast_tensors(input, target)
+    return input, target
 
 
 def _weighted(losses: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
@@ -147,7 +149,8 @@ def smooth_l1_loss(
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, got {beta}")
     if beta == 0:
         return l1_loss(input, target, size_average, reduce, reduction)
-    reduction = _prepare(input, target, size_average, reduce, reduction)
+    reduction = chosen(size_average, reduce, reduction)
+    input, target = _of_one_shape(input, target)
     if input.is_floating_point() and target.is_floating_point():
         return reduced(nn_functions.smooth_l1_error(input, target, beta), reduction)
     size = (input - target).abs()
@@ -180,7 +183,8 @@ def huber_loss(
     """
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")
-    reduction = _prepare(input, target, None, None, reduction)
+    reduction = chosen(None, None, reduction)
+    input, target = _of_one_shape(input, target)
     if input.is_floating_point() and target.is_floating_point():
         return _weighted(nn_functions.huber_error(input, target, delta), weight, reduction)
     size = (input - target).abs()
