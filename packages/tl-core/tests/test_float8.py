@@ -372,7 +372,27 @@ def test_numbers_beyond_the_range_are_refused(name, largest):
             tl.full((1,), value, dtype=dtype)
         with pytest.raises(RuntimeError, match="without overflow"):
             tl.zeros(1, dtype=dtype).fill_(value)
-    assert not tl.full((1,), float("inf"), dtype=dtype).float().isfinite().item()
+    if name == "float8_e5m2":
+        assert tl.full((1,), float("-inf"), dtype=dtype).tolist() == [float("-inf")]
+    else:
+        with pytest.raises(RuntimeError, match="without overflow"):
+            tl.full((1,), float("inf"), dtype=dtype)
+    assert tl.full((1,), float("nan"), dtype=dtype).isnan().item()
+
+
+@of_name
+def test_a_number_beyond_the_range_is_written_as_it_is_converted(name):
+    dtype = getattr(tl, name)
+    for value in (1e6, -1e6, float("inf"), 10**6):
+        x, want = tl.ones(2, dtype=dtype), tl.tensor(value, dtype=dtype)
+        x[0] = value
+        same(x.float().numpy(), np.array([want.float().item(), 1.0], np.float32))
+
+
+def test_powers_of_two_have_no_sign_and_no_infinity():
+    for value in (-1.0, float("inf"), float("-inf"), 2.0**128):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            tl.full((1,), value, dtype=tl.float8_e8m0fnu)
 
 
 def test_real_numbers_beyond_complex32_are_infinite():

@@ -221,9 +221,10 @@ void write(const Tensor& self, PyObject* index, PyObject* o) {
   static constexpr TlArgInfo kScalar{"value", TL_ARG_OPERAND, 0, 0, 0, 0, 0};
   const bool is_number = !is_tensor(o) && parse_value(o, kScalar, number, scratch, ignored);
   if (!indexer.advanced()) {
-    if (is_number && (Scalar::from(number).fits(self.dtype()) || !is_half(self.dtype())))
+    const bool narrow = is_half(self.dtype()) || is_float8(self.dtype());
+    if (is_number && (!narrow || Scalar::from(number).fits(self.dtype())))
       ops::fill__Scalar(indexer.view(), Scalar::from(number));
-    else  // of halves, numbers beyond their range become infinities
+    else  // what is beyond the range of a narrow type becomes an infinity, or what the type has instead
       ops::copy_(indexer.view(), without_leading_ones(tensor_from_python(o, self.dtype(), self.device()),
                                                       indexer.view().dim()));
     return;

@@ -53,6 +53,13 @@ bool int_fits(int64_t value) {
 // Infinities and NaN are numbers of every floating type.
 bool real_fits(DType real, double value) { return !(std::abs(value) > largest(real)) || std::isinf(value); }
 
+// Only one of these formats has infinities; that of powers of two has no sign, and its least stands for zero.
+bool float8_fits(DType dtype, double value) {
+  if (std::isnan(value)) return true;
+  if (dtype == stored::Float8_e8m0fnu) return value >= 0 && value <= 0x1p127;
+  return std::isinf(value) ? dtype == stored::Float8_e5m2 : real_fits(dtype, value);
+}
+
 template <class T>
 bool number_fits(const Scalar& s) {
   const Complex128 c = s.to_complex();
@@ -128,9 +135,8 @@ bool Scalar::fits(DType dtype) const {
     TL_ALL_DTYPES(TL_FITS)
 #undef TL_FITS
   }
-  if (!is_float8(dtype) || dtype == stored::Float8_e8m0fnu) return true;
   const Complex128 c = to_complex();
-  return c.im == 0 && real_fits(dtype, c.re);
+  return !is_float8(dtype) || (c.im == 0 && float8_fits(dtype, c.re));
 }
 
 void Scalar::check_fits(DType dtype) const {
