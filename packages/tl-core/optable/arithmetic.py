@@ -37,7 +37,7 @@ ROWS = [
     ),
     Unary(
         "abs", cpu="abs",
-        to="real", dtypes="int float complex signed_float8", also="float16",
+        to="real", dtypes="int float complex complex32 signed_float8", also="float16",
         aliases=("absolute",),
         grad={"self": "g * self.sgn()"},
         expr="abs(x)", ref="numpy.abs",
@@ -55,7 +55,7 @@ ROWS = [
     ),
     Unary(
         "sgn", cpu="sign",
-        dtypes="bool int float complex",
+        dtypes=WITH_HALVES,
         grad={"self": "sgn_backward(self, g, result)"},
         expr="sign(x)",
         doc="The sign of each element; of a complex one, its direction.",
@@ -139,7 +139,7 @@ ROWS = [
     ),
     Pointwise(
         "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", inputs=3,
-        cpu="addcmul",
+        cpu="addcmul", dtypes="int float complex complex32",
         grad={
             "self": "g",
             "tensor1": "g * (tensor2 * value).conj()",

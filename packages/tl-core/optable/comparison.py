@@ -101,8 +101,8 @@ ROWS = [
             doc=f"Whether each element is {what}.",
         )
         for name, dtypes, out, what in (
-            ("isfinite", ALL, False, "neither infinite nor NaN"),
-            ("isinf", ALL, False, "infinite"),
+            ("isfinite", WITH_HALVES, False, "neither infinite nor NaN"),
+            ("isinf", WITH_HALVES, False, "infinite"),
             ("isposinf", "bool int float", True, "positive infinity"),
             ("isneginf", "bool int float", True, "negative infinity"),
             ("signbit", "bool int float", True, "negative, as -0.0 is"),
