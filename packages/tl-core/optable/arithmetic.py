@@ -29,7 +29,7 @@ ROWS = [
     ),
     Unary(
         "reciprocal",
-        to="float", dtypes=INEXACT,
+        to="float", dtypes=INEXACT, also="float16",
         grad={"self": "-g * (result * result).conj()"},
         expr="1 / x", ref="numpy.reciprocal", samples=real(0.5, 4),
         doc="One over each element.",
@@ -129,17 +129,17 @@ ROWS = [
         expr="trunc(x / y)", samples=real(0.5, 4),
         doc="Quotients rounded towards zero.",
     ),
-    Binary(
-        "true_divide", number_first=True, cpu="div",
-        to="float", dtypes=INEXACT,
-        grad={"self": "g / other.conj()", "other": "-g * (self / other / other).conj()"},
-        expr="x / y", ref="numpy.true_divide", samples=real(0.5, 4),
+    Composite(
+        "true_divide.Tensor(Operand self, Operand other) -> Tensor",
+        shape="broadcast(sizes(self), sizes(other))",
+        inplace=True, out=True, out_name="true_divide.out",
         doc="Quotients.",
         example=">>> tl.true_divide(tl.tensor([7, -7]), 2)\ntensor([ 3.5000, -3.5000])",
     ),
     Pointwise(
         "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", inputs=3,
-        cpu="addcmul", dtypes="int float complex complex32",
+        cpu="addcmul",
+        dtypes="int float complex complex32",
         grad={
             "self": "g",
             "tensor1": "g * (tensor2 * value).conj()",

@@ -1,12 +1,13 @@
 """Halves and numbers: products, quotients and lerp use the last input as it is, if it is a number; any other number
 that stands for a tensor is rounded to the tensors' type, as alpha and bounds are; other parameters aren't. All
-operators compute in float32 and round once.
+operators compute in float32 and round once, where PyTorch's kernels of xlogy, logit, huber_loss and some others round
+in between.
 """
 
 import pytest
 
 import tl_core as tl
-from tl_core import nn_functions
+from tl_core import nn_functions, special
 
 np = pytest.importorskip("numpy")
 pytest.importorskip("scipy")
@@ -270,3 +271,84 @@ def test_numbers_in_tensors_are_wrapped_before_small_integers_compute(name):
     for wide in (300, 259):
         got = getattr(tl, name)(x, tl.tensor(wide))
         assert got.tolist() == getattr(tl, name)(x, tl.tensor(wide % 256, dtype=tl.uint8)).tolist()
+
+
+# ---- the sweep of what is no elementwise row, or reaches one by another name ----------------------------------------
+
+INPUTS = {
+    "x": X, "y": Y, "z": X[::-1], "q": np.abs(Y) + 0.125, "m": X[:221].reshape(17, 13) / 4, "v": Y[:13] / 4,
+    "n": Y[:143].reshape(13, 11) / 4, "o": Y[200:387].reshape(17, 11) / 4, "w": Y[:17] / 4,
+    "b": X[:210].reshape(5, 7, 6) / 4, "c": Y[:120].reshape(5, 6, 4) / 4, "d": Y[300:328].reshape(7, 4) / 4,
+    "e": Y[400:540].reshape(5, 7, 4) / 4,
+}  # fmt: skip
+AS_IT_IS = [
+    "tl.true_divide(x, s)", "x.clone().true_divide_(s)", "tl.div(x, s, rounding_mode='floor')", "x // s",
+    "x.clone().floor_divide_(s)", "tl.addcmul(x, y, z, value=s)", "tl.addcdiv(x, y, q, value=s)",
+    "tl.addmm(o, m, n, beta=s)", "tl.addmm(o, m, n, alpha=s)", "tl.addmm(o, m, n, beta=0, alpha=s)",
+    "tl.baddbmm(e, b, c, beta=s, alpha=s)", "tl.addbmm(d, b, c, beta=s)", "tl.addbmm(d, b, c, alpha=s)",
+    "d.clone().addbmm_(b, c, beta=s, alpha=s)", "tl.arange(0, abs(s), abs(s) / 7, dtype=dt)",
+    "tl.arange(s, s + 20, 0.37, dtype=dt)", "tl.linspace(s, 3, 17, dtype=dt)", "tl.logspace(s, 2, 17, dtype=dt)",
+    "tl.tensor([s, s + 1], dtype=dt)", "tl.full_like(x, s)", "x.clone().copy_(tl.tensor(s))",
+    "tl.index_fill(x, 0, tl.tensor([0, 3]), s)",
+    "nn_functions.huber_error(x, y, abs(s))", "nn_functions.smooth_l1_error(x, y, abs(s))",
+    "tl.layer_norm(m, (13,), eps=abs(s))", "tl.rms_norm(m, (13,), eps=abs(s))", "tl.std(m, 1, correction=abs(s))",
+    "tl.norm(m, abs(s), dim=1)", "tl.dist(x, y, abs(s))", "tl._foreach_mul([x], s)[0]", "tl._foreach_div([x], s)[0]",
+    "tl._foreach_addcmul([x], [y], [z], [s])[0]", "tl._foreach_addcdiv([x], [y], [q], value=s)[0]",
+    "tl._foreach_lerp([x], [y], s)[0]", "tl._foreach_mul([x], tl.tensor(s))[0]", "x / tl.tensor(s)",
+]  # fmt: skip
+OF_THE_TENSORS_TYPE = [
+    "x + s", "s - x", "s // x", "s % x", "x % s", "tl.fmod(x, s)", "q**s", "abs(s)**x", "tl.rsub(x, y, alpha=s)",
+    "tl.rsub(x, s, alpha=s)", "tl.add(x, s, alpha=s)", "tl.atan2(x, tl.tensor(s))", "tl.atan2(tl.tensor(s), x)",
+    "tl.atan2(x, tl.tensor(s, dtype=tl.float64))", "tl.hypot(x, tl.tensor(s))", "tl.logaddexp(x, tl.tensor(s))",
+    "tl.xlogy(x, abs(s))", "tl.xlogy(s, q)", "special.xlog1py(x, abs(s))", "special.xlog1py(s, q)",
+    "tl.scatter(x, 0, tl.tensor([0, 3]), s, reduce='multiply')", "tl.scatter(x, 0, tl.tensor([0, 3]), s, reduce='add')",
+    "tl.addmv(w, m, v, beta=s)",
+    "tl.addmv(w, m, v, alpha=s)", "tl.addmv(w, m, v, beta=0, alpha=s)", "w.clone().addmv_(m, v, beta=s, alpha=s)",
+    "tl._foreach_add([x], s)[0]", "tl._foreach_sub([x], [s])[0]", "tl._foreach_pow([q], s)[0]",
+    "tl._foreach_pow(abs(s), [x])[0]", "q.clone().pow_(s)", "q.clone().xlogy_(abs(s))", "tl.tensor(s) * x",
+    "tl.tensor(s) / x", "x - tl.tensor(s)", "tl.addcmul(x, tl.tensor(s, dtype=dt), z)",
+]  # fmt: skip
+
+
+def evaluated(text, number, dtype, values):
+    scope = {"tl": tl, "nn_functions": nn_functions, "special": special, "s": number, "dt": dtype, **values}
+    return eval(text, scope)
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("text", [*AS_IT_IS, *OF_THE_TENSORS_TYPE])
+def test_calls_round_once(text, dtype):
+    """Each is that of float32, rounded, with the number as it is or as the type holds it."""
+    plain = {name: half(a.copy(), dtype) for name, a in INPUTS.items()}
+    wide = {name: t.float() for name, t in plain.items()}
+    for number in (0.1, 1 / 3, 3.14159, 0.7, 1e-3, -1.7):
+        typed = number_for(number, dtype) if text in OF_THE_TENSORS_TYPE else number
+        want = evaluated(text, typed, tl.float32, wide)
+        same(evaluated(text, number, dtype, plain), want, dtype)
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("number", NUMBERS)
+def test_factors_of_an_outer_product_are_of_the_tensors_type(number, dtype):
+    """Each product is rounded: with a first factor of 1 as well."""
+    o, v, w = (half(INPUTS[name].copy(), dtype) for name in ("o", "v", "w"))
+    x, y, s = (
+        w.float().numpy()[:, None],
+        v.float().numpy()[:11],
+        rounded(np.array([number], np.float32), dtype),
+    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        product = rounded(rounded(x * s, dtype) * y, dtype)
+        check(tl.addr(o, w, v[:11], alpha=number), o.float().numpy() + product, dtype)
+        both = rounded(o.float().numpy() * s, dtype) + product
+        check(tl.addr(o, w, v[:11], beta=number, alpha=number), both, dtype)
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+def test_a_reflected_quotient_of_tensors_has_the_type_of_the_reciprocal(dtype):
+    whole, x = tl.tensor([3, 4]), tl.tensor([1.0, 2.0], dtype=dtype)
+    assert whole.__rtruediv__(x).dtype is tl.float32 and (x / whole).dtype is dtype
+    assert whole.__rtruediv__(x).tolist() == (whole.reciprocal() * x).tolist()
+    assert whole.__rtruediv__(2).tolist() == (2 / whole).tolist()
+    with pytest.raises(TypeError):
+        whole.__rtruediv__("a") / 1

@@ -152,9 +152,9 @@ bool is_number_over_half(Language which, const TlValue* values) {
   return which == Div && values[0].tag != TL_TENSOR && values[1].tag == TL_TENSOR &&
          is_half(Unbox<Tensor>::get(values[1]).dtype());
 }
-PyObject* number_over_half(PyObject* number, TlValue* half) {
-  const PyRef reciprocal(call_language(language(Reciprocal), half));
-  return reciprocal ? PyNumber_Multiply(reciprocal.get(), number) : nullptr;
+PyObject* over(PyObject* dividend, TlValue* divisor) {
+  const PyRef reciprocal(call_language(language(Reciprocal), divisor));
+  return reciprocal ? PyNumber_Multiply(reciprocal.get(), dividend) : nullptr;
 }
 
 // NotImplemented for what the operator does not take, so that Python asks the other side. Where its second
@@ -179,9 +179,23 @@ PyObject* binary(PyObject* a, PyObject* b) noexcept {
         if (overloaded) [[unlikely]]
           return override_operator(which, a, b);
         if (is_number_over_half(which, values)) [[unlikely]]
-          return number_over_half(a, values + 1);
+          return over(a, values + 1);
         for (int i = 2; i < op.info.n_args; ++i) values[i] = op.defaults[i];
         return call_language(op, values);
+      },
+      static_cast<PyObject*>(nullptr));
+}
+
+// Called by its name with a tensor, it multiplies the reciprocal of integers as well: `half / integers` is a
+// half, `integers.__rtruediv__(half)` is a float.
+PyObject* reflected_quotient(PyObject* self, PyObject* other) noexcept {
+  if (!is_tensor(other)) return binary<Div>(other, self);
+  return translated(
+      [&]() -> PyObject* {
+        if (wants_override(self) || has_torch_function(other))
+          return override_method("__rtruediv__", self, checked(PyTuple_Pack(1, other)).get());
+        TlValue divisor[1] = {value(tensor_of(self))};
+        return over(other, divisor);
       },
       static_cast<PyObject*>(nullptr));
 }
@@ -684,6 +698,8 @@ PyMethodDef kMethods[] = {
     {"item", item, METH_NOARGS, "item($self)\n--\n\nThe one element as a Python number."},
     {"tolist", tolist, METH_NOARGS, "tolist($self)\n--\n\nThe elements as nested lists of Python numbers."},
     {"__complex__", to_complex_number, METH_NOARGS, nullptr},
+    {"__rtruediv__", reflected_quotient, METH_O | METH_COEXIST,
+     "__rtruediv__($self, value, /)\n--\n\nReturn value/self."},
     {nullptr, nullptr, 0, nullptr},
 };
 

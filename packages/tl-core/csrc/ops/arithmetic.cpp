@@ -29,6 +29,10 @@ Tensor div_mode(const Operand& self, const Operand& other, std::optional<std::st
   return run_elementwise(division(rounding_mode), args, out);
 }
 
+Tensor true_divide(const Operand& self, const Operand& other, Out out) {
+  return out ? ops::div_out(self, other, *out) : ops::div(self, other);
+}
+
 Tensor conj_physical(const Tensor& self, Out out) {
   if (is_complex(self.dtype())) return out ? ops::_conj_physical_out(self, *out) : ops::_conj_physical(self);
   if (!out || out.tensor->same(self)) return self;
@@ -164,6 +168,7 @@ TL_KERNEL(masked_fill_Tensor, masked_fill_tensor)
 TL_KERNEL(tril, triangle<true>)
 TL_KERNEL(triu, triangle<false>)
 TL_KERNEL(div_Tensor_mode, div_mode)
+TL_KERNEL(true_divide_Tensor, true_divide)
 TL_KERNEL(conj_physical, conj_physical)
 
 }  // namespace tl

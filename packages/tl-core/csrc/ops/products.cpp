@@ -74,8 +74,8 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
   check_factor(dtype, "alpha", alpha);
   const DimVector shape{vec1.size(0), vec2.size(0)};
   const Tensor added = ops::expand(self, shape);
-  if (dtype != DType::Bool && beta.is_int() && beta.to_int() == 1 && self.dtype() == dtype &&
-      vec1.dtype() == dtype && vec2.dtype() == dtype)  // in one pass
+  if (dtype != DType::Bool && !is_half(dtype) && beta.is_int() && beta.to_int() == 1 &&
+      self.dtype() == dtype && vec1.dtype() == dtype && vec2.dtype() == dtype)  // in one pass
     return given_to(out, ops::addcmul(added, ops::unsqueeze(vec1, 1), vec2, alpha));
   Tensor result = ops::mul(scaled(ops::unsqueeze(vec1, 1), alpha, dtype), vec2);
   if (beta.to_bool()) {

@@ -651,11 +651,6 @@ def _mapped(self: Tensor, others: tuple[Tensor, ...], callable: Any) -> Tensor:
     return self.copy_(_C.tensor(made, dtype=self.dtype).view(self.shape))
 
 
-def _rdiv(self: Tensor, other: Any) -> Tensor:
-    """other / self, under the name Python 2 gave it."""
-    return self.reciprocal() * other
-
-
 def _polygamma(self: Tensor, n: int) -> Tensor:
     """The n-th derivative of digamma."""
     return _C.polygamma(n, self)
@@ -853,7 +848,7 @@ _METHODS: dict[str, Any] = {
     "untyped_storage": _untyped_storage, "storage": _storage, "_typed_storage": _typed_storage, "set_": _set_,
     "__contains__": _contains,
     "__reversed__": _reversed, "__format__": _format, "__dir__": _dir, "is_same_size": _is_same_size,
-    "where": _where, "__rdiv__": _rdiv, "is_nonzero": Tensor.__bool__, "apply_": _apply_, "map_": _map_,
+    "where": _where, "__rdiv__": Tensor.__rtruediv__, "is_nonzero": Tensor.__bool__, "apply_": _apply_, "map_": _map_,
     "map2_": _map2_,
     "polygamma": _polygamma, "polygamma_": _polygamma_,
     "nonzero": _nonzero,
