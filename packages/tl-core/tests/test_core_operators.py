@@ -197,6 +197,10 @@ def test_masked_indices():
         [-1.0] * 3,
     ]
     assert aten._unsafe_masked_index.default(x[:, :0], mask, [None, outside], 5).tolist() == [5.0, 5.0]
+    for kind in (tl.int64, tl.float32):  # what isn't zero counts
+        assert aten._unsafe_masked_index.default(x, mask.to(kind)[:, None], [outside], -1).equal(
+            aten._unsafe_masked_index.default(x, mask[:, None], [outside], -1)
+        )
     put = aten._unsafe_masked_index_put_accumulate.default(x, mask, [outside, tl.tensor([1, 1])], tl.ones(2))
     assert put.tolist() == [[0.0, 2.0, 2.0], [3.0, 4.0, 5.0]]
 
@@ -208,6 +212,8 @@ def test_chunks_of_several():
         aten._chunk_cat.default([tl.ones(2)], 0, 0)
     with pytest.raises(RuntimeError, match="non-empty"):
         aten._chunk_cat.default([], 0, 2)
+    with pytest.raises(RuntimeError, match="same dtype"):
+        aten._chunk_cat.default([tl.ones(2), tl.ones(2, dtype=tl.float64)], 0, 2)
 
 
 DATA = tl.tensor([1.0, 2.0, 0.0, 4.0, 4.0])

@@ -151,13 +151,15 @@ def _masked_index(self: Any, mask: Any, indices: Sequence[Any], fill: Any) -> An
         given = [i for i in indices if i is not None]
         sizes = tl_core.broadcast_tensors(mask, *given)[0].shape
         return self.new_full(sizes, fill)
-    return aten.index.Tensor(self, _clamped(self, indices)).masked_fill(~mask, fill)
+    return aten.index.Tensor(self, _clamped(self, indices)).masked_fill(mask.logical_not(), fill)
 
 
 def _masked_index_put(self: Any, mask: Any, indices: Sequence[Any], values: Any) -> Any:
     if not self.numel():
         return self.clone()
-    return aten.index_put.default(self, _clamped(self, indices), values.masked_fill(~mask, 0), True)
+    return aten.index_put.default(
+        self, _clamped(self, indices), values.masked_fill(mask.logical_not(), 0), True
+    )
 
 
 _INDICES = "Tensor self, Tensor?[] indices"
@@ -186,6 +188,8 @@ def _chunk_cat(tensors: Sequence[Any], dim: int, num_chunks: int) -> Any:
         raise RuntimeError(f"_chunk_cat expects positive num_chunks, got {num_chunks}")
     if not tensors:
         raise RuntimeError("_chunk_cat expects a non-empty input tensor list")
+    if any(t.dtype is not tensors[0].dtype for t in tensors):
+        raise RuntimeError("_chunk_cat expects all input tensors with the same dtype")
     parts = []
     for t in tensors:
         axis = dim % t.ndim
