@@ -277,7 +277,7 @@ def test_damaged_files_of_distributed_tensors(ranks):
     from tl_checkpoint import safe_globals
 
     def described(module, name, state):
-        return safe_globals.allowed(module, name).create().finished(state)
+        return safe_globals.require_global(module, name).create().finish(state)
 
     placements = "torch.distributed.tensor.placement_types"
     assert described(placements, "Shard", {"dim": 1}) == Shard(1)
