@@ -27,6 +27,7 @@ class Design:
     extras_of_parts: dict[str, str] = field(
         default_factory=dict
     )  # modules that need an extra as a whole -> the extra
+    rooms: tuple[str, ...] = ()  # folders of the package; a room imports only rooms before it
 
 
 GRADIENTS = ("tl_core", "tl_autograd")
@@ -63,10 +64,23 @@ TABLE = {
                 "nn",
                 "fsdp",
                 "tensor",
-                "functional_collectives",
                 "algorithms._checkpoint",
             )
         },
+        (
+            *(
+                "base",
+                "stores",
+                "backends",
+                "elastic",
+                "launcher",
+                "groups",
+                "collectives",
+                "nn",
+                "algorithms",
+            ),
+            *("parallel", "optim", "fsdp", "tensor"),
+        ),
     ),
     "tl-data": Design("datasets, samplers, the `DataLoader` and its workers", ("tl_core",), 3 * MB // 10),
     "tl-quantization": Design("quantized tensors and layers, observers, fake quantization", MODULES, MB // 2),

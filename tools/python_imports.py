@@ -3,6 +3,7 @@
 - A package imports what the design allows it and its pyproject.toml declares; at import time only what is always there.
 - Nobody touches another package's `_name`.
 - No circle of imports, not even one hidden in a function.
+- A room of a package imports only rooms before it.
 """
 
 from __future__ import annotations
@@ -155,6 +156,22 @@ def _edges(finder: _Finder, modules: set[str]) -> set[str]:
     return targets & modules
 
 
+def _room(module: str, rooms: tuple[str, ...]) -> int | None:
+    """The place of a module's room in the order of the rooms; None for a module outside of them."""
+    parts = module.split(".")
+    return rooms.index(parts[1]) if len(parts) > 1 and parts[1] in rooms else None
+
+
+def _upward(finder: _Finder, module: str, rooms: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    own = _room(module, rooms)
+    for found in finder.imports:
+        target = f"{found.module}.{found.name}" if found.name else found.module
+        if target.split(".")[0] == module.split(".")[0] and own is not None:
+            other = _room(target, rooms)
+            if other is not None and other > own:
+                yield found.line, f"the room {rooms[own]} may not import the room {rooms[other]}"
+
+
 def violations(root: Path = ROOT) -> Iterator[Found]:
     """Every import that breaks a rule."""
     every = packages(root)
@@ -170,6 +187,8 @@ def violations(root: Path = ROOT) -> Iterator[Found]:
             for line, message in _undeclared(finder, module, package, family):
                 yield file, line, message
             for line, message in _private(finder, package.import_name, names):
+                yield file, line, message
+            for line, message in _upward(finder, module, TABLE[package.dist].rooms):
                 yield file, line, message
         for file in sorted((package.folder / "tests").rglob("*.py")):
             for line, message in _private(find(file, file.stem), package.import_name, names):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools import layers
+from tools import layers, python_imports
 from tools.cycles import cycles
 
 CORE = "tl-core/src/tl_core/"
@@ -115,3 +115,11 @@ def test_cycles_of_a_graph():
     graph = {1: [2], 2: [3], 3: [1, 4], 4: [5], 5: [], 6: [6]}
     assert sorted(sorted(c) for c in cycles(graph)) == [[1, 2, 3], [6]]
     assert cycles({n: [n + 1] for n in range(5000)}) == []
+
+
+def test_a_room_imports_only_rooms_before_it(tmp_path):
+    file = tmp_path / "a.py"
+    file.write_text("from ..groups import world\nfrom ..base.errors import DistError\nfrom . import b\n")
+    finder = python_imports.find(file, "tl_distributed.stores.a")
+    upward = python_imports._upward(finder, "tl_distributed.stores.a", ("base", "stores", "groups"))
+    assert list(upward) == [(1, "the room stores may not import the room groups")]

@@ -10,7 +10,7 @@ import pytest
 
 import tl_distributed as dist
 from tl_core.testing.interrupts import hear_interrupts
-from tl_distributed.world import world_of_thread
+from tl_distributed.groups.world import world_of_thread
 
 hear_interrupts()
 

@@ -15,7 +15,7 @@ from datetime import timedelta
 
 import tl_core as tl
 import tl_distributed as dist
-from tl_distributed import known_groups
+from tl_distributed.groups import known_groups
 
 
 def say(*words: object) -> None:

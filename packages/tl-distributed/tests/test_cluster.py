@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import tl_distributed as dist
-from tl_distributed import cluster, run
-from tl_distributed.rendezvous import rendezvous
+from tl_distributed import run
+from tl_distributed.base import cluster
+from tl_distributed.stores.rendezvous import rendezvous
 
 SLURM = {
     "SLURM_STEP_NUM_TASKS": "5",

@@ -6,8 +6,8 @@ import pytest
 
 import tl_core as tl
 import tl_distributed as dist
-from tl_distributed.collective_utils import all_gather, all_gather_object_enforce_type, broadcast
-from tl_distributed.utils import (
+from tl_distributed.collectives.collective_utils import all_gather, all_gather_object_enforce_type, broadcast
+from tl_distributed.collectives.utils import (
     _apply_to_tensors,
     _pack_kwargs,
     _recursive_to,

@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 import tl_core as tl
-from tl_distributed.device_mesh import DeviceMesh, init_device_mesh
+from tl_distributed.groups.device_mesh import DeviceMesh, init_device_mesh
 from tl_distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
 from tl_distributed.tensor.placement_types import _StridedShard
 

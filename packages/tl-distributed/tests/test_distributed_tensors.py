@@ -6,8 +6,8 @@ import pytest
 
 import tl_core as tl
 from tl_core.testing import assert_close
-from tl_distributed import functional_collectives as funcol
-from tl_distributed.device_mesh import init_device_mesh
+from tl_distributed.groups.device_mesh import init_device_mesh
+from tl_distributed.nn import functional_collectives as funcol
 from tl_distributed.tensor import (
     DTensor,
     Partial,

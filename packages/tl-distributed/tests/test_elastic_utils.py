@@ -17,7 +17,7 @@ import pytest
 
 import tl_distributed as dist
 from tl_distributed import launch
-from tl_distributed.argparse_util import check_env, env
+from tl_distributed.base.remote_device import _remote_device
 from tl_distributed.elastic import control_plane
 from tl_distributed.elastic.timer import (
     FileTimerClient,
@@ -32,7 +32,7 @@ from tl_distributed.elastic.utils.distributed import create_c10d_store, get_free
 from tl_distributed.elastic.utils.log_level import get_log_level
 from tl_distributed.elastic.utils.logging import get_logger
 from tl_distributed.elastic.utils.store import barrier, get_all, synchronize
-from tl_distributed.remote_device import _remote_device
+from tl_distributed.launcher.argparse_util import check_env, env
 
 
 def test_a_worker_that_is_late_gets_its_signal(tmp_path):

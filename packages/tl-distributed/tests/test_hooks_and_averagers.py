@@ -18,7 +18,7 @@ from tl_distributed.algorithms.ddp_comm_hooks import (
 )
 from tl_distributed.algorithms.model_averaging.averagers import PeriodicModelAverager
 from tl_distributed.algorithms.model_averaging.hierarchical_model_averager import HierarchicalModelAverager
-from tl_distributed.device_mesh import DeviceMesh, init_device_mesh
+from tl_distributed.groups.device_mesh import DeviceMesh, init_device_mesh
 from tl_distributed.parallel import DistributedDataParallel
 
 TYPES = hooks.DDPCommHookType

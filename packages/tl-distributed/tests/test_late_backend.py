@@ -15,10 +15,11 @@ import tl_distributed as dist
 import tl_nn as nn
 from tl_core.futures import Future
 from tl_distributed.algorithms.ddp_comm_hooks import default_hooks, quantization_hooks
-from tl_distributed.coalescing import coalescing_manager
-from tl_distributed.functional_collectives import all_reduce as all_reduce_functional
-from tl_distributed.gloo_group import GlooGroup
+from tl_distributed.backends.gloo_group import GlooGroup
+from tl_distributed.base.work import all_of
+from tl_distributed.collectives.coalescing import coalescing_manager
 from tl_distributed.nn import functional as with_gradients
+from tl_distributed.nn.functional_collectives import all_reduce as all_reduce_functional
 from tl_distributed.parallel import DistributedDataParallel
 
 DELAY = 0.01
@@ -286,7 +287,7 @@ def test_what_an_operation_fails_with_is_raised(kind):
     with pytest.raises(KeyError, match="lost"):
         failing().get_future().wait()
     with pytest.raises(KeyError, match="lost"):
-        dist.work.all_of([failing(), failing()]).get_future().wait()
+        all_of([failing(), failing()]).get_future().wait()
     work = failing()
     while not work.is_completed():
         time.sleep(0.001)
@@ -296,7 +297,7 @@ def test_what_an_operation_fails_with_is_raised(kind):
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_a_wait_ends_with_its_time(kind):
     job = Job()
-    works = [kind(job, []), dist.work.all_of([kind(job, []), kind(job, [])])]
+    works = [kind(job, []), all_of([kind(job, []), kind(job, [])])]
     for work in works:
         began = time.monotonic()
         with pytest.raises(dist.DistBackendError, match=r"not over after 0\.05 s|still under way"):

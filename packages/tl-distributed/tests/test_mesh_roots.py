@@ -4,7 +4,7 @@ import pytest
 
 import tl_core as tl
 import tl_distributed as dist
-from tl_distributed.device_mesh import DeviceMesh, _mesh_resources, init_device_mesh
+from tl_distributed.groups.device_mesh import DeviceMesh, _mesh_resources, init_device_mesh
 
 pytest.importorskip("tl_nn")
 

@@ -16,7 +16,7 @@ import pytest
 
 import tl_core as tl
 import tl_distributed as dist
-from tl_distributed.network import _HELLO
+from tl_distributed.backends.network import _HELLO
 
 PROGRAM = Path(__file__).with_name("rank_program.py")
 ADDRESSES = ("10.213.7.1", "10.213.7.2")

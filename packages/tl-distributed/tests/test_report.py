@@ -11,7 +11,7 @@ import pytest
 
 from tl_distributed import report
 from tl_distributed._C import read_ring
-from tl_distributed.flight_recorder import Operation, Recording
+from tl_distributed.backends.flight_recorder import Operation, Recording
 
 SECOND = 10**9
 

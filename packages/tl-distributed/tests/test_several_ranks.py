@@ -9,7 +9,7 @@ import pytest
 
 import tl_core as tl
 import tl_distributed as dist
-from tl_distributed.world import world_of_thread
+from tl_distributed.groups.world import world_of_thread
 
 pytestmark = [pytest.mark.usefixtures("transport"), pytest.mark.threads]
 R = dist.ReduceOp

@@ -23,7 +23,7 @@ _core.backend_registry.register("functional", lambda: _import_module("tl_nn.func
 _core.backend_registry.register("functional operators", lambda: _import_module("tl_nn.composite_operators"))
 _core.backend_registry.register("distributed", lambda: _import_module("tl_distributed"))
 _core.backend_registry.register(
-    "collective operators", lambda: _import_module("tl_distributed.functional_operators")
+    "collective operators", lambda: _import_module("tl_distributed.collectives.functional_operators")
 )
 _core.backend_registry.register("quantization", lambda: _import_module("tl_quantization"))
 _core.backend_registry.register(

@@ -99,9 +99,9 @@ _OF_PYTHON = (
 _OF_MODULES = {
     "tl_core.lobpcg": "torch._lobpcg",
     "tl_core.lowrank": "torch._lowrank",
-    "tl_distributed.coalescing": "torch.distributed.distributed_c10d",
-    "tl_distributed.collectives": "torch.distributed.distributed_c10d",
-    "tl_distributed.point_to_point": "torch.distributed.distributed_c10d",
+    "tl_distributed.collectives.coalescing": "torch.distributed.distributed_c10d",
+    "tl_distributed.collectives.tensor_collectives": "torch.distributed.distributed_c10d",
+    "tl_distributed.collectives.point_to_point": "torch.distributed.distributed_c10d",
     "tl_nn.init": "torch.nn.init",
 }
 # Functions of `nn.functional` that `torch` itself has, too.

@@ -19,7 +19,7 @@ _MESH = "torch.distributed.device_mesh.DeviceMesh"
 _SPEC = "torch.distributed.tensor._dtensor_spec"
 _HOMES = {
     "torch.distributed.tensor": "tl_distributed.tensor",
-    "torch.distributed.device_mesh": "tl_distributed.device_mesh",
+    "torch.distributed.device_mesh": "tl_distributed.groups.device_mesh",
     _PLACEMENTS: "tl_distributed.tensor.placement_types",
     _SPEC: "tl_distributed.tensor.dtensor_spec",
 }

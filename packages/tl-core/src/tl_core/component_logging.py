@@ -30,7 +30,7 @@ COMPONENTS: dict[str, tuple[str, ...]] = {
     "dynamic": ("torch.fx.experimental.symbolic_shapes", "tl_compiler.fx.experimental.symbolic_shapes"),
     "inductor": ("torch._inductor", "tl_compiler.inductor"),
     "distributed": ("torch.distributed", "tl_distributed", "tl_checkpoint.distributed"),
-    "c10d": ("torch.distributed.distributed_c10d", "tl_distributed.process_groups"),
+    "c10d": ("torch.distributed.distributed_c10d", "tl_distributed.groups.process_groups"),
     "ddp": ("torch.nn.parallel.distributed", "tl_distributed.parallel"),
     "fsdp": ("torch.distributed.fsdp", "tl_distributed.fsdp"),
     "dtensor": ("torch.distributed._tensor", "torch.distributed.tensor", "tl_distributed.tensor"),

@@ -41,7 +41,7 @@ def attach(
         ('JSONDecodeError', 'json.tool', ['JSONDecodeError'])
     """
     homes = {name: submodule for submodule, names in attributes.items() for name in names}
-    modules = {*attributes, *submodules}
+    modules = {name for name in (*attributes, *submodules) if "." not in name}
     _put_objects_first(sys.modules[package], modules.intersection(homes))
 
     def look_up(name: str) -> Any:

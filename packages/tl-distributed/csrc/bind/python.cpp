@@ -18,7 +18,7 @@ const char* class_of(FailureKind kind) {
 }
 
 void raise_failure(const Failure& failure) noexcept {
-  PyRef module(PyImport_ImportModule("tl_distributed.errors"));
+  PyRef module(PyImport_ImportModule("tl_distributed.base.errors"));
   if (!module) return;
   PyRef type(PyObject_GetAttrString(module.get(), class_of(failure.kind())));
   if (type) PyErr_SetString(type.get(), failure.what());

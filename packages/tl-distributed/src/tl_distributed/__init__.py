@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import tl_core
 from tl_core.lazy_attributes import attach
 
-from . import constants
-from .backend import (
+from .backends.backend import (
     Backend,
     BackendConfig,
     get_default_backend_for_device,
@@ -27,10 +26,29 @@ from .backend import (
     is_ucc_available,
     is_xccl_available,
 )
-from .coalescing import CoalescingManager as _CoalescingManager
-from .coalescing import all_gather_coalesced, all_reduce_coalesced
-from .coalescing import coalescing_manager as _coalescing_manager
-from .collectives import (
+from .backends.communicator import Communicator
+from .backends.group_context import GroupContext
+from .base import constants
+from .base.constants import default_pg_timeout
+from .base.debug_level import DebugLevel, get_debug_level, set_debug_level, set_debug_level_from_env
+from .base.errors import DistBackendError, DistError, DistNetworkError, DistStoreError, QueueEmptyError
+from .base.grad_bucket import GradBucket
+from .base.reduction import ReduceOp, reduce_op, supports_complex
+from .base.work import Work
+from .collectives.coalescing import CoalescingManager as _CoalescingManager
+from .collectives.coalescing import all_gather_coalesced, all_reduce_coalesced
+from .collectives.coalescing import coalescing_manager as _coalescing_manager
+from .collectives.debugging import breakpoint as breakpoint  # noqa: A004 - the documented name
+from .collectives.object_collectives import (
+    all_gather_object,
+    broadcast_object_list,
+    gather_object,
+    recv_object_list,
+    scatter_object_list,
+    send_object_list,
+)
+from .collectives.point_to_point import P2POp, batch_isend_irecv, irecv, isend, recv, send
+from .collectives.tensor_collectives import (
     all_gather,
     all_gather_into_tensor,
     all_reduce,
@@ -45,25 +63,8 @@ from .collectives import (
     reduce_scatter_tensor,
     scatter,
 )
-from .communicator import Communicator
-from .constants import default_pg_timeout
-from .debug_level import DebugLevel, get_debug_level, set_debug_level, set_debug_level_from_env
-from .debugging import breakpoint as breakpoint  # noqa: A004 - the documented name
-from .errors import DistBackendError, DistError, DistNetworkError, DistStoreError, QueueEmptyError
-from .file_store import FileStore
-from .grad_bucket import GradBucket
-from .group_context import GroupContext
-from .object_collectives import (
-    all_gather_object,
-    broadcast_object_list,
-    gather_object,
-    recv_object_list,
-    scatter_object_list,
-    send_object_list,
-)
-from .point_to_point import P2POp, batch_isend_irecv, irecv, isend, recv, send
-from .process_group import GroupMember, ProcessGroup, group
-from .process_groups import (
+from .groups.process_group import GroupMember, ProcessGroup, group
+from .groups.process_groups import (
     _rank_not_in_group,
     destroy_process_group,
     get_backend,
@@ -83,12 +84,11 @@ from .process_groups import (
     new_subgroups,
     new_subgroups_by_enumeration,
 )
-from .reduction import ReduceOp, reduce_op, supports_complex
-from .rendezvous import register_rendezvous_handler, rendezvous
-from .store import HashStore, PrefixStore, Store
-from .tcp_store import TCPStore
+from .stores.file_store import FileStore
+from .stores.rendezvous import register_rendezvous_handler, rendezvous
+from .stores.store import HashStore, PrefixStore, Store
+from .stores.tcp_store import TCPStore
 from .version import __version__ as __version__
-from .work import Work
 
 if TYPE_CHECKING:
     from . import algorithms
@@ -181,5 +181,5 @@ __all__ = [
 
 # The communication hooks are for those who ask for them.
 __getattr__, __dir__, _ = attach(
-    __name__, {"device_mesh": ["DeviceMesh", "init_device_mesh"]}, ["algorithms"]
+    __name__, {"groups.device_mesh": ["DeviceMesh", "init_device_mesh"]}, ["algorithms"]
 )

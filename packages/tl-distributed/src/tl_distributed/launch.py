@@ -11,8 +11,8 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from . import run as launcher
-from .argparse_util import check_env
 from .elastic.utils import macros
+from .launcher.argparse_util import check_env
 
 __all__ = ["main", "parse_args"]
 

@@ -13,8 +13,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from .elastic.multiprocessing.flight_recorders import FILE_NAME
-from .flight_recorder import Operation, Recording, read
+from .backends.flight_recorder import Operation, Recording, read
+from .backends.flight_recorders import FILE_NAME
 
 __all__ = ["last_start", "lines", "main", "of_files", "of_folder"]
 

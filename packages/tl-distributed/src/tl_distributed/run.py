@@ -18,15 +18,15 @@ import uuid
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from . import cluster
-from .argparse_util import check_env, env
+from .base import cluster
+from .base.errors import DistError
 from .elastic.multiprocessing import ChildFailedError, DefaultLogsSpecs, SignalException, Std
 from .elastic.multiprocessing.errors import record
 from .elastic.rendezvous import RendezvousError
 from .elastic.rendezvous.utils import parse_config
 from .elastic.utils.log_level import get_log_level
-from .errors import DistError
 from .launcher.api import LaunchConfig, elastic_launch
+from .launcher.argparse_util import check_env, env
 
 __all__ = ["config_from_args", "get_args_parser", "main", "parse_args", "run"]
 

@@ -21,13 +21,13 @@ from typing import Any
 
 from tl_core import Tensor
 
-from .backend import all_backends_are
-from .fake import FakeGroup
-from .group_context import GroupContext
-from .reduction import RedOpType, ReduceOp
-from .rendezvous import Meeting, all_meet_by
-from .store import HashStore
-from .work import Work
+from .backends.backend import all_backends_are
+from .backends.fake import FakeGroup
+from .backends.group_context import GroupContext
+from .base.reduction import RedOpType, ReduceOp
+from .base.work import Work
+from .stores.rendezvous import Meeting, all_meet_by
+from .stores.store import HashStore
 
 __all__ = ["MirrorGroup", "Simulation", "main"]
 

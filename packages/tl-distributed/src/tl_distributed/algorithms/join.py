@@ -8,10 +8,10 @@ from typing import Any
 
 import tl_core
 
-from ..collectives import all_reduce
-from ..process_group import ProcessGroup
-from ..process_groups import get_rank
-from ..work import Work
+from ..base.work import Work
+from ..collectives.tensor_collectives import all_reduce
+from ..groups.process_group import ProcessGroup
+from ..groups.process_groups import get_rank
 
 
 class JoinHook:

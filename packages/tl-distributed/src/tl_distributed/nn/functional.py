@@ -9,10 +9,10 @@ import tl_core
 from tl_autograd import Function
 from tl_core import Tensor
 
-from .. import collectives
-from ..process_group import ProcessGroup
-from ..process_groups import get_rank, get_world_size
-from ..reduction import RedOpType, ReduceOp
+from ..base.reduction import RedOpType, ReduceOp
+from ..collectives import tensor_collectives as collectives
+from ..groups.process_group import ProcessGroup
+from ..groups.process_groups import get_rank, get_world_size
 
 __all__ = [
     "all_gather",

@@ -13,10 +13,10 @@ from tl_core import Tensor, enable_grad, no_grad
 from tl_nn.optim import Optimizer
 
 from ..algorithms.join import Join, Joinable, JoinHook
-from ..object_collectives import gather_object
-from ..process_group import ProcessGroup
-from ..process_groups import default_group
-from ..work import Work
+from ..base.work import Work
+from ..collectives.object_collectives import gather_object
+from ..groups.process_group import ProcessGroup
+from ..groups.process_groups import default_group
 from .utils import functional_optim_map
 
 __all__ = ["ZeroRedundancyOptimizer"]

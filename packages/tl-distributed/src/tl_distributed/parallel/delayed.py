@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import tl_core
 from tl_core import Tensor, no_grad
 
-from ..process_group import ProcessGroup
-from ..reduction import ReduceOp
+from ..base.reduction import ReduceOp
+from ..groups.process_group import ProcessGroup
 
 
 def check(named: Sequence[tuple[str, Tensor]] | None, trigger: Tensor | None) -> None:

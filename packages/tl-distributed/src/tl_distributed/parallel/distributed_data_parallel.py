@@ -18,13 +18,13 @@ from ..algorithms.ddp_comm_hooks.mixed_precision_hooks import (
     _reducer_allreduce_and_upcast_hook,
 )
 from ..algorithms.join import Join, Joinable, JoinHook
-from ..device_mesh import DeviceMesh
-from ..grad_bucket import GradBucket
-from ..process_group import ProcessGroup
-from ..process_groups import default_group, get_rank
-from ..reduction import ReduceOp
-from ..utils import _broadcast_tensors, _verify_param_shape_across_processes
-from ..work import Work
+from ..base.grad_bucket import GradBucket
+from ..base.reduction import ReduceOp
+from ..base.work import Work
+from ..collectives.utils import _broadcast_tensors, _verify_param_shape_across_processes
+from ..groups.device_mesh import DeviceMesh
+from ..groups.process_group import ProcessGroup
+from ..groups.process_groups import default_group, get_rank
 from . import delayed
 from .mixed_precision import _MixedPrecision, call
 from .reducer import Reducer

@@ -13,8 +13,8 @@ from tl_core.futures import Future
 
 from .._C import Group
 from .._C import Reducer as NativeReducer
-from ..grad_bucket import GradBucket, views
-from ..process_group import ProcessGroup
+from ..base.grad_bucket import GradBucket, views
+from ..groups.process_group import ProcessGroup
 from .used import used_leaves
 
 Hook = Callable[[Any, GradBucket], Future[Tensor]]

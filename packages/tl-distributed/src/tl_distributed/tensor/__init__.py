@@ -1,6 +1,6 @@
 """Distributed tensors: pieces, replicas and terms on the processes of a mesh, computed with as one tensor."""
 
-from ..device_mesh import DeviceMesh, init_device_mesh
+from ..groups.device_mesh import DeviceMesh, init_device_mesh
 from . import dtensor_spec as _dtensor_spec
 from . import layout as _utils
 from .api import distribute_module, distribute_tensor, empty, full, ones, rand, randn, zeros

@@ -8,8 +8,8 @@ from typing import Any
 import tl_core
 from tl_core import Tensor
 
-from .. import collectives
-from ..device_mesh import DeviceMesh, _mesh_resources
+from ..collectives import tensor_collectives as collectives
+from ..groups.device_mesh import DeviceMesh, _mesh_resources
 from .dtensor import DTensor
 from .dtensor_spec import DTensorSpec, TensorMeta, meta_of, normalized
 from .layout import compute_local_shape, whole_stride

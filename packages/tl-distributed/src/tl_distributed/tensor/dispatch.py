@@ -11,8 +11,8 @@ from tl_core import Tensor
 from tl_core.library.tags import Tag
 from tl_core.pytree import tree_flatten, tree_map, tree_unflatten
 
-from .. import collectives
-from ..device_mesh import DeviceMesh
+from ..collectives import tensor_collectives as collectives
+from ..groups.device_mesh import DeviceMesh
 from . import list_operators
 from .dtensor_spec import DTensorSpec, meta_of
 from .placement_types import Partial, Placement, Replicate, Shard

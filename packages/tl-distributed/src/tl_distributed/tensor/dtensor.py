@@ -10,8 +10,8 @@ import tl_core
 from tl_autograd import Function
 from tl_core import Tensor
 
-from .. import collectives
-from ..device_mesh import DeviceMesh, _mesh_resources
+from ..collectives import tensor_collectives as collectives
+from ..groups.device_mesh import DeviceMesh, _mesh_resources
 from . import dispatch
 from .dtensor_spec import DTensorSpec, TensorMeta, normalized
 from .layout import compute_global_tensor_info, compute_local_shape_and_global_offset, whole_stride

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import tl_core
 from tl_core import Tensor
 
-from ..device_mesh import DeviceMesh
+from ..groups.device_mesh import DeviceMesh
 from .placement_types import Placement, Shard
 
 __all__ = ["DTensorSpec", "TensorMeta"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import tl_core
 from tl_core import Tensor
 
-from ..device_mesh import DeviceMesh
+from ..groups.device_mesh import DeviceMesh
 from .placement_types import Placement, Shard
 
 __all__ = ["compute_global_tensor_info", "compute_local_shape", "compute_local_shape_and_global_offset"]

@@ -10,9 +10,9 @@ from __future__ import annotations
 import tl_core
 from tl_core import Tensor
 
-from .. import collectives
-from ..device_mesh import DeviceMesh
-from ..reduction import operation_named
+from ..base.reduction import operation_named
+from ..collectives import tensor_collectives as collectives
+from ..groups.device_mesh import DeviceMesh
 from .dtensor_spec import DTensorSpec
 from .layout import compute_local_shape
 from .placement_types import Partial, Placement, Replicate, Shard

@@ -11,8 +11,8 @@ from typing import Any
 from tl_core import Tensor
 from tl_core.futures import Future
 
-from ...grad_bucket import GradBucket
-from ...work import Work
+from ...base.grad_bucket import GradBucket
+from ...base.work import Work
 
 __all__ = ["hook_with_zero_step", "hook_with_zero_step_interleaved"]
 

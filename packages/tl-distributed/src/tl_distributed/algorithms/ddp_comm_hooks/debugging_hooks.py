@@ -7,7 +7,7 @@ from typing import Any
 from tl_core import Tensor
 from tl_core.futures import Future
 
-from ...grad_bucket import GradBucket
+from ...base.grad_bucket import GradBucket
 
 
 def noop_hook(_: Any, bucket: GradBucket) -> Future[Tensor]:

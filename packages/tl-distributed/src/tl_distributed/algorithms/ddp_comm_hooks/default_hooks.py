@@ -13,9 +13,9 @@ import tl_core
 from tl_core import Tensor
 from tl_core.futures import Future
 
-from ...grad_bucket import GradBucket
-from ...process_group import ProcessGroup
-from ...process_groups import default_group
+from ...base.grad_bucket import GradBucket
+from ...groups.process_group import ProcessGroup
+from ...groups.process_groups import default_group
 
 Hook = Callable[[Any, GradBucket], Future[Tensor]]
 
@@ -35,7 +35,7 @@ def allreduce_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Fu
 
     Example:
         >>> import tl_core, tl_distributed as dist
-        >>> from tl_distributed.grad_bucket import GradBucket
+        >>> from tl_distributed.base.grad_bucket import GradBucket
         >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
         >>> bucket = GradBucket(0, tl_core.tensor([1.0, 2.0]), [tl_core.zeros(2)], True)
         >>> allreduce_hook(None, bucket).wait()
@@ -54,7 +54,7 @@ def fp16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -
 
     Example:
         >>> import tl_core, tl_distributed as dist
-        >>> from tl_distributed.grad_bucket import GradBucket
+        >>> from tl_distributed.base.grad_bucket import GradBucket
         >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
         >>> bucket = GradBucket(0, tl_core.tensor([1.0, 2.0]), [tl_core.zeros(2)], True)
         >>> fp16_compress_hook(None, bucket).wait()
@@ -73,7 +73,7 @@ def bf16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -
 
     Example:
         >>> import tl_core, tl_distributed as dist
-        >>> from tl_distributed.grad_bucket import GradBucket
+        >>> from tl_distributed.base.grad_bucket import GradBucket
         >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
         >>> bucket = GradBucket(0, tl_core.tensor([1.0, 2.0]), [tl_core.zeros(2)], True)
         >>> bf16_compress_hook(None, bucket).wait()
@@ -91,7 +91,7 @@ def fp16_compress_wrapper(hook: Hook) -> Hook:
 
     Example:
         >>> import tl_core, tl_distributed as dist
-        >>> from tl_distributed.grad_bucket import GradBucket
+        >>> from tl_distributed.base.grad_bucket import GradBucket
         >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
         >>> bucket = GradBucket(0, tl_core.tensor([1.0, 2.0]), [tl_core.zeros(2)], True)
         >>> fp16_compress_wrapper(allreduce_hook)(None, bucket).wait()
@@ -109,7 +109,7 @@ def bf16_compress_wrapper(hook: Hook) -> Hook:
 
     Example:
         >>> import tl_core, tl_distributed as dist
-        >>> from tl_distributed.grad_bucket import GradBucket
+        >>> from tl_distributed.base.grad_bucket import GradBucket
         >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
         >>> bucket = GradBucket(0, tl_core.tensor([1.0, 2.0]), [tl_core.zeros(2)], True)
         >>> bf16_compress_wrapper(allreduce_hook)(None, bucket).wait()

@@ -9,8 +9,8 @@ import tl_core
 from tl_core import Tensor
 from tl_core.futures import Future
 
-from ...grad_bucket import GradBucket
-from ...process_group import ProcessGroup
+from ...base.grad_bucket import GradBucket
+from ...groups.process_group import ProcessGroup
 from .default_hooks import allreduce_hook
 
 __all__: list[str] = []

@@ -8,7 +8,7 @@ from typing import Any
 from tl_core import Tensor, no_grad
 from tl_core.futures import Future
 
-from ...grad_bucket import GradBucket
+from ...base.grad_bucket import GradBucket
 
 __all__: list[str] = []
 

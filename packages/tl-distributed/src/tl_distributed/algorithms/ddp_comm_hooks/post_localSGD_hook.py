@@ -11,9 +11,9 @@ from typing import Any
 from tl_core import Tensor
 from tl_core.futures import Future
 
-from ...grad_bucket import GradBucket
-from ...process_group import ProcessGroup
-from ...process_groups import new_subgroups
+from ...base.grad_bucket import GradBucket
+from ...groups.process_group import ProcessGroup
+from ...groups.process_groups import new_subgroups
 from . import default_hooks
 
 __all__ = ["PostLocalSGDState", "post_localSGD_hook"]

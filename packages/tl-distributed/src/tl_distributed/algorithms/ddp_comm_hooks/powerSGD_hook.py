@@ -15,10 +15,10 @@ import tl_core
 from tl_core import Tensor
 from tl_core.futures import Future
 
-from ...grad_bucket import GradBucket
-from ...process_group import ProcessGroup
-from ...process_groups import default_group
-from ...reduction import ReduceOp
+from ...base.grad_bucket import GradBucket
+from ...base.reduction import ReduceOp
+from ...groups.process_group import ProcessGroup
+from ...groups.process_groups import default_group
 from . import default_hooks
 
 __all__ = ["PowerSGDState", "batched_powerSGD_hook", "powerSGD_hook"]

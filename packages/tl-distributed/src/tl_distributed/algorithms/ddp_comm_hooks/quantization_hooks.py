@@ -6,10 +6,10 @@ import tl_core
 from tl_core import Tensor
 from tl_core.futures import Future
 
-from ...grad_bucket import GradBucket
-from ...process_group import ProcessGroup
-from ...process_groups import default_group
-from ...work import all_of
+from ...base.grad_bucket import GradBucket
+from ...base.work import all_of
+from ...groups.process_group import ProcessGroup
+from ...groups.process_groups import default_group
 
 __all__ = ["quantization_perchannel_hook", "quantization_pertensor_hook"]
 

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
-from ...process_group import ProcessGroup
-from ...process_groups import default_group
+from ...groups.process_group import ProcessGroup
+from ...groups.process_groups import default_group
 from . import utils
 
 __all__ = ["ModelAverager", "PeriodicModelAverager"]

@@ -9,8 +9,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...process_group import ProcessGroup
-from ...process_groups import get_process_group_ranks, new_subgroups_by_enumeration
+from ...groups.process_group import ProcessGroup
+from ...groups.process_groups import get_process_group_ranks, new_subgroups_by_enumeration
 from . import averagers, utils
 
 __all__ = ["HierarchicalModelAverager"]

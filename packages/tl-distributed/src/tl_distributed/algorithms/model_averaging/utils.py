@@ -9,9 +9,9 @@ from typing import Any
 import tl_core
 from tl_core import Tensor, no_grad
 
-from ...process_group import GroupMember, ProcessGroup
-from ...process_groups import default_group
-from ...reduction import ReduceOp
+from ...base.reduction import ReduceOp
+from ...groups.process_group import GroupMember, ProcessGroup
+from ...groups.process_groups import default_group
 
 __all__ = ["average_parameters", "average_parameters_or_parameter_groups", "get_params_to_average"]
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from ...backends.flight_recorders import FlightRecorders
 from .errors import ProcessFailure, record
-from .flight_recorders import FlightRecorders
 from .logs import DefaultLogsSpecs, LogsDest, LogsSpecs, Std
 from .parent_death import end_with_parent
 from .redirects import redirect

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...store import Store
+from ...stores.store import Store
 
 __all__ = [
     "RendezvousClosedError",

@@ -6,10 +6,10 @@ import time
 from base64 import b64decode, b64encode
 from datetime import timedelta
 
-from ...errors import DistError, DistNetworkError
-from ...file_store import FileStore
-from ...store import Store
-from ...tcp_store import TCPStore
+from ...base.errors import DistError, DistNetworkError
+from ...stores.file_store import FileStore
+from ...stores.store import Store
+from ...stores.tcp_store import TCPStore
 from .api import RendezvousConnectionError, RendezvousParameters, RendezvousStateError
 from .dynamic_rendezvous import RendezvousBackend, Token
 from .utils import is_local, parse_endpoint

@@ -20,8 +20,8 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Self, TypeVar
 
-from ...store import PrefixStore, Store
-from ...tcp_store import TCPStore
+from ...stores.store import PrefixStore, Store
+from ...stores.tcp_store import TCPStore
 from .api import (
     RendezvousClosedError,
     RendezvousConnectionError,

@@ -6,7 +6,7 @@ from base64 import b64encode
 from importlib import import_module
 from typing import Any
 
-from ...errors import DistNetworkError
+from ...base.errors import DistNetworkError
 
 __all__ = ["EtcdValues", "connect"]
 

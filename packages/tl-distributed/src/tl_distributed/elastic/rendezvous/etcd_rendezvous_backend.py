@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import DistNetworkError
-from ...store import Store
+from ...base.errors import DistNetworkError
+from ...stores.store import Store
 from .api import RendezvousConnectionError, RendezvousParameters
 from .dynamic_rendezvous import RendezvousBackend, Token
 from .etcd_client import EtcdValues, connect

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ...errors import DistNetworkError
+from ...base.errors import DistNetworkError
 from .api import free_port
 from .etcd_client import EtcdValues, connect
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from ...constants import default_store_timeout
-from ...store import Change, EditedStore
+from ...base.constants import default_store_timeout
+from ...stores.store import Change, EditedStore
 from .etcd_client import EtcdValues
 
 __all__ = ["EtcdStore"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from ...errors import DistNetworkError
-from ...tcp_store import TCPStore
+from ...base.errors import DistNetworkError
+from ...stores.tcp_store import TCPStore
 from ..rendezvous.api import free_port
 from .api import get_socket_with_port
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from ...errors import DistStoreError
-from ...store import Store
+from ...base.errors import DistStoreError
+from ...stores.store import Store
 
 __all__ = ["barrier", "get_all", "store_timeout", "synchronize"]
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....errors import DistError
-from ....store import Store
+from ....base.errors import DistError
+from ....stores.store import Store
 from ...multiprocessing.api import SignalException, signals_raise
 from ...multiprocessing.errors import ProcessFailure
 from ...rendezvous.api import RendezvousConnectionError, RendezvousGracefulExitError, RendezvousHandler

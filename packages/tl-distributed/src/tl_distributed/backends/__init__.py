@@ -1,0 +1,1 @@
+"""Backends: the communicators that carry a collective, over shared memory, TCP, or a class of the program."""

@@ -1,0 +1,110 @@
+"""How the ranks of a group find out where they are, and what connects them."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import socket
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+
+from .._C import Group
+from ..base.errors import DistStoreError
+from ..stores.refusal import is_exhausted, refuse, told_to_others, wait_for
+from ..stores.store import Store
+from .handover import share_memory
+from .network import connect
+
+
+@dataclass
+class Card:
+    """What a rank tells the others of itself.
+
+    Attributes:
+        pid: its process.
+        host: the name of its machine.
+        domain: the same for processes that can share memory.
+        transport: what it was told to use, "" for what is best.
+        nonce: tells it from another process with the same number.
+    """
+
+    pid: int
+    host: str
+    domain: str
+    transport: str
+    nonce: str
+
+
+def meet(store: Store, rank: int, global_ranks: Sequence[int], name: str, timeout: timedelta) -> Group:
+    """The group of processes that meet in a store: over shared memory if all are on one machine, else over a network.
+
+    Args:
+        store: where they meet; of this group alone.
+        rank: this process's rank in the group.
+        global_ranks: the members' numbers in the world.
+        name: of the group, for errors.
+        timeout: how long to wait for the others, and how long an operation may take.
+
+    Raises:
+        DistStoreError: not all came in time.
+        DistBackendError: two have the same number, or one cannot be reached.
+    """
+    deadline = time.monotonic() + timeout.total_seconds()
+    with told_to_others(store, f"group {name}: rank {global_ranks[rank]} (pid {os.getpid()})"):
+        group = _connected(store, rank, global_ranks, name, timeout)
+        store.set(f"made/{rank}", b"")
+        # The last step of another rank may fail, which then isn't there and doesn't die either.
+        if not wait_for(store, [f"made/{each}" for each in range(len(global_ranks))], deadline):
+            raise DistStoreError(f"group {name}: not all ranks were connected in time (timeout)")
+        return group
+
+
+def _connected(store: Store, rank: int, global_ranks: Sequence[int], name: str, timeout: timedelta) -> Group:
+    cards = _exchange_cards(store, rank, global_ranks, f"group {name}", timeout)
+    if len({card.domain for card in cards}) == 1 and not any(card.transport for card in cards):
+        return share_memory(store, rank, global_ranks, name, timeout)
+    members = [(number, card.pid, card.host) for number, card in zip(global_ranks, cards, strict=True)]
+    one_host = len({card.domain for card in cards}) == 1
+    return connect(store, rank, members, name, timeout, one_host)
+
+
+def _own_card() -> Card:
+    transport = os.environ.get("TL_DISTRIBUTED_TRANSPORT", "")
+    if transport not in ("", "tcp"):
+        raise ValueError(f"TL_DISTRIBUTED_TRANSPORT must be tcp or nothing, got {transport!r}")
+    return Card(os.getpid(), socket.gethostname(), _domain(), transport, secrets.token_hex(8))
+
+
+def _domain() -> str:
+    """What processes that can share memory have in common: the machine since it booted, and its sockets' names."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            return file.read().strip() + os.readlink("/proc/self/ns/net")
+    except OSError as error:
+        if is_exhausted(error):
+            raise
+        return socket.gethostname()  # a system without these
+
+
+def _exchange_cards(
+    store: Store, rank: int, global_ranks: Sequence[int], who: str, timeout: timedelta
+) -> list[Card]:
+    own = json.dumps(asdict(_own_card())).encode()
+    found = store.compare_set(f"card/{rank}", b"", own)
+    if found != own:
+        raise refuse(
+            store,
+            f"{who}: two processes (pids {os.getpid()} and {json.loads(found)['pid']}) say that they are "
+            f"rank {global_ranks[rank]}",
+        )
+    keys = [f"card/{each}" for each in range(len(global_ranks))]
+    if not wait_for(store, keys, time.monotonic() + timeout.total_seconds()):
+        missing = [number for key, number in zip(keys, global_ranks, strict=True) if not store.check([key])]
+        raise DistStoreError(
+            f"{who}: rank {global_ranks[rank]} waited {timeout.total_seconds():g} s for ranks {missing} to join "
+            "(timeout)"
+        )
+    return [Card(**json.loads(card)) for card in store.multi_get(keys)]

@@ -1,0 +1,1 @@
+"""Errors, constants, reductions and the work of a collective: what every room of the package uses."""

@@ -1,0 +1,1 @@
+"""Collectives of tensors and of objects, and messages from one rank to another."""

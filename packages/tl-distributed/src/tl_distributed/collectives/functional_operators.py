@@ -1,0 +1,194 @@
+"""The operators of `torch.ops._c10d_functional`: collectives whose group is a name.
+
+Results are there when an operator returns; `wait_tensor` has nothing to wait for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tl_core
+from tl_core import Tensor, library
+
+from ..base.reduction import operation_named
+from ..groups.process_group import ProcessGroup
+from ..groups.process_groups import group_named
+from . import tensor_collectives as collectives
+
+__all__: list[str] = []
+
+_OPERATORS = library.Library("_c10d_functional", "DEF")
+
+
+def _new(tensor: Tensor) -> Tensor:
+    return tensor.clone(memory_format=tl_core.contiguous_format)
+
+
+def _all_reduce_(self: Tensor, reduce_op: str, group: ProcessGroup) -> Tensor:
+    collectives.all_reduce(self, operation_named(reduce_op), group)
+    return self
+
+
+def _gathered(self: Tensor, out: Tensor, group: ProcessGroup) -> Tensor:
+    collectives.all_gather_into_tensor(out, self.contiguous(), group)
+    return out
+
+
+def _scattered(self: Tensor, out: Tensor, reduce_op: str, group: ProcessGroup) -> Tensor:
+    collectives.reduce_scatter_tensor(out, self.contiguous(), operation_named(reduce_op), group)
+    return out
+
+
+def all_reduce_(self: Tensor, reduce_op: str, group_name: str) -> Tensor:
+    """Reduces in place.
+
+    Args:
+        self: the tensor.
+        reduce_op: "sum", "avg", "product", "max", "min".
+        group_name: the group's name.
+    """
+    return _all_reduce_(self, reduce_op, group_named(group_name))
+
+
+def all_reduce(self: Tensor, reduce_op: str, group_name: str) -> Tensor:
+    """The reduction of all ranks' tensors.
+
+    Args:
+        self: the tensor.
+        reduce_op: "sum", "avg", "product", "max", "min".
+        group_name: the group's name.
+    """
+    return all_reduce_(_new(self), reduce_op, group_name)
+
+
+def broadcast_(self: Tensor, src: int, group_name: str) -> Tensor:
+    """Takes one rank's tensor, in place.
+
+    Args:
+        self: the tensor.
+        src: the rank in the group.
+        group_name: the group's name.
+    """
+    collectives.broadcast(self, group=group_named(group_name), group_src=src)
+    return self
+
+
+def broadcast(self: Tensor, src: int, group_name: str) -> Tensor:
+    """One rank's tensor.
+
+    Args:
+        self: the tensor.
+        src: the rank in the group.
+        group_name: the group's name.
+    """
+    return broadcast_(_new(self), src, group_name)
+
+
+def all_gather_into_tensor(input: Tensor, group_size: int, group_name: str) -> Tensor:
+    """All ranks' tensors, one after another.
+
+    Args:
+        input: the tensor.
+        group_size: the number of ranks.
+        group_name: the group's name.
+    """
+    rows, *rest = input.shape or (1,)
+    return _gathered(input, input.new_empty(rows * group_size, *rest), group_named(group_name))
+
+
+def all_gather_into_tensor_out(input: Tensor, group_size: int, group_name: str, out: Tensor) -> Tensor:
+    """`all_gather_into_tensor`, written to a tensor.
+
+    Args:
+        input: the tensor.
+        group_size: the number of ranks.
+        group_name: the group's name.
+        out: what is written to.
+    """
+    return _gathered(input, out, group_named(group_name))
+
+
+def reduce_scatter_tensor(input: Tensor, reduce_op: str, group_size: int, group_name: str) -> Tensor:
+    """This rank's part of the reduction of all ranks' tensors.
+
+    Args:
+        input: the tensor.
+        reduce_op: "sum", "avg", "product", "max", "min".
+        group_size: the number of ranks.
+        group_name: the group's name.
+    """
+    rows, *rest = input.shape
+    return _scattered(input, input.new_empty(rows // group_size, *rest), reduce_op, group_named(group_name))
+
+
+def all_to_all_single(
+    input: Tensor, output_split_sizes: Sequence[int], input_split_sizes: Sequence[int], group_name: str
+) -> Tensor:
+    """What all ranks send to this one.
+
+    Args:
+        input: what this rank sends, one part for each rank.
+        output_split_sizes: the rows that each rank sends to this one.
+        input_split_sizes: the rows that this rank sends to each.
+        group_name: the group's name.
+    """
+    out = input.new_empty(sum(output_split_sizes), *input.shape[1:])
+    sizes = list(output_split_sizes), list(input_split_sizes)
+    collectives.all_to_all_single(out, input.contiguous(), *sizes, group=group_named(group_name))
+    return out
+
+
+def wait_tensor(tensor: Tensor) -> Tensor:
+    """A collective's result.
+
+    Args:
+        tensor: the result.
+    """
+    return tensor.view_as(tensor)
+
+
+def _listed(function: Any) -> Any:
+    """The operator for several tensors, one after another."""
+    return lambda tensors, *rest: [function(tensor, *rest) for tensor in tensors]
+
+
+_REDUCED = "str reduce_op, str group_name"
+_GATHERED = "int group_size, str group_name"
+_ROWS = (
+    (f"all_reduce(Tensor input, {_REDUCED}) -> Tensor", all_reduce),
+    (f"all_reduce_(Tensor(a!) input, {_REDUCED}) -> Tensor(a!)", all_reduce_),
+    (f"all_reduce_coalesced(Tensor[] inputs, {_REDUCED}) -> Tensor[]", _listed(all_reduce)),
+    (f"all_reduce_coalesced_(Tensor[](a!) inputs, {_REDUCED}) -> Tensor[](a!)", _listed(all_reduce_)),
+    (f"all_gather_into_tensor(Tensor input, {_GATHERED}) -> Tensor", all_gather_into_tensor),
+    (
+        f"all_gather_into_tensor_out(Tensor input, {_GATHERED}, *, Tensor(a!) out) -> Tensor(a!)",
+        all_gather_into_tensor_out,
+    ),
+    (
+        f"all_gather_into_tensor_coalesced(Tensor[] inputs, {_GATHERED}) -> Tensor[]",
+        _listed(all_gather_into_tensor),
+    ),
+    (
+        "reduce_scatter_tensor(Tensor input, str reduce_op, int group_size, str group_name) -> Tensor",
+        reduce_scatter_tensor,
+    ),
+    (
+        "reduce_scatter_tensor_coalesced(Tensor[] inputs, str reduce_op, int group_size, str group_name) -> Tensor[]",
+        _listed(reduce_scatter_tensor),
+    ),
+    (
+        (
+            "all_to_all_single(Tensor input, SymInt[] output_split_sizes, SymInt[] input_split_sizes, "
+            "str group_name) -> Tensor"
+        ),
+        all_to_all_single,
+    ),
+    ("broadcast(Tensor input, int src, str group_name) -> Tensor", broadcast),
+    ("broadcast_(Tensor(a!) input, int src, str group_name) -> Tensor(a!)", broadcast_),
+    ("wait_tensor(Tensor(a) tensor) -> Tensor(a)", wait_tensor),
+    ("_wrap_tensor_autograd(Tensor input) -> Tensor", lambda input: input.clone()),
+)
+for _schema, _function in _ROWS:
+    _OPERATORS.define(_schema)
+    _OPERATORS.impl(_schema.partition("(")[0], _function, "CompositeExplicitAutograd")

@@ -1,0 +1,1 @@
+"""Process groups, their ranks and members, and meshes of devices."""
