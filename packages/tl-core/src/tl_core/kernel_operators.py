@@ -30,7 +30,7 @@ def _plain(
     return _convolution(x, weight, bias, stride, padding, dilation or [1] * n, False, [0] * n)
 
 
-def _transposed(
+def _transpose(
     x: Any, weight: Any, kernel: Any, bias: Any, stride: Any, padding: Any, behind: Any, dilation: Any
 ) -> Any:
     return _convolution(x, weight, bias, stride, padding, dilation, True, behind)
@@ -75,7 +75,7 @@ add(
                 (f"slow_conv_dilated{n}d({_of(n)}, int[{n}] dilation=1) -> Tensor", _plain),
                 (
                     f"slow_conv_transpose{n}d({_of(n)}, int[{n}] output_padding=0, int[{n}] dilation=1) -> Tensor",
-                    _transposed,
+                    _transpose,
                 ),
             )
         ),
@@ -120,11 +120,11 @@ add(
 
 
 # ---- losses
-def _reduced(losses: Any, reduction: int) -> Any:
+def _reduce(losses: Any, reduction: int) -> Any:
     return losses.mean() if reduction == _MEAN else losses.sum() if reduction == _SUM else losses
 
 
-def _shared(grad: Any, rows: Any, reduction: int) -> Any:
+def _share(grad: Any, rows: Any, reduction: int) -> Any:
     """The gradient of each row's loss."""
     share = grad / rows.shape[0] if reduction == _MEAN else grad
     return share.expand(rows.shape[0]).unsqueeze(-1)
@@ -139,11 +139,11 @@ def _multi_margin_gradient(
     each = each if weight is None else each * weight[labels]
     each = (each / rows.shape[1]).scatter(1, labels, 0.0)
     each = each.scatter(1, labels, -each.sum(1, keepdim=True))
-    return (each * _shared(grad, rows, reduction)).to(self.dtype).reshape(self.shape)
+    return (each * _share(grad, rows, reduction)).to(self.dtype).reshape(self.shape)
 
 
 def _label_pairs(self: Any, target: Any) -> tuple[Any, Any, Any, Any]:
-    """The rows, which places of the target hold labels, the labels, and for each class whether it is one."""
+    """The rows, a mask of the labels in the target, the labels, and a mask of the labelled classes."""
     rows, labels = self.reshape(-1, self.shape[-1]), target.reshape(-1, target.shape[-1])
     held = (labels >= 0).cumprod(1).bool()
     is_target = tl_core.zeros_like(rows).scatter_add(1, labels.clamp(min=0), held.to(rows.dtype)) > 0
@@ -161,14 +161,14 @@ def _multilabel_margin(self: Any, target: Any, reduction: int) -> Any:
     over, _, is_target = _over(self, target)
     losses = over.sum((1, 2)) / self.shape[-1]
     losses = losses if self.ndim > 1 else losses.squeeze(0)
-    return _reduced(losses, reduction), is_target.to(self.dtype).reshape(target.shape)
+    return _reduce(losses, reduction), is_target.to(self.dtype).reshape(target.shape)
 
 
 def _multilabel_margin_gradient(grad: Any, self: Any, target: Any, reduction: int, is_target: Any) -> Any:
     over, labels, _ = _over(self, target)
     pairs = (over > 0).to(self.dtype) / self.shape[-1]
     each = pairs.sum(1).scatter_add(1, labels, -pairs.sum(2))
-    return (each * _shared(grad, each, reduction)).reshape(self.shape)
+    return (each * _share(grad, each, reduction)).reshape(self.shape)
 
 
 _MARGIN = "Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight=None, int reduction=1"
@@ -196,20 +196,20 @@ add(
 
 # ---- activations
 def _rrelu(self: Any, noise: Any, lower: Any, upper: Any, training: bool, generator: Any) -> tuple[Any, Any]:
-    """The result, and the slopes that were draws."""
+    """The result, and the factor of each element: a sample, or 1."""
     if not training:
-        slope = (lower + upper) / 2
-        return tl_core.where(self <= 0, self * slope, self), noise
-    draws = tl_core.empty_like(noise).uniform_(lower, upper, generator=generator)
-    slopes = tl_core.ones_like(noise).masked_scatter(self <= 0, draws)
-    return self * slopes, slopes
+        factor = (lower + upper) / 2
+        return tl_core.where(self <= 0, self * factor, self), noise
+    samples = tl_core.empty_like(noise).uniform_(lower, upper, generator=generator)
+    factors = tl_core.ones_like(noise).masked_scatter(self <= 0, samples)
+    return self * factors, factors
 
 
 def _rrelu_with_noise(self: Any, noise: Any, *rest: Any) -> Any:
-    out, slopes = _rrelu(self, noise, *rest)
-    if slopes is not noise:
+    out, factors = _rrelu(self, noise, *rest)
+    if factors is not noise:
         with tl_core.no_grad():
-            noise.copy_(slopes)
+            noise.copy_(factors)
     return out
 
 
@@ -236,19 +236,19 @@ def _masked_softmax_gradient(grad: Any, output: Any, mask: Any, dim: Any) -> Any
     return output * (grad - (grad * output).sum(d, keepdim=True))
 
 
-_SLOPES = (
+_FACTORS = (
     "Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None"
 )
 
 add(
     [
-        (f"rrelu_with_noise(Tensor self, Tensor(b!) noise, {_SLOPES}) -> Tensor", _rrelu_with_noise),
+        (f"rrelu_with_noise(Tensor self, Tensor(b!) noise, {_FACTORS}) -> Tensor", _rrelu_with_noise),
         (
-            f"rrelu_with_noise_(Tensor(a!) self, Tensor(b!) noise, {_SLOPES}) -> Tensor(a!)",
+            f"rrelu_with_noise_(Tensor(a!) self, Tensor(b!) noise, {_FACTORS}) -> Tensor(a!)",
             lambda self, *rest: self.copy_(_rrelu_with_noise(self, *rest)),
         ),
         (
-            f"rrelu_with_noise_functional(Tensor self, Tensor noise, {_SLOPES}) -> (Tensor, Tensor noise_out)",
+            f"rrelu_with_noise_functional(Tensor self, Tensor noise, {_FACTORS}) -> (Tensor, Tensor noise_out)",
             _rrelu,
         ),
         (
@@ -401,7 +401,7 @@ def _flat(tensors: Any) -> Any:
     return tl_core.cat([t.reshape(-1) for t in tensors])
 
 
-def _unflattened(flat: Any, tensors: Any) -> Any:
+def _unflatten(flat: Any, tensors: Any) -> Any:
     pieces = flat.split([t.numel() for t in tensors])
     return [piece.reshape(t.shape) for piece, t in zip(pieces, tensors, strict=True)]
 
@@ -419,7 +419,7 @@ def _without(name: str) -> tuple[str, Callable[..., Any]]:
 add(
     [
         ("flatten_dense_tensors(Tensor[] tensors) -> Tensor", _flat),
-        ("unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]", _unflattened),
+        ("unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]", _unflatten),
         (
             "_dim_arange(Tensor like, int dim) -> Tensor",
             lambda like, dim: tl_core.arange(like.shape[dim], device=like.device),

@@ -16,12 +16,12 @@ _BY_ROWS = ("csr", "bsr")
 
 
 # ---- tensors of their parts
-def _typed(values: Any, dtype: Any, device: Any) -> Any:
+def _convert(values: Any, dtype: Any, device: Any) -> Any:
     return values if dtype is None and device is None else values.to(device=device, dtype=dtype)
 
 
 def _coo(indices: Any, values: Any, size: Any, **options: Any) -> Any:
-    values = _typed(values, options["dtype"], options["device"])
+    values = _convert(values, options["dtype"], options["device"])
     return parts.coo(indices, values, size, bool(options.get("is_coalesced")))
 
 
@@ -38,14 +38,14 @@ def _empty_coo(sparse_dim: int, dense_dim: int, size: Any, **options: Any) -> An
     return parts.coo(indices, values, size, True)
 
 
-def _compressed(layout: Any) -> Callable[..., Any]:
+def _compressed_constructor(layout: Any) -> Callable[..., Any]:
     def call(offsets: Any, plain: Any, values: Any, size: Any, **options: Any) -> Any:
         result_layout = layout or options["layout"]
         if result_layout is None:
             raise RuntimeError(
                 "_sparse_compressed_tensor_unsafe: argument 'layout' must be a compressed layout"
             )
-        values = _typed(values, options["dtype"], options["device"])
+        values = _convert(values, options["dtype"], options["device"])
         return parts.compressed(offsets, plain, values, size, result_layout)
 
     return call
@@ -81,7 +81,7 @@ add(
                 "_sparse_compressed_tensor_unsafe(Tensor compressed_indices, Tensor plain_indices, Tensor "
                 f"values, int[] size, *, {_OPTIONS}) -> Tensor"
             ),
-            _compressed(None),
+            _compressed_constructor(None),
         ),
         *(
             (
@@ -89,7 +89,7 @@ add(
                     f"_sparse_{name}_tensor_unsafe({_indices_of(name)}, Tensor values, int[] size, *, {_OPTIONS}) "
                     "-> Tensor"
                 ),
-                _compressed(layout),
+                _compressed_constructor(layout),
             )
             for name, layout in _LAYOUTS.items()
         ),
@@ -187,7 +187,7 @@ add(
 
 
 # ---- products and reductions
-def _sampled(self: Any, mat1: Any, mat2: Any, **factors: Any) -> Any:
+def _sample_product(self: Any, mat1: Any, mat2: Any, **factors: Any) -> Any:
     return tl_core.sparse.sampled_addmm(self, mat1, mat2, **factors)
 
 
@@ -216,7 +216,7 @@ add(
                 "sparse_sampled_addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> "
                 "Tensor"
             ),
-            _sampled,
+            _sample_product,
         ),
         ("_sparse_sparse_matmul(Tensor self, Tensor other) -> Tensor", lambda self, other: self @ other),
         (
@@ -254,7 +254,7 @@ add(
 
 
 # ---- what this library refuses
-def _refused(what: str) -> Callable[..., Any]:
+def _refusal(what: str) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"{what} not supported on your machine.")
 
@@ -263,21 +263,21 @@ def _refused(what: str) -> Callable[..., Any]:
 
 add(
     [
-        ("_cslt_compress(Tensor input) -> Tensor", _refused("cuSPARSELt")),
+        ("_cslt_compress(Tensor input) -> Tensor", _refusal("cuSPARSELt")),
         (
             (
                 "_cslt_sparse_mm(Tensor compressed_A, Tensor dense_B, Tensor? bias=None, Tensor? alpha=None, "
                 "ScalarType? out_dtype=None, bool transpose_result=False, int alg_id=0, int split_k=1, int "
                 "split_k_mode=-1) -> Tensor"
             ),
-            _refused("cuSPARSELt"),
+            _refusal("cuSPARSELt"),
         ),
         (
             (
                 "_cslt_sparse_mm_search(Tensor compressed_A, Tensor dense_B, Tensor? bias=None, Tensor? "
                 "alpha=None, ScalarType? out_dtype=None, bool transpose_result=False) -> int"
             ),
-            _refused("cuSPARSELt"),
+            _refusal("cuSPARSELt"),
         ),
     ]
 )

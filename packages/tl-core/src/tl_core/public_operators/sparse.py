@@ -1,4 +1,4 @@
-"""Sparse tensors: what is made of their parts, and products by rows."""
+"""Sparse tensors: constructors from parts, and products by rows."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tl_core.ops import aten
 from .formula import Recording, formula, named
 
 
-def _places(r: Recording, t: Any) -> list[Any]:
+def _indices_of(r: Recording, t: Any) -> list[Any]:
     """The compressed and the plain indices of a tensor of a compressed layout."""
     by_rows = t.layout in (tl_core.sparse_csr, tl_core.sparse_bsr)
     names = ("crow_indices", "col_indices") if by_rows else ("ccol_indices", "row_indices")
     return [r(named(name), t) for name in names]
 
 
-def _stored(r: Recording, t: Any) -> Any:
+def _values_of(r: Recording, t: Any) -> Any:
     return r(named("_values" if t.layout is tl_core.sparse_coo else "values"), t)
 
 
@@ -30,7 +30,7 @@ def _coo(r: Recording, indices: Any, values: Any, size: Any, is_coalesced: bool 
 
 
 @formula("_sparse_compressed_tensor")
-def _compressed(r: Recording, offsets: Any, plain: Any, values: Any, size: Any, layout: Any) -> Any:
+def _compressed_tensor(r: Recording, offsets: Any, plain: Any, values: Any, size: Any, layout: Any) -> Any:
     op = named("_sparse_compressed_tensor_unsafe")
     options = {"dtype": values.dtype, "layout": layout, "device": values.device}
     return r(op, offsets, plain, values, list(size), **options)
@@ -40,17 +40,17 @@ def _compressed(r: Recording, offsets: Any, plain: Any, values: Any, size: Any, 
 def _with_values(r: Recording, like: Any, values: Any) -> Any:
     if like.layout is tl_core.sparse_coo:
         return _coo(r, r(named("_indices"), like), values, like.shape, like.is_coalesced())
-    return _compressed(r, *_places(r, like), values, like.shape, like.layout)
+    return _compressed_tensor(r, *_indices_of(r, like), values, like.shape, like.layout)
 
 
 @formula("_values_at")
 def _values_at(r: Recording, t: Any, mask: Any) -> Any:
     if mask.layout is not tl_core.sparse_coo:
-        return _stored(r, r(aten.sparse_mask.default, t, mask))
+        return _values_of(r, r(aten.sparse_mask.default, t, mask))
     if t.layout is not tl_core.strided:
         if not mask.is_coalesced():
             return NotImplemented
-        return _stored(r, r(aten.sparse_mask.default, t, mask))
+        return _values_of(r, r(aten.sparse_mask.default, t, mask))
     indices = r(named("_indices"), mask)
     rows = [r(aten.select.int, indices, 0, i) for i in range(indices.shape[0])]
     return r(aten.index.Tensor, t, rows)
@@ -77,14 +77,14 @@ def _all_elements(r: Recording, t: Any) -> Any:
 @formula("_csr_mm")
 def _csr_mm(r: Recording, offsets: Any, plain: Any, values: Any, mat: Any) -> Any:
     rows = offsets.shape[0] - 1
-    sparse = _compressed(r, offsets, plain, values, [rows, mat.shape[0]], tl_core.sparse_csr)
+    sparse = _compressed_tensor(r, offsets, plain, values, [rows, mat.shape[0]], tl_core.sparse_csr)
     return r.whole(aten.mm.default, sparse, mat)
 
 
 @formula("_csr_mm_transposed")
 def _csr_mm_transposed(r: Recording, offsets: Any, plain: Any, values: Any, mat: Any, columns: int) -> Any:
     """By columns, the compressed rows are the transpose."""
-    sparse = _compressed(r, offsets, plain, values, [columns, mat.shape[0]], tl_core.sparse_csc)
+    sparse = _compressed_tensor(r, offsets, plain, values, [columns, mat.shape[0]], tl_core.sparse_csc)
     return r.whole(aten.mm.default, sparse, mat)
 
 
@@ -92,5 +92,5 @@ def _csr_mm_transposed(r: Recording, offsets: Any, plain: Any, values: Any, mat:
 def _csr_sampled_mm(r: Recording, offsets: Any, plain: Any, first: Any, second: Any) -> Any:
     size = [first.shape[0], second.shape[1]]
     zeros = r(aten.new_zeros.default, first, [plain.shape[0]])
-    places = _compressed(r, offsets, plain, zeros, size, tl_core.sparse_csr)
-    return _stored(r, r(named("sparse_sampled_addmm"), places, first, second))
+    pattern = _compressed_tensor(r, offsets, plain, zeros, size, tl_core.sparse_csr)
+    return _values_of(r, r(named("sparse_sampled_addmm"), pattern, first, second))

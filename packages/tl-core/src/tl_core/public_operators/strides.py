@@ -1,4 +1,4 @@
-"""Adjoints of `as_strided`, by the places in memory that a geometry visits."""
+"""Adjoints of `as_strided`, by the elements of memory that a geometry visits."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def _sums(r: Recording, grad: Any, length: Any, geometry: Geometry) -> Any:
     zeros = r(aten.new_zeros.default, grad, [length])
     if _visits_once(geometry):
         return r(aten.as_strided_scatter.default, zeros, grad, *geometry)
-    places = r(aten.arange.default, length, device=grad.device)
-    visited = r(aten.as_strided.default, places, *geometry)
+    positions = r(aten.arange.default, length, device=grad.device)
+    visited = r(aten.as_strided.default, positions, *geometry)
     flat = [r(aten.reshape.default, t, [-1]) for t in (visited, grad)]
     return r(aten.index_add.default, zeros, 0, *flat)
 
 
-def _moved(first: Geometry, second: Geometry) -> tuple[Geometry, Geometry, Any]:
+def _rebase(first: Geometry, second: Geometry) -> tuple[Geometry, Geometry, Any]:
     """Two geometries in a memory that begins where they do, and its length."""
     low = min(first[2], second[2])
     a, b = ((sizes, strides, offset - low) for sizes, strides, offset in (first, second))
@@ -51,7 +51,7 @@ def _as_strided_backward(
     r: Recording, grad: Any, sizes: Any, strides: Any, offset: Any, size: Any, stride: Any, start: Any = None
 ) -> Any:
     taken = size, stride, offset if start is None else start
-    input, taken, length = _moved((sizes, strides, offset), taken)
+    input, taken, length = _rebase((sizes, strides, offset), taken)
     out = r(aten.as_strided.default, _sums(r, grad, length, taken), *input)
     if _visits_once(input):
         return r(aten.clone.default, out)
@@ -64,7 +64,7 @@ def _as_strided_gather(
     r: Recording, grad: Any, sizes: Any, strides: Any, offset: Any, size: Any, stride: Any, start: Any = None
 ) -> Any:
     taken = size, stride, offset if start is None else start
-    input, taken, length = _moved((sizes, strides, offset), taken)
+    input, taken, length = _rebase((sizes, strides, offset), taken)
     flat = _sums(r, grad, length, input)
     if not _visits_once(input):
         visits = _sums(r, r(aten.new_ones.default, grad, list(sizes)), length, input)

@@ -224,7 +224,7 @@ class PReLU(Module):
         self.register_buffer("weight", tl_core.full((num_parameters,), 0.25))
 
     def set_weight(self, w: Any) -> None:
-        """Replaces the slopes of the channels."""
+        """Replaces the coefficient of each channel."""
         self.weight = w.dequantize() if getattr(w, "is_quantized", False) else w.detach()
 
     def forward(self, input: Any) -> Any:
