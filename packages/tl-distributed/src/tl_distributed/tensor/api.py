@@ -40,7 +40,7 @@ def distribute_tensor(
     Example:
         >>> import tl_distributed as dist
         >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-        >>> mesh = dist.device_mesh.init_device_mesh("cpu", (1,))
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
         >>> distribute_tensor(tl_core.ones(4), mesh, [Shard(0)]).to_local()
         tensor([1., 1., 1., 1.])
         >>> dist.destroy_process_group()
@@ -186,7 +186,7 @@ def _factory(
     Example:
         >>> import tl_distributed as dist
         >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-        >>> mesh = dist.device_mesh.init_device_mesh("cpu", (1,))
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
         >>> {name}(2, 3, device_mesh=mesh).shape
         torch.Size([2, 3])
         >>> dist.destroy_process_group()
@@ -225,7 +225,7 @@ def full(
     Example:
         >>> import tl_distributed as dist
         >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-        >>> mesh = dist.device_mesh.init_device_mesh("cpu", (1,))
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
         >>> full([2], 3.0, device_mesh=mesh).to_local()
         tensor([3., 3.])
         >>> dist.destroy_process_group()

@@ -38,7 +38,7 @@ class DTensor(Tensor):
         >>> import tl_distributed as dist
         >>> from tl_distributed.tensor import Shard, distribute_tensor
         >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-        >>> mesh = dist.device_mesh.init_device_mesh("cpu", (1,))
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
         >>> x = distribute_tensor(tl_core.ones(4, 2), mesh, [Shard(0)])
         >>> (x @ x.t()).full_tensor().sum()
         tensor(32.)
@@ -119,7 +119,7 @@ class DTensor(Tensor):
         Example:
             >>> import tl_distributed as dist
             >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-            >>> mesh = dist.device_mesh.init_device_mesh("cpu", (1,))
+            >>> mesh = dist.init_device_mesh("cpu", (1,))
             >>> DTensor.from_local(tl_core.ones(2), mesh).placements
             (Replicate(),)
             >>> dist.destroy_process_group()

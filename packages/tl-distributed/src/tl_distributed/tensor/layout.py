@@ -30,7 +30,7 @@ def compute_local_shape_and_global_offset(
         >>> import tl_distributed as dist
         >>> from tl_distributed.tensor import Shard
         >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-        >>> mesh = dist.device_mesh.init_device_mesh("cpu", (1,))
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
         >>> compute_local_shape_and_global_offset((4, 3), mesh, [Shard(0)])
         ((4, 3), (0, 0))
         >>> dist.destroy_process_group()
