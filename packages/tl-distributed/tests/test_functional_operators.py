@@ -9,7 +9,7 @@ import pytest
 import tl_core as tl
 import tl_distributed as dist
 from tl_distributed import distributed_c10d as c10d
-from tl_distributed.collectives.tensor_collectives import functional_operators as collect
+from tl_distributed.collectives import functional_operators as collect
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
