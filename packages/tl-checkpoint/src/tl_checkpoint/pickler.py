@@ -298,7 +298,7 @@ class _Pickler(_PythonPickler):
     # ---- globals
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
-        own = getattr(obj, "__module__", None)
+        own: Any = getattr(obj, "__module__", None)
         outer, *inner = (name or getattr(obj, "__qualname__", obj.__name__)).split(".")
         translated = reference(f"{own}.{outer}")
         if translated == f"{own}.{outer}":

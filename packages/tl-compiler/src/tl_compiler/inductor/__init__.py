@@ -48,7 +48,8 @@ def list_options() -> list[str]:
         >>> "max_autotune" in list_options()
         True
     """
-    return list(config.shallow_copy_dict())
+    settings: Any = config  # the module has methods once it is loaded
+    return list(settings.to_dict())
 
 
 def cudagraph_mark_step_begin() -> None:

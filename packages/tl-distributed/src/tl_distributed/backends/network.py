@@ -62,7 +62,7 @@ def connect(
                 _reach(store, rank, peer, members, token, links, deadline)
             _accept_all(store, server, rank, members, token, links, deadline)
             _check_room()
-        descriptors = [[-1 if link is None else link.detach() for link in kind] for kind in links]
+        data, mail, watch = ([-1 if link is None else link.detach() for link in kind] for kind in links)
     finally:
         for kind in links:
             for link in kind:
@@ -70,7 +70,7 @@ def connect(
                     link.close()
     checks = get_debug_level() == DebugLevel.DETAIL
     limit = int(timeout.total_seconds() * 1e9)
-    return network_group(rank, members, name, limit, *descriptors, checks)
+    return network_group(rank, members, name, limit, data, mail, watch, checks)
 
 
 def _reach(

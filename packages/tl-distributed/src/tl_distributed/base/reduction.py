@@ -80,7 +80,7 @@ class _DeprecatedNames(type):
                 FutureWarning,
                 stacklevel=2,
             )
-            return RedOpType[name]
+            return RedOpType.__members__[name]
         return super().__getattribute__(name)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor
+from tl_core.ops import aten
 
 __all__ = ["T", "copy_to", "rfloordiv", "rpow", "rtruediv", "swap_axes", "trunc_divide"]
 
@@ -63,7 +64,7 @@ def __getattr__(name: str) -> Any:
             found = getattr(owner, name, None)
             if callable(found) and not isinstance(found, type):
                 return found
-        found = getattr(tl_core.ops.aten, name, None)
+        found = getattr(aten, name, None)
         if found is not None:
             return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
