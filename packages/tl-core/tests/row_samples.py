@@ -129,6 +129,17 @@ def good(row: Row) -> Make | None:
     return None
 
 
+def needs_lapack(row: Row) -> bool:
+    """Whether a call fails because this environment has no LAPACK."""
+    for make in [OWN[row.name]] if row.name in OWN else candidates(row):
+        try:
+            call(row.name, row.args, make())
+        except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError) as error:
+            if "needs LAPACK" in str(error):
+                return True
+    return False
+
+
 def _answers(row: Row, make: Make) -> bool:
     try:
         call(row.name, row.args, make())

@@ -147,6 +147,8 @@ CALLEES = [c for c in callees() if c.function.name not in UNINITIALIZED | VARIAD
 @pytest.mark.parametrize("callee", CALLEES, ids=lambda c: c.name)
 def test_keywords_are_the_positions_they_name(callee):
     make = row_samples.good(callee.form.row)
+    if make is None and row_samples.needs_lapack(callee.form.row):
+        pytest.skip("no LAPACK")
     assert make is not None, "no good call of this row: give row_samples one"
     forms = list(mixed(callee))
     want = answer(callee, make, *forms[0], False)
