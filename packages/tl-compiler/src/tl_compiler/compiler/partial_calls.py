@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from types import MethodType
 from typing import Any, Protocol
 
-import tl_nn
-
 from ..dynamo import config
+from ..tracer.method_hook import MODULE_CALLS
 from .capture import Break
 
 __all__ = ["PartialCalls"]
-
-_plain_call = tl_nn.Module.__call__
-_thread = threading.local()
-_lock = threading.Lock()
-_regions = 0  # how many are in force, in all threads
-
-
-def _call(self: Any, *args: Any, **kwargs: Any) -> Any:
-    """A module's call while a region is in force."""
-    region = getattr(_thread, "region", None)
-    return _plain_call(self, *args, **kwargs) if region is None else region.call(self, args, kwargs)
-
-
-def _count(step: int) -> None:
-    global _regions
-    with _lock:
-        _regions += step
-        tl_nn.Module.__call__ = _call if _regions else _plain_call  # type: ignore[method-assign]
 
 
 class _Compiled(Protocol):
@@ -51,37 +31,21 @@ class PartialCalls:
         self.compiled = compiled
         self.modules: dict[int, _Compiled] = {}
 
-    @contextmanager
-    def region(self) -> Iterator[None]:
+    def region(self) -> AbstractContextManager[None]:
         """The region, for this thread."""
-        outer = getattr(_thread, "region", None)
-        _thread.region = self
-        _count(1)
-        try:
-            yield
-        finally:
-            _count(-1)
-            _thread.region = outer
+        return MODULE_CALLS.handle(self._call)
 
-    def call(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A module's result, by a graph if its call can become one.
+    def _call(self, method: Any, module: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """A module's result, by a graph if its call can become one."""
+        with MODULE_CALLS.handle(None):
+            compiled = self._compiled(method, module)
+            return method(module, *args, **kwargs) if compiled is None else compiled(args, kwargs)
 
-        Args:
-            module: the module.
-            args, kwargs: the arguments.
-        """
-        _thread.region = None
-        try:
-            compiled = self._compiled(module)
-            return _plain_call(module, *args, **kwargs) if compiled is None else compiled(args, kwargs)
-        finally:
-            _thread.region = self
-
-    def _compiled(self, module: Any) -> _Compiled | None:
-        found = self.modules.get(id(module))  # which the compiled function holds
-        if found is None and len(self.modules) < config.accumulated_recompile_limit:
-            found = self.modules[id(module)] = self.compiled(MethodType(_plain_call, module))
-        return found
+    def _compiled(self, method: Any, module: Any) -> _Compiled | None:
+        compiled = self.modules.get(id(module))  # which the compiled function holds
+        if compiled is None and len(self.modules) < config.accumulated_recompile_limit:
+            compiled = self.modules[id(module)] = self.compiled(MethodType(method, module))
+        return compiled
 
     def breaks(self) -> Iterator[Break]:
         """Why calls of modules became no graph."""

@@ -23,6 +23,7 @@ from ..symbolic.errors import GuardOnDataDependentSymNode, UserError, UserErrorT
 from ..symbolic.expression import Relation, Symbol
 from ..symbolic.ranges import ValueRanges, bounds
 from ..tracer.graphs import eliminate_dead
+from ..tracer.method_hook import MODULE_CALLS
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
 from ..tracer.symbolic_fakes import mode_for
 from .constraints import check_constraints
@@ -446,37 +447,27 @@ class _Export:
         return name is not None and self.inputs.named[name].min < 2
 
     # ---- where the program is
-    @contextlib.contextmanager
-    def _recording(self) -> Iterator[None]:
-        """Notes which module runs."""
-        original = tl_nn.Module.__call__
-        trace = self
+    def _recording(self) -> contextlib.AbstractContextManager[None]:
+        """A region that notes which module runs."""
+        return MODULE_CALLS.handle(self._call_module)
 
-        def call(module: Any, *args: Any, **kwargs: Any) -> Any:
-            path = trace._paths.get(id(module))
-            if path is None:
-                return original(module, *args, **kwargs)
-            kind = f"{type(module).__module__}.{type(module).__qualname__}"
-            number = trace._counts[path] = trace._counts.get(path, -1) + 1
-            again = f"@{number}" if number else ""  # tells the calls of a module apart
-            trace._modules.append((f"L['self']{'.' + path if path else ''}{again}", path, kind))
-            source = (
-                contextlib.nullcontext() if trace.sources is None else trace.sources.of_module(path, module)
-            )
-            try:
-                with source:
-                    out = original(module, *args, **kwargs)
-                if path in trace.preserved:
-                    trace._keep_call(module, path, args, kwargs, out)
-                return out
-            finally:
-                trace._modules.pop()
-
-        tl_nn.Module.__call__ = call  # type: ignore[assignment,method-assign]
+    def _call_module(self, method: Any, module: Any, /, *args: Any, **kwargs: Any) -> Any:
+        path = self._paths.get(id(module))
+        if path is None:
+            return method(module, *args, **kwargs)
+        kind = f"{type(module).__module__}.{type(module).__qualname__}"
+        number = self._counts[path] = self._counts.get(path, -1) + 1
+        again = f"@{number}" if number else ""  # tells the calls of a module apart
+        self._modules.append((f"L['self']{'.' + path if path else ''}{again}", path, kind))
+        source = contextlib.nullcontext() if self.sources is None else self.sources.of_module(path, module)
         try:
-            yield
+            with source:
+                out = method(module, *args, **kwargs)
+            if path in self.preserved:
+                self._keep_call(module, path, args, kwargs, out)
+            return out
         finally:
-            tl_nn.Module.__call__ = original  # type: ignore[method-assign]
+            self._modules.pop()
 
     @contextlib.contextmanager
     def _followed(self) -> Iterator[None]:

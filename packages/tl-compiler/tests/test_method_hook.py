@@ -1,0 +1,100 @@
+"""A handler of one thread takes a class's method over; other threads and later calls have the class's own."""
+
+import threading
+
+import pytest
+
+import tl_core as tl
+import tl_nn as nn
+from tl_compiler.export import Dim, export
+from tl_compiler.tracer.method_hook import MODULE_CALLS, MethodHook
+
+
+class Base:
+    def call(self, *args):
+        return args
+
+    @classmethod
+    def make(cls, value):
+        return cls, value
+
+
+class Derived(Base):
+    @classmethod
+    def make(cls, value):
+        return cls, value, "derived"
+
+
+def test_a_handler_takes_over_and_leaves_no_trace():
+    hook = MethodHook(Derived, "call")
+    with hook.handle(lambda method, self, *args: ("handled", *method(self, *args))):
+        assert Derived().call(1) == ("handled", 1)
+        assert Base().call(1) == (1,)
+        with hook.handle(None):
+            assert Derived().call(2) == (2,)
+        assert Derived().call(3) == ("handled", 3)
+    assert "call" not in vars(Derived) and Derived().call(4) == (4,)
+
+
+def test_class_methods():
+    before = vars(Derived)["make"]
+    hook = MethodHook(Derived, "make")
+    with hook.handle(lambda method, cls, value: [*method(cls, value)]):
+        assert Derived.make(1) == [Derived, 1, "derived"]
+    assert vars(Derived)["make"] is before
+
+
+def test_an_error_ends_the_region():
+    hook = MethodHook(Derived, "call")
+    with pytest.raises(ZeroDivisionError), hook.handle(lambda method, self: 1 / 0):
+        Derived().call()
+    assert "call" not in vars(Derived)
+
+
+def test_other_threads_call_the_method_itself():
+    hook, results = MethodHook(Derived, "call"), []
+    inside, seen = threading.Barrier(2), threading.Barrier(2)
+
+    def other():
+        with hook.handle(lambda method, self, value: -value):
+            inside.wait()
+            results.append(Derived().call(1))
+            seen.wait()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    inside.wait()
+    assert Derived().call(1) == (1,)
+    seen.wait()
+    thread.join()
+    assert results == [-1] and "call" not in vars(Derived)
+
+
+def test_an_export_does_not_see_the_modules_of_another_thread():
+    shared, results = nn.Linear(2, 2), []
+    started, done = threading.Event(), threading.Event()
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = shared
+
+        def forward(self, x):
+            started.set()
+            assert done.wait(30)
+            return self.layer(x)
+
+    def other():
+        assert started.wait(30)
+        results.append(shared(tl.ones(1, 2)))
+        done.set()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    program = export(Net(), (tl.ones(3, 2),), dynamic_shapes={"x": {0: Dim("batch", min=2)}})
+    thread.join()
+    assert len(results) == 1
+    calls = [n for n in program.graph.nodes if n.op == "call_function"]
+    paths = [path for n in calls for path, _ in n.meta["nn_module_stack"].values()]
+    assert paths.count("layer") == len(calls) and "@1" not in str([n.meta["nn_module_stack"] for n in calls])
+    assert vars(nn.Module).get("__call__") is None and MODULE_CALLS._regions == 0
