@@ -20,15 +20,18 @@ TL_INLINE T in_double(Complex128 (*function)(Complex128), T x) {
   return {static_cast<Real<T>>(r.re), static_cast<Real<T>>(r.im)};
 }
 
+// The result of a formula; libm's, which has the limits of C11 Annex G, where a part of it is infinite or
+// NaN.
+template <class T>
+TL_INLINE T with_limits(T formula, Complex128 (*function)(Complex128), T x) {
+  const bool is_finite = std::isfinite(formula.re) && std::isfinite(formula.im);
+  return is_finite ? formula : in_double(function, x);
+}
+
 #define TL_COMPLEX_IS_SPECIAL(name)                                                          \
   TL_UNARY(name, true, if constexpr (is_complex_type<T>) return in_double(special::name, x); \
            else return math::name(x);)
-TL_COMPLEX_IS_SPECIAL(sin)
-TL_COMPLEX_IS_SPECIAL(cos)
 TL_COMPLEX_IS_SPECIAL(tan)
-TL_COMPLEX_IS_SPECIAL(sinh)
-TL_COMPLEX_IS_SPECIAL(cosh)
-TL_COMPLEX_IS_SPECIAL(tanh)
 TL_COMPLEX_IS_SPECIAL(asin)
 TL_COMPLEX_IS_SPECIAL(acos)
 TL_COMPLEX_IS_SPECIAL(atan)
@@ -36,6 +39,18 @@ TL_COMPLEX_IS_SPECIAL(asinh)
 TL_COMPLEX_IS_SPECIAL(acosh)
 TL_COMPLEX_IS_SPECIAL(atanh)
 #undef TL_COMPLEX_IS_SPECIAL
+
+#define TL_COMPLEX_HAS_LIMITS(name)                                                               \
+  TL_UNARY(name, true,                                                                            \
+           if constexpr (is_complex_type<T>) return with_limits(math::name(x), special::name, x); \
+           else return math::name(x);)
+TL_COMPLEX_HAS_LIMITS(sin)
+TL_COMPLEX_HAS_LIMITS(cos)
+TL_COMPLEX_HAS_LIMITS(sinh)
+TL_COMPLEX_HAS_LIMITS(cosh)
+TL_COMPLEX_HAS_LIMITS(tanh)
+#undef TL_COMPLEX_HAS_LIMITS
+
 TL_UNARY(exp2, true, if constexpr (is_complex_type<T>) return math::exp(times_real(x, 0.6931471805599453));
          else return math::exp2(x);)
 TL_UNARY(log2, true, if constexpr (is_complex_type<T>) return times_real(math::log(x), 1.4426950408889634);
@@ -53,7 +68,7 @@ TL_UNARY(
     sinc, true, if constexpr (is_complex_type<T>) {
       if (is_zero(x)) return one_like(x);
       const T angle = times_real(x, 3.14159265358979323846);
-      return in_double(special::sin, angle) / angle;
+      return with_limits(math::sin(angle), special::sin, angle) / angle;
     } else return math::sinc(x);)
 
 // 2 atanh(x) of |x| <= 1/4, by its power series.

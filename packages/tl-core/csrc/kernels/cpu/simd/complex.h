@@ -156,6 +156,8 @@ inline C<R> cos(C<R> a) {
 template <class R>
 inline C<R> tanh(C<R> a) {
   if (std::fabs(a.re) > std::asinh(std::numeric_limits<R>::max()) / 4) {
+    if (!std::isfinite(a.im) && !std::isinf(a.re))
+      return {std::numeric_limits<R>::quiet_NaN(), std::numeric_limits<R>::quiet_NaN()};
     const R turn = std::isfinite(a.im) ? std::sin(2 * a.im) : R(1);
     return {std::copysign(R(1), a.re), std::copysign(R(0), turn)};
   }
