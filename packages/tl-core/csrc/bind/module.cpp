@@ -346,14 +346,6 @@ void swap_tensor_contents(py::object a, py::object b) {
   swap_contents(a.ptr(), b.ptr());
 }
 
-// Hides writes from what has kept the tensor.
-void set_version(TensorImpl& t, uint32_t version) {
-  if (t.has(TensorImpl::PrivateVersion))
-    t.own_version = version;
-  else if (t.storage)
-    t.storage->version.store(version, std::memory_order_relaxed);
-}
-
 void add_storages(py::module_& m) {
   m.def("_storage_facts", storage_facts);
   m.def("_memory_of", memory_of);

@@ -304,4 +304,12 @@ void bump_version(TensorImpl& t) {
   }
 }
 
+void set_version(TensorImpl& t, uint32_t version) {
+  if (t.has(TensorImpl::PrivateVersion)) {
+    t.own_version = version;
+  } else if (t.storage) {
+    t.storage->version.store(version, std::memory_order_relaxed);
+  }
+}
+
 }  // namespace tl

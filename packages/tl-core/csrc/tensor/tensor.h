@@ -178,5 +178,6 @@ void resize(const Tensor& t, IntSpan sizes, IntSpan strides);
 
 uint32_t version(const TensorImpl& t);
 void bump_version(TensorImpl& t);
+void set_version(TensorImpl& t, uint32_t version);  // hides writes from what has kept the tensor
 
 }  // namespace tl
