@@ -152,7 +152,7 @@ bool is_number_over_half(Language which, const TlValue* values) {
   return which == Div && values[0].tag != TL_TENSOR && values[1].tag == TL_TENSOR &&
          is_half(Unbox<Tensor>::get(values[1]).dtype());
 }
-PyObject* over(PyObject* dividend, TlValue* divisor) {
+PyObject* multiply_reciprocal(PyObject* dividend, TlValue* divisor) {
   const PyRef reciprocal(call_language(language(Reciprocal), divisor));
   return reciprocal ? PyNumber_Multiply(reciprocal.get(), dividend) : nullptr;
 }
@@ -179,7 +179,7 @@ PyObject* binary(PyObject* a, PyObject* b) noexcept {
         if (overloaded) [[unlikely]]
           return override_operator(which, a, b);
         if (is_number_over_half(which, values)) [[unlikely]]
-          return over(a, values + 1);
+          return multiply_reciprocal(a, values + 1);
         for (int i = 2; i < op.info.n_args; ++i) values[i] = op.defaults[i];
         return call_language(op, values);
       },
@@ -195,7 +195,7 @@ PyObject* reflected_quotient(PyObject* self, PyObject* other) noexcept {
         if (wants_override(self) || has_torch_function(other))
           return override_method("__rtruediv__", self, checked(PyTuple_Pack(1, other)).get());
         TlValue divisor[1] = {value(tensor_of(self))};
-        return over(other, divisor);
+        return multiply_reciprocal(other, divisor);
       },
       static_cast<PyObject*>(nullptr));
 }
