@@ -98,13 +98,6 @@ add(
 
 
 # ---- checks of parts
-def _without_result(check: Callable[..., None]) -> Callable[..., None]:
-    def call(*args: Any) -> None:
-        check(*args)
-
-    return call
-
-
 add(
     [
         (
@@ -121,12 +114,12 @@ add(
                 "_validate_sparse_compressed_tensor_args(Tensor compressed_indices, Tensor plain_indices, Tensor "
                 "values, int[] size, Layout layout) -> ()"
             ),
-            _without_result(invariants.check_compressed),
+            invariants.check_compressed,
         ),
         *(
             (
                 f"_validate_sparse_{name}_tensor_args({_indices_of(name)}, Tensor values, int[] size) -> ()",
-                _without_result(getattr(invariants, f"_validate_sparse_{name}_tensor_args")),
+                getattr(invariants, f"_validate_sparse_{name}_tensor_args"),
             )
             for name in _LAYOUTS
         ),
