@@ -12,7 +12,7 @@ import os
 from collections import defaultdict
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -185,11 +185,8 @@ def _boxes_in(folder: _Path) -> dict[str, list[_Box]]:
         if not name.endswith(SUFFIX):
             continue
         path = os.path.join(folder, name)
-        source = FileSource(path)
-        try:
+        with closing(FileSource(path)) as source:
             header = read_header(source)
-        finally:
-            source.close()
         sharding = json.loads(header.metadata.get(_SHARDING, "{}"))
         for fqn, entry in header.entries.items():
             begin = sharding.get(fqn, {}).get(_OFFSETS) or [0] * len(entry.shape)
@@ -262,9 +259,8 @@ class HuggingFaceStorageReader(FileSystemReader):
             items_of[item.storage_index].append(item)
         with ExitStack() as opened, ThreadPoolExecutor(self.thread_count) as threads:
             boxes = [self._boxes[index] for index in items_of]
-            sources = {path: FileSource(path) for path in {box.path for box in boxes}}
-            for source in sources.values():
-                opened.callback(source.close)
+            paths = {box.path for box in boxes}
+            sources = {path: opened.enter_context(closing(FileSource(path))) for path in paths}
             tensors = threads.map(lambda box: box.read(sources[box.path]), boxes)
             for items, tensor in zip(items_of.values(), tensors, strict=True):
                 for item in items:
@@ -322,11 +318,8 @@ def _join_boxes(fqn: str, boxes: list[_Box]) -> Any:
     tensor = tl_core.empty(_size_of(boxes), dtype=boxes[0].entry.dtype)
     count = 0
     for box in boxes:
-        source = FileSource(box.path)
-        try:
+        with closing(FileSource(box.path)) as source:
             part = box.read(source)
-        finally:
-            source.close()
         target = tensor
         for axis, (begin, length) in enumerate(zip(box.offset, part.shape, strict=True)):
             target = target.narrow(axis, begin, length)
