@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from tools import doc_examples
 from tools.packages import ROOT
 
 LIMITS = Path(__file__).with_suffix(".toml")
@@ -31,11 +32,9 @@ _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 
 
 def pages(root: Path = ROOT) -> Iterator[Path]:
-    """The pages of the documentation: the site, READMEs, the pages for contributors."""
-    yield from sorted(root.glob("docs/**/*.md"))
-    yield from sorted(root.glob("packages/*/README.md"))
-    yield from sorted(root.glob(".github/*.md"))
-    yield root / "README.md"
+    """The pages that people write: the site, READMEs, the pages for contributors."""
+    every = (*doc_examples.pages(root), *sorted(root.glob(".github/*.md")))
+    return (page for page in every if "generated" not in page.parts)
 
 
 def counts(text: str) -> Counter[str]:
@@ -62,7 +61,7 @@ def rates(total: Counter[str]) -> dict[str, float]:
 
 def main() -> int:
     """Prints the rates; the exit status is 1 where one is above its limit."""
-    by_page = {page: counts(page.read_text()) for page in pages() if "generated" not in page.parts}
+    by_page = {page: counts(page.read_text()) for page in pages()}
     limits = tomllib.loads(LIMITS.read_text())
     if "--pages" in sys.argv:
         for page, counted in sorted(by_page.items(), key=lambda item: -sum(rates(item[1]).values())):

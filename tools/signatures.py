@@ -26,9 +26,9 @@ Signature = list[tuple[str, str, bool]]  # of each argument its name, its kind, 
 
 def functions(root: str, module: str) -> Iterator[tuple[str, Any]]:
     """The public functions of a module of PyTorch's API, in the program `root`."""
-    found = importlib.import_module(f"{root}.{module}".rstrip("."))
-    for name in dir(found):
-        value = getattr(found, name)
+    namespace = importlib.import_module(f"{root}.{module}".rstrip("."))
+    for name in dir(namespace):
+        value = getattr(namespace, name)
         if not name.startswith("_") and callable(value) and not isinstance(value, type):
             yield name, value
 
@@ -36,15 +36,15 @@ def functions(root: str, module: str) -> Iterator[tuple[str, Any]]:
 def signatures_of(name: str, function: Any) -> list[Signature]:
     """The signature of a function, or those that its docstring begins with; empty if neither tells."""
     try:
-        every = [described(inspect.signature(function))]
+        every = [parameters_of(inspect.signature(function))]
     except (TypeError, ValueError):
         text = inspect.cleandoc(function.__doc__ or "")
         calls = re.findall(rf"^ *(?:torch\.)?{re.escape(name)}\({NESTED}\) *(?:->.*)?$", text, re.MULTILINE)
-        every = [found for call in calls if (found := written(call)) is not None]
+        every = [signature for call in calls if (signature := parse_signature(call)) is not None]
     return [each for each in every if any(not kind.startswith("VAR") for _, kind, _ in each) or not each]
 
 
-def written(arguments: str) -> Signature | None:
+def parse_signature(arguments: str) -> Signature | None:
     """The signature with these arguments; None for what is no Python."""
     try:
         tree = ast.parse(f"def f({arguments}): pass")
@@ -58,10 +58,10 @@ def written(arguments: str) -> Signature | None:
             node.annotation = None
     scope: dict[str, Any] = {}
     exec(compile(ast.fix_missing_locations(tree), "docstring", "exec"), scope)
-    return described(inspect.signature(scope["f"]))
+    return parameters_of(inspect.signature(scope["f"]))
 
 
-def described(signature: inspect.Signature) -> Signature:
+def parameters_of(signature: inspect.Signature) -> Signature:
     parameters = signature.parameters.values()
     return [(p.name, p.kind.name, p.default is not p.empty) for p in parameters]
 
@@ -100,12 +100,12 @@ def verdict(theirs: list[Signature], name: str, ours: Any) -> str | None:
 def report(peer: dict[str, dict[str, list[Signature]]], show: bool) -> None:
     for module, every in peer.items():
         ours = importlib.import_module(f"tl.{module}".rstrip("."))
-        said = {
+        verdicts = {
             name: verdict(theirs, name, getattr(ours, name, None)) for name, theirs in every.items() if theirs
         }
-        wrong = {name: why for name, why in said.items() if why}
+        wrong = {name: why for name, why in verdicts.items() if why}
         silent = sum(not theirs for theirs in every.values())
-        share = f"{len(said) - len(wrong)} of {len(said)} agree, {1 - len(wrong) / len(said):.1%}"
+        share = f"{len(verdicts) - len(wrong)} of {len(verdicts)} agree, {1 - len(wrong) / len(verdicts):.1%}"
         print(f"{f'torch.{module}'.rstrip('.')}: {share}; {silent} of PyTorch's tell no signature")
         for name, why in sorted(wrong.items()) if show else ():
             print(f"  {name} {why}")
@@ -118,24 +118,22 @@ def main() -> None:
         "--modules", nargs="*", default=MODULES, help="such as nn.functional; '' is torch itself"
     )
     parser.add_argument("--show", action="store_true", help="lists those that differ, and why")
-    parser.add_argument(
-        "--dump", action="store_true", help=argparse.SUPPRESS
-    )  # how the other Python is asked
-    given = parser.parse_args()
-    if given.dump:
-        asked = {m: {n: signatures_of(n, f) for n, f in functions("torch", m)} for m in given.modules}
-        print(json.dumps(asked))
+    parser.add_argument("--dump", action="store_true", help=argparse.SUPPRESS)  # the part of the other Python
+    options = parser.parse_args()
+    if options.dump:
+        signatures = {m: {n: signatures_of(n, f) for n, f in functions("torch", m)} for m in options.modules}
+        print(json.dumps(signatures))
         return
     command = [
-        given.peer_python or sys.executable,
+        options.peer_python or sys.executable,
         "-m",
         "tools.signatures",
         "--dump",
         "--modules",
-        *given.modules,
+        *options.modules,
     ]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    report(json.loads(told.splitlines()[-1]), given.show)
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    report(json.loads(output.splitlines()[-1]), options.show)
 
 
 if __name__ == "__main__":

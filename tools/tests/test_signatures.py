@@ -4,11 +4,11 @@ import inspect
 
 import pytest
 
-from tools.signatures import described, difference, signatures_of, verdict
+from tools.signatures import difference, parameters_of, signatures_of, verdict
 
 
 def of(function):
-    return described(inspect.signature(function))
+    return parameters_of(inspect.signature(function))
 
 
 def peer(input, dim, *, keepdim=False, out=None): ...
