@@ -12,8 +12,8 @@ import pytest
 import tl_core
 import tl_nn
 from tl_utils import _traceback, backcompat, mkldnn, mobile_optimizer
+from tl_utils.compat.hipify import hipify_python
 from tl_utils.file_baton import FileBaton
-from tl_utils.hipify import hipify_python
 from tl_utils.jit import log_extract
 from tl_utils.viz import _cycles
 

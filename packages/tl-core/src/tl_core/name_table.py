@@ -155,7 +155,7 @@ MODULES = {
     "utils.dlpack": "tl_core.dlpack",
     "utils.file_baton": "tl_utils.file_baton",
     "utils.flop_counter": "tl_utils.flop_counter",
-    "utils.hipify": "tl_utils.hipify",
+    "utils.hipify": "tl_utils.compat.hipify",
     "utils.jit": "tl_utils.jit",
     "utils.mkldnn": "tl_utils.mkldnn",
     "utils.mobile_optimizer": "tl_utils.mobile_optimizer",
