@@ -7,8 +7,8 @@ import pytest
 
 import tl_core
 import tl_data
-from tl_data._utils import collate as by_other_name
 from tl_data.collate import collate, default_collate_fn_map
+from tl_data.compat._utils import collate as by_other_name
 
 Point = collections.namedtuple("Point", ["x", "y"])
 

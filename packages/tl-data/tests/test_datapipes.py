@@ -7,11 +7,11 @@ from samples import plain
 
 import tl_core
 import tl_data
-from tl_data import graph, graph_settings
-from tl_data.datapipes import iter as streams
-from tl_data.datapipes import map as maps
-from tl_data.datapipes.datapipe import DataChunk, IterDataPipe, functional_datapipe
-from tl_data.datapipes.utils.decoder import imagehandler
+from tl_data.compat import graph, graph_settings
+from tl_data.compat.datapipes import iter as streams
+from tl_data.compat.datapipes import map as maps
+from tl_data.compat.datapipes.datapipe import DataChunk, IterDataPipe, functional_datapipe
+from tl_data.compat.datapipes.utils.decoder import imagehandler
 
 
 def numbers(count):
@@ -192,13 +192,13 @@ def test_steps_of_a_program():
 
 @pytest.mark.parametrize("name", ["dataframe", "dataframe.dataframes", "dataframe.structures"])
 def test_data_frames_say_that_they_are_left_out(name):
-    module = importlib.import_module(f"tl_data.datapipes.{name}")
+    module = importlib.import_module(f"tl_data.compat.datapipes.{name}")
     with pytest.raises(AttributeError, match=r"data frames in pipes are left out; tl_data.sources.Table"):
         module.CaptureDataFrame  # noqa: B018
 
 
 def test_a_step_that_is_no_longer_needed():
-    from tl_data.backward_compatibility import worker_init_fn
+    from tl_data.compat.backward_compatibility import worker_init_fn
 
     with pytest.warns(UserWarning, match="does nothing"):
         worker_init_fn(0)

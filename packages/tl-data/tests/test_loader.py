@@ -13,7 +13,7 @@ from samples import Buckets, Dice, Failing, Numbers, Stream, as_list, plain
 
 import tl_core
 import tl_data
-from tl_data._utils.fetch import _IterableDatasetFetcher
+from tl_data.compat._utils.fetch import _IterableDatasetFetcher
 from tl_data.dataloader import _BaseDataLoaderIter, _SingleProcessDataLoaderIter
 
 

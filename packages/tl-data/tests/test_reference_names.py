@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import tl_data
-from tl_data._utils import collate, fetch, worker
-from tl_data._utils.worker import _generate_state
+from tl_data.compat._utils import collate, fetch, worker
+from tl_data.compat._utils.worker import _generate_state
 from tl_data.dataloader import _DatasetKind, _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
 
 

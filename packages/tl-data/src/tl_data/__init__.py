@@ -33,16 +33,17 @@ from tl_data.sampler import WeightedRandomSampler as WeightedRandomSampler
 from tl_data.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from tl_data.datapipes.datapipe import DataChunk as DataChunk
-    from tl_data.datapipes.datapipe import IterDataPipe as IterDataPipe
-    from tl_data.datapipes.datapipe import MapDataPipe as MapDataPipe
-    from tl_data.datapipes.datapipe import functional_datapipe as functional_datapipe
+    from tl_data.compat.datapipes.datapipe import DataChunk as DataChunk
+    from tl_data.compat.datapipes.datapipe import IterDataPipe as IterDataPipe
+    from tl_data.compat.datapipes.datapipe import MapDataPipe as MapDataPipe
+    from tl_data.compat.datapipes.datapipe import functional_datapipe as functional_datapipe
     from tl_data.seeded import Seeded as Seeded
     from tl_data.seeded import sample_generator as sample_generator
 
 _LATER = {
     **dict.fromkeys(
-        ("DataChunk", "IterDataPipe", "MapDataPipe", "functional_datapipe"), "tl_data.datapipes.datapipe"
+        ("DataChunk", "IterDataPipe", "MapDataPipe", "functional_datapipe"),
+        "tl_data.compat.datapipes.datapipe",
     ),
     **dict.fromkeys(("Seeded", "sample_generator"), "tl_data.seeded"),
 }

@@ -26,7 +26,7 @@ class FileListerIterDataPipe(IterDataPipe):
 
     Example:
         >>> import pathlib, tempfile
-        >>> from tl_data.datapipes.iter import FileLister
+        >>> from tl_data.compat.datapipes.iter import FileLister
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     _ = pathlib.Path(folder, "a.txt").write_text("hello")
         ...     [pathlib.Path(path).name for path in FileLister(folder, "*.txt")]

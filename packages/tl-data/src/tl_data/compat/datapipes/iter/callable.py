@@ -6,7 +6,8 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...collate import default_collate
+from tl_data.collate import default_collate
+
 from ..datapipe import IterDataPipe, functional_datapipe
 
 __all__ = ["CollatorIterDataPipe", "MapperIterDataPipe"]
@@ -27,7 +28,7 @@ class MapperIterDataPipe(IterDataPipe):
         input_col: the positions or keys of the parts of a sample that it takes; None for the sample.
         output_col: position or key of the result; None for the first of `input_col`.
 
-    >>> from tl_data.datapipes.iter import IterableWrapper
+    >>> from tl_data.compat.datapipes.iter import IterableWrapper
     >>> list(IterableWrapper([(1, 2), (3, 4)]).map(lambda a, b: a + b, input_col=[0, 1]))
     [(3,), (7,)]
     """
@@ -77,7 +78,7 @@ class CollatorIterDataPipe(MapperIterDataPipe):
         collate_fn: function of a list of samples that returns the batch; None for `conversion`.
 
     Example:
-        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> from tl_data.compat.datapipes.iter import IterableWrapper
         >>> list(IterableWrapper([[1, 2], [3, 4]]).collate())
         [tensor([1, 2]), tensor([3, 4])]
     """

@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from ...sources.images import EXTENSIONS, decode_image
-from ...sources.shards import DECODERS
+from tl_data.sources.images import EXTENSIONS, decode_image
+from tl_data.sources.shards import DECODERS
 
 __all__ = ["Decoder", "basichandlers", "extension_extract_fn", "imagehandler"]
 

@@ -8,8 +8,8 @@ from enum import IntEnum
 from typing import Any
 
 from tl_core import ranks
+from tl_data.info import get_worker_info
 
-from ...info import get_worker_info
 from ..datapipe import IterDataPipe, functional_datapipe
 
 __all__ = ["SHARDING_PRIORITIES", "ShardingFilterIterDataPipe"]
@@ -28,7 +28,7 @@ class ShardingFilterIterDataPipe(IterDataPipe):
     """Every n-th sample, for n workers of all processes together, unless `apply_sharding` sets another share.
 
     Example:
-        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> from tl_data.compat.datapipes.iter import IterableWrapper
         >>> shard = IterableWrapper(range(5)).sharding_filter()
         >>> shard.apply_sharding(2, 1)
         >>> list(shard)

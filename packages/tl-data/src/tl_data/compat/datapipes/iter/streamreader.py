@@ -16,7 +16,7 @@ class StreamReaderIterDataPipe(IterDataPipe):
 
     Example:
         >>> import io
-        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> from tl_data.compat.datapipes.iter import IterableWrapper
         >>> files = IterableWrapper([("a.txt", io.StringIO("hello"))], deepcopy=False)
         >>> list(files.read_from_stream(chunk=3))
         [('a.txt', 'hel'), ('a.txt', 'lo')]

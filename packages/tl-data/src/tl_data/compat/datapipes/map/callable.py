@@ -24,7 +24,7 @@ class MapperMapDataPipe(MapDataPipe):
     """`fn` of each sample.
 
     Example:
-        >>> from tl_data.datapipes.map import SequenceWrapper
+        >>> from tl_data.compat.datapipes.map import SequenceWrapper
         >>> SequenceWrapper([1, 2]).map(lambda x: 10 * x)[1]
         20
     """

@@ -20,7 +20,7 @@ class FilterIterDataPipe(IterDataPipe):
         input_col: the positions or keys of the parts of a sample that it takes; None for the sample.
 
     Example:
-        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> from tl_data.compat.datapipes.iter import IterableWrapper
         >>> list(IterableWrapper(range(5)).filter(lambda x: x % 2 == 0))
         [0, 2, 4]
     """

@@ -26,7 +26,7 @@ class FileOpenerIterDataPipe(IterDataPipe):
 
     Example:
         >>> import pathlib, tempfile
-        >>> from tl_data.datapipes.iter import FileOpener, IterableWrapper
+        >>> from tl_data.compat.datapipes.iter import FileOpener, IterableWrapper
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = pathlib.Path(folder, "a.txt")
         ...     _ = path.write_text("hello")

@@ -20,7 +20,7 @@ class BatcherMapDataPipe(MapDataPipe):
         wrapper_class: class of a batch, called with the list of samples.
 
     Example:
-        >>> from tl_data.datapipes.map import SequenceWrapper
+        >>> from tl_data.compat.datapipes.map import SequenceWrapper
         >>> SequenceWrapper(range(5)).batch(2)[1]
         [2, 3]
     """

@@ -33,7 +33,7 @@ class ConcaterIterDataPipe(IterDataPipe):
     """Streams one after the other.
 
     Example:
-        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> from tl_data.compat.datapipes.iter import IterableWrapper
         >>> list(IterableWrapper([1, 2]).concat(IterableWrapper([7])))
         [1, 2, 7]
     """
@@ -53,7 +53,7 @@ class MultiplexerIterDataPipe(IterDataPipe):
     """One sample of each stream in turn, up to the end of the shortest.
 
     Example:
-        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> from tl_data.compat.datapipes.iter import IterableWrapper
         >>> list(IterableWrapper([1, 2]).mux(IterableWrapper([7, 8])))
         [1, 7, 2, 8]
     """
@@ -73,7 +73,7 @@ class ZipperIterDataPipe(IterDataPipe):
     """Tuples of one sample of each stream, up to the end of the shortest.
 
     Example:
-        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> from tl_data.compat.datapipes.iter import IterableWrapper
         >>> list(IterableWrapper([1, 2]).zip(IterableWrapper("ab")))
         [(1, 'a'), (2, 'b')]
     """
@@ -154,7 +154,7 @@ class ForkerIterDataPipe(IterDataPipe):
         copy: None shares the sample among streams; "shallow" or "deep" copies it.
 
     Example:
-        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> from tl_data.compat.datapipes.iter import IterableWrapper
         >>> first, second = IterableWrapper(range(2)).fork(2)
         >>> list(first), list(second)
         ([0, 1], [0, 1])
@@ -191,7 +191,7 @@ class DemultiplexerIterDataPipe(IterDataPipe):
         buffer_size: maximum number of buffered samples; -1 for no limit.
 
     Example:
-        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> from tl_data.compat.datapipes.iter import IterableWrapper
         >>> even, odd = IterableWrapper(range(5)).demux(2, lambda x: x % 2)
         >>> list(even), list(odd)
         ([0, 2, 4], [1, 3])

@@ -14,7 +14,7 @@ class SequenceWrapperMapDataPipe(MapDataPipe):
     """The items of a sequence or a mapping, which is copied first unless `deepcopy=False`.
 
     Example:
-        >>> from tl_data.datapipes.map import SequenceWrapper
+        >>> from tl_data.compat.datapipes.map import SequenceWrapper
         >>> SequenceWrapper("abc")[1]
         'b'
     """

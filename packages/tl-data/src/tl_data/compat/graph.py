@@ -18,7 +18,7 @@ def traverse_dps(datapipe: Any) -> dict[int, tuple[Any, Any]]:
     Raises RuntimeError for an object that is no pipe.
 
     Example:
-        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> from tl_data.compat.datapipes.iter import IterableWrapper
         >>> len(traverse_dps(IterableWrapper(range(3))))
         1
     """

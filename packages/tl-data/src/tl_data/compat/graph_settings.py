@@ -16,8 +16,8 @@ def get_all_graph_pipes(graph: dict[int, tuple[Any, Any]]) -> list[Any]:
     """Every pipe of a graph of `traverse_dps`, once.
 
     Example:
-        >>> from tl_data.datapipes.iter import IterableWrapper
-        >>> from tl_data.graph import traverse_dps
+        >>> from tl_data.compat.datapipes.iter import IterableWrapper
+        >>> from tl_data.compat.graph import traverse_dps
         >>> len(get_all_graph_pipes(traverse_dps(IterableWrapper(range(3)).map(str))))
         2
     """
@@ -48,7 +48,7 @@ def apply_sharding(
         sharding_group: the group of the steps to set.
 
     Example:
-        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> from tl_data.compat.datapipes.iter import IterableWrapper
         >>> list(apply_sharding(IterableWrapper(range(4)).sharding_filter(), 2, 0))
         [0, 2]
     """
@@ -61,7 +61,7 @@ def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
     """Turns every shuffling step on or off; None changes nothing.
 
     Example:
-        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> from tl_data.compat.datapipes.iter import IterableWrapper
         >>> list(apply_shuffle_settings(IterableWrapper(range(4)).shuffle(), shuffle=False))
         [0, 1, 2, 3]
     """
@@ -75,7 +75,7 @@ def apply_random_seed(datapipe: Any, rng: Any) -> Any:
 
     Example:
         >>> import tl_core
-        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> from tl_data.compat.datapipes.iter import IterableWrapper
         >>> pipe = apply_random_seed(IterableWrapper(range(4)).shuffle(), tl_core.Generator().manual_seed(7))
         >>> sorted(pipe)
         [0, 1, 2, 3]

@@ -16,7 +16,7 @@ class ShufflerIterDataPipe(IterDataPipe):
     """A map's samples in random order: a stream. `indices` are the map's keys, by default 0, 1, …
 
     Example:
-        >>> from tl_data.datapipes.map import SequenceWrapper
+        >>> from tl_data.compat.datapipes.map import SequenceWrapper
         >>> sorted(SequenceWrapper("abc").shuffle())
         ['a', 'b', 'c']
     """

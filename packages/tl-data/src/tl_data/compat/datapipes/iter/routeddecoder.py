@@ -22,7 +22,7 @@ class RoutedDecoderIterDataPipe(IterDataPipe):
 
     Example:
         >>> import io
-        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> from tl_data.compat.datapipes.iter import IterableWrapper
         >>> files = IterableWrapper([("a.txt", io.BytesIO(b"hello"))], deepcopy=False)
         >>> def text(extension, data):
         ...     return data.decode() if extension == "txt" else None

@@ -23,7 +23,7 @@ class ConcaterMapDataPipe(MapDataPipe):
     """Maps of 0, 1, … one after the other.
 
     Example:
-        >>> from tl_data.datapipes.map import SequenceWrapper
+        >>> from tl_data.compat.datapipes.map import SequenceWrapper
         >>> SequenceWrapper([1, 2]).concat(SequenceWrapper([7]))[2]
         7
     """
@@ -48,7 +48,7 @@ class ZipperMapDataPipe(MapDataPipe):
     """Tuples of one sample of each map; as many as the shortest has.
 
     Example:
-        >>> from tl_data.datapipes.map import SequenceWrapper
+        >>> from tl_data.compat.datapipes.map import SequenceWrapper
         >>> SequenceWrapper([1, 2]).zip(SequenceWrapper("ab"))[1]
         (2, 'b')
     """

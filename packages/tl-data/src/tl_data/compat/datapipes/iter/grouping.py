@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...dataset import take
+from tl_data.dataset import take
+
 from ..datapipe import DataChunk, IterDataPipe, functional_datapipe
 
 __all__ = ["BatcherIterDataPipe", "GrouperIterDataPipe", "UnBatcherIterDataPipe"]
@@ -22,7 +23,7 @@ class BatcherIterDataPipe(IterDataPipe):
         wrapper_class: class of a batch, called with the list of samples.
 
     Example:
-        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> from tl_data.compat.datapipes.iter import IterableWrapper
         >>> list(IterableWrapper(range(5)).batch(2))
         [[0, 1], [2, 3], [4]]
     """
@@ -51,7 +52,7 @@ class UnBatcherIterDataPipe(IterDataPipe):
     """The elements of batches, `unbatch_level` deep; -1 flattens lists at every depth.
 
     Example:
-        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> from tl_data.compat.datapipes.iter import IterableWrapper
         >>> list(IterableWrapper([[1, 2], [3]]).unbatch())
         [1, 2, 3]
     """
@@ -92,7 +93,7 @@ class GrouperIterDataPipe(IterDataPipe):
         drop_remaining: whether smaller groups are dropped instead of raising RuntimeError.
 
     Example:
-        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> from tl_data.compat.datapipes.iter import IterableWrapper
         >>> list(IterableWrapper(["ant", "bee", "asp"]).groupby(lambda word: word[0]))
         [['ant', 'asp'], ['bee']]
     """

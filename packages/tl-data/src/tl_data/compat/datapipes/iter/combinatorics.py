@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import tl_core
+from tl_data.sampler import SequentialSampler
 
-from ...sampler import SequentialSampler
 from ..datapipe import IterDataPipe, functional_datapipe
 
 __all__ = ["SamplerIterDataPipe", "ShufflerIterDataPipe"]
@@ -24,8 +24,8 @@ class SamplerIterDataPipe(IterDataPipe):
         sampler_kwargs: keyword arguments of the class.
 
     Example:
-        >>> from tl_data.datapipes.iter import IterableWrapper
-        >>> from tl_data.datapipes.iter import Sampler
+        >>> from tl_data.compat.datapipes.iter import IterableWrapper
+        >>> from tl_data.compat.datapipes.iter import Sampler
         >>> list(Sampler(IterableWrapper("abc")))
         [0, 1, 2]
     """
@@ -59,7 +59,7 @@ class ShufflerIterDataPipe(IterDataPipe):
         unbatch_level: levels of batches to unbatch first; -1 for all.
 
     Example:
-        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> from tl_data.compat.datapipes.iter import IterableWrapper
         >>> sorted(IterableWrapper(range(4)).shuffle())
         [0, 1, 2, 3]
     """

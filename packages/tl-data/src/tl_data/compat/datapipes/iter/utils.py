@@ -15,7 +15,7 @@ class IterableWrapperIterDataPipe(IterDataPipe):
     """The items of an iterable, which each pass copies first unless `deepcopy=False`.
 
     Example:
-        >>> from tl_data.datapipes.iter import IterableWrapper
+        >>> from tl_data.compat.datapipes.iter import IterableWrapper
         >>> list(IterableWrapper(range(3)).map(lambda x: x + 10))
         [10, 11, 12]
     """
