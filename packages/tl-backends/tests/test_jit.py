@@ -5,7 +5,8 @@ import warnings
 
 import pytest
 
-from tl_backends import eagerly, jit
+from tl_backends import eagerly
+from tl_backends.compat import jit
 
 
 @pytest.fixture(autouse=True)

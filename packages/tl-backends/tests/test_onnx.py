@@ -2,7 +2,7 @@
 
 import pytest
 
-from tl_backends import onnx
+from tl_backends.compat import onnx
 
 
 def test_no_model_is_being_exported():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tl_backends.onnx.symbolic_opset9 import _prepare_onnx_paddings
+from tl_backends.compat.onnx.symbolic_opset9 import _prepare_onnx_paddings
 
 
 def test_paddings_in_the_order_of_onnx():

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tl_backends import onnx
-from tl_backends.onnx import symbolic_registry
-from tl_backends.onnx.symbolic_helper import parse_args
+from tl_backends.compat import onnx
+from tl_backends.compat.onnx import symbolic_registry
+from tl_backends.compat.onnx.symbolic_helper import parse_args
 
 
 def test_the_latest_set_that_is_no_later_than_asked():
@@ -40,7 +40,7 @@ def test_arguments_are_converted():
 
 
 def test_what_is_not_written_says_so():
-    from tl_backends.onnx import symbolic_opset11
+    from tl_backends.compat.onnx import symbolic_opset11
 
     with pytest.raises(AttributeError, match="not written yet"):
         symbolic_opset11.squeeze  # noqa: B018

@@ -10,12 +10,12 @@ import tl_amp as _amp
 import tl_autograd as _autograd
 import tl_backends.accelerator as _accelerator
 import tl_backends.backends as _backends
+import tl_backends.compat.jit as _jit
+import tl_backends.compat.onnx as _onnx
 import tl_backends.cpu as _cpu
 import tl_backends.cuda as _cuda
-import tl_backends.jit as _jit
 import tl_backends.mps as _mps
 import tl_backends.mtia as _mtia
-import tl_backends.onnx as _onnx
 import tl_backends.xpu as _xpu
 import tl_checkpoint.serialization as _serialization
 import tl_compiler.compiler as _compiler
@@ -39,9 +39,9 @@ from tl import version as version
 from tl.version import __version__ as __version__
 from tl_amp import GradScaler as GradScaler
 from tl_amp import autocast as autocast
+from tl_backends.compat.jit import ScriptFunction as ScriptFunction
+from tl_backends.compat.jit import ScriptModule as ScriptModule
 from tl_backends.devices import get_device_module as get_device_module
-from tl_backends.jit import ScriptFunction as ScriptFunction
-from tl_backends.jit import ScriptModule as ScriptModule
 from tl_backends.streams import Event as Event
 from tl_backends.streams import Stream as Stream
 from tl_checkpoint import load as load

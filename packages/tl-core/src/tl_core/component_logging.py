@@ -34,7 +34,7 @@ COMPONENTS: dict[str, tuple[str, ...]] = {
     "ddp": ("torch.nn.parallel.distributed", "tl_distributed.parallel"),
     "fsdp": ("torch.distributed.fsdp", "tl_distributed.fsdp"),
     "dtensor": ("torch.distributed._tensor", "torch.distributed.tensor", "tl_distributed.tensor"),
-    "onnx": ("torch.onnx", "tl_backends.onnx"),
+    "onnx": ("torch.onnx", "tl_backends.compat.onnx"),
     "export": ("torch.export", "tl_compiler.export"),
 }
 

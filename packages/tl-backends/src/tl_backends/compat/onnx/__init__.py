@@ -7,7 +7,10 @@ refused.
 
 from typing import Any, NoReturn
 
-from tl_backends.onnx.symbolic_registry import register_custom_op_symbolic, unregister_custom_op_symbolic
+from tl_backends.compat.onnx.symbolic_registry import (
+    register_custom_op_symbolic,
+    unregister_custom_op_symbolic,
+)
 
 __all__ = [
     "OnnxExporterError",

@@ -8,7 +8,7 @@ loading, freezing it) raises RuntimeError and says what to use instead.
 
 from typing import Any, Final
 
-from tl_backends.jit.decorations import (
+from tl_backends.compat.jit.decorations import (
     Attribute,
     annotate,
     export,
@@ -21,7 +21,7 @@ from tl_backends.jit.decorations import (
     script_method,
     unused,
 )
-from tl_backends.jit.fusion import (
+from tl_backends.compat.jit.fusion import (
     enable_onednn_fusion,
     fuser,
     onednn_fusion_enabled,
@@ -29,7 +29,7 @@ from tl_backends.jit.fusion import (
     set_fusion_strategy,
     strict_fusion,
 )
-from tl_backends.jit.scripts import (
+from tl_backends.compat.jit.scripts import (
     Error,
     RecursiveScriptModule,
     ScriptFunction,
@@ -47,7 +47,7 @@ from tl_backends.jit.scripts import (
     trace,
     trace_module,
 )
-from tl_backends.jit.tasks import fork, wait
+from tl_backends.compat.jit.tasks import fork, wait
 from tl_core.futures import Future
 
 __all__ = [

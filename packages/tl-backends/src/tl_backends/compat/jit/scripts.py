@@ -41,7 +41,7 @@ class ScriptModule:
         RuntimeError: always; write a subclass of `nn.Module`.
 
     Example:
-        >>> from tl_backends.jit import ScriptModule
+        >>> from tl_backends.compat.jit import ScriptModule
         >>> isinstance(abs, ScriptModule)
         False
     """
@@ -54,7 +54,7 @@ class RecursiveScriptModule(ScriptModule):
     """A module that `script` has compiled, with those inside of it. There is none in tl.
 
     Example:
-        >>> from tl_backends import jit
+        >>> from tl_backends.compat import jit
         >>> issubclass(jit.RecursiveScriptModule, jit.ScriptModule)
         True
     """
@@ -64,7 +64,7 @@ class TracedModule(ScriptModule):
     """A module compiled by tracing. There is none in tl.
 
     Example:
-        >>> from tl_backends import jit
+        >>> from tl_backends.compat import jit
         >>> issubclass(jit.TracedModule, jit.ScriptModule)
         True
     """
@@ -74,7 +74,7 @@ class TopLevelTracedModule(TracedModule):
     """The outermost module compiled by tracing. There is none in tl.
 
     Example:
-        >>> from tl_backends import jit
+        >>> from tl_backends.compat import jit
         >>> issubclass(jit.TopLevelTracedModule, jit.ScriptModule)
         True
     """
@@ -87,7 +87,7 @@ class ScriptFunction:
         RuntimeError: always.
 
     Example:
-        >>> from tl_backends.jit import ScriptFunction
+        >>> from tl_backends.compat.jit import ScriptFunction
         >>> isinstance(abs, ScriptFunction)
         False
     """
@@ -119,7 +119,7 @@ def script(
         example_inputs: without effect.
 
     Example:
-        >>> from tl_backends import jit
+        >>> from tl_backends.compat import jit
         >>> import warnings
         >>> def double(x):
         ...     return 2 * x
@@ -166,7 +166,7 @@ def trace(
         TypeError: `func` can't be called.
 
     Example:
-        >>> from tl_backends import jit
+        >>> from tl_backends.compat import jit
         >>> import warnings
         >>> with warnings.catch_warnings():
         ...     warnings.simplefilter("ignore")
@@ -210,7 +210,7 @@ def trace_module(
         AttributeError: the module lacks one of these methods.
 
     Example:
-        >>> from tl_backends import jit
+        >>> from tl_backends.compat import jit
         >>> import warnings
         >>> class Double:
         ...     def forward(self, x):
@@ -243,7 +243,7 @@ def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics
         RuntimeError: always, as there are no compiled modules.
 
     Example:
-        >>> from tl_backends import jit
+        >>> from tl_backends.compat import jit
         >>> try:
         ...     jit.freeze(None)
         ... except RuntimeError:
@@ -261,7 +261,7 @@ def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> 
         RuntimeError: always, as there are no compiled modules.
 
     Example:
-        >>> from tl_backends import jit
+        >>> from tl_backends.compat import jit
         >>> try:
         ...     jit.optimize_for_inference(None)
         ... except RuntimeError:
@@ -281,7 +281,7 @@ def save(m: Any, f: Any, _extra_files: dict | None = None) -> NoReturn:
         RuntimeError: always; save its `state_dict()` with `tl.save`.
 
     Example:
-        >>> from tl_backends import jit
+        >>> from tl_backends.compat import jit
         >>> try:
         ...     jit.save(None, "model.pt")
         ... except RuntimeError:
@@ -303,7 +303,7 @@ def load(
         RuntimeError: always; make the module and load a `state_dict` into it.
 
     Example:
-        >>> from tl_backends import jit
+        >>> from tl_backends.compat import jit
         >>> try:
         ...     jit.load("model.pt")
         ... except RuntimeError:
