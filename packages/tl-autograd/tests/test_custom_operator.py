@@ -212,7 +212,7 @@ def test_a_tensor_of_a_transform_that_has_ended() -> None:
 
 
 def test_functions_of_older_programs() -> None:
-    from tl_autograd.older_functions import Resize, Type
+    from tl_autograd.compat.older_functions import Resize, Type
 
     x = tl.ones(4, requires_grad=True)
     Resize.apply(x, (2, 2)).sum().backward()

@@ -4,8 +4,8 @@ import pytest
 
 import tl_autograd
 import tl_core as tl
-from tl_autograd import engine_names as names
-from tl_autograd import native_names
+from tl_autograd.compat import engine_names as names
+from tl_autograd.compat import native_names
 
 
 def test_functions_whose_derivative_raises_or_is_undefined():

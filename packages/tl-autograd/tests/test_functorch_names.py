@@ -6,7 +6,8 @@ import pytest
 
 import tl_core as tl
 from tl_autograd import _C, func
-from tl_autograd.functorch import apis, deprecated, eager_transforms, native, pyfunctorch, utils, vmap
+from tl_autograd.compat.functorch import apis, deprecated, eager_transforms, native, utils, vmap
+from tl_autograd.func import interpreter as pyfunctorch
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +98,7 @@ def test_loops_warn_and_can_be_refused():
 
 
 def test_a_context_with_other_saved_tensors():
-    from tl_autograd.functorch.autograd_function import CtxWithSavedTensors
+    from tl_autograd.compat.functorch.autograd_function import CtxWithSavedTensors
 
     class Context:
         saved_tensors = (1,)
@@ -115,7 +116,7 @@ def test_a_context_with_other_saved_tensors():
 
 
 def test_gradients_with_the_batch_of_their_input():
-    from tl_autograd.functorch.autograd_function import reductify_leaf
+    from tl_autograd.compat.functorch.autograd_function import reductify_leaf
 
     g = tl.arange(24.0).reshape(2, 3, 4)
     assert reductify_leaf(None, None, 0, 2) is None

@@ -24,22 +24,23 @@ __all__ = [
 CORE = "tl_core"
 
 MODULES = {
-    "_C._autograd": "tl_autograd.native_names",
+    "_C._autograd": "tl_autograd.compat.native_names",
     "_C._distributed_c10d": "tl_distributed.native_names",
-    "_C._profiler": "tl_autograd.native_profiler_names",
+    "_C._profiler": "tl_autograd.compat.native_profiler_names",
     "__config__": "tl_core.build_config",
     "__future__": "tl_core.conversion_switches",
     "_dynamo": "tl_compiler.dynamo",
     "_dynamo.output_graph": "tl_compiler.compiler.explain",
     "_dynamo._trace_wrapped_higher_order_op": "tl_compiler.dynamo.index_mode",
     "_custom_op.functional": "tl_core.library.functional_variant",
-    "_C._functorch": "tl_autograd.functorch.native",
-    "_functorch": "tl_autograd.functorch",
+    "_C._functorch": "tl_autograd.compat.functorch.native",
+    "_functorch": "tl_autograd.compat.functorch",
     "_functorch.aot_autograd": "tl_compiler.aot.aot_autograd",
     "_functorch.compilers": "tl_compiler.aot.compilers",
     "_functorch.config": "tl_core.subclasses.config",
     "_functorch.functional_call": "tl_nn.func",
     "_functorch.make_functional": "tl_nn.make_functional",
+    "_functorch.pyfunctorch": "tl_autograd.func.interpreter",
     "_functorch.partitioners": "tl_compiler.aot.partitioners",
     "_decomp": "tl_compiler.decompositions",
     "_higher_order_ops": "tl_compiler.higher_order",
@@ -79,7 +80,7 @@ MODULES = {
     "ao.nn": "tl_quantization.nn",
     "ao.quantization": "tl_quantization",
     "autograd": "tl_autograd",
-    "autograd._functions": "tl_autograd.older_functions",
+    "autograd._functions": "tl_autograd.compat.older_functions",
     "backends": "tl_backends.backends",
     "checkpoint": "tl_checkpoint",
     "compiler": "tl_compiler.compiler",
@@ -216,7 +217,7 @@ OBJECTS = {
     "functional.align_tensors": "tl_core.named_tensor:align_tensors",
     "amp._enter_autocast": "tl_amp.autocast_mode:_enter_autocast",
     "amp._exit_autocast": "tl_amp.autocast_mode:_exit_autocast",
-    "autograd._is_checkpoint_valid": "tl_autograd.native_names:_is_checkpoint_valid",
+    "autograd._is_checkpoint_valid": "tl_autograd.compat.native_names:_is_checkpoint_valid",
     "classes.load_library": "tl_core.ops:load_library",
     "cpu._get_cpu_capability": "tl_core.torch_names.native:_get_cpu_capability",
     "cuda.amp.autocast_mode._cast": "tl_amp.autocast_mode:_cast",
@@ -238,7 +239,7 @@ OBJECTS = {
     "parse_schema": "tl_core.library.schema_parser:parse_schema",
     "_segment_reduce": "tl_core.segments:segment_reduce",
     "segment_reduce": "tl_core.segments:segment_reduce",
-    "autograd._disable_profiler": "tl_autograd.native_names:_disable_profiler",
+    "autograd._disable_profiler": "tl_autograd.compat.native_names:_disable_profiler",
     "_C._set_math_sdp_allow_fp16_bf16_reduction": "tl_backends.backends.cuda:allow_fp16_bf16_reduction_math_sdp",
     "legacy_contiguous_format": "tl_core:contiguous_format",
     "_C.parse_schema": "tl_core.library.schema_parser:parse_schema",
@@ -286,7 +287,7 @@ OBJECTS = {
     "StorageBase": "tl_core:UntypedStorage",
     "_C.DispatchKey": "tl_core.dispatch_keys:DispatchKey",
     "_C.DispatchKeySet": "tl_core.dispatch_keys:DispatchKeySet",
-    "_C._are_functorch_transforms_active": "tl_autograd.functorch.native:are_transforms_active",
+    "_C._are_functorch_transforms_active": "tl_autograd.func.level_stack:are_transforms_active",
     "_C._DisableFuncTorch": "tl_core.dispatch_modes:no_transforms",
     "_C._DisableTorchDispatch": "tl_core.dispatch_modes:no_dispatch",
     "_C._TorchDispatchModeKey": "tl_core.python_dispatch:TorchDispatchModeKey",
@@ -488,7 +489,7 @@ _GROUPS = {
         "quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic quantized_batch_norm "
         "quantized_max_pool1d quantized_max_pool2d"
     ),
-    ("_C.", "tl_autograd.engine_names"): (
+    ("_C.", "tl_autograd.compat.engine_names"): (
         "_WeakTensorRef _current_autograd_node _current_graph_task_id _get_autograd_fallback_mode "
         "_set_autograd_fallback_mode "
         "_debug_only_are_vmap_fallback_warnings_enabled _debug_only_display_vmap_fallback_warnings "
@@ -521,7 +522,7 @@ _GROUPS = {
         "_log_api_usage_once _rename_privateuse1_backend _set_deterministic_algorithms _storage_id "
         "_set_graph_executor_optimize _set_warnAlways is_autocast_enabled is_grad_enabled parse_ir"
     ),
-    ("autograd.", "tl_autograd.native_names"): (
+    ("autograd.", "tl_autograd.compat.native_names"): (
         "DeviceType ProfilerActivity _profiler_enabled _record_function_with_args_enter "
         "_record_function_with_args_exit _supported_activities kineto_available"
     ),
@@ -538,6 +539,7 @@ OBJECTS |= {
 HOMES = {
     "tl_autograd.checkpoint_policy": "utils.checkpoint",
     "tl_autograd.func.custom_function": "_functorch.autograd_function",
+    "tl_autograd.func.level_stack": "_C._functorch",
     "tl_autograd.hooks": "utils.hooks",
     "tl_backends.devices": "cuda",
     "tl_backends.streams": "",

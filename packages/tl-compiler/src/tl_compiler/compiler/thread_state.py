@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tl_core
-from tl_autograd.functorch.native import are_transforms_active
+from tl_autograd.func.level_stack import are_transforms_active
 from tl_core import switches
 from tl_core.autocast import (
     LOWER_TYPES,

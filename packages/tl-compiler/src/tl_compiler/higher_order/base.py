@@ -7,8 +7,8 @@ from typing import Any
 
 import tl_core
 import tl_core.ops
-from tl_autograd.functorch.native import TransformType, peek_interpreter_stack
-from tl_autograd.functorch.pyfunctorch import retrieve_current_functorch_interpreter
+from tl_autograd.func.interpreter import retrieve_current_functorch_interpreter
+from tl_autograd.func.level_stack import TransformType, peek_interpreter_stack
 from tl_core import overrides
 from tl_core.dispatch_keys import DispatchKey, keys_of
 from tl_core.dispatch_modes import innermost_off, modes_in_force

@@ -77,13 +77,13 @@ def _process_batched_inputs(in_dims: Any, args: tuple, func: Callable[..., Any])
 
 
 def _add_batch_dim(x: Tensor, dim: int, level: int) -> Tensor:
-    from tl_autograd.functorch import native
+    from tl_autograd.compat.functorch import native
 
     return native._add_batch_dim(x, dim, level)
 
 
 def _remove_batch_dim(x: Tensor, level: int, batch_size: int, out_dim: int) -> Tensor:
-    from tl_autograd.functorch import native
+    from tl_autograd.compat.functorch import native
 
     return native._remove_batch_dim(x, level, batch_size, out_dim)
 
@@ -92,7 +92,7 @@ def _maybe_remove_batch_dim(
     name: str, batched_output: Any, vmap_level: int, batch_size: int, out_dim: int | None
 ) -> Any:
     """What a function of one example has returned, as a batch; as it is where it shall have none."""
-    from tl_autograd.functorch import native
+    from tl_autograd.compat.functorch import native
 
     is_tensor = isinstance(batched_output, Tensor)
     if out_dim is None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import tl_core
 from tl_autograd import _C, forward_ad, graph
+from tl_autograd.compat.functorch import native
 from tl_autograd.function import Function
-from tl_autograd.functorch import native
 from tl_core import Tensor
 
 __all__: list[str] = []

@@ -6,16 +6,26 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tl_autograd.func import functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
-from tl_autograd.func.arguments import Argnums, chosen, replaced, validated
-from tl_autograd.func.functionalize import outside
-from tl_autograd.functorch.native import (
+from tl_autograd.compat.functorch.native import (
     _grad_decrement_nesting,
     _grad_increment_nesting,
     _jvp_decrement_nesting,
     _jvp_increment_nesting,
     _wrap_functional_tensor,
 )
+from tl_autograd.func import (
+    functionalize,
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    vjp,
+)
+from tl_autograd.func.arguments import Argnums, chosen, replaced, validated
+from tl_autograd.func.functionalize import outside
 from tl_core import Tensor
 from tl_core.pytree import tree_map_only
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from tl_autograd import _C
-from tl_autograd.func.levels import below
-from tl_autograd.functorch.native import (
+from tl_autograd.func.level_stack import (
     CInterpreter,
     TransformType,
     get_interpreter_stack,
     peek_interpreter_stack,
 )
+from tl_autograd.func.levels import below
 
 __all__ = [
     "FuncTorchInterpreter",

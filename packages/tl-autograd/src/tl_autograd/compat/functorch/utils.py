@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tl_autograd.functorch import native
-from tl_autograd.functorch.native import unwrap_if_dead
+from tl_autograd.compat.functorch import native
+from tl_autograd.compat.functorch.native import unwrap_if_dead
 from tl_core import Tensor
 
 __all__ = ["argnums_t", "enable_single_level_autograd_function", "exposed_in", "unwrap_dead_wrappers"]
