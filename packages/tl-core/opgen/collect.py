@@ -6,9 +6,7 @@ import importlib
 import pkgutil
 from dataclasses import replace
 
-from opgen.batch_rules import BATCH, batch_of
 from opgen.examples import example_of
-from opgen.jvp_rules import JVP
 from opgen.row import Row
 from opgen.stored_dtypes import unknown
 
@@ -20,13 +18,13 @@ def rows() -> list[Row]:
     collected: list[Row] = []
     examples = example_of()
     for module in sorted(pkgutil.iter_modules(optable.__path__), key=lambda m: m.name):
+        if module.ispkg:
+            continue
         family = importlib.import_module(f"optable.{module.name}")
         collected += [
             replace(
                 row,
                 family=module.name,
-                batch=batch_of(row.name, module.name, row.batch),
-                jvp=JVP.get(row.name, row.jvp),
                 example=row.example or examples.pop(row.base, ""),
             )
             for row in family.ROWS
@@ -45,7 +43,5 @@ def _check(collected: list[Row]) -> None:
             if schema.name in seen:
                 raise ValueError(f"two rows make the operator {schema.name}")
             seen.add(schema.name)
-    if missing := (BATCH.keys() | JVP.keys()) - {row.name for row in collected}:
-        raise ValueError(f"there are no rows for the rules of {', '.join(sorted(missing))}")
     if strangers := unknown(collected):
         raise ValueError(f"there are no rows for the stored types of {', '.join(sorted(strangers))}")

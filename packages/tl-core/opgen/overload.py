@@ -18,8 +18,11 @@ class Resolver:
                 self.by_name.setdefault(name, []).append(row)
 
     def bind(self, name: str, args: list, keywords: dict) -> tuple[Row, dict]:
-        """The first overload that takes the arguments, and the arguments by name; raises LookupError."""
-        candidates = [r for r in self.by_name.get(name, ()) if not r.writes_self]
+        """The first overload that takes the arguments, and the arguments by name; raises LookupError.
+
+        Only a name that ends in an underscore means a row that writes its first argument.
+        """
+        candidates = [r for r in self.by_name.get(name, ()) if name.endswith("_") or not r.writes_self]
         if not candidates:
             raise LookupError(f"calls {name!r}: there is no such row")
         for row in candidates:

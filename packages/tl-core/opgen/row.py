@@ -23,6 +23,12 @@ SETS = {"bool": ("bool",), "int": INTS, "half": HALVES, "float": (*HALVES, *FLOA
 
 # The grad and jvp of rows that make tensors of sizes and numbers: their tensors say geometry and type alone.
 NO_VALUES = "none:the result does not depend on the values of a tensor"
+# The batch of rows whose results have as many elements as the values decide.
+DYNAMIC_SHAPE = (
+    "refuse:We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{}(): "
+    "the sizes of the results depend on the values, which differ between examples: vmap cannot batch it; use masks and "
+    "torch.where"
+)
 
 
 def dtype_set(text: str) -> tuple[str, ...]:

@@ -1,24 +1,27 @@
-"""How rows are transformed: `generated/rules.cpp`, the table of `tl/rules.h`.
+"""The transforms of rows: `generated/rules.cpp`, the table of `tl/rules.h`.
 
-The formulas of `jvp`, `batch` and `inverse` are written as those of `grad`, and compiled to the same programs.
-
-- `jvp`: `t_<argument>` is the tangent of an argument, undefined where it has none, and for a list the list of them;
-  `result` is what the call gave. The value is the tangent of the result, or a tuple with one for each.
-- `inverse`, of views: `g` is what the view is to be, or the list of all views; the value is what `self` is then.
-- `batch`: the row's tensors have the batch as dimension 0, those without one are expanded to it; `batch_size` is its
-  size. Where the formula asks `batched(x)`, `x` comes without a dimension if it has no batch.
+A row's `jvp` and `batch` are keywords, `none:` or `refuse:` with a reason, or `rule` for a function of `optable/rules/`
+(see `opgen/rule_language.py`). `inverse`, of views, is a formula as in `grad`: `g` is the new view, or the list of all
+new views, and the value is the new `self`. Functions and formulas are compiled to programs.
 """
 
 from __future__ import annotations
 
 import ast
 import json
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from opgen.derivative import Stored, Value, _Compiler
-from opgen.overload import Resolver, _bind
-from opgen.program_text import Program, Step, Target, definitions
+from opgen.argument_roles import roles
+from opgen.formulas.emitter import Emitter
+from opgen.formulas.parser import Parser, expression_of
+from opgen.formulas.rule_parser import RuleParser
+from opgen.formulas.scope import FormulaError, Names, Scope, arguments, extra, results, tangents
+from opgen.formulas.tree import Body, Node, Stored
+from opgen.overload import Resolver
+from opgen.program_text import Program, Saved, Target, definitions
 from opgen.row import Row
+from opgen.rule_files import RuleFunction, rule_functions
 
 JVP_KINDS = {
     "none": "NONE",
@@ -26,6 +29,7 @@ JVP_KINDS = {
     "linear": "LINEAR",
     "elementwise": "ELEMENTWISE",
     "double-vjp": "DOUBLE_VJP",
+    "rule": "FORMULA",
 }
 BATCH_KINDS = {
     "composite": "COMPOSITE",
@@ -37,27 +41,9 @@ BATCH_KINDS = {
     "refuse": "REFUSE",
     "loop": "LOOP",
     "index": "INDEX",
+    "rule": "FORMULA",
 }
-DIM_NAMES = ("dim", "dim0", "dim1", "dim2", "dimension", "axis")
-DIMS_NAMES = ("dim", "dims", "axes")
-SIZE_NAMES = ("size", "sizes", "shape", "input_sizes")
-
-
-def role(arg, row_name: str = "") -> str:
-    """What an argument means where dimensions are counted."""
-    if arg.type == "int" and arg.name in DIM_NAMES:
-        return "DIM"
-    if arg.type == "int[]" and arg.name in DIMS_NAMES:
-        none_are_all = arg.optional or arg.default is not None or row_name == "logsumexp"
-        return "DIMS" if arg.name == "dim" and none_are_all else "SOME"
-    if arg.type == "int[]" and (arg.name in SIZE_NAMES or (arg.name == "input_size" and arg.count >= 3)):
-        return "SIZES"
-    return "PLAIN"
-
-
-def _word(text: str) -> str:
-    """`"refuse"` of `"refuse: its size depends on the values"`."""
-    return text.split(":")[0].strip() if text.split(":")[0].strip().replace("-", "").isalpha() else text
+REASONS = ("none", "refuse")  # the keywords that a colon and a reason follow
 
 
 @dataclass
@@ -65,197 +51,150 @@ class Rule:
     """The rule of one row."""
 
     row: Row
+    jvp_kind: str
+    batch_kind: str
     jvp: Program | None = None
     batch: Program | None = None
     inverse: Program | None = None
-    as_they_are: int = 0
-
-    @property
-    def jvp_kind(self) -> str:
-        return "FORMULA" if self.jvp else JVP_KINDS[_word(self.row.jvp)]
-
-    @property
-    def batch_kind(self) -> str:
-        return "FORMULA" if self.batch else BATCH_KINDS[_word(self.row.batch)]
+    unexpanded: int = 0  # a bit for each argument that the rule of batches reads without a batch
 
 
 def rules(rows: list[Row]) -> list[Rule]:
-    """Raises ValueError for a field that is neither a known word nor a formula."""
-    resolver = Resolver(rows)
-    return [_rule(row, resolver) for row in rows]
+    """The rule of each row; raises ValueError for an unknown keyword, and for a function without a row."""
+    resolver, functions = Resolver(rows), rule_functions()
+    _check_rows(rows, functions)
+    return [_rule(row, resolver, functions) for row in rows]
 
 
-def _rule(row: Row, resolver: Resolver) -> Rule:
-    rule = Rule(row)
+def _check_rows(rows: list[Row], functions: dict[tuple[str, str], RuleFunction]) -> None:
+    """Every function has a row of its family that declares it."""
+    families = {
+        (kind, row.name): row.family
+        for row in rows
+        for kind in ("jvp", "batch")
+        if getattr(row, kind) == "rule"
+    }
+    for key, function in functions.items():
+        if families.get(key) != function.family:
+            raise ValueError(
+                f"{function.position()}: optable/{function.family}.py has no row {function.row} "
+                f'with {function.kind}="rule"'
+            )
+
+
+def _rule(row: Row, resolver: Resolver, functions: dict[tuple[str, str], RuleFunction]) -> Rule:
     if row.random and row.jvp == "linear":
         raise ValueError(
             f"the row {row.name} is random: jvp='linear' would draw other numbers for the tangent"
         )
-    if _word(row.jvp) not in JVP_KINDS:
-        _known(row, "jvp", row.jvp, JVP_KINDS)
-        rule.jvp = _JvpCompiler(row, resolver).formula(row.jvp)
-    if _word(row.batch) not in BATCH_KINDS:
-        _known(row, "batch", row.batch, BATCH_KINDS)
-        compiler = _BatchCompiler(row, resolver)
-        rule.batch = compiler.formula(row.batch)
-        rule.as_they_are = compiler.as_they_are
+    rule = Rule(row, _kind(row, "jvp", row.jvp, JVP_KINDS), _kind(row, "batch", row.batch, BATCH_KINDS))
+    if row.jvp == "rule":
+        rule.jvp = _jvp(row, _function(row, "jvp", functions), resolver)
+    if row.batch == "rule":
+        rule.batch, rule.unexpanded = _batch(row, _function(row, "batch", functions), resolver)
     if row.inverse:
-        rule.inverse = _InverseCompiler(row, resolver).formula(row.inverse)
+        rule.inverse = _inverse(row, resolver)
     return rule
 
 
-def _known(row: Row, what: str, text: str, words: dict) -> None:
-    if text.replace("-", "_").isidentifier() and text not in {a.name for a in row.args}:
+def _kind(row: Row, field: str, text: str, kinds: dict[str, str]) -> str:
+    word, colon, _ = text.partition(":")
+    if word not in kinds or (colon and word not in REASONS):
         raise ValueError(
-            f"the row {row.name} says {what}={text!r}; known are {', '.join(words)} and formulas"
+            f"{row.where}: the row {row.name} has {field}={text!r}; known are {', '.join(kinds)}"
         )
+    return kinds[word]
 
 
-@dataclass
-class _RuleCompiler(_Compiler):
-    """One block whose results are those of the operator."""
-
-    def formula(self, text: str) -> Program:
-        self.program.name = f"{self.row.name} {type(self).__name__[1:4].lower()}"
-        n = self._n_results()
-        self.program.targets = [Target(0, False, 0)] * n
-        tree = self._parse(text)
-        self.scope = self._names(0, 0)
-        results = self._results(tree, [f"result {i}" for i in range(n)])
-        self.program.add_block(0, n, 0, results)
-        self.program.registers = self.registers
-        return self.program
-
-    def _n_results(self) -> int:
-        return len(self.row.rets)
-
-    def _results(self, tree: ast.expr, names: list[str]) -> list[tuple[str, int]]:
-        if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "after":
-            steps, tree = tree.args
-            for step in steps.elts:  # type: ignore[attr-defined]
-                self._value(step)
-            return self._results(tree, names)
-        return super()._results(tree, names)
-
-    def _namedexpr(self, node: ast.NamedExpr) -> Value:
-        """`(name := value)`; a step may not change what it named, as branches of one choice share registers."""
-        value = self._value(node.value)
-        self.scope[node.target.id] = value
-        return value
-
-    def _value_function(self, node: ast.Call) -> Value | None:
-        name = node.func.id if isinstance(node.func, ast.Name) else ""
-        if name == "after":
-            steps, result = node.args
-            for step in steps.elts:  # type: ignore[attr-defined]
-                self._value(step)
-            return self._value(result)
-        if name == "all" and len(node.args) == 1 and isinstance(node.args[0], ast.Call):
-            return self._all(node.args[0])
-        return super()._value_function(node)
-
-    def _all(self, node: ast.Call) -> Value:
-        """The list of all results of a call."""
-        first = self._value(node)
-        step = self.program.steps[-1]
-        row = next(
-            r for rows in self.resolver.by_name.values() for r in rows if r.name == self.program.ops[step.op]
+def _function(row: Row, kind: str, functions: dict[tuple[str, str], RuleFunction]) -> RuleFunction:
+    if (kind, row.name) not in functions:
+        raise ValueError(
+            f'{row.where}: optable/rules/{row.family}.py has no function with @{kind}("{row.name}")'
         )
-        step.n_results = len(row.rets)
-        self.registers += len(row.rets) - 1
-        words = [("REGISTER", first.word[1] + i) for i in range(len(row.rets))]
-        return self._emit(Step("LIST", inputs=words), "tensors")
-
-    def _resolve(
-        self, node: ast.expr, name: str, args: list[Value], named: dict, code: str
-    ) -> tuple[Row, dict]:
-        """Formulas of rows that write may call such rows."""
-        for row in self.resolver.by_name.get(name, ()) if name.endswith("_") else ():
-            if row.writes_self and (bound := _bind(row, args, named)) is not None:
-                return row, bound
-        return super()._resolve(node, name, args, named, code)
-
-    def _extra(self, index: int, kind: str) -> Value:
-        return Value(self._save("EXTRA", index, "VALUE"), kind)
+    return functions[kind, row.name]
 
 
-@dataclass
-class _JvpCompiler(_RuleCompiler):
-    def _names(self, first_target: int, n_targets: int) -> dict[str, Value | Stored]:
-        names = super()._names(first_target, n_targets)
-        for i, arg in enumerate(self.row.args):
-            if arg.is_tensor:
-                names[f"t_{arg.name}"] = Value(("GRAD", i), "tensor")
-            elif arg.is_tensor_list:
-                names[f"t_{arg.name}"] = self._extra(1 + i, "tensors")
-        return names
+# ---- programs ------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class _InverseCompiler(_RuleCompiler):
-    """The value of `self`, the only result."""
-
-    def _n_results(self) -> int:
-        return 1
-
-    def _names(self, first_target: int, n_targets: int) -> dict[str, Value | Stored]:
-        kind = "tensors" if self.row.rets[0].is_tensor_list else "tensor"
-        return {**super()._names(first_target, n_targets), "g": self._extra(0, kind)}
+def _jvp(row: Row, function: RuleFunction, resolver: Resolver) -> Program:
+    names = {**arguments(row), **results(row), **tangents(row)}
+    parser = _parser(row, function, names, {}, resolver)
+    body = parser.function(function.definition, len(row.rets))
+    return _program(row, "jvp", names.values(), body, len(row.rets))
 
 
-@dataclass
-class _BatchCompiler(_RuleCompiler):
-    as_they_are: int = field(default=0, init=False)
+def _batch(row: Row, function: RuleFunction, resolver: Resolver) -> tuple[Program, int]:
+    common: Names = {"batch_size": extra(0, "int")}
+    parser = _parser(row, function, arguments(row), common, resolver)
+    body = parser.function(function.definition, len(row.rets))
+    return _program(row, "bat", common.values(), body, len(row.rets)), parser.unexpanded
 
-    def _names(self, first_target: int, n_targets: int) -> dict[str, Value | Stored]:
-        names = {n: v for n, v in super()._names(first_target, n_targets).items() if isinstance(v, Stored)}
-        return {**names, "batch_size": self._extra(0, "int")}
 
-    def _value_function(self, node: ast.Call) -> Value | None:
-        if isinstance(node.func, ast.Name) and node.func.id in ("batched", "given"):
-            item = self._lookup(node.args[0])
-            if not isinstance(item, Stored) or item.source != "ARG":
-                self._fail(node, "asks for what is no argument of the row")
-            self.as_they_are |= 1 << item.index
-            return self._read(item) if node.func.id == "given" else self._extra(1 + item.index, "bool")
-        return super()._value_function(node)
+def _inverse(row: Row, resolver: Resolver) -> Program:
+    view = extra(0, "tensors" if row.rets[0].is_tensor_list else "tensor")
+    scope = Scope(lambda node: f"the inverse of {row.name}", {**arguments(row), **results(row), "g": view})
+    body = Parser(scope, resolver).body(expression_of(row.inverse, scope), 1)
+    return _program(row, "inv", [view], body, 1)
+
+
+def _parser(row: Row, function: RuleFunction, names: Names, common: Names, resolver: Resolver) -> RuleParser:
+    """A parser whose scope has the parameters of a function."""
+
+    def subject(node: ast.AST | None) -> str:
+        return f"{function.position(node)}: the {function.kind} rule of {row.name}"
+
+    parameters = [a.arg for a in function.definition.args.args]
+    read = {node.id for node in ast.walk(function.definition) if isinstance(node, ast.Name)}
+    for parameter in parameters:
+        if parameter not in names:
+            raise FormulaError(f"{subject(None)}: {parameter!r} is no argument of the row")
+        if parameter not in read:
+            raise FormulaError(f"{subject(None)}: no statement reads {parameter!r}")
+    scope = Scope(subject, {**common, **{parameter: names[parameter] for parameter in parameters}})
+    return RuleParser(scope, resolver, function.helpers, common)
+
+
+def _program(row: Row, word: str, inputs: Iterable[Node], body: Body, n_results: int) -> Program:
+    """A program of one block. The values that the caller adds to the call come first."""
+    program = Program(f"{row.name} {word}", targets=[Target(0, False, 0)] * n_results)
+    for value in inputs:
+        if isinstance(value, Stored) and value.source == "EXTRA":
+            program.save(Saved(value.source, value.index, value.meta), 0)
+    emitter = Emitter(program)
+    program.add_block(0, n_results, 0, emitter.body(body, n_results))
+    program.registers = emitter.registers
+    return program
+
+
+# ---- the table -----------------------------------------------------------------------------------------------------
 
 
 def rules_cpp(rows: list[Row]) -> str:
     """The table."""
-    found = rules(rows)
-    made = [p for r in found for p in (r.jvp, r.batch, r.inverse) if p]
-    text = definitions(made).split("\n")[1:] if made else []
+    table = rules(rows)
+    programs = [p for rule in table for p in (rule.jvp, rule.batch, rule.inverse) if p]
+    text = definitions(programs).split("\n")[1:] if programs else []
     lines = ['#include "tl/rules.h"', "", *text, "namespace tl {", "namespace {"]
     lines += [
-        f"const uint8_t r{i}_roles[] = {{{', '.join(f'TL_ROLE_{role(a, r.row.name)}' for a in r.row.args)}}};"
-        for i, r in enumerate(found)
-        if r.row.args
+        f"const uint8_t r{i}_roles[] = {{{', '.join(f'TL_ROLE_{role}' for role in roles(rule.row))}}};"
+        for i, rule in enumerate(table)
+        if rule.row.args
     ]
-    lines += ["const TlRule kTable[] = {"]
-    lines += [f"    {_entry(r, i)}," for i, r in enumerate(found)]
-    lines += ["};", "}  // namespace"]
-    lines += ["extern const TlRules kRules;"]
-    lines += [f"const TlRules kRules = {{sizeof(TlRules), {len(found)}, kTable}};"]
+    lines += ["const TlRule kTable[] = {", *(f"    {_entry(rule, i)}," for i, rule in enumerate(table))]
+    lines += ["};", "}  // namespace", "extern const TlRules kRules;"]
+    lines += [f"const TlRules kRules = {{sizeof(TlRules), {len(table)}, kTable}};"]
     return "\n".join([*lines, "}  // namespace tl", ""])
 
 
-def _entry(r: Rule, i: int) -> str:
-    def address(p: Program | None) -> str:
-        return f"&{p.symbol}" if p else "nullptr"
+def _entry(rule: Rule, i: int) -> str:
+    def address(program: Program | None) -> str:
+        return f"&{program.symbol}" if program else "nullptr"
 
     parts = [
-        json.dumps(r.row.name),
-        f"TL_JVP_{r.jvp_kind}",
-        f"TL_BATCH_{r.batch_kind}",
-        "0",
-        f"{r.as_they_are}u",
+        *(json.dumps(rule.row.name), f"TL_JVP_{rule.jvp_kind}", f"TL_BATCH_{rule.batch_kind}"),
+        *("0", f"{rule.unexpanded}u", json.dumps(rule.row.jvp), json.dumps(rule.row.batch)),
+        *(address(rule.jvp), address(rule.batch)),
+        *(f"r{i}_roles" if rule.row.args else "nullptr", address(rule.inverse)),
     ]
-    parts += [
-        json.dumps(r.row.jvp.strip()),
-        json.dumps(r.row.batch.strip()),
-        address(r.jvp),
-        address(r.batch),
-    ]
-    parts += [f"r{i}_roles" if r.row.args else "nullptr", address(r.inverse)]
     return f"{{{', '.join(parts)}}}"

@@ -57,6 +57,7 @@ ROWS = [
         "sgn", cpu="sign",
         dtypes=WITH_HALVES,
         grad={"self": "sgn_backward(self, g, result)"},
+        jvp="rule",
         expr="sign(x)",
         doc="The sign of each element; of a complex one, its direction.",
         example=">>> tl.sgn(tl.tensor([3 + 4j]))\ntensor([0.6000+0.8000j])",

@@ -22,21 +22,21 @@ ROWS = [
                 "rng_state, dropout, needs[0], needs[1], needs[2], needs[3])"
             ),
         },
-        jvp="double-vjp", batch="loop",
+        jvp="double-vjp", batch="fold",
         doc="Attention of (batch, heads, rows, columns) in tiles, and the logarithms of the softmax's sums.",
     ),
     Op(
         f"_attention_backward{GRADIENTS}",
         function=False, method=False,
         grad="none:only runs where nothing is recorded",
-        jvp="none:not implemented: only runs where nothing is differentiated", batch="loop",
+        jvp="none:not implemented: only runs where nothing is differentiated", batch="fold",
         doc="The gradients of _attention, in tiles.",
     ),
     Op(
         "_attention_rng_state(Tensor query, Tensor key) -> Tensor",
         function=False, method=False, random=True,
         grad=NOT_DIFFERENTIABLE,
-        jvp=NOT_DIFFERENTIABLE, batch="loop",
+        jvp=NOT_DIFFERENTIABLE, batch="rule",
         doc="The generator's state at each tile of the dropout mask of _attention.",
     ),
     Op(

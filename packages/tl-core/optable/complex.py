@@ -62,7 +62,7 @@ ROWS = [
         "polar(Tensor abs, Tensor angle) -> Tensor", shape="broadcast(abs.shape, angle.shape)",
         out=True, method=False, devices="Any", autocast="float32",
         grad={"abs": "(g.conj() * sgn(result)).real()", "angle": "(g.conj() * (result * 1j)).real()"},
-        jvp="elementwise", batch="elementwise",
+        jvp="rule", batch="elementwise",
         doc="Complex numbers from their lengths and angles.",
         example=">>> tl.polar(tl.tensor([2.0]), tl.tensor([0.0]))\ntensor([2.+0.j])",
     ),

@@ -14,7 +14,7 @@ _BIAS = "g.sum([d for d in range(g.ndim) if d != 1])"
 
 
 def _product(signature, grad, doc):
-    return Op(signature, grad=grad, jvp="double-vjp", batch="loop", function=False, method=False, doc=doc)
+    return Op(signature, grad=grad, jvp="double-vjp", batch="rule", function=False, method=False, doc=doc)
 
 
 def _spatial(n, names):
@@ -101,7 +101,7 @@ ROWS = [
             ),
             "bias": _BIAS,
         },
-        jvp="double-vjp", batch="loop",
+        jvp="rule", batch="rule",
         doc="The convolution of any number of axes, or its adjoint.",
         example=(
             ">>> tl.convolution(tl.ones(1, 3, 8), tl.ones(5, 3, 3), None, [1], [0], [1], False, [0], "
@@ -152,7 +152,7 @@ ROWS = [
         ),
         out=True, method=False, namespace="_nn",
         grad={"self": f"col2im(g, self.shape[self.ndim - 2:], {_BLOCK_ARGS})"},
-        jvp="linear", batch="loop",
+        jvp="linear", batch="fold",
         doc="The sliding blocks of the last two axes as columns, shape (N, C * block, number of blocks).",
     ),
     Op(
@@ -160,7 +160,7 @@ ROWS = [
         shape="[*self.shape[:-2], quotient(self.shape[-2], prod(each(kernel_size, 2))), *output_size]",
         out=True, method=False, namespace="_nn",
         grad={"self": f"im2col(g, {_BLOCK_ARGS})"},
-        jvp="linear", batch="loop",
+        jvp="linear", batch="fold",
         doc="The sum of columns as overlapping blocks of an image: the adjoint of im2col.",
     ),
 ]  # fmt: skip

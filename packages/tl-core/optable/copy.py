@@ -89,7 +89,7 @@ ROWS = [
         "fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)",
         devices="CpuMeta",
         grad={"self": "zeros_like(g)", "value": "g.sum()"},
-        jvp="linear", batch="elementwise",
+        jvp="linear", batch="rule",
         doc="The one element of `value` written everywhere.",
     ),
     Op(
@@ -104,7 +104,7 @@ ROWS = [
         "fill.Tensor(Tensor self, Tensor value) -> Tensor", shape="self.shape",
         method=False, devices="Any",
         grad={"self": "zeros_like(g)", "value": "g.sum()"},
-        jvp="linear", batch="elementwise",
+        jvp="linear", batch="rule",
         doc="The one element of `value`, shaped as the input.",
     ),
     Op(
@@ -119,7 +119,7 @@ ROWS = [
         shape="list(size)",
         function=False, devices="Any", marked=True,
         grad="none:resizing has no derivative",
-        jvp="none:resizing has no derivative", batch="loop",
+        jvp="none:resizing has no derivative", batch="refuse:() is done to the batch itself",
         doc="Another shape in place; the memory grows if it must and new elements are uninitialised.",
     ),
     Op(
@@ -127,14 +127,19 @@ ROWS = [
         shape="the_template.shape",
         devices="Any", marked=True,
         grad="none:resizing has no derivative",
-        jvp="none:resizing has no derivative", batch="loop",
+        jvp="none:resizing has no derivative", batch="refuse:() is done to the batch itself",
         doc="The template's shape in place; the memory grows if it must and new elements are uninitialised.",
     ),
     Op(
         "_local_scalar_dense(Tensor self) -> Scalar",
         method=False, devices="CpuOnly",
         grad="none:the result is not a tensor",
-        jvp="none:the result is not a tensor", batch="loop",
+        jvp="none:the result is not a tensor",
+        batch=(
+            "refuse:: It looks like you're calling .item() on a Tensor, or attempting to use a Tensor in "
+            "some data-dependent control flow. The value of a batched tensor is one for each example: use "
+            "torch.where, or move it out of the vmap"
+        ),
         doc="The one element as a number.",
     ),
     Composite(

@@ -7,7 +7,8 @@ LIKE = OPTIONS + ", MemoryFormat? memory_format=None"
 
 
 def _create(signature, **fields):
-    return Op(signature, devices="Any", grad=NO_VALUES, jvp=NO_VALUES, batch="dims", method=False, **fields)
+    fields.setdefault("batch", "dims")
+    return Op(signature, devices="Any", grad=NO_VALUES, jvp=NO_VALUES, method=False, **fields)
 
 
 def _like(signature, **fields):
@@ -26,13 +27,12 @@ def _like(signature, **fields):
 def _new(signature, **fields):
     return Op(
         signature,
-        **fields,
         function=False,
         devices="Any",
         marked=True,
         grad=NO_VALUES,
         jvp=NO_VALUES,
-        batch="dims",
+        **{"batch": "dims", **fields},
     )
 
 
@@ -43,6 +43,7 @@ def _between(name, parameters, text):
             f"{name}.{first}_{last}({first} start, {last} end, {parameters}, {OPTIONS}) -> Tensor",
             out=True,
             shape="[steps]",
+            batch="rule",
             doc=text,
         )
         for first, last in (("Tensor", "Tensor"), ("Tensor", "Scalar"), ("Scalar", "Tensor"))
@@ -225,6 +226,7 @@ ROWS = [
     ),
     _new(
         f"new_empty_strided(Tensor self, int[] size, int[] stride, {OPTIONS}) -> Tensor", shape="list(size)",
+        batch="rule",
         doc="Uninitialised memory of the input's type and device, with the given strides.",
     ),
     _create(

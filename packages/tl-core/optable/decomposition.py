@@ -5,8 +5,8 @@ from opgen.row import Composite, Op
 
 def _named(signature, **fields):
     """A function of the module `linalg`."""
-    fields.setdefault("jvp", "double-vjp")
-    return Op(signature, method=False, namespace="_linalg", out=True, batch="dims", **fields)
+    fields = {"jvp": "double-vjp", "batch": "front", **fields}
+    return Op(signature, method=False, namespace="_linalg", out=True, **fields)
 
 
 def _derived(signature, **fields):
@@ -20,7 +20,7 @@ ROWS = [
         shape="[self.shape, self.shape[:-2] + [min(self.shape[-2], self.shape[-1])]]",
         out=True, out_name="geqrf.a", autocast="float32",
         grad="none:not implemented for geqrf",
-        jvp="none:not implemented for geqrf", batch="dims",
+        jvp="none:not implemented for geqrf", batch="front",
         doc=(
             "The QR decomposition as reflections: R in the upper triangle of `a`, below it the vectors, "
             "whose factors are `tau`."
@@ -58,6 +58,7 @@ ROWS = [
         "linalg_householder_product(Tensor input, Tensor tau) -> Tensor", shape="input.shape",
         autocast="float32",
         grad={"input, tau": "_householder_product_backward(g, input, tau)"},
+        batch="dims",
         doc=(
             "The first columns of the product of the reflections whose vectors stand below the diagonal and "
             "whose factors are `tau`."
@@ -85,7 +86,7 @@ ROWS = [
         "_linalg_svd(Tensor A) -> (Tensor U, Tensor S, Tensor Vh)", shape="svd(A.shape, False)",
         function=False, method=False,
         grad={"A": "_linalg_svd_backward(g0, g1, g2, U, S, Vh)"},
-        jvp="double-vjp", batch="dims",
+        jvp="double-vjp", batch="front",
         doc=(
             "The factors of A = U diag(S) Vh with as many singular values as the shorter side, for batches "
             "of matrices."
@@ -274,7 +275,7 @@ ROWS = [
         ),
         out=True, out_name="lu_unpack.out", method=False,
         grad={"LU_data": "_lu_unpack_backward(g1, g2, LU_data)"},
-        jvp="double-vjp", batch="dims",
+        jvp="double-vjp", batch="front",
         doc="P, L and U from the compact form that lu_factor gives.",
         about={
             "LU_data": "the factors, (*, m, n)",
@@ -324,7 +325,7 @@ ROWS = [
         shape="[A.shape[:-1], A.shape if compute_v else [0]]",
         function=False, method=False,
         grad={"A": "_linalg_eigh_backward(g0, g1, eigenvalues, eigenvectors)"},
-        jvp="double-vjp", batch="dims",
+        jvp="double-vjp", batch="front",
         doc=(
             "Eigenvalues of Hermitian matrices in ascending order, and their vectors unless they are not "
             "wanted."
@@ -377,7 +378,7 @@ ROWS = [
         "_linalg_eigvals(Tensor self) -> Tensor", shape="self.shape[:-1]",
         function=False, method=False,
         grad="none:linalg_eigvals computes the vectors where gradients are asked for",
-        jvp="none:linalg_eigvals computes the vectors where gradients are asked for", batch="dims",
+        jvp="none:linalg_eigvals computes the vectors where gradients are asked for", batch="front",
         doc="The complex eigenvalues of square matrices.",
     ),
     Composite(
@@ -411,7 +412,7 @@ ROWS = [
             ),
             "B": "_linalg_solve(A.transpose(-2, -1).conj(), g)",
         },
-        jvp="double-vjp", batch="dims",
+        jvp="double-vjp", batch="front",
         doc="X of A X = B, for batches of matrices.",
     ),
     Composite(
@@ -431,7 +432,7 @@ ROWS = [
         "linalg_matrix_exp(Tensor self) -> Tensor", shape="self.shape",
         method=False, namespace="_linalg",
         grad={"self": "_matrix_exp_backward(self, g)"},
-        jvp="double-vjp", batch="dims",
+        jvp="double-vjp", batch="front",
         doc="The sum of A^k / k! over all k, for a square matrix or a batch of them.",
         example=">>> tl.linalg.matrix_exp(tl.zeros(2, 2))\ntensor([[1., 0.],\n        [0., 1.]])",
     ),

@@ -23,7 +23,7 @@ ROWS = [
                 "scale_grad_by_freq)"
             ),
         },
-        jvp="linear", batch="dims",
+        jvp="linear", batch="rule",
         doc="The rows of a table at the given indices.",
         example=(
             ">>> tl.embedding(tl.tensor([[0.0, 1.0], [2.0, 3.0]]), tl.tensor([1, 0, 1]))\ntensor([[2., 3.],\n"
@@ -38,7 +38,7 @@ ROWS = [
         shape="[num_weights, *grad_output.shape[-1:]]",
         function=False, method=False,
         grad={"grad_output": "_embedding_double_backward(g, indices, padding_idx, scale_grad_by_freq)"},
-        jvp="linear", batch="loop",
+        jvp="linear", batch="rule",
         doc="Rows added up at their indices, in order.",
     ),
     Composite(

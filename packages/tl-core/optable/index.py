@@ -1,6 +1,6 @@
 """Reading and writing through tensors of positions."""
 
-from opgen.row import Composite, Op, Pointwise
+from opgen.row import DYNAMIC_SHAPE, Composite, Op, Pointwise
 
 INTEGER = "none:the result is an integer"
 
@@ -29,7 +29,7 @@ ROWS = [
         "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", shape="gather_index(self.shape, indices)",
         out=True, out_name="index.Tensor_out", function=False, method=False,
         grad={"self": "index_backward(g, self.shape, indices)"},
-        jvp="linear", batch="loop",
+        jvp="linear", batch="index",
         doc="The elements at the given positions.",
     ),
     Op(
@@ -38,7 +38,7 @@ ROWS = [
             "self": "g.index_put(indices, zeros_like(values), False) if not accumulate else g",
             "values": "index(g, indices)",
         },
-        jvp="linear", batch="loop",
+        jvp="linear", batch="index",
         doc="Values written, or added, at the given positions.",
     ),
     Composite(
@@ -76,7 +76,7 @@ ROWS = [
         "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", shape="self.shape",
         inplace=True, out=True,
         grad={"self": "scatter(g, dim, index, 0)"},
-        jvp="linear", batch="dims",
+        jvp="rule", batch="dims",
         doc="A copy with a number written at the positions of the index along a dimension.",
     ),
     Op(
@@ -114,7 +114,7 @@ ROWS = [
         shape="resize(self.shape, dim, index.numel())",
         out=True,
         grad={"self": "index_select_backward(g, self.shape, dim, index)"},
-        jvp="linear", batch="dims",
+        jvp="linear", batch="rule",
         doc="The given positions of a dimension.",
         example=(
             ">>> tl.index_select(tl.tensor([[1, 2], [3, 4]]), 1, tl.tensor([1]))\ntensor([[2],\n        [4]])"
@@ -125,7 +125,7 @@ ROWS = [
         shape="list(input_sizes)",
         function=False, method=False, devices="Any",
         grad={"grad": "g.index_select(dim, index)"},
-        jvp="linear", batch="dims",
+        jvp="linear", batch="rule",
         doc="The adjoint of index_select.",
     ),
     Op(
@@ -133,7 +133,7 @@ ROWS = [
         shape="broadcast(self.shape, mask.shape)",
         inplace=True, out=True, shown="input, mask, value", devices="Any",
         grad={"self": "g.masked_fill(mask, 0)"},
-        jvp="linear", batch="elementwise",
+        jvp="rule", batch="elementwise",
         doc="The number where the mask holds, else the input's element.",
         example=">>> tl.masked_fill(tl.tensor([1, 2]), tl.tensor([True, False]), 0)\ntensor([0, 2])",
     ),
@@ -142,14 +142,14 @@ ROWS = [
         shape="broadcast(self.shape, mask.shape)",
         inplace=True, out=True, devices="Any",
         grad={"self": "g.masked_fill(mask, 0)", "value": "where(mask, g, 0).sum()"},
-        jvp="linear", batch="elementwise",
+        jvp="rule", batch="rule",
         doc="The one element of `value` where the mask holds, else the input's element.",
     ),
     Op(
         "nonzero(Tensor self) -> Tensor", shape="data",
         out=True, shown="input, *, out=None, as_tuple=False", devices="CpuOnly",
         grad=INTEGER,
-        jvp=INTEGER, batch="loop",
+        jvp=INTEGER, batch=DYNAMIC_SHAPE,
         doc="The positions of the elements that are not zero, one a row.",
         example=">>> tl.nonzero(tl.tensor([[1, 0], [0, 2]]))\ntensor([[0, 0],\n        [1, 1]])",
     ),
@@ -291,7 +291,7 @@ ROWS = [
         "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", shape="self.shape",
         inplace=True, out=True,
         grad={"self": "g.masked_fill(mask, 0)", "source": "masked_scatter_backward(g, mask, source.shape)"},
-        jvp="linear", batch="loop",
+        jvp="linear", batch="rule",
         doc="A copy with the elements of `source`, one after another, where the mask holds.",
         example=(
             ">>> tl.masked_scatter(tl.zeros(3), tl.tensor([True, False, True]), tl.tensor([1.0, 2.0]))\n"

@@ -7,7 +7,7 @@ ROWS = [
         "mm(Tensor self, Tensor mat2) -> Tensor", shape="mm(self.shape, mat2.shape)",
         out=True, autocast="lower",
         grad={"self": "g.mm(mat2.t().conj())", "mat2": "self.t().conj().mm(g)"},
-        jvp="double-vjp", batch="dims",
+        jvp="rule", batch="rule",
         ref="numpy.matmul",
         doc="The product of two matrices.",
         example=">>> tl.mm(tl.tensor([[1, 2]]), tl.tensor([[3], [4]]))\ntensor([[11]])",
@@ -16,7 +16,7 @@ ROWS = [
         "_int_mm(Tensor self, Tensor mat2) -> Tensor", shape="mm(self.shape, mat2.shape)",
         out=True, method=False,
         grad="none: integers",
-        jvp="none: integers", batch="loop",
+        jvp="none: integers", batch="rule",
         doc="The product of two matrices of int8, in int32.",
         example=(
             ">>> a = tl.tensor([[100, 100]], dtype=tl.int8)\n>>> tl._int_mm(a, a.t())\ntensor([[20000]], "
@@ -45,7 +45,7 @@ ROWS = [
         "bmm(Tensor self, Tensor mat2) -> Tensor", shape="mm(self.shape, mat2.shape)",
         out=True, autocast="lower",
         grad={"self": "g.bmm(mat2.transpose(1, 2).conj())", "mat2": "self.transpose(1, 2).conj().bmm(g)"},
-        jvp="double-vjp", batch="dims",
+        jvp="rule", batch="rule",
         ref="numpy.matmul",
         doc="The products of the matrices of two batches.",
         example=">>> tl.bmm(tl.ones(2, 3, 4), tl.ones(2, 4, 5)).shape\ntorch.Size([2, 3, 5])",
@@ -59,7 +59,7 @@ ROWS = [
             "mat1": "((g.mm(mat2.t().conj())).conj() * alpha).conj()",
             "mat2": "((mat1.t().conj().mm(g)).conj() * alpha).conj()",
         },
-        jvp="double-vjp", batch="dims",
+        jvp="rule", batch="rule",
         doc=(
             "beta times the input plus alpha times the product of two matrices; with beta 0 the input is not "
             "read."
@@ -70,7 +70,7 @@ ROWS = [
         "mv(Tensor self, Tensor vec) -> Tensor", shape="matmul(self.shape, vec.shape)",
         out=True,
         grad={"self": "g.unsqueeze(1) * vec.conj()", "vec": "self.t().conj().mv(g)"},
-        jvp="double-vjp", batch="dims",
+        jvp="rule", batch="rule",
         ref="numpy.matmul",
         doc="The product of a matrix and a vector.",
         example=">>> tl.mv(tl.tensor([[1, 2], [3, 4]]), tl.tensor([1, 1]))\ntensor([3, 7])",
@@ -79,7 +79,7 @@ ROWS = [
         "dot(Tensor self, Tensor tensor) -> Tensor", shape="[]",
         out=True,
         grad={"self": "g * tensor.conj()", "tensor": "g * self.conj()"},
-        jvp="double-vjp", batch="dims",
+        jvp="rule", batch="rule",
         ref="numpy.dot",
         doc="The sum of the products of two vectors' elements; nothing is conjugated.",
         example=">>> tl.dot(tl.tensor([1, 2]), tl.tensor([3, 4]))\ntensor(11)",
@@ -103,7 +103,7 @@ ROWS = [
             "batch1": "((g.bmm(batch2.transpose(1, 2).conj())).conj() * alpha).conj()",
             "batch2": "((batch1.transpose(1, 2).conj().bmm(g)).conj() * alpha).conj()",
         },
-        jvp="double-vjp", batch="dims",
+        jvp="rule", batch="rule",
         doc=(
             "beta times the input plus alpha times the products of two batches' matrices; with beta 0 the "
             "input is not read."
@@ -126,7 +126,7 @@ ROWS = [
             "mat": "((g.unsqueeze(1) * vec.conj()).conj() * alpha).conj()",
             "vec": "((mat.t().conj().mv(g)).conj() * alpha).conj()",
         },
-        jvp="double-vjp", batch="dims",
+        jvp="rule", batch="rule",
         doc=(
             "beta times the input plus alpha times the product of a matrix and a vector; with beta 0 the "
             "input is not read."
@@ -253,7 +253,7 @@ ROWS = [
         "tril(Tensor self, int diagonal=0) -> Tensor", shape="self.shape",
         inplace=True, out=True, devices="Any",
         grad={"self": "g.tril(diagonal)"},
-        jvp="linear", batch="dims",
+        jvp="linear", batch="front",
         ref="numpy.tril",
         doc="The matrices' lower triangles, up to the given diagonal; zeros elsewhere.",
         example=">>> tl.tril(tl.ones(2, 2))\ntensor([[1., 0.],\n        [1., 1.]])",
@@ -262,7 +262,7 @@ ROWS = [
         "triu(Tensor self, int diagonal=0) -> Tensor", shape="self.shape",
         inplace=True, out=True, devices="Any",
         grad={"self": "g.triu(diagonal)"},
-        jvp="linear", batch="dims",
+        jvp="linear", batch="front",
         ref="numpy.triu",
         doc="The matrices' upper triangles, from the given diagonal on; zeros elsewhere.",
         example=">>> tl.triu(tl.ones(2, 2))\ntensor([[1., 1.],\n        [0., 1.]])",
@@ -284,7 +284,7 @@ ROWS = [
             ),
             "bias": "g",
         },
-        jvp="double-vjp", batch="dims",
+        jvp="rule", batch="rule",
         doc=(
             "The input, shape (*, in), times the transposed weight, shape (out, in) or (in,), plus the bias, "
             "shape (out,)."

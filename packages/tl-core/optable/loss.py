@@ -4,7 +4,7 @@ from opgen.row import Composite, Op
 
 
 def _private(signature, **fields):
-    return Op(signature, function=False, method=False, jvp="double-vjp", batch="loop", **fields)
+    return Op(signature, function=False, method=False, jvp="double-vjp", batch="rule", **fields)
 
 
 ROWS = [

@@ -6,6 +6,7 @@ Segment i is the rows offsets[i] to offsets[i + 1] - 1, or lengths[i] rows from 
 from opgen.row import Composite, Op
 
 NOT_DIFFERENTIABLE = "none:random numbers do not depend on the values of a tensor"
+SIZES_DIFFER = "refuse:() works on examples of different sizes, a batch of its own"
 _ROWS = "Tensor query_offsets, Tensor? query_lengths, Tensor key_offsets, Tensor? key_lengths"
 _HOW = "bool causal, float scale, Tensor? rng_state=None, float dropout=0.0"
 _WHERE = "query_offsets, query_lengths, key_offsets, key_lengths"
@@ -21,7 +22,7 @@ def _extreme(name, word):
         f"_segment_{name}(Tensor self, Tensor offsets, Tensor? lengths=None) -> Tensor",
         method=False,
         grad={"self": "_segment_extreme_backward(g, self, result, offsets, lengths)"},
-        jvp="double-vjp", batch="loop",
+        jvp="double-vjp", batch=SIZES_DIFFER,
         doc=f"The {word} row of each segment, element by element.",
     )  # fmt: skip
 
@@ -32,7 +33,7 @@ def _softmax(name, doc):
         method=False,
         grad={"self": f"_segment_{name}_backward(g, result, offsets, lengths)"},
         shape="self.shape",
-        jvp="double-vjp", batch="loop",
+        jvp="double-vjp", batch=SIZES_DIFFER,
         doc=doc,
     )  # fmt: skip
 
@@ -42,7 +43,7 @@ ROWS = [
         "_segment_sum(Tensor self, Tensor offsets, Tensor? lengths=None) -> Tensor",
         method=False,
         grad={"self": "_segment_expand(g, offsets, lengths, self.shape[0])"},
-        jvp="linear", batch="loop",
+        jvp="linear", batch=SIZES_DIFFER,
         doc="The sum of the rows of each segment.",
         example=">>> tl._segment_sum(tl.tensor([1.0, 2.0, 3.0]), tl.tensor([0, 2, 3]))\ntensor([3., 3.])",
     ),
@@ -50,7 +51,7 @@ ROWS = [
         "_segment_expand(Tensor self, Tensor offsets, Tensor? lengths, int total) -> Tensor",
         method=False,
         grad={"self": "_segment_sum(g, offsets, lengths)"},
-        jvp="linear", batch="loop",
+        jvp="linear", batch=SIZES_DIFFER,
         doc="Row i at every place of segment i, zeros between segments: the adjoint of _segment_sum.",
     ),
     _extreme("amax", "largest"),
@@ -85,7 +86,7 @@ ROWS = [
             "self": "_segment_matmul(g, weight.transpose(1, 2).conj(), offsets, lengths)",
             "weight": "_segment_products(self.conj(), g, offsets, lengths)",
         },
-        jvp="double-vjp", batch="loop",
+        jvp="double-vjp", batch=SIZES_DIFFER,
         doc="The rows of segment i times the i-th of a batch of matrices; zeros between segments.",
     ),
     Op(
@@ -95,7 +96,7 @@ ROWS = [
             "self": "_segment_matmul(other.conj(), g.transpose(1, 2), offsets, lengths)",
             "other": "_segment_matmul(self.conj(), g, offsets, lengths)",
         },
-        jvp="double-vjp", batch="loop",
+        jvp="double-vjp", batch=SIZES_DIFFER,
         doc="The transpose of the rows of each segment times the other's: a batch of matrices.",
     ),
     Op(
@@ -105,14 +106,14 @@ ROWS = [
         ),
         method=False,
         grad={"self": "_padded_to_jagged(g, offsets, lengths, self.shape[0])"},
-        jvp="double-vjp", batch="loop",
+        jvp="double-vjp", batch=SIZES_DIFFER,
         doc="The segments as a batch of one length, (segments, max_length, *), filled up with `padding`.",
     ),
     Op(
         "_padded_to_jagged(Tensor self, Tensor offsets, Tensor? lengths, int total) -> Tensor",
         method=False,
         grad={"self": "_jagged_to_padded(g, offsets, lengths, self.shape[1], 0)"},
-        jvp="linear", batch="loop",
+        jvp="linear", batch=SIZES_DIFFER,
         doc="The first rows of each example of a batch as segments, zeros between them.",
     ),
     Op(
@@ -129,7 +130,7 @@ ROWS = [
                 "rng_state, dropout, needs[0], needs[1], needs[2])"
             ),
         },
-        jvp="double-vjp", batch="loop",
+        jvp="double-vjp", batch=SIZES_DIFFER,
         doc=(
             "Attention within segments: (heads, rows, columns), segment i of the queries over segment i of "
             "the keys."
@@ -139,14 +140,14 @@ ROWS = [
         f"_attention_ragged_backward{_GRADIENTS}",
         function=False, method=False,
         grad="none:only runs where nothing is recorded",
-        jvp="none:not implemented: only runs where nothing is differentiated", batch="loop",
+        jvp="none:not implemented: only runs where nothing is differentiated", batch=SIZES_DIFFER,
         doc="The gradients of _attention_ragged, in tiles.",
     ),
     Op(
         f"_attention_ragged_rng_state(int heads, {_ROWS}) -> Tensor",
         function=False, method=False, random=True,
         grad=NOT_DIFFERENTIABLE,
-        jvp=NOT_DIFFERENTIABLE, batch="loop",
+        jvp=NOT_DIFFERENTIABLE, batch=SIZES_DIFFER,
         doc="The generator's state at each tile of the dropout masks of _attention_ragged.",
     ),
     Composite(

@@ -6,7 +6,7 @@ WANTED = "bool want_input, bool want_weight, bool want_bias"
 
 
 def _private(signature, **fields):
-    return Op(signature, function=False, method=False, jvp="double-vjp", batch="loop", **fields)
+    return Op(signature, function=False, method=False, batch="rule", **{"jvp": "double-vjp", **fields})
 
 
 ROWS = [
@@ -30,6 +30,7 @@ ROWS = [
                 "needs[0], needs[1], needs[2])"
             ),
         },
+        jvp="rule",
         doc=(
             "Normalizes each group of the channels of each sample of an input of N samples, C channels and S "
             "elements."
@@ -61,6 +62,7 @@ ROWS = [
                 "needs[2])"
             ),
         },
+        jvp="rule",
         doc=(
             "Normalizes each channel over all samples, or with given statistics unless training; updates the "
             "running ones."

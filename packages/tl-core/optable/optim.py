@@ -3,6 +3,7 @@
 from opgen.row import Op
 
 NONE = "none:an optimizer's step is not differentiated"
+NO_EXAMPLES = "refuse:() steps an optimizer, which has no examples"
 
 _ADAM = (
     "(Tensor(a!)[] self, Tensor[] grads, Tensor(b!)[] exp_avgs, Tensor(c!)[] exp_avg_sqs, "
@@ -12,7 +13,7 @@ _ADAM = (
 
 
 def _step(signature: str, doc: str):
-    return Op(signature, devices="CpuOnly", method=False, grad=NONE, jvp=NONE, batch="loop", doc=doc)
+    return Op(signature, devices="CpuOnly", method=False, grad=NONE, jvp=NONE, batch=NO_EXAMPLES, doc=doc)
 
 
 ROWS = [

@@ -15,7 +15,7 @@ def _border(name, kind, dims, **fields):
         namespace="_nn",
         grad={"self": f"_border_adjoint(g, self.shape, {'padding' if dims else 'pad'}, '{kind}')"},
         jvp="linear",
-        batch="dims",
+        batch="fold",
     )
 
 
@@ -31,7 +31,7 @@ ROWS = [
         shape="pad_sizes(self.shape, pad)",
         method=False, devices="Any",
         grad={"self": "constant_pad_nd(g, [-n for n in pad], 0)"},
-        jvp="linear", batch="dims",
+        jvp="rule", batch="dims",
         doc="A number around the tensor; a negative width cuts.",
         example=">>> tl.constant_pad_nd(tl.tensor([1, 2]), (1, 2))\ntensor([0, 1, 2, 0, 0])",
     ),
@@ -59,7 +59,7 @@ ROWS = [
         "_border_adjoint(Tensor grad, int[] sizes, int[] padding, str mode) -> Tensor", shape="list(sizes)",
         function=False, method=False,
         grad={"grad": "pad(g, padding, mode, None)"},
-        jvp="linear", batch="dims",
+        jvp="linear", batch="fold",
         doc="The adjoint of padding from the tensor itself.",
     ),
 ]  # fmt: skip

@@ -7,13 +7,11 @@ def _private(signature, grad, doc, **fields):
     """A row under the public names: lists are as long as the grid has dimensions."""
     return Op(
         signature,
-        **fields,
         function=False,
         method=False,
         grad=grad,
-        jvp="double-vjp",
-        batch="loop",
         doc=doc,
+        **{"jvp": "double-vjp", "batch": "fold", **fields},
     )
 
 
@@ -63,6 +61,7 @@ ROWS = [
         ),
         {"self": PUT.format(size="kernel_size")}, "The largest element of windows at random places.",
         shape="[adaptive(self.shape, output_size, len(output_size))] * 2",
+        batch="loop",
     ),
     _private(
         "_put_by_index(Tensor source, Tensor indices, int[] sizes, int spatial) -> Tensor",
@@ -74,6 +73,7 @@ ROWS = [
         {"source": "_take_by_index(g, indices, len(output_size))"},
         "Elements written at their positions in a plane.",
         shape="[*source.shape[: source.ndim - len(output_size)], *output_size]",
+        jvp="rule",
     ),
     _public(
         "_take_by_index(Tensor self, Tensor indices, int spatial) -> Tensor",

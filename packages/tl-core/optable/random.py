@@ -69,7 +69,7 @@ def _draw(signature, grad, doc, **fields):
         random=True,
         devices="Any",
         grad=grad,
-        jvp="zeros_like(result)",
+        jvp="rule",
         batch="random",
         doc=doc,
         **fields,
@@ -212,7 +212,7 @@ ROWS = [
         "poisson(Tensor self, Generator? generator=None) -> Tensor", shape="self.shape",
         method=False, random=True,
         grad={"self": "zeros_like(g)"},
-        jvp="zeros_like(result)", batch="loop",
+        jvp="rule", batch="random",
         doc="Poisson numbers, each of the rate that the element states.",
         example=">>> tl.poisson(tl.tensor([0.0, 4.0])).shape\ntorch.Size([2])",
     ),
@@ -221,7 +221,7 @@ ROWS = [
         shape="broadcast(count.shape, prob.shape)",
         method=False, random=True,
         grad="none:not implemented for binomial",
-        jvp=NO_VALUES, batch="loop",
+        jvp=NO_VALUES, batch="random",
         doc="How many of `count` trials succeed when each does with probability `prob`.",
         example=">>> tl.binomial(tl.tensor([3.0, 3.0]), tl.tensor([0.0, 1.0]))\ntensor([0., 3.])",
     ),
@@ -229,14 +229,14 @@ ROWS = [
         "_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", shape="self.shape",
         method=False, random=True,
         grad={"self": "g * _standard_gamma_grad(self, result)"},
-        jvp=NO_VALUES, batch="loop",
+        jvp=NO_VALUES, batch="random",
         doc="Gamma numbers of scale 1 and of the shape that the element states.",
     ),
     Op(
         "_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor", shape="self.shape",
         method=False, random=True,
         grad="none:not implemented for _sample_dirichlet",
-        jvp=NO_VALUES, batch="loop",
+        jvp=NO_VALUES, batch="random",
         doc=(
             "Shares that sum to one along the last dimension, of Dirichlet distributions with these "
             "concentrations."
@@ -253,7 +253,7 @@ ROWS = [
                 "p))"
             ),
         },
-        jvp="none:see opgen/jvp_rules.py", batch="random",
+        jvp="rule", batch="random",
         doc="Zeros with probability p, what is left scaled by 1 / (1 - p), and the mask of what was left.",
         example=(
             ">>> result, mask = tl.native_dropout(tl.ones(1000), 0.25, True)\n>>> (result == mask / "

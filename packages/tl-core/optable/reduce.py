@@ -10,22 +10,25 @@ def _private(signature, **fields):
 
 
 def _logical(name, text):
-    none = {"grad": PIECEWISE, "jvp": PIECEWISE, "batch": "dims"}
+    none = {"grad": PIECEWISE, "jvp": PIECEWISE}
     return [
         Op(
             f"{name}(Tensor self) -> Tensor", **none,
             shape="[]",
             out=True, out_name=f"{name}.all_out",
+            batch="rule",
             doc=f"Whether {text}.",
         ),
         Op(
             f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", **none,
             out=True, out_name=f"{name}.out",
+            batch="dims",
             doc=f"Whether {text}, along a dimension.",
         ),
         Op(
             f"{name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", **none,
             out=True, out_name=f"{name}.dims_out",
+            batch="dims",
             doc=f"Whether {text}, along dimensions.",
         ),
     ]  # fmt: skip
@@ -38,7 +41,7 @@ def _extreme(name, word, sign):
             shape="[]",
             out=True, out_name=f"{name}.unary_out",
             grad={"self": "amax_backward(g, self, result, [], False)"},
-            jvp="double-vjp", batch="dims",
+            jvp="double-vjp", batch="rule",
             doc=f"The {word} element.",
         ),
         Composite(f"{name}.other(Tensor self, Tensor other) -> Tensor", out=True, out_name=f"{name}.out",
@@ -48,7 +51,7 @@ def _extreme(name, word, sign):
             f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
             out=True, out_name=f"{name}.dim_max",
             grad={"self": "value_selecting_backward(g0, dim, indices, self.shape, keepdim)"},
-            jvp="double-vjp", batch="dims",
+            jvp="rule", batch="dims",
             doc=f"The {word} elements along a dimension and their indices.",
         ),
     ]  # fmt: skip
@@ -113,7 +116,7 @@ ROWS = [
         "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape="[]",
         out=True, sparse="sparse_sum",
         grad={"self": "g.expand(self.shape)"},
-        jvp="linear", batch="dims",
+        jvp="linear", batch="rule",
         ref="numpy.sum",
         doc="The sum of the elements; of integers and bool in int64.",
         example=(
@@ -132,7 +135,7 @@ ROWS = [
         "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape="[]",
         out=True, out_name="mean.dtype_out",
         grad={"self": "g.expand(self.shape) / self.numel()"},
-        jvp="linear", batch="dims",
+        jvp="linear", batch="rule",
         ref="numpy.mean",
         doc="The mean of the elements.",
         example=">>> tl.mean(tl.tensor([[1.0, 2.0], [3.0, 4.0]]), 1)\ntensor([1.5000, 3.5000])",
@@ -235,7 +238,7 @@ ROWS = [
         "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape="[]",
         out=True, shown="input, *, dtype=None", autocast="float32",
         grad={"self": "prod_backward(g, self, result)"},
-        jvp="double-vjp", batch="dims",
+        jvp="double-vjp", batch="rule",
         ref="numpy.prod",
         doc="The product of the elements; of integers and bool in int64.",
         example=">>> tl.prod(tl.tensor([2, 3, 4]))\ntensor(24)",
@@ -297,7 +300,7 @@ ROWS = [
         ),
         out=True, method=False, namespace="_linalg", devices="Any",
         grad={"self": "linalg_vector_norm_backward(g, self, ord, result, dim, keepdim)"},
-        jvp="double-vjp", batch="dims",
+        jvp="rule", batch="dims",
         doc=(
             "The norm of the elements along dimensions: the ord-th root of the sum of their ord-th powers; "
             "largest and smallest for inf and -inf."
@@ -345,7 +348,7 @@ ROWS = [
             "x1": "_distances_gradient(g, x1, x2, result, p, product, later, False)",
             "x2": "_distances_gradient(g, x1, x2, result, p, product, later, True)",
         },
-        jvp="double-vjp", batch="loop",
+        jvp="double-vjp", batch="rule",
         doc=(
             "The distances of all vectors, or, of one collection, of each to the later ones; by a matrix "
             "product for p = 2."

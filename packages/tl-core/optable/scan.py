@@ -9,7 +9,7 @@ def _running(name, word):
         out=True,
         shape="[self.shape, self.shape]",
         grad={"self": "cummaxmin_backward(g0, self, indices, dim)"},
-        jvp="double-vjp",
+        jvp="rule",
         batch="dims",
         doc=(
             f"The cumulative {word} of the elements along a dimension, and its index; of equal ones the last."
@@ -59,7 +59,7 @@ ROWS = [
         "logcumsumexp(Tensor self, int dim) -> Tensor", shape="self.shape",
         out=True,
         grad={"self": "logcumsumexp_backward(g, self, result, dim)"},
-        jvp="double-vjp", batch="dims",
+        jvp="rule", batch="dims",
         doc="The logarithms of the cumulative sums of exponentials along a dimension.",
         example=">>> tl.logcumsumexp(tl.tensor([0.0, 0.0]), 0)\ntensor([0.0000, 0.6931])",
     ),

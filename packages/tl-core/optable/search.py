@@ -1,6 +1,6 @@
 """Where elements stand in sorted ones, which there are and how often."""
 
-from opgen.row import Composite, Op
+from opgen.row import DYNAMIC_SHAPE, Composite, Op
 
 INTEGER = "none:the result is an integer"
 COUNTS = "none:counts are piecewise constant"
@@ -14,7 +14,7 @@ def _search(signature, text, **fields):
         out=True,
         grad=INTEGER,
         jvp=INTEGER,
-        batch="dims",
+        batch="rule",
         doc=text,
         **fields,
     )
@@ -28,7 +28,7 @@ def _groups(signature, text):
         devices="CpuOnly",
         grad="none:not implemented for unique",
         jvp="double-vjp",
-        batch="loop",
+        batch=DYNAMIC_SHAPE,
         shape="data",
         doc=text,
     )
@@ -116,7 +116,7 @@ ROWS = [
         "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", shape="[bins]",
         out=True, devices="CpuOnly",
         grad=COUNTS,
-        jvp=COUNTS, batch="loop",
+        jvp=COUNTS, batch="rule",
         doc=(
             "How many elements lie in each of equal intervals from min to max; where they are equal, of the "
             "data."
@@ -159,7 +159,7 @@ ROWS = [
         shape="[*self.shape[:-1], num_samples]",
         out=True, devices="Any", random=True,
         grad=INTEGER,
-        jvp=INTEGER, batch="loop",
+        jvp=INTEGER, batch="rule",
         doc="Positions drawn by their weights, a row for each row of weights.",
         example=">>> tl.multinomial(tl.tensor([0.0, 1.0, 0.0]), 2, replacement=True)\ntensor([1, 1])",
     ),

@@ -12,7 +12,7 @@ def _solver(signature, **fields):
         method=False,
         namespace="_linalg",
         jvp="double-vjp",
-        batch="dims",
+        batch="front",
     )
 
 
@@ -23,7 +23,7 @@ def _named(signature, **fields):
 
 def _private(signature, **fields):
     """What named functions are made of."""
-    return Op(signature, function=False, method=False, jvp="double-vjp", batch="dims", **fields)
+    return Op(signature, function=False, method=False, jvp="double-vjp", batch="front", **fields)
 
 
 def _derived(signature, **fields):
@@ -211,7 +211,7 @@ ROWS = [
             "self": "cholesky_solve(g, input2, upper)",
             "input2": "_cholesky_solve_backward(g, input2, result, upper).sum_to_size(input2.shape)",
         },
-        jvp="double-vjp", batch="dims",
+        jvp="double-vjp", batch="front",
         doc="X of A X = B, where `input2` is the Cholesky factor of A.",
         about={
             "upper": _UPPER,
@@ -228,7 +228,7 @@ ROWS = [
         "cholesky_inverse(Tensor self, bool upper=False) -> Tensor", shape="self.shape",
         out=True,
         grad={"self": "_cholesky_inverse_backward(g, self, upper, result)"},
-        jvp="double-vjp", batch="dims",
+        jvp="double-vjp", batch="front",
         doc="The inverses of matrices whose Cholesky factors are given.",
         example=">>> tl.cholesky_inverse(tl.tensor([[2.0]]))\ntensor([[0.2500]])",
     ),

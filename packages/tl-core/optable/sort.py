@@ -47,7 +47,7 @@ ROWS = [
         shape="[self.shape, self.shape]",
         out=True, out_name="sort.values", shown="input, dim=-1, descending=False, *, stable=False, out=None",
         grad=PICKED,
-        jvp="double-vjp", batch="dims",
+        jvp="rule", batch="dims",
         doc=(
             "The elements in order along a dimension and where each stood; equal ones keep their order, NaN "
             "counts as the largest."
@@ -65,7 +65,7 @@ ROWS = [
         shape="[self.shape, self.shape]",
         out=True, out_name="sort.values_stable",
         grad=PICKED,
-        jvp="double-vjp", batch="dims",
+        jvp="rule", batch="dims",
         doc="As sort, which is always stable.",
     ),
     Op(
@@ -98,7 +98,7 @@ ROWS = [
         shape="[resize(self.shape, dim, require(k <= self.shape[dim], k)) if self.ndim else []] * 2",
         out=True, out_name="topk.values",
         grad=PICKED,
-        jvp="double-vjp", batch="dims",
+        jvp="rule", batch="dims",
         doc=(
             "The k largest, or smallest, elements along a dimension and where they stand; of equal ones the "
             "first."
@@ -119,7 +119,7 @@ ROWS = [
     Op(
         "median(Tensor self) -> Tensor", shape="[]",
         grad={"self": "amax_backward(g, self, result, [], False)"},
-        jvp="double-vjp", batch="dims",
+        jvp="double-vjp", batch="rule",
         doc="The element in the middle of the order; of an even number, the lower one. NaN if there is one.",
         example=">>> tl.median(tl.tensor([3, 1, 2]))\ntensor(2)",
     ),
@@ -130,7 +130,7 @@ ROWS = [
     Op(
         "nanmedian(Tensor self) -> Tensor", shape="[]",
         grad={"self": "amax_backward(g, self, result, [], False)"},
-        jvp="double-vjp", batch="dims",
+        jvp="double-vjp", batch="rule",
         doc="The median of the elements that are not NaN.",
         example=">>> tl.nanmedian(tl.tensor([3.0, tl.nan, 2.0]))\ntensor(2.)",
     ),

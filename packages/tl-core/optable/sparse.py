@@ -3,17 +3,18 @@
 from opgen.row import Composite, Op
 
 PLAIN = "none:not differentiable"
+NO_BATCHES = "refuse:() takes or makes sparse tensors, of which there are no batches"
 
 
 def _fact(signature, **fields):
     """A row that tells of a sparse tensor how it is made."""
-    fixed = {"function": False, "sparse": "itself", "grad": PLAIN, "jvp": PLAIN, "batch": "loop"}
+    fixed = {"function": False, "sparse": "itself", "grad": PLAIN, "jvp": PLAIN, "batch": NO_BATCHES}
     return Op(signature, **fixed, **{"devices": "Any", **fields})
 
 
 def _on_parts(signature, **fields):
     """A private row on dense tensors, the parts of a matrix in compressed rows."""
-    fixed = {"method": False, "devices": "CpuOnly", "jvp": "double-vjp", "batch": "loop"}
+    fixed = {"method": False, "devices": "CpuOnly", "jvp": "double-vjp", "batch": NO_BATCHES}
     return Op(signature, **{**fixed, **fields})
 
 
@@ -22,7 +23,7 @@ ROWS = [
         "_sparse_coo_tensor(Tensor indices, Tensor values, int[] size, bool is_coalesced=False) -> Tensor",
         method=False, devices="Any",
         grad={"values": "_values_at(g, result)"},
-        jvp="double-vjp", batch="loop",
+        jvp="double-vjp", batch=NO_BATCHES,
         doc="A sparse tensor of its parts, without a look at the indices.",
     ),
     _fact(
@@ -41,28 +42,28 @@ ROWS = [
         "values(Tensor self) -> Tensor",
         function=False, devices="Any", sparse="itself",
         grad={"self": "_with_values(self, g)"},
-        jvp="double-vjp", batch="loop",
+        jvp="double-vjp", batch=NO_BATCHES,
         doc="The stored elements; of a COO tensor, which must be coalesced.",
     ),
     Op(
         "_with_values(Tensor self, Tensor values) -> Tensor",
         method=False, devices="Any", sparse="itself",
         grad={"values": "_values_at(g, self)"},
-        jvp="double-vjp", batch="loop",
+        jvp="double-vjp", batch=NO_BATCHES,
         doc="A sparse tensor with other elements at the same places.",
     ),
     Op(
         "_values_at(Tensor self, Tensor mask) -> Tensor",
         method=False, devices="Any", sparse="itself",
         grad={"self": "_with_values(mask, g)"},
-        jvp="double-vjp", batch="loop",
+        jvp="double-vjp", batch=NO_BATCHES,
         doc="The elements where a sparse tensor stores some, in the order and shape of its values.",
     ),
     Op(
         "_sparse_like(Tensor self, Tensor mask, bool masked=True) -> Tensor",
         method=False, devices="Any", sparse="itself",
         grad={"self": "_all_elements(g)"},
-        jvp="double-vjp", batch="loop",
+        jvp="double-vjp", batch=NO_BATCHES,
         doc="A tensor in the layout of another: at its places, or wherever an element is not zero.",
     ),
     _fact(
@@ -86,7 +87,7 @@ ROWS = [
         "_coalesce(Tensor self) -> Tensor",
         method=False, devices="Any", sparse="itself",
         grad={"self": "g"},
-        jvp="double-vjp", batch="loop",
+        jvp="double-vjp", batch=NO_BATCHES,
         doc="`coalesce` of a tensor that isn't.",
     ),
     _fact(
@@ -103,14 +104,14 @@ ROWS = [
         "_to_dense(Tensor self, bool masked_grad=True) -> Tensor",
         function=False, method=False, devices="Any", sparse="itself",
         grad={"self": "_sparse_like(g, self, masked_grad)"},
-        jvp="double-vjp", batch="loop",
+        jvp="double-vjp", batch=NO_BATCHES,
         doc="All elements of a sparse tensor.",
     ),
     Op(
         "_all_elements(Tensor self) -> Tensor",
         method=False, devices="Any", sparse="itself",
         grad={"self": "g"},
-        jvp="linear", batch="loop",
+        jvp="linear", batch=NO_BATCHES,
         doc="All elements of a sparse tensor; its gradient is dense.",
     ),
     Composite(
@@ -126,7 +127,7 @@ ROWS = [
         "sparse_mask(Tensor self, Tensor mask) -> Tensor",
         function=False, devices="Any", sparse="itself",
         grad={"self": "_to_dense(sparse_mask(g, mask))"},
-        jvp="double-vjp", batch="loop",
+        jvp="double-vjp", batch=NO_BATCHES,
         doc="The elements at the places that a sparse tensor stores, as a sparse tensor of its layout.",
     ),
     Op(
@@ -136,7 +137,7 @@ ROWS = [
         ),
         method=False, devices="Any",
         grad={"values": "_values_at(g, result)"},
-        jvp="double-vjp", batch="loop",
+        jvp="double-vjp", batch=NO_BATCHES,
         doc="A tensor of a sparse compressed layout of its parts, without a look at the indices.",
     ),
     *[
@@ -152,7 +153,7 @@ ROWS = [
         Op(
             f"{name}(Tensor(a!) self, int[] size, int sparse_dim, int dense_dim) -> Tensor(a!)",
             function=False, devices="Any", kernel="sparse_only", sparse="sparse_rule",
-            grad=PLAIN, jvp=PLAIN, batch="loop",
+            grad=PLAIN, jvp=PLAIN, batch=NO_BATCHES,
             doc=text,
         )
         for name, text in (

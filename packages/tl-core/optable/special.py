@@ -304,7 +304,7 @@ ROWS = [
         "nextafter(Tensor self, Tensor other) -> Tensor", shape="broadcast(self.shape, other.shape)",
         inplace=True, out=True, devices="Any",
         grad={"self": "where(self == other, 0, g)", "other": "zeros_like(g)"},
-        jvp="none:not implemented for nextafter", batch="elementwise",
+        jvp="elementwise", batch="elementwise",
         doc="The next number of the type towards the other.",
         example=">>> tl.nextafter(tl.tensor([1.0]), tl.tensor([2.0])) > 1\ntensor([True])",
     ),

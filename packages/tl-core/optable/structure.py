@@ -7,13 +7,12 @@ def _adjoint(signature, grad, **fields):
     """A linear private row: the transpose of a view."""
     return Op(
         signature,
-        **fields,
         function=False,
         method=False,
         devices="Any",
         grad=grad,
         jvp="linear",
-        batch="dims",
+        **{"batch": "dims", **fields},
     )
 
 
@@ -55,6 +54,7 @@ ROWS = [
         shape=(
             "[[n for d, n in zip(dims, grad.shape) if wrap(d, grad.ndim) == i][0] for i in range(grad.ndim)]"
         ),
+        batch="rule",
         doc="The adjoint of permute.",
     ),
     _adjoint(
@@ -75,6 +75,7 @@ ROWS = [
     _adjoint(
         "unfold_backward(Tensor grad, int[] input_sizes, int dim, int size, int step) -> Tensor",
         {"grad": "g.unfold(dim, size, step)"}, shape="list(input_sizes)",
+        batch="rule",
         doc="The adjoint of unfold.",
     ),
     _adjoint(
@@ -88,6 +89,7 @@ ROWS = [
                 "storage_offset)"
             ),
         }, shape="list(input_sizes)",
+        batch="rule",
         doc="The adjoint of as_strided.",
     ),
     _adjoint(
@@ -101,6 +103,7 @@ ROWS = [
                 "storage_offset)"
             ),
         }, shape="list(size)",
+        batch="rule",
         doc="The adjoint of as_strided_backward.",
     ),
     Op(
@@ -151,7 +154,7 @@ ROWS = [
             "self": "as_strided_scatter(g.contiguous(), zeros_like(src), size, stride, storage_offset)",
             "src": "g.contiguous().as_strided(size, stride, storage_offset)",
         },
-        jvp="linear", batch="loop",
+        jvp="linear", batch="rule",
         doc="A copy with the elements of a strided view replaced.",
         example=(
             ">>> tl.as_strided_scatter(tl.zeros(2, 2), tl.tensor([7.0, 8.0]), (2,), (3,))\ntensor([[7., "
@@ -181,6 +184,7 @@ ROWS = [
     _adjoint(
         "index_backward(Tensor grad, int[] input_sizes, Tensor?[] indices) -> Tensor",
         {"grad": "index(g, indices)"}, shape="list(input_sizes)",
+        batch="index",
         doc="The adjoint of reading through indices.",
     ),
     Composite(

@@ -19,7 +19,7 @@ KINDS = [
 def _rows(name, n, corners):
     align, passed = ("bool align_corners, ", "align_corners, ") if corners else ("", "")
     scales = ", ".join(f"float? {s}=None" for s in SCALES[n].split(", "))
-    common = {"method": False, "namespace": "_nn", "out": True, "jvp": "linear", "batch": "loop"}
+    common = {"method": False, "namespace": "_nn", "out": True, "jvp": "linear", "batch": "fold"}
     yield Op(
         f"{name}(Tensor self, int[{n}] output_size, {align}{scales}) -> Tensor",
         **common,

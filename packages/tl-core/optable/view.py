@@ -46,14 +46,14 @@ ROWS = [
     View(
         "t(Tensor(a) self) -> Tensor(a)", shape="self.shape[::-1]",
         grad={"self": "g.t()"},
-        inverse="g.t()",
+        batch="rule", inverse="g.t()",
         doc="The transpose of a matrix; vectors and numbers come back as they are.",
         example=">>> tl.t(tl.tensor([[1, 2]]))\ntensor([[1],\n        [2]])",
     ),
     View(
         "permute(Tensor(a) self, int[] dims) -> Tensor(a)", shape="permute(self.shape, dims)",
         grad={"self": "permute_backward(g, dims)"},
-        inverse="permute_backward(g, dims)",
+        batch="rule", inverse="permute_backward(g, dims)",
         doc="The dimensions in another order.",
         example=">>> tl.permute(tl.zeros(2, 3, 4), (2, 0, 1)).shape\ntorch.Size([4, 2, 3])",
     ),
@@ -62,7 +62,7 @@ ROWS = [
         shape="expand(self.shape, size)",
         function=False,
         grad={"self": "g.sum_to_size(self.shape)"},
-        inverse="g.reshape(self.shape)",
+        batch="rule", inverse="g.reshape(self.shape)",
         doc="Dimensions of size one repeated without a copy; -1 keeps a size.",
         example=">>> tl.tensor([[1], [2]]).expand(2, 3)\ntensor([[1, 1, 1],\n        [2, 2, 2]])",
     ),
@@ -75,7 +75,7 @@ ROWS = [
                 "storage_offset)"
             ),
         },
-        inverse="as_strided_scatter(self, g, size, stride, storage_offset)",
+        batch="rule", inverse="as_strided_scatter(self, g, size, stride, storage_offset)",
         doc="A view with the given sizes, strides and offset, all counted in elements.",
         example=(
             ">>> tl.as_strided(tl.arange(5), (3, 2), (1, 1))\ntensor([[0, 1],\n        [1, 2],\n        [2, "
@@ -101,7 +101,7 @@ ROWS = [
     View(
         "squeeze(Tensor(a) self) -> Tensor(a)", shape="squeeze(self.shape)",
         grad={"self": "g.reshape(self.shape)"},
-        inverse="g.reshape(self.shape)",
+        batch="rule", inverse="g.reshape(self.shape)",
         doc="Without the dimensions of size one.",
         example=">>> tl.squeeze(tl.zeros(1, 2, 1)).shape\ntorch.Size([2])",
     ),
@@ -114,7 +114,7 @@ ROWS = [
     View(
         "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", shape="squeeze(self.shape, dim)",
         grad={"self": "g.reshape(self.shape)"},
-        inverse="g.reshape(self.shape)",
+        batch="rule", inverse="g.reshape(self.shape)",
         doc="Without those of the dimensions whose size is one.",
     ),
     View(
@@ -151,7 +151,7 @@ ROWS = [
         "view_as_real(Tensor(a) self) -> Tensor(a)", shape="[*self.shape, 2]",
         method=False,
         grad={"self": "view_as_complex(g.contiguous())"},
-        inverse="view_as_complex(g.contiguous())",
+        jvp="rule", batch="rule", inverse="view_as_complex(g.contiguous())",
         doc="Complex numbers as pairs of real ones in a new last dimension.",
         example=">>> tl.view_as_real(tl.tensor([1 + 2j]))\ntensor([[1., 2.]])",
     ),
@@ -159,7 +159,7 @@ ROWS = [
         "view_as_complex(Tensor(a) self) -> Tensor(a)", shape="self.shape[:-1]",
         method=False, autocast="float32",
         grad={"self": "view_as_real(g.resolve_conj().contiguous())"},
-        inverse="view_as_real(g.resolve_conj().contiguous())",
+        batch="rule", inverse="view_as_real(g.resolve_conj().contiguous())",
         doc="Pairs of the last dimension as complex numbers.",
         example=">>> tl.view_as_complex(tl.tensor([[1.0, 2.0]]))\ntensor([1.+2.j])",
     ),

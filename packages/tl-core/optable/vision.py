@@ -17,7 +17,7 @@ def _private(signature, grad, doc, **fields):
         function=False,
         grad=grad,
         jvp="double-vjp",
-        batch="loop",
+        batch="fold",
         doc=doc,
         **fields,
     )
@@ -43,7 +43,7 @@ ROWS = [
         f"_grid_sample_derivative(Tensor grad, Tensor input, Tensor grid, {MODES}, int[] order) -> Tensor",
         function=False, method=False,
         grad="none:only runs where nothing is recorded",
-        jvp="none:not implemented: only runs where nothing is differentiated", batch="loop",
+        jvp="none:not implemented: only runs where nothing is differentiated", batch="fold",
         doc="The gradient of _grid_sample by its points.",
     ),
     _public(

@@ -8,7 +8,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from opgen import derivative
-from opgen.derivative import FormulaError, compile_formulas
+from opgen.derivative import compile_formulas
+from opgen.formulas.scope import FormulaError
 from opgen.overload import Resolver
 from opgen.program_text import Saved
 from opgen.row import Binary, Op, Unary

@@ -58,7 +58,7 @@ typedef struct TlRule {
   uint8_t jvp_kind, batch_kind;
   uint16_t reserved;
   uint32_t as_they_are; /* bit i: the batch program takes argument i without a batch as it is */
-  const char* jvp_text;
+  const char* jvp_text; /* the row's keyword and its reason; "rule" for a program */
   const char* batch_text;
   const TlProgram* jvp;
   const TlProgram* batch;

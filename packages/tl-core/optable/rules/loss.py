@@ -1,0 +1,75 @@
+"""Rules of losses over classes."""
+
+from opgen.rule_language import batch, batch_size
+
+
+def _weights(scores, safe, ignored, weight):
+    """The weight of each target, 0 for an ignored one."""
+    if weight is not None:
+        by_target = weight.gather(1, safe.reshape([batch_size, prod(safe.shape[1:])])).reshape(safe.shape)
+        return by_target.masked_fill(ignored, 0)
+    return ones_like(safe, dtype=scores.dtype).masked_fill(ignored, 0)
+
+
+def _classes(self, target, weight, ignore_index):
+    """The ignored targets, the dimension of the classes, targets that are valid indices, and the weights."""
+    ignored = target == ignore_index
+    dim = 1 if self.ndim == 2 else 2
+    safe = target.masked_fill(ignored, 0)
+    weights = _weights(self, safe, ignored, weight)
+    total = weights.reshape([batch_size, prod(weights.shape[1:])]).sum(1, False)
+    return ignored, dim, safe, weights, total
+
+
+def _reduced(losses, total, reduction):
+    if reduction == 0:
+        return losses
+    if reduction == 2:
+        return losses.reshape([batch_size, prod(losses.shape[1:])]).sum(1, False)
+    return losses.reshape([batch_size, prod(losses.shape[1:])]).sum(1, False) / total
+
+
+def _per_target(grad, total, target, reduction):
+    """The gradient of the loss of each target."""
+    if reduction == 0:
+        return grad
+    return (grad / total if reduction == 1 else grad).reshape([batch_size] + [1] * (target.ndim - 1))
+
+
+@batch("nll_loss_forward")
+def _(self, target, weight, reduction, ignore_index):
+    ignored, dim, safe, weights, total = _classes(self, target, weight, ignore_index)
+    losses = (-self.gather(dim, safe.unsqueeze(dim)).squeeze(dim) * weights).masked_fill(ignored, 0)
+    return _reduced(losses, total, reduction), total
+
+
+@batch("_nll_loss_backward")
+def _(grad, target, weight, sizes, reduction, ignore_index, total_weight):
+    ignored = target == ignore_index
+    dim = 1 if len(sizes) == 1 else 2
+    safe = target.masked_fill(ignored, 0)
+    weights = _weights(grad, safe, ignored, weight)
+    h = _per_target(grad, total_weight, target, reduction)
+    zeros = grad.new_zeros([batch_size] + sizes)
+    return zeros.scatter_add(
+        dim, safe.unsqueeze(dim), (-(h * weights)).masked_fill(ignored, 0).unsqueeze(dim)
+    )
+
+
+@batch("_cross_entropy")
+def _(self, target, weight, reduction, ignore_index):
+    ignored, dim, safe, weights, total = _classes(self, target, weight, ignore_index)
+    log_sums = self.logsumexp(dim, False)
+    losses = ((log_sums - self.gather(dim, safe.unsqueeze(dim)).squeeze(dim)) * weights).masked_fill(
+        ignored, 0
+    )
+    return _reduced(losses, total, reduction), log_sums, total
+
+
+@batch("_cross_entropy_backward")
+def _(grad, self, total_weight, target, weight, reduction, ignore_index):
+    ignored, dim, safe, weights, _ = _classes(self, target, weight, ignore_index)
+    h = _per_target(grad, total_weight, target, reduction)
+    c = (h * weights).masked_fill(ignored, 0).unsqueeze(dim)
+    # Not by `log_sums`, because a derivative of it would not reach the input.
+    return (softmax(self, dim) * c).scatter_add(dim, safe.unsqueeze(dim), -c)
