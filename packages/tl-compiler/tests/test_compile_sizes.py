@@ -10,9 +10,10 @@ from sizes import same
 
 import tl_core as tl
 import tl_nn
-from tl_compiler import compiler, dynamo
+from tl_compiler import compiler
+from tl_compiler.compat import dynamo
+from tl_compiler.compiler import dynamo_config as config
 from tl_compiler.compiler import warn_once as warnings_once
-from tl_compiler.dynamo import config
 from tl_compiler.fx.experimental.proxy_tensor import make_fx
 from tl_compiler.fx.experimental.symbolic_shapes import (
     ConstraintViolationError,

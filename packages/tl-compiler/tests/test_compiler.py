@@ -11,11 +11,12 @@ import pytest
 
 import tl_core as tl
 import tl_nn
-from tl_compiler import compiler, dynamo
+from tl_compiler import compiler
+from tl_compiler.compat import dynamo
+from tl_compiler.compiler import dynamo_config as config
 from tl_compiler.compiler import warn_once as warnings_once
+from tl_compiler.compiler.errors import BackendCompilerFailed, FailOnRecompileLimitHit, Unsupported
 from tl_compiler.compiler.watch import Watch
-from tl_compiler.dynamo import config
-from tl_compiler.dynamo.exc import BackendCompilerFailed, FailOnRecompileLimitHit, Unsupported
 from tl_compiler.fx import GraphModule
 
 
@@ -416,7 +417,7 @@ def call_annotated(annotate):
 
 
 def set_inductor(name):
-    from tl_compiler.inductor import config as inductor
+    from tl_compiler.compat.inductor import config as inductor
 
     setattr(inductor, name, not getattr(inductor, name))
 
@@ -607,7 +608,7 @@ def test_older_forms():
 
 
 def test_backends_that_count():
-    from tl_compiler.dynamo.testing import CompileCounter, EagerAndRecordGraphs
+    from tl_compiler.compat.dynamo.testing import CompileCounter, EagerAndRecordGraphs
 
     counter, recorder = CompileCounter(), EagerAndRecordGraphs()
     for backend in (counter, recorder):

@@ -2,9 +2,9 @@ import pytest
 
 import tl_core as tl
 import tl_nn
-from tl_compiler import dynamo
-from tl_compiler.dynamo.testing import make_test_cls_with_patches, rand_strided
-from tl_compiler.dynamo.utils import same
+from tl_compiler.compat import dynamo
+from tl_compiler.compat.dynamo.testing import make_test_cls_with_patches, rand_strided
+from tl_compiler.compat.dynamo.utils import same
 from tl_compiler.fx.passes.utils.source_matcher_utils import check_subgraphs_connected, get_source_partitions
 from tl_core.testing import assert_close
 from tl_nn import functional

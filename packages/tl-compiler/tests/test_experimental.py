@@ -8,14 +8,17 @@ import pytest
 import tl_core as tl
 import tl_nn as nn
 from tl_compiler import fx
-from tl_compiler.fx.annotate import annotate
-from tl_compiler.fx.experimental import const_fold, meta_tracer, optimization
-from tl_compiler.fx.experimental.accelerator_partitioner import Partitioner
-from tl_compiler.fx.experimental.debug import set_trace
-from tl_compiler.fx.experimental.graph_gradual_typechecker import GraphTypeChecker, Refine, broadcast_types
-from tl_compiler.fx.experimental.merge_matmul import merge_matmul
-from tl_compiler.fx.experimental.normalize import NormalizeArgs, NormalizeOperators
-from tl_compiler.fx.experimental.partitioner_utils import (
+from tl_compiler.compat.experimental import const_fold, meta_tracer, optimization
+from tl_compiler.compat.experimental.accelerator_partitioner import Partitioner
+from tl_compiler.compat.experimental.debug import set_trace
+from tl_compiler.compat.experimental.graph_gradual_typechecker import (
+    GraphTypeChecker,
+    Refine,
+    broadcast_types,
+)
+from tl_compiler.compat.experimental.merge_matmul import merge_matmul
+from tl_compiler.compat.experimental.normalize import NormalizeArgs, NormalizeOperators
+from tl_compiler.compat.experimental.partitioner_utils import (
     Device,
     NodeLatency,
     PartitionerConfig,
@@ -23,7 +26,7 @@ from tl_compiler.fx.experimental.partitioner_utils import (
     get_latency_of_partitioned_graph,
     get_partition_to_latency_mapping,
 )
-from tl_compiler.fx.experimental.recording import (
+from tl_compiler.compat.experimental.recording import (
     FakeTensorMeta,
     NotEqualError,
     ShapeEnvEvent,
@@ -31,19 +34,20 @@ from tl_compiler.fx.experimental.recording import (
     replay_shape_env_events,
     shape_env_check_state_equal,
 )
-from tl_compiler.fx.experimental.refinement_types import Equality
-from tl_compiler.fx.experimental.rewriter import RewritingTracer
-from tl_compiler.fx.experimental.schema_type_annotation import AnnotateTypesWithSchema
-from tl_compiler.fx.experimental.unification import Var, isvar, reify, unify, var, variables, vars  # noqa: A004
-from tl_compiler.fx.experimental.unification.match import VarDispatcher, match
-from tl_compiler.fx.experimental.unification.multipledispatch import (
+from tl_compiler.compat.experimental.refinement_types import Equality
+from tl_compiler.compat.experimental.rewriter import RewritingTracer
+from tl_compiler.compat.experimental.schema_type_annotation import AnnotateTypesWithSchema
+from tl_compiler.compat.experimental.unification import Var, isvar, reify, unify, var, variables, vars  # noqa: A004
+from tl_compiler.compat.experimental.unification.match import VarDispatcher, match
+from tl_compiler.compat.experimental.unification.multipledispatch import (
     Dispatcher,
     MDNotImplementedError,
     dispatch,
 )
-from tl_compiler.fx.experimental.unification.multipledispatch.conflict import ambiguities, supercedes
-from tl_compiler.fx.experimental.unification.multipledispatch.variadic import Variadic
-from tl_compiler.fx.experimental.unify_refinements import infer_symbolic_types, unify_eq
+from tl_compiler.compat.experimental.unification.multipledispatch.conflict import ambiguities, supercedes
+from tl_compiler.compat.experimental.unification.multipledispatch.variadic import Variadic
+from tl_compiler.compat.experimental.unify_refinements import infer_symbolic_types, unify_eq
+from tl_compiler.fx.annotate import annotate
 from tl_compiler.fx.operator_schemas import create_type_hint, normalize_function, type_matches
 from tl_compiler.fx.passes.graph_manipulation import get_size_of_all_nodes
 from tl_compiler.fx.tensor_type import Dyn, TensorType
@@ -351,7 +355,7 @@ def test_calls_are_recorded_and_made_again():
 def test_guards_are_checked_by_z3():
     pytest.importorskip("z3")
     sympy = pytest.importorskip("sympy")
-    from tl_compiler.fx.experimental.validator import TranslationValidator, ValidationException, z3str
+    from tl_compiler.compat.experimental.validator import TranslationValidator, ValidationException, z3str
 
     s = sympy.Symbol("s", integer=True)
 

@@ -13,11 +13,11 @@ import tl_core as tl
 import tl_nn as nn
 from tl_autograd.func import vmap
 from tl_compiler import fx
-from tl_compiler.dynamo.index_mode import TransformGetItemToIndex
 from tl_compiler.fx.graph_module import GraphModule
 from tl_compiler.fx.passes.shape_prop import ShapeProp
 from tl_compiler.fx.proxy import TraceError
 from tl_compiler.fx.subgraph_rewriter import replace_pattern_with_filters
+from tl_compiler.higher_order.index_mode import TransformGetItemToIndex
 from tl_nn import functional
 
 

@@ -5,7 +5,7 @@ import pytest
 import tl_core as tl
 import tl_nn as nn
 from tl_compiler import fx
-from tl_compiler.fx.experimental.migrate_gradual_types.constraint import (
+from tl_compiler.compat.experimental.migrate_gradual_types.constraint import (
     BinConstraintD,
     BVar,
     Conj,
@@ -16,10 +16,12 @@ from tl_compiler.fx.experimental.migrate_gradual_types.constraint import (
     is_bool_expr,
     is_dim,
 )
-from tl_compiler.fx.experimental.migrate_gradual_types.constraint_generator import ConstraintGenerator
-from tl_compiler.fx.experimental.migrate_gradual_types.constraint_transformation import transform_constraint
-from tl_compiler.fx.experimental.migrate_gradual_types.operation import op_add, op_lt
-from tl_compiler.fx.experimental.migrate_gradual_types.util import (
+from tl_compiler.compat.experimental.migrate_gradual_types.constraint_generator import ConstraintGenerator
+from tl_compiler.compat.experimental.migrate_gradual_types.constraint_transformation import (
+    transform_constraint,
+)
+from tl_compiler.compat.experimental.migrate_gradual_types.operation import op_add, op_lt
+from tl_compiler.compat.experimental.migrate_gradual_types.util import (
     gen_bvar,
     gen_dvar,
     gen_tensor_dims,
@@ -81,7 +83,9 @@ CASES = [
 @pytest.mark.parametrize(("root", "types", "fits"), CASES)
 def test_graphs_whose_types_can_and_cannot_be_right(root, types, fits):
     z3 = pytest.importorskip("z3")
-    from tl_compiler.fx.experimental.migrate_gradual_types.transform_to_z3 import transform_all_constraints
+    from tl_compiler.compat.experimental.migrate_gradual_types.transform_to_z3 import (
+        transform_all_constraints,
+    )
 
     solver = z3.Solver()
     solver.add(transform_all_constraints(traced(root, *types)))
@@ -90,8 +94,10 @@ def test_graphs_whose_types_can_and_cannot_be_right(root, types, fits):
 
 def test_types_of_values_are_constants_by_their_numbers():
     z3 = pytest.importorskip("z3")
-    from tl_compiler.fx.experimental.migrate_gradual_types.transform_to_z3 import transform_all_constraints
-    from tl_compiler.fx.experimental.migrate_gradual_types.z3_types import D, tensor_type
+    from tl_compiler.compat.experimental.migrate_gradual_types.transform_to_z3 import (
+        transform_all_constraints,
+    )
+    from tl_compiler.compat.experimental.migrate_gradual_types.z3_types import D, tensor_type
 
     solver = z3.Solver()
     solver.add(transform_all_constraints(traced(nn.Sequential(nn.Linear(4, 7)), TensorType((3, Dyn)))))

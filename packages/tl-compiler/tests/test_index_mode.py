@@ -2,7 +2,7 @@
 
 import tl_core as tl
 from tl_autograd.func import vmap
-from tl_compiler.dynamo.index_mode import TransformGetItemToIndex
+from tl_compiler.higher_order.index_mode import TransformGetItemToIndex
 
 
 def test_elements_under_vmap():

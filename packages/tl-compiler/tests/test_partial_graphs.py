@@ -9,7 +9,8 @@ import pytest
 import tl_autograd
 import tl_core as tl
 import tl_nn as nn
-from tl_compiler import compiler, dynamo
+from tl_compiler import compiler
+from tl_compiler.compat import dynamo
 from tl_core.testing import assert_close
 
 

@@ -46,7 +46,7 @@ def test_an_entry_that_is_no_name_is_refused_and_named(text):
 def test_components_have_the_level_that_was_set_and_others_none():
     logs.set_logs(dynamo=logging.DEBUG, aot=logging.INFO)
     assert logging.getLogger("torch._dynamo").level == logging.DEBUG
-    assert logging.getLogger("tl_compiler.dynamo").level == logging.DEBUG
+    assert logging.getLogger("tl_compiler.compat.dynamo").level == logging.DEBUG
     assert logging.getLogger("torch._functorch.aot_autograd").level == logging.INFO
     assert logging.getLogger("torch._inductor").level == logging.NOTSET
     logs.set_logs(inductor=logging.ERROR)

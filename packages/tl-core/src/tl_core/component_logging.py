@@ -24,11 +24,11 @@ ALL = "torch"
 
 # Each component's loggers: the name that programs know from PyTorch, then tl's own.
 COMPONENTS: dict[str, tuple[str, ...]] = {
-    "dynamo": ("torch._dynamo", "tl_compiler.dynamo"),
+    "dynamo": ("torch._dynamo", "tl_compiler.compat.dynamo"),
     "aot": ("torch._functorch._aot_autograd", "torch._functorch.aot_autograd"),
     "autograd": ("torch.autograd", "tl_autograd"),
     "dynamic": ("torch.fx.experimental.symbolic_shapes", "tl_compiler.fx.experimental.symbolic_shapes"),
-    "inductor": ("torch._inductor", "tl_compiler.inductor"),
+    "inductor": ("torch._inductor", "tl_compiler.compat.inductor"),
     "distributed": ("torch.distributed", "tl_distributed", "tl_checkpoint.distributed"),
     "c10d": ("torch.distributed.distributed_c10d", "tl_distributed.groups.process_groups"),
     "ddp": ("torch.nn.parallel.distributed", "tl_distributed.parallel"),

@@ -29,9 +29,11 @@ MODULES = {
     "_C._profiler": "tl_autograd.compat.native_profiler_names",
     "__config__": "tl_core.build_config",
     "__future__": "tl_core.conversion_switches",
-    "_dynamo": "tl_compiler.dynamo",
+    "_dynamo": "tl_compiler.compat.dynamo",
+    "_dynamo.config": "tl_compiler.compiler.dynamo_config",
+    "_dynamo.exc": "tl_compiler.compiler.errors",
     "_dynamo.output_graph": "tl_compiler.compiler.explain",
-    "_dynamo._trace_wrapped_higher_order_op": "tl_compiler.dynamo.index_mode",
+    "_dynamo._trace_wrapped_higher_order_op": "tl_compiler.higher_order.index_mode",
     "_custom_op.functional": "tl_core.library.functional_variant",
     "_C._functorch": "tl_autograd.compat.functorch.native",
     "_functorch": "tl_autograd.compat.functorch",
@@ -45,7 +47,7 @@ MODULES = {
     "_decomp": "tl_compiler.decompositions",
     "_higher_order_ops": "tl_compiler.higher_order",
     "_higher_order_ops.while_loop": "tl_compiler.higher_order.loops",
-    "_inductor": "tl_compiler.inductor",
+    "_inductor": "tl_compiler.compat.inductor",
     "_jit_internal": "tl_backends.compat.jit.internal",
     "_library.autograd": "tl_autograd.custom_operator",
     "_library.custom_ops": "tl_core.library.custom_ops",
@@ -109,6 +111,7 @@ MODULES = {
     "export": "tl_compiler.export",
     "func": "tl_autograd.func",
     "fx": "tl_compiler.fx",
+    "fx.passes.tests": "tl_compiler.compat.pass_tests",
     "hub": "tl_utils.hub",
     "jit": "tl_backends.compat.jit",
     "jit._script": "tl_backends.compat.jit.scripts",
@@ -175,6 +178,16 @@ MODULES = {
     "utils.viz": "tl_utils.viz",
     "utils.weak": "tl_core.torch_names.weak",
     "xpu": "tl_backends.xpu",
+}
+
+# PyTorch's experiments with graphs that no code of tl-compiler uses.
+_EXPERIMENTS = (
+    "accelerator_partitioner const_fold debug graph_gradual_typechecker merge_matmul meta_tracer migrate_gradual_types "
+    "normalize optimization partitioner_utils recording refinement_types rewriter rules schema_type_annotation "
+    "sym_node unification unify_refinements validator"
+)
+MODULES |= {
+    f"fx.experimental.{name}": f"tl_compiler.compat.experimental.{name}" for name in _EXPERIMENTS.split()
 }
 
 # Second names of modules: older ones, and files of the reference that are one here.
@@ -547,6 +560,7 @@ HOMES = {
     "tl_compiler.fx.experimental.dim_constraints": "fx.experimental.symbolic_shapes",
     "tl_compiler.fx.experimental.unbacked": "fx.experimental.symbolic_shapes",
     "tl_compiler.fx.retracing": "fx.graph_module",
+    "tl_compiler.fx.type_variable": "fx.experimental.unification.variable",
     "tl_compiler.symbolic.dims": "fx.experimental.symbolic_shapes",
     "tl_compiler.symbolic.shape_env": "fx.experimental.symbolic_shapes",
     "tl_compiler.tracer.proxy_mode": "fx.experimental.proxy_tensor",

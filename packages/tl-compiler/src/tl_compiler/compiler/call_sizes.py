@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import tl_core
 import tl_nn
 
-from ..dynamo import config
 from ..symbolic.dims import DimDynamic
 from ..symbolic.errors import ConstraintViolationError
 from ..symbolic.expression import Expr, Integer, Symbol
 from ..symbolic.ranges import ValueRanges, int_oo
+from . import dynamo_config as config
 
 __all__ = ["NO_SYMBOLS", "CallSymbols", "History", "SizeGuards", "Wish", "wishes"]
 

@@ -16,11 +16,11 @@ from tl_core.autocast import LOWER_TYPES, is_autocast_enabled, set_autocast_enab
 from tl_core.dispatch_modes import is_compiling
 from tl_core.pytree import tree_leaves
 
-from ..dynamo import config
-from ..dynamo.exc import BackendCompilerFailed, FailOnRecompileLimitHit, Unsupported
+from . import dynamo_config as config
 from .backends import is_absent, lookup_backend
 from .call_sizes import NO_SYMBOLS, History, SizeGuards, Wishes, wishes
 from .capture import Break, CallGraph, capture
+from .errors import BackendCompilerFailed, FailOnRecompileLimitHit, Unsupported
 from .partial_calls import PartialCalls
 from .reachable import State, Unprovable, state_of
 from .stance import current

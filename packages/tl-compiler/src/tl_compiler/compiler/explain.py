@@ -7,9 +7,9 @@ import time
 import traceback
 from typing import Any
 
-from ..dynamo.utils import counters
 from .capture import Break, capture
 from .compiled_function import CompiledFunction, Settings
+from .counters import counters
 from .reachable import Unprovable, state_of
 
 __all__ = ["ExplainOutput", "GraphCompileReason", "explain_call"]

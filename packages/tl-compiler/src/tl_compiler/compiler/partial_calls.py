@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from types import MethodType
 from typing import Any, Protocol
 
-from ..dynamo import config
 from ..tracer.method_hook import MODULE_CALLS
+from . import dynamo_config as config
 from .capture import Break
 
 __all__ = ["PartialCalls"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .experimental.unification import Var
+from .type_variable import Var
 
 __all__ = ["Dyn", "TensorType", "is_consistent", "is_more_precise"]
 

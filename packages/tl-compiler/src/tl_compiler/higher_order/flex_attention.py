@@ -14,9 +14,9 @@ from tl_core.symbolic_numbers import SymInt
 from tl_nn.attention.flex_attention import AuxRequest
 from tl_nn.attention.flex_attention import flex_attention as attention
 
-from ..dynamo.index_mode import TransformGetItemToIndex
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, current_mode
 from .base import HigherOrderOperator
+from .index_mode import TransformGetItemToIndex
 from .subgraphs import Ready, Subgraph, attached, fresh, traced, with_inputs
 
 __all__ = ["FlexAttentionHOP", "FlexAttentionBackwardHOP", "flex_attention", "flex_attention_backward"]

@@ -1,1 +1,1 @@
-"""Parts of fx whose interface may change: type checking with unknown sizes, rewriting, partitions, folding."""
+"""Symbolic sizes and the recording of operators, under the names of `torch.fx.experimental`."""

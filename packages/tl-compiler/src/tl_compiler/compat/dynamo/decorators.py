@@ -1,0 +1,38 @@
+"""`torch._dynamo.decorators`: marks for `compile`."""
+
+from __future__ import annotations
+
+from tl_compiler.compiler.annotations import (
+    allow_in_graph,
+    assume_constant_result,
+    disable,
+    substitute_in_graph,
+)
+from tl_compiler.compiler.stance import set_stance
+
+from . import (
+    disallow_in_graph,
+    forbid_in_graph,
+    graph_break,
+    mark_dynamic,
+    mark_static,
+    mark_static_address,
+    maybe_mark_dynamic,
+    run,
+)
+
+__all__ = [
+    "allow_in_graph",
+    "assume_constant_result",
+    "disable",
+    "disallow_in_graph",
+    "forbid_in_graph",
+    "graph_break",
+    "mark_dynamic",
+    "mark_static",
+    "mark_static_address",
+    "maybe_mark_dynamic",
+    "run",
+    "set_stance",
+    "substitute_in_graph",
+]

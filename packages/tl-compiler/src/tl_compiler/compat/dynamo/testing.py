@@ -1,0 +1,162 @@
+"""Helpers of the reference's own tests, which programs use too."""
+
+from __future__ import annotations
+
+import functools
+import re
+import unittest
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any
+from unittest.mock import patch
+
+import tl_core
+
+__all__ = [
+    "CompileCounter",
+    "CompileCounterWithBackend",
+    "EagerAndRecordGraphs",
+    "make_test_cls_with_patches",
+    "normalize_gm",
+    "rand_strided",
+]
+
+
+class CompileCounterWithBackend:
+    """A backend of `compile` that counts graphs and their operators, and hands them to another.
+
+    Args:
+        backend: the other's name, or a function.
+
+    Example:
+        >>> from tl_compiler.compiler import compile
+        >>> counter = CompileCounterWithBackend("eager")
+        >>> _ = compile(lambda x: x.sin() + 1, backend=counter)(tl_core.ones(2))
+        >>> counter.frame_count, counter.op_count
+        (1, 2)
+    """
+
+    def __init__(self, backend: Any) -> None:
+        self.backend = backend
+        self.clear()
+
+    def __call__(self, gm: Any, example_inputs: Any) -> Any:
+        from tl_compiler.compiler.backends import lookup_backend
+
+        self.frame_count += 1
+        self.op_count += sum("call" in node.op for node in gm.graph.nodes)
+        self.graphs.append(gm)
+        return lookup_backend(self.backend)(gm, example_inputs)
+
+    def clear(self) -> None:
+        """Begins to count anew."""
+        self.frame_count = self.op_count = 0
+        self.graphs: list[Any] = []
+
+
+class CompileCounter(CompileCounterWithBackend):
+    """A backend of `compile` that counts graphs and their operators, and runs them as they are."""
+
+    def __init__(self) -> None:
+        super().__init__("eager")
+
+
+class EagerAndRecordGraphs:
+    """A backend of `compile` that keeps the graphs, as `graphs`, and runs them as they are."""
+
+    def __init__(self) -> None:
+        self.graphs: list[Any] = []
+
+    def __call__(self, gm: Any, example_inputs: Any) -> Any:
+        self.graphs.append(gm)
+        return gm.forward
+
+
+def normalize_gm(gm_str: str) -> str:
+    """Generated code without comments and blanks at the ends of lines.
+
+    Args:
+        gm_str: the code.
+
+    Example:
+        >>> normalize_gm("x = 1  # one")
+        'x = 1'
+    """
+    return "\n".join(re.sub(r"\s*#.*$", "", line).rstrip() for line in gm_str.split("\n")).strip()
+
+
+def rand_strided(
+    size: Sequence[int],
+    stride: Sequence[int],
+    dtype: Any = tl_core.float32,
+    device: Any = "cpu",
+    extra_size: int = 0,
+) -> Any:
+    """A tensor of random numbers with given strides.
+
+    Args:
+        size: its sizes.
+        stride: its strides.
+        dtype: its element type; normal numbers where they are floating, else small integers.
+        device: where it lies.
+        extra_size: how many elements its storage has beyond those it needs.
+
+    Example:
+        >>> rand_strided((2, 3), (1, 2)).stride()
+        (1, 2)
+    """
+    last = sum((n - 1) * step for n, step in zip(size, stride, strict=True)) + 1 if 0 not in size else 0
+    count = last + extra_size
+    if dtype.is_floating_point or dtype.is_complex:
+        flat = tl_core.randn(count, dtype=dtype, device=device)
+    else:
+        flat = tl_core.randint(0, 2, (count,), dtype=dtype, device=device)
+    return tl_core.as_strided(flat, tuple(size), tuple(stride))
+
+
+def make_test_cls_with_patches(
+    cls: type,
+    cls_prefix: str,
+    fn_suffix: str,
+    *patches: tuple[Any, str, Any],
+    xfail_prop: str | None = None,
+    decorator: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda x: x,
+) -> type:
+    """A class with the tests of another, each of which runs while attributes have other values.
+
+    Args:
+        cls: the class.
+        cls_prefix: what the name of the new one begins with.
+        fn_suffix: what the names of its tests end in.
+        patches: an object, the name of an attribute, and its value meanwhile.
+        xfail_prop: an attribute of tests that are expected to fail.
+        decorator: is applied to each test.
+
+    Returns:
+        The class.
+    """
+    made = type(f"{cls_prefix}{cls.__name__}", cls.__bases__, {})
+    made.__qualname__ = made.__name__
+    made.__module__ = cls.__module__
+    for name in dir(cls):
+        value = getattr(cls, name)
+        if not name.startswith("test_") or not callable(value):
+            if name in cls.__dict__ and not hasattr(made, name):
+                setattr(made, name, cls.__dict__[name])
+            continue
+        test: Any = decorator(_patched(value, patches))
+        if xfail_prop is not None and hasattr(value, xfail_prop):
+            test = unittest.expectedFailure(test)
+        setattr(made, f"{name}{fn_suffix}", test)
+    return made
+
+
+def _patched(test: Callable[..., Any], patches: Sequence[tuple[Any, str, Any]]) -> Callable[..., Any]:
+    @functools.wraps(test)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with ExitStack() as stack:
+            for owner, name, value in patches:
+                stack.enter_context(patch.object(owner, name, value))
+            return test(*args, **kwargs)
+
+    return run

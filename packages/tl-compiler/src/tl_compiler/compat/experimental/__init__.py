@@ -1,0 +1,1 @@
+"""PyTorch's experiments with graphs: gradual types, rewriting, partitions, constant folding."""
