@@ -19,9 +19,20 @@ OPTABLE = ROOT / "packages" / "tl-core" / "optable"
 GROUPS = (
     ("to", "dtypes", "not_bool", "loops", "hot", "also", "once", "condition", "moves"),
     (
-        *("inplace", "out", "out_name", "function", "method", "namespace", "aliases", "shown"),
+        *(
+            "inplace",
+            "out",
+            "out_name",
+            "function",
+            "method",
+            "namespace",
+            "aliases",
+            "second_names",
+            "shown",
+        ),
         *("devices", "view", "marked", "sparse", "random", "autocast"),
     ),
+    ("names", "stored", "reported"),
     ("grad",),
     ("jvp", "batch", "inverse"),
     ("expr", "ref", "samples"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from opgen.row import Row
 from opgen.schema import Arg, Schema
-from opgen.stored_dtypes import reported, taken
+from opgen.stored_dtypes import accepted, reported
 
 CPP_ARGUMENT = {
     "Tensor": ("const Tensor&", "OptTensor"),
@@ -159,7 +159,7 @@ def _definition(f: Form, by_row: dict, by_name: dict[str, int], programs: dict[s
     return (f"    {{{{{', '.join(info)}}}, {defaults}, kernel_{row.kernel}, {ctx}, Devices::{devices}, "
             f"ConjNegBits::{conj_neg_bits}, Autocast::{row.autocast.capitalize() or 'None'}, "
             f"{f'kernel_{sparse}' if sparse else 'nullptr'}, {', '.join(map(str, others))}, "
-            f"{taken(row):#x}, {c_string(reported(row))}}},")  # fmt: skip
+            f"{accepted(row):#x}, {c_string(reported(row))}}},")  # fmt: skip
 
 
 def sparse_kernel(row: Row) -> str:

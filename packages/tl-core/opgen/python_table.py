@@ -13,7 +13,6 @@ from opgen.operators import Form, c_string, forms
 from opgen.python_names import SHOWN_METHOD, by_position, spellings
 from opgen.row import Row
 from opgen.schema import Arg, Schema
-from opgen.second_names import SECOND_NAMES
 
 
 @dataclass
@@ -48,10 +47,20 @@ def functions(rows: list[Row]) -> list[Function]:
             f.overloads.append(form)
             f.function |= (form.row.function and _is_function(form)) or name in _FUNCTIONS
             f.method |= _is_method(form)
-    for (namespace, name), first in SECOND_NAMES.items():
+    for namespace, name, first in _second_names(rows):
         overloads = [o for o in found["", first].overloads if _is_function(o)]
         found[namespace, name] = Function(name, namespace, overloads, function=True)
     return list(found.values())
+
+
+def _second_names(rows: list[Row]) -> list[tuple[str, str, str]]:
+    """(namespace, name, the operator's name): of torch.special, first names that the operator has as well."""
+    names = []
+    for row in rows:
+        for name in row.second_names:
+            module, _, rest = name.partition("_")
+            names.append((module == "linalg", rest != row.base, name, f"_{module}", row.base))
+    return [(namespace, name, base) for *_, name, namespace, base in sorted(names)]
 
 
 def _is_method(form: Form) -> bool:

@@ -135,6 +135,12 @@ class Row:
     # leaves to their parts take the widest type, as their parts' types would not fit.
     autocast: str = ""
     sparse: str = ""  # the kernel for sparse tensors: a symbol, or "itself" where the row's own takes them
+    names: str = ""  # the rule for names of dimensions: name_rules.py has the rules, and what is implied
+    stored: str = ""  # the storage-only element types that it accepts: stored_dtypes.py has the kinds
+    reported: str = ""  # the kernel that an error about an element type names, if not `<name>_cpu`
+    # Names as functions of their own in torch.special and torch.linalg: `__torch_function__` and graphs tell these
+    # from the function of the row's name. "special_psi" is `psi` of torch.special.
+    second_names: tuple[str, ...] = ()
     shown: str = ""  # the Python signature of the function where it isn't the schema's
     family: str = ""  # set by the collection: the file it stands in
     where: str = ""  # file and line of the row, which errors name

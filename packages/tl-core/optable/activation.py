@@ -84,6 +84,7 @@ ROWS = [
         "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1)", "hardtanh",
         typed=("min_val", "max_val"),
         dtypes="int float",
+        reported="clamp_scalar_cpu",
         grad="hardtanh_backward(g, self, min_val, max_val)",
         expr="min(max(x, min_val), max_val)",
         doc="Each element, moved to the nearer of two bounds if it lies outside.",
@@ -147,6 +148,7 @@ ROWS = [
     Op(
         "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", shape="self.shape",
         inplace=False, out=True, method=False, namespace="_nn", shown="input, lambd=0.5", devices="Any",
+        names="keep",
         grad={"self": "softshrink_backward(g, self, lambd)"},
         jvp="elementwise", batch="elementwise",
         doc="Each element moved towards 0 by lambd; 0 where it would pass it.",
@@ -209,6 +211,7 @@ ROWS = [
     Op(
         "celu(Tensor self, Scalar alpha=1.0) -> Tensor", shape="self.shape",
         inplace=True, method=False, devices="Any",
+        names="keep",
         grad={"self": "elu_backward(g, alpha, 1, 1 / alpha, False, self)"},
         jvp="elementwise", batch="elementwise",
         doc="Each element; below zero alpha (exp(x / alpha) - 1).",
@@ -217,6 +220,7 @@ ROWS = [
     Op(
         "selu(Tensor self) -> Tensor", shape="self.shape",
         inplace=True, method=False, devices="Any",
+        names="keep",
         grad={"self": "elu_backward(g, 1.6732632423543772, 1.0507009873554805, 1, False, self)"},
         jvp="elementwise", batch="elementwise",
         doc="elu, scaled so that mean 0 and variance 1 stay.",
@@ -299,6 +303,7 @@ ROWS = [
         "gelu(Tensor self, *, str approximate='none') -> Tensor", shape="self.shape",
         inplace=True, out=True, method=False, namespace="_nn", shown="input, approximate='none'",
         devices="Any",
+        names="keep",
         grad={"self": "gelu_backward(g, self, approximate=approximate)"},
         jvp="elementwise", batch="elementwise",
         doc="x times the probability that a normal number is smaller than x.",
@@ -326,6 +331,7 @@ ROWS = [
             f"_{name}(Tensor self) -> Tensor", inputs=1, cpu=name,
             dtypes="float", loops="wide", hot=ONE, also="bfloat16",
             function=False, method=False,
+            reported="GeluKernelImpl",
             grad=PART,
             jvp=PART,
             expr=expr,

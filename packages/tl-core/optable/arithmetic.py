@@ -56,6 +56,7 @@ ROWS = [
     Unary(
         "sgn", cpu="sign",
         dtypes=WITH_HALVES,
+        reported="sign_cpu",
         grad={"self": "sgn_backward(self, g, result)"},
         jvp="rule",
         expr="sign(x)",
@@ -66,6 +67,7 @@ ROWS = [
         "add", number_first=True, scalars="Scalar alpha=1",
         dtypes=WITH_HALVES, hot=COMPLEX, also=SMALL,
         shown="input, other, *, alpha=1, out=None", sparse="sparse_add",
+        reported="add_stub",
         grad={"self": "g", "other": "g * alpha"},
         expr="x + alpha * y", ref="numpy.add",
         doc="Sums, the second input times alpha.",
@@ -81,6 +83,7 @@ ROWS = [
         also=SMALL,
         aliases=("subtract",),
         shown="input, other, *, alpha=1, out=None", sparse="sparse_sub",
+        reported="add_stub",
         grad={"self": "g", "other": "-g * alpha"},
         expr="x - alpha * y", ref="numpy.subtract",
         doc="Differences, the second input times alpha.",
@@ -91,6 +94,7 @@ ROWS = [
         dtypes=WITH_HALVES, hot=COMPLEX, also=SMALL,
         aliases=("multiply",),
         sparse="sparse_values",
+        reported="mul_cpu_reduced_float",
         grad={"self": "g * other.conj()", "other": "g * self.conj()"},
         expr="x * y", ref="numpy.multiply",
         doc="Products.",
@@ -114,6 +118,7 @@ ROWS = [
         shape="broadcast(sizes(self), sizes(other))",
         inplace=True, out=True, out_name="div.out_mode", aliases=("divide",),
         devices="Any",
+        names="unify",
         grad={
             "self": "g / other.conj() if rounding_mode is None else zeros_like(g)",
             "other": "-g * (self / other / other).conj() if rounding_mode is None else zeros_like(g)",
@@ -141,6 +146,7 @@ ROWS = [
         "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", inputs=3,
         cpu="addcmul",
         dtypes="int float complex complex32",
+        reported="addcmul_cpu_out",
         grad={
             "self": "g",
             "tensor1": "g * (tensor2 * value).conj()",
@@ -156,6 +162,7 @@ ROWS = [
         "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", inputs=3,
         cpu="addcdiv",
         dtypes=INEXACT,
+        reported="addcdiv_cpu_out",
         grad={
             "self": "g",
             "tensor1": "g * (value / tensor2).conj()",
@@ -173,6 +180,7 @@ ROWS = [
         exact_number="last",
         dtypes=INEXACT,
         shown="input, end, weight, *, out=None",
+        reported="lerp_kernel_tensor",
         grad={
             "self": "g * (1 - weight).conj()",
             "end": "g * weight.conj()",
@@ -210,6 +218,7 @@ ROWS = [
     Binary(
         "floor_divide", divides=True, overload="", number_first=True, exact_number="last",
         dtypes="int float",
+        reported="div_floor_cpu",
         grad=NO_SIGN,
         jvp=NO_SIGN,
         expr="floor(x / y)", ref="numpy.floor_divide", samples=real(0.5, 4),
@@ -227,6 +236,7 @@ ROWS = [
     Op(
         "heaviside(Tensor self, Tensor values) -> Tensor", shape="broadcast(self.shape, values.shape)",
         inplace=True, out=True, devices="Any",
+        names="unify",
         grad="none:not implemented for heaviside",
         jvp=NO_SIGN, batch="elementwise",
         doc="0 for negative elements, 1 for positive ones, the second input at 0.",
@@ -248,6 +258,7 @@ ROWS = [
         "rsub.Tensor(Tensor self, Operand other, *, Scalar alpha=1) -> Tensor",
         shape="broadcast(self.shape, other.shape)", kernel="rsub",
         out=True, out_name="rsub.Tensor_out", devices="Any",
+        names="unify", reported="add_stub",
         grad={"self": "-g * alpha", "other": "g"},
         jvp="elementwise", batch="elementwise",
         doc="other - alpha * self.",
@@ -262,6 +273,7 @@ ROWS = [
         "ldexp.Tensor(Tensor self, Tensor other) -> Tensor", shape="broadcast(self.shape, other.shape)",
         kernel="ldexp",
         inplace=True, out=True, out_name="ldexp.out", devices="Any",
+        names="unify",
         grad={"self": "g * exp2(other).conj()", "other": "g * (result * 0.6931471805599453).conj()"},
         jvp="elementwise", batch="elementwise",
         doc="self * 2 ** other.",

@@ -81,6 +81,7 @@ ROWS = [
               grad=OF_INTEGERS,
               jvp=OF_INTEGERS,
               expr=f"{cpu}(x, y)", ref=ref, samples=real(0, 6),
+              reported=f"{cpu}_cpu",
               doc=f"Each element's bits moved to the {what}.",
           ),
           Pointwise(
@@ -90,6 +91,7 @@ ROWS = [
               grad=OF_INTEGERS,
               jvp=OF_INTEGERS,
               expr=f"{cpu}(x, y)", ref=ref, samples=real(0, 6),
+              reported=f"{cpu}_cpu",
               doc=f"A number's bits moved to the {what}.",
           ))),
 ]  # fmt: skip

@@ -95,6 +95,7 @@ ROWS = [
             name,
             to="bool", dtypes=dtypes, loops="wide", hot=TWO,
             inplace=False, out=out,
+            reported="" if out else name,
             grad=NO_SIGN,
             jvp=NO_SIGN,
             expr=f"{name}(x)", ref=f"numpy.{name}",
@@ -133,6 +134,7 @@ ROWS = [
     Op(
         "equal(Tensor self, Tensor other) -> bool",
         devices="CpuOnly",
+        names="equal", stored="float8",
         grad=NO_SIGN,
         jvp=NO_SIGN, batch="refuse:() gives one answer for all examples: use eq and all",
         doc="Whether both have the same shape and elements.",

@@ -13,8 +13,17 @@ _TRANSPOSED = (
 _BIAS = "g.sum([d for d in range(g.ndim) if d != 1])"
 
 
-def _product(signature, grad, doc):
-    return Op(signature, grad=grad, jvp="double-vjp", batch="rule", function=False, method=False, doc=doc)
+def _product(signature, grad, doc, reported=""):
+    return Op(
+        signature,
+        function=False,
+        method=False,
+        reported=reported,
+        grad=grad,
+        jvp="double-vjp",
+        batch="rule",
+        doc=doc,
+    )
 
 
 def _spatial(n, names):
@@ -90,6 +99,7 @@ ROWS = [
             "groups)"
         ),
         out=True, method=False,
+        reported="slow_conv2d_cpu",
         grad={
             "input": (
                 f"_convolve(g, weight.conj(), None, input.shape, {_ARGS}) if transposed else "
@@ -125,6 +135,7 @@ ROWS = [
             "weight": f"_convolve_weight(g, input.conj(), weight.shape, {_ARGS})",
             "bias": _BIAS,
         }, "The convolution, as far as the output's shape goes.",
+        reported="slow_conv2d_cpu",
     ),
     _product(
         (
@@ -151,6 +162,7 @@ ROWS = [
             "kernel_size, dilation, padding, stride)]"
         ),
         out=True, method=False, namespace="_nn",
+        reported="im2col_out_cpu",
         grad={"self": f"col2im(g, self.shape[self.ndim - 2:], {_BLOCK_ARGS})"},
         jvp="linear", batch="fold",
         doc="The sliding blocks of the last two axes as columns, shape (N, C * block, number of blocks).",

@@ -6,6 +6,7 @@ ROWS = [
     Op(
         "copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
         function=False, devices="Any", sparse="sparse_copy_",
+        names="unify", stored="float8 float4 bits quantized", reported="copy_",
         grad={"self": "zeros_like(g)", "src": "g"},
         jvp="linear", batch="elementwise",
         doc="The elements of `src`, broadcast and converted, written here.",
@@ -14,11 +15,13 @@ ROWS = [
         "copy_.number(Tensor(a!) self, Scalar src, bool non_blocking=False) -> Tensor(a!)",
         kernel="copy_number",
         function=False,
+        names="unify", stored="float8 float4 bits quantized", reported="copy_",
         doc="A number, converted as a tensor is, written to every element.",
     ),
     Op(
         "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", shape="self.shape",
         devices="Any", sparse="sparse_clone",
+        names="keep", stored="float8 float4 bits quantized", reported="copy_kernel",
         grad={"self": "g"},
         jvp="linear", batch="elementwise",
         doc="A copy with memory of its own.",
@@ -28,6 +31,7 @@ ROWS = [
         "contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous) -> Tensor(a)",
         shape="self.shape",
         function=False,
+        names="keep",
         doc="The tensor itself if its elements lie in that order, else a copy in which they do.",
         example=">>> tl.zeros(2, 3).t().contiguous().is_contiguous()\nTrue",
     ),
@@ -38,6 +42,7 @@ ROWS = [
         ),
         shape="self.shape",
         method=False, devices="Any", sparse="sparse_to_copy",
+        names="keep", stored="all",
         grad={"self": "g"},
         jvp="linear", batch="elementwise",
         doc="A copy in another type or on another device.",
@@ -81,6 +86,7 @@ ROWS = [
     Op(
         "fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)",
         devices="CpuMeta",
+        names="keep", stored="float8",
         grad={"self": "zeros_like(g)"},
         jvp="none:the result does not depend on self", batch="elementwise",
         doc="One value written to every element.",
@@ -88,6 +94,7 @@ ROWS = [
     Op(
         "fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)",
         devices="CpuMeta",
+        names="keep", stored="float8",
         grad={"self": "zeros_like(g)", "value": "g.sum()"},
         jvp="linear", batch="rule",
         doc="The one element of `value` written everywhere.",
@@ -95,6 +102,7 @@ ROWS = [
     Op(
         "fill.Scalar(Tensor self, Scalar value) -> Tensor", shape="self.shape",
         method=False, devices="Any",
+        names="keep", stored="float8",
         grad={"self": "zeros_like(g)"},
         jvp="none:the result does not depend on self", batch="elementwise",
         doc="A tensor of one value, shaped as the input.",
@@ -103,6 +111,7 @@ ROWS = [
     Op(
         "fill.Tensor(Tensor self, Tensor value) -> Tensor", shape="self.shape",
         method=False, devices="Any",
+        names="keep", stored="float8",
         grad={"self": "zeros_like(g)", "value": "g.sum()"},
         jvp="linear", batch="rule",
         doc="The one element of `value`, shaped as the input.",
@@ -110,6 +119,7 @@ ROWS = [
     Op(
         "zero_(Tensor(a!) self) -> Tensor(a!)",
         devices="CpuMeta", sparse="sparse_zero_",
+        names="keep", stored="all",
         grad={"self": "zeros_like(g)"},
         jvp="none:the result does not depend on self", batch="elementwise",
         doc="Zero written everywhere.",
@@ -118,6 +128,7 @@ ROWS = [
         "resize_(Tensor(a!) self, int[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
         shape="list(size)",
         function=False, devices="Any", marked=True,
+        names="resize", stored="all",
         grad="none:resizing has no derivative",
         jvp="none:resizing has no derivative", batch="refuse:() is done to the batch itself",
         doc="Another shape in place; the memory grows if it must and new elements are uninitialised.",
@@ -126,6 +137,7 @@ ROWS = [
         "resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
         shape="the_template.shape",
         devices="Any", marked=True,
+        names="resize", stored="all",
         grad="none:resizing has no derivative",
         jvp="none:resizing has no derivative", batch="refuse:() is done to the batch itself",
         doc="The template's shape in place; the memory grows if it must and new elements are uninitialised.",
@@ -133,6 +145,7 @@ ROWS = [
     Op(
         "_local_scalar_dense(Tensor self) -> Scalar",
         method=False, devices="CpuOnly",
+        names="through", stored="float8", reported="_local_scalar_dense_cpu",
         grad="none:the result is not a tensor",
         jvp="none:the result is not a tensor",
         batch=(

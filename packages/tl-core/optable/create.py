@@ -58,18 +58,21 @@ ROWS = [
             "*size, out=None, dtype=None, layout=torch.strided, device=None, requires_grad=False, "
             "pin_memory=False, memory_format=torch.contiguous_format"
         ),
+        stored="all",
         doc="Uninitialised memory of that shape.",
         example=">>> tl.empty(2, 3).shape\ntorch.Size([2, 3])",
     ),
     _create(
         f"zeros(int[] size, {OPTIONS}) -> Tensor", shape="list(size)",
         out=True, shown="*size, out=None, dtype=None, layout=torch.strided, device=None, requires_grad=False",
+        stored="all",
         doc="All zeros.",
         example=">>> tl.zeros(2, 2)\ntensor([[0., 0.],\n        [0., 0.]])",
     ),
     _create(
         f"ones(int[] size, {OPTIONS}) -> Tensor", shape="list(size)",
         out=True, shown="*size, out=None, dtype=None, layout=torch.strided, device=None, requires_grad=False",
+        stored="all",
         doc="All ones.",
         example=">>> tl.ones(2, 2)\ntensor([[1., 1.],\n        [1., 1.]])",
     ),
@@ -80,52 +83,62 @@ ROWS = [
             "size, fill_value, *, out=None, dtype=None, layout=torch.strided, device=None, "
             "requires_grad=False"
         ),
+        stored="all",
         doc="One number everywhere; its kind decides the element type.",
         example=">>> tl.full((2, 2), 7)\ntensor([[7, 7],\n        [7, 7]])",
     ),
     _create(
         f"empty_strided(int[] size, int[] stride, {OPTIONS}) -> Tensor", shape="list(size)",
+        stored="all",
         doc="Uninitialised memory with the given strides.",
         example=">>> tl.empty_strided((2, 3), (1, 2)).stride()\n(1, 2)",
     ),
     _like(
         f"empty_like(Tensor self, {LIKE}) -> Tensor", shape="self.shape",
         sparse="sparse_empty_like",
+        names="keep", stored="all",
         doc="Uninitialised memory shaped as the input.",
         example=">>> tl.empty_like(tl.zeros(2, 3)).shape\ntorch.Size([2, 3])",
     ),
     _like(
         f"zeros_like(Tensor self, {LIKE}) -> Tensor", shape="self.shape",
         sparse="sparse_zeros_like",
+        names="keep", stored="all",
         doc="Zeros shaped as the input.",
         example=">>> tl.zeros_like(tl.tensor([1, 2]))\ntensor([0, 0])",
     ),
     _like(
         f"ones_like(Tensor self, {LIKE}) -> Tensor", shape="self.shape",
+        names="keep", stored="all",
         doc="Ones shaped as the input.",
         example=">>> tl.ones_like(tl.tensor([3.0, 4.0]))\ntensor([1., 1.])",
     ),
     _like(
         f"full_like(Tensor self, Scalar fill_value, {LIKE}) -> Tensor", shape="self.shape",
+        names="keep", stored="all",
         doc="One number, shaped as the input.",
         example=">>> tl.full_like(tl.tensor([3.0, 4.0]), 5)\ntensor([5., 5.])",
     ),
     _new(
         f"new_empty(Tensor self, int[] size, {OPTIONS}) -> Tensor", shape="list(size)",
+        names="drop", stored="all",
         doc="Uninitialised memory of the input's type and device.",
     ),
     _new(
         f"new_zeros(Tensor self, int[] size, {OPTIONS}) -> Tensor", shape="list(size)",
+        names="drop", stored="all",
         doc="Zeros of the input's type and device.",
         example=">>> tl.tensor([1]).new_zeros(2)\ntensor([0, 0])",
     ),
     _new(
         f"new_ones(Tensor self, int[] size, {OPTIONS}) -> Tensor", shape="list(size)",
+        names="drop", stored="all",
         doc="Ones of the input's type and device.",
         example=">>> tl.tensor([1]).new_ones(2)\ntensor([1, 1])",
     ),
     _new(
         f"new_full(Tensor self, int[] size, Scalar fill_value, {OPTIONS}) -> Tensor", shape="list(size)",
+        names="drop", stored="all",
         doc="One number, of the input's type and device.",
         example=">>> tl.tensor([1]).new_full((2,), 7)\ntensor([7, 7])",
     ),
@@ -219,6 +232,7 @@ ROWS = [
             "size, physical_layout, *, dtype=None, layout=None, device=None, requires_grad=False, "
             "pin_memory=False"
         ),
+        stored="all",
         doc=(
             "Uninitialised memory; the layout names the dimensions from the slowest in memory to the fastest."
         ),
@@ -226,6 +240,7 @@ ROWS = [
     ),
     _new(
         f"new_empty_strided(Tensor self, int[] size, int[] stride, {OPTIONS}) -> Tensor", shape="list(size)",
+        names="drop", stored="all",
         batch="rule",
         doc="Uninitialised memory of the input's type and device, with the given strides.",
     ),
@@ -233,16 +248,19 @@ ROWS = [
         f"eye(int n, {OPTIONS}) -> Tensor", shape="[n, n]",
         out=True,
         shown="n, m=None, *, out=None, dtype=None, layout=torch.strided, device=None, requires_grad=False",
+        stored="float8",
         doc="Ones on the diagonal of an n by m matrix, zeros elsewhere.",
         example=">>> tl.eye(2)\ntensor([[1., 0.],\n        [0., 1.]])",
     ),
     _create(
         f"eye.m(int n, int m, {OPTIONS}) -> Tensor", shape="[n, m]",
         out=True,
+        stored="float8",
         doc="Ones on the diagonal of an n by m matrix.",
     ),
     _create(
         f"scalar_tensor(Scalar s, {OPTIONS}) -> Tensor", shape="[]",
+        stored="all",
         doc="A tensor without dimensions that holds the number.",
         example=">>> tl.scalar_tensor(3.0)\ntensor(3.)",
     ),

@@ -30,6 +30,7 @@ ROWS = [
     _named(
         "linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", shape="qr(A.shape, mode)",
         out_name="linalg_qr.out", autocast="float32",
+        reported="geqrf_cpu",
         grad={"A": "linalg_qr_backward(g0, g1, Q, R, mode)"},
         doc=(
             "The factors of A = Q R: Q with orthonormal columns, R an upper triangle. mode: 'reduced', "
@@ -220,6 +221,7 @@ ROWS = [
         ),
         shape="[A.shape, A.shape[:-2] + [min(A.shape[-2], A.shape[-1])], A.shape[:-2]]",
         out_name="linalg_lu_factor_ex.out",
+        reported="lu_cpu",
         grad={"A": "_lu_backward(g0, LU, pivots)"},
         doc=(
             "As linalg.lu_factor, and LAPACK's code for each matrix: 0, or which element of U's diagonal is "
@@ -405,6 +407,7 @@ ROWS = [
     Op(
         "_linalg_solve(Tensor A, Tensor B) -> Tensor", shape="solve(A.shape, B.shape, True)",
         function=False, method=False,
+        reported="lu_cpu",
         grad={
             "A": (
                 "(-_linalg_solve(A.transpose(-2, -1).conj(), g).matmul(result.transpose(-2, "

@@ -7,6 +7,7 @@ ROWS = [
         "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
         shape="diag_embed(self.shape, offset, dim1, dim2)",
         devices="Any",
+        stored="all",
         grad={"self": "g.diagonal(offset, dim1, dim2)"},
         jvp="linear", batch="dims",
         doc="Zeros with the last dimension written along the diagonal of two new ones.",
@@ -44,6 +45,7 @@ ROWS = [
         "linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
         shape="broadcast(self.shape, other.shape)",
         out=True, method=False, namespace="_linalg",
+        reported="cross",
         grad={
             "self": "linalg_cross(other.conj(), g, dim=dim)",
             "other": "linalg_cross(g, self.conj(), dim=dim)",

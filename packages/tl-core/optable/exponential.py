@@ -10,6 +10,7 @@ ROWS = [
     Unary(
         "exp",
         to="float", dtypes=INEXACT,
+        reported="exp_vml_cpu",
         grad={"self": "g * result.conj()"},
         expr="exp(x)", ref="numpy.exp",
         doc="e to the power of each element.",
@@ -18,6 +19,7 @@ ROWS = [
     Unary(
         "log",
         to="float", dtypes=INEXACT,
+        reported="log_vml_cpu",
         grad={"self": "g / self.conj()"},
         expr="log(x)", ref="numpy.log", samples=real(0.1, 5),
         doc="The natural logarithm of each element.",
@@ -26,6 +28,8 @@ ROWS = [
     Unary(
         "expm1",
         to="float", dtypes=INEXACT,
+        second_names=("special_expm1",),
+        reported="expm1_vml_cpu",
         grad={"self": "g * (result.conj() + 1)"},
         expr="expm1(x)", ref="numpy.expm1",
         doc="exp(x) - 1 without loss near zero.",
@@ -34,6 +38,8 @@ ROWS = [
     Unary(
         "log1p",
         to="float", dtypes=INEXACT,
+        second_names=("special_log1p",),
+        reported="log1p_vml_cpu",
         grad={"self": "g / (self + 1).conj()"},
         expr="log1p(x)", ref="numpy.log1p", samples=real(-0.9, 5),
         doc="log(1 + x) without loss near zero.",
@@ -42,6 +48,7 @@ ROWS = [
     Unary(
         "sqrt",
         to="float", dtypes=INEXACT,
+        reported="sqrt_vml_cpu",
         grad={"self": "g / (2 * result.conj())"},
         expr="sqrt(x)", ref="numpy.sqrt", samples=real(0.1, 5),
         doc="The square root of each element.",
@@ -58,6 +65,8 @@ ROWS = [
     Unary(
         "sigmoid",
         to="float", dtypes=INEXACT,
+        second_names=("special_expit",),
+        reported="sigmoid_cpu_reduced_float",
         grad={"self": "sigmoid_backward(g, result)"},
         expr="1 / (1 + exp(-x))", ref="scipy.special.expit",
         doc="1 / (1 + exp(-x)) of each element.",
@@ -66,6 +75,7 @@ ROWS = [
     Unary(
         "square",
         to="int", dtypes="int float complex",
+        reported="pow",
         grad={"self": "g * (2 * self).conj()"},
         expr="x * x", ref="numpy.square",
         doc="Each element times itself.",
@@ -75,6 +85,7 @@ ROWS = [
         "pow.Tensor_Tensor(Tensor self, Operand exponent) -> Tensor", inputs=2, cpu="pow", kernel="power",
         dtypes="int float complex",
         out_name="pow.out",
+        reported="pow",
         grad={
             "self": "pow_backward(g, self, exponent)",
             "exponent": "pow_backward_exponent(g, self, exponent, result)",
@@ -87,6 +98,7 @@ ROWS = [
         "pow.Scalar(Scalar self, Tensor exponent) -> Tensor", inputs=2, cpu="pow",
         dtypes="int float complex",
         inplace=False, method=False,
+        reported="pow",
         grad={"exponent": "pow_backward_exponent(g, self, exponent, result)"},
         expr="pow(x, y)", samples=real(0.2, 3),
         doc="A number to the power of each element.",
@@ -104,22 +116,28 @@ ROWS = [
     ),
     Transcendental(
         "exp2", "g * (result * 0.6931471805599453).conj()", "2 to the power of each element.",
+        second_names=("special_exp2",),
+        reported="exp2",
         ref="numpy.exp2",
         example=">>> tl.exp2(tl.tensor([0.0, 3.0]))\ntensor([1., 8.])",
     ),
     Transcendental(
         "log2", "g / (self * 0.6931471805599453).conj()", "The logarithm to base 2 of each element.",
+        reported="log2_vml_cpu",
         ref="numpy.log2", samples=real(0.1, 5),
         example=">>> tl.log2(tl.tensor([1.0, 8.0]))\ntensor([0., 3.])",
     ),
     Transcendental(
         "log10", "g / (self * 2.302585092994046).conj()", "The logarithm to base 10 of each element.",
+        reported="log10_vml_cpu",
         ref="numpy.log10", samples=real(0.1, 5),
         example=">>> tl.log10(tl.tensor([1.0, 1000.0]))\ntensor([0., 3.])",
     ),
     Op(
         "logit(Tensor self, float? eps=None) -> Tensor", shape="self.shape",
-        inplace=True, out=True, devices="Any",
+        inplace=True, out=True, second_names=("special_logit",),
+        devices="Any",
+        names="keep",
         grad={"self": "logit_backward(g, self, eps)"},
         jvp="elementwise", batch="elementwise",
         doc="log(x / (1 - x)) of each element, moved to [eps, 1 - eps] first.",
@@ -162,6 +180,7 @@ ROWS = [
     Binary(
         "xlogy",
         to="float", dtypes="float", loops="wide", hot=ONE,
+        second_names=("special_xlogy",),
         grad={"self": "where((self == 0) & (other <= 0), 0, g * log(other))", "other": "g * self / other"},
         expr="x * log(y)", ref="scipy.special.xlogy", samples=real(0.2, 4),
         doc="x log(y), and 0 where x is 0.",
@@ -202,6 +221,7 @@ ROWS = [
             f"float_power.{overload}({first} self, {second} exponent) -> Tensor",
             kernel=f"float_power_{overload}", shape="broadcast(sizes(self), sizes(exponent))",
             inplace=first == "Tensor", out=True, method=first == "Tensor", devices="Any",
+            names="unify",
             grad=grad,
             jvp="elementwise", batch="elementwise",
             doc="Each element to a power, in double precision.",

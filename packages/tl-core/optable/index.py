@@ -28,12 +28,14 @@ ROWS = [
     Op(
         "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", shape="gather_index(self.shape, indices)",
         out=True, out_name="index.Tensor_out", function=False, method=False,
+        stored="float8",
         grad={"self": "index_backward(g, self.shape, indices)"},
         jvp="linear", batch="index",
         doc="The elements at the given positions.",
     ),
     Op(
         "index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)",
+        stored="float8",
         grad={
             "self": "g.index_put(indices, zeros_like(values), False) if not accumulate else g",
             "values": "index(g, indices)",
@@ -53,6 +55,7 @@ ROWS = [
         "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
         shape="index.shape",
         out=True,
+        stored="float8 float4 bits", reported="scatter_gather_tensor_cpu",
         grad={"self": "scatter_add(zeros_like(self), dim, index, g)"},
         jvp="linear", batch="dims",
         doc="Along a dimension, the elements at the positions of the index.",
@@ -64,6 +67,7 @@ ROWS = [
     Op(
         "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", shape="self.shape",
         inplace=True, out=True,
+        reported="scatter_gather_tensor_cpu",
         grad={"self": "scatter(g, dim, index, 0)", "src": "scatter_src_backward(g, dim, index, src.shape)"},
         jvp="linear", batch="dims",
         doc="A copy with elements written at the positions of the index along a dimension.",
@@ -75,6 +79,7 @@ ROWS = [
     Op(
         "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", shape="self.shape",
         inplace=True, out=True,
+        reported="scatter_gather_tensor_cpu",
         grad={"self": "scatter(g, dim, index, 0)"},
         jvp="rule", batch="dims",
         doc="A copy with a number written at the positions of the index along a dimension.",
@@ -83,6 +88,7 @@ ROWS = [
         "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
         shape="self.shape",
         inplace=True, out=True,
+        reported="scatter_gather_tensor_cpu",
         grad="none:scatter with reduce has no derivative: use scatter_add",
         jvp="none:scatter with reduce has no derivative", batch="dims",
         doc=(
@@ -94,6 +100,7 @@ ROWS = [
         "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
         shape="self.shape",
         inplace=True, out=True,
+        reported="scatter_gather_tensor_cpu",
         grad="none:scatter with reduce has no derivative: use scatter_add",
         jvp="none:scatter with reduce has no derivative", batch="dims",
         doc="A copy with a number added to or multiplied into the elements at the positions of the index.",
@@ -101,6 +108,7 @@ ROWS = [
     Op(
         "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", shape="self.shape",
         inplace=True, out=True,
+        reported="scatter_gather_tensor_cpu",
         grad={"self": "g", "src": "scatter_src_backward(g, dim, index, src.shape)"},
         jvp="linear", batch="dims",
         doc="A copy with elements added at the positions of the index along a dimension, in their order.",
@@ -113,6 +121,7 @@ ROWS = [
         "index_select(Tensor self, int dim, Tensor index) -> Tensor",
         shape="resize(self.shape, dim, index.numel())",
         out=True,
+        stored="all",
         grad={"self": "index_select_backward(g, self.shape, dim, index)"},
         jvp="linear", batch="rule",
         doc="The given positions of a dimension.",
@@ -124,6 +133,7 @@ ROWS = [
         "index_select_backward(Tensor grad, int[] input_sizes, int dim, Tensor index) -> Tensor",
         shape="list(input_sizes)",
         function=False, method=False, devices="Any",
+        stored="all",
         grad={"grad": "g.index_select(dim, index)"},
         jvp="linear", batch="rule",
         doc="The adjoint of index_select.",
@@ -132,6 +142,7 @@ ROWS = [
         "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
         shape="broadcast(self.shape, mask.shape)",
         inplace=True, out=True, shown="input, mask, value", devices="Any",
+        names="unify", stored="float8",
         grad={"self": "g.masked_fill(mask, 0)"},
         jvp="rule", batch="elementwise",
         doc="The number where the mask holds, else the input's element.",
@@ -141,6 +152,7 @@ ROWS = [
         "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
         shape="broadcast(self.shape, mask.shape)",
         inplace=True, out=True, devices="Any",
+        names="unify", stored="float8",
         grad={"self": "g.masked_fill(mask, 0)", "value": "where(mask, g, 0).sum()"},
         jvp="rule", batch="rule",
         doc="The one element of `value` where the mask holds, else the input's element.",
@@ -148,6 +160,7 @@ ROWS = [
     Op(
         "nonzero(Tensor self) -> Tensor", shape="data",
         out=True, shown="input, *, out=None, as_tuple=False", devices="CpuOnly",
+        reported="nonzero_count_cpu",
         grad=INTEGER,
         jvp=INTEGER, batch=DYNAMIC_SHAPE,
         doc="The positions of the elements that are not zero, one a row.",
@@ -169,6 +182,7 @@ ROWS = [
     Op(
         "nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor", shape="[size, self.ndim]",
         out=True, devices="CpuOnly",
+        reported="nonzero_count_cpu",
         grad=INTEGER,
         jvp=INTEGER, batch="loop",
         doc=(
@@ -188,6 +202,7 @@ ROWS = [
         ),
         shape="self.shape",
         inplace=True, out=True,
+        reported="scatter_gather_tensor_cpu",
         grad={"self, src": "scatter_reduce_backward(g, self, dim, index, src, reduce, include_self, result)"},
         jvp="double-vjp", batch="dims",
         doc=(
@@ -238,6 +253,7 @@ ROWS = [
         "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
         shape="self.shape",
         inplace=True, out=True,
+        names="keep",
         doc="A copy with a number, or the one element of `value`, at the given positions of a dimension.",
         example=">>> tl.index_fill(tl.zeros(3), 0, tl.tensor([0, 2]), 1)\ntensor([1., 0., 1.])",
     ),
@@ -245,6 +261,7 @@ ROWS = [
         "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
         shape="self.shape",
         inplace=True, out=True,
+        names="keep",
         doc="A copy with a number at the given positions of a dimension.",
     ),
     Composite(
@@ -277,6 +294,7 @@ ROWS = [
     Op(
         "masked_select(Tensor self, Tensor mask) -> Tensor", shape="data",
         out=True, devices="CpuOnly",
+        names="select", stored="float8 float4 bits",
         grad={"self": "masked_select_backward(g, self.shape, mask)"},
         jvp="linear", batch="loop",
         doc="The elements where the mask holds, as a vector.",
@@ -290,6 +308,7 @@ ROWS = [
     Op(
         "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", shape="self.shape",
         inplace=True, out=True,
+        stored="float8",
         grad={"self": "g.masked_fill(mask, 0)", "source": "masked_scatter_backward(g, mask, source.shape)"},
         jvp="linear", batch="rule",
         doc="A copy with the elements of `source`, one after another, where the mask holds.",

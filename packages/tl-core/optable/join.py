@@ -141,6 +141,7 @@ ROWS = [
         "unsafe_split.Tensor(Tensor self, int split_size, int dim=0) -> Tensor[]",
         shape="split(self.shape, split_size, dim)",
         devices="Any",
+        names="keep", stored="all",
         grad={"self": "split_backward(g, self.shape, split_size, dim)"},
         jvp="linear", batch="dims",
         doc=(
@@ -153,6 +154,7 @@ ROWS = [
         "unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
         shape="parts(self.shape, split_sizes, dim)",
         devices="Any",
+        names="keep", stored="all",
         grad={"self": "split_with_sizes_backward(g, self.shape, split_sizes, dim)"},
         jvp="linear", batch="dims",
         doc="As split_with_sizes, but autograd takes the pieces for copies.",
@@ -161,6 +163,7 @@ ROWS = [
     Composite(
         "unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
         shape="chunk(self.shape, chunks, dim)",
+        names="keep",
         doc="As chunk, but autograd takes the pieces for copies.",
         example=">>> tl.unsafe_chunk(tl.arange(4), 2)\n(tensor([0, 1]), tensor([2, 3]))",
     ),

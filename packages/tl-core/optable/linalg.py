@@ -6,6 +6,7 @@ ROWS = [
     Op(
         "mm(Tensor self, Tensor mat2) -> Tensor", shape="mm(self.shape, mat2.shape)",
         out=True, autocast="lower",
+        names="contract", reported="addmm_impl_cpu_",
         grad={"self": "g.mm(mat2.t().conj())", "mat2": "self.t().conj().mm(g)"},
         jvp="rule", batch="rule",
         ref="numpy.matmul",
@@ -44,6 +45,7 @@ ROWS = [
     Op(
         "bmm(Tensor self, Tensor mat2) -> Tensor", shape="mm(self.shape, mat2.shape)",
         out=True, autocast="lower",
+        names="contract", reported="bmm",
         grad={"self": "g.bmm(mat2.transpose(1, 2).conj())", "mat2": "self.transpose(1, 2).conj().bmm(g)"},
         jvp="rule", batch="rule",
         ref="numpy.matmul",
@@ -54,6 +56,7 @@ ROWS = [
         "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
         shape="mm(mat1.shape, mat2.shape)",
         inplace=True, out=True, shown="input, mat1, mat2, *, beta=1, alpha=1, out=None", autocast="lower",
+        names="contract", reported="addmm_impl_cpu_",
         grad={
             "self": "(g.conj() * beta).conj()",
             "mat1": "((g.mm(mat2.t().conj())).conj() * alpha).conj()",
@@ -69,6 +72,7 @@ ROWS = [
     Op(
         "mv(Tensor self, Tensor vec) -> Tensor", shape="matmul(self.shape, vec.shape)",
         out=True,
+        names="contract", reported="addmv_impl_cpu",
         grad={"self": "g.unsqueeze(1) * vec.conj()", "vec": "self.t().conj().mv(g)"},
         jvp="rule", batch="rule",
         ref="numpy.matmul",
@@ -78,6 +82,7 @@ ROWS = [
     Op(
         "dot(Tensor self, Tensor tensor) -> Tensor", shape="[]",
         out=True,
+        names="contract", reported="dot",
         grad={"self": "g * tensor.conj()", "tensor": "g * self.conj()"},
         jvp="rule", batch="rule",
         ref="numpy.dot",
@@ -86,7 +91,9 @@ ROWS = [
     ),
     Composite(
         "matmul(Tensor self, Tensor other) -> Tensor", shape="matmul(self.shape, other.shape)",
-        out=True, autocast="lower",
+        out=True, second_names=("linalg_matmul",),
+        autocast="lower",
+        names="contract",
         ref="numpy.matmul",
         doc=(
             "The matrix product of tensors of any dimensions: vectors join as rows or columns, further "
@@ -98,6 +105,7 @@ ROWS = [
         "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
         shape="mm(batch1.shape, batch2.shape)",
         inplace=True, out=True, shown="input, batch1, batch2, *, beta=1, alpha=1, out=None", autocast="lower",
+        names="contract", reported="baddbmm",
         grad={
             "self": "(g.conj() * beta).conj()",
             "batch1": "((g.bmm(batch2.transpose(1, 2).conj())).conj() * alpha).conj()",
@@ -121,6 +129,7 @@ ROWS = [
         "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
         shape="matmul(mat.shape, vec.shape)",
         inplace=True, out=True, shown="input, mat, vec, *, beta=1, alpha=1, out=None",
+        names="contract", reported="addmv_impl_cpu",
         grad={
             "self": "(g.conj() * beta).conj()",
             "mat": "((g.unsqueeze(1) * vec.conj()).conj() * alpha).conj()",
@@ -149,6 +158,7 @@ ROWS = [
     Composite(
         "vdot(Tensor self, Tensor other) -> Tensor", shape="[]",
         out=True,
+        names="contract",
         ref="numpy.vdot",
         doc="The sum of the products of two vectors' elements, the first ones conjugated.",
         example=">>> tl.vdot(tl.tensor([1j]), tl.tensor([1j]))\ntensor(1.+0.j)",
@@ -252,6 +262,7 @@ ROWS = [
     Op(
         "tril(Tensor self, int diagonal=0) -> Tensor", shape="self.shape",
         inplace=True, out=True, devices="Any",
+        reported="tril",
         grad={"self": "g.tril(diagonal)"},
         jvp="linear", batch="front",
         ref="numpy.tril",
@@ -261,6 +272,7 @@ ROWS = [
     Op(
         "triu(Tensor self, int diagonal=0) -> Tensor", shape="self.shape",
         inplace=True, out=True, devices="Any",
+        reported="triu",
         grad={"self": "g.triu(diagonal)"},
         jvp="linear", batch="front",
         ref="numpy.triu",

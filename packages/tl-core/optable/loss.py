@@ -14,6 +14,7 @@ ROWS = [
             "-> (Tensor output, Tensor total_weight)"
         ),
         shape="[target.shape if reduction == 0 else [], []]",
+        reported="nll_loss_out_frame",
         grad={
             "self": (
                 "_nll_loss_backward(g0, target, weight, self.shape, reduction, ignore_index, total_weight)"

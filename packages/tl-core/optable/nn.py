@@ -6,6 +6,7 @@ ROWS = [
     Op(
         "_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", shape="self.shape",
         out=True, method=False,
+        names="keep", reported="softmax_lastdim_kernel_impl",
         grad={"self": "_softmax_backward_data(g, result, dim, self.dtype)"},
         jvp="double-vjp", batch="dims",
         doc="exp(x) over its sum along a dimension.",
@@ -13,6 +14,7 @@ ROWS = [
     Op(
         "_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", shape="self.shape",
         out=True, method=False,
+        names="keep", reported="log_softmax_lastdim_kernel_impl",
         grad={"self": "_log_softmax_backward_data(g, result, dim, self.dtype)"},
         jvp="double-vjp", batch="dims",
         doc="The logarithm of softmax along a dimension.",
@@ -50,13 +52,15 @@ ROWS = [
     ),
     Composite(
         "softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", shape="self.shape",
-        out=True, shown="input, dim, *, dtype=None",
+        out=True, second_names=("special_softmax",),
+        shown="input, dim, *, dtype=None",
         doc="exp(x) over its sum along a dimension: positive, and one in total.",
         example=">>> tl.softmax(tl.tensor([0.0, 0.0]), 0)\ntensor([0.5000, 0.5000])",
     ),
     Composite(
         "log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", shape="self.shape",
-        out=True, shown="input, dim, *, dtype=None",
+        out=True, second_names=("special_log_softmax",),
+        shown="input, dim, *, dtype=None",
         doc="The logarithm of softmax along a dimension.",
         example=">>> tl.log_softmax(tl.tensor([0.0, 0.0]), 0)\ntensor([-0.6931, -0.6931])",
     ),

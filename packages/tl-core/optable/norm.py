@@ -24,6 +24,7 @@ ROWS = [
             "_sample_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int S, int groups, float "
             "eps, bool centered) -> (Tensor output, Tensor mean, Tensor rstd)"
         ),
+        reported="GroupNormKernelImpl",
         grad={
             "input, weight, bias": (
                 "_sample_norm_backward(g0, input, mean, rstd, weight, bias, N, C, S, groups, eps, centered, "
@@ -56,6 +57,7 @@ ROWS = [
             "running_var, bool training, float momentum, float eps) -> (Tensor output, Tensor mean, Tensor "
             "rstd)"
         ),
+        reported="batch_norm",
         grad={
             "input, weight, bias": (
                 "_batch_norm_backward(g0, input, mean, rstd, weight, training, eps, needs[0], needs[1], "

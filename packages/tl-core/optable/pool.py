@@ -47,12 +47,14 @@ ROWS = [
         {"self": PUT.format(size="kernel_size")},
         "The largest element of each window, and where it stood in its plane.",
         shape="[pool(self.shape, kernel_size, stride, padding, dilation, ceil_mode, len(kernel_size))] * 2",
+        names="keep", reported="max_pool2d",
     ),
     _private(
         "_adaptive_max_pool(Tensor self, int[] output_size) -> (Tensor values, Tensor indices)",
         {"self": PUT.format(size="output_size")},
         "The largest element of each of as many windows as the result has elements.",
         shape="[adaptive(self.shape, output_size, len(output_size))] * 2",
+        reported="adaptive_max_pool2d",
     ),
     _private(
         (
@@ -61,6 +63,7 @@ ROWS = [
         ),
         {"self": PUT.format(size="kernel_size")}, "The largest element of windows at random places.",
         shape="[adaptive(self.shape, output_size, len(output_size))] * 2",
+        reported="check_uniform_bounds",
         batch="loop",
     ),
     _private(
@@ -87,6 +90,7 @@ ROWS = [
         ),
         {"self": f"_avg_pool_adjoint(g, self.shape, {AVG})"}, "The mean of each window.",
         shape="pool(self.shape, kernel_size, stride, padding, 1, ceil_mode, len(kernel_size))",
+        reported="avg_pool2d",
     ),
     _private(
         (
@@ -100,6 +104,7 @@ ROWS = [
         {"self": "_adaptive_avg_pool_adjoint(g, self.shape, len(output_size))"},
         "The mean of each of as many windows as the result has elements.",
         shape="adaptive(self.shape, output_size, len(output_size))",
+        reported="adaptive_avg_pool2d",
     ),
     _private(
         "_adaptive_avg_pool_adjoint(Tensor grad, int[] sizes, int spatial) -> Tensor",

@@ -27,39 +27,54 @@ def _factory(signature, **fields):
     )
 
 
-def _create(name, args, doc, *, low="", shape="list(size)", **fields):
+def _create(name, args, doc, *, low="", shape="list(size)", reported="", **fields):
     """The form without and the form with a generator; `low` names the overload that has it."""
     overload = f".{low}" if low else ""
     with_generator = f".{low}_generator" if low else ".generator"
     return [
         _factory(
-            f"{name}{overload}({args}, *, {OPTIONS}) -> Tensor", shape=shape, out=True, doc=doc, **fields
+            f"{name}{overload}({args}, *, {OPTIONS}) -> Tensor",
+            shape=shape,
+            **fields,
+            out=True,
+            reported=reported,
+            doc=doc,
         ),
         _factory(
             f"{name}{with_generator}({args}, *, Generator? generator, {OPTIONS}) -> Tensor",
             shape=shape,
+            reported=reported,
             out=True,
             doc=doc,
         ),
     ]
 
 
-def _like(name, args, doc, overloads, **fields):
+def _like(name, args, doc, overloads, reported, **fields):
     plain, with_generator = overloads
+    common = {"shape": "self.shape", "names": "keep", "reported": reported, "doc": doc}
     return [
-        _factory(f"{name}{plain}({args}, *, {LIKE}) -> Tensor", shape="self.shape", doc=doc, **fields),
+        _factory(f"{name}{plain}({args}, *, {LIKE}) -> Tensor", **common, **fields),
         _factory(
             f"{name}{with_generator}({args}, *, Generator? generator, {LIKE}) -> Tensor",
-            shape="self.shape",
-            doc=doc,
+            **common,
         ),
     ]
 
 
-def _fill(signature, *, grad=None, doc):
+def _fill(signature, *, grad=None, reported="", doc):
     """Overwrites the tensor with random numbers."""
-    return Op(f"{signature} -> Tensor(a!)", function=False, random=True,
-              grad=grad or {"self": "zeros_like(g)"}, jvp=NO_VALUES, batch="random", doc=doc)  # fmt: skip
+    return Op(
+        f"{signature} -> Tensor(a!)",
+        function=False,
+        random=True,
+        names="keep",
+        reported=reported,
+        grad=grad or {"self": "zeros_like(g)"},
+        jvp=NO_VALUES,
+        batch="random",
+        doc=doc,
+    )
 
 
 def _draw(signature, grad, doc, **fields):
@@ -86,37 +101,50 @@ ROWS = [
     *_create(
         "rand", "int[] size", UNIFORM,
         shown=f"*size, {SHOWN}",
+        reported="check_uniform_bounds",
         example=">>> tl.rand(2, 3).shape\ntorch.Size([2, 3])",
     ),
     *_like(
         "rand_like", "Tensor self", UNIFORM, ("", ".generator"),
         shown=f"input, *, {SHOWN_LIKE}",
+        reported="check_uniform_bounds",
         example=">>> tl.rand_like(tl.zeros(2, 3)).shape\ntorch.Size([2, 3])",
     ),
     *_create(
         "randn", "int[] size", NORMAL,
         shown=f"*size, {SHOWN}",
+        reported="normal_kernel_cpu",
         example=">>> tl.randn(2, 3).shape\ntorch.Size([2, 3])",
     ),
     *_like(
         "randn_like", "Tensor self", NORMAL, ("", ".generator"),
         shown=f"input, *, {SHOWN_LIKE}",
+        reported="normal_kernel_cpu",
         example=">>> tl.randn_like(tl.zeros(2, 3)).shape\ntorch.Size([2, 3])",
     ),
     *_create(
         "randint", "int high, int[] size", INTEGERS,
         shown=f"low, high=None, size=None, *, {SHOWN}",
+        reported="random_update_from_to",
         example=">>> tl.randint(0, 10, (2, 3)).shape\ntorch.Size([2, 3])",
     ),
-    *_create("randint", "int low, int high, int[] size", INTEGERS, low="low"),
+    *_create(
+        "randint", "int low, int high, int[] size", INTEGERS, low="low",
+        reported="random_update_from_to",
+    ),
     *_like(
         "randint_like", "Tensor self, int high", INTEGERS, ("", ".generator"),
         shown=f"input, low, high=None, *, {SHOWN_LIKE}",
+        reported="random_update_from_to",
         example=">>> tl.randint_like(tl.zeros(2, 3), 10).shape\ntorch.Size([2, 3])",
     ),
-    *_like("randint_like", "Tensor self, Tensor high", INTEGERS, (".Tensor", ".Tensor_generator")),
+    *_like(
+        "randint_like", "Tensor self, Tensor high", INTEGERS, (".Tensor", ".Tensor_generator"),
+        reported="random_update_from_to",
+    ),
     *_like(
         "randint_like", "Tensor self, int low, int high", INTEGERS, (".low_dtype", ".low_generator_dtype"),
+        reported="random_update_from_to",
     ),
     *_create(
         "randperm", "int n", PERMUTATION, shape="[n]",
@@ -126,10 +154,12 @@ ROWS = [
     # ---- in place ------------------------------------------------------------------------------------------
     _fill(
         f"uniform_(Tensor(a!) self, float from=0, float to=1, {GENERATOR})",
+        reported="check_uniform_bounds",
         doc="Uniform numbers in [from, to).",
     ),
     _fill(
         f"normal_(Tensor(a!) self, float mean=0, float std=1, {GENERATOR})",
+        reported="normal_kernel_cpu",
         doc="Normal numbers of that mean and standard deviation.",
     ),
     _fill(
@@ -165,11 +195,13 @@ ROWS = [
     ),
     _fill(
         f"bernoulli_.Tensor(Tensor(a!) self, Tensor p, {GENERATOR})",
+        reported="bernoulli_tensor_cpu_self_",
         grad={"self": "zeros_like(g)", "p": "zeros_like(p)"},
         doc="One with the probability that `p` gives for the element, else zero.",
     ),
     _fill(
         f"bernoulli_.float(Tensor(a!) self, float p=0.5, {GENERATOR})",
+        reported="bernoulli_tensor_cpu_self_",
         doc="One with probability p, else zero.",
     ),
     # ---- parameters in tensors -----------------------------------------------------------------------------
@@ -177,11 +209,13 @@ ROWS = [
         f"bernoulli(Tensor self, {GENERATOR})", {"self": "zeros_like(g)"},
         "One with the probability that the element states, else zero.", shape="self.shape",
         out=True,
+        names="keep", reported="bernoulli_tensor_cpu_self_",
         example=">>> tl.bernoulli(tl.tensor([0.0, 1.0]))\ntensor([0., 1.])",
     ),
     _draw(
         f"bernoulli.p(Tensor self, float p, {GENERATOR})", {"self": "zeros_like(g)"},
         "One with probability p, else zero, shaped as the input.", shape="self.shape",
+        names="keep", reported="bernoulli_tensor_cpu_self_",
     ),
     # The reference tries them in this order: a tensor without dimensions would pass for a number.
     _draw(
@@ -189,6 +223,7 @@ ROWS = [
         {"mean": "zeros_like(g)", "std": "zeros_like(g)"}, "Normal numbers, the parameters of each given.",
         shape="broadcast(mean.shape, std.shape)",
         out=True,
+        names="unify", reported="normal_kernel_cpu",
         example=">>> tl.normal(tl.zeros(3), 1.0).shape\ntorch.Size([3])",
     ),
     _draw(
@@ -196,16 +231,19 @@ ROWS = [
         "Normal numbers; mean, standard deviation or both may be given element by element.",
         shape="mean.shape",
         out=True, shown="mean, std, *, generator=None, out=None",
+        names="unify", reported="normal_kernel_cpu",
     ),
     _draw(
         f"normal.float_Tensor(float mean, Tensor std, {GENERATOR})", {"std": "zeros_like(g)"},
         "Normal numbers of one mean.", shape="std.shape",
         out=True,
+        names="unify", reported="normal_kernel_cpu",
     ),
     _factory(
         f"normal.float_float(float mean, float std, int[] size, {GENERATOR}, {OPTIONS}) -> Tensor",
         shape="list(size)",
         out=True,
+        names="unify", reported="normal_kernel_cpu",
         doc="Normal numbers of one mean and standard deviation.",
     ),
     Op(
@@ -247,6 +285,7 @@ ROWS = [
         "native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
         shape="[input.shape, input.shape]",
         method=False, random=True,
+        names="keep", reported="bernoulli_scalar_cpu_",
         grad={
             "input": (
                 "native_dropout_backward(g, result1, 1.0 if train == False else 0.0 if p == 1 else 1 / (1 - "
@@ -281,6 +320,7 @@ ROWS = [
     Composite(
         "dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
         method=False, random=True,
+        names="keep",
         doc="Dropout in place.",
     ),
 ]  # fmt: skip

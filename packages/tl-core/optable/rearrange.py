@@ -5,6 +5,7 @@ from opgen.row import Composite, Op
 ROWS = [
     Op(
         "flip(Tensor self, int[] dims) -> Tensor", shape="self.shape",
+        stored="float8 float4 bits",
         grad={"self": "g.flip(dims)"},
         jvp="linear", batch="dims",
         doc="A copy in which the order of the given dimensions is reversed.",

@@ -10,7 +10,7 @@ def _private(signature, **fields):
 
 
 def _logical(name, text):
-    none = {"grad": PIECEWISE, "jvp": PIECEWISE}
+    none = {"grad": PIECEWISE, "jvp": PIECEWISE, "stored": "float8"}
     return [
         Op(
             f"{name}(Tensor self) -> Tensor", **none,
@@ -62,11 +62,12 @@ def _spread(name, word):
             "std": {"self": "std_backward(g, result, self, dim, correction, keepdim)"}}[name]  # fmt: skip
     spread = {"var": "None", "std": "result0"}[name]
     return [
-        Composite(f"{name}(Tensor self, bool unbiased=True) -> Tensor", shape="[]",
+        Composite(f"{name}(Tensor self, bool unbiased=True) -> Tensor", shape="[]", reported="std_cpu",
                   doc=f"The {word} of all elements."),
         Composite(
             f"{name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
             out=True, out_name=f"{name}.out",
+            reported="std_cpu",
             doc=f"The {word} along dimensions.",
         ),
         Op(
@@ -74,6 +75,7 @@ def _spread(name, word):
                 f"{name}.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
                 f"keepdim=False) -> Tensor"
             ),
+            reported="std_cpu",
             out=True, shown="input, dim=None, *, correction=1, keepdim=False, out=None",
             grad=grad,
             jvp="double-vjp", batch="dims",
@@ -134,6 +136,7 @@ ROWS = [
     Op(
         "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape="[]",
         out=True, out_name="mean.dtype_out",
+        reported="sum_cpu",
         grad={"self": "g.expand(self.shape) / self.numel()"},
         jvp="linear", batch="rule",
         ref="numpy.mean",
@@ -143,6 +146,7 @@ ROWS = [
     Op(
         "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         out=True, out_name="mean.out",
+        reported="sum_cpu",
         grad={"self": "unsum(g, self.shape, dim, keepdim) / (self.numel() / max(result.numel(), 1))"},
         jvp="linear", batch="dims",
         doc="The mean along dimensions.",
@@ -150,6 +154,7 @@ ROWS = [
     Op(
         "amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
         out=True,
+        reported="max_values_cpu",
         grad={"self": "amax_backward(g, self, result, dim, keepdim)"},
         jvp="double-vjp", batch="dims",
         ref="numpy.amax",
@@ -159,6 +164,7 @@ ROWS = [
     Op(
         "amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
         out=True,
+        reported="min_values_cpu",
         grad={"self": "amax_backward(g, self, result, dim, keepdim)"},
         jvp="double-vjp", batch="dims",
         ref="numpy.amin",
@@ -169,7 +175,9 @@ ROWS = [
     *_extreme("min", "smallest", "smaller"),
     Op(
         "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
-        out=True, devices="Any",
+        out=True, second_names=("special_logsumexp",),
+        devices="Any",
+        reported="max_values_cpu",
         grad={"self": "logsumexp_backward(g, self, result, dim, keepdim)"},
         jvp="double-vjp", batch="dims",
         ref="scipy.special.logsumexp",
@@ -237,6 +245,7 @@ ROWS = [
     Op(
         "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape="[]",
         out=True, shown="input, *, dtype=None", autocast="float32",
+        reported="prod_out_cpu",
         grad={"self": "prod_backward(g, self, result)"},
         jvp="double-vjp", batch="rule",
         ref="numpy.prod",
@@ -246,6 +255,7 @@ ROWS = [
     Op(
         "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         out=True, out_name="prod.int_out", autocast="float32",
+        reported="prod_out_cpu",
         grad={"self": "prod_dim_backward(g, self, result, dim, keepdim)"},
         jvp="double-vjp", batch="dims",
         doc="The products along a dimension.",
@@ -299,6 +309,7 @@ ROWS = [
             "ScalarType? dtype=None) -> Tensor"
         ),
         out=True, method=False, namespace="_linalg", devices="Any",
+        reported="norm_cpu",
         grad={"self": "linalg_vector_norm_backward(g, self, ord, result, dim, keepdim)"},
         jvp="rule", batch="dims",
         doc=(
@@ -344,6 +355,7 @@ ROWS = [
     Op(
         "_distances(Tensor x1, Tensor x2, float p, bool product, bool later) -> Tensor",
         method=False,
+        names="pairs",
         grad={
             "x1": "_distances_gradient(g, x1, x2, result, p, product, later, False)",
             "x2": "_distances_gradient(g, x1, x2, result, p, product, later, True)",

@@ -10,6 +10,7 @@ ROWS = [
     Unary(
         "floor",
         dtypes="int float",
+        reported="floor_vml_cpu",
         grad={"self": "zeros_like(g)"},
         jvp=NO_SIGN,
         expr="floor(x)", ref="numpy.floor",
@@ -19,6 +20,7 @@ ROWS = [
     Unary(
         "ceil",
         dtypes="int float",
+        reported="ceil_vml_cpu",
         grad={"self": "zeros_like(g)"},
         jvp=NO_SIGN,
         expr="ceil(x)", ref="numpy.ceil",
@@ -45,6 +47,7 @@ ROWS = [
         "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", shape="self.shape",
         inplace=True, out=True, aliases=("clip",),
         devices="Any",
+        names="unify",
         grad={"self": "clamp_backward(g, self, min, max)"},
         jvp="elementwise", batch="elementwise",
         ref="numpy.clip",
@@ -56,6 +59,7 @@ ROWS = [
         shape="broadcast(self.shape, sizes(min), sizes(max))",
         inplace=True, out=True, out_name="clamp.Tensor_out", aliases=("clip",),
         devices="Any",
+        names="unify",
         grad={
             "self": "clamp_backward(g, self, min, max)",
             "min": "clamp_backward_bound(g, self, min, max, False)",
@@ -91,6 +95,7 @@ ROWS = [
         "trunc",
         dtypes="int float", loops="wide", hot=TWO,
         aliases=("fix",),
+        reported="trunc_vml_cpu",
         grad={"self": "zeros_like(g)"},
         jvp=NO_SIGN,
         expr="trunc(x)", ref="numpy.trunc",
@@ -100,6 +105,8 @@ ROWS = [
     Unary(
         "round",
         dtypes="int float", loops="wide", hot=TWO,
+        second_names=("special_round",),
+        reported="round_vml_cpu",
         grad={"self": "zeros_like(g)"},
         jvp=NO_SIGN,
         expr="round(x)", ref="numpy.round",
@@ -112,6 +119,7 @@ ROWS = [
     Op(
         "round.decimals(Tensor self, *, int decimals) -> Tensor", shape="self.shape",
         inplace=True, out=True, shown="input, *, decimals=0, out=None", devices="Any",
+        names="keep", reported="round_vml_cpu",
         grad={"self": "zeros_like(g)"},
         jvp=NO_SIGN, batch="elementwise",
         doc="Rounded to so many digits after the point, or before it if negative.",
@@ -138,6 +146,7 @@ ROWS = [
         "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
         shape="self.shape",
         inplace=True, out=True, devices="Any",
+        names="keep", reported="nan_to_num",
         grad={"self": "g * isfinite(self)"},
         jvp="elementwise", batch="elementwise",
         doc="NaN and the infinities replaced; by default with 0 and the type's largest and smallest number.",
@@ -148,6 +157,7 @@ ROWS = [
         cpu="nan_to_num",
         dtypes=ALL, loops="wide", hot=TWO,
         function=False, method=False,
+        reported="nan_to_num",
         grad=NO_SIGN,
         jvp=NO_SIGN,
         expr="x",

@@ -9,6 +9,7 @@ def _running(name, word):
         out=True,
         shape="[self.shape, self.shape]",
         grad={"self": "cummaxmin_backward(g0, self, indices, dim)"},
+        names="keep",
         jvp="rule",
         batch="dims",
         doc=(
@@ -21,6 +22,7 @@ ROWS = [
     Op(
         "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape="self.shape",
         inplace=True, out=True,
+        names="keep", reported="cumsum_out_cpu",
         grad={"self": "cumsum_backward(g, dim)"},
         jvp="linear", batch="dims",
         ref="numpy.cumsum",
@@ -30,6 +32,7 @@ ROWS = [
     Op(
         "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape="self.shape",
         inplace=True, out=True,
+        names="keep", reported="cumprod_out_cpu",
         grad={"self": "cumprod_backward(g, self, dim, result)"},
         jvp="double-vjp", batch="dims",
         ref="numpy.cumprod",
@@ -58,6 +61,7 @@ ROWS = [
     Op(
         "logcumsumexp(Tensor self, int dim) -> Tensor", shape="self.shape",
         out=True,
+        names="keep", reported="logcumsumexp_out_cpu",
         grad={"self": "logcumsumexp_backward(g, self, result, dim)"},
         jvp="rule", batch="dims",
         doc="The logarithms of the cumulative sums of exponentials along a dimension.",

@@ -30,6 +30,7 @@ def _groups(signature, text):
         jvp="double-vjp",
         batch=DYNAMIC_SHAPE,
         shape="data",
+        reported="unique",
         doc=text,
     )
 
@@ -59,6 +60,7 @@ ROWS = [
         ),
         out_name="searchsorted.Tensor_out", method=False,
         shown="sorted_sequence, values, *, out_int32=False, right=False, side=None, out=None, sorter=None",
+        reported="searchsorted_out_cpu",
         example=">>> tl.searchsorted(tl.tensor([1, 3, 5]), tl.tensor([3, 4]))\ntensor([1, 2])",
     ),
     _search(
@@ -68,17 +70,20 @@ ROWS = [
         ),
         text="Where a number would be inserted into a sorted line.",
         method=False,
+        reported="searchsorted_out_cpu",
     ),
     _search(
         f"bucketize.Tensor(Tensor self, Tensor boundaries, {SEARCH})",
         text="The number of the bucket between sorted boundaries that each element belongs to.",
         out_name="bucketize.Tensor_out", method=False,
+        reported="searchsorted_out_cpu",
         example=">>> tl.bucketize(tl.tensor([3, 4]), tl.tensor([1, 3, 5]))\ntensor([1, 2])",
     ),
     _search(
         f"bucketize.Scalar(Scalar self, Tensor boundaries, {SEARCH})",
         text="The number of the bucket that a number belongs to.",
         method=False,
+        reported="searchsorted_out_cpu",
     ),
     _isin(
         "Tensor_Tensor", "Tensor elements, Tensor test_elements",
@@ -158,6 +163,7 @@ ROWS = [
         ),
         shape="[*self.shape[:-1], num_samples]",
         out=True, devices="Any", random=True,
+        reported="multinomial",
         grad=INTEGER,
         jvp=INTEGER, batch="rule",
         doc="Positions drawn by their weights, a row for each row of weights.",

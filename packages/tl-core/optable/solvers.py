@@ -85,6 +85,7 @@ ROWS = [
     _private(
         "_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
         shape="[A.shape[:-2], A.shape, A.shape[:-1]]",
+        reported="lu_cpu",
         grad={"A": "_linalg_det_backward(g0, result, A, LU, pivots)"},
         doc="The determinants of matrices, and the factors that they were read off.",
     ),
@@ -161,6 +162,7 @@ ROWS = [
             "unitriangular=False) -> Tensor"
         ),
         shape="[*broadcast(self.shape[:-2], B.shape[:-2]), *B.shape[-2:]]",
+        reported="triangular_solve_cpu",
         grad={
             "self, B": (
                 "_solve_triangular_backward(g, self, result, upper, left, unitriangular, needs[0], needs[1])"

@@ -30,12 +30,14 @@ def _quantile(name, text):
             out=True,
             shown=shown,
             autocast="float32",
+            names="through",
             doc=text,
         ),
         Composite(
             f"{name}.scalar(Tensor self, float q, {tail}) -> Tensor",
             out=True,
             autocast="float32",
+            names="through",
             doc=text,
         ),
     ]
@@ -46,6 +48,7 @@ ROWS = [
         "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
         shape="[self.shape, self.shape]",
         out=True, out_name="sort.values", shown="input, dim=-1, descending=False, *, stable=False, out=None",
+        names="keep", reported="sorting_kernel_method_name",
         grad=PICKED,
         jvp="rule", batch="dims",
         doc=(
@@ -64,6 +67,7 @@ ROWS = [
         ),
         shape="[self.shape, self.shape]",
         out=True, out_name="sort.values_stable",
+        names="keep", reported="sorting_kernel_method_name",
         grad=PICKED,
         jvp="rule", batch="dims",
         doc="As sort, which is always stable.",
@@ -71,6 +75,7 @@ ROWS = [
     Op(
         "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", shape="self.shape",
         shown="input, dim=-1, descending=False, *, stable=False", devices="Any",
+        names="keep", reported="sorting_kernel_method_name",
         grad=INTEGER,
         jvp=INTEGER, batch="dims",
         doc="The places of the elements in order along a dimension.",
@@ -80,6 +85,7 @@ ROWS = [
         "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
         shape="self.shape",
         devices="Any",
+        names="keep", reported="sorting_kernel_method_name",
         grad=INTEGER,
         jvp=INTEGER, batch="dims",
         doc="As argsort, which is always stable.",
@@ -97,6 +103,7 @@ ROWS = [
         ),
         shape="[resize(self.shape, dim, require(k <= self.shape[dim], k)) if self.ndim else []] * 2",
         out=True, out_name="topk.values",
+        names="keep",
         grad=PICKED,
         jvp="rule", batch="dims",
         doc=(

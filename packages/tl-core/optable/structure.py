@@ -30,6 +30,7 @@ ROWS = [
         "cat(Tensor[] tensors, int dim=0) -> Tensor", shape="cat([t.shape for t in tensors], dim)",
         out=True, method=False, aliases=("concat", "concatenate"),
         autocast="widest",
+        names="unify", stored="all",
         grad={"tensors": "cat_backward(g, tensors, dim)"},
         jvp="linear", batch="dims",
         doc="Tensors one after another along a dimension.",
@@ -38,6 +39,7 @@ ROWS = [
     Op(
         "stack(Tensor[] tensors, int dim=0) -> Tensor", shape="stack([t.shape for t in tensors], dim)",
         out=True, method=False, autocast="widest",
+        stored="all",
         grad={"tensors": "unbind(g, dim)"},
         jvp="linear", batch="dims",
         doc="Tensors of one shape along a new dimension.",
@@ -54,27 +56,32 @@ ROWS = [
         shape=(
             "[[n for d, n in zip(dims, grad.shape) if wrap(d, grad.ndim) == i][0] for i in range(grad.ndim)]"
         ),
+        stored="all",
         batch="rule",
         doc="The adjoint of permute.",
     ),
     _adjoint(
         "slice_backward(Tensor grad, int[] input_sizes, int dim, int? start, int? end, int step) -> Tensor",
         {"grad": "slice(g, dim, start, end, step)"}, shape="list(input_sizes)",
+        stored="all",
         doc="The adjoint of slice.",
     ),
     _adjoint(
         "select_backward(Tensor grad, int[] input_sizes, int dim, int index) -> Tensor",
         {"grad": "g.select(dim, index)"}, shape="list(input_sizes)",
+        stored="all",
         doc="The adjoint of select.",
     ),
     _adjoint(
         "diagonal_backward(Tensor grad, int[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
         {"grad": "g.diagonal(offset, dim1, dim2)"}, shape="list(input_sizes)",
+        stored="float8",
         doc="The adjoint of diagonal.",
     ),
     _adjoint(
         "unfold_backward(Tensor grad, int[] input_sizes, int dim, int size, int step) -> Tensor",
         {"grad": "g.unfold(dim, size, step)"}, shape="list(input_sizes)",
+        stored="float8",
         batch="rule",
         doc="The adjoint of unfold.",
     ),
@@ -89,6 +96,7 @@ ROWS = [
                 "storage_offset)"
             ),
         }, shape="list(input_sizes)",
+        stored="float8",
         batch="rule",
         doc="The adjoint of as_strided.",
     ),
@@ -103,6 +111,7 @@ ROWS = [
                 "storage_offset)"
             ),
         }, shape="list(size)",
+        stored="float8",
         batch="rule",
         doc="The adjoint of as_strided_backward.",
     ),
@@ -113,6 +122,7 @@ ROWS = [
         ),
         shape="self.shape",
         out=True, devices="Any",
+        stored="float8 float4 bits quantized",
         grad={
             "self": "slice_scatter(g, zeros_like(src), dim, start, end, step)",
             "src": "slice(g, dim, start, end, step)",
@@ -124,6 +134,7 @@ ROWS = [
     Op(
         "select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor", shape="self.shape",
         out=True, devices="Any",
+        stored="float8 float4 bits quantized",
         grad={"self": "select_scatter(g, zeros_like(src), dim, index)", "src": "g.select(dim, index)"},
         jvp="linear", batch="dims",
         doc="A copy with one position of a dimension replaced.",
@@ -135,6 +146,7 @@ ROWS = [
         "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
         shape="self.shape",
         out=True, devices="Any",
+        stored="float8 float4 bits quantized",
         grad={
             "self": "diagonal_scatter(g, zeros_like(src), offset, dim1, dim2)",
             "src": "g.diagonal(offset, dim1, dim2)",
@@ -150,6 +162,7 @@ ROWS = [
         ),
         shape="self.shape",
         out=True, devices="Any",
+        stored="float8 float4 bits quantized",
         grad={
             "self": "as_strided_scatter(g.contiguous(), zeros_like(src), size, stride, storage_offset)",
             "src": "g.contiguous().as_strided(size, stride, storage_offset)",
@@ -164,26 +177,31 @@ ROWS = [
     _adjoint(
         "split_backward(Tensor?[] grads, int[] input_sizes, int split_size, int dim) -> Tensor",
         {"grads": "split(g, split_size, dim)"}, shape="list(input_sizes)",
+        stored="float8",
         doc="The adjoint of split.",
     ),
     _adjoint(
         "split_with_sizes_backward(Tensor?[] grads, int[] input_sizes, int[] split_sizes, int dim) -> Tensor",
         {"grads": "split_with_sizes(g, split_sizes, dim)"}, shape="list(input_sizes)",
+        stored="float8",
         doc="The adjoint of split_with_sizes.",
     ),
     _adjoint(
         "unbind_backward(Tensor?[] grads, int[] input_sizes, int dim) -> Tensor", {"grads": "unbind(g, dim)"},
         shape="list(input_sizes)",
+        stored="float8",
         doc="The adjoint of unbind.",
     ),
     _adjoint(
         "unsum(Tensor grad, int[] input_sizes, int[]? dim, bool keepdim) -> Tensor",
         {"grad": "g.sum(dim, keepdim)"}, shape="list(input_sizes)",
+        names="refused",
         doc="A reduction's gradient spread over what was reduced.",
     ),
     _adjoint(
         "index_backward(Tensor grad, int[] input_sizes, Tensor?[] indices) -> Tensor",
         {"grad": "index(g, indices)"}, shape="list(input_sizes)",
+        stored="float8",
         batch="index",
         doc="The adjoint of reading through indices.",
     ),

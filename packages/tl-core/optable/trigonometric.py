@@ -10,6 +10,7 @@ ROWS = [
     Unary(
         "sin",
         to="float", dtypes=INEXACT,
+        reported="sin_vml_cpu",
         grad={"self": "g * self.cos().conj()"},
         expr="sin(x)", ref="numpy.sin",
         doc="The sine of each element, in radians.",
@@ -18,6 +19,7 @@ ROWS = [
     Unary(
         "cos",
         to="float", dtypes=INEXACT,
+        reported="cos_vml_cpu",
         grad={"self": "g * -self.sin().conj()"},
         expr="cos(x)", ref="numpy.cos",
         doc="The cosine of each element, in radians.",
@@ -42,6 +44,7 @@ ROWS = [
     Unary(
         "tanh",
         to="float", dtypes=INEXACT,
+        reported="tanh_vml_cpu",
         grad={"self": "tanh_backward(g, result)"},
         expr="tanh(x)", ref="numpy.tanh",
         doc="Hyperbolic tangent of each element.",
@@ -66,24 +69,28 @@ ROWS = [
     ),
     Transcendental(
         "tan", "g * (1 + result * result).conj()", "The tangent of each element, in radians.",
+        reported="tan_vml_cpu",
         ref="numpy.tan", samples=real(-1.2, 1.2),
         example=">>> tl.tan(tl.tensor([0.0, 1.0]))\ntensor([0.0000, 1.5574])",
     ),
     Transcendental(
         "asin", "g * (1 - self * self).rsqrt().conj()", "The angle whose sine each element is.",
         aliases=("arcsin",),
+        reported="asin_vml_cpu",
         ref="numpy.arcsin", samples=real(-0.9, 0.9),
         example=">>> tl.asin(tl.tensor([0.0, 1.0]))\ntensor([0.0000, 1.5708])",
     ),
     Transcendental(
         "acos", "g * -((1 - self * self).rsqrt()).conj()", "The angle whose cosine each element is.",
         aliases=("arccos",),
+        reported="acos_vml_cpu",
         ref="numpy.arccos", samples=real(-0.9, 0.9),
         example=">>> tl.acos(tl.tensor([0.0, 1.0]))\ntensor([1.5708, 0.0000])",
     ),
     Transcendental(
         "atan", "g / (self * self + 1).conj()", "The angle whose tangent each element is.",
         aliases=("arctan",),
+        reported="atan_vml_cpu",
         ref="numpy.arctan",
         example=">>> tl.atan(tl.tensor([0.0, 1.0]))\ntensor([0.0000, 0.7854])",
     ),
@@ -107,6 +114,7 @@ ROWS = [
     ),
     Transcendental(
         "sinc", "sinc_backward(g, self)", "sin(pi x) / (pi x) of each element, 1 at 0.",
+        second_names=("special_sinc",),
         ref="numpy.sinc",
         example=">>> tl.sinc(tl.tensor([0.0, 0.5]))\ntensor([1.0000, 0.6366])",
     ),
@@ -138,6 +146,7 @@ ROWS = [
     Op(
         "deg2rad(Tensor self) -> Tensor", shape="self.shape",
         inplace=True, out=True, devices="Any",
+        names="keep", reported="mul_cpu_reduced_float",
         grad={"self": "g.deg2rad()"},
         jvp="linear", batch="elementwise",
         doc="Degrees as radians.",
@@ -146,6 +155,7 @@ ROWS = [
     Op(
         "rad2deg(Tensor self) -> Tensor", shape="self.shape",
         inplace=True, out=True, devices="Any",
+        names="keep", reported="mul_cpu_reduced_float",
         grad={"self": "g.rad2deg()"},
         jvp="linear", batch="elementwise",
         doc="Radians as degrees.",

@@ -38,6 +38,7 @@ ROWS = [
         "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
         shape="swap(self.shape, dim0, dim1)",
         aliases=("swapaxes", "swapdims"),
+        names="permute",
         grad={"self": "g.transpose(dim0, dim1)"},
         inverse="g.transpose(dim0, dim1)",
         doc="Two dimensions exchanged.",
@@ -45,6 +46,7 @@ ROWS = [
     ),
     View(
         "t(Tensor(a) self) -> Tensor(a)", shape="self.shape[::-1]",
+        names="permute",
         grad={"self": "g.t()"},
         batch="rule", inverse="g.t()",
         doc="The transpose of a matrix; vectors and numbers come back as they are.",
@@ -52,6 +54,7 @@ ROWS = [
     ),
     View(
         "permute(Tensor(a) self, int[] dims) -> Tensor(a)", shape="permute(self.shape, dims)",
+        names="permute",
         grad={"self": "permute_backward(g, dims)"},
         batch="rule", inverse="permute_backward(g, dims)",
         doc="The dimensions in another order.",
@@ -61,6 +64,7 @@ ROWS = [
         "expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)",
         shape="expand(self.shape, size)",
         function=False,
+        names="keep",
         grad={"self": "g.sum_to_size(self.shape)"},
         batch="rule", inverse="g.reshape(self.shape)",
         doc="Dimensions of size one repeated without a copy; -1 keeps a size.",
@@ -69,6 +73,7 @@ ROWS = [
     View(
         "as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)",
         shape="list(size)",
+        names="drop",
         grad={
             "self": (
                 "as_strided_backward(g, self.shape, self.stride(), self.storage_offset(), size, stride, "
@@ -86,6 +91,7 @@ ROWS = [
         "slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)",
         shape="resize(self.shape, dim, slice_length(self.shape[dim], start, end, step))",
         function=False, method=False,
+        names="keep",
         grad={"self": "slice_backward(g, self.shape, dim, start, end, step)"},
         inverse="slice_scatter(self, g, dim, start, end, step)",
         doc="Every step-th element of a dimension from start up to end.",
@@ -93,6 +99,7 @@ ROWS = [
     View(
         "select.int(Tensor(a) self, int dim, int index) -> Tensor(a)",
         shape="element(self.shape, dim, index)",
+        names="remove",
         grad={"self": "select_backward(g, self.shape, dim, index)"},
         inverse="select_scatter(self, g, dim, index)",
         doc="One position of a dimension, which disappears.",
@@ -100,6 +107,7 @@ ROWS = [
     ),
     View(
         "squeeze(Tensor(a) self) -> Tensor(a)", shape="squeeze(self.shape)",
+        names="squeeze",
         grad={"self": "g.reshape(self.shape)"},
         batch="rule", inverse="g.reshape(self.shape)",
         doc="Without the dimensions of size one.",
@@ -107,12 +115,14 @@ ROWS = [
     ),
     View(
         "squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", shape="squeeze(self.shape, dim)",
+        names="squeeze",
         grad={"self": "g.reshape(self.shape)"},
         inverse="g.reshape(self.shape)",
         doc="Without that dimension if its size is one.",
     ),
     View(
         "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", shape="squeeze(self.shape, dim)",
+        names="squeeze",
         grad={"self": "g.reshape(self.shape)"},
         batch="rule", inverse="g.reshape(self.shape)",
         doc="Without those of the dimensions whose size is one.",
@@ -142,6 +152,7 @@ ROWS = [
     View(
         "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
         shape="diagonal(self.shape, offset, dim1, dim2)",
+        names="diagonal",
         grad={"self": "diagonal_backward(g, self.shape, offset, dim1, dim2)"},
         inverse="diagonal_scatter(self, g, offset, dim1, dim2)",
         doc="The diagonal of two dimensions, as the last dimension.",
@@ -165,12 +176,14 @@ ROWS = [
     ),
     View(
         "_conj(Tensor(a) self) -> Tensor(a)", shape="self.shape",
+        names="keep",
         grad={"self": "g.conj()"},
         batch="elementwise", inverse="g.conj()",
         doc="The conjugates of complex elements, as a view that is carried out when it is read.",
     ),
     View(
         "_neg_view(Tensor(a) self) -> Tensor(a)", shape="self.shape",
+        names="keep",
         grad={"self": "-g"},
         batch="elementwise", inverse="-g",
         doc="The negatives of the elements, as a view that is carried out when it is read.",
@@ -178,6 +191,7 @@ ROWS = [
     View(
         "detach(Tensor(a) self) -> Tensor(a)", shape="self.shape",
         sparse="sparse_detach",
+        names="keep",
         grad="none:detach cuts the graph",
         jvp="none:detach cuts the graph", inverse="g",
         doc="The same memory outside the graph of derivatives.",
@@ -204,6 +218,7 @@ ROWS = [
         "split.Tensor(Tensor(a) self, int split_size, int dim=0) -> Tensor(a)[]",
         shape="split(self.shape, split_size, dim)",
         shown="tensor, split_size_or_sections, dim=0",
+        names="keep",
         grad={"self": "split_backward(g, self.shape, split_size, dim)"},
         inverse="cat(g, dim)",
         doc="Stretches of split_size along a dimension; the last may be shorter.",
@@ -212,11 +227,13 @@ ROWS = [
     Composite(
         "split.sizes(Tensor(a) self, int[] split_size, int dim=0) -> Tensor(a)[]",
         shape="parts(self.shape, split_size, dim)",
+        names="keep",
         doc="Stretches of the given sizes along a dimension.",
     ),
     View(
         "split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]",
         shape="parts(self.shape, split_sizes, dim)",
+        names="keep",
         grad={"self": "split_with_sizes_backward(g, self.shape, split_sizes, dim)"},
         inverse="cat(g, dim)",
         doc="Stretches of the given sizes along a dimension.",
@@ -224,6 +241,7 @@ ROWS = [
     ),
     View(
         "unbind.int(Tensor(a) self, int dim=0) -> Tensor(a)[]", shape="unbind(self.shape, dim)",
+        names="remove",
         grad={"self": "unbind_backward(g, self.shape, dim)"},
         inverse="stack(g, dim)",
         doc="One tensor for each position of a dimension.",
@@ -250,23 +268,31 @@ ROWS = [
         "transpose_(Tensor(a!) self, int dim0, int dim1)", "g.transpose(dim0, dim1)",
         "Exchanges two dimensions of the tensor itself.", shape="swap(self.shape, dim0, dim1)",
         aliases=("swapaxes_", "swapdims_"),
+        names="permute", stored="all",
     ),
-    _inplace("t_(Tensor(a!) self)", "g.t()", "Transposes the matrix itself.", shape="self.shape[::-1]"),
+    _inplace(
+        "t_(Tensor(a!) self)", "g.t()", "Transposes the matrix itself.", shape="self.shape[::-1]",
+        names="permute", stored="all",
+    ),
     _inplace(
         "squeeze_(Tensor(a!) self)", "g.reshape(self.shape)",
         "Drops the tensor's own dimensions of size one.", shape="squeeze(self.shape)",
+        names="squeeze", stored="all",
     ),
     _inplace(
         "squeeze_.dim(Tensor(a!) self, int dim)", "g.reshape(self.shape)",
         "Drops that dimension of the tensor itself if its size is one.", shape="squeeze(self.shape, dim)",
+        names="squeeze", stored="all",
     ),
     _inplace(
         "squeeze_.dims(Tensor(a!) self, int[] dim)", "g.reshape(self.shape)",
         "Drops those of the tensor's own dimensions whose size is one.", shape="squeeze(self.shape, dim)",
+        names="squeeze", stored="all",
     ),
     _inplace(
         "unsqueeze_(Tensor(a!) self, int dim)", "g.reshape(self.shape)",
         "Gives the tensor itself a new dimension of size one.", shape="insert(self.shape, dim, 1)",
+        stored="all",
     ),
     _inplace(
         "as_strided_(Tensor(a!) self, int[] size, int[] stride, int? storage_offset=None)",
@@ -275,6 +301,7 @@ ROWS = [
             "storage_offset)"
         ),
         "Gives the tensor itself sizes, strides and offset, all counted in elements.", shape="list(size)",
+        stored="all",
     ),
     Composite(
         "reshape(Tensor(a) self, int[] shape) -> Tensor(a)", shape="view(self.shape, shape)",
