@@ -15,7 +15,7 @@ import tl_distributed as dist
 import tl_nn as nn
 from tl_core.futures import Future
 from tl_distributed.algorithms.ddp_comm_hooks import default_hooks, quantization_hooks
-from tl_distributed.backends.gloo_group import GlooGroup
+from tl_distributed.backends.engine_backend import EngineBackend
 from tl_distributed.base.work import all_of
 from tl_distributed.collectives.coalescing import coalescing_manager
 from tl_distributed.nn import functional as with_gradients
@@ -106,7 +106,7 @@ class Late(dist.Communicator):
 
     def __init__(self, context):
         super().__init__(context)
-        self.inner = GlooGroup(context)
+        self.inner = EngineBackend(context)
         self.jobs = queue.SimpleQueue()
         threading.Thread(target=self.serve, daemon=True).start()
 

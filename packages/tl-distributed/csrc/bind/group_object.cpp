@@ -422,12 +422,23 @@ PyMethodDef kFunctions[] = {
     {"read_ring", read_ring, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
+
+// The numbers of the reductions, by the names in ReduceOp.
+PyRef reductions() {
+  PyRef numbers = checked(PyDict_New());
+  for (int i = 0; i < static_cast<int>(Reduction::kNone); ++i) {
+    PyRef number = checked(PyLong_FromLong(i));
+    checked(PyDict_SetItemString(numbers.get(), name_of(static_cast<Reduction>(i)), number.get()));
+  }
+  return numbers;
+}
 }  // namespace
 
 void add_group_type(PyObject* module) {
   g_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&kSpec)).release());
   checked(PyModule_AddObjectRef(module, "Group", reinterpret_cast<PyObject*>(g_type)));
   checked(PyModule_AddFunctions(module, kFunctions));
+  checked(PyModule_AddObjectRef(module, "REDUCTIONS", reductions().get()));
 }
 
 std::shared_ptr<Group> group_of(PyObject* o) {

@@ -17,11 +17,25 @@ const char* class_of(FailureKind kind) {
   }
 }
 
+PyRef tuple_of(const std::vector<int64_t>& numbers) {
+  PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(numbers.size())));
+  for (size_t i = 0; i < numbers.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i),
+                     checked(PyLong_FromLongLong(numbers[i])).release());
+  return tuple;
+}
+
 void raise_failure(const Failure& failure) noexcept {
-  PyRef module(PyImport_ImportModule("tl_distributed.base.errors"));
-  if (!module) return;
-  PyRef type(PyObject_GetAttrString(module.get(), class_of(failure.kind())));
-  if (type) PyErr_SetString(type.get(), failure.what());
+  try {
+    PyRef module = checked(PyImport_ImportModule("tl_distributed.base.errors"));
+    PyRef type = checked(PyObject_GetAttrString(module.get(), class_of(failure.kind())));
+    PyRef error = checked(PyObject_CallFunction(type.get(), "s", failure.what()));
+    if (!failure.missing_ranks().empty())
+      checked(PyObject_SetAttrString(error.get(), "missing_ranks", tuple_of(failure.missing_ranks()).get()));
+    PyErr_SetObject(type.get(), error.get());
+  } catch (const PythonError&) {
+    // The exception that is set says why this one could not be made.
+  }
 }
 }  // namespace
 

@@ -131,13 +131,24 @@ std::vector<int> Segment::missing() const {
   return ranks;
 }
 
+std::vector<int64_t> Segment::missing_ranks() const {
+  std::vector<int64_t> ranks;
+  if (header_->failed.load(std::memory_order_acquire) != kTimedOut) return ranks;
+  for (int rank : missing()) ranks.push_back(global_rank(rank));
+  return ranks;
+}
+
 void Segment::time_out(const Call& call, const Patience& patience) {
+  std::vector<int64_t> ranks;
   std::string text = describe(rank()) + " reached its timeout of " + seconds_text(patience.limit) + " s in " +
                      text_of(call) + " of group " + group_name() + ", waiting for";
-  for (int other : missing())
+  for (int other : missing()) {
+    ranks.push_back(global_rank(other));
     text += " " + describe(other) + ", whose last call was " + text_of(last_call(other)) + ";";
+  }
   text.pop_back();
-  fail(text);
+  poison_as(kTimedOut, text);
+  throw Failure(FailureKind::kBackend, text, ranks);
 }
 
 void Segment::tell_mail() {
@@ -152,18 +163,18 @@ void Segment::await_mail(uint32_t seen, int64_t ns) {
 }
 
 std::string Segment::failure() const {
-  for (int k = 0; k < 1000 && header_->failed.load(std::memory_order_acquire) != 2; ++k) usleep(10);
+  for (int k = 0; k < 1000 && header_->failed.load(std::memory_order_acquire) < kFailed; ++k) usleep(10);
   header_->text[sizeof header_->text - 1] = 0;
   return header_->text;
 }
 
-void Segment::poison(const std::string& text) {
-  uint32_t none = 0;
-  if (!header_->failed.compare_exchange_strong(none, 1)) return;
+void Segment::poison_as(FailureState state, const std::string& text) {
+  uint32_t sound = kSound;
+  if (!header_->failed.compare_exchange_strong(sound, kWritingText)) return;
   const size_t length = std::min(text.size(), sizeof header_->text - 1);
   std::memcpy(header_->text, text.data(), length);
   header_->text[length] = 0;
-  header_->failed.store(2, std::memory_order_release);
+  header_->failed.store(state, std::memory_order_release);
   tell_mail();
   for (int i = 0; i < size(); ++i)  // whoever sleeps shall look around
     if (block(i).sleepers.load()) futex_wake(block(i).arrived);

@@ -39,8 +39,11 @@ struct alignas(64) MailRing {
   alignas(64) std::atomic<uint64_t> read;
 };
 
+// Values of SegmentHeader::failed. The text is complete from kFailed on.
+enum FailureState : uint32_t { kSound, kWritingText, kFailed, kTimedOut };
+
 struct alignas(64) SegmentHeader {
-  Word failed;  // 0, 1 while the text is being written, 2
+  Word failed;  // FailureState
   Word mail;    // goes up with every change of a ring
   Word mail_sleepers;
   char text[1024];
@@ -75,8 +78,8 @@ class Segment final : public Membership {
   void tell_mail();
   void await_mail(uint32_t seen, int64_t ns);
 
-  bool has_failed() const override { return header_->failed.load(std::memory_order_acquire) != 0; }
-  void poison(const std::string& text) override;
+  bool has_failed() const override { return header_->failed.load(std::memory_order_acquire) != kSound; }
+  void poison(const std::string& text) override { poison_as(kFailed, text); }
   void leave() override;
   bool is_dead(int rank) const;                 // by its pidfd
   void check_peer(int rank, const Call& call);  // fails if it is dead or has left
@@ -87,6 +90,8 @@ class Segment final : public Membership {
 
  private:
   std::string failure() const override;
+  std::vector<int64_t> missing_ranks() const override;
+  void poison_as(FailureState state, const std::string& text);
   void await(int rank, const Call& call, const Patience& patience);
   void look_around(const Call& call, const Patience& patience);
   [[noreturn]] void time_out(const Call& call, const Patience& patience);

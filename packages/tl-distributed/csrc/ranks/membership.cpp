@@ -19,7 +19,8 @@ std::string Membership::describe(int rank) const {
 
 void Membership::check_failed(const std::string& doing) const {
   if (has_failed())
-    throw Failure(FailureKind::kBackend, doing + ": the group " + name_ + " has failed: " + failure());
+    throw Failure(FailureKind::kBackend, doing + ": the group " + name_ + " has failed: " + failure(),
+                  missing_ranks());
 }
 
 void Membership::fail(const std::string& text) {

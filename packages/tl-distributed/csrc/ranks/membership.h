@@ -47,6 +47,8 @@ class Membership {
 
  protected:
   virtual std::string failure() const = 0;  // after has_failed()
+  // After a timeout: the ranks in the world that this rank has not seen arrive.
+  virtual std::vector<int64_t> missing_ranks() const { return {}; }
 
  private:
   int rank_;

@@ -73,6 +73,7 @@ class Reducer:
     def set_divisor(self, divisor: int, /) -> None: ...
     def forward_to(self, function: Callable[[Tensor], None], /) -> None: ...
 
+REDUCTIONS: dict[str, int]
 Members = Sequence[tuple[int, int, str]]
 
 def local_group(

@@ -234,9 +234,9 @@ def make_gloo(context: GroupContext) -> Communicator:
     """The backend for CPU tensors."""
     if context.size == 1:
         return SingleProcess(context)
-    from .gloo_group import GlooGroup
+    from .engine_backend import EngineBackend
 
-    return GlooGroup(context)
+    return EngineBackend(context)
 
 
 def make_fake(context: GroupContext) -> Communicator:

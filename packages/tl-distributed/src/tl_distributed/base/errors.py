@@ -6,7 +6,17 @@ class DistError(RuntimeError):
 
 
 class DistBackendError(DistError):
-    """An error of a backend."""
+    """An error of a backend.
+
+    Attributes:
+        missing_ranks: the ranks in the world that did not arrive before a timeout, where the backend names them.
+
+    Example:
+        >>> DistBackendError("the barrier failed").missing_ranks
+        ()
+    """
+
+    missing_ranks: tuple[int, ...] = ()
 
 
 class DistNetworkError(DistError):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import timedelta
 
 from tl_core import Tensor
 
-from .._C import Group, Task
+from .._C import REDUCTIONS, Group, Task
 from ..base.errors import DistBackendError
 from ..base.reduction import RedOpType
 from ..base.work import GroupWork, Work, all_of
@@ -18,38 +17,32 @@ from .group_context import GroupContext
 from .meeting import meet
 from .sparse_reduction import all_reduce_sparse
 
-_WAITED_FOR = re.compile(r"rank (\d+) \(pid \d+\), whose last call")  # as the engine says it
-_REDUCTIONS = {
-    RedOpType.SUM: 0,
-    RedOpType.AVG: 1,
-    RedOpType.PRODUCT: 2,
-    RedOpType.MIN: 3,
-    RedOpType.MAX: 4,
-    RedOpType.BAND: 5,
-    RedOpType.BOR: 6,
-    RedOpType.BXOR: 7,
-}
+_REDUCTIONS = {op: REDUCTIONS[op.name] for op in RedOpType if op.name in REDUCTIONS}
 
 
-class GlooGroup(Communicator):
+class EngineBackend(Communicator):
     """Processes of one machine, which share memory, or of several, which a network connects.
 
     Args:
         context: the group.
+        native: the connections of another backend of this group; new ones by default.
+        waits: whether an operation is over when a method returns.
     """
 
     name = "gloo"
 
-    def __init__(self, context: GroupContext):
+    def __init__(self, context: GroupContext, native: Group | None = None, waits: bool = False):
         super().__init__(context)
-        write_for_launcher()
-        self.native = meet(context.store, self.rank, context.global_ranks, context.name, self.timeout)
-        self._wait = False
-        self._blocking = _Blocking(self)
+        self._wait = waits
+        if native is None:
+            write_for_launcher()
+            native = meet(context.store, self.rank, context.global_ranks, context.name, self.timeout)
+        self.native = native
+        self._blocking = None if waits else EngineBackend(context, native, waits=True)
 
     @property
     def blocking(self) -> Communicator:
-        return self._blocking
+        return self._blocking or self
 
     def _work(self, task: Task | None, result: list[Tensor], name: str) -> Work:
         return Work(result) if task is None else GroupWork(task, result, name)
@@ -109,24 +102,22 @@ class GlooGroup(Communicator):
         try:
             self.native.barrier(int(timeout.total_seconds() * 1e9), True)
         except DistBackendError as error:
-            said = self._monitored(str(error), int(timeout.total_seconds() * 1e3), wait_all_ranks)
-            raise DistBackendError(f"{said}: {error}") from error
+            milliseconds = int(timeout.total_seconds() * 1e3)
+            text = self._barrier_text(error.missing_ranks, milliseconds, wait_all_ranks)
+            raise DistBackendError(f"{text}: {error}") from error
 
-    def _monitored(self, error: str, milliseconds: int, wait_all_ranks: bool) -> str:
-        """What the reference says of a failed barrier: rank 0 names who didn't come, the others that they did."""
+    def _barrier_text(self, missing: Sequence[int], milliseconds: int, wait_all_ranks: bool) -> str:
+        """PyTorch's text for a failed barrier. Rank 0 names the missing ranks, any other rank names itself."""
         if self.rank:
             return (
                 f"Rank {self.rank} successfully reached monitoredBarrier, but received errors while waiting for "
                 "send/recv from rank 0"
             )
-        missing = sorted({int(rank) for rank in _WAITED_FOR.findall(error)})
         if not missing or not milliseconds:
             return f"Rank 0 timed out in monitoredBarrier after {milliseconds} ms"
         if wait_all_ranks and len(missing) > 1:
-            return (
-                f"Ranks {', '.join(map(str, missing))} failed to pass monitoredBarrier in {milliseconds} ms"
-            )
-        return f"Rank {missing[0]} failed to pass monitoredBarrier in {milliseconds} ms"
+            return f"Ranks {', '.join(map(str, sorted(missing)))} failed to pass monitoredBarrier in {milliseconds} ms"
+        return f"Rank {min(missing)} failed to pass monitoredBarrier in {milliseconds} ms"
 
     def send(self, tensor: Tensor, peer: int, tag: int) -> Work:
         return GroupWork(self.native.send(tensor, peer, tag, self._wait), [tensor], "send")
@@ -143,16 +134,3 @@ class GlooGroup(Communicator):
 
     def close(self) -> None:
         self.native.close()
-
-
-class _Blocking(GlooGroup):
-    """The same group; its operations are over when they return."""
-
-    def __init__(self, group: GlooGroup):
-        Communicator.__init__(self, group.context)
-        self.native: Group = group.native
-        self._wait = True
-
-    @property
-    def blocking(self) -> Communicator:
-        return self
