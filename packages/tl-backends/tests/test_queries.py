@@ -7,7 +7,7 @@ import pytest
 
 import tl_core
 from tl_backends import accelerator, backends, cpu, cuda, mps, mtia, xpu
-from tl_backends.devices import get_device_module
+from tl_backends.device_modules import get_device_module
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import sys
 from types import ModuleType
 
-from tl_backends import devices
+from tl_backends import device_modules
 
 
 def register_device_module(device_type: str, module: ModuleType) -> None:
@@ -23,6 +23,6 @@ def register_device_module(device_type: str, module: ModuleType) -> None:
             ...
         RuntimeError: The runtime module of 'cuda' has already been registered with 'tl_backends.cuda'
     """
-    kind = devices.register_device_module(device_type, module)
+    kind = device_modules.register_device_module(device_type, module)
     setattr(sys.modules["tl"], kind, module)
     sys.modules[f"tl.{kind}"] = module

@@ -7,14 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from tl_backends.devices import index_of, needs_support
 
-if TYPE_CHECKING:
-    from tl_backends.device_kind import DeviceKind
 
-Answer = Callable[["DeviceKind", str, dict[str, Any]], Any]
+class AbsentDevice(Protocol):
+    """A kind of device, which has a name and an error for calls that need the device."""
+
+    kind: str
+
+    def error(self, name: str) -> Exception:
+        """The error of a call.
+
+        Args:
+            name: the name of the function in the error.
+        """
+
+
+Answer = Callable[[AbsentDevice, str, dict[str, Any]], Any]
 
 
 def value(constant: Any) -> Answer:
@@ -27,7 +38,7 @@ def new(container: type) -> Answer:
     return lambda device, name, arguments: container()
 
 
-def nothing(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
+def nothing(device: AbsentDevice, name: str, arguments: dict[str, Any]) -> None:
     """Does nothing.
 
     Args:
@@ -37,7 +48,7 @@ def nothing(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
     """
 
 
-def hold(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
+def hold(device: AbsentDevice, name: str, arguments: dict[str, Any]) -> None:
     """A constructor that stores its arguments as attributes.
 
     Args:
@@ -57,7 +68,7 @@ def refuse(shown: str = "{name}", error: type[Exception] | None = None) -> Answe
         error: the type of the error; None for the type of the device kind.
     """
 
-    def answer(device: DeviceKind, name: str, arguments: dict[str, Any]) -> Any:
+    def answer(device: AbsentDevice, name: str, arguments: dict[str, Any]) -> Any:
         raised = device.error(shown.format(name=name, **arguments))
         raise raised if error is None else error(str(raised))
 
@@ -67,14 +78,14 @@ def refuse(shown: str = "{name}", error: type[Exception] | None = None) -> Answe
 def refuse_state(shown: str) -> Answer:
     """Raises the error of a generator's state; without a device, the error has the kind."""
 
-    def answer(device: DeviceKind, name: str, arguments: dict[str, Any]) -> Any:
+    def answer(device: AbsentDevice, name: str, arguments: dict[str, Any]) -> Any:
         argument = arguments["device"]
         raise device.error(shown.format(device=device.kind if argument is None else argument))
 
     return answer
 
 
-def refuse_states(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
+def refuse_states(device: AbsentDevice, name: str, arguments: dict[str, Any]) -> None:
     """Accepts an empty list of generators' states, and raises for any state.
 
     Args:
@@ -86,7 +97,7 @@ def refuse_states(device: DeviceKind, name: str, arguments: dict[str, Any]) -> N
         raise device.error(f"set_rng_state(…, {index})")
 
 
-def refuse_index(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
+def refuse_index(device: AbsentDevice, name: str, arguments: dict[str, Any]) -> None:
     """Accepts None and negative indices, which select no device, and raises for others.
 
     Args:
@@ -102,7 +113,7 @@ def refuse_index(device: DeviceKind, name: str, arguments: dict[str, Any]) -> No
 def refuse_unless_none(argument: str) -> Answer:
     """Accepts None for an argument, and raises for other values."""
 
-    def answer(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
+    def answer(device: AbsentDevice, name: str, arguments: dict[str, Any]) -> None:
         if arguments[argument] is not None:
             raise device.error(name)
 
@@ -112,7 +123,7 @@ def refuse_unless_none(argument: str) -> Answer:
 def refuse_if_true(argument: str) -> Answer:
     """Accepts a false value of an argument, and raises for a true one."""
 
-    def answer(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
+    def answer(device: AbsentDevice, name: str, arguments: dict[str, Any]) -> None:
         if arguments[argument]:
             raise device.error(name)
 
@@ -122,13 +133,13 @@ def refuse_if_true(argument: str) -> Answer:
 def refuse_unsupported(name: str) -> Answer:
     """Raises the error of streams and events, a RuntimeError for all kinds."""
 
-    def answer(device: DeviceKind, _: str, arguments: dict[str, Any]) -> Any:
+    def answer(device: AbsentDevice, _: str, arguments: dict[str, Any]) -> Any:
         raise needs_support(device.kind, name)
 
     return answer
 
 
-def refuse_init(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
+def refuse_init(device: AbsentDevice, name: str, arguments: dict[str, Any]) -> None:
     """Raises AssertionError for MTIA's `init`; MTIA's other errors have another type.
 
     Args:
@@ -142,7 +153,7 @@ def refuse_init(device: DeviceKind, name: str, arguments: dict[str, Any]) -> Non
     )
 
 
-def refuse_nvtx(device: DeviceKind, name: str, arguments: dict[str, Any]) -> Any:
+def refuse_nvtx(device: AbsentDevice, name: str, arguments: dict[str, Any]) -> Any:
     """Raises the error of NVIDIA's markers.
 
     Args:
@@ -160,13 +171,13 @@ def on_entry(answer: Answer, name: str | None = None) -> Answer:
     """A `with` block that calls an answer on entry, under another name if one is given."""
 
     @contextmanager
-    def block(device: DeviceKind, own: str, arguments: dict[str, Any]) -> Iterator[None]:
+    def block(device: AbsentDevice, own: str, arguments: dict[str, Any]) -> Iterator[None]:
         yield answer(device, name or own, arguments)
 
     return block
 
 
-def take_seed(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
+def take_seed(device: AbsentDevice, name: str, arguments: dict[str, Any]) -> None:
     """Accepts a seed; a value that is no number raises ValueError or TypeError, as `int` does.
 
     Args:
@@ -177,7 +188,7 @@ def take_seed(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
     int(arguments["seed"])
 
 
-def select_device_of(device: DeviceKind, name: str, arguments: dict[str, Any]) -> None:
+def select_device_of(device: AbsentDevice, name: str, arguments: dict[str, Any]) -> None:
     """The constructor of the block that selects the device of a tensor.
 
     Args:
