@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import tl_core
 import tl_nn
+from tl_core.operator_hooks import maker
 from tl_core.pytree import TreeSpec, tree_flatten
 
 from ..fx.graph import Graph
@@ -378,9 +379,7 @@ class ExportedProgram:
         Returns:
             The program.
         """
-        from importlib import import_module
-
-        made: ExportedProgram = import_module("tl_compiler.export.decompose").decomposed(self, decomp_table)
+        made: ExportedProgram = maker("decompose")(self, decomp_table)
         return made
 
     def _transform_do_not_use(self, *passes: Callable[[Any], Any]) -> ExportedProgram:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tl_core
 import tl_nn
 
+from .code_generation import PythonCode
 from .code_imports import import_block
-
-if TYPE_CHECKING:
-    from .graph_module import GraphModule
 
 __all__ = ["write_folder"]
 
@@ -40,16 +38,16 @@ def _expression(name: str, module: Any, folder: Path) -> str:
     return f"pickle.loads((_HERE / {file!r}).read_bytes())"
 
 
-def write_folder(module: GraphModule, folder: Path, class_name: str) -> None:
+def write_folder(module: tl_nn.Module, code: PythonCode, folder: Path, class_name: str) -> None:
     """Writes a package of `__init__.py`, `module.py`, `state_dict.pt` and pickled submodules.
 
     Args:
         module: the module.
+        code: its code.
         folder: where.
         class_name: the name of its class.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    made = module.recompile()
     lines = [
         "import pickle",
         "from pathlib import Path",
@@ -59,7 +57,7 @@ def write_folder(module: GraphModule, folder: Path, class_name: str) -> None:
     ]
     lines += ["torch = root_namespace()"]
     for line in (
-        import_block({k: v for k, v in made.globals.items() if k != "torch"}, None).rstrip().split("\n")
+        import_block({k: v for k, v in code.globals.items() if k != "torch"}, None).rstrip().split("\n")
     ):
         lines.append(_OURS.get(line, line))
     lines += ["", "_HERE = Path(__file__).parent", "", "", f"class {class_name}(torch.nn.Module):"]
@@ -76,7 +74,7 @@ def write_folder(module: GraphModule, folder: Path, class_name: str) -> None:
             lines.append(f"        self.{name} = torch.nn.Parameter({made_by}, {parameter.requires_grad})")
     lines.append("        state = pickle.loads((_HERE / 'state_dict.pt').read_bytes())")
     lines.append("        self.load_state_dict(state)")
-    lines += ["    " + line if line.strip() else "" for line in module.code.rstrip().split("\n")]
+    lines += ["    " + line if line.strip() else "" for line in code.src.rstrip().split("\n")]
     with (folder / "state_dict.pt").open("wb") as out:
         pickle.dump({k: tl_core.Tensor.detach(v) for k, v in module.state_dict().items()}, out)
     (folder / "module.py").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -10,13 +10,13 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from types import BuiltinFunctionType
 from typing import Any
 
 import tl_core
 import tl_nn
+from tl_core.operator_hooks import maker
 
 from .code_imports import import_block
 from .graph import CodeGen, Graph, PythonCode, _PyTreeCodeGen
@@ -296,7 +296,7 @@ class GraphModule(tl_nn.Module):
         """
         from .folder import write_folder
 
-        write_folder(self, Path(folder), module_name)
+        write_folder(self, self.recompile(), Path(folder), module_name)
 
     # ---- copies and pickles
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
@@ -340,7 +340,7 @@ class GraphModule(tl_nn.Module):
         text = import_block(made.globals, exporter.importer) + self.code
         exporter.save_source_string(name, text)
         body = {**self._plain_state(), "_graphmodule_cls_name": type(self).__name__}
-        return _retracing().reduce_package_graph_module, (body, name)
+        return maker("reduce_package_graph_module"), (body, name)
 
     def _register_create_node_hook(self, f: Callable[[Node], Any]) -> None:
         """Has a function called with each node that is made in the graph."""
@@ -474,14 +474,9 @@ def _no_hooks() -> dict[str, Any]:
     return {name: [] for name in _HOOKS}
 
 
-def _retracing() -> Any:
-    """The module that traces code again; it uses this one, and is imported only when it is needed."""
-    return import_module(f"{__package__}.retracing")
-
-
 def __getattr__(name: str) -> Any:
     if name in ("reduce_graph_module", "reduce_package_graph_module"):
-        return getattr(_retracing(), name)
+        return maker(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
