@@ -8,7 +8,7 @@ import warnings
 import weakref
 from collections.abc import Iterator
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tl_core
 from tl_core import recording
@@ -18,15 +18,12 @@ from .dataset import Resumable
 from .failure import Failure
 from .fetch import fetcher
 from .launch import may_fork
-from .loader_like import complete
+from .loader_like import Loader, complete
 from .order import Order
 from .processes import ProcessPool, WorkerDied
 from .state import Progress
 from .threads import ThreadPool
 from .worker import ENDED, FAILED, REFUSED, Response, WorkerConfig
-
-if TYPE_CHECKING:
-    from .dataloader import DataLoader
 
 __all__ = ["_BaseDataLoaderIter", "_MultiProcessingDataLoaderIter", "_SingleProcessDataLoaderIter"]
 
@@ -34,7 +31,7 @@ __all__ = ["_BaseDataLoaderIter", "_MultiProcessingDataLoaderIter", "_SingleProc
 class _BaseDataLoaderIter:
     """One epoch of a loader."""
 
-    def __init__(self, loader: DataLoader[Any]) -> None:
+    def __init__(self, loader: Loader) -> None:
         loader = self._loader = complete(loader)
         self._dataset = loader.dataset
         self._num_workers = loader.num_workers
@@ -126,7 +123,7 @@ class _Endless(Resumable):
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     """An epoch that this process fetches, batch by batch on demand."""
 
-    def __init__(self, loader: DataLoader[Any]) -> None:
+    def __init__(self, loader: Loader) -> None:
         super().__init__(loader)
         loader = self._loader
         stream = self._progress.streams.get(0)
@@ -151,7 +148,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     until their batch is due.
     """
 
-    def __init__(self, loader: DataLoader[Any]) -> None:
+    def __init__(self, loader: Loader) -> None:
         super().__init__(loader)
         loader = self._loader
         self._epoch_id = 0
@@ -339,7 +336,7 @@ class _TimedOut(RuntimeError):
     pass
 
 
-def _pool(loader: DataLoader[Any], base_seed: int, context: Any) -> Any:
+def _pool(loader: Loader, base_seed: int, context: Any) -> Any:
     config = WorkerConfig(
         dataset=loader.dataset,
         batching=loader._auto_collation,

@@ -2,11 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
-__all__ = ["LoaderLike", "complete"]
+__all__ = ["Loader", "LoaderLike", "complete"]
 
 ITERABLE = 1  # `_DatasetKind.Iterable`
+
+
+class Loader(Protocol):
+    """The attributes of a loader that its iterators read."""
+
+    dataset: Any
+    batch_size: int | None
+    num_workers: int
+    collate_fn: Any
+    pin_memory: bool
+    drop_last: bool
+    timeout: float
+    worker_init_fn: Any
+    multiprocessing_context: Any
+    generator: Any
+    arena_size: int | None
+    epoch: int
+    _iterable: bool
+    _progress: Any
+
+    @property
+    def _auto_collation(self) -> bool: ...
+
+    @property
+    def _index_sampler(self) -> Any: ...
+
+    def _take_resumed(self) -> Any: ...
 
 
 def complete(loader: Any) -> Any:
