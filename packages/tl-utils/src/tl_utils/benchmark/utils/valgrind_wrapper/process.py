@@ -22,7 +22,7 @@ def _python(task: dict[str, Any], requests: Requests) -> Callable[[str, str, int
     """Counts while the loop of `timeit` runs, which reads its clock just before and just after."""
     library = import_module(task["library"])
     if task["alias"]:
-        import_module("tl.torch").install()
+        import_module(f"{task['library']}.torch").install()
     names: dict[str, Any] = {"torch": library, "tl": library}
     exec(task["globals"], names)
     toggle = requests.toggle
