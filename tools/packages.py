@@ -66,7 +66,8 @@ TABLE = {
                 "tensor",
                 "algorithms._checkpoint",
             )
-        },
+        }
+        | {"tl_distributed.tensor.dtensor": "checkpoint"},
         (
             *(
                 "base",

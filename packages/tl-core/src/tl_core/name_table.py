@@ -588,6 +588,7 @@ HOMES = {
     "tl_distributed.fsdp.fully_shard": "distributed.fsdp",
     "tl_distributed.base.grad_bucket": "distributed",
     "tl_distributed.collectives.point_to_point": "distributed.distributed_c10d",
+    "tl_distributed.groups.group_member": "distributed.distributed_c10d",
     "tl_distributed.groups.process_group": "distributed.distributed_c10d",
     "tl_distributed.base.reduction": "distributed.distributed_c10d",
     "tl_distributed.stores.store": "distributed",

@@ -63,7 +63,8 @@ from .collectives.tensor_collectives import (
     reduce_scatter_tensor,
     scatter,
 )
-from .groups.process_group import GroupMember, ProcessGroup, group
+from .groups.group_member import GroupMember, group
+from .groups.process_group import ProcessGroup
 from .groups.process_groups import (
     _rank_not_in_group,
     destroy_process_group,

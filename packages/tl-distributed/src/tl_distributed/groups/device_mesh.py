@@ -9,7 +9,8 @@ from typing import Any, Self
 import tl_core
 from tl_core import Tensor
 
-from .process_group import GroupMember, ProcessGroup
+from .group_member import GroupMember
+from .process_group import ProcessGroup
 from .process_groups import (
     default_group,
     get_process_group_ranks,

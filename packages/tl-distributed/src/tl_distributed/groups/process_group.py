@@ -15,7 +15,6 @@ from ..backends.group_context import GroupContext
 from ..base.reduction import RedOpType, ReduceOp
 from ..base.work import Work
 from ..stores.store import PrefixStore, Store
-from . import world
 
 
 class ProcessGroup:
@@ -245,47 +244,3 @@ class ProcessGroup:
 
     def __repr__(self) -> str:
         return f"<ProcessGroup {self.group_name!r} of {self.backend}, ranks {self.ranks}>"
-
-
-class _NonGroupMember:
-    """What stands for a group that this process isn't in."""
-
-    def size(self) -> int:
-        """-1, as `get_world_size` returns."""
-        return -1
-
-    def __repr__(self) -> str:
-        return "GroupMember.NON_GROUP_MEMBER"
-
-
-class _WorldProperty(type):
-    @property
-    def WORLD(cls) -> ProcessGroup | None:
-        """The group of all processes; None before it is made."""
-        return world.current().default
-
-    @WORLD.setter
-    def WORLD(cls, value: ProcessGroup | None) -> None:
-        world.current().default = value
-
-
-class group(metaclass=_WorldProperty):
-    """`group.WORLD` is the group of all processes.
-
-    Example:
-        >>> import tl_distributed as dist
-        >>> dist.group.WORLD is None
-        True
-    """
-
-
-class GroupMember(metaclass=_WorldProperty):
-    """`GroupMember.NON_GROUP_MEMBER` stands for a group that this process isn't in.
-
-    Example:
-        >>> import tl_distributed as dist
-        >>> dist.GroupMember.NON_GROUP_MEMBER is None
-        False
-    """
-
-    NON_GROUP_MEMBER: Any = _NonGroupMember()

@@ -18,7 +18,8 @@ from ..stores.rendezvous import rendezvous
 from ..stores.store import PrefixStore, Store
 from . import world
 from .c10d_logger import _exception_logger, _time_logger
-from .process_group import GroupMember, ProcessGroup
+from .group_member import GroupMember
+from .process_group import ProcessGroup
 
 
 def is_available() -> bool:

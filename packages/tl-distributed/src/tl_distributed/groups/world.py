@@ -6,11 +6,9 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ..stores.store import Store
-    from .process_group import ProcessGroup
+from ..stores.store import Store
+from .process_group import ProcessGroup
 
 
 class World:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 import tl_core
@@ -218,9 +217,10 @@ class DTensor(Tensor):
             )
         if self.device_mesh.get_coordinate() is None:
             return []
-        metadata = import_module("tl_checkpoint.distributed.metadata")
+        from tl_checkpoint.distributed.metadata import ChunkStorageMetadata
+
         sizes, offsets = compute_local_shape_and_global_offset(self.shape, self.device_mesh, self.placements)
-        return [metadata.ChunkStorageMetadata(offsets=tl_core.Size(offsets), sizes=tl_core.Size(sizes))]
+        return [ChunkStorageMetadata(offsets=tl_core.Size(offsets), sizes=tl_core.Size(sizes))]
 
     def __create_write_items__(self, fqn: str, object: Any) -> list[Any]:
         """What this process writes of the whole to a checkpoint.
@@ -229,12 +229,11 @@ class DTensor(Tensor):
             fqn: the name of the tensor.
             object: the tensor itself.
         """
-        helpers = import_module("tl_checkpoint.distributed.planner_helpers")
-        properties = import_module("tl_checkpoint.distributed.metadata").TensorProperties
-        items: list[Any] = helpers.create_chunk_items(
-            fqn, self.shape, properties.create_from_tensor(self), self.__create_chunk_list__()
-        )
-        return items
+        from tl_checkpoint.distributed.metadata import TensorProperties
+        from tl_checkpoint.distributed.planner_helpers import create_chunk_items
+
+        properties = TensorProperties.create_from_tensor(self)
+        return create_chunk_items(fqn, self.shape, properties, self.__create_chunk_list__())
 
     def __get_tensor_shard__(self, index: Any) -> Tensor:
         """The chunk that an index of a checkpoint names, which is all that this process holds.

@@ -10,7 +10,8 @@ import tl_core
 from tl_core import Tensor, no_grad
 
 from ...base.reduction import ReduceOp
-from ...groups.process_group import GroupMember, ProcessGroup
+from ...groups.group_member import GroupMember
+from ...groups.process_group import ProcessGroup
 from ...groups.process_groups import default_group
 
 __all__ = ["average_parameters", "average_parameters_or_parameter_groups", "get_params_to_average"]
