@@ -2,13 +2,17 @@
 
 - A package imports what the design allows it and its pyproject.toml declares; at import time only what is always there.
 - Nobody touches another package's `_name`.
-- No circle of imports, not even one hidden in a function.
+- No circle of imports, not even one hidden in a function, in a text or in type hints.
 - A room of a package imports only rooms before it.
+- No module outside a folder `compat` imports from one.
+
+`tools.import_reader` defines an import by text. The lazy table of a package, and the imports of its `__init__` for type
+hints, are no part of a circle and may name the folder `compat`, if they only name modules below the package: such a
+table is the list of the package's public names. An import of a name of the table counts as an import of the entry.
 """
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 from collections.abc import Iterator
@@ -16,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.cycles import cycles
+from tools.import_reader import ImportReader, imported_by_text, lazy_home, read
 from tools.packages import ROOT, TABLE, Package, packages
 
 IMPORT_NAMES = {
@@ -28,67 +33,32 @@ IMPORT_NAMES = {
 # Operators whose public names begin with an underscore, as the API has them.
 OPERATORS = ("_foreach_", "_fused_")
 
+# The folder of names that exist for other people's programs.
+WING = "compat"
+
+# Modules that import modules of packages above by name, where a program has loaded these packages.
+BY_NAME = ("tl_core.overridable",)
+
+# Classes of two modules that refer to each other in type hints: a node and its graph, a graph and the writer of its
+# code. Both are one type for a reader, and too long for one file.
+MUTUAL_TYPES = {
+    ("tl_compiler.fx.node", "tl_compiler.fx.graph"),
+    ("tl_compiler.fx.code_generation", "tl_compiler.fx.graph"),
+}
+
+# How many modules of a package are still in circles. The number may only fall.
+IN_CIRCLES = {"tl_core": 47}
+
 Found = tuple[Path, int, str]
 
 
 @dataclass(frozen=True)
-class Import:
-    """One imported module, or a name taken from one (`name`), with where it stands."""
+class Need:
+    """A module that another module imports, with the line of the import."""
 
     line: int
-    module: str
-    name: str | None
-    in_function: bool
-
-
-class _Finder(ast.NodeVisitor):
-    def __init__(self, module: str, is_package: bool) -> None:
-        self.parts = module.split(".") if is_package else module.split(".")[:-1]
-        self.imports: list[Import] = []
-        self.aliases: dict[str, str] = {}  # local name -> module
-        self.attributes: list[tuple[int, str, str]] = []
-        self.depth = 0
-
-    def visit_Import(self, node: ast.Import) -> None:
-        for alias in node.names:
-            self.imports.append(Import(node.lineno, alias.name, None, self.depth > 0))
-            self.aliases[alias.asname or alias.name.split(".")[0]] = (
-                alias.name if alias.asname else alias.name.split(".")[0]
-            )
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        base = self.parts[: len(self.parts) - node.level + 1] if node.level else []
-        module = ".".join([*base, *([node.module] if node.module else [])])
-        for alias in node.names:
-            self.imports.append(Import(node.lineno, module, alias.name, self.depth > 0))
-            self.aliases[alias.asname or alias.name] = f"{module}.{alias.name}"
-
-    def visit_Attribute(self, node: ast.Attribute) -> None:
-        if isinstance(node.value, ast.Name):
-            self.attributes.append((node.lineno, node.value.id, node.attr))
-        self.generic_visit(node)
-
-    def visit_If(self, node: ast.If) -> None:
-        test = ast.unparse(node.test)
-        if test in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
-            for child in node.orelse:
-                self.visit(child)
-        else:
-            self.generic_visit(node)
-
-    def _function(self, node: ast.AST) -> None:
-        self.depth += 1
-        self.generic_visit(node)
-        self.depth -= 1
-
-    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = _function
-
-
-def find(file: Path, module: str) -> _Finder:
-    """The imports and the attributes taken from names in a file."""
-    finder = _Finder(module, file.name == "__init__.py")
-    finder.visit(ast.parse(file.read_text(), str(file)))
-    return finder
+    target: str
+    is_declared: bool = False  # in the package's own lazy table, or in MUTUAL_TYPES
 
 
 def is_private(name: str) -> bool:
@@ -108,52 +78,78 @@ def _roots(requirements: list[str]) -> set[str]:
     return {IMPORT_NAMES.get(n, n.replace("-", "_")) for n in names}
 
 
-def _private(finder: _Finder, own: str, family: set[str]) -> Iterator[tuple[int, str]]:
-    for found in finder.imports:
-        words = [*found.module.split("."), *([found.name] if found.name else [])]
-        if words[0] in family - {own} and any(is_private(w) for w in words):
-            yield found.line, f"imports {'.'.join(words)}, a private name of another package"
-    for line, local, attribute in finder.attributes:
-        module = finder.aliases.get(local, "")
+def _private(reader: ImportReader, own: str, family: set[str]) -> Iterator[tuple[int, str]]:
+    for each in reader.imports:
+        words = each.target.split(".")
+        if not each.for_types and words[0] in family - {own} and any(map(is_private, words)):
+            yield each.line, f"imports {each.target}, a private name of another package"
+    for line, local, attribute in reader.attributes:
+        module = reader.aliases.get(local, "")
         if module.split(".")[0] in family - {own} and is_private(attribute):
             yield line, f"uses {module}.{attribute}, a private name of another package"
 
 
-def _undeclared(
-    finder: _Finder, module: str, package: Package, family: dict[str, str]
-) -> Iterator[tuple[int, str]]:
+def _undeclared(reader: ImportReader, package: Package, family: dict[str, str]) -> Iterator[tuple[int, str]]:
     own = package.import_name
     always = _roots(package.settings["project"].get("dependencies", []))
     sometimes = always.union(*(_roots(r) for r in package.extras.values()))
     always = {family.get(n, n) for n in always}
     sometimes = {family.get(n, n) for n in sometimes}
     design = TABLE[package.dist]
+    may_import = set(design.may_import)
     for part, extra in design.extras_of_parts.items():
-        if f"{module}.".startswith(f"{part}."):
-            always |= {family.get(n, n) for n in _roots(package.extras[extra])}
-    for found in finder.imports:
-        root = found.module.split(".")[0]
+        if f"{reader.module}.".startswith(f"{part}."):
+            roots = {family.get(n, n) for n in _roots(package.extras[extra])}
+            always |= roots
+            may_import |= roots
+    for line, root, in_function in _imported_roots(reader, set(family.values())):
         if root == own or root in sys.stdlib_module_names:
             continue
-        if root in family.values() and root not in design.may_import:
-            yield found.line, f"{own} may not import {root}"
-        elif root not in sometimes and not (root in family.values() and found.in_function):
-            yield found.line, f"imports {root}, which {package.dist} does not declare"
-        elif root not in always and not found.in_function:
-            yield (
-                found.line,
-                f"imports {root} at import time, but {package.dist} declares it as an extra only",
-            )
+        if root in family.values() and root not in may_import:
+            yield line, f"{own} may not import {root}"
+        elif root not in sometimes and not (root in family.values() and in_function):
+            yield line, f"imports {root}, which {package.dist} does not declare"
+        elif root not in always and not in_function:
+            yield line, f"imports {root} at import time, but {package.dist} declares it as an extra only"
 
 
-def _edges(finder: _Finder, modules: set[str]) -> set[str]:
-    """The modules of the repository that a file needs; `from package import name` needs the package only if `name` is
+def _imported_roots(reader: ImportReader, family: set[str]) -> Iterator[tuple[int, str, bool]]:
+    """The line and the top-level name of each import, and whether a function runs the import."""
+    for each in reader.imports:
+        if not each.for_types:
+            yield each.line, each.module.split(".")[0], each.in_function
+    for line, text in reader.texts:
+        root = text.split(".")[0]
+        if root in family:
+            yield line, root, True
+
+
+def _needs(reader: ImportReader, readers: dict[str, ImportReader]) -> Iterator[Need]:
+    """The modules of the repository that a file imports. `from package import name` needs the package only if `name` is
     not a module itself, written in Python or compiled (`_C`)."""
-    targets = set()
-    for found in finder.imports:
-        whole = f"{found.module}.{found.name}" if found.name else found.module
-        targets.add(whole if whole in modules or found.name == "_C" else found.module)
-    return targets & modules
+    modules = set(readers)
+    below = f"{reader.module}." if reader.is_package else "/"
+    for each in reader.imports:
+        target = each.target if each.target in modules or each.name == "_C" else each.module
+        is_declared = reader.is_lazy and target.startswith(below)
+        is_mutual = (reader.module, target) in MUTUAL_TYPES
+        yield Need(each.line, target, each.for_types and (is_declared or is_mutual))
+        yield from _lazy_needs(each.line, target, each.name, readers)
+    for line, target in imported_by_text(reader, modules):
+        if reader.module not in BY_NAME:
+            yield Need(line, target, target.startswith(below))
+    for line, local, attribute in reader.attributes:
+        yield from _lazy_needs(line, reader.aliases.get(local, ""), attribute, readers)
+
+
+def _lazy_needs(
+    line: int, package: str, name: str | None, readers: dict[str, ImportReader]
+) -> Iterator[Need]:
+    """The entry of a package's lazy table that an import of `name` loads."""
+    if name is not None and package in readers and readers[package].is_package:
+        home = lazy_home(readers[package], name, set(readers))
+        if home is not None:
+            yield Need(line, home)
 
 
 def _room(module: str, rooms: tuple[str, ...]) -> int | None:
@@ -162,36 +158,69 @@ def _room(module: str, rooms: tuple[str, ...]) -> int | None:
     return rooms.index(parts[1]) if len(parts) > 1 and parts[1] in rooms else None
 
 
-def _upward(finder: _Finder, module: str, rooms: tuple[str, ...]) -> Iterator[tuple[int, str]]:
-    own = _room(module, rooms)
-    for found in finder.imports:
-        target = f"{found.module}.{found.name}" if found.name else found.module
-        if target.split(".")[0] == module.split(".")[0] and own is not None:
-            other = _room(target, rooms)
+def _upward(reader: ImportReader, rooms: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    own = _room(reader.module, rooms)
+    for each in reader.imports:
+        if each.module.split(".")[0] == reader.module.split(".")[0] and own is not None:
+            other = _room(each.target, rooms)
             if other is not None and other > own:
-                yield found.line, f"the room {rooms[own]} may not import the room {rooms[other]}"
+                yield each.line, f"the room {rooms[own]} may not import the room {rooms[other]}"
+
+
+def _in_wing(module: str) -> bool:
+    return module.split(".")[1:2] == [WING]
+
+
+def _into_wing(module: str, needs: list[Need], family: set[str]) -> Iterator[tuple[int, str]]:
+    for need in needs:
+        is_ours = need.target.split(".")[0] in family
+        if is_ours and _in_wing(need.target) and not _in_wing(module) and not need.is_declared:
+            yield need.line, f"imports {need.target}, but only {WING} and tests may import from {WING}"
+
+
+def _circles(needs: dict[str, list[Need]], in_circles: dict[str, int]) -> Iterator[tuple[str, str]]:
+    """The module and the message of each circle of imports, and of each number in `in_circles` that is out of date."""
+    graph = {
+        module: {n.target for n in each if n.target in needs and not n.is_declared}
+        for module, each in needs.items()
+    }
+    known = dict.fromkeys(in_circles, 0)
+    for cycle in cycles(graph):
+        (root, *others) = {module.split(".")[0] for module in cycle}
+        if root in known and not others:
+            known[root] += len(cycle)
+        else:
+            yield cycle[0], f"imports go round in a circle: {' -> '.join(reversed(cycle))}"
+    for root, count in known.items():
+        if count != in_circles[root]:
+            yield root, f"{count} modules are in circles of imports, IN_CIRCLES says {in_circles[root]}"
 
 
 def violations(root: Path = ROOT) -> Iterator[Found]:
     """Every import that breaks a rule."""
     every = packages(root)
     family = {p.dist.replace("-", "_"): p.import_name for p in every.values()}
-    names = set(family.values())
     paths = {module_name(f, p.source): f for p in every.values() for f in sorted(p.source.rglob("*.py"))}
-    graph: dict[str, set[str]] = {}
+    readers = {module: read(file, module) for module, file in paths.items()}
+    needs = {module: list(_needs(reader, readers)) for module, reader in readers.items()}
     for package in every.values():
-        for file in sorted(package.source.rglob("*.py")):
-            module = module_name(file, package.source)
-            finder = find(file, module)
-            graph[module] = _edges(finder, set(paths))
-            for line, message in _undeclared(finder, module, package, family):
-                yield file, line, message
-            for line, message in _private(finder, package.import_name, names):
-                yield file, line, message
-            for line, message in _upward(finder, module, TABLE[package.dist].rooms):
-                yield file, line, message
+        own = package.import_name
+        for module, file in paths.items():
+            if module.split(".")[0] == own:
+                for line, message in _broken(readers[module], needs[module], package, family):
+                    yield file, line, message
         for file in sorted((package.folder / "tests").rglob("*.py")):
-            for line, message in _private(find(file, file.stem), package.import_name, names):
+            for line, message in _private(read(file, file.stem), own, set(family.values())):
                 yield file, line, message
-    for cycle in cycles(graph):
-        yield paths[cycle[0]], 1, f"imports go round in a circle: {' -> '.join(reversed(cycle))}"
+    for module, message in _circles(needs, IN_CIRCLES if root == ROOT else {}):
+        yield paths[module], 1, message
+
+
+def _broken(
+    reader: ImportReader, needs: list[Need], package: Package, family: dict[str, str]
+) -> Iterator[tuple[int, str]]:
+    """The line and the message of each rule that a module breaks by itself."""
+    yield from _undeclared(reader, package, family)
+    yield from _private(reader, package.import_name, set(family.values()))
+    yield from _upward(reader, TABLE[package.dist].rooms)
+    yield from _into_wing(reader.module, needs, set(family.values()))

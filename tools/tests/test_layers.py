@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools import layers, python_imports
+from tools import import_reader, layers, python_imports
 from tools.cycles import cycles
 
 CORE = "tl-core/src/tl_core/"
@@ -47,6 +47,80 @@ def test_a_circle_of_imports_is_found_in_functions_too(repository):
     assert message.startswith("imports go round in a circle")
     assert "tl_core.a" in message
     assert "tl_core.b" in message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'from importlib import import_module\ndef f():\n    import_module("tl_core.a")\n',
+        'import importlib\nimportlib.import_module(f"{__package__}.a")\n',
+        'from importlib import import_module as load\nHOMES = {"x": "a"}\nload(f"tl_core.{HOMES[name]}")\n',
+        'from importlib import import_module\nHOMES = {"x": "tl_core.a"}\nimport_module(HOMES["x"])\n',
+        'from importlib import import_module\nfor name in ("tl_core.a",):\n    import_module(name)\n',
+        '__import__("tl_core.a")\n',
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .a import A\n",
+    ],
+)
+def test_a_circle_through_text_or_type_hints_is_found(repository, text):
+    repository.write(CORE + "a.py", "from . import b\n")
+    repository.write(CORE + "b.py", text)
+    (message,) = messages(repository)
+    assert message.startswith("imports go round in a circle") and "tl_core.b" in message
+
+
+LAZY = """
+from typing import TYPE_CHECKING
+from tl_core.lazy_attributes import attach
+if TYPE_CHECKING:
+    from tl_core.room.a import A
+__getattr__, __dir__, __all__ = attach(__name__, {"a": ["A"]}, ["b"])
+"""
+
+
+def test_a_lazy_table_of_modules_below_the_package_is_no_circle(repository):
+    repository.write(CORE + "lazy_attributes.py", "def attach(*_): ...\n")
+    repository.write(CORE + "room/__init__.py", LAZY)
+    repository.write(CORE + "room/b.py", "")
+    repository.write(CORE + "room/a.py", "from tl_core import room\nfrom tl_core.room import b\n")
+    assert messages(repository) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["from tl_core.room import A\n", "from tl_core import room\ndef f():\n    room.A()\n"]
+)
+def test_a_name_of_a_lazy_table_counts_as_its_module(repository, text):
+    repository.write(CORE + "lazy_attributes.py", "def attach(*_): ...\n")
+    repository.write(CORE + "room/__init__.py", LAZY)
+    repository.write(CORE + "room/a.py", "from tl_core.room import b\n")
+    repository.write(CORE + "room/b.py", text)
+    (message,) = messages(repository)
+    assert message.startswith("imports go round in a circle") and "tl_core.room.b" in message
+
+
+def test_the_number_of_modules_in_circles_may_only_fall():
+    needs = {"p.a": [python_imports.Need(1, "p.b")], "p.b": [python_imports.Need(1, "p.a")], "p": []}
+    assert list(python_imports._circles(needs, {"p": 2})) == []
+    for known in (1, 3):
+        (found,) = python_imports._circles(needs, {"p": known})
+        assert found == ("p", f"2 modules are in circles of imports, IN_CIRCLES says {known}")
+
+
+def test_a_package_imports_no_package_above_by_text(repository):
+    repository.write(CORE + "a.py", '__import__("tl_autograd.engine")\n')
+    assert messages(repository) == ["tl_core may not import tl_autograd"]
+
+
+def test_only_the_folder_compat_imports_from_it(repository):
+    repository.write(CORE + "compat/old.py", "from tl_core.a import x\nfrom . import new\n")
+    repository.write(CORE + "compat/new.py", "")
+    repository.write("tl-core/tests/test_a.py", "from tl_core.compat import old\n")
+    assert messages(repository) == []
+    repository.write(CORE + "__init__.py", 'def __getattr__(n):\n    __import__("tl_core.compat.new")\n')
+    assert messages(repository) == []
+    repository.write(CORE + "a.py", "def f():\n    from tl_core.compat.old import y\n")
+    assert "imports tl_core.compat.old, but only compat and tests may import from compat" in messages(
+        repository
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,6 +194,6 @@ def test_cycles_of_a_graph():
 def test_a_room_imports_only_rooms_before_it(tmp_path):
     file = tmp_path / "a.py"
     file.write_text("from ..groups import world\nfrom ..base.errors import DistError\nfrom . import b\n")
-    finder = python_imports.find(file, "tl_distributed.stores.a")
-    upward = python_imports._upward(finder, "tl_distributed.stores.a", ("base", "stores", "groups"))
+    reader = import_reader.read(file, "tl_distributed.stores.a")
+    upward = python_imports._upward(reader, ("base", "stores", "groups"))
     assert list(upward) == [(1, "the room stores may not import the room groups")]
