@@ -1,7 +1,6 @@
-"""What each argument of an operator is, for the `Args:` of `help` and the reference.
+"""Descriptions of arguments, for the `Args:` of `help` and the reference.
 
-A name means the same for nearly all operators (COMMON); what it means for one of them alone stands in OPERATOR, and a
-row's own `about=` comes before both.
+A name has the same meaning for nearly all operators (COMMON). The field `about` of a row describes an exception.
 """
 
 from __future__ import annotations
@@ -275,70 +274,7 @@ COMMON = {
     "input2": "the second input",
 }
 
-# What an argument means for one operator alone.
-OPERATOR = {
-    "dot.tensor": "the second vector",
-    "addcdiv.value": "the factor of the quotient",
-    "addcmul.value": "the factor of the product",
-    "celu.alpha": "how steep the negative branch is",
-    "elu.alpha": "the limit of the negative branch",
-    "elu_backward.alpha": "the limit of the negative branch",
-    "diag_embed.dim1": "the first dimension of the matrices",
-    "diag_embed.dim2": "the second dimension of the matrices",
-    "diff.n": "how often the difference is taken",
-    "eye.n": "the number of rows",
-    "polygamma.n": "the order of the derivative",
-    "randperm.n": "the numbers from 0 to n - 1 are permuted",
-    "empty_strided.stride": "the step in memory along each dimension, in elements",
-    "as_strided.stride": "the step in memory along each dimension, in elements",
-    "as_strided_scatter.stride": "the step in memory along each dimension, in elements",
-    "alpha_dropout.p": "the probability with which an element is dropped",
-    "feature_alpha_dropout.p": "the probability with which a channel is dropped",
-    "dropout.p": "the probability with which an element is dropped",
-    "native_dropout.p": "the probability with which an element is dropped",
-    "native_dropout_backward.mask": "the dropout mask that the forward pass has drawn",
-    "mvlgamma.p": "the dimension",
-    "logit.eps": "inputs are clamped to [eps, 1 - eps] first; None: they aren't",
-    "logit_backward.eps": "inputs were clamped to [eps, 1 - eps]; None: they weren't",
-    "leaky_relu_backward.self": "the function's input, or its result",
-    "lerp.weight": "how far from the start to the end: a tensor or a number",
-    "lerp.end": "the tensor at weight 1",
-    "histogram.weight": "the weight of each element; None counts them",
-    "embedding.weight": "the rows, (rows, features)",
-    "embedding_bag.weight": "the rows, (rows, features)",
-    "threshold_backward.grad_output": "the gradient with respect to the result",
-    "threshold.value": "what elements that don't exceed the threshold become",
-    "softplus.threshold": "where beta times the input exceeds it, the function is the identity",
-    "softplus.beta": "how sharp the bend is",
-    "softplus_backward.threshold": "where beta times the input exceeds it, the function is the identity",
-    "softplus_backward.beta": "how sharp the corner at 0 is",
-    "topk.k": "how many elements are taken",
-    "renorm.maxnorm": "the largest norm that a slice may have",
-    "renorm_.maxnorm": "the largest norm that a slice may have",
-    "binomial.count": "the numbers of trials, floating-point",
-    "binomial.prob": "the probability of a success in each trial, of the same shape",
-    "vander.increasing": "whether the powers rise from left to right",
-    "kthvalue.k": "the rank of the element, from 1 for the smallest",
-    "rot90.k": "the number of quarter turns",
-    "narrow.start": "the index of the first element that is kept",
-    "slice_scatter.start": "the index of the first element that is written",
-    "slice_scatter.end": "the index at which writing ends",
-    "moveaxis.source": "the dimensions that move",
-    "movedim.source": "the dimensions that move",
-    "where.input": "what is taken where the condition is True: a tensor or a number",
-    "where.self": "what is taken where the condition is True: a tensor or a number",
-    "where.other": "what is taken where the condition is False: a tensor or a number",
-    "randint.low": "the smallest value that is drawn",
-    "scaled_dot_product_attention.value": "the values, (*, S, Ev)",
-    "scaled_dot_product_attention.scale": "the factor of the scores; None: 1 / sqrt(E)",
-    "addmm.input": "what is added: a tensor that is broadcast to the product's shape",
-    "addmm.self": "what is added: a tensor that is broadcast to the product's shape",
-    "nll_loss_nd.target": "the classes",
-    "cross_entropy_of_classes.target": "the classes",
-}
 
-
-def argument_text(operator: str, name: str, own: dict[str, str]) -> str:
-    """What an argument of an operator is; empty where nobody has said it, which `tools/docstrings.py` reports."""
-    base = operator.removesuffix("_")
-    return own.get(name) or OPERATOR.get(f"{base}.{name}") or COMMON.get(name, "")
+def argument_text(name: str, own: dict[str, str]) -> str:
+    """The description of an argument: the row's own, or the common one of its name."""
+    return own.get(name) or COMMON.get(name, "")

@@ -69,6 +69,7 @@ ROWS = [
         grad={"grad_output": "threshold_backward(g, self, threshold)", "self": "zeros_like(g)"},
         expr="y > threshold ? x : 0",
         doc="The gradient where the result was above the threshold, else zero.",
+        about={"grad_output": "the gradient with respect to the result"},
     ),
     # ---- piecewise linear ----------------------------------------------------------------------------------
     _unit(
@@ -78,6 +79,7 @@ ROWS = [
         grad="threshold_backward(g, self, threshold)",
         expr="x <= threshold ? value : x",
         doc="Each element above the threshold, the value where it is not.",
+        about={"value": "what elements that don't exceed the threshold become"},
         example=">>> tl.threshold(tl.tensor([-1.0, 0.5, 2.0]), 1, 0)\ntensor([0., 0., 2.])",
     ),
     _unit(
@@ -113,6 +115,7 @@ ROWS = [
         shape="broadcast(grad_output.shape, self.shape)",
         method=False, namespace="_nn",
         doc="The gradient of leaky_relu.",
+        about={"self": "the function's input, or its result"},
     ),
     _unit(
         "hardsigmoid(Tensor self)", "hardsigmoid",
@@ -207,6 +210,7 @@ ROWS = [
         grad="elu_backward(g, alpha, scale, input_scale, False, self)",
         expr="x > 0 ? x * scale : expm1(min(x, 0) * input_scale) * alpha * scale",
         doc="Each element; below zero alpha (exp(x) - 1).",
+        about={"alpha": "the limit of the negative branch"},
     ),
     Op(
         "celu(Tensor self, Scalar alpha=1.0) -> Tensor", shape="self.shape",
@@ -215,6 +219,7 @@ ROWS = [
         grad={"self": "elu_backward(g, alpha, 1, 1 / alpha, False, self)"},
         jvp="elementwise", batch="elementwise",
         doc="Each element; below zero alpha (exp(x / alpha) - 1).",
+        about={"alpha": "how steep the negative branch is"},
         example=">>> tl.celu(tl.tensor([-1.0, 2.0]))\ntensor([-0.6321,  2.0000])",
     ),
     Op(
@@ -241,6 +246,7 @@ ROWS = [
         },
         jvp="double-vjp", batch="elementwise",
         doc="The gradient of elu.",
+        about={"alpha": "the limit of the negative branch"},
     ),
     Composite(
         (
@@ -390,6 +396,10 @@ ROWS = [
         grad="softplus_backward(g, self, beta, threshold)",
         expr="x * beta > threshold ? x : log1p(exp(x * beta)) / beta",
         doc="log(1 + exp(beta x)) / beta; x where beta x exceeds the threshold.",
+        about={
+            "threshold": "where beta times the input exceeds it, the function is the identity",
+            "beta": "how sharp the bend is",
+        },
         example=(
             ">>> tl.nn_functions.softplus(tl.tensor([-2.0, 0.0, 30.0]))\ntensor([ 0.1269,  0.6931, 30.0000])"
         ),
@@ -402,6 +412,10 @@ ROWS = [
             "beta).sigmoid()))"
         ),
         expr="y * beta > threshold ? x : x / (1 + exp(-y * beta))",
+        about={
+            "threshold": "where beta times the input exceeds it, the function is the identity",
+            "beta": "how sharp the corner at 0 is",
+        },
     ),
     _unit(
         "log_sigmoid(Tensor self)", "log_sigmoid",

@@ -154,6 +154,7 @@ ROWS = [
         },
         expr="x + value * y * z",
         doc="The input plus value times the product of two tensors.",
+        about={"value": "the factor of the product"},
         example=(
             ">>> tl.addcmul(tl.tensor([1.0]), tl.tensor([2.0]), tl.tensor([3.0]), value=0.5)\ntensor([4.])"
         ),
@@ -170,6 +171,7 @@ ROWS = [
         },
         expr="x + value * y / z", samples=real(0.5, 3),
         doc="The input plus value times the quotient of two tensors.",
+        about={"value": "the factor of the quotient"},
         example=(
             ">>> tl.addcdiv(tl.tensor([1.0]), tl.tensor([2.0]), tl.tensor([4.0]), value=0.5)\n"
             "tensor([1.2500])"
@@ -188,6 +190,10 @@ ROWS = [
         },
         expr="x + z * (y - x)",
         doc="The point that lies between the first two as far from the first as the weight says.",
+        about={
+            "weight": "how far from the start to the end: a tensor or a number",
+            "end": "the tensor at weight 1",
+        },
         example=">>> tl.lerp(tl.tensor([0.0, 10.0]), tl.tensor([10.0, 20.0]), 0.5)\ntensor([ 5., 15.])",
     ),
     Binary(

@@ -60,6 +60,7 @@ ROWS = [
         shape="attention(query.shape, key.shape, value.shape, enable_gqa)",
         method=False, namespace="_nn", random=True, autocast="lower",
         doc="softmax(scale * query @ key.mT + mask) @ value.",
+        about={"value": "the values, (*, S, Ev)", "scale": "the factor of the scores; None: 1 / sqrt(E)"},
         example=(
             ">>> query, key, value = tl.zeros(1, 1, 2), tl.ones(1, 2, 2), tl.tensor([[[1.0, 2.0], [3.0, "
             "6.0]]])\n>>> tl.nn_functions.scaled_dot_product_attention(query, key, value)\ntensor([[[2., "

@@ -91,6 +91,7 @@ ROWS = [
         f"empty_strided(int[] size, int[] stride, {OPTIONS}) -> Tensor", shape="list(size)",
         stored="all",
         doc="Uninitialised memory with the given strides.",
+        about={"stride": "the step in memory along each dimension, in elements"},
         example=">>> tl.empty_strided((2, 3), (1, 2)).stride()\n(1, 2)",
     ),
     _like(
@@ -250,6 +251,7 @@ ROWS = [
         shown="n, m=None, *, out=None, dtype=None, layout=torch.strided, device=None, requires_grad=False",
         stored="float8",
         doc="Ones on the diagonal of an n by m matrix, zeros elsewhere.",
+        about={"n": "the number of rows"},
         example=">>> tl.eye(2)\ntensor([[1., 0.],\n        [0., 1.]])",
     ),
     _create(

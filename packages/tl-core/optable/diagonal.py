@@ -11,6 +11,7 @@ ROWS = [
         grad={"self": "g.diagonal(offset, dim1, dim2)"},
         jvp="linear", batch="dims",
         doc="Zeros with the last dimension written along the diagonal of two new ones.",
+        about={"dim1": "the first dimension of the matrices", "dim2": "the second dimension of the matrices"},
         example=">>> tl.diag_embed(tl.tensor([1, 2]))\ntensor([[1, 0],\n        [0, 2]])",
     ),
     Composite(

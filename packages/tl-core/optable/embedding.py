@@ -25,6 +25,7 @@ ROWS = [
         },
         jvp="linear", batch="rule",
         doc="The rows of a table at the given indices.",
+        about={"weight": "the rows, (rows, features)"},
         example=(
             ">>> tl.embedding(tl.tensor([[0.0, 1.0], [2.0, 3.0]]), tl.tensor([1, 0, 1]))\ntensor([[2., 3.],\n"
             "        [0., 1.],\n        [2., 3.]])"
@@ -84,6 +85,7 @@ ROWS = [
             "Sums (mode 0), means (1) or maxima (2) of bags of a table's rows; the bag of each index, the "
             "bags' sizes, and what was largest."
         ),
+        about={"weight": "the rows, (rows, features)"},
     ),
     Composite(
         (

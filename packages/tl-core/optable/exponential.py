@@ -141,6 +141,7 @@ ROWS = [
         grad={"self": "logit_backward(g, self, eps)"},
         jvp="elementwise", batch="elementwise",
         doc="log(x / (1 - x)) of each element, moved to [eps, 1 - eps] first.",
+        about={"eps": "inputs are clamped to [eps, 1 - eps] first; None: they aren't"},
         example=">>> tl.logit(tl.tensor([0.5, 0.9]))\ntensor([0.0000, 2.1972])",
     ),
     Composite(
@@ -148,6 +149,7 @@ ROWS = [
         shape="grad_output.shape",
         method=False, namespace="_nn",
         doc="The gradient of logit; outside the bounds 0, or NaN if there are none.",
+        about={"eps": "inputs were clamped to [eps, 1 - eps]; None: they weren't"},
     ),
     Pointwise(
         "_logit(Tensor self, Scalar low, Scalar high) -> Tensor", inputs=1, cpu="logit",

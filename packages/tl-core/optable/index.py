@@ -18,6 +18,11 @@ ROWS = [
         grad={"self": "where(condition, g, 0)", "other": "where(condition, 0, g)"},
         expr="c ? x : y",
         doc="The first input's element where the condition holds, else the second's.",
+        about={
+            "input": "what is taken where the condition is True: a tensor or a number",
+            "self": "what is taken where the condition is True: a tensor or a number",
+            "other": "what is taken where the condition is False: a tensor or a number",
+        },
         example=">>> x = tl.tensor([-1.0, 2.0])\n>>> tl.where(x > 0, x, 0.0)\ntensor([0., 2.])",
     ),
     Composite(

@@ -67,6 +67,10 @@ ROWS = [
             "beta times the input plus alpha times the product of two matrices; with beta 0 the input is not "
             "read."
         ),
+        about={
+            "input": "what is added: a tensor that is broadcast to the product's shape",
+            "self": "what is added: a tensor that is broadcast to the product's shape",
+        },
         example=">>> tl.addmm(tl.tensor([1.0]), tl.ones(1, 2), tl.ones(2, 1), alpha=10)\ntensor([[21.]])",
     ),
     Op(
@@ -87,6 +91,7 @@ ROWS = [
         jvp="rule", batch="rule",
         ref="numpy.dot",
         doc="The sum of the products of two vectors' elements; nothing is conjugated.",
+        about={"tensor": "the second vector"},
         example=">>> tl.dot(tl.tensor([1, 2]), tl.tensor([3, 4]))\ntensor(11)",
     ),
     Composite(

@@ -76,6 +76,7 @@ ROWS = [
         shape="target.shape if reduction == 0 else []",
         method=False, namespace="_nn", autocast="float32",
         doc="The negative log-likelihood of the target classes.",
+        about={"target": "the classes"},
     ),
     Composite(
         (
@@ -85,5 +86,6 @@ ROWS = [
         shape="target.shape if reduction == 0 else []",
         method=False, namespace="_nn", autocast="float32",
         doc="The cross entropy of scores and target classes.",
+        about={"target": "the classes"},
     ),
 ]  # fmt: skip

@@ -14,6 +14,7 @@ ROWS = [
         "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", shape="self.shape",
         inplace=True, out=True,
         doc="Each slice along a dimension, scaled down where its p-norm exceeds maxnorm.",
+        about={"maxnorm": "the largest norm that a slice may have"},
         example=(
             ">>> tl.renorm(tl.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1)\ntensor([[0.6000, 0.8000],\n        "
             "[0.3000, 0.4000]])"

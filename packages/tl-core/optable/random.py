@@ -149,6 +149,7 @@ ROWS = [
     *_create(
         "randperm", "int n", PERMUTATION, shape="[n]",
         shown=f"n, *, {SHOWN}",
+        about={"n": "the numbers from 0 to n - 1 are permuted"},
         example=">>> tl.randperm(5).sort().values\ntensor([0, 1, 2, 3, 4])",
     ),
     # ---- in place ------------------------------------------------------------------------------------------
@@ -261,6 +262,10 @@ ROWS = [
         grad="none:not implemented for binomial",
         jvp=NO_VALUES, batch="random",
         doc="How many of `count` trials succeed when each does with probability `prob`.",
+        about={
+            "count": "the numbers of trials, floating-point",
+            "prob": "the probability of a success in each trial, of the same shape",
+        },
         example=">>> tl.binomial(tl.tensor([3.0, 3.0]), tl.tensor([0.0, 1.0]))\ntensor([0., 3.])",
     ),
     Op(
@@ -294,6 +299,7 @@ ROWS = [
         },
         jvp="rule", batch="random",
         doc="Zeros with probability p, what is left scaled by 1 / (1 - p), and the mask of what was left.",
+        about={"p": "the probability with which an element is dropped"},
         example=(
             ">>> result, mask = tl.native_dropout(tl.ones(1000), 0.25, True)\n>>> (result == mask / "
             "0.75).all()\ntensor(True)"
@@ -306,6 +312,7 @@ ROWS = [
         grad={"grad_output": "native_dropout_backward(g, mask, scale)"},
         jvp="linear", batch="elementwise",
         doc="The gradient of what dropout left.",
+        about={"mask": "the dropout mask that the forward pass has drawn"},
         example=(
             ">>> tl.native_dropout_backward(tl.tensor([1.0, 2.0]), tl.tensor([True, False]), 2.0)\n"
             "tensor([2., 0.])"
@@ -315,6 +322,7 @@ ROWS = [
         "dropout(Tensor input, float p, bool train) -> Tensor", shape="input.shape",
         method=False, random=True,
         doc="Zeros with probability p, what is left scaled by 1 / (1 - p); the input itself unless training.",
+        about={"p": "the probability with which an element is dropped"},
         example=">>> tl.dropout(tl.ones(3), 0.5, False)\ntensor([1., 1., 1.])",
     ),
     Composite(
@@ -322,5 +330,6 @@ ROWS = [
         method=False, random=True,
         names="keep",
         doc="Dropout in place.",
+        about={"p": "the probability with which an element is dropped"},
     ),
 ]  # fmt: skip

@@ -25,6 +25,7 @@ ROWS = [
         "rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor",
         shape="self.shape if k % 2 == 0 else swap(self.shape, dims[0], dims[1])",
         doc="A copy turned by k quarters in the plane of two dimensions, from the first towards the second.",
+        about={"k": "the number of quarter turns"},
         example=">>> tl.rot90(tl.tensor([[1, 2], [3, 4]]))\ntensor([[2, 4],\n        [1, 3]])",
     ),
     Composite(
@@ -62,6 +63,7 @@ ROWS = [
         shape="move(self.shape, source, destination)",
         aliases=("moveaxis",),
         doc="Dimensions moved to other places; the rest keep their order.",
+        about={"source": "the dimensions that move"},
         example=">>> tl.movedim(tl.zeros(2, 3, 4), 0, 2).shape\ntorch.Size([3, 4, 2])",
     ),
     Composite(

@@ -79,6 +79,7 @@ ROWS = [
         out=True,
         ref="numpy.diff",
         doc="The n-th differences of neighbours along a dimension.",
+        about={"n": "how often the difference is taken"},
         example=">>> tl.diff(tl.tensor([1, 4, 9]))\ntensor([3, 5])",
     ),
     Composite(

@@ -141,6 +141,7 @@ ROWS = [
             "How many elements, or what weight, lie between neighbouring edges; `density` makes their "
             "integral one."
         ),
+        about={"weight": "the weight of each element; None counts them"},
         example=(
             ">>> tl.histogram(tl.tensor([0.5, 1.5, 1.7]), bins=2, range=(0.0, 2.0)).hist\ntensor([1., 2.])"
         ),

@@ -110,6 +110,7 @@ ROWS = [
             "The k largest, or smallest, elements along a dimension and where they stand; of equal ones the "
             "first."
         ),
+        about={"k": "how many elements are taken"},
         example=(
             ">>> tl.topk(tl.tensor([3, 1, 2]), 2)\ntorch.return_types.topk(\nvalues=tensor([3, 2]),\n"
             "indices=tensor([0, 2]))"
@@ -118,6 +119,7 @@ ROWS = [
     _pick(
         "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False)", "kthvalue.values",
         doc="The k-th smallest elements along a dimension, counted from one, and where they stand.",
+        about={"k": "the rank of the element, from 1 for the smallest"},
         example=(
             ">>> tl.kthvalue(tl.tensor([3, 1, 2]), 2)\ntorch.return_types.kthvalue(\nvalues=tensor(2),\n"
             "indices=tensor(2))"

@@ -107,6 +107,7 @@ ROWS = [
         grad={"self": "g * polygamma(n + 1, self)"},
         jvp="elementwise", batch="elementwise",
         doc="The n-th derivative of digamma.",
+        about={"n": "the order of the derivative"},
         example=">>> tl.polygamma(1, tl.tensor([1.0]))\ntensor([1.6449])",
     ),
     Pointwise(
@@ -122,6 +123,7 @@ ROWS = [
         "mvlgamma(Tensor self, int p) -> Tensor", shape="self.shape",
         inplace=True, out=True, second_names=("special_multigammaln",),
         doc="The logarithm of the multivariate gamma function of dimension p.",
+        about={"p": "the dimension"},
         example=">>> tl.mvlgamma(tl.tensor([3.0]), 2)\ntensor([1.5502])",
     ),
     _rare(

@@ -22,6 +22,7 @@ ROWS = [
         shape="[x.shape[0], x.shape[0] if N is None else N]",
         method=False,
         doc="The powers of each element as a row, the highest first unless they are to increase.",
+        about={"increasing": "whether the powers rise from left to right"},
         example=(
             ">>> tl.vander(tl.tensor([1, 2, 3]))\ntensor([[1, 1, 1],\n        [4, 2, 1],\n        [9, 3, 1]])"
         ),
@@ -129,6 +130,10 @@ ROWS = [
         },
         jvp="linear", batch="dims",
         doc="A copy with a slice replaced.",
+        about={
+            "start": "the index of the first element that is written",
+            "end": "the index at which writing ends",
+        },
         example=">>> tl.slice_scatter(tl.zeros(4), tl.ones(2), start=1, end=3)\ntensor([0., 1., 1., 0.])",
     ),
     Op(
@@ -169,6 +174,7 @@ ROWS = [
         },
         jvp="linear", batch="rule",
         doc="A copy with the elements of a strided view replaced.",
+        about={"stride": "the step in memory along each dimension, in elements"},
         example=(
             ">>> tl.as_strided_scatter(tl.zeros(2, 2), tl.tensor([7.0, 8.0]), (2,), (3,))\ntensor([[7., "
             "0.],\n        [0., 8.]])"

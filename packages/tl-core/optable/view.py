@@ -82,6 +82,7 @@ ROWS = [
         },
         batch="rule", inverse="as_strided_scatter(self, g, size, stride, storage_offset)",
         doc="A view with the given sizes, strides and offset, all counted in elements.",
+        about={"stride": "the step in memory along each dimension, in elements"},
         example=(
             ">>> tl.as_strided(tl.arange(5), (3, 2), (1, 1))\ntensor([[0, 1],\n        [1, 2],\n        [2, "
             "3]])"
@@ -302,6 +303,7 @@ ROWS = [
         ),
         "Gives the tensor itself sizes, strides and offset, all counted in elements.", shape="list(size)",
         stored="all",
+        about={"stride": "the step in memory along each dimension, in elements"},
     ),
     Composite(
         "reshape(Tensor(a) self, int[] shape) -> Tensor(a)", shape="view(self.shape, shape)",
@@ -318,6 +320,7 @@ ROWS = [
         "narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)",
         shape="resize(self.shape, dim, narrow(self.shape[dim], start, length))",
         doc="`length` positions of a dimension, from `start` on.",
+        about={"start": "the index of the first element that is kept"},
         example=">>> tl.narrow(tl.arange(5), 0, 1, 3)\ntensor([1, 2, 3])",
     ),
     Composite(
