@@ -149,6 +149,7 @@ def check(session: nox.Session) -> None:
         ["python", "-m", "tools.cpp_functions"],
         ["python", "-m", "tools.format_rows", "--check"],
         ["python", "-m", "tools.package_tables"],
+        ["python", "-m", "tools.operator_rules"],
         ["python", "-m", "tools.device_stubs"],
         ["python", "-m", "tools.vocabulary"],
         ["python", "-m", "tools.docstrings"],

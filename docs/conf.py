@@ -8,7 +8,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import reference  # noqa: E402 - needs the path above
 
-from tools import charts, figures  # noqa: E402
+from tools import charts, figures, operator_rules  # noqa: E402
 
 project = "tl"
 author = "the tl contributors"
@@ -35,6 +35,7 @@ autodoc_default_options = {"members": True, "show-inheritance": True}
 reference.write(HERE / "reference" / "generated")
 (HERE / "generated").mkdir(exist_ok=True)
 (HERE / "generated" / "charts.html").write_text(charts.page(figures.source()))
+(HERE / "generated" / "operator_rules.md").write_text(operator_rules.page())
 
 
 def setup(app):

@@ -46,8 +46,7 @@ def arguments(overloads: list[Form], signatures: list[str], spelled: dict[str, s
     own = {name: said for o in overloads for name, said in o.row.about.items()}
     schema_names = {shown: name for name, shown in spelled.items()}
     said = [
-        (name, argument_text(name, own) or argument_text(schema_names.get(name, name), own))
-        for name in names
+        (name, argument_text(name, own) or argument_text(schema_names.get(name, name), own)) for name in names
     ]
     return ["Args:\n" + "\n".join(f"    {name}: {text}." for name, text in said if text)]
 
