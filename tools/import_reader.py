@@ -144,7 +144,7 @@ class ImportReader(ast.NodeVisitor):
         function = self._function_name(node.func)
         if function in ("importlib.import_module", "__import__") and node.args:
             self._pending.append((node.lineno, node.args[0], self._loop_variables))
-        elif function == "tl_core.lazy_attributes.attach" and len(node.args) > 1:
+        elif function == "tl_core.base.lazy_attributes.attach" and len(node.args) > 1:
             self._attach(node)
         elif function == "dict.fromkeys" and len(node.args) == 2 and isinstance(node.args[1], ast.Constant):
             for name in _strings(node.args[0]):

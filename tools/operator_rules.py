@@ -91,14 +91,14 @@ TABLES = (
         "fake: numbers", "tl_core.subclasses.fake_rules", "NUMBER_OF_VALUES",
         must=a_number, why="the row returns a number",
     ),
-    Table("tag: sizes", "tl_core.library.tags", "_SIZED_BY_VALUE"),
+    Table("tag: sizes", "tl_core.schemas.tags", "_SIZED_BY_VALUE"),
     Table(
-        "tag: numbers", "tl_core.library.tags", "_BY_VALUE", must=a_number, why="the row returns a number",
+        "tag: numbers", "tl_core.schemas.tags", "_BY_VALUE", must=a_number, why="the row returns a number",
     ),
-    Table("tag: core", "tl_core.library.tags", "_CORE"),
+    Table("tag: core", "tl_core.schemas.tags", "_CORE"),
     Table(
-        "public", "tl_core.public_operators", "FORMULAS dimensions.BY_DIMENSIONS",
-        ("tl_core.public_operators.handlers",),
+        "public", "tl_core.operators.public", "FORMULAS dimensions.BY_DIMENSIONS",
+        ("tl_core.operators.public.handlers",),
     ),
     Table(
         "decomposition", "tl_compiler.decompositions.registry", "FUNCTIONS", ("tl_compiler.decompositions",),

@@ -40,6 +40,22 @@ TABLE = {
         "switches and thread state**",
         (),
         20 * MB,
+        rooms=(
+            *(
+                "settings",
+                "base",
+                "dispatch",
+                "overrides",
+                "linalg",
+                "memory",
+                "storage",
+                "tensors",
+                "functional",
+            ),
+            *("sparse_layouts", "sparse", "types", "symbolic", "functions", "schemas", "operators", "pytree"),
+            *("subclasses", "array_api", "api", "nested", "testing", "library", "compat", "masked"),
+            "multiprocessing",
+        ),
     ),
     "tl-autograd": Design(
         "recording, the backward engine, `Function`, hooks, gradcheck", ("tl_core",), 1 * MB

@@ -37,7 +37,7 @@ OPERATORS = ("_foreach_", "_fused_")
 WING = "compat"
 
 # Modules that import modules of packages above by name, where a program has loaded these packages.
-BY_NAME = ("tl_core.overridable",)
+BY_NAME = ("tl_core.dispatch.overridable",)
 
 # Classes of two modules that refer to each other in type hints: a node and its graph, a graph and the writer of its
 # code. Both are one type for a reader, and too long for one file.
@@ -45,9 +45,6 @@ MUTUAL_TYPES = {
     ("tl_compiler.fx.node", "tl_compiler.fx.graph"),
     ("tl_compiler.fx.code_generation", "tl_compiler.fx.graph"),
 }
-
-# How many modules of a package are still in circles. The number may only fall.
-IN_CIRCLES = {"tl_core": 47}
 
 Found = tuple[Path, int, str]
 
@@ -178,22 +175,14 @@ def _into_wing(module: str, needs: list[Need], family: set[str]) -> Iterator[tup
             yield need.line, f"imports {need.target}, but only {WING} and tests may import from {WING}"
 
 
-def _circles(needs: dict[str, list[Need]], in_circles: dict[str, int]) -> Iterator[tuple[str, str]]:
-    """The module and the message of each circle of imports, and of each number in `in_circles` that is out of date."""
+def _circles(needs: dict[str, list[Need]]) -> Iterator[tuple[str, str]]:
+    """The module and the message of each circle of imports."""
     graph = {
         module: {n.target for n in each if n.target in needs and not n.is_declared}
         for module, each in needs.items()
     }
-    known = dict.fromkeys(in_circles, 0)
     for cycle in cycles(graph):
-        (root, *others) = {module.split(".")[0] for module in cycle}
-        if root in known and not others:
-            known[root] += len(cycle)
-        else:
-            yield cycle[0], f"imports go round in a circle: {' -> '.join(reversed(cycle))}"
-    for root, count in known.items():
-        if count != in_circles[root]:
-            yield root, f"{count} modules are in circles of imports, IN_CIRCLES says {in_circles[root]}"
+        yield cycle[0], f"imports go round in a circle: {' -> '.join(reversed(cycle))}"
 
 
 def violations(root: Path = ROOT) -> Iterator[Found]:
@@ -212,7 +201,7 @@ def violations(root: Path = ROOT) -> Iterator[Found]:
         for file in sorted((package.folder / "tests").rglob("*.py")):
             for line, message in _private(read(file, file.stem), own, set(family.values())):
                 yield file, line, message
-    for module, message in _circles(needs, IN_CIRCLES if root == ROOT else {}):
+    for module, message in _circles(needs):
         yield paths[module], 1, message
 
 

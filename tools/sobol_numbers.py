@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-PATH = Path(__file__).parents[1] / "packages/tl-core/src/tl_core/sobol_numbers.bin"
+PATH = Path(__file__).parents[1] / "packages/tl-core/src/tl_core/functions/sobol_numbers.bin"
 DEGREES = range(1, 19)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import tl
 from tl import _names
-from tl_core import name_table
+from tl_core.base import name_table
 
 SAID = r"is part of the package tl-nowhere, which is not installed \(pip install tl-nowhere\)"
 

@@ -12,7 +12,7 @@ FILES = {
 }
 PROGRAM = """
 from tl import _names
-from tl_core import name_table
+from tl_core.base import name_table
 _names.MODULES.update({"distributed": "UPPER", "distributed.checkpoint": "LOWER"})
 name_table.FACADE.update({"UPPER": "distributed", "LOWER": "distributed.checkpoint"})
 import tl.torch

@@ -12,7 +12,7 @@ import tl_nn
 import tl_nn.functional as F
 from tl_amp import autocast, cpu, cuda, custom_bwd, custom_fwd
 from tl_autograd.checkpoint import checkpoint, set_checkpoint_early_stop
-from tl_core.autocast import (
+from tl_core.dispatch.autocast import (
     autocast_decrement_nesting,
     autocast_increment_nesting,
     clear_autocast_cache,

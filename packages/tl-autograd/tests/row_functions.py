@@ -2,7 +2,7 @@
 
 import tl_core as tl
 from tl_core import linalg
-from tl_core.ops import aten
+from tl_core.operators.packets import aten
 
 
 def positive(a):

@@ -6,7 +6,7 @@ import pytest
 import tl_autograd
 import tl_core as tl
 from tl_autograd import forward_ad, gradcheck, gradgradcheck
-from tl_core import nn_functions
+from tl_core.functions import nn as nn_functions
 
 attention = nn_functions.scaled_dot_product_attention
 

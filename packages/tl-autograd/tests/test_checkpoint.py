@@ -10,7 +10,7 @@ import tl_autograd
 import tl_core as tl
 from tl_autograd import checkpoint as cp
 from tl_autograd import graph
-from tl_core import ops
+from tl_core.operators import packets as ops
 
 
 def gradients(call, x, w):

@@ -7,7 +7,7 @@ import pytest
 import tl_core as tl
 from tl_autograd import grad
 from tl_autograd.gradcheck import gradcheck, gradgradcheck
-from tl_core.conj_neg_bits import with_conj_neg_bits
+from tl_core.tensors.conj_neg_bits import with_conj_neg_bits
 
 
 def drawn(*shape, dtype=tl.complex128):

@@ -6,7 +6,7 @@ import pytest
 
 import tl_core as tl
 from tl_autograd import func, gradgradcheck
-from tl_core.ops import aten
+from tl_core.operators.packets import aten
 
 SIZE = {1: (6,), 2: (5, 6), 3: (3, 4, 5)}
 KERNELS = {1: [(3,), (2,)], 2: [(3, 2), (2, 2), (1, 3)], 3: [(2, 2, 2), (1, 2, 3)]}

@@ -115,7 +115,7 @@ def test_a_formula_for_an_operator_by_name(lib: Library) -> None:
 
 
 def test_a_function_for_the_key_of_autograd(lib: Library) -> None:
-    from tl_core.library.layers import AutoDispatchBelowAutograd
+    from tl_core.dispatch.layers import AutoDispatchBelowAutograd
 
     lib.define("f(Tensor x) -> Tensor")
     op = getattr(tl.ops, NS).f.default

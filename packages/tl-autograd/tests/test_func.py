@@ -8,9 +8,9 @@ import pytest
 import tl_autograd
 import tl_core as tl
 from tl_autograd import _C, forward_ad, func
-from tl_core import autocast
-from tl_core.ops import aten
-from tl_core.parameter import Parameter as tl_core_parameter
+from tl_core.dispatch import autocast
+from tl_core.operators.packets import aten
+from tl_core.tensors.parameter import Parameter as tl_core_parameter
 
 
 def data(*shape, seed=0):

@@ -5,8 +5,8 @@ import pytest
 import tl_autograd  # noqa: F401 - tensors that require gradients need it
 import tl_core as tl
 from tl_core import Tensor
-from tl_core.ops import aten
-from tl_core.python_dispatch import TorchDispatchMode
+from tl_core.operators.packets import aten
+from tl_core.subclasses.python_dispatch import TorchDispatchMode
 
 
 class Failure(Exception):

@@ -12,8 +12,8 @@ import pytest
 
 import tl_core as tl
 from tl_autograd import grad
-from tl_core.python_dispatch import TorchDispatchMode
 from tl_core.pytree import tree_leaves
+from tl_core.subclasses.python_dispatch import TorchDispatchMode
 from tl_core.testing import assert_close
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -4,7 +4,8 @@ import pytest
 
 import tl_core as tl
 from tl_autograd import grad, gradcheck, gradgradcheck
-from tl_core import lapack, linalg
+from tl_core import linalg
+from tl_core.functions import lapack
 
 pytestmark = pytest.mark.skipif(lapack.library() is None, reason="LAPACK is not installed")
 

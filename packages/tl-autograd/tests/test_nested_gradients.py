@@ -5,7 +5,8 @@ import pytest
 import tl_autograd
 import tl_core as tl
 from tl_autograd import func
-from tl_core import nested, nn_functions
+from tl_core import nested
+from tl_core.functions import nn as nn_functions
 
 LENGTHS = (3, 0, 2)
 

@@ -5,7 +5,7 @@ import pytest
 
 import tl_core as tl
 from tl_autograd import grad, gradcheck, gradgradcheck
-from tl_core import nn_functions
+from tl_core.functions import nn as nn_functions
 
 
 def drawn(*shape, seed=0):

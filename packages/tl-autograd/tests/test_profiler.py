@@ -9,7 +9,7 @@ import pytest
 
 import tl_core as tl
 from tl_autograd import grad, profiler, profiler_util
-from tl_core import ops
+from tl_core.operators import packets as ops
 
 
 def test_operators_of_forward_and_backward():

@@ -8,7 +8,7 @@ import pytest
 
 import tl_core as tl
 from tl_autograd import gradcheck, gradgradcheck
-from tl_core import ops
+from tl_core.operators import packets as ops
 
 CORE = Path(__file__).parents[2] / "tl-core"
 if not (CORE / "opgen").is_dir():

@@ -7,7 +7,7 @@ import pytest
 
 import tl_core as tl
 from tl_autograd import forward_ad, func, grad
-from tl_core.conj_neg_bits import with_conj_neg_bits
+from tl_core.tensors.conj_neg_bits import with_conj_neg_bits
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -8,7 +8,7 @@ import pytest
 
 import tl_core as tl
 from tl_autograd import func
-from tl_core.ops import aten
+from tl_core.operators.packets import aten
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -4,7 +4,7 @@ import pytest
 
 import tl_autograd as ag
 import tl_core as tl
-from tl_core import sampling
+from tl_core.functions import sampling
 
 
 def test_gamma_variates_of_shape_one_grow_as_their_distribution_function_says():

@@ -6,7 +6,7 @@ import tl_autograd
 import tl_core as tl
 from tl_autograd import grad, gradcheck, gradgradcheck
 from tl_core import sparse
-from tl_core.ops import aten
+from tl_core.operators.packets import aten
 
 A = tl.tensor(
     [[0.0, 2.0, 0.0, 0.5], [0.0, 0.0, 0.0, 0.0], [3.0, 0.0, -1.0, 0.0], [0.0, 0.0, 0.0, 0.0]],

@@ -13,7 +13,7 @@ import pytest
 import tl_autograd
 import tl_core as tl
 from tl_autograd import _C, func
-from tl_core.ops import aten
+from tl_core.operators.packets import aten
 
 PROGRAMS = int(os.environ.get("TL_PROGRAMS", "120"))
 SIZE = 3

@@ -5,8 +5,8 @@ import pytest
 import tl_autograd
 import tl_core as tl
 from tl_core.overrides import enable_reentrant_dispatch
-from tl_core.python_dispatch import TorchDispatchMode, return_and_correct_aliasing
 from tl_core.pytree import tree_map
+from tl_core.subclasses.python_dispatch import TorchDispatchMode, return_and_correct_aliasing
 
 
 class Boxed(tl.Tensor):

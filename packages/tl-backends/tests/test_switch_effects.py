@@ -10,7 +10,8 @@ import pytest
 
 import tl_core as tl
 from tl_backends import backends
-from tl_core import nn_functions, switches
+from tl_core.functions import nn as nn_functions
+from tl_core.settings import switches
 
 for _info in pkgutil.iter_modules(backends.__path__):
     if _info.name != "xeon":
@@ -27,7 +28,7 @@ def attention():
 
 def order_of_einsum():
     """The shapes that matrix products have, which tell the order."""
-    from tl_core.python_dispatch import TorchDispatchMode
+    from tl_core.subclasses.python_dispatch import TorchDispatchMode
 
     class Shapes(TorchDispatchMode):
         def __init__(self):
@@ -48,7 +49,7 @@ def order_of_einsum():
 
 def optimal_order():
     """Multiplications of an order that the cheapest pair misses: the cheapest first pair makes the rest dear."""
-    from tl_core.python_dispatch import TorchDispatchMode
+    from tl_core.subclasses.python_dispatch import TorchDispatchMode
 
     class Work(TorchDispatchMode):
         total = 0

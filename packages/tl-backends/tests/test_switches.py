@@ -3,7 +3,8 @@
 import pytest
 
 from tl_backends.backends import cuda, cudnn, mha, mkldnn, nnpack, opt_einsum, quantized, xnnpack
-from tl_core import get_float32_matmul_precision, set_float32_matmul_precision, switches
+from tl_core import get_float32_matmul_precision, set_float32_matmul_precision
+from tl_core.settings import switches
 
 # module or object, attribute, the switch in tl-core, the value at the start, another value
 ATTRIBUTES = [

@@ -5,7 +5,7 @@ import io
 import tl_checkpoint
 import tl_core
 from tl_checkpoint.distributed import save
-from tl_core import recording
+from tl_core.base import recording
 
 
 def test_saves_are_events(tmp_path):

@@ -18,8 +18,8 @@ from tl_checkpoint.distributed.background import background
 from tl_checkpoint.distributed.filesystem import FileSystem
 from tl_checkpoint.distributed.staging import AsyncStager, BlockingAsyncStager, DefaultStager, StagingOptions
 from tl_checkpoint.distributed.state_dict_saver import AsyncCheckpointerType, AsyncSaveResponse
-from tl_core.memory import set_memory_limit
-from tl_core.snapshot import Snapshot
+from tl_core.memory.snapshot import Snapshot
+from tl_core.memory.usage import set_memory_limit
 
 KINDS = list(AsyncCheckpointerType)
 

@@ -22,7 +22,7 @@ from tl_checkpoint.distributed.format_utils import (
     torch_save_to_dcp,
 )
 from tl_checkpoint.distributed.state_dict_loader import _load_state_dict, _load_state_dict_from_keys
-from tl_core import ranks
+from tl_core.base import ranks
 
 DATA = Path(__file__).parent / "data"
 DTYPES = "bool uint8 int8 int16 uint16 int32 uint32 int64 uint64 float16 bfloat16 float32 float64 complex64 complex128"

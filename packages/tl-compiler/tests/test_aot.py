@@ -8,7 +8,7 @@ import pytest
 
 import tl_autograd
 import tl_core as tl
-import tl_core.ops
+import tl_core.operators.packets
 import tl_nn as nn
 from tl_compiler.aot.aot_autograd import aot_function, aot_module, aot_module_simplified
 from tl_compiler.aot.compilers import (

@@ -10,7 +10,7 @@ from tl_compiler import higher_order
 from tl_compiler.export import Dim, export, load, save
 from tl_compiler.fx.experimental.proxy_tensor import make_fx
 from tl_compiler.higher_order import foreach_map, invoke_subgraph, out_dtype, strict_mode
-from tl_core.ops import aten
+from tl_core.operators.packets import aten
 
 small = tl.tensor([[100, -100], [3, 4]], dtype=tl.int8)
 

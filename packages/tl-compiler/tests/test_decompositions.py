@@ -9,9 +9,9 @@ import pytest
 import tl_core as tl
 import tl_nn
 from tl_compiler import decompositions, export
-from tl_core.library.tags import Tag
-from tl_core.ops import aten
-from tl_core.public_operators.dimensions import BY_DIMENSIONS
+from tl_core.operators.packets import aten
+from tl_core.operators.public.dimensions import BY_DIMENSIONS
+from tl_core.schemas.tags import Tag
 from tl_core.testing import assert_close
 from tl_nn import functional as F
 

@@ -224,7 +224,7 @@ def test_calls_are_normalized():
     ]
     typed = AnnotateTypesWithSchema(fx.symbolic_trace(lambda x: tl.relu(x))).transform()
     assert typed.graph.find_nodes(op="call_function")[0].type is tl.Tensor
-    from tl_core import ops
+    from tl_core.operators import packets as ops
 
     found = normalize_function(ops.aten.sum.dim_IntList, (x, [0]), normalize_to_only_use_kwargs=True)
     assert found.kwargs["keepdim"] is False

@@ -28,12 +28,12 @@ from tl_compiler.export.dynamic_shapes import refine_dynamic_shapes_from_suggest
 from tl_compiler.export.pass_base import ExportPassBase
 from tl_compiler.higher_order.cond import cond
 from tl_compiler.symbolic.errors import UserError
-from tl_core.checks import state, state_size
-from tl_core.dispatch_modes import is_exporting
+from tl_core.dispatch.modes import is_exporting
+from tl_core.functions.checks import state, state_size
 from tl_core.library import Library
-from tl_core.ops import aten
+from tl_core.operators.packets import aten
 from tl_core.subclasses import config
-from tl_core.symbolic_numbers import SymInt
+from tl_core.symbolic.numbers import SymInt
 
 
 class Net(nn.Module):

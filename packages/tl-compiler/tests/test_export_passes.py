@@ -26,9 +26,9 @@ from tl_compiler.higher_order.auto_functionalize import auto_functionalized, can
 from tl_compiler.higher_order.cond import cond
 from tl_compiler.higher_order.effects import with_effects
 from tl_compiler.higher_order.wrap import wrap_with_autocast, wrap_with_set_grad_enabled
-from tl_core import grad_mode
+from tl_core.dispatch import grad_mode
 from tl_core.library import Library
-from tl_core.ops import aten
+from tl_core.operators.packets import aten
 
 
 def names(graph):

@@ -10,7 +10,7 @@ from sizes import check, used
 
 import tl_core as tl
 import tl_core.fft
-import tl_core.symbolic
+import tl_core.symbolic.arithmetic
 from tl_nn import functional as F
 
 EXAMPLES = (5, 8)
@@ -356,8 +356,8 @@ NUMBERS = {
     "last half": lambda x: x[x.shape[0] // 2 :],
     "quarter": lambda x: x[(x.shape[0] + 3) // 4 :],
     "remainder": lambda x: x[: x.shape[0] % 3],
-    "least": lambda x: x[: tl.symbolic.sym_min(x.shape[0], 6)],
-    "greatest": lambda x: tl.zeros(tl.symbolic.sym_max(x.shape[0], 6)),
+    "least": lambda x: x[: tl.symbolic.arithmetic.sym_min(x.shape[0], 6)],
+    "greatest": lambda x: tl.zeros(tl.symbolic.arithmetic.sym_max(x.shape[0], 6)),
     "python min": lambda x: x[: min(x.shape[0], 6)],
     "python max": lambda x: tl.zeros(max(x.shape[0], 6)),
     "branch": lambda x: x * 2 if x.shape[0] > 6 else x * 3,

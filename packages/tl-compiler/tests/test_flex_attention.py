@@ -8,7 +8,7 @@ import pytest
 
 import tl_autograd
 import tl_core as tl
-import tl_core.ops
+import tl_core.operators.packets
 from tl_compiler.fx.experimental.proxy_tensor import make_fx
 from tl_compiler.higher_order import flex_attention, flex_attention_backward
 from tl_nn.attention.flex_attention import create_block_mask

@@ -7,7 +7,7 @@ import tl_core as tl
 import tl_nn as nn
 from tl_autograd import func
 from tl_compiler.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
-from tl_core.ops import aten
+from tl_core.operators.packets import aten
 from tl_core.pytree import tree_map
 from tl_nn import functional
 

@@ -12,8 +12,8 @@ from tl_compiler.symbolic.parsing import parse
 from tl_compiler.symbolic.printing import source_text, stored_text, text
 from tl_compiler.symbolic.ranges import ValueRanges, bounds, int_oo
 from tl_compiler.symbolic.shape_env import ShapeEnv
-from tl_core.symbolic import sym_float, sym_int, sym_ite, sym_max, sym_min, sym_not, sym_sum
-from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+from tl_core.symbolic.arithmetic import sym_float, sym_int, sym_ite, sym_max, sym_min, sym_not, sym_sum
+from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
 A, B = Symbol("s0", True), Symbol("s1", True)
 EXPRESSIONS = [

@@ -12,11 +12,12 @@ from tl_compiler import export
 from tl_compiler.higher_order.base import HigherOrderOperator
 from tl_compiler.symbolic.shape_env import ShapeEnv
 from tl_core import library
-from tl_core.dispatch_keys import DispatchKey
-from tl_core.dispatch_modes import modes_in_force
-from tl_core.ops import aten
-from tl_core.python_dispatch import TorchDispatchMode
+from tl_core.dispatch.keys import DispatchKey
+from tl_core.dispatch.modes import modes_in_force
+from tl_core.library import operator_checks
+from tl_core.operators.packets import aten
 from tl_core.subclasses import FakeTensor, FakeTensorMode
+from tl_core.subclasses.python_dispatch import TorchDispatchMode
 from tl_core.testing import assert_close
 
 
@@ -116,7 +117,7 @@ def test_opcheck_finds_a_fake_that_holds_for_some_sizes_only():
         return x.clone()
 
     some.register_fake(lambda x: tl.empty_like(x) if x.shape[0] == 3 else x.new_empty(7))
-    with pytest.raises(library.errors.OpCheckError, match="Shapes"):
+    with pytest.raises(operator_checks.OpCheckError, match="Shapes"):
         library.opcheck(some, (tl.ones(4),))
 
 

@@ -158,7 +158,7 @@ def test_two_dimensions() -> None:
         lambda x, y: tl.zeros(x.shape[0] + y.shape[0], min(3, 4)) + x.sum(),
         lambda x, y: x.new_full((x.shape[0], y.shape[0]), 1.0).tril(-1)[:, :5],
         lambda x, y: x.repeat(y.shape[0], 1),
-        lambda x, y: x[: tl.symbolic.sym_min(x.shape[0], y.shape[0])],
+        lambda x, y: x[: tl.symbolic.arithmetic.sym_min(x.shape[0], y.shape[0])],
         lambda x, y: tl.einsum("ik,jk->ij", x, y).flatten(),
         lambda x, y: x.expand(y.shape[0], -1, -1).transpose(0, 1),
     ]

@@ -10,7 +10,7 @@ import pytest
 from sizes import Program, same, used
 
 import tl_core as tl
-import tl_core.symbolic
+import tl_core.symbolic.arithmetic
 from tl_compiler.export import Dim, export
 from tl_compiler.symbolic.errors import UserError
 from tl_nn import functional as F
@@ -83,8 +83,8 @@ PROGRAMS = {
     "conv_transpose1d": lambda x, y: F.conv_transpose1d(x.T[None], tl.ones(4, y.shape[0], 2)),
     "remainder": lambda x, y: x[: x.shape[0] % y.shape[0]],
     "quotient": lambda x, y: tl.zeros(x.shape[0] // y.shape[0] + 1),
-    "least": lambda x, y: x[: tl.symbolic.sym_min(x.shape[0], y.shape[0])],
-    "greatest": lambda x, y: tl.zeros(tl.symbolic.sym_max(x.shape[0], y.shape[0])),
+    "least": lambda x, y: x[: tl.symbolic.arithmetic.sym_min(x.shape[0], y.shape[0])],
+    "greatest": lambda x, y: tl.zeros(tl.symbolic.arithmetic.sym_max(x.shape[0], y.shape[0])),
     "block_diag": lambda x, y: tl.block_diag(x, y[None]),
     "embedding": lambda x, y: F.embedding(tl.zeros(y.shape[0], dtype=tl.int64), x),
     "one_hot": lambda x, y: F.one_hot(tl.zeros(y.shape[0], dtype=tl.int64), 3),

@@ -3,7 +3,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, Self, overload
 
-from tl_core._size import Size
+from tl_core.tensors.size import Size
 
 Number = builtins.bool | builtins.int | builtins.float | builtins.complex
 

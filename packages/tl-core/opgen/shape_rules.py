@@ -4,7 +4,7 @@ A rule is an expression of Python in the language of `grad`, over sizes instead 
 
 - the row's arguments: of tensors `shape`, `ndim`, `dtype`, `numel()`, of lists the elements, and numbers;
 - arithmetic, comparisons, `and`, `or`, `not`, `a if c else b`, lists, indexing, slicing, comprehensions;
-- the functions of `tl_core/shape_functions.py`.
+- the functions of `tl_core/operators/shape_functions.py`.
 
 Its value is the list of sizes; with several results, or a list of them, a list of such lists. `""` leaves it to what
 is implied: elementwise rows extend their inputs, rows with `dim` and `keepdim` reduce, rows that write their first
@@ -35,8 +35,8 @@ class ShapeError(ValueError):
 
 
 def functions() -> set[str]:
-    """The names that rules may call, read from the text of `tl_core/shape_functions.py`."""
-    path = Path(__file__).parents[1] / "src" / "tl_core" / "shape_functions.py"
+    """The names that rules may call, read from the text of `tl_core/operators/shape_functions.py`."""
+    path = Path(__file__).parents[1] / "src" / "tl_core" / "operators" / "shape_functions.py"
     tree = ast.parse(path.read_text())
     names: set[str] = set()
     for node in tree.body:
@@ -137,7 +137,7 @@ def _check_node(row: Row, node: ast.AST, scope: set[str], known: set[str]) -> No
             why = (
                 "is an argument of the row"
                 if name in scope
-                else "is no function of tl_core/shape_functions.py"
+                else "is no function of tl_core/operators/shape_functions.py"
             )
             raise _error(row, ast.unparse(node), f"calls {name}, which {why}")
     elif isinstance(node, ast.Name) and node.id not in scope and node.id not in known:

@@ -13,7 +13,7 @@ from opgen.schema import Arg
 from recorded_calls import as_given, recorded
 
 import tl_core as tl
-from tl_core import nn_functions
+from tl_core.functions import nn as nn_functions
 
 Make = Callable[[], list[Any]]
 

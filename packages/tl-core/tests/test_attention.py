@@ -5,7 +5,7 @@ import pytest
 numpy = pytest.importorskip("numpy", reason="the references are numpy's")
 
 import tl_core as tl  # noqa: E402
-from tl_core import nn_functions  # noqa: E402
+from tl_core.functions import nn as nn_functions  # noqa: E402
 
 attention = nn_functions.scaled_dot_product_attention
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "bfloat16": 3e-2, "float16": 4e-3}

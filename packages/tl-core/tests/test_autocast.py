@@ -7,8 +7,7 @@ import contextlib
 import pytest
 
 import tl_core as tl
-from tl_core import nn_functions
-from tl_core.autocast import (
+from tl_core.dispatch.autocast import (
     AutocastSnapshot,
     autocast_decrement_nesting,
     autocast_increment_nesting,
@@ -20,7 +19,8 @@ from tl_core.autocast import (
     set_autocast_dtype,
     set_autocast_enabled,
 )
-from tl_core.autocast_inputs import converted, in_float32, in_own_type
+from tl_core.dispatch.autocast_inputs import converted, in_float32, in_own_type
+from tl_core.functions import nn as nn_functions
 
 
 @contextlib.contextmanager

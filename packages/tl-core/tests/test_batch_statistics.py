@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tl_core as tl
-from tl_core import batch_statistics as steps
+from tl_core.functions import batch_statistics as steps
 
 
 @pytest.mark.parametrize("shape", [(6, 3), (6, 3, 4), (6, 3, 2, 2)])

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tl_core import component_logging as logs
+from tl_core.base import component_logging as logs
 
 
 @pytest.fixture(autouse=True)
@@ -141,9 +141,7 @@ def test_a_process_with_the_variable_logs_as_it_says(tmp_path):
 
 
 def test_a_process_without_it_does_not_load_logging():
-    program = (
-        "import sys, tl_core; print('tl_core.component_logging' in sys.modules, 'logging' in sys.modules)"
-    )
+    program = "import sys, tl_core; print('tl_core.base.component_logging' in sys.modules, 'logging' in sys.modules)"
     environment = {name: value for name, value in os.environ.items() if name != logs.LOGS}
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True

@@ -6,7 +6,8 @@ import pickle
 import pytest
 
 import tl_core as tl
-from tl_core import composite_operators, ops
+from tl_core.operators import composites as composite_operators
+from tl_core.operators import packets as ops
 
 # What is expected comes from NumPy and SciPy; the core is tested without them, too.
 np = pytest.importorskip("numpy")

@@ -7,13 +7,13 @@ import unittest.mock
 
 import pytest
 
-from tl_core.torch_names import config_module
-from tl_core.torch_names.config_module import Config, install_config_module
+from tl_core.settings import config_module
+from tl_core.settings.config_module import Config, install_config_module
 
 SOURCE = """
 import os
 from typing import Any, Optional
-from tl_core.torch_names.config_module import Config, install_config_module
+from tl_core.settings.config_module import Config, install_config_module
 import sys
 
 depth: int = 3

@@ -8,7 +8,7 @@ import pytest
 np = pytest.importorskip("numpy", reason="the references are numpy's")
 
 import tl_core as tl  # noqa: E402
-from tl_core import ops  # noqa: E402
+from tl_core.operators import packets as ops  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parent))
 import row_cases as r  # noqa: E402

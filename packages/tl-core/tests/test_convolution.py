@@ -10,7 +10,7 @@ import pytest
 np = pytest.importorskip("numpy", reason="the references are numpy's")
 
 import tl_core as tl  # noqa: E402
-from tl_core import ops  # noqa: E402
+from tl_core.operators import packets as ops  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parent))
 import row_cases as r  # noqa: E402
@@ -366,7 +366,7 @@ def test_a_kernel_beyond_the_input_is_said_by_its_sizes():
 
 
 def test_the_kinds_of_convolution_have_names():
-    from tl_core.torch_names.convolution_backends import _ConvBackend, _select_conv_backend
+    from tl_core.compat.convolution_backends import _ConvBackend, _select_conv_backend
 
     def kind(shape, dilation=1, transposed=False):
         n = len(shape) - 2

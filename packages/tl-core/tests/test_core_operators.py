@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import tl_core as tl
-from tl_core.library.tags import Tag
-from tl_core.ops import OpOverload, aten
+from tl_core.operators.packets import OpOverload, aten
+from tl_core.schemas.tags import Tag
 from tl_core.testing import assert_close
 
 CORE = [

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import tl_core as tl
-from tl_core import cpp_extension, ops
+from tl_core.extensions import cpp_extension
+from tl_core.operators import packets as ops
 
 compiles = pytest.mark.skipif(
     shutil.which(cpp_extension.get_cxx_compiler()) is None
@@ -109,7 +110,7 @@ def test_setuptools_builds_an_extension(tmp_path: Path) -> None:
     (tmp_path / "mine.cpp").write_text("#include <tl/tl.hpp>\n" + MODULE)
     (tmp_path / "setup.py").write_text(
         "from setuptools import setup\n"
-        "from tl_core.cpp_extension import BuildExtension, CppExtension\n"
+        "from tl_core.extensions.cpp_extension import BuildExtension, CppExtension\n"
         "made = CppExtension('tl_test_built', ['mine.cpp'], extra_compile_args={'cxx': ['-DANSWER=5']})\n"
         "setup(name='mine', ext_modules=[made],\n"
         "      cmdclass={'build_ext': BuildExtension.with_options(no_python_abi_suffix=True)})\n"

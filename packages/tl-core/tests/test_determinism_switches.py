@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import tl_core as tl
-from tl_core import uninitialized_fill
+from tl_core.settings import uninitialized_fill
 
 LARGEST = {
     tl.bool: True,

@@ -11,10 +11,11 @@ import warnings
 import pytest
 
 import tl_core as tl
-from tl_core import _C, lapack
-from tl_core.python_dispatch import TorchDispatchMode, no_dispatch, return_and_correct_aliasing
+from tl_core import _C
+from tl_core.functions import lapack
 from tl_core.pytree import tree_map
 from tl_core.subclasses import FakeTensorMode
+from tl_core.subclasses.python_dispatch import TorchDispatchMode, no_dispatch, return_and_correct_aliasing
 
 NEVER = {
     "share_memory_",

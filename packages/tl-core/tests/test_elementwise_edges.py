@@ -8,7 +8,7 @@ np = pytest.importorskip("numpy", reason="the references are numpy's")
 special = pytest.importorskip("scipy.special", reason="the references are scipy's")
 
 import tl_core as tl  # noqa: E402
-import tl_core.nn_functions  # noqa: E402
+import tl_core.functions.nn  # noqa: E402
 
 EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-30, -1e30, math.inf, -math.inf, math.nan, 3.0, 40.0, -40.0]
 UNARY = {

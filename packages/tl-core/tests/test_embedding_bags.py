@@ -7,7 +7,7 @@ import pytest
 np = pytest.importorskip("numpy", reason="the references are numpy's")
 
 import tl_core as tl  # noqa: E402
-from tl_core import ops  # noqa: E402
+from tl_core.operators import packets as ops  # noqa: E402
 
 DTYPES = [tl.float32, tl.float64, tl.float16, tl.bfloat16]
 SUM, MEAN, MAX = 0, 1, 2

@@ -9,8 +9,7 @@ import pytest
 
 import tl_core as tl
 from tl_core import _C
-from tl_core.ops import aten
-from tl_core.python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack, no_dispatch
+from tl_core.operators.packets import aten
 from tl_core.subclasses import (
     CrossRefFakeMode,
     DynamicOutputShapeException,
@@ -28,6 +27,11 @@ from tl_core.subclasses.fake_tensor import (
 )
 from tl_core.subclasses.fake_utils import try_convert_fake_to_real
 from tl_core.subclasses.meta_utils import MetaConverter, assert_eq, assert_metadata_eq
+from tl_core.subclasses.python_dispatch import (
+    TorchDispatchMode,
+    _get_current_dispatch_mode_stack,
+    no_dispatch,
+)
 
 
 def like(real, fake):

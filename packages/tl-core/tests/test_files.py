@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tl_core import files
+from tl_core.memory import files
 
 
 @given(st.binary(max_size=400), st.integers(0, 2**32 - 1), st.integers(0, 17))
@@ -75,7 +75,7 @@ def test_a_long_write_that_the_system_ends(tmp_path):
     """Past the largest size of a file that the process may write: what the system says is raised."""
     program = f"""
 import resource, signal
-from tl_core import files
+from tl_core.memory import files
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (3 * 2**20 + 5, resource.RLIM_INFINITY))
 with open({str(tmp_path / "file")!r}, "wb") as file:
@@ -100,7 +100,7 @@ def test_reading_leaves_no_lease(size, tmp_path):
 
 _READING = """
 import sys, time
-from tl_core import files
+from tl_core.memory import files
 
 size, name = int(sys.argv[1]), sys.argv[2]
 target, whole, cut = bytearray(size), 0, 0

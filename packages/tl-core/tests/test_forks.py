@@ -9,7 +9,7 @@ import threading
 import pytest
 
 import tl_core as tl
-from tl_core import forks
+from tl_core.base import forks
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="forks beside threads")
 
@@ -58,7 +58,17 @@ def run(program, timeout=120):
     return done.stdout
 
 
-NAMES = ["linalg", "fft", "sparse", "special", "futures", "nested", "masked", "signal.windows", "quasirandom"]
+NAMES = [
+    "linalg",
+    "fft",
+    "sparse",
+    "special",
+    "futures",
+    "nested",
+    "masked",
+    "signal.windows",
+    "functions.quasirandom",
+]
 
 
 @linux
@@ -119,7 +129,7 @@ def test_what_was_being_loaded_is_loaded_again_in_the_child(tmp_path):
     (tmp_path / "endless.py").write_text("import __main__, time\n__main__.work()\n")
     program = f"""
 sys.path.insert(0, {str(tmp_path)!r})
-from tl_core import forks
+from tl_core.base import forks
 forks._LIMIT = 0.2
 parent, stop = os.getpid(), threading.Event()
 work = lambda: os.getpid() == parent and stop.wait(60)
@@ -139,7 +149,7 @@ thread.join()
 
 def test_own_imports_are_not_foreign(tmp_path, monkeypatch):
     (tmp_path / "asks_while_loaded.py").write_text(
-        "from tl_core import forks\nseen = forks.foreign_imports(), dict(forks._owners())\n"
+        "from tl_core.base import forks\nseen = forks.foreign_imports(), dict(forks._owners())\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     import asks_while_loaded

@@ -5,8 +5,8 @@ import pytest
 np = pytest.importorskip("numpy", reason="the references are numpy's")
 
 import tl_core as tl  # noqa: E402
-import tl_core.ops  # noqa: E402
-from tl_core.ops import aten  # noqa: E402
+import tl_core.operators.packets  # noqa: E402
+from tl_core.operators.packets import aten  # noqa: E402
 
 RNG = np.random.default_rng(0)
 

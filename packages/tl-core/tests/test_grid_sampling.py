@@ -6,7 +6,7 @@ np = pytest.importorskip("numpy", reason="the references are numpy's")
 ndimage = pytest.importorskip("scipy.ndimage", reason="the references are scipy's")
 
 import tl_core as tl  # noqa: E402
-from tl_core import ops  # noqa: E402
+from tl_core.operators import packets as ops  # noqa: E402
 
 aten = ops.aten
 

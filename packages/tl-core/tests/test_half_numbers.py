@@ -7,7 +7,8 @@ in between.
 import pytest
 
 import tl_core as tl
-from tl_core import nn_functions, special
+from tl_core import special
+from tl_core.functions import nn as nn_functions
 
 np = pytest.importorskip("numpy")
 pytest.importorskip("scipy")

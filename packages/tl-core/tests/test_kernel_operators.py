@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import tl_core as tl
-from tl_core import lapack
-from tl_core.ops import aten
+from tl_core.functions import lapack
+from tl_core.operators.packets import aten
 from tl_core.pytree import tree_leaves
 from tl_core.testing import assert_close
 

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 import tl_core as tl
-from tl_core import fft, linalg, nn_functions, special
+from tl_core import fft, linalg, special
+from tl_core.functions import nn as nn_functions
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 import row_samples  # noqa: E402

@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
-from tl_core.lazy_attributes import attach
+from tl_core.base.lazy_attributes import attach
 
 INIT = """
-from tl_core.lazy_attributes import attach
+from tl_core.base.lazy_attributes import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, {"red": ["Red"], "blue": ["blue", "Navy"]}, ["green"])
 """

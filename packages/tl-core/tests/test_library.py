@@ -14,12 +14,13 @@ import pytest
 
 import tl_core as tl
 from tl_core import library
-from tl_core.dispatch_keys import DispatchKeySet
-from tl_core.library import Library, custom_op, fallbacks
+from tl_core.dispatch import fallbacks
+from tl_core.dispatch.keys import DispatchKeySet
+from tl_core.library import Library, custom_op
 from tl_core.library.functional_variant import register_functional_op
-from tl_core.library.schema_parser import parse_schema
-from tl_core.library.tags import Tag
-from tl_core.python_dispatch import TorchDispatchMode
+from tl_core.schemas.parser import parse_schema
+from tl_core.schemas.tags import Tag
+from tl_core.subclasses.python_dispatch import TorchDispatchMode
 
 NS = "_test_library"
 
@@ -404,7 +405,7 @@ def test_autocast_casts_what_the_operator_gets() -> None:
     cast.register_autocast("cpu", tl.bfloat16)
     x, n = tl.ones(2), tl.ones(2, dtype=tl.int64)
     assert [t.dtype for t in cast(x, n)] == [tl.float32, tl.int64]
-    from tl_core import autocast
+    from tl_core.dispatch import autocast
 
     autocast.set_autocast_enabled("cpu", True)
     try:

@@ -250,7 +250,7 @@ def test_results_go_where_out_says():
 # In a fresh process, where no library is loaded yet.
 ABSENT = """
 import tl_core as tl
-from tl_core import lapack
+from tl_core.functions import lapack
 lapack.candidates = lambda: iter(())
 assert lapack.library() is None
 print(tl.linalg.solve(tl.eye(30), tl.ones(30)).sum().item(), tl.linalg.svdvals(tl.eye(30)).sum().item())

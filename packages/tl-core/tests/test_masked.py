@@ -11,7 +11,7 @@ import tl_core as tl
 from tl_core import masked
 from tl_core.masked import MaskedTensor, as_masked_tensor, masked_tensor
 from tl_core.masked.maskedtensor import binary, unary
-from tl_core.ops import aten
+from tl_core.operators.packets import aten
 
 numpy = pytest.importorskip("numpy")
 

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 import tl_core as tl
-from tl_core import memory
+from tl_core.memory import usage as memory
 
 MIB = 1 << 20
 

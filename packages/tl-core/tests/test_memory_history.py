@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import tl_core as tl
-from tl_core import memory_history as history
+from tl_core.memory import history as history
 
 
 @pytest.fixture(autouse=True)

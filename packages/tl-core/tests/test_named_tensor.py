@@ -8,7 +8,8 @@ import sys
 import pytest
 
 import tl_core as tl
-from tl_core import multiprocessing, named_tensor
+from tl_core import multiprocessing
+from tl_core.tensors import named_tensor
 
 
 def named(*names, size=2, dtype=None):
@@ -563,7 +564,7 @@ def test_results_are_those_of_tensors_without_names():
 def test_nothing_is_loaded_or_called_where_nobody_names_dimensions():
     program = (
         "import sys, tl_core as tl; (tl.ones(2, 2) @ tl.ones(2, 2)).sum(0); "
-        "assert 'tl_core.named_tensor' not in sys.modules"
+        "assert 'tl_core.tensors.named_tensor' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 import tl_core as tl
-from tl_core.lobpcg import lobpcg
+from tl_core.functions.lobpcg import lobpcg
 
 np = pytest.importorskip("numpy", reason="the references are numpy's")
 

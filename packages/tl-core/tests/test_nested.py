@@ -6,7 +6,8 @@ import pickle
 import pytest
 
 import tl_core as tl
-from tl_core import nested, nn_functions
+from tl_core import nested
+from tl_core.functions import nn as nn_functions
 from tl_core.nested.nested_int import NestedInt
 
 numpy = pytest.importorskip("numpy")
@@ -638,7 +639,7 @@ def test_wrong_segments(call, message):
 
 def test_ragged_sizes_as_symbolic_numbers():
     from tl_core.nested._internal.nested_int import NestedIntNode
-    from tl_core.symbolic_numbers import SymInt
+    from tl_core.symbolic.numbers import SymInt
 
     j, k = SymInt(NestedIntNode(1, 1)), SymInt(NestedIntNode(2, 1))
     assert j == SymInt(NestedIntNode(1, 1)) and j != k and j != 3

@@ -6,7 +6,8 @@ import pickle
 import pytest
 
 import tl_core as tl
-from tl_core import nested, nn_functions
+from tl_core import nested
+from tl_core.functions import nn as nn_functions
 
 
 def components(*shapes, seed=0):

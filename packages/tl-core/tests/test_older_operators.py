@@ -7,8 +7,10 @@ import warnings
 import pytest
 
 import tl_core as tl
-from tl_core.torch_names import fbgemm, functions, loss_scale
-from tl_core.torch_names.ordered_set import OrderedSet
+from tl_core.compat import fbgemm
+from tl_core.compat.ordered_set import OrderedSet
+from tl_core.functions import loss_scale
+from tl_core.functions import private as functions
 
 
 @pytest.mark.filterwarnings("ignore:fbgemm")

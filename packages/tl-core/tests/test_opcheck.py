@@ -11,7 +11,7 @@ import pytest
 import tl_core as tl
 from tl_core import library
 from tl_core.library import Library, custom_op, opcheck
-from tl_core.library.errors import OpCheckError
+from tl_core.library.operator_checks import OpCheckError
 
 NS = "_test_opcheck"
 

@@ -3,7 +3,8 @@
 import pytest
 
 import tl_core as tl
-from tl_core import ops, overrides
+from tl_core import overrides
+from tl_core.operators import packets as ops
 
 
 class Other:

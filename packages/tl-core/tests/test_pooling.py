@@ -7,8 +7,8 @@ import pytest
 np = pytest.importorskip("numpy", reason="the references are numpy's")
 
 import tl_core as tl  # noqa: E402
-from tl_core import nn_functions as nn  # noqa: E402
-from tl_core.ops import aten  # noqa: E402
+from tl_core.functions import nn as nn  # noqa: E402
+from tl_core.operators.packets import aten  # noqa: E402
 
 WINDOWS = [
     # kernel, stride, padding, dilation, ceil_mode

@@ -3,7 +3,9 @@
 import pytest
 
 import tl_core as tl
-from tl_core.torch_names import attention, functions, removed
+from tl_core.compat import attention
+from tl_core.functions import private as functions
+from tl_core.tensors import removed
 
 np = pytest.importorskip("numpy")
 

@@ -8,8 +8,8 @@ import pytest
 
 import tl_core as tl
 from tl_core import _C
-from tl_core.ops import aten
-from tl_core.python_dispatch import (
+from tl_core.operators.packets import aten
+from tl_core.subclasses.python_dispatch import (
     BaseTorchDispatchMode,
     TorchDispatchMode,
     TorchDispatchModeKey,

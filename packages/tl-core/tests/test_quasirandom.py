@@ -3,7 +3,7 @@
 import pytest
 
 import tl_core as tl
-from tl_core.quasirandom import SobolEngine
+from tl_core.functions.quasirandom import SobolEngine
 
 np = pytest.importorskip("numpy", reason="points are compared as arrays")
 qmc = pytest.importorskip("scipy.stats.qmc", reason="the points are held against scipy's")

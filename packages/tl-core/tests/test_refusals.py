@@ -5,7 +5,7 @@ import sys
 import pytest
 
 import tl_core as tl
-from tl_core import ops
+from tl_core.operators import packets as ops
 
 aten = ops.aten
 

@@ -15,8 +15,8 @@ pytest.importorskip("numpy", reason="the samples of rows are numpy's")
 from row_cases import ROWS
 
 import tl_core as tl
-import tl_core.ops
-from tl_core.shape_rules import rule_of
+import tl_core.operators.packets
+from tl_core.operators.shape_rules import rule_of
 
 shape_rules = importlib.import_module("opgen.shape_rules")  # row_cases has put it on the path
 SIZES = (2, 3, 4, 5, 6, 7, 9, 12)
@@ -592,7 +592,7 @@ def test_rules_agree_with_the_operators(row: Any) -> None:
     [
         ("self.shape +", "is no Python expression"),
         ("self.sizes", "reads .sizes"),
-        ("unknown(self.shape)", "is no function of tl_core/shape_functions.py"),
+        ("unknown(self.shape)", "is no function of tl_core/operators/shape_functions.py"),
         ("other.shape", "is no argument of the row"),
         ("(lambda: 1)()", "Lambda"),
         ("self.__class__", "reads .__class__"),

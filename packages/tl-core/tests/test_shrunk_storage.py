@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import tl_core as tl
-from tl_core import dlpack, fft
+from tl_core import fft
+from tl_core.tensors import dlpack
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from opgen import collect

@@ -7,8 +7,12 @@ import typing
 import pytest
 
 import tl_core as tl
-from tl_core import build_config, cpp_backtrace, extension_devices, multiprocessing, public_names, types
+from tl_core import multiprocessing, types
+from tl_core.api import build_config
+from tl_core.base import public_names
+from tl_core.extensions import cpp_backtrace
 from tl_core.multiprocessing.queue import ConnectionWrapper
+from tl_core.settings import extension_devices
 
 
 def test_the_build_is_described():
@@ -55,7 +59,7 @@ def test_types_are_for_annotations():
 
 
 RENAME = """
-from tl_core.extension_devices import privateuse1_backend_name, rename_privateuse1_backend
+from tl_core.settings.extension_devices import privateuse1_backend_name, rename_privateuse1_backend
 assert privateuse1_backend_name() == "privateuseone"
 rename_privateuse1_backend("npu")
 rename_privateuse1_backend("npu")

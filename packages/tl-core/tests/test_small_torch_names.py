@@ -12,9 +12,9 @@ import pytest
 
 import tl_core
 from tl_core import multiprocessing, pytree
-from tl_core.torch_names.device_context import set_device
-from tl_core.torch_names.utils import render_call
-from tl_core.torch_names.weak import WeakIdKeyDictionary, _WeakHashRef
+from tl_core.base.weak import WeakIdKeyDictionary, _WeakHashRef
+from tl_core.compat.device_context import set_device
+from tl_core.compat.utils import render_call
 
 
 def test_calls_are_shown_with_sizes():

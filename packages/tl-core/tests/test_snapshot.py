@@ -13,7 +13,7 @@ import time
 import pytest
 
 import tl_core as tl
-from tl_core.snapshot import Snapshot, can_snapshot
+from tl_core.memory.snapshot import Snapshot, can_snapshot
 from tl_core.storage import UntypedStorage
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="copies processes as Linux does")
@@ -147,7 +147,7 @@ def test_a_copy_that_is_killed():
 def test_limits_are_errors():
     program = """
 import resource, tl_core as tl
-from tl_core.snapshot import Snapshot
+from tl_core.memory.snapshot import Snapshot
 resource.setrlimit(resource.RLIMIT_NOFILE, (1, 1))
 try:
     Snapshot([tl.ones(3)])
@@ -163,7 +163,7 @@ def test_the_copy_ends_with_the_program(more):
     """Also if other processes of the program's hold the pipe."""
     program = f"""
 import os, time, tl_core as tl
-from tl_core.snapshot import Snapshot
+from tl_core.memory.snapshot import Snapshot
 snapshot = Snapshot([tl.ones(1 << 20)])
 {more}
 print(snapshot._source[0], flush=True)

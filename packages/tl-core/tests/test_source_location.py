@@ -6,7 +6,8 @@ import threading
 import pytest
 
 import tl_core as tl
-from tl_core import _C, source_location
+from tl_core import _C
+from tl_core.base import source_location
 
 
 def line():

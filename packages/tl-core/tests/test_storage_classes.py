@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tl_core as tl
-from tl_core.mapped_memory import map_descriptor
+from tl_core.memory.mapped_memory import map_descriptor
 
 TYPES = {
     tl.BFloat16Storage: tl.bfloat16,

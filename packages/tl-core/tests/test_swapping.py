@@ -7,7 +7,7 @@ import weakref
 import pytest
 
 import tl_core as tl
-from tl_core.swapping import swap_tensors
+from tl_core.tensors.swapping import swap_tensors
 
 
 class Named(tl.Tensor):

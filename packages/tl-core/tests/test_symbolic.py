@@ -2,7 +2,7 @@
 
 import pytest
 
-from tl_core import symbolic
+from tl_core.symbolic import arithmetic as symbolic
 
 
 class Symbol:

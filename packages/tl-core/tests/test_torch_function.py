@@ -151,7 +151,7 @@ def test_errors_leave_modes_as_they_were():
 
 
 def test_regions_without_layers_nest():
-    from tl_core.dispatch_modes import no_dispatch, no_transforms
+    from tl_core.dispatch.modes import no_dispatch, no_transforms
 
     with no_dispatch(), no_transforms(), no_dispatch():
         assert (tl.ones(2) + 1).tolist() == [2, 2]
@@ -265,7 +265,7 @@ def test_older_forms_of_reshape():
 
 
 def test_copies_of_the_parts_of_sparse_tensors():
-    from tl_core.torch_names import functions
+    from tl_core.functions import private as functions
 
     x = tl.eye(3).to_sparse().coalesce()
     for name in ("indices", "values", "_indices", "_values"):

@@ -5,7 +5,7 @@ import pytest
 np = pytest.importorskip("numpy", reason="the references are numpy's")
 
 import tl_core as tl  # noqa: E402
-from tl_core import nn_functions as nn  # noqa: E402
+from tl_core.functions import nn as nn  # noqa: E402
 
 
 def source(o, n, m, align):

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from tl_core.whole_files import replacing, write_whole
+from tl_core.memory.whole_files import replacing, write_whole
 
 
 def write(path):

@@ -7,14 +7,14 @@ import pytest
 
 import tl_core as tl
 from tl_core import _C
-from tl_core.ops import aten
-from tl_core.python_dispatch import (
+from tl_core.operators.packets import aten
+from tl_core.pytree import tree_map
+from tl_core.subclasses.python_dispatch import (
     is_traceable_wrapper_subclass,
     no_dispatch,
     return_and_correct_aliasing,
     transform_subclass,
 )
-from tl_core.pytree import tree_map
 
 
 class Boxed(tl.Tensor):

@@ -3,7 +3,7 @@
 import os
 
 import tl_core
-from tl_core import recording
+from tl_core.base import recording
 from tl_data import DataLoader
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import tl_core
 import tl_data
-from tl_core import ranks
+from tl_core.base import ranks
 
 
 def seeded(seed=5):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tl_distributed as dist
-from tl_core import ranks as process_ranks
+from tl_core.base import ranks as process_ranks
 
 
 def test_objects_go_to_the_coordinator_and_back(ranks):

@@ -8,7 +8,7 @@ import pytest
 
 import tl_core as tl
 import tl_distributed as dist
-from tl_core import ranks
+from tl_core.base import ranks
 
 ENVIRONMENT = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "localhost", "MASTER_PORT": "29500"}
 

@@ -2,7 +2,7 @@
 
 import tl_core
 import tl_distributed as dist
-from tl_core import recording
+from tl_core.base import recording
 
 
 def test_collectives_are_events():

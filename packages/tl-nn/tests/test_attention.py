@@ -6,7 +6,7 @@ import pytest
 import tl_core as tl
 import tl_nn as nn
 import tl_nn.functional as F
-from tl_core import switches
+from tl_core.settings import switches
 from tl_nn.attention import SDPBackend, sdpa_kernel
 from tl_nn.attention import flex_attention as flex
 

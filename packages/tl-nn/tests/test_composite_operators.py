@@ -4,7 +4,7 @@ import pytest
 
 import tl_core as tl
 import tl_nn.functional as F
-from tl_core import ops
+from tl_core.operators import packets as ops
 from tl_nn import composite_operators
 
 aten = ops.aten

@@ -7,7 +7,7 @@ import pytest
 
 import tl_core as tl
 import tl_nn as nn
-from tl_core import conversion_switches as switches
+from tl_core.settings import conversions as switches
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_module_load_by_hand():
 
 EXTENSION = """
 import tl_core as tl, tl_nn as nn
-from tl_core.extension_devices import rename_privateuse1_backend
+from tl_core.settings.extension_devices import rename_privateuse1_backend
 from tl_nn.extension_methods import generate_methods_for_privateuse1_backend as generate
 rename_privateuse1_backend("npu")
 try:

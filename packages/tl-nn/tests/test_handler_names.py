@@ -17,9 +17,9 @@ import tl_nn as nn
 import tl_nn.functional as F
 from tl_autograd.checkpoint import checkpoint, create_selective_checkpoint_contexts
 from tl_autograd.checkpoint_policy import CheckpointPolicy
-from tl_core.ops import aten
-from tl_core.python_dispatch import TorchDispatchMode
+from tl_core.operators.packets import aten
 from tl_core.pytree import tree_map
+from tl_core.subclasses.python_dispatch import TorchDispatchMode
 from tl_core.testing import assert_close
 
 KNOWN = json.loads((Path(__file__).parent / "handler_names.json").read_text())

@@ -6,7 +6,7 @@ import resource
 
 import tl_core as tl
 import tl_nn
-from tl_core import memory
+from tl_core.memory import usage as memory
 from tl_nn import functional, optim
 
 

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 import tl_core
-from tl_core import memory_history
+from tl_core.memory import history as memory_history
 from tl_profiler import ExecutionTraceObserver, memory_page, profile, record_function, report
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import tl_core
 import tl_profiler
-from tl_core import memory_history
+from tl_core.memory import history as memory_history
 from tl_profiler import memory_page, profile, record_function, report
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import tl_core
 import tl_quantization.composite_operators  # noqa: F401 - the operators of aten
-from tl_core.ops import aten
+from tl_core.operators.packets import aten
 from tl_quantization.learnable_fake_quantization import (
     _fake_quantize_learnable_per_channel_affine,
     _fake_quantize_learnable_per_tensor_affine,

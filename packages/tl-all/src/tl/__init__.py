@@ -16,23 +16,18 @@ import tl_core as _core
 from tl import _finder, _grafts, _packages, _star_names
 from tl.version import __version__ as __version__
 from tl_core import *
+from tl_core.base.backend_registry import register as _register
 
 _finder.install_finder()
-_core.backend_registry.register("autograd", lambda: _import_module("tl_autograd"))
-_core.backend_registry.register("functional", lambda: _import_module("tl_nn.functional"))
-_core.backend_registry.register("functional operators", lambda: _import_module("tl_nn.composite_operators"))
-_core.backend_registry.register("distributed", lambda: _import_module("tl_distributed"))
-_core.backend_registry.register(
-    "collective operators", lambda: _import_module("tl_distributed.collectives.functional_operators")
-)
-_core.backend_registry.register("quantization", lambda: _import_module("tl_quantization"))
-_core.backend_registry.register(
-    "quantized operators", lambda: _import_module("tl_quantization.composite_operators")
-)
-_core.backend_registry.register(
-    "higher-order operators", lambda: _import_module("tl_compiler.higher_order").load_all()
-)
-_core.backend_registry.register("tracer", lambda: _import_module("tl_compiler"))
+_register("autograd", lambda: _import_module("tl_autograd"))
+_register("functional", lambda: _import_module("tl_nn.functional"))
+_register("functional operators", lambda: _import_module("tl_nn.composite_operators"))
+_register("distributed", lambda: _import_module("tl_distributed"))
+_register("collective operators", lambda: _import_module("tl_distributed.collectives.functional_operators"))
+_register("quantization", lambda: _import_module("tl_quantization"))
+_register("quantized operators", lambda: _import_module("tl_quantization.composite_operators"))
+_register("higher-order operators", lambda: _import_module("tl_compiler.higher_order").load_all())
+_register("tracer", lambda: _import_module("tl_compiler"))
 
 # a namespace of native functions, which no import finds
 _grafts.extend(getattr(_sys.modules["tl_core._C"], "_nn"), "_C._nn")  # noqa: B009

@@ -22,7 +22,7 @@ import tl_compiler.compiler as _compiler
 import tl_compiler.export as _export
 import tl_compiler.fx as _fx
 import tl_compiler.package as _package
-import tl_core.symbolic as _symbolic
+import tl_core.symbolic.arithmetic as _symbolic
 import tl_core.testing as _testing
 import tl_distributed as _distributed
 import tl_distributions as _distributions
@@ -53,120 +53,120 @@ from tl_compiler.higher_order.cond import cond as cond
 from tl_core import *  # noqa: F403
 from tl_core import UntypedStorage as _UntypedStorage
 from tl_core import memory_format as _memory_format
-from tl_core.autocast import autocast_decrement_nesting as autocast_decrement_nesting
-from tl_core.autocast import autocast_increment_nesting as autocast_increment_nesting
-from tl_core.autocast import clear_autocast_cache as clear_autocast_cache
-from tl_core.autocast import get_autocast_cpu_dtype as get_autocast_cpu_dtype
-from tl_core.autocast import get_autocast_dtype as get_autocast_dtype
-from tl_core.autocast import get_autocast_gpu_dtype as get_autocast_gpu_dtype
-from tl_core.autocast import is_autocast_available as is_autocast_available
-from tl_core.autocast import is_autocast_cache_enabled as is_autocast_cache_enabled
-from tl_core.autocast import is_autocast_cpu_enabled as is_autocast_cpu_enabled
-from tl_core.autocast import is_autocast_enabled as is_autocast_enabled
-from tl_core.autocast import set_autocast_cache_enabled as set_autocast_cache_enabled
-from tl_core.autocast import set_autocast_cpu_dtype as set_autocast_cpu_dtype
-from tl_core.autocast import set_autocast_cpu_enabled as set_autocast_cpu_enabled
-from tl_core.autocast import set_autocast_dtype as set_autocast_dtype
-from tl_core.autocast import set_autocast_enabled as set_autocast_enabled
-from tl_core.autocast import set_autocast_gpu_dtype as set_autocast_gpu_dtype
-from tl_core.batch_statistics import batch_norm_backward_elemt as batch_norm_backward_elemt
-from tl_core.batch_statistics import batch_norm_backward_reduce as batch_norm_backward_reduce
-from tl_core.batch_statistics import batch_norm_elemt as batch_norm_elemt
-from tl_core.batch_statistics import batch_norm_gather_stats as batch_norm_gather_stats
-from tl_core.batch_statistics import (
-    batch_norm_gather_stats_with_counts as batch_norm_gather_stats_with_counts,
-)
-from tl_core.batch_statistics import batch_norm_stats as batch_norm_stats
-from tl_core.batch_statistics import batch_norm_update_stats as batch_norm_update_stats
-from tl_core.build_config import compiled_with_cxx11_abi as compiled_with_cxx11_abi
-from tl_core.composite_operators import frobenius_norm as frobenius_norm
-from tl_core.dispatch_keys import DispatchKey as DispatchKey
-from tl_core.dispatch_keys import DispatchKeySet as DispatchKeySet
-from tl_core.futures import Future as Future
-from tl_core.library.function_schema import Argument as Argument
-from tl_core.library.function_schema import FunctionSchema as FunctionSchema
-from tl_core.library.layers import ExcludeDispatchKeyGuard as ExcludeDispatchKeyGuard
-from tl_core.library.schema_parser import parse_schema as parse_schema
-from tl_core.library.schema_types import AnyType as AnyType
-from tl_core.library.schema_types import AwaitType as AwaitType
-from tl_core.library.schema_types import BoolType as BoolType
-from tl_core.library.schema_types import CapsuleType as CapsuleType
-from tl_core.library.schema_types import ClassType as ClassType
-from tl_core.library.schema_types import ComplexType as ComplexType
-from tl_core.library.schema_types import DeviceObjType as DeviceObjType
-from tl_core.library.schema_types import DictType as DictType
-from tl_core.library.schema_types import FloatType as FloatType
-from tl_core.library.schema_types import FutureType as FutureType
-from tl_core.library.schema_types import GeneratorType as GeneratorType
-from tl_core.library.schema_types import IntType as IntType
-from tl_core.library.schema_types import LayoutType as LayoutType
-from tl_core.library.schema_types import ListType as ListType
-from tl_core.library.schema_types import MemoryFormatType as MemoryFormatType
-from tl_core.library.schema_types import NoneType as NoneType
-from tl_core.library.schema_types import NumberType as NumberType
-from tl_core.library.schema_types import OptionalType as OptionalType
-from tl_core.library.schema_types import RRefType as RRefType
-from tl_core.library.schema_types import ScalarTypeType as ScalarTypeType
-from tl_core.library.schema_types import StorageType as StorageType
-from tl_core.library.schema_types import StreamObjType as StreamObjType
-from tl_core.library.schema_types import StringType as StringType
-from tl_core.library.schema_types import SymBoolType as SymBoolType
-from tl_core.library.schema_types import SymFloatType as SymFloatType
-from tl_core.library.schema_types import SymIntType as SymIntType
-from tl_core.library.schema_types import TensorType as TensorType
-from tl_core.library.schema_types import TupleType as TupleType
-from tl_core.library.schema_types import Type as Type
-from tl_core.library.schema_types import UnionType as UnionType
-from tl_core.library.schema_types import VarType as VarType
-from tl_core.library.tags import Tag as Tag
-from tl_core.lobpcg import lobpcg as lobpcg
-from tl_core.named_tensor import align_tensors as align_tensors
-from tl_core.overrides import DisableTorchFunction as DisableTorchFunction
-from tl_core.overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
-from tl_core.segments import segment_reduce as segment_reduce
-from tl_core.symbolic import sym_float as sym_float
-from tl_core.symbolic import sym_fresh_size as sym_fresh_size
-from tl_core.symbolic import sym_int as sym_int
-from tl_core.symbolic import sym_ite as sym_ite
-from tl_core.symbolic import sym_max as sym_max
-from tl_core.symbolic import sym_min as sym_min
-from tl_core.symbolic import sym_not as sym_not
-from tl_core.symbolic import sym_sum as sym_sum
-from tl_core.symbolic_numbers import SymBool as SymBool
-from tl_core.symbolic_numbers import SymFloat as SymFloat
-from tl_core.symbolic_numbers import SymInt as SymInt
-from tl_core.torch_names.fbgemm import fbgemm_linear_fp16_weight as fbgemm_linear_fp16_weight
-from tl_core.torch_names.fbgemm import (
+from tl_core.api.build_config import compiled_with_cxx11_abi as compiled_with_cxx11_abi
+from tl_core.compat.fbgemm import fbgemm_linear_fp16_weight as fbgemm_linear_fp16_weight
+from tl_core.compat.fbgemm import (
     fbgemm_linear_fp16_weight_fp32_activation as fbgemm_linear_fp16_weight_fp32_activation,
 )
-from tl_core.torch_names.fbgemm import fbgemm_linear_int8_weight as fbgemm_linear_int8_weight
-from tl_core.torch_names.fbgemm import (
+from tl_core.compat.fbgemm import fbgemm_linear_int8_weight as fbgemm_linear_int8_weight
+from tl_core.compat.fbgemm import (
     fbgemm_linear_int8_weight_fp32_activation as fbgemm_linear_int8_weight_fp32_activation,
 )
-from tl_core.torch_names.fbgemm import fbgemm_linear_quantize_weight as fbgemm_linear_quantize_weight
-from tl_core.torch_names.fbgemm import fbgemm_pack_gemm_matrix_fp16 as fbgemm_pack_gemm_matrix_fp16
-from tl_core.torch_names.fbgemm import fbgemm_pack_quantized_matrix as fbgemm_pack_quantized_matrix
-from tl_core.torch_names.functions import ccol_indices_copy as ccol_indices_copy
-from tl_core.torch_names.functions import col_indices_copy as col_indices_copy
-from tl_core.torch_names.functions import crow_indices_copy as crow_indices_copy
-from tl_core.torch_names.functions import detach_ as detach_
-from tl_core.torch_names.functions import indices_copy as indices_copy
-from tl_core.torch_names.functions import is_distributed as is_distributed
-from tl_core.torch_names.functions import is_inference as is_inference
-from tl_core.torch_names.functions import is_same_size as is_same_size
-from tl_core.torch_names.functions import native_norm as native_norm
-from tl_core.torch_names.functions import nuclear_norm as nuclear_norm
-from tl_core.torch_names.functions import row_indices_copy as row_indices_copy
-from tl_core.torch_names.functions import slice_inverse as slice_inverse
-from tl_core.torch_names.functions import values_copy as values_copy
-from tl_core.torch_names.native import ScriptObject as ScriptObject
-from tl_core.torch_names.operators import sym_constrain_range as sym_constrain_range
-from tl_core.torch_names.operators import sym_constrain_range_for_size as sym_constrain_range_for_size
-from tl_core.torch_names.removed import eig as eig
-from tl_core.torch_names.removed import lstsq as lstsq
-from tl_core.torch_names.removed import matrix_rank as matrix_rank
-from tl_core.torch_names.removed import solve as solve
-from tl_core.torch_names.removed import symeig as symeig
+from tl_core.compat.fbgemm import fbgemm_linear_quantize_weight as fbgemm_linear_quantize_weight
+from tl_core.compat.fbgemm import fbgemm_pack_gemm_matrix_fp16 as fbgemm_pack_gemm_matrix_fp16
+from tl_core.compat.fbgemm import fbgemm_pack_quantized_matrix as fbgemm_pack_quantized_matrix
+from tl_core.compat.native import ScriptObject as ScriptObject
+from tl_core.compat.operators import sym_constrain_range as sym_constrain_range
+from tl_core.compat.operators import sym_constrain_range_for_size as sym_constrain_range_for_size
+from tl_core.dispatch.autocast import autocast_decrement_nesting as autocast_decrement_nesting
+from tl_core.dispatch.autocast import autocast_increment_nesting as autocast_increment_nesting
+from tl_core.dispatch.autocast import clear_autocast_cache as clear_autocast_cache
+from tl_core.dispatch.autocast import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+from tl_core.dispatch.autocast import get_autocast_dtype as get_autocast_dtype
+from tl_core.dispatch.autocast import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+from tl_core.dispatch.autocast import is_autocast_available as is_autocast_available
+from tl_core.dispatch.autocast import is_autocast_cache_enabled as is_autocast_cache_enabled
+from tl_core.dispatch.autocast import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+from tl_core.dispatch.autocast import is_autocast_enabled as is_autocast_enabled
+from tl_core.dispatch.autocast import set_autocast_cache_enabled as set_autocast_cache_enabled
+from tl_core.dispatch.autocast import set_autocast_cpu_dtype as set_autocast_cpu_dtype
+from tl_core.dispatch.autocast import set_autocast_cpu_enabled as set_autocast_cpu_enabled
+from tl_core.dispatch.autocast import set_autocast_dtype as set_autocast_dtype
+from tl_core.dispatch.autocast import set_autocast_enabled as set_autocast_enabled
+from tl_core.dispatch.autocast import set_autocast_gpu_dtype as set_autocast_gpu_dtype
+from tl_core.dispatch.keys import DispatchKey as DispatchKey
+from tl_core.dispatch.keys import DispatchKeySet as DispatchKeySet
+from tl_core.dispatch.layers import ExcludeDispatchKeyGuard as ExcludeDispatchKeyGuard
+from tl_core.functions.batch_statistics import batch_norm_backward_elemt as batch_norm_backward_elemt
+from tl_core.functions.batch_statistics import batch_norm_backward_reduce as batch_norm_backward_reduce
+from tl_core.functions.batch_statistics import batch_norm_elemt as batch_norm_elemt
+from tl_core.functions.batch_statistics import batch_norm_gather_stats as batch_norm_gather_stats
+from tl_core.functions.batch_statistics import (
+    batch_norm_gather_stats_with_counts as batch_norm_gather_stats_with_counts,
+)
+from tl_core.functions.batch_statistics import batch_norm_stats as batch_norm_stats
+from tl_core.functions.batch_statistics import batch_norm_update_stats as batch_norm_update_stats
+from tl_core.functions.lobpcg import lobpcg as lobpcg
+from tl_core.functions.private import ccol_indices_copy as ccol_indices_copy
+from tl_core.functions.private import col_indices_copy as col_indices_copy
+from tl_core.functions.private import crow_indices_copy as crow_indices_copy
+from tl_core.functions.private import detach_ as detach_
+from tl_core.functions.private import indices_copy as indices_copy
+from tl_core.functions.private import is_distributed as is_distributed
+from tl_core.functions.private import is_inference as is_inference
+from tl_core.functions.private import is_same_size as is_same_size
+from tl_core.functions.private import native_norm as native_norm
+from tl_core.functions.private import nuclear_norm as nuclear_norm
+from tl_core.functions.private import row_indices_copy as row_indices_copy
+from tl_core.functions.private import slice_inverse as slice_inverse
+from tl_core.functions.private import values_copy as values_copy
+from tl_core.functions.segments import segment_reduce as segment_reduce
+from tl_core.futures import Future as Future
+from tl_core.operators.composites import frobenius_norm as frobenius_norm
+from tl_core.overrides import DisableTorchFunction as DisableTorchFunction
+from tl_core.overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+from tl_core.schemas.function_schema import Argument as Argument
+from tl_core.schemas.function_schema import FunctionSchema as FunctionSchema
+from tl_core.schemas.parser import parse_schema as parse_schema
+from tl_core.schemas.tags import Tag as Tag
+from tl_core.schemas.types import AnyType as AnyType
+from tl_core.schemas.types import AwaitType as AwaitType
+from tl_core.schemas.types import BoolType as BoolType
+from tl_core.schemas.types import CapsuleType as CapsuleType
+from tl_core.schemas.types import ClassType as ClassType
+from tl_core.schemas.types import ComplexType as ComplexType
+from tl_core.schemas.types import DeviceObjType as DeviceObjType
+from tl_core.schemas.types import DictType as DictType
+from tl_core.schemas.types import FloatType as FloatType
+from tl_core.schemas.types import FutureType as FutureType
+from tl_core.schemas.types import GeneratorType as GeneratorType
+from tl_core.schemas.types import IntType as IntType
+from tl_core.schemas.types import LayoutType as LayoutType
+from tl_core.schemas.types import ListType as ListType
+from tl_core.schemas.types import MemoryFormatType as MemoryFormatType
+from tl_core.schemas.types import NoneType as NoneType
+from tl_core.schemas.types import NumberType as NumberType
+from tl_core.schemas.types import OptionalType as OptionalType
+from tl_core.schemas.types import RRefType as RRefType
+from tl_core.schemas.types import ScalarTypeType as ScalarTypeType
+from tl_core.schemas.types import StorageType as StorageType
+from tl_core.schemas.types import StreamObjType as StreamObjType
+from tl_core.schemas.types import StringType as StringType
+from tl_core.schemas.types import SymBoolType as SymBoolType
+from tl_core.schemas.types import SymFloatType as SymFloatType
+from tl_core.schemas.types import SymIntType as SymIntType
+from tl_core.schemas.types import TensorType as TensorType
+from tl_core.schemas.types import TupleType as TupleType
+from tl_core.schemas.types import Type as Type
+from tl_core.schemas.types import UnionType as UnionType
+from tl_core.schemas.types import VarType as VarType
+from tl_core.symbolic.arithmetic import sym_float as sym_float
+from tl_core.symbolic.arithmetic import sym_fresh_size as sym_fresh_size
+from tl_core.symbolic.arithmetic import sym_int as sym_int
+from tl_core.symbolic.arithmetic import sym_ite as sym_ite
+from tl_core.symbolic.arithmetic import sym_max as sym_max
+from tl_core.symbolic.arithmetic import sym_min as sym_min
+from tl_core.symbolic.arithmetic import sym_not as sym_not
+from tl_core.symbolic.arithmetic import sym_sum as sym_sum
+from tl_core.symbolic.numbers import SymBool as SymBool
+from tl_core.symbolic.numbers import SymFloat as SymFloat
+from tl_core.symbolic.numbers import SymInt as SymInt
+from tl_core.tensors.named_tensor import align_tensors as align_tensors
+from tl_core.tensors.removed import eig as eig
+from tl_core.tensors.removed import lstsq as lstsq
+from tl_core.tensors.removed import matrix_rank as matrix_rank
+from tl_core.tensors.removed import solve as solve
+from tl_core.tensors.removed import symeig as symeig
 from tl_distributed import numa as numa
 from tl_nn.functional import bilinear as bilinear
 from tl_nn.functional import conv_tbc as conv_tbc
@@ -263,3 +263,5 @@ has_spectral: builtins.bool
 
 legacy_contiguous_format: _memory_format
 classes: _ModuleType
+contrib: _ModuleType
+quasirandom: _ModuleType

@@ -1,13 +1,13 @@
 """Which names the façade serves: those of the core's table, its own, and what it says of names that aren't there."""
 
-from tl_core import name_table
-from tl_core.name_table import ALIASES as ALIASES
-from tl_core.name_table import CORE as CORE
-from tl_core.name_table import MODULES as MODULES
-from tl_core.name_table import facade_of as facade_of
-from tl_core.name_table import first_name_of as first_name_of
-from tl_core.name_table import home_of as home_of
-from tl_core.name_table import module_of as module_of
+from tl_core.base import name_table
+from tl_core.base.name_table import ALIASES as ALIASES
+from tl_core.base.name_table import CORE as CORE
+from tl_core.base.name_table import MODULES as MODULES
+from tl_core.base.name_table import facade_of as facade_of
+from tl_core.base.name_table import first_name_of as first_name_of
+from tl_core.base.name_table import home_of as home_of
+from tl_core.base.name_table import module_of as module_of
 
 OWN = frozenset(
     {

@@ -88,7 +88,7 @@ def install() -> None:
 
 # Modules with functions in Python that are torch's own.
 _OF_PYTHON = (
-    *("tl_core.sparse_layouts.functions", "tl_core.symbolic", "tl_core.torch_names.functions"),
+    *("tl_core.sparse_layouts.functions", "tl_core.symbolic.arithmetic", "tl_core.functions.private"),
     *(
         "tl_quantization.fake_quantization",
         "tl_quantization.functions",
@@ -97,8 +97,8 @@ _OF_PYTHON = (
 )
 # Modules whose functions say that they are of another one.
 _OF_MODULES = {
-    "tl_core.lobpcg": "torch._lobpcg",
-    "tl_core.lowrank": "torch._lowrank",
+    "tl_core.functions.lobpcg": "torch._lobpcg",
+    "tl_core.functions.lowrank": "torch._lowrank",
     "tl_distributed.collectives.coalescing": "torch.distributed.distributed_c10d",
     "tl_distributed.collectives.tensor_collectives": "torch.distributed.distributed_c10d",
     "tl_distributed.collectives.point_to_point": "torch.distributed.distributed_c10d",
@@ -190,7 +190,7 @@ def _name_classes(module: "ModuleType") -> None:
 
 
 def _name_class(kind: "Any", dotted: str) -> None:
-    from tl_core.public_names import PublicModuleName
+    from tl_core.base.public_names import PublicModuleName
 
     own = kind.__dict__.get("__module__") if isinstance(kind, type) else None
     if type(own) is str and own.startswith("tl_"):

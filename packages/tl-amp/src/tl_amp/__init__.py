@@ -6,7 +6,7 @@ tensor([4., 4.])
 """
 
 import tl_core
-from tl_core.autocast import get_autocast_dtype, is_autocast_available, is_autocast_enabled
+from tl_core.dispatch.autocast import get_autocast_dtype, is_autocast_available, is_autocast_enabled
 
 from .autocast_mode import autocast, custom_bwd, custom_fwd
 from .grad_scaler import GradScaler

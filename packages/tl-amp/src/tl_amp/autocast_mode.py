@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 import tl_core
-from tl_core.autocast import (
+from tl_core.dispatch.autocast import (
     LOWER_TYPES,
     AutocastSnapshot,
     autocast_decrement_nesting,
@@ -23,7 +23,7 @@ from tl_core.autocast import (
     set_autocast_dtype,
     set_autocast_enabled,
 )
-from tl_core.autocast_inputs import converted
+from tl_core.dispatch.autocast_inputs import converted
 
 from .grad_scaler import AVAILABLE
 

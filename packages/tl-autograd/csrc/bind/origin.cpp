@@ -9,7 +9,7 @@ namespace tl::autograd {
 int (*g_frames)(const void** out, int n) = nullptr;
 
 namespace {
-// tl_core.source_location.<function>(*arguments) as text; empty if it fails, since an error is being told
+// tl_core.base.source_location.<function>(*arguments) as text; empty if it fails, since an error is being told
 // already.
 template <class... A>
 std::string asked(const char* function, const char* format, A... arguments) {
@@ -19,7 +19,7 @@ std::string asked(const char* function, const char* format, A... arguments) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   try {
-    PyRef module = checked(PyImport_ImportModule("tl_core.source_location"));
+    PyRef module = checked(PyImport_ImportModule("tl_core.base.source_location"));
     PyRef words = checked(run_python(PyObject_CallMethod, module.get(), function, format, arguments...));
     if (const char* utf8 = PyUnicode_AsUTF8(words.get())) text = utf8;
   } catch (const PythonError&) {

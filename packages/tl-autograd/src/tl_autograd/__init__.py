@@ -30,7 +30,7 @@ from tl_autograd.grad_mode import is_multithreading_enabled as is_multithreading
 from tl_autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from tl_autograd.variable import Variable
 from tl_autograd.version import __version__
-from tl_core import operator_hooks
+from tl_core.base import operator_hooks
 
 __all__ = [
     "Function",

@@ -16,7 +16,7 @@ from tl_autograd.checkpoint_policy import CheckpointPolicy, SelectiveCheckpointC
 from tl_autograd.function import Function
 from tl_autograd.graph import saved_tensors_hooks
 from tl_core import Tensor
-from tl_core.autocast import AutocastSnapshot
+from tl_core.dispatch.autocast import AutocastSnapshot
 from tl_core.pytree import tree_leaves
 
 __all__ = [

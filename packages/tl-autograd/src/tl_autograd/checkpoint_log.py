@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tl_core import Tensor
-from tl_core.python_dispatch import TorchDispatchMode
 from tl_core.pytree import tree_map
+from tl_core.subclasses.python_dispatch import TorchDispatchMode
 
 __all__ = ["OperatorLog", "explanation"]
 

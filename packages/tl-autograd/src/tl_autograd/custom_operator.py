@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from tl_autograd import _C
 from tl_autograd.function import Function, apply_recorded, record_outputs
 from tl_core import Tensor, is_grad_enabled, stack
-from tl_core.grad_mode import switch as switch_recording
-from tl_core.library.function_schema import base_type, is_list
-from tl_core.library.layers import AutoDispatchBelowAutograd, switch_autograd
-from tl_core.library.signatures import filled
+from tl_core.dispatch.grad_mode import switch as switch_recording
+from tl_core.dispatch.layers import AutoDispatchBelowAutograd, switch_autograd
 from tl_core.pytree import tree_flatten, tree_unflatten
+from tl_core.schemas.function_schema import base_type, is_list
+from tl_core.schemas.signatures import filled
 
 __all__ = ["derivative", "transform"]
 

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from tl_autograd import _C
 from tl_autograd.func.levels import JVP
-from tl_core import Tensor, printing
+from tl_core import Tensor
+from tl_core.tensors import printing
 
 __all__ = [
     "UnpackedDualTensor",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from tl_core import enable_grad, inference_mode, no_grad, set_grad_enabled
-from tl_core.version_counters import (
+from tl_core.tensors.version_counters import (
     unsafe_preserve_version_counter as _unsafe_preserve_version_counter,  # noqa: F401 - a private name of it
 )
 

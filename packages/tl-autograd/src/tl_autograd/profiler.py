@@ -34,7 +34,7 @@ from tl_autograd.profiler_util import (
     MemRecordsAcc,
     StringTable,
 )
-from tl_core import recording
+from tl_core.base import recording
 
 __all__ = ["DeviceType", "EnforceUnique", "EventList", "FormattedTimesMixin", "FunctionEvent", "FunctionEventAvg",
            "Interval", "Kernel", "KinetoStepTracker", "MEMORY_EVENT_NAME", "MemRecordsAcc",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tl_core.native_enum import NativeEnum
+from tl_core.base.native_enum import NativeEnum
 
 __all__ = ["ActiveProfilerType", "DeviceType", "EventType", "ExperimentalConfig", "ProfilerActivity",
            "ProfilerConfig", "ProfilerState", "RecordScope"]  # fmt: skip

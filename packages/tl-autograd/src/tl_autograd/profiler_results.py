@@ -18,8 +18,8 @@ from tl_autograd.flop_formulas import flops_of
 from tl_autograd.profiler_kinds import DeviceType, RecordScope
 from tl_autograd.profiler_util import FunctionEvent, FunctionEventAvg
 from tl_autograd.recorded_event import Kind, RecordedEvent, concrete, is_tensor, shape_of
-from tl_core import recording
-from tl_core.whole_files import write_whole
+from tl_core.base import recording
+from tl_core.memory.whole_files import write_whole
 
 __all__ = ["FunctionEvents", "KinetoEvent", "ProfilerResult", "source_lines"]
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 from tl_autograd.profiler_kinds import DeviceType
 from tl_autograd.profiler_table import build_table, format_memory, format_time, format_time_share
-from tl_core.whole_files import replacing
+from tl_core.memory.whole_files import replacing
 
 __all__ = ["EventList", "FormattedTimesMixin", "FunctionEvent", "FunctionEventAvg", "Interval", "Kernel",
            "MEMORY_EVENT_NAME", "MemRecordsAcc", "OUT_OF_MEMORY_EVENT_NAME", "StringTable"]  # fmt: skip

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from tl_autograd import _C
 from tl_core import Tensor
-from tl_core.python_dispatch import TorchDispatchMode
+from tl_core.subclasses.python_dispatch import TorchDispatchMode
 
 __all__ = ["SavedCopies", "allow_mutation_on_saved_tensors"]
 

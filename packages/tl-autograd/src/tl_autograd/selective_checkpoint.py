@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tl_autograd.checkpoint_policy import CheckpointPolicy, SelectiveCheckpointContext
-from tl_core import Tensor, ops
-from tl_core.python_dispatch import TorchDispatchMode
+from tl_core import Tensor
+from tl_core.operators import packets as ops
 from tl_core.pytree import tree_map
+from tl_core.subclasses.python_dispatch import TorchDispatchMode
 
 __all__ = ["SAC_IGNORED_OPS", "contexts"]
 

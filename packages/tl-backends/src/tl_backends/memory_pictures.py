@@ -5,7 +5,7 @@ from typing import Any
 
 import tl_core
 from tl_backends.device_kind import CUDA
-from tl_core import memory_history
+from tl_core.memory import history as memory_history
 
 __all__ = ["_dump_snapshot", "_record_memory_history", "_snapshot"]
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from tl_core import switches
+from tl_core.settings import switches
 
 
 def check_type(name: str, expected: type, value: Any) -> None:

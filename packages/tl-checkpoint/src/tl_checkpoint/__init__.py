@@ -11,7 +11,7 @@
 from typing import TYPE_CHECKING
 
 from tl_checkpoint.version import __version__ as __version__
-from tl_core.lazy_attributes import attach
+from tl_core.base.lazy_attributes import attach
 
 if TYPE_CHECKING:
     from tl_checkpoint.inert import Inert as Inert

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from tl_core.files import crc32, zip_header, zip_records
+from tl_core.memory.files import crc32, zip_header, zip_records
 
 from .atomic import ScratchFile
 

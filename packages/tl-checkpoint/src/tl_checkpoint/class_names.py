@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 import tl_core
-from tl_core.name_table import home_of, real_name_of
+from tl_core.base.name_table import home_of, real_name_of
 
 __all__ = ["QUANTIZED", "STORAGES", "StorageType", "own_path", "reference", "resolve", "storage_name"]
 
@@ -58,16 +58,16 @@ _EXACT = {
     "torch.nn.parameter.Parameter": "tl_core.Parameter",
     "torch.nn.parameter.Buffer": "tl_core.Buffer",
     "torch.serialization._get_layout": "tl_checkpoint.rebuild.layout",
-    "torch._utils._rebuild_tensor_v2": "tl_core._tensor._rebuild_tensor_v2",
-    "torch._utils._rebuild_sparse_tensor": "tl_core._tensor._rebuild_sparse_tensor",
-    "torch._utils._rebuild_parameter": "tl_core.parameter._rebuild_parameter",
-    "torch._utils._rebuild_wrapper_subclass": "tl_core.wrapper_subclasses.rebuild",
-    "torch._tensor._rebuild_from_type_v2": "tl_core._tensor._rebuild_from_type",
+    "torch._utils._rebuild_tensor_v2": "tl_core.api.tensor_methods._rebuild_tensor_v2",
+    "torch._utils._rebuild_sparse_tensor": "tl_core.api.tensor_methods._rebuild_sparse_tensor",
+    "torch._utils._rebuild_parameter": "tl_core.tensors.parameter._rebuild_parameter",
+    "torch._utils._rebuild_wrapper_subclass": "tl_core.subclasses.wrappers.rebuild",
+    "torch._tensor._rebuild_from_type_v2": "tl_core.api.tensor_methods._rebuild_from_type",
     "torch._C._VariableFunctionsClass": "tl_checkpoint.rebuild.functions",
-    "torch._dynamo.decorators._DimRange": "tl_core.dim_range.DimRange",
+    "torch._dynamo.decorators._DimRange": "tl_core.symbolic.dim_range.DimRange",
     "torch.nested._internal.nested_tensor.NestedTensor": "tl_core.nested.tensor.NestedTensor",
-    "torch._C._ConvBackend": "tl_core.torch_names.convolution_backends._ConvBackend",
-    "torch._C._TorchDispatchModeKey": "tl_core.python_dispatch.TorchDispatchModeKey",
+    "torch._C._ConvBackend": "tl_core.compat.convolution_backends._ConvBackend",
+    "torch._C._TorchDispatchModeKey": "tl_core.subclasses.python_dispatch.TorchDispatchModeKey",
     "torch._C._autograd.DeviceType": "tl_autograd.profiler_kinds.DeviceType",
     "torch._C._monitor.Aggregation": "tl_utils.monitor.Aggregation",
     "torch._C._nn.log_sigmoid": "tl_nn.functional.logsigmoid",

@@ -9,7 +9,7 @@ import threading
 import uuid
 from typing import Any
 
-from tl_core import files
+from tl_core.memory import files
 
 __all__ = ["Disk"]
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tl_core.public_names import own_module_of
+from tl_core.base.public_names import own_module_of
 from tl_core.storage import TypedStorage, UntypedStorage
 
 from .class_names import STORAGES, StorageType

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core
-from tl_core.dim_range import DimRange
+from tl_core.symbolic.dim_range import DimRange
 
 from .globals import Global
 from .unfinished import Unfinished

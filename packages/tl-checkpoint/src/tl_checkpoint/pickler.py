@@ -13,9 +13,9 @@ from types import FunctionType
 from typing import Any, ClassVar
 
 import tl_core
-from tl_core import wrapper_subclasses
-from tl_core.named_tensor import check_serializing_named_tensor
 from tl_core.storage import TypedStorage, UntypedStorage, bytes_of, memory_of, tensor_on
+from tl_core.subclasses import wrappers as wrapper_subclasses
+from tl_core.tensors.named_tensor import check_serializing_named_tensor
 
 from . import nested
 from .class_names import own_path, reference, storage_name

@@ -8,8 +8,8 @@ from collections import OrderedDict
 from typing import Any
 
 import tl_core
+from tl_core.base.public_names import own_module_of
 from tl_core.overrides import DisableTorchFunctionSubclass
-from tl_core.public_names import own_module_of
 
 from . import rebuild
 from .class_names import QUANTIZED

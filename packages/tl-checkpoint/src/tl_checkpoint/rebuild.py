@@ -8,9 +8,9 @@ import weakref
 from typing import Any
 
 import tl_core
-from tl_core import wrapper_subclasses
-from tl_core.conj_neg_bits import with_conj_neg_bits
 from tl_core.storage import TypedStorage, UntypedStorage, read_tensor, tensor_on
+from tl_core.subclasses import wrappers as wrapper_subclasses
+from tl_core.tensors.conj_neg_bits import with_conj_neg_bits
 
 from . import nested
 from .globals import Global, RefusedGlobal

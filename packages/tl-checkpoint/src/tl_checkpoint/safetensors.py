@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import tl_core
-from tl_core.files import crc32
-from tl_core.mapped_memory import tensor_on_buffer
+from tl_core.memory.files import crc32
+from tl_core.memory.mapped_memory import tensor_on_buffer
 
 from .atomic import replacing
 from .source import FileSource, MappedSource, ObjectSource, Source

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import tl_core
-from tl_core import recording
+from tl_core.base import recording
 
 from . import config, legacy, legacy_writer, tar_file
 from .archive_reader import ArchiveReader, is_archive

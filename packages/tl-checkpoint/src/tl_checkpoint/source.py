@@ -7,7 +7,7 @@ import mmap
 import os
 from typing import Any
 
-from tl_core.files import crc32, read_into
+from tl_core.memory.files import crc32, read_into
 
 __all__ = ["FileSource", "MappedSource", "ObjectSource", "PartSource", "Source", "SourceFile"]
 

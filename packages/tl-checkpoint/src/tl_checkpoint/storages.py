@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import tl_core
-from tl_core.dispatch_modes import mode_of_fakes
-from tl_core.mapped_memory import tensor_on_buffer
+from tl_core.dispatch.modes import mode_of_fakes
+from tl_core.memory.mapped_memory import tensor_on_buffer
 from tl_core.storage import TypedStorage, UntypedStorage, tensor_on
 
 from .archive_reader import ArchiveReader

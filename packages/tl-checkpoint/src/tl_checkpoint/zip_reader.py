@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tl_core.files import crc32
+from tl_core.memory.files import crc32
 
 from .archive_writer import MANIFEST
 from .source import Source

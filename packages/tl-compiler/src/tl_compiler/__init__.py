@@ -1,6 +1,6 @@
 """Programs as graphs."""
 
-from tl_core import operator_hooks
+from tl_core.base import operator_hooks
 
 from .version import __version__
 

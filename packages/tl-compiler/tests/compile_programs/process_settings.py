@@ -7,7 +7,7 @@ import itertools
 import random
 
 import tl_core as tl
-from tl_core import autocast
+from tl_core.dispatch import autocast
 
 from .registry import Net, program, x3
 

@@ -40,7 +40,7 @@ PyTypeObject* make_named_tuple_type(const Operator& op, const char* name) {
   std::vector<PyStructSequence_Field> fields;
   for (int i = 0; i < op.info.n_rets; ++i) fields.push_back({op.info.rets[i].name, nullptr});
   fields.push_back({nullptr, nullptr});
-  const std::string full = cat("tl_core.return_types.", name);
+  const std::string full = cat("tl_core.base.return_types.", name);
   const std::string doc = cat("What `", name, "` returns.");
   PyStructSequence_Desc desc = {full.c_str(), doc.c_str(), fields.data(), op.info.n_rets};
   PyTypeObject* type = PyStructSequence_NewType(&desc);

@@ -36,7 +36,7 @@ typedef struct TlPython {
    */
   int (*extend_tensor)(PyMethodDef* methods, PyGetSetDef* getset);
   /* Addresses of the instructions that this thread's Python frames have reached, innermost first, without a
-   * reference to anything; how many of the n places were filled. Needs no GIL. `tl_core.source_location`
+   * reference to anything; how many of the n places were filled. Needs no GIL. `tl_core.base.source_location`
    * finds the lines. */
   int (*frames)(const void** out, int n);
 } TlPython;

@@ -1,5 +1,7 @@
 """Tensors, their operators and kernels: the core of tl, and all of it that needs no other package."""
 
+from functools import partial as _partial
+from importlib import import_module as _import_module
 from math import e, inf, nan, pi
 from os import environ as _environ
 from typing import TYPE_CHECKING
@@ -8,8 +10,7 @@ if TYPE_CHECKING:
     # Ahead of the operators that these functions stand for: a checker keeps the first of a name.
     from tl_core.functional import *
 
-from tl_core import _C, backend_registry, forks, overrides, return_types, storage, switches
-from tl_core import _tensor as _tensor  # gives Tensor its Python half
+from tl_core import _C, overrides, storage
 from tl_core._C import *  # type: ignore[assignment]
 from tl_core._C import (
     Generator,
@@ -22,8 +23,25 @@ from tl_core._C import (
     promote_types,
     result_type,
 )
-from tl_core._size import Size
-from tl_core.checks import (
+from tl_core.api import tensor_methods as _tensor  # gives Tensor its Python half
+from tl_core.base import backend_registry as _backend_registry
+from tl_core.base import forks as _forks  # handlers of forks
+from tl_core.base import operator_hooks as _operator_hooks
+from tl_core.base import return_types
+from tl_core.base.errors import OutOfMemoryError
+from tl_core.base.type_info import finfo, iinfo
+from tl_core.dispatch import overridable as _overridable
+from tl_core.dispatch.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from tl_core.extensions.headers import get_include
+from tl_core.functional import *
+from tl_core.functions.checks import (
     _assert,
     _check,
     _check_index,
@@ -35,40 +53,26 @@ from tl_core.checks import (
     _check_value,
     _check_with,
 )
-from tl_core.contractions import *  # type: ignore[assignment]
-from tl_core.defaults import (
-    get_default_device,
-    get_default_dtype,
-    set_default_device,
-    set_default_dtype,
-    set_default_tensor_type,
-)
-from tl_core.determinism import (
+from tl_core.functions.contractions import *  # type: ignore[assignment]
+from tl_core.functions.distances import *
+from tl_core.functions.finite_differences import *
+from tl_core.functions.hashing import *
+from tl_core.functions.histograms import *
+from tl_core.functions.index_conversion import *
+from tl_core.functions.lowrank import *
+from tl_core.functions.norms import *
+from tl_core.functions.split_copies import *  # type: ignore[assignment]
+from tl_core.functions.statistics import *
+from tl_core.functions.unique import *
+from tl_core.random import *
+from tl_core.settings.determinism import (
     are_deterministic_algorithms_enabled,
     get_deterministic_debug_mode,
     is_deterministic_algorithms_warn_only_enabled,
     set_deterministic_debug_mode,
     use_deterministic_algorithms,
 )
-from tl_core.distances import *
-from tl_core.dlpack import from_dlpack, to_dlpack
-from tl_core.errors import OutOfMemoryError
-from tl_core.finite_differences import *
-from tl_core.functional import *
-from tl_core.grad_mode import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
-)
-from tl_core.hashing import *
-from tl_core.headers import get_include
-from tl_core.histograms import *
-from tl_core.index_conversion import *
-from tl_core.lowrank import *
-from tl_core.machine import (
+from tl_core.settings.machine import (
     cpu_capability,
     get_num_interop_threads,
     get_num_threads,
@@ -76,17 +80,23 @@ from tl_core.machine import (
     set_num_interop_threads,
     set_num_threads,
 )
-from tl_core.nan_check import numerics
-from tl_core.norms import *
-from tl_core.parameter import Buffer, Parameter
-from tl_core.precision import get_float32_matmul_precision, set_float32_matmul_precision
-from tl_core.printing import set_printoptions
-from tl_core.random import *
-from tl_core.split_copies import *  # type: ignore[assignment]
-from tl_core.statistics import *
+from tl_core.settings.nan_check import numerics
+from tl_core.settings.precision import get_float32_matmul_precision, set_float32_matmul_precision
+from tl_core.settings.warn_always import is_warn_always_enabled, set_warn_always
 from tl_core.storage import *
 from tl_core.storage import UntypedStorage
-from tl_core.tensor_types import (
+from tl_core.tensors.defaults import (
+    get_default_device,
+    get_default_dtype,
+    set_default_device,
+    set_default_dtype,
+    set_default_tensor_type,
+)
+from tl_core.tensors.dlpack import from_dlpack, to_dlpack
+from tl_core.tensors.parameter import Buffer, Parameter
+from tl_core.tensors.printing import set_printoptions
+from tl_core.tensors.size import Size
+from tl_core.tensors.tensor_types import (
     BFloat16Tensor,
     BoolTensor,
     ByteTensor,
@@ -98,10 +108,7 @@ from tl_core.tensor_types import (
     LongTensor,
     ShortTensor,
 )
-from tl_core.type_info import finfo, iinfo
-from tl_core.unique import *
 from tl_core.version import __version__
-from tl_core.warn_always import is_warn_always_enabled, set_warn_always
 
 half, double, cdouble = float16, float64, complex128  # noqa: F405
 float, cfloat, chalf = float32, complex64, complex32  # noqa: F405
@@ -184,30 +191,53 @@ _LATER = {
     "_sparse_broadcast_to": "tl_core.sparse_layouts.rules.structure",
 }
 
-# Modules that are loaded when they are first asked for as attributes, so that none depends on what ran before.
+# Modules that are loaded when a program first reads their attribute, so that no attribute depends on what ran before.
 _LATER_MODULES = {
-    "fft",
-    "futures",
-    "library",
-    "masked",
-    "nested",
-    "ops",
-    "signal",
-    "special",
-    "symbolic",
-    "testing",
+    **{
+        name: name
+        for name in (
+            "array_api",
+            "fft",
+            "futures",
+            "library",
+            "masked",
+            "nested",
+            "signal",
+            "special",
+            "testing",
+        )
+    },
+    "nn_functions": "functions.nn",
+    "ops": "operators.packets",
+    "return_types": "base.return_types",
 }
+
+_overridable.add_modules("torch", "tl_core", "tl_core.symbolic.arithmetic", "tl_core.functions.private")
+for _name in ("functional", "fft", "linalg", "sparse", "special"):
+    _overridable.add_modules(f"torch.{_name}", f"tl_core.{_name}")
+# Modules that methods of Tensor load when a program first needs them.
+_operator_hooks.makers.update(
+    {
+        "array namespace": "tl_core:array_api",
+        "operator of Python": "tl_core.operators.packets:python_packet",
+        "wrapper subclasses": "tl_core.subclasses:wrappers",
+    }
+)
+# Operators that rooms above the packets define.
+for _loader, _module in {
+    "nested operators": "tl_core.nested.operators",
+    "compatibility operators": "tl_core.compat.composites",
+}.items():
+    _backend_registry.register(_loader, _partial(_import_module, _module))
 
 
 def __getattr__(name: str) -> object:
-    from importlib import import_module
-
     if name in _LATER_MODULES:
-        return import_module(f"tl_core.{name}")
+        return _import_module(f"tl_core.{_LATER_MODULES[name]}")
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_LATER[name]), name)
-    return found
+    value = globals()[name] = getattr(_import_module(_LATER[name]), name)
+    return value
 
 
 def __dir__() -> list[str]:
@@ -215,6 +245,6 @@ def __dir__() -> list[str]:
 
 
 if "TORCH_LOGS" in _environ:
-    from tl_core import component_logging
+    from tl_core.base import component_logging
 
     component_logging.configure_from_environment()

@@ -6,9 +6,10 @@ import os
 import warnings
 from typing import Any
 
-from tl_core import _C, dlpack
+from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.overrides import overridable
+from tl_core.tensors import dlpack
 
 __all__ = [
     "as_tensor", "asarray", "broadcast_shapes", "broadcast_tensors", "from_file", "frombuffer", "get_device",
@@ -362,7 +363,7 @@ def from_file(
     count = size or 0
     if count < 0:
         raise RuntimeError(f"from_file: size must not be negative, got {count}")
-    from tl_core.untyped_storage import UntypedStorage
+    from tl_core.memory.untyped_storage import UntypedStorage
 
     kind = dtype or _C.get_default_dtype()
     storage = UntypedStorage.from_file(filename, bool(shared), count * kind.itemsize)

@@ -1,6 +1,6 @@
 """Linear algebra: what is solved and decomposed, for matrices and batches of them.
 
-In float32, float64 and their complex types: by LAPACK (`tl_core.lapack` says where it comes from), small matrices
+In float32, float64 and their complex types: by LAPACK (`tl_core.functions.lapack` chooses the library), small matrices
 also by tl itself.
 
 >>> import tl_core as tl
@@ -17,10 +17,10 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
-from tl_core.errors import LinAlgError
-from tl_core.keyword_names import also_named
+from tl_core.base.errors import LinAlgError
+from tl_core.base.keyword_names import also_named
+from tl_core.base.type_info import finfo
 from tl_core.overrides import overridable
-from tl_core.type_info import finfo
 
 __all__ = [
     "LinAlgError",

@@ -11,14 +11,13 @@ from typing import Any, TypeVar
 
 from tl_core import _C
 from tl_core._C import Tensor
-from tl_core.overridable import (
+from tl_core.dispatch.overridable import (
     get_ignored_functions,
     get_overridable_functions,
     get_testing_overrides,
     is_tensor_method_or_property,
     resolve_name,
 )
-from tl_core.parameter import _disabled_torch_function
 
 __all__ = [
     "DisableTorchFunctionSubclass",
@@ -41,6 +40,15 @@ __all__ = [
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 _state = threading.local()
+
+
+def _pass_by(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Parameters take part in operators as plain tensors do."""
+    return NotImplemented
+
+
+disabled_torch_function: Any = classmethod(_pass_by)
+_C._set_disabled_torch_function(disabled_torch_function)
 
 
 def _modes() -> list[Any]:
@@ -278,7 +286,7 @@ def _overrides(o: Any) -> bool:
     if type(o) is Tensor or _C._overrides_disabled():
         return False
     found = getattr(type(o), "__torch_function__", None)
-    return found is not None and getattr(found, "__func__", None) is not _disabled_torch_function.__func__
+    return found is not None and getattr(found, "__func__", None) is not disabled_torch_function.__func__
 
 
 def _arguments(args: Any, kwargs: Any) -> Any:
@@ -495,7 +503,7 @@ def _init_subclass(cls: Any, **kwargs: Any) -> None:
         getattr(cls.__torch_function__, "__func__", None) is _default_torch_function
     )
     if inherited and _C._has_torch_dispatch(cls):
-        cls.__torch_function__ = _disabled_torch_function
+        cls.__torch_function__ = disabled_torch_function
 
 
 Tensor.__init_subclass__ = classmethod(_init_subclass)  # type: ignore[assignment]

@@ -16,8 +16,8 @@ from tl_core._C import Tensor
 from tl_core._C import device as _device
 from tl_core._C import dtype as _dtype
 from tl_core._C import layout as _layout
-from tl_core._size import Size
 from tl_core.storage import TypedStorage, UntypedStorage
+from tl_core.tensors.size import Size
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import tl_core
-from tl_core import Generator, Tensor, ranks
+from tl_core import Generator, Tensor
+from tl_core.base import ranks
 
 from .sampler import DrawnSampler
 

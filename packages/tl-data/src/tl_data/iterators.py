@@ -11,7 +11,7 @@ from multiprocessing import get_context
 from typing import Any
 
 import tl_core
-from tl_core import recording
+from tl_core.base import recording
 
 from . import pin, randomness
 from .dataset import Resumable

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import tl_core
 from tl_core import Tensor
-from tl_core.mapped_memory import tensor_on_buffer
+from tl_core.memory.mapped_memory import tensor_on_buffer
 
 __all__ = ["Slots", "Stored", "decode", "encode"]
 

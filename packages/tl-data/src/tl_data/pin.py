@@ -6,7 +6,8 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tl_core import Tensor, backend_registry
+from tl_core import Tensor
+from tl_core.base import backend_registry
 
 from .collate import like_mapping, like_sequence
 

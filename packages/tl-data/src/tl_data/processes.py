@@ -11,7 +11,7 @@ import warnings
 from collections import deque
 from typing import Any
 
-from tl_core import recording
+from tl_core.base import recording
 
 from . import launch
 from .arena import DEFAULT_SIZE, Arena

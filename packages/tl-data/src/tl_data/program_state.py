@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from tl_core.process_settings import ProcessSettings
+from tl_core.api.process_settings import ProcessSettings
 
 __all__ = ["Environment", "ProgramState", "plain_globals", "warn_of_differences"]
 

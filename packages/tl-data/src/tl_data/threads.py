@@ -7,7 +7,7 @@ import queue
 import threading
 from typing import Any
 
-from tl_core.process_settings import ThreadSettings
+from tl_core.api.process_settings import ThreadSettings
 
 from .info import WorkerInfo, set_thread_info
 from .worker import Response, Server, WorkerConfig

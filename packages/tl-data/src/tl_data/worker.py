@@ -12,7 +12,8 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tl_core
-from tl_core import Tensor, recording
+from tl_core import Tensor
+from tl_core.base import recording
 
 from . import collate as collation
 from . import interrupts, randomness, spool

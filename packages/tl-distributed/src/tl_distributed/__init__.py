@@ -13,7 +13,8 @@ Processes of one machine share memory; a backend of somebody's own is a `Communi
 from typing import TYPE_CHECKING
 
 import tl_core
-from tl_core.lazy_attributes import attach
+from tl_core.base.lazy_attributes import attach
+from tl_core.dispatch import overridable
 
 from .backends.backend import (
     Backend,
@@ -184,3 +185,5 @@ __all__ = [
 __getattr__, __dir__, _ = attach(
     __name__, {"groups.device_mesh": ["DeviceMesh", "init_device_mesh"]}, ["algorithms"]
 )
+
+overridable.add_modules("torch.distributed", "tl_distributed")

@@ -7,7 +7,8 @@ from functools import cache
 from typing import Any, ClassVar
 
 import tl_core
-from tl_core import Tensor, sampling
+from tl_core import Tensor
+from tl_core.functions import sampling
 
 from . import constraints
 from .exp_family import ExponentialFamily

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import tl_core
-from tl_core import Tensor, sampling, special
+from tl_core import Tensor, special
+from tl_core.functions import sampling
 
 from . import constraints
 from .exp_family import ExponentialFamily

@@ -7,7 +7,8 @@ from numbers import Number
 from typing import Any, Generic, TypeVar, overload
 
 import tl_core
-from tl_core import Size, Tensor, nn_functions
+from tl_core import Size, Tensor
+from tl_core.functions import nn as nn_functions
 
 __all__ = [
     "broadcast_all",

@@ -4,7 +4,8 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tl_core import backend_registry, operator_hooks
+from tl_core.base import backend_registry, operator_hooks
+from tl_core.dispatch import overridable
 
 from . import functional, init, modules, parameter, utils
 from .factory import factory_kwargs
@@ -56,6 +57,9 @@ __all__ = [
 __all__ += modules.__all__
 
 
+overridable.add_modules("torch", "tl_nn.functional.numbered_reductions")
+overridable.add_modules("torch.nn.functional", "tl_nn.functional")
+overridable.add_modules("torch.nn.init", "tl_nn.init")
 backend_registry.register("functional operators", lambda: import_module("tl_nn.composite_operators"))
 
 

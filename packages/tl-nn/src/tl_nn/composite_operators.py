@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tl_core import composite_operators
-from tl_core.composite_operators import add
+from tl_core.operators import composites as composite_operators
+from tl_core.operators.composites import add
 
 from . import functional, loss_gradients, utils
 from ._reduction import reduction_name

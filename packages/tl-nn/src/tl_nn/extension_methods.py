@@ -7,7 +7,7 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor, UntypedStorage
-from tl_core.extension_devices import privateuse1_backend_name
+from tl_core.settings.extension_devices import privateuse1_backend_name
 from tl_core.storage import TypedStorage
 
 from .modules.module import Module

@@ -8,7 +8,7 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor
-from tl_core.parameter import Parameter
+from tl_core.tensors.parameter import Parameter
 
 from .modules.batchnorm import _BatchNorm
 from .modules.module import Module

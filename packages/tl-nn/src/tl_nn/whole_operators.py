@@ -12,10 +12,10 @@ from typing import Any
 
 from tl_autograd import Function
 from tl_core import Tensor, float32, is_grad_enabled
-from tl_core.autocast_inputs import converted
-from tl_core.dispatch_modes import is_handled
-from tl_core.ops import aten
-from tl_core.public_operators.handlers import asked
+from tl_core.dispatch.autocast_inputs import converted
+from tl_core.dispatch.modes import is_handled
+from tl_core.operators.packets import aten
+from tl_core.operators.public.handlers import asked
 
 from . import functional as F
 from ._reduction import reduction_code

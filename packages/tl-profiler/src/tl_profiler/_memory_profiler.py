@@ -15,7 +15,7 @@ from typing import Any
 
 from tl_autograd.profiler_results import ProfilerResult
 from tl_autograd.recorded_event import Kind, RecordedEvent, is_tensor
-from tl_core.whole_files import write_whole
+from tl_core.memory.whole_files import write_whole
 
 __all__ = ["Action", "Category", "Key", "MemoryProfile", "MemoryProfileTimeline", "TensorKey"]
 

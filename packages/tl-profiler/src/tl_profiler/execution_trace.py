@@ -10,8 +10,8 @@ from typing import Any, Self
 
 from tl_autograd.profiler_results import ProfilerResult
 from tl_autograd.recorded_event import Kind, RecordedEvent, is_tensor
-from tl_core import recording
-from tl_core.whole_files import write_whole
+from tl_core.base import recording
+from tl_core.memory.whole_files import write_whole
 from tl_profiler.trace_observer import _ITraceObserver
 
 __all__ = ["ExecutionTraceObserver"]

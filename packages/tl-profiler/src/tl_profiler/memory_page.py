@@ -1,7 +1,7 @@
 """Memory as one self-contained HTML page: live blocks by module, line and time, and at the peak.
 
 >>> import os, tempfile, tl_core
->>> from tl_core import memory_history
+>>> from tl_core.memory import history as memory_history
 >>> memory_history.record_memory_history()
 >>> x = tl_core.zeros(1000)
 >>> path = os.path.join(tempfile.mkdtemp(), "memory.html")
@@ -20,8 +20,8 @@ import pickle
 from collections.abc import Iterable
 from typing import Any
 
-from tl_core import memory_history
-from tl_core.whole_files import write_whole
+from tl_core.memory import history as memory_history
+from tl_core.memory.whole_files import write_whole
 from tl_profiler.report import file_text, fill
 
 __all__ = ["render", "write"]

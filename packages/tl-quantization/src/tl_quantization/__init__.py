@@ -8,7 +8,8 @@
 
 from typing import TYPE_CHECKING
 
-from tl_core.lazy_attributes import attach
+from tl_core.base.lazy_attributes import attach
+from tl_core.dispatch import overridable
 
 from . import operators as operators  # without them, quantized tensors can't be computed with
 from .version import __version__ as __version__
@@ -187,4 +188,12 @@ __getattr__, __dir__, __all__ = attach(
         "tensor": ("QuantizedTensor", "implements", "integers_of", "made_of"),
     },
     ["nn"],
+)
+
+overridable.add_modules(
+    "torch",
+    "tl_quantization.functions",
+    "tl_quantization.fake_quantization",
+    "tl_quantization.learnable_fake_quantization",
+    "tl_quantization.observed_fake_quantization",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tl_core import Tensor
-from tl_core.composite_operators import add
+from tl_core.operators.composites import add
 
 from . import fake_quantization, functions, learnable_fake_quantization, observed_fake_quantization
 

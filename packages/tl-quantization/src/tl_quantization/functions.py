@@ -7,7 +7,7 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor
-from tl_core.keyword_names import also_named
+from tl_core.base.keyword_names import also_named
 from tl_core.overrides import overridable
 
 from . import operators

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from zipfile import ZipFile
 
-from tl_core.whole_files import replacing
+from tl_core.memory.whole_files import replacing
 
 __all__ = ["DENY_LIST", "main", "remove_prefix", "write_to_zip"]
 

@@ -14,7 +14,8 @@ from importlib import metadata
 from typing import Any, NamedTuple
 
 import tl_core
-from tl_core import build_config, machine
+from tl_core.api import build_config
+from tl_core.settings import machine
 
 __all__ = ["SystemEnv", "get_env_info", "get_pretty_env_info", "main", "pretty_str", "run"]
 

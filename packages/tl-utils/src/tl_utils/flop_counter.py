@@ -11,14 +11,14 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor
-from tl_core.ops import OpOverloadPacket
-from tl_core.python_dispatch import TorchDispatchMode
+from tl_core.operators.packets import OpOverloadPacket
 from tl_core.pytree import tree_map
+from tl_core.subclasses.python_dispatch import TorchDispatchMode
 from tl_utils.module_tracker import ModuleTracker
 
 __all__ = ["FlopCounterMode", "register_flop_formula"]
 
-_aten = tl_core.ops.aten
+_aten = tl_core.operators.packets.aten
 
 flop_registry: dict[Any, Callable[..., int]] = {}
 

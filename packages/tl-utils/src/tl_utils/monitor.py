@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
-from tl_core.native_enum import NativeEnum
+from tl_core.base.native_enum import NativeEnum
 
 __all__ = [
     "Aggregation",

@@ -9,10 +9,10 @@ from tl_autograd.profiler import profiler_type as _profiler_type
 from tl_autograd.profiler_kinds import DeviceType, ProfilerActivity
 from tl_autograd.profiler_results import KinetoEvent as _KinetoEvent
 from tl_autograd.profiler_results import ProfilerResult as _ProfilerResult
-from tl_core import recording
-from tl_core.recording import EventRange
-from tl_core.recording import is_recording as _profiler_enabled
-from tl_core.version_counters import set_versions
+from tl_core.base import recording
+from tl_core.base.recording import EventRange
+from tl_core.base.recording import is_recording as _profiler_enabled
+from tl_core.tensors.version_counters import set_versions
 
 __all__ = ["DeviceType", "ProfilerActivity", "SavedTensor", "_KinetoEvent", "_ProfilerResult", "_profiler_enabled",
            "_profiler_type",

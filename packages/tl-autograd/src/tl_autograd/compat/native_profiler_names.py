@@ -27,7 +27,7 @@ from tl_autograd.profiler_kinds import (
 )
 from tl_autograd.profiler_kinds import EventType as _EventType
 from tl_autograd.profiler_kinds import ExperimentalConfig as _ExperimentalConfig
-from tl_core import recording
+from tl_core.base import recording
 
 __all__ = ["ActiveProfilerType", "ProfilerActivity", "ProfilerConfig", "ProfilerState", "RecordScope", "_EventType",
            "_ExperimentalConfig", "_ExtraFields_Allocation", "_ExtraFields_Backend", "_ExtraFields_Kineto",

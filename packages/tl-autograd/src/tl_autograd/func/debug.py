@@ -6,7 +6,8 @@ import textwrap
 
 from tl_autograd import _C
 from tl_autograd.func.levels import BATCH
-from tl_core import Tensor, printing
+from tl_core import Tensor
+from tl_core.tensors import printing
 
 __all__ = ["debug_unwrap"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tl_autograd import _C
 from tl_autograd.func.levels import BATCH, FUNCTIONALIZE, GRAD, JVP
-from tl_core.native_enum import NativeEnum
+from tl_core.base.native_enum import NativeEnum
 
 __all__ = [
     "CInterpreter",

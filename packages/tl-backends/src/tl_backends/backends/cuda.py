@@ -9,7 +9,9 @@ from warnings import warn
 from tl_backends.device_kind import CUDA
 from tl_backends.precision import FloatPrecision
 from tl_backends.switch import Switch, check_type
-from tl_core import get_float32_matmul_precision, operator_switches, set_float32_matmul_precision, switches
+from tl_core import get_float32_matmul_precision, set_float32_matmul_precision
+from tl_core.settings import operators as operator_switches
+from tl_core.settings import switches
 
 __all__ = [
     "SDPAParams",

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from tl_backends.switch import Switch, assign, attach, overridden
-from tl_core.operator_switches import EINSUM_ENABLED, EINSUM_STRATEGIES, EINSUM_STRATEGY
+from tl_core.settings.operators import EINSUM_ENABLED, EINSUM_STRATEGIES, EINSUM_STRATEGY
 
 _STRATEGIES = tuple(EINSUM_STRATEGIES)
 

@@ -12,7 +12,7 @@ from tl_backends.cpu.features import _is_avx512_supported as _is_avx512_supporte
 from tl_backends.cpu.features import _is_vnni_supported as _is_vnni_supported
 from tl_backends.cpu.features import get_capabilities
 from tl_backends.cpu.streams import Event, Stream, StreamContext, current_stream, stream
-from tl_core.memory import (
+from tl_core.memory.usage import (
     empty_cache,
     get_memory_limit,
     max_memory_allocated,

@@ -8,7 +8,14 @@ True
 >>> record_memory_history(None)
 """
 
-from tl_core.memory import (
+from tl_core.memory.history import (
+    dump_on_out_of_memory,
+    dump_snapshot,
+    is_recorded,
+    record_memory_history,
+    snapshot,
+)
+from tl_core.memory.usage import (
     empty_cache,
     get_memory_limit,
     max_memory_allocated,
@@ -20,13 +27,6 @@ from tl_core.memory import (
     record_memory,
     reset_peak_memory_stats,
     set_memory_limit,
-)
-from tl_core.memory_history import (
-    dump_on_out_of_memory,
-    dump_snapshot,
-    is_recorded,
-    record_memory_history,
-    snapshot,
 )
 
 __all__ = ["dump_on_out_of_memory", "dump_snapshot", "empty_cache", "get_memory_limit", "is_recorded",

@@ -1,7 +1,7 @@
 """The older types of tensors on CUDA devices: no tensor has them, and making one raises TypeError."""
 
 import tl_core
-from tl_core.tensor_types import TensorType, older_types
+from tl_core.tensors.tensor_types import TensorType, older_types
 
 __all__ = [
     "BFloat16Tensor",

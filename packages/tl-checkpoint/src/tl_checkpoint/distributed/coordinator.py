@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-from tl_core.ranks import current, default_group
+from tl_core.base.ranks import current, default_group
 
 from .api import WRAPPED_EXCEPTION, CheckpointException
 

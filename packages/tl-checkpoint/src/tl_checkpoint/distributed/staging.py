@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import tl_core
-from tl_core.memory import get_memory_limit
-from tl_core.snapshot import Snapshot, can_snapshot
+from tl_core.memory.snapshot import Snapshot, can_snapshot
+from tl_core.memory.usage import get_memory_limit
 
 from ..quantized import is_quantized
 from .chunked import ChunkedTensor

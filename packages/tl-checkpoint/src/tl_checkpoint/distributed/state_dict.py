@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import tl_core
-from tl_core.ranks import current
+from tl_core.base.ranks import current
 
 from .coordinator import ranks_of
 from .flatten import flatten_state_dict, unflatten_state_dict

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from tl_core import recording
+from tl_core.base import recording
 
 from .background import background
 from .coordinator import Ranks, ranks_of

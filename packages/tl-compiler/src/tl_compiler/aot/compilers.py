@@ -34,9 +34,9 @@ _FUSED = (
 
 
 def _named() -> dict[Any, Callable[..., Any]]:
-    import tl_core.ops
+    import tl_core.operators.packets
 
-    return get_decompositions([getattr(tl_core.ops.aten, name) for name in _FUSED.split()])
+    return get_decompositions([getattr(tl_core.operators.packets.aten, name) for name in _FUSED.split()])
 
 
 default_decompositions = _named()

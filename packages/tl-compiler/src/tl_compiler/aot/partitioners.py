@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import tl_core
-from tl_core.ops import OpOverload
+from tl_core.operators.packets import OpOverload
 
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tl_core import dispatch_modes
+from tl_core.dispatch import modes as dispatch_modes
 
 from . import config
 from .annotations import (

@@ -11,7 +11,7 @@ import tl_nn
 from tl_core import pytree
 from tl_core.subclasses import FakeTensor
 from tl_core.subclasses.fake_exceptions import DataDependentOutputException
-from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
 from ..fx.graph_module import GraphModule
 from ..fx.node import Node

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import tl_core
 import tl_nn
-from tl_core.autocast import LOWER_TYPES, is_autocast_enabled, set_autocast_enabled
-from tl_core.dispatch_modes import is_compiling
+from tl_core.dispatch.autocast import LOWER_TYPES, is_autocast_enabled, set_autocast_enabled
+from tl_core.dispatch.modes import is_compiling
 from tl_core.pytree import tree_leaves
 
 from . import dynamo_config as config

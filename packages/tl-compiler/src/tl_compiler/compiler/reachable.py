@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import tl_core
 import tl_nn
 from tl_autograd import Function
-from tl_core.public_names import own_module_of
+from tl_core.base.public_names import own_module_of
 
 from .annotations import say_without_effect
 from .code_facts import facts_of
@@ -498,7 +498,7 @@ class _Walk:
                 callable(x)
                 and (
                     not hasattr(x, "__dict__")
-                    or own_module_of(kind).startswith(("tl_core._C", "tl_core.ops"))
+                    or own_module_of(kind).startswith(("tl_core._C", "tl_core.operators.packets"))
                 )
             )
             or own_module_of(kind).startswith("tl_core._C")

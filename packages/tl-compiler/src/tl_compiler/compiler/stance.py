@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
-from tl_core.dispatch_modes import is_compiling
+from tl_core.dispatch.modes import is_compiling
 
 from .backends import lookup_backend
 from .warn_once import warn_once

@@ -6,16 +6,16 @@ from typing import Any
 
 import tl_core
 from tl_autograd.func.level_stack import are_transforms_active
-from tl_core import switches
-from tl_core.autocast import (
+from tl_core.dispatch.autocast import (
     LOWER_TYPES,
     get_autocast_dtype,
     is_autocast_enabled,
     set_autocast_dtype,
     set_autocast_enabled,
 )
-from tl_core.dispatch_modes import modes_in_force
+from tl_core.dispatch.modes import modes_in_force
 from tl_core.overrides import function_modes
+from tl_core.settings import switches
 
 __all__ = ["is_observed", "restore_thread_state", "thread_state"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import tl_core.ops
+import tl_core.operators.packets
 
 from . import activations, arithmetic, losses, norms, products, reductions, shapes
 from .registry import FUNCTIONS
@@ -51,7 +51,7 @@ def core_decompositions() -> dict[Any, Callable[..., Any]]:
     made = {}
     for name, function in FUNCTIONS.items():
         base, _, overload = name.partition(".")
-        made[getattr(getattr(tl_core.ops.aten, base), overload)] = function
+        made[getattr(getattr(tl_core.operators.packets.aten, base), overload)] = function
     return made
 
 

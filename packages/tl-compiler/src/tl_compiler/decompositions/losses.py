@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import tl_core
-import tl_core.ops
+import tl_core.operators.packets
 import tl_nn.composite_operators  # noqa: F401 - the losses of aten
 
 from .registry import decomposes
 
-aten = tl_core.ops.aten
+aten = tl_core.operators.packets.aten
 _NONE, _MEAN = 0, 1
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import tl_core
-import tl_core.ops
+import tl_core.operators.packets
 
 from ..tracer.whole_calls import recorded_whole
 from .registry import decomposes
 
-aten = tl_core.ops.aten
+aten = tl_core.operators.packets.aten
 
 
 @decomposes("layer_norm.default")

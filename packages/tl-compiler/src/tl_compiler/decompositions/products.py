@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 import tl_core
-import tl_core.ops
+import tl_core.operators.packets
 
 from .registry import decomposes
 
-aten = tl_core.ops.aten
+aten = tl_core.operators.packets.aten
 
 
 @decomposes("linear.default")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import tl_core
-import tl_core.ops
+import tl_core.operators.packets
 
 from .registry import decomposes
 
-aten = tl_core.ops.aten
+aten = tl_core.operators.packets.aten
 
 
 @decomposes("std.correction")

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import tl_core
-import tl_core.ops
-import tl_core.symbolic
+import tl_core.operators.packets
+import tl_core.symbolic.arithmetic
 import tl_nn
 from tl_core.pytree import TreeSpec, tree_flatten
 from tl_core.subclasses import FakeTensor
-from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
@@ -248,7 +248,7 @@ class _Export:
                 raise AssertionError(
                     f"The parameter {name} was assigned during export, which is not supported"
                 )
-            tl_core.ops.aten.copy_.default(stands, found)
+            tl_core.operators.packets.aten.copy_.default(stands, found)
 
     def _attributes(self) -> dict[tuple[int, str], Any]:
         return {

@@ -6,7 +6,7 @@ from collections.abc import Iterator, MutableMapping
 from typing import Any
 
 import tl_core
-from tl_core.parameter import Parameter
+from tl_core.tensors.parameter import Parameter
 
 __all__ = ["ConstantAttrMap", "gathered"]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tl_core.library.schema_lists import operators_of_libraries
-from tl_core.library.tags import Tag
-from tl_core.ops import OpOverload
+from tl_core.operators.packets import OpOverload
+from tl_core.schemas.tags import Tag
 
 __all__ = ["CustomDecompTable", "is_taken_apart"]
 
@@ -32,7 +32,7 @@ def is_taken_apart(op: Any) -> bool:
         op: the operator.
 
     Example:
-        >>> from tl_core.ops import aten
+        >>> from tl_core.operators.packets import aten
         >>> is_taken_apart(aten.relu6.default), is_taken_apart(aten.add.Tensor)
         (True, False)
     """
@@ -52,7 +52,7 @@ class CustomDecompTable(dict[Any, Callable[..., Any]]):
 
     Example:
         >>> table = CustomDecompTable()
-        >>> import tl_core.ops
+        >>> import tl_core.operators.packets
         >>> linear = tl_core.ops.aten.linear.default
         >>> linear in table
         True

@@ -8,7 +8,7 @@ from typing import Any
 
 import tl_core
 import tl_nn
-from tl_core.composite_operators import CompositeOperator
+from tl_core.operators.composites import CompositeOperator
 from tl_core.subclasses import FakeTensor
 
 from ..fx.graph import Graph

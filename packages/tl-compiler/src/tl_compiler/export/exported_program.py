@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import tl_core
 import tl_nn
-from tl_core.operator_hooks import maker
+from tl_core.base.operator_hooks import maker
 from tl_core.pytree import TreeSpec, tree_flatten
 
 from ..fx.graph import Graph

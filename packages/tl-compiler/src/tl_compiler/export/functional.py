@@ -7,11 +7,11 @@ from functools import lru_cache
 from typing import Any
 
 import tl_core
-import tl_core.ops
-from tl_core.dispatch_modes import no_modes
-from tl_core.ops import OpOverload
+import tl_core.operators.packets
+from tl_core.dispatch.modes import no_modes
+from tl_core.operators.packets import OpOverload
 from tl_core.subclasses import FakeTensor
-from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
 from ..fx.graph import Graph
 from ..fx.node import Node, map_arg
@@ -173,7 +173,7 @@ class _Functional:
         return item
 
     def _copied(self, node: Node, written: Node, args: Any) -> Node:
-        return self._call(tl_core.ops.aten.copy.default, tuple(args), {}, node)
+        return self._call(tl_core.operators.packets.aten.copy.default, tuple(args), {}, node)
 
     def _keep_dtype(self, made: Node, written: Node) -> None:
         """In-place operators keep the dtype of what they write."""
@@ -217,7 +217,7 @@ class _Functional:
         if write_back is None:
             raise NotImplementedError(f"a write to the result of {target}")
         name, args, kwargs = write_back(self, view, base, value, *viewing.args[1:], **viewing.kwargs)
-        packet = getattr(tl_core.ops.aten, name)
+        packet = getattr(tl_core.operators.packets.aten, name)
         overload = "int" if name == "transpose" else "default"
         return self._call(getattr(packet, overload), args, kwargs, base)
 
@@ -230,7 +230,7 @@ class _Functional:
         return [
             n
             if isinstance(n, int)
-            else self._call(tl_core.ops.aten.sym_size.int, (self.now[node], d), {}, node)
+            else self._call(tl_core.operators.packets.aten.sym_size.int, (self.now[node], d), {}, node)
             for d, n in enumerate(node.meta["val"].shape)
         ]
 
@@ -241,7 +241,9 @@ class _Functional:
             self._copy(node)
             return
         args = map_arg(tuple(node.args[:8]), self._value)
-        made = self._call(tl_core.ops.aten._native_batch_norm_legit_functional.default, args, {}, node)
+        made = self._call(
+            tl_core.operators.packets.aten._native_batch_norm_legit_functional.default, args, {}, node
+        )
         made.meta.pop("val", None)  # it returns more
         self.nodes[node] = self.now[node] = self._item(made, 0, node)
         for i, stat in enumerate(node.args[3:5], 3):
@@ -300,7 +302,7 @@ _OF_LISTS: dict[str, Any] = {
 def _functional_of(target: OpOverload) -> Any:
     """The operator that returns what another writes."""
     packet, overload = target.overloadpacket.__name__, target._overloadname
-    space = getattr(tl_core.ops, target._name.partition("::")[0] or "aten")
+    space = getattr(tl_core.operators.packets, target._name.partition("::")[0] or "aten")
     base = "zeros_like" if packet == "zero_" else packet.removesuffix("_")
     if packet == "copy_":
         return getattr(space, "copy", None) or target

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import tl_nn
+from tl_core.base.public_names import own_module_of
 from tl_core.overrides import TorchFunctionMode
-from tl_core.public_names import own_module_of
 
 __all__ = ["SourceNotes"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import tl_core
-import tl_core.ops
-import tl_core.symbolic
+import tl_core.operators.packets
+import tl_core.symbolic.arithmetic
 import tl_nn
 from tl_core.pytree import TreeSpec
-from tl_core.pytree_paths import keystr, tree_flatten_with_path
+from tl_core.pytree.paths import keystr, tree_flatten_with_path
 
 from ..fx.graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from ..fx.graph_module import GraphModule
@@ -136,7 +136,7 @@ def _output(ep: Any, graph: Graph, node: Node, copies: dict[Node, Node]) -> None
             continue
         name = targets.get(spec.target, spec.target)
         written = copies[by_name[str(name)]]
-        graph.call_function(tl_core.ops.aten.copy_.default, (written, found))
+        graph.call_function(tl_core.operators.packets.aten.copy_.default, (written, found))
     graph.output(tuple(kept))
 
 

@@ -7,9 +7,9 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tl_core.dispatch_keys import DispatchKey
+from tl_core.dispatch.keys import DispatchKey
 from tl_core.pytree import register_pytree_node
-from tl_core.pytree_kinds import by_fields
+from tl_core.pytree.kinds import by_fields
 
 from ..fx._pytree import register_pytree_flatten_spec
 from .graph_parts import node_inline_, node_replace_, sequential_split

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from tl_core.ops import OpOverload
+from tl_core.operators.packets import OpOverload
 
 from ..fx.node import Node
 from ..symbolic.python_operators import PYTHON_OPERATORS, ROUNDING
@@ -85,7 +85,7 @@ class Verifier:
         self.check_additional(gm)
 
     def _check_target(self, node: Node) -> None:
-        from tl_core import symbolic
+        from tl_core.symbolic import arithmetic as symbolic
 
         target = node.target
         if isinstance(target, self.allowed_op_types()):

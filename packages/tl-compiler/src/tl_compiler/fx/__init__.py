@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tl_core.lazy_attributes import attach
+from tl_core.base.lazy_attributes import attach
 
 if TYPE_CHECKING:
     from . import (

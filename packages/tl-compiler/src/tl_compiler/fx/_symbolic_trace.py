@@ -17,7 +17,7 @@ from typing import Any
 import tl_core
 import tl_nn
 from tl_core import pytree
-from tl_core.checks import recordable_assert
+from tl_core.functions.checks import recordable_assert
 from tl_core.overrides import made_of_others
 from tl_nn import functional
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import tl_core
 import tl_nn
-from tl_core.operator_hooks import maker
+from tl_core.base.operator_hooks import maker
 
 from .code_imports import import_block
 from .graph import CodeGen, Graph, PythonCode, _PyTreeCodeGen

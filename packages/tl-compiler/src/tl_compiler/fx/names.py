@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import tl_core
-from tl_core.ops import OpOverload, OpOverloadPacket
+from tl_core.operators.packets import OpOverload, OpOverloadPacket
 
 __all__ = ["Namespace", "function_named", "library_path", "qualified_name", "root_namespace", "snake_case"]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import tl_core
-import tl_core.ops
+import tl_core.operators.packets
 
 from .immutable_collections import immutable_dict, immutable_list
 from .names import qualified_name
@@ -23,9 +23,12 @@ Argument = Any  # a node, a number, text, dtype …, or a tuple, list, dict or s
 Target = Callable[..., Any] | str
 OPS = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root")
 
-_RANGES = (tl_core.ops.profiler._record_function_enter_new, tl_core.ops.profiler._record_function_exit)
+_RANGES = (
+    tl_core.operators.packets.profiler._record_function_enter_new,
+    tl_core.operators.packets.profiler._record_function_exit,
+)
 _side_effectful_functions: set[Callable[..., Any]] = {
-    *(tl_core.manual_seed, tl_core.grad_mode.switch, *_RANGES),
+    *(tl_core.manual_seed, tl_core.dispatch.grad_mode.switch, *_RANGES),
     *(getattr(packet, name) for packet in _RANGES for name in packet.overloads()),
 }
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import tl_core
-from tl_core.ops import OpOverload
+from tl_core.operators.packets import OpOverload
 from tl_core.overrides import is_tensor_method_or_property
-from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
 from . import traceback as fx_traceback
 from .code_generation import inplace_methods, magic_methods, reflectable_magic_methods

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import tl_core
-from tl_core.ops import OpOverload
-from tl_core.python_dispatch import disable_current_modes
+from tl_core.operators.packets import OpOverload
 from tl_core.pytree import tree_map_only
+from tl_core.subclasses.python_dispatch import disable_current_modes
 
 from ..tracer.proxy_mode import current_mode
 from .base import HigherOrderOperator

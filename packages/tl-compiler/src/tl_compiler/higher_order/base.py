@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core
-import tl_core.ops
+import tl_core.operators.packets
 from tl_autograd.func.interpreter import retrieve_current_functorch_interpreter
 from tl_autograd.func.level_stack import TransformType, peek_interpreter_stack
 from tl_core import overrides
-from tl_core.dispatch_keys import DispatchKey, keys_of
-from tl_core.dispatch_modes import innermost_off, modes_in_force
-from tl_core.python_dispatch import TorchDispatchMode
+from tl_core.dispatch.keys import DispatchKey, keys_of
+from tl_core.dispatch.modes import innermost_off, modes_in_force
 from tl_core.pytree import tree_leaves
+from tl_core.subclasses.python_dispatch import TorchDispatchMode
 
 __all__ = ["HigherOrderOperator"]
 
@@ -52,7 +52,7 @@ class HigherOrderOperator:
         self.python_key_table: dict[type, Callable[..., Any]] = {}  # by classes of modes and tensors
         self._fallthrough: set[Any] = set()
         HigherOrderOperator.known[name] = self
-        setattr(tl_core.ops.higher_order, name, self)
+        setattr(tl_core.operators.packets.higher_order, name, self)
 
     # ---- what is registered
     def py_impl(self, k: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

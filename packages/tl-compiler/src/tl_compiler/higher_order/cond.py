@@ -8,7 +8,7 @@ from typing import Any
 
 import tl_core
 from tl_core.pytree import tree_flatten, tree_map
-from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
 from ..symbolic.errors import UserError, UserErrorType
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, current_mode

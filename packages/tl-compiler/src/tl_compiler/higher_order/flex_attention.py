@@ -9,8 +9,8 @@ from typing import Any
 import tl_autograd
 import tl_core
 from tl_core import Tensor
-from tl_core.dispatch_modes import no_modes
-from tl_core.symbolic_numbers import SymInt
+from tl_core.dispatch.modes import no_modes
+from tl_core.symbolic.numbers import SymInt
 from tl_nn.attention.flex_attention import AuxRequest
 from tl_nn.attention.flex_attention import flex_attention as attention
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import tl_core
-from tl_core import Tensor, ops, pytree
+from tl_core import Tensor, pytree
+from tl_core.operators import packets as ops
 from tl_core.overrides import TorchFunctionMode
 
 __all__ = ["TransformGetItemToIndex"]

@@ -222,7 +222,7 @@ def _with_rows(mode: Any, value: Any, count: Any) -> Any:
     """What stands for results in a row."""
     if mode.tracing_mode == "real" or not isinstance(value, FakeTensor):
         return tl_core.stack([value] * int(count))
-    import tl_core.ops as ops
+    import tl_core.operators.packets as ops
 
     first = mode.run_on_fakes(ops.aten.unsqueeze.default, value, 0)
     wide = mode.run_on_fakes(ops.aten.expand.default, first, [count, *([-1] * value.ndim)])

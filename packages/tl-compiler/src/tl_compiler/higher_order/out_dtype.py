@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 import tl_core
-from tl_core.ops import OpOverload, aten
+from tl_core.operators.packets import OpOverload, aten
 from tl_core.pytree import tree_leaves, tree_map_only
 
 from ..tracer.whole_calls import recorded_whole

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import tl_core
-import tl_core.ops
+import tl_core.operators.packets
 import tl_nn
-from tl_core.dispatch_modes import no_modes
-from tl_core.ops import OpOverload
-from tl_core.python_dispatch import disable_current_modes
+from tl_core.dispatch.modes import no_modes
+from tl_core.operators.packets import OpOverload
 from tl_core.pytree import TreeSpec, tree_flatten
 from tl_core.subclasses import FakeTensor
-from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+from tl_core.subclasses.python_dispatch import disable_current_modes
+from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
 from ..fx.graph_module import GraphModule
 from ..fx.node import Node

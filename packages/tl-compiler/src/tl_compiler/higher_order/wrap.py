@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import tl_core
-from tl_core import autocast
+from tl_core.dispatch import autocast
 
 from .base import HigherOrderOperator
 

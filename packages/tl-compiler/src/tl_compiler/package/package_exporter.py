@@ -21,7 +21,7 @@ from typing import Any
 from tl_autograd.hooks import RemovableHandle
 from tl_checkpoint.archive_writer import ArchiveWriter
 from tl_checkpoint.atomic import ScratchFile, replacing
-from tl_core.files import crc32
+from tl_core.memory.files import crc32
 
 from ._digraph import DiGraph
 from ._mangling import demangle, is_mangled

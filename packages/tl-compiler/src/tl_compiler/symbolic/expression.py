@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any
 
-from tl_core.symbolic_numbers import FUNCTIONS_OF_ONE
+from tl_core.symbolic.numbers import FUNCTIONS_OF_ONE
 
 __all__ = [
     "Boolean",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tl_core.symbolic_numbers import SymFloat, SymInt
+from tl_core.symbolic.numbers import SymFloat, SymInt
 
 from .expression import Boolean, Call, Expr, Integer, Relation, Sum, Symbol, call, relation, sympify
 from .printing import source_text

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from tl_core.symbolic_numbers import FUNCTIONS_OF_ONE, SymBool, SymFloat, SymInt
+from tl_core.symbolic.numbers import FUNCTIONS_OF_ONE, SymBool, SymFloat, SymInt
 
 from .expression import (
     Boolean,
@@ -435,7 +435,7 @@ for _name in FUNCTIONS_OF_ONE:
 
 
 def _tables() -> tuple[dict[str, Any], set[str]]:
-    from tl_core import symbolic
+    from tl_core.symbolic import arithmetic as symbolic
 
     named = {
         **ARITHMETIC,

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
 from .dims import DimDynamic, StatelessSymbolicContext, StrictMinMaxConstraint
 from .expression import Expr, Float, Integer, Relation, Symbol, sympify

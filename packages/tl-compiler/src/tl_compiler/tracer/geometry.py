@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core
-from tl_core.dispatch_modes import no_modes
-from tl_core.symbolic_numbers import SymInt
+from tl_core.dispatch.modes import no_modes
+from tl_core.symbolic.numbers import SymInt
 
 from ..symbolic.expression import Expr, Relation, Symbol, sympify
 from .probes import LANES, Probes

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tl_core import grad_mode
-from tl_core.ops import OpOverload
+from tl_core.dispatch import grad_mode
+from tl_core.operators.packets import OpOverload
 
 from ..fx.node import Node
 from .schemas import schema_of

@@ -6,9 +6,9 @@ import operator
 from typing import Any
 
 import tl_core
-import tl_core.ops
+import tl_core.operators.packets
 from tl_core.subclasses import FakeTensor
-from tl_core.symbolic_numbers import SymInt
+from tl_core.symbolic.numbers import SymInt
 
 __all__ = ["assign", "indexed"]
 
@@ -29,8 +29,8 @@ def indexed(x: Any, index: Any) -> Any:
         return Tensor.__getitem__(x, index)
     walk = _Walk(x, items)
     if walk.indices:
-        return tl_core.ops.aten.index.Tensor(walk.view, walk.indices)
-    return tl_core.ops.aten.alias.default(x) if walk.view is x else walk.view
+        return tl_core.operators.packets.aten.index.Tensor(walk.view, walk.indices)
+    return tl_core.operators.packets.aten.alias.default(x) if walk.view is x else walk.view
 
 
 def assign(x: Any, index: Any, value: Any) -> None:
@@ -51,7 +51,7 @@ def assign(x: Any, index: Any, value: Any) -> None:
     else:
         if not isinstance(value, Tensor):
             value = tl_core.full((), value, dtype=x.dtype, device=x.device)
-        tl_core.ops.aten.index_put_.default(walk.view, walk.indices, value)
+        tl_core.operators.packets.aten.index_put_.default(walk.view, walk.indices, value)
 
 
 def _items(index: Any) -> tuple[Any, ...]:
@@ -96,7 +96,7 @@ class _Walk:
             self._step(i)
 
     def _step(self, i: Any) -> None:
-        ops = tl_core.ops.aten
+        ops = tl_core.operators.packets.aten
         if isinstance(i, slice):
             self._need(1)
             self._slice(i)
@@ -135,7 +135,7 @@ class _Walk:
         if isinstance(step, int) and step <= 0:
             raise ValueError("step must be greater than zero")
         if (start, stop, step) not in ((None, None, None), (0, None, None), (None, None, 1), (0, None, 1)):
-            self.view = tl_core.ops.aten.slice.Tensor(
+            self.view = tl_core.operators.packets.aten.slice.Tensor(
                 self.view,
                 self._at,
                 0 if start is None else start,

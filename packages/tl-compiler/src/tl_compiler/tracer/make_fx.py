@@ -8,14 +8,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import tl_core
-import tl_core.ops
+import tl_core.operators.packets
 import tl_nn
-from tl_core.dispatch_modes import no_modes
-from tl_core.python_dispatch import disable_current_modes
+from tl_core.dispatch.modes import no_modes
 from tl_core.pytree import TreeSpec, tree_flatten
 from tl_core.subclasses import FakeTensor
 from tl_core.subclasses.fake_tensor import maybe_get_fake_mode
-from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+from tl_core.subclasses.python_dispatch import disable_current_modes
+from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
 from ..fx._lazy_graph_module import _make_graph_module
 from ..fx.graph import Graph, _PyTreeCodeGen, _PyTreeInfo

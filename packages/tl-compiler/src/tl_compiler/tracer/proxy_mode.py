@@ -8,17 +8,18 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core
-import tl_core.ops
-import tl_core.symbolic
-from tl_core import grad_mode, pytree
-from tl_core.dispatch_keys import DispatchKey
-from tl_core.dispatch_modes import modes_in_force, no_modes
-from tl_core.public_operators import FORMULAS, public_call
-from tl_core.python_dispatch import TorchDispatchMode, TorchDispatchModeKey
-from tl_core.size_operators import PythonOperator
+import tl_core.operators.packets
+import tl_core.symbolic.arithmetic
+from tl_core import pytree
+from tl_core.dispatch import grad_mode
+from tl_core.dispatch.keys import DispatchKey
+from tl_core.dispatch.modes import modes_in_force, no_modes
+from tl_core.operators.public import FORMULAS, public_call
+from tl_core.operators.sizes import PythonOperator
 from tl_core.subclasses import FakeTensor
 from tl_core.subclasses.fake_tensor import require_gradients
-from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+from tl_core.subclasses.python_dispatch import TorchDispatchMode, TorchDispatchModeKey
+from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
 from ..fx.experimental.unbacked import note_unbacked_bindings
 from ..fx.graph import Graph
@@ -67,16 +68,16 @@ def _function_of(name: str) -> Callable[..., Any]:
     if found is not None:
         return found
     later: dict[str, Callable[..., Any]] = {
-        "Max": tl_core.symbolic.sym_max,
-        "Min": tl_core.symbolic.sym_min,
-        "ToFloat": tl_core.symbolic.sym_float,
+        "Max": tl_core.symbolic.arithmetic.sym_max,
+        "Min": tl_core.symbolic.arithmetic.sym_min,
+        "ToFloat": tl_core.symbolic.arithmetic.sym_float,
         "TruncToInt": math.trunc,
         "FloorToInt": math.floor,
         "CeilToInt": math.ceil,
     }
     if name in later:
         return later[name]
-    return getattr(tl_core.symbolic, f"_sym_{name.removeprefix('OpaqueUnaryFn_')}")
+    return getattr(tl_core.symbolic.arithmetic, f"_sym_{name.removeprefix('OpaqueUnaryFn_')}")
 
 
 class PythonKeyTracer(TracerBase):
@@ -196,7 +197,9 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                 self._sources.setdefault(e, lambda: node)
             elif isinstance(e, Relation) and isinstance(e.lhs, Symbol):  # an unbacked bool: u0 == 1
                 symbol = e.lhs
-                self._sources.setdefault(symbol, lambda: self._call(tl_core.symbolic.sym_int, (node,), None))
+                self._sources.setdefault(
+                    symbol, lambda: self._call(tl_core.symbolic.arithmetic.sym_int, (node,), None)
+                )
 
     def _note_sizes(self, value: Any, node: Node) -> None:
         """Where the symbols of a tensor's sizes can be read."""
@@ -227,7 +230,9 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     def _size_node(self, node: Node, i: int, e: Expr) -> Node:
         found = self._sizes.get((node, i))
         if found is None:
-            found = self._sizes[node, i] = self._call(tl_core.ops.aten.sym_size.int, (node, i), e, after=node)
+            found = self._sizes[node, i] = self._call(
+                tl_core.operators.packets.aten.sym_size.int, (node, i), e, after=node
+            )
             self._numbers.setdefault(e, found)
         return found
 
@@ -300,7 +305,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         if isinstance(e, Logic):
             parts = [self.node_of_expr(a, bool) for a in e.args]
             if e.op == "not":
-                return self._call(tl_core.symbolic.sym_not, (parts[0],), e)
+                return self._call(tl_core.symbolic.arithmetic.sym_not, (parts[0],), e)
             made = parts[0]
             for part in parts[1:]:
                 made = self._call(operator.and_ if e.op == "and" else operator.or_, (made, part), None)
@@ -309,7 +314,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             if e.name == "Piecewise":
                 a, c, b = e.args
                 args = (self.node_of_expr(c, bool), self.node_of_expr(a), self.node_of_expr(b))
-                return self._call(tl_core.symbolic.sym_ite, args, e)
+                return self._call(tl_core.symbolic.arithmetic.sym_ite, args, e)
             return self._call(_function_of(e.name), tuple(self.node_of_expr(a) for a in e.args), e)
         raise TypeError(f"no node for {e}")
 
@@ -393,7 +398,9 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
 
     def _attribute(self, t: Any) -> Node:
         root, number = self.tracer.root, 0
-        prefix = "_param_constant" if isinstance(t, tl_core.parameter.Parameter) else "_tensor_constant"
+        prefix = (
+            "_param_constant" if isinstance(t, tl_core.tensors.parameter.Parameter) else "_tensor_constant"
+        )
         while hasattr(root, f"{prefix}{number}"):
             number += 1
         name = f"{prefix}{number}"
@@ -466,7 +473,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             return self._execute(func, args, kwargs)
         recorded = func
         if name == "aten.lift_fresh.default":  # the program makes the tensor anew whenever it runs
-            recorded = tl_core.ops.aten.lift_fresh_copy.default
+            recorded = tl_core.operators.packets.aten.lift_fresh_copy.default
             func = recorded if self.tracing_mode == "real" else func
         self._switch_grad(tl_core.is_grad_enabled())
         node = self.tracer.create_node(
@@ -552,7 +559,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                 )
             return func(*args, **kwargs)
         made = self.tracer.create_node(
-            "call_function", tl_core.ops.aten.item.default, (self.node_of(t),), {}, "item"
+            "call_function", tl_core.operators.packets.aten.item.default, (self.node_of(t),), {}, "item"
         )
         self._describe(made)
         out = unbacked_number(self.shape_env, t.dtype)
@@ -620,7 +627,9 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             node = self.node_of_expr(e, bool)
             if isinstance(node, Node):
                 said = f"Runtime assertion failed for expression {check.expr}"
-                self.tracer.graph.call_function(tl_core.ops.aten._assert_scalar.default, (node, said))
+                self.tracer.graph.call_function(
+                    tl_core.operators.packets.aten._assert_scalar.default, (node, said)
+                )
 
     def _to_check(self, condition: Expr) -> Expr:
         """A condition by what is known of its symbols; as it was stated if it is known by that alone."""
@@ -651,8 +660,12 @@ def _location(t: Any) -> Any:
     return t.data_ptr(), t.dtype, t.shape, t.stride(), t.is_conj(), t.is_neg()
 
 
-_PLAIN = (Tensor, tl_core.parameter.Parameter)
-_SAME_VALUE = (operator.getitem, tl_core.ops.aten.detach.default, tl_core.ops.aten.alias.default)
+_PLAIN = (Tensor, tl_core.tensors.parameter.Parameter)
+_SAME_VALUE = (
+    operator.getitem,
+    tl_core.operators.packets.aten.detach.default,
+    tl_core.operators.packets.aten.alias.default,
+)
 
 
 class _Recorded:
@@ -695,7 +708,7 @@ def _recorded_item(t: Any) -> Any:
     mode = current_mode()
     if mode is None or mode.tracing_mode == "real":
         return unbacked_number(t.fake_mode.shape_env, t.dtype)
-    return mode._scalar(tl_core.ops.aten._local_scalar_dense.default, (t,), {})
+    return mode._scalar(tl_core.operators.packets.aten._local_scalar_dense.default, (t,), {})
 
 
 SymbolicFakes.recorded_item = staticmethod(_recorded_item)

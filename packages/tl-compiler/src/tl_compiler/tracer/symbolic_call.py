@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core
-from tl_core.dispatch_modes import no_modes
+from tl_core.dispatch.modes import no_modes
+from tl_core.operators.shape_rules import ShapeRule, rule_of
 from tl_core.pytree import tree_map
-from tl_core.shape_rules import ShapeRule, rule_of
 from tl_core.subclasses import FakeTensor
-from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
 from ..symbolic.errors import GuardOnDataDependentSymNode
 from ..symbolic.expression import Call, Expr, Integer, Symbol, call, relation, sympify

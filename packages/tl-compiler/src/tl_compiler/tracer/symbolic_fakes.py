@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core
-import tl_core.ops
-from tl_core.dispatch_modes import no_modes
+import tl_core.operators.packets
+from tl_core.dispatch.modes import no_modes
 from tl_core.subclasses import FakeTensor, FakeTensorMode
 from tl_core.subclasses.fake_tensor import DataDependentOutputException, maybe_get_fake_mode
-from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
 from ..symbolic.expression import Expr, Integer, sympify
 from ..symbolic.ranges import bounds, int_oo
@@ -209,7 +209,7 @@ class SymbolicFakes:
         for index in indices:
             is_mask = isinstance(index, Tensor) and index.dtype in (tl_core.bool, tl_core.uint8)
             columns += self._nonzero_numpy(index) if is_mask else [index]
-        return self.call(tl_core.ops.aten.index.Tensor, (x, columns), {}, x.device)
+        return self.call(tl_core.operators.packets.aten.index.Tensor, (x, columns), {}, x.device)
 
     def _repeat_interleave(self, repeats: Any, *, output_size: Any = None) -> Any:
         return self._made(

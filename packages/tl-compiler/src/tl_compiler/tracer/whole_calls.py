@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core
-from tl_core.python_dispatch import disable_current_modes
 from tl_core.pytree import tree_map_only
+from tl_core.subclasses.python_dispatch import disable_current_modes
 
 from .proxy_mode import current_mode
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import tl_core as _tl
 from tl_core import linalg as _linalg
 from tl_core._C import Tensor
-from tl_core.contractions import tensordot as tensor_product
+from tl_core.functions.contractions import tensordot as tensor_product
 
 from .promotion import operands
 from .reductions import _along_last, _axes

@@ -7,8 +7,8 @@ from functools import reduce
 from typing import Any
 
 from tl_core import _C
-from tl_core import type_info as _type_info
 from tl_core._C import Tensor
+from tl_core.base import type_info as _type_info
 
 __all__ = ["FloatInfo", "IntInfo", "astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
 

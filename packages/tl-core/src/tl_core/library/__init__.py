@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tl_core.dispatch.registrations import fallthrough_kernel
 from tl_core.library.custom_ops import CustomOpDef, custom_op
-from tl_core.library.fake_impl import get_ctx
 from tl_core.library.libraries import Library, define, impl
 from tl_core.library.libraries import _impls as _impls
 from tl_core.library.libraries import _scoped_library as _scoped_library
@@ -22,9 +22,9 @@ from tl_core.library.registering import (
     register_torch_dispatch,
     register_vmap,
 )
-from tl_core.library.registrations import fallthrough_kernel
 from tl_core.library.schema_inference import infer_schema
 from tl_core.library.triton import triton_op, wrap_triton
+from tl_core.subclasses.fake_impl import get_ctx
 
 __all__ = [
     "CustomOpDef",

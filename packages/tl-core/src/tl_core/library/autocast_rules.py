@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tl_core import _C, Tensor
-from tl_core.library import registrations
-from tl_core.library.layers import excluded_layers
+from tl_core.dispatch import registrations
+from tl_core.dispatch.layers import excluded_layers
 from tl_core.pytree import tree_map
 
 __all__ = ["check", "install"]

@@ -8,13 +8,16 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from tl_core import _C, ops
-from tl_core.library import derivatives, fake_impl, signatures
-from tl_core.library.layers import device_key
+from tl_core import _C
+from tl_core.dispatch.layers import device_key
+from tl_core.dispatch.registrations import Registration
+from tl_core.library import derivatives
 from tl_core.library.libraries import Library
-from tl_core.library.registrations import Registration
 from tl_core.library.schema_inference import infer_schema
-from tl_core.library.tags import Tag
+from tl_core.operators import packets as ops
+from tl_core.schemas import signatures
+from tl_core.schemas.tags import Tag
+from tl_core.subclasses import fake_impl
 
 __all__ = ["CustomOpDef", "custom_op"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tl_core import operator_hooks
-from tl_core.library import registrations
+from tl_core.base import operator_hooks
+from tl_core.dispatch import registrations
 
 __all__ = ["Formula", "changed", "install", "install_transforms"]
 

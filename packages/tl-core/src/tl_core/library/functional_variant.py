@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core
-from tl_core.library.function_schema import Argument, FunctionSchema
 from tl_core.library.libraries import Library
-from tl_core.ops import OpOverload
+from tl_core.operators.packets import OpOverload
+from tl_core.schemas.function_schema import Argument, FunctionSchema
 
 __all__ = ["register_functional_op"]
 
@@ -51,7 +51,7 @@ def register_functional_op(lib: Library, new_op_name: str, mutable_op: OpOverloa
     variant = _variant(new_op_name, schema)
     lib.define(str(variant))
     lib.impl(new_op_name, _functional(mutable_op, written), "CompositeExplicitAutograd")
-    functional_op = getattr(getattr(tl_core.ops, lib.ns), new_op_name).default
+    functional_op = getattr(getattr(tl_core.operators.packets, lib.ns), new_op_name).default
     lib.impl(mutable_op, _written_back(functional_op, written, len(schema.returns)), "Functionalize")
 
 

@@ -9,13 +9,16 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tl_core import _C, ops
-from tl_core.dispatch_keys import DispatchKey
-from tl_core.library import fake_impl, fallbacks, registrations, tags
-from tl_core.library.layers import EVERY_KEY, device_key
-from tl_core.library.names import native_name, parse_namespace, qualified
-from tl_core.library.registrations import Registration, fallthrough_kernel
-from tl_core.library.schema_parser import parse_schema
+from tl_core import _C
+from tl_core.dispatch import fallbacks, registrations
+from tl_core.dispatch.keys import DispatchKey
+from tl_core.dispatch.layers import EVERY_KEY, device_key
+from tl_core.dispatch.registrations import Registration, fallthrough_kernel
+from tl_core.operators import packets as ops
+from tl_core.operators.names import native_name, parse_namespace, qualified
+from tl_core.schemas import tags
+from tl_core.schemas.parser import parse_schema
+from tl_core.subclasses import fake_impl
 
 __all__ = ["Library", "define", "impl"]
 

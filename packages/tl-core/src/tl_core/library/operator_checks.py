@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tl_core import _C, Tensor, backend_registry, operator_hooks, ops
-from tl_core.library import registrations
+from tl_core import _C, Tensor
+from tl_core.base import backend_registry, operator_hooks
+from tl_core.dispatch import registrations
+from tl_core.dispatch.queries import has_kernel
+from tl_core.dispatch.registrations import Registration, fallthrough_kernel
 from tl_core.library.custom_ops import CustomOpDef
-from tl_core.library.errors import OpCheckError
-from tl_core.library.queries import has_kernel
-from tl_core.library.registrations import Registration, fallthrough_kernel
-from tl_core.library.signatures import filled
+from tl_core.operators import packets as ops
 from tl_core.pytree import tree_leaves, tree_map
+from tl_core.schemas.signatures import filled
 from tl_core.subclasses import FakeTensorMode
 from tl_core.subclasses.fake_exceptions import UnsupportedOperatorException
-from tl_core.symbolic_numbers import SymInt
+from tl_core.symbolic.numbers import SymInt
 
 __all__ = [
     "OpCheckError",
@@ -25,6 +26,10 @@ __all__ = [
     "opcheck",
     "schema_check",
 ]
+
+
+class OpCheckError(Exception):
+    """A test of `opcheck` failed."""
 
 
 def _copy_of(x: Any) -> Any:
@@ -311,7 +316,7 @@ def _resolved(op: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     if isinstance(op, CustomOpDef):
         return op._opoverload
     if isinstance(op, ops.OpOverloadPacket):
-        from tl_core.library.queries import resolve_packet
+        from tl_core.dispatch.queries import resolve_packet
 
         return getattr(op, resolve_packet(op, *args, **kwargs))
     if isinstance(op, ops.OpOverload):
@@ -369,7 +374,7 @@ def opcheck(
         ...     return x.zero_() + 1
         >>> opcheck(liar, (tl.ones(3),), test_utils="test_schema")
         Traceback (most recent call last):
-        tl_core.library.errors.OpCheckError: opcheck(op, ...): test_schema failed with Argument x is not defined as ...
+        tl_core.library.operator_checks.OpCheckError: opcheck(op, ...): test_schema failed with Argument x is not ...
     """
     if (atol is None) != (rtol is None):
         raise ValueError(

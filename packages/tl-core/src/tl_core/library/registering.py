@@ -6,11 +6,13 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tl_core import ops
-from tl_core.library import autocast_rules, derivatives, registrations, signatures
+from tl_core.dispatch import registrations
+from tl_core.library import autocast_rules, derivatives
 from tl_core.library.custom_ops import CustomOpDef, find
 from tl_core.library.libraries import Library, kept_library, keys_of_devices, operator_of
-from tl_core.library.names import lookup_op
+from tl_core.operators import packets as ops
+from tl_core.operators.names import lookup_op
+from tl_core.schemas import signatures
 
 __all__ = [
     "impl_abstract",

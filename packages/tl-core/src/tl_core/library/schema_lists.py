@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tl_core import _C, ops
-from tl_core.dispatch_keys import DispatchKey
-from tl_core.library import queries
-from tl_core.library.names import parse_namespace
+from tl_core import _C
+from tl_core.dispatch import queries
+from tl_core.dispatch.keys import DispatchKey
+from tl_core.operators import packets as ops
+from tl_core.operators.names import parse_namespace
 
 __all__ = ["operators_of_libraries"]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tl_core.library import fake_impl, registrations
-from tl_core.library.names import native_name
+from tl_core.dispatch import registrations
+from tl_core.operators.names import native_name
+from tl_core.subclasses import fake_impl
 
 __all__ = ["SimpleLibraryRegistry", "SimpleOperatorEntry", "singleton"]
 

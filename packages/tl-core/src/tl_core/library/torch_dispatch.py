@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tl_core import Tensor
-from tl_core.library import registrations
+from tl_core.dispatch import registrations
 from tl_core.pytree import tree_leaves
 
 __all__ = ["install"]
@@ -31,7 +31,7 @@ class _Rules:
         )
 
     def handlers(self, types: tuple[Any, ...]) -> Iterator[Callable[..., Any]]:
-        from tl_core.python_dispatch import _get_current_dispatch_mode, _pop_mode_temporarily
+        from tl_core.subclasses.python_dispatch import _get_current_dispatch_mode, _pop_mode_temporarily
 
         if (mode := _get_current_dispatch_mode()) is not None:
 

@@ -6,16 +6,11 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from tl_core.library.fake_impl import caller
-from tl_core.library.function_schema import base_type, is_list
-from tl_core.library.names import lookup_op, parse_namespace
-from tl_core.library.schema_parser import parse_schema
-from tl_core.library.signatures import (
-    device_argument,
-    filled,
-    has_kwarg_only_tensors,
-    is_functional,
-)
+from tl_core.operators.names import lookup_op, parse_namespace
+from tl_core.schemas.function_schema import base_type, is_list
+from tl_core.schemas.parser import parse_schema
+from tl_core.schemas.signatures import device_argument, filled, has_kwarg_only_tensors, is_functional
+from tl_core.subclasses.fake_impl import caller
 
 __all__ = [
     "Kernel",

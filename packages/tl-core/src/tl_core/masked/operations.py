@@ -62,7 +62,7 @@ def _limit(dtype: Any, sign: int) -> Any:
         return sign * _INF
     if dtype is _C.bool:
         return sign > 0
-    from tl_core.type_info import iinfo
+    from tl_core.base.type_info import iinfo
 
     return iinfo(dtype).max if sign > 0 else iinfo(dtype).min
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
-from tl_core.conj_neg_bits import conj_neg_bits_of, with_conj_neg_bits
-from tl_core.mapped_memory import MappedMemory, map_descriptor
-from tl_core.named_tensor import check_serializing_named_tensor
-from tl_core.parameter import Parameter
+from tl_core.memory.mapped_memory import MappedMemory, map_descriptor
 from tl_core.storage import UntypedStorage
+from tl_core.tensors.conj_neg_bits import conj_neg_bits_of, with_conj_neg_bits
+from tl_core.tensors.named_tensor import check_serializing_named_tensor
+from tl_core.tensors.parameter import Parameter
 
 __all__ = [
     "StorageWeakRef",

@@ -110,7 +110,7 @@ def nested_tensor(
 
 
 def _no_grad() -> Any:
-    from tl_core.grad_mode import no_grad
+    from tl_core.dispatch.grad_mode import no_grad
 
     return no_grad()
 

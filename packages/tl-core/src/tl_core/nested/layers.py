@@ -212,6 +212,6 @@ def _attention(
 
 
 def _ops() -> Any:
-    from tl_core.ops import aten
+    from tl_core.operators.packets import aten
 
     return aten

@@ -49,7 +49,7 @@ def _neutral(name: str, dtype: Any) -> Any:
         return sign * float("inf")
     if dtype is _C.bool:
         return sign > 0
-    from tl_core.type_info import iinfo
+    from tl_core.base.type_info import iinfo
 
     return iinfo(dtype).max if sign > 0 else iinfo(dtype).min
 

@@ -6,12 +6,12 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
-from tl_core._size import Size
 from tl_core.nested.dims import wrap
 from tl_core.nested.handlers import Handlers, plain
 from tl_core.nested.nested_int import NestedInt
 from tl_core.nested.printing import jagged_text
 from tl_core.nested.ragged import Ragged
+from tl_core.tensors.size import Size
 
 __all__ = ["JAGGED", "NestedTensor", "as_nested", "raw", "view_of_values"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
-from tl_core.keyword_names import also_named
+from tl_core.base.keyword_names import also_named
 from tl_core.overrides import overridable
 
 

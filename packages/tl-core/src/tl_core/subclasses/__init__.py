@@ -1,12 +1,17 @@
-"""Fake tensors: sizes, types and devices without memory."""
+"""Tensors of other classes: handlers of operators, tensors that wrap others, fake tensors without memory."""
 
-from tl_core.subclasses.fake_tensor import (
-    DynamicOutputShapeException,
-    FakeTensor,
-    FakeTensorMode,
-    UnsupportedFakeTensorException,
-)
-from tl_core.subclasses.fake_utils import CrossRefFakeMode
+from typing import TYPE_CHECKING
+
+from tl_core.base.lazy_attributes import attach
+
+if TYPE_CHECKING:
+    from tl_core.subclasses.fake_tensor import (
+        DynamicOutputShapeException,
+        FakeTensor,
+        FakeTensorMode,
+        UnsupportedFakeTensorException,
+    )
+    from tl_core.subclasses.fake_utils import CrossRefFakeMode
 
 __all__ = [
     "CrossRefFakeMode",
@@ -15,3 +20,17 @@ __all__ = [
     "FakeTensorMode",
     "UnsupportedFakeTensorException",
 ]
+
+__getattr__, __dir__, _ = attach(
+    __name__,
+    {
+        "fake_tensor": [
+            "DynamicOutputShapeException",
+            "FakeTensor",
+            "FakeTensorMode",
+            "UnsupportedFakeTensorException",
+        ],
+        "fake_utils": ["CrossRefFakeMode"],
+    },
+    ["wrappers"],
+)

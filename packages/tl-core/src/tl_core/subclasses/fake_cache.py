@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from tl_core import _C
 from tl_core._C import Tensor
-from tl_core._size import Size
-from tl_core.dispatch_modes import no_modes
+from tl_core.dispatch.modes import no_modes
+from tl_core.tensors.size import Size
 
 __all__ = ["CacheInfo", "FakeCache", "TensorMetadata", "extract_tensor_metadata"]
 

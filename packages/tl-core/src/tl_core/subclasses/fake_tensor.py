@@ -11,22 +11,13 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tl_core import _C, operator_hooks
+from tl_core import _C
 from tl_core._C import Tensor
-from tl_core.dispatch_modes import modes_off, no_modes
-from tl_core.grad_mode import is_grad_enabled
-from tl_core.library import fake_impl
-from tl_core.overrides import DisableTorchFunctionSubclass, TorchFunctionMode
-from tl_core.parameter import disabled_torch_function
-from tl_core.python_dispatch import (
-    TorchDispatchMode,
-    TorchDispatchModeKey,
-    _get_dispatch_mode,
-    _pop_mode,
-    _push_mode,
-    is_traceable_wrapper_subclass,
-)
-from tl_core.subclasses import config, fake_rules
+from tl_core.base import operator_hooks
+from tl_core.dispatch.grad_mode import is_grad_enabled
+from tl_core.dispatch.modes import modes_off, no_modes
+from tl_core.overrides import DisableTorchFunctionSubclass, TorchFunctionMode, disabled_torch_function
+from tl_core.subclasses import config, fake_impl, fake_rules
 from tl_core.subclasses.fake_cache import CacheInfo, CacheKeyState, FakeCache, extract_tensor_metadata
 from tl_core.subclasses.fake_exceptions import (
     DataDependentOutputException,
@@ -36,6 +27,14 @@ from tl_core.subclasses.fake_exceptions import (
     UnsupportedOperatorException,
 )
 from tl_core.subclasses.meta_utils import MetaConverter
+from tl_core.subclasses.python_dispatch import (
+    TorchDispatchMode,
+    TorchDispatchModeKey,
+    _get_dispatch_mode,
+    _pop_mode,
+    _push_mode,
+    is_traceable_wrapper_subclass,
+)
 from tl_core.subclasses.real_run import RealRun
 
 __all__ = [

@@ -6,7 +6,6 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
-from tl_core.python_dispatch import TorchDispatchMode, no_dispatch
 from tl_core.subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
@@ -17,6 +16,7 @@ from tl_core.subclasses.fake_tensor import (
     _mapped,
     _tensors_in,
 )
+from tl_core.subclasses.python_dispatch import TorchDispatchMode, no_dispatch
 
 __all__ = [
     "CrossRefFakeMode",

@@ -8,11 +8,11 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
-from tl_core.grad_mode import enable_grad, inference_mode
-from tl_core.parameter import Buffer, Parameter
-from tl_core.python_dispatch import is_traceable_wrapper_subclass, no_dispatch, transform_subclass
+from tl_core.base.weak import WeakTensorKeyDictionary
+from tl_core.dispatch.grad_mode import enable_grad, inference_mode
 from tl_core.subclasses.fake_exceptions import UnsupportedFakeTensorException
-from tl_core.torch_names.weak import WeakTensorKeyDictionary
+from tl_core.subclasses.python_dispatch import is_traceable_wrapper_subclass, no_dispatch, transform_subclass
+from tl_core.tensors.parameter import Buffer, Parameter
 
 __all__ = ["MetaConverter", "assert_eq", "assert_metadata_eq", "safe_grad", "safe_is_leaf"]
 

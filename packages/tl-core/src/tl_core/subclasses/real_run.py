@@ -6,7 +6,7 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
-from tl_core.dispatch_modes import no_modes
+from tl_core.dispatch.modes import no_modes
 
 __all__ = ["RealRun", "mapped", "tensors_in"]
 

@@ -12,7 +12,7 @@ from typing import Any
 from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.functional import as_tensor
-from tl_core.index_conversion import unravel_index
+from tl_core.functions.index_conversion import unravel_index
 
 __all__ = ["assert_allclose", "assert_close"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
-from tl_core.type_info import finfo, iinfo
+from tl_core.base.type_info import finfo, iinfo
 
 __all__ = ["make_tensor"]
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tl_core import ranks
+from tl_core.base import ranks
 
 from ..dataset import IterableDataset, Resumable
 from ..info import get_worker_info

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tl_core.native_enum import NativeEnum
+from tl_core.base.native_enum import NativeEnum
 
 
 class DebugLevel(NativeEnum):

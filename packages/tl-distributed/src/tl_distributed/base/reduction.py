@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 import tl_core
-from tl_core.native_enum import NativeEnum
+from tl_core.base.native_enum import NativeEnum
 
 
 class ReduceOp:

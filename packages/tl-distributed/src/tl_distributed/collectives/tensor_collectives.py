@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from tl_core import Tensor, no_grad, recording
+from tl_core import Tensor, no_grad
+from tl_core.base import recording
 from tl_core.overrides import overridable
 
 from ..backends.communicator import Communicator

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from tl_core import ranks as process_ranks
+from tl_core.base import ranks as process_ranks
 
 from ..backends.backend import Backend, BackendConfig
 from ..base import cluster

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import tl_core
-from tl_core import Tensor, dispatch_modes
+from tl_core import Tensor
+from tl_core.dispatch import modes as dispatch_modes
 
 from .. import nn
 from ..base.reduction import operation_named

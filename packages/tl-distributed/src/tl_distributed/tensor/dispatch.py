@@ -8,8 +8,8 @@ from typing import Any
 
 import tl_core
 from tl_core import Tensor
-from tl_core.library.tags import Tag
 from tl_core.pytree import tree_flatten, tree_map, tree_unflatten
+from tl_core.schemas.tags import Tag
 
 from ..collectives import tensor_collectives as collectives
 from ..groups.device_mesh import DeviceMesh

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tl_core import Tensor
-from tl_core.library.tags import Tag
+from tl_core.schemas.tags import Tag
 
 from .placement_types import Partial, Placement, Replicate, Shard
 

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from enum import Enum
 from typing import Any
 
-from tl_core import operator_switches, switches
+from tl_core.settings import operators as operator_switches
+from tl_core.settings import switches
 
 from .flash_implementations import (
     activate_flash_attention_impl,

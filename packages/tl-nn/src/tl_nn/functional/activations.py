@@ -4,7 +4,8 @@ import warnings
 from typing import Any
 
 import tl_core
-from tl_core import Tensor, nn_functions
+from tl_core import Tensor
+from tl_core.functions import nn as nn_functions
 from tl_core.overrides import overridable
 
 __all__ = [

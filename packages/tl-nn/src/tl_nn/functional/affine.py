@@ -1,7 +1,8 @@
 """Affine maps."""
 
-from tl_core import Tensor, matmul, nn_functions
-from tl_core.autocast_inputs import in_own_type
+from tl_core import Tensor, matmul
+from tl_core.dispatch.autocast_inputs import in_own_type
+from tl_core.functions import nn as nn_functions
 from tl_core.overrides import overridable
 
 __all__ = ["bilinear", "linear"]

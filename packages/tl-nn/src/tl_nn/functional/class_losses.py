@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from tl_core import Tensor, log_softmax, nn_functions, where
-from tl_core.autocast_inputs import in_float32
+from tl_core import Tensor, log_softmax, where
+from tl_core.dispatch.autocast_inputs import in_float32
+from tl_core.functions import nn as nn_functions
 from tl_core.overrides import overridable
 
 from .._reduction import chosen, reduced, reduction_code

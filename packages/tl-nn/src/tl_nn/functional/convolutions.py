@@ -1,7 +1,8 @@
 """Convolutions and sliding blocks."""
 
 import tl_core
-from tl_core import Tensor, nn_functions
+from tl_core import Tensor
+from tl_core.functions import nn as nn_functions
 from tl_core.overrides import overridable
 
 __all__ = [

@@ -3,10 +3,11 @@
 import warnings
 from math import log, pi
 
-from tl_core import Tensor, broadcast_tensors, nn_functions, where
-from tl_core.autocast_inputs import in_float32
-from tl_core.dispatch_keys import is_tensor_subclass_like
-from tl_core.dispatch_modes import modes_in_force
+from tl_core import Tensor, broadcast_tensors, where
+from tl_core.dispatch.autocast_inputs import in_float32
+from tl_core.dispatch.keys import is_tensor_subclass_like
+from tl_core.dispatch.modes import modes_in_force
+from tl_core.functions import nn as nn_functions
 from tl_core.overrides import overridable
 
 from .._reduction import check, chosen, reduced

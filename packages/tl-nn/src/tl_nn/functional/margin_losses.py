@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import tl_core
 from tl_core import Tensor, cat, where
-from tl_core.autocast_inputs import in_float32
+from tl_core.dispatch.autocast_inputs import in_float32
 from tl_core.overrides import overridable
 
 from .._reduction import check, chosen, reduced

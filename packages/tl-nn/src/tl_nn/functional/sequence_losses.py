@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import tl_core
 from tl_core import Tensor, cat, full_like, stack, where
-from tl_core.autocast_inputs import in_float32
+from tl_core.dispatch.autocast_inputs import in_float32
 from tl_core.overrides import overridable
 
 from .._reduction import check, reduced

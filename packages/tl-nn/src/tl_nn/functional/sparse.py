@@ -4,8 +4,8 @@ import warnings
 
 import tl_core
 from tl_core import Tensor, no_grad
-from tl_core.dispatch_keys import is_tensor_subclass_like
-from tl_core.keyword_names import also_named
+from tl_core.base.keyword_names import also_named
+from tl_core.dispatch.keys import is_tensor_subclass_like
 from tl_core.overrides import overridable
 
 from .checks import check_tensor

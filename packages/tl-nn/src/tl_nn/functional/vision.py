@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import tl_core
-from tl_core import Tensor, nn_functions
+from tl_core import Tensor
+from tl_core.functions import nn as nn_functions
 from tl_core.overrides import made_of_others, overridable
 
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import tl_core
-from tl_core import Tensor, ranks
+from tl_core import Tensor
+from tl_core.base import ranks
 
 from .. import functional as F
 from .. import init

@@ -12,7 +12,8 @@ from functools import partial
 from typing import Any, Self
 
 from tl_autograd.hooks import RemovableHandle
-from tl_core import Tensor, backend_registry, operator_hooks
+from tl_core import Tensor
+from tl_core.base import backend_registry, operator_hooks
 
 from .backward_hook import BackwardHook
 from .error_notes import NOTED_ERRORS, add_error_notes

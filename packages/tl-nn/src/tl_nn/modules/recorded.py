@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import tl_core
-from tl_core import recording
+from tl_core.base import recording
 
 from .module import register_module_forward_hook, register_module_forward_pre_hook
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from tl_autograd.hooks import RemovableHandle
 from tl_core import Tensor, no_grad
-from tl_core.conversion_switches import get_swap_module_params_on_conversion
-from tl_core.swapping import swap_tensors
+from tl_core.settings.conversions import get_swap_module_params_on_conversion
+from tl_core.tensors.swapping import swap_tensors
 
 from ..parameter import Parameter, is_lazy
 from .key_hints import key_hints

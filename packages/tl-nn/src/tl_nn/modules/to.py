@@ -8,12 +8,12 @@ from typing import Any, Self, TypeVar
 
 import tl_core
 from tl_core import Tensor, no_grad
-from tl_core.conversion_switches import (
+from tl_core.overrides import overridable
+from tl_core.settings.conversions import (
     get_overwrite_module_params_on_conversion,
     get_swap_module_params_on_conversion,
 )
-from tl_core.overrides import overridable
-from tl_core.swapping import swap_tensors
+from tl_core.tensors.swapping import swap_tensors
 
 from ..parameter import Parameter
 from .named_modules import _NamedModulesMixin

@@ -7,8 +7,9 @@ from copy import deepcopy
 from typing import Any
 
 import tl_core
-from tl_core import Tensor, switches
-from tl_core.dispatch_keys import is_tensor_subclass_like
+from tl_core import Tensor
+from tl_core.dispatch.keys import is_tensor_subclass_like
+from tl_core.settings import switches
 
 from .. import functional as F
 from .. import init

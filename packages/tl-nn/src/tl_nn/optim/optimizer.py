@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 
 import tl_core
 from tl_autograd.hooks import RemovableHandle
-from tl_core import Tensor, enable_grad, is_grad_enabled, recording, set_grad_enabled
-from tl_core.recording import EventRange, is_recording
+from tl_core import Tensor, enable_grad, is_grad_enabled, set_grad_enabled
+from tl_core.base import recording
+from tl_core.base.recording import EventRange, is_recording
 
 from .hyperparameters import square_root
 
@@ -235,7 +236,7 @@ class Optimizer:
         tensorlistlist: Any, with_indices: bool = False
     ) -> dict[tuple[Any, Any], Any]:
         """The lists' elements at the same index, in groups by the device and type of those in the first list."""
-        from tl_core.torch_names.foreach_utils import group_tensors_by_device_and_dtype
+        from tl_core.tensors.foreach_utils import group_tensors_by_device_and_dtype
 
         return group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
 

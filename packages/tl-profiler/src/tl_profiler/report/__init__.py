@@ -22,8 +22,8 @@ from importlib.resources import files
 from typing import Any
 
 from tl_autograd.profiler_results import ProfilerResult
-from tl_core import recording
-from tl_core.whole_files import write_whole
+from tl_core.base import recording
+from tl_core.memory.whole_files import write_whole
 
 __all__ = ["file_text", "fill", "render", "timeline_page", "write"]
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tl_core import dispatch_modes
-from tl_core.dim_range import DimRange
-from tl_core.lazy_attributes import attach
+from tl_core.base.lazy_attributes import attach
+from tl_core.dispatch import modes as dispatch_modes
+from tl_core.symbolic.dim_range import DimRange
 
 if TYPE_CHECKING:
     from tl_compiler.compiler import dynamo_config as config

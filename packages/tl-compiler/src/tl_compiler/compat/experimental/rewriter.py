@@ -13,8 +13,8 @@ import tl_nn
 from tl_compiler.fx._symbolic_trace import Tracer
 from tl_compiler.fx.annotate import annotate
 from tl_compiler.fx.graph import Graph
-from tl_core.checks import recordable_assert
-from tl_core.public_names import own_module_of
+from tl_core.base.public_names import own_module_of
+from tl_core.functions.checks import recordable_assert
 
 __all__ = ["AST_Rewriter", "RewritingTracer"]
 

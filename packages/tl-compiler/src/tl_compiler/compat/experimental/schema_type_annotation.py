@@ -10,7 +10,7 @@ import tl_nn
 from tl_compiler.fx.graph_module import GraphModule
 from tl_compiler.fx.interpreter import Transformer
 from tl_compiler.fx.node import Argument, Target
-from tl_core import ops
+from tl_core.operators import packets as ops
 
 __all__ = ["AnnotateTypesWithSchema"]
 

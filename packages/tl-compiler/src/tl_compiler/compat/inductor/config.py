@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from tl_core.torch_names.config_module import ConfigModule, install_config_module
+from tl_core.settings.config_module import ConfigModule, install_config_module
 
 __all__: list[str] = []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tl_core import Tensor, strided
-from tl_core.symbolic_numbers import SymInt
+from tl_core.symbolic.numbers import SymInt
 
 __all__ = ["is_symbolic"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tl_core
-import tl_core.parameter
+import tl_core.tensors.parameter
 from tl_core.subclasses import FakeTensor
 
 from ..exported_program import ExportedProgram
@@ -40,8 +40,10 @@ def move_to_device_pass(ep: ExportedProgram, location: Any) -> ExportedProgram:
         for name, value in held.items():
             if isinstance(value, tl_core.Tensor):
                 new = value.to(moved(value.device))
-                kept = isinstance(value, tl_core.parameter.Parameter) and not isinstance(new, type(value))
-                held[name] = tl_core.parameter.Parameter(new, value.requires_grad) if kept else new
+                kept = isinstance(value, tl_core.tensors.parameter.Parameter) and not isinstance(
+                    new, type(value)
+                )
+                held[name] = tl_core.tensors.parameter.Parameter(new, value.requires_grad) if kept else new
     for node in ep.graph.nodes:
         if "device" in node.kwargs and node.kwargs["device"] is not None:
             node.kwargs = {**node.kwargs, "device": moved(node.kwargs["device"])}

@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 import tl_core
-from tl_core import grad_mode
+from tl_core.dispatch import grad_mode
 
 from ...fx.graph_module import GraphModule
 from ...fx.node import Node

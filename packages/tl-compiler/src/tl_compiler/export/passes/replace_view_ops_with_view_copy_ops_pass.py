@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import tl_core.ops
-from tl_core.ops import OpOverload
+import tl_core.operators.packets
+from tl_core.operators.packets import OpOverload
 
 from ..pass_base import ExportPassBase
 
@@ -45,7 +45,7 @@ def get_view_copy_of_view_op(schema: Any) -> OpOverload | None:
     space, _, name = schema.name.rpartition("::")
     if space not in ("", "aten") or not is_view_op(schema):
         return None
-    packet = getattr(tl_core.ops.aten, f"{name}_copy", None)
+    packet = getattr(tl_core.operators.packets.aten, f"{name}_copy", None)
     return getattr(packet, schema.overload_name or "default", None)
 
 

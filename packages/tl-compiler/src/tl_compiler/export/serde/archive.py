@@ -12,7 +12,7 @@ from typing import Any
 
 import tl_core
 import tl_nn
-from tl_core.whole_files import replacing
+from tl_core.memory.whole_files import replacing
 
 from ..verifier import SpecViolationError
 from .codes import DTYPES, FileRefused

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core
-from tl_core import symbolic
-from tl_core.ops import OpOverload
+from tl_core.operators.packets import OpOverload
+from tl_core.symbolic import arithmetic as symbolic
 
 from ...symbolic.python_operators import PYTHON_OPERATORS, ROUNDING
 from .portable import aliases
@@ -147,7 +147,7 @@ def function_named(name: Any) -> Any:
 
 
 def _found(space: str, base: str, overload: str) -> Any:
-    packet = getattr(getattr(tl_core.ops, space), base, None)
+    packet = getattr(getattr(tl_core.operators.packets, space), base, None)
     return getattr(packet, overload, None)
 
 

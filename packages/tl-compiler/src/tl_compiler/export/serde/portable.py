@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tl_core.ops import OpOverload
-from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+from tl_core.operators.packets import OpOverload
+from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
 from ...fx.node import Node
 

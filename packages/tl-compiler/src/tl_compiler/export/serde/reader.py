@@ -9,8 +9,8 @@ from typing import Any
 
 import tl_core
 import tl_nn
-from tl_core.ops import OpOverload
-from tl_core.pytree_files import treespec_loads
+from tl_core.operators.packets import OpOverload
+from tl_core.pytree.files import treespec_loads
 
 from ...fx.graph import Graph
 from ...fx.graph_module import GraphModule

@@ -7,9 +7,9 @@ import operator
 from typing import Any
 
 import tl_core
-from tl_core.ops import OpOverload
-from tl_core.pytree_files import treespec_dumps
-from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+from tl_core.operators.packets import OpOverload
+from tl_core.pytree.files import treespec_dumps
+from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
 from ...fx.node import Node
 from ...symbolic.expression import Expr, Integer, sympify

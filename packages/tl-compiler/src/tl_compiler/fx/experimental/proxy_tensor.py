@@ -9,8 +9,8 @@ from typing import Any
 import tl_core
 from tl_compiler.tracer.make_fx import make_fx
 from tl_compiler.tracer.proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer, current_mode
-from tl_core.dispatch_modes import no_modes
-from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+from tl_core.dispatch.modes import no_modes
+from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
 __all__ = [
     "ProxyTorchDispatchMode",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import tl_core
-import tl_core.symbolic
+import tl_core.symbolic.arithmetic
 from tl_compiler.symbolic.dims import (
     Constraint,
     DimDynamic,
@@ -42,7 +42,7 @@ from tl_compiler.symbolic.ranges import int_oo
 from tl_compiler.symbolic.shape_env import ShapeEnv
 from tl_compiler.symbolic.symbol_maker import ShapeEnvSettings
 from tl_core.pytree import tree_leaves
-from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
 from .dim_constraints import DimConstraints
 from .unbacked import (
@@ -524,7 +524,11 @@ def parallel_and(*args: Any) -> bool:
         >>> parallel_and(True, False)
         False
     """
-    return False if any(statically_known_true(tl_core.symbolic.sym_not(a)) for a in args) else all(args)
+    return (
+        False
+        if any(statically_known_true(tl_core.symbolic.arithmetic.sym_not(a)) for a in args)
+        else all(args)
+    )
 
 
 def sym_eq(x: Any, y: Any) -> Any:

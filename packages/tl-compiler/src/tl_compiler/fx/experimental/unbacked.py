@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import tl_core
-import tl_core.ops
+import tl_core.operators.packets
 from tl_compiler.fx.interpreter import Interpreter
 from tl_compiler.symbolic.expression import Symbol, relation
 from tl_core.pytree import tree_leaves
-from tl_core.pytree_paths import tree_leaves_with_path
-from tl_core.symbolic_numbers import SymBool, SymFloat, SymInt
+from tl_core.pytree.paths import tree_leaves_with_path
+from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 
 __all__ = [
     "CallMethodKey",
@@ -268,7 +268,7 @@ def is_accessor_node(node: Any) -> bool:
         return node.target in ("size", "stride", "storage_offset", "item")
     if node.op != "call_function":
         return False
-    aten = tl_core.ops.aten
+    aten = tl_core.operators.packets.aten
     return node.target in (
         operator.getitem,
         aten.sym_size.int,

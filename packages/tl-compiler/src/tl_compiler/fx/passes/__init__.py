@@ -22,7 +22,6 @@ __all__ = [
     "split_module",
     "split_utils",
     "splitter_base",
-    "tests",
     "tools_common",
     "utils",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_nn
-from tl_core.public_names import own_module_of
+from tl_core.base.public_names import own_module_of
 
 from ..graph_module import GraphModule
 

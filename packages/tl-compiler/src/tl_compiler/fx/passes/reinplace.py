@@ -49,7 +49,7 @@ def _inplace_target(node: Node) -> Any:
     packet: Any = getattr(node.target, "overloadpacket", None)
     if packet is None:
         return None
-    from tl_core import ops
+    from tl_core.operators import packets as ops
 
     try:
         found = getattr(ops.aten, f"{packet.__name__}_")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tl_core
-from tl_core.checks import recordable_assert
+from tl_core.functions.checks import recordable_assert
 
 from ..graph import Graph
 from ..graph_module import GraphModule

@@ -58,7 +58,7 @@ class NestedIntNode(_Node):
         coeff: the multiple.
 
     Example:
-        >>> from tl_core.symbolic_numbers import SymInt
+        >>> from tl_core.symbolic.numbers import SymInt
         >>> j = SymInt(NestedIntNode(1, 1))
         >>> 2 * j, j == 3, j >= 2, j == SymInt(NestedIntNode(1, 1))
         (2*j1, False, True, True)

@@ -21,7 +21,7 @@ from tl_core.sparse_layouts.parts import (
 )
 from tl_core.sparse_layouts.rule_table import rule
 from tl_core.sparse_layouts.rules.structure import transpose
-from tl_core.tensor_types import scalar_name
+from tl_core.tensors.tensor_types import scalar_name
 
 
 def _check_matrices(name: str, a: Tensor, b: Tensor) -> None:

@@ -12,7 +12,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from tl_core.headers import get_include
+from tl_core.extensions.headers import get_include
 
 __all__ = ["Program", "compile_callgrind_template", "compile_timeit_template"]
 

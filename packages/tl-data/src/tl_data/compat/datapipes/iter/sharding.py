@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import Any
 
-from tl_core import ranks
+from tl_core.base import ranks
 from tl_data.info import get_worker_info
 
 from ..datapipe import IterDataPipe, functional_datapipe

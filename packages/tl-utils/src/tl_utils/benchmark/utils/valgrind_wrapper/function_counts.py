@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, overload
 
-from tl_core import printing
+from tl_core.tensors import printing
 
 __all__ = ["FunctionCount", "FunctionCounts"]
 

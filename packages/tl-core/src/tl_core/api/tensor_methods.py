@@ -1,0 +1,983 @@
+"""The Python half of Tensor: what isn't hot."""
+
+from __future__ import annotations
+
+import copy as _copy
+import copyreg
+import warnings
+from collections.abc import Callable
+from math import prod
+from types import FunctionType
+from typing import Any
+
+from tl_core import _C, overrides, sparse
+from tl_core._C import Tensor
+from tl_core.base import backend_registry, operator_hooks
+from tl_core.base.keyword_names import also_named
+from tl_core.functions import hashing, norms, statistics
+from tl_core.functions.lowrank import lu
+from tl_core.functions.unique import unique, unique_consecutive
+from tl_core.sparse_layouts import methods as sparse_methods
+from tl_core.storage import TypedStorage, UntypedStorage, read_tensor
+from tl_core.tensors.conj_neg_bits import conj_neg_bits_of, with_conj_neg_bits
+from tl_core.tensors.size import Size
+from tl_core.tensors.tensor_types import construct, dtype_of, type_name
+
+TensorMeta = type(Tensor)  # what a metaclass of a subclass derives from
+
+
+# ---- conversions -----------------------------------------------------------------------------------------------------
+def _converter(name: str, dtype: Any) -> Any:
+    def convert(self: Tensor, memory_format: Any = _C.preserve_format) -> Tensor:
+        return self.to(dtype, memory_format=memory_format)
+
+    convert.__name__ = name
+    convert.__qualname__ = f"Tensor.{name}"
+    convert.__doc__ = f"The elements as {dtype}."
+    return convert
+
+
+_SPARSE_TYPES = {
+    _C.sparse_coo: "sparse", _C.sparse_csr: "sparse_csr", _C.sparse_csc: "sparse_csc", _C.sparse_bsr: "sparse_bsr",
+    _C.sparse_bsc: "sparse_bsc",
+}  # fmt: skip
+
+
+def _get_async_or_non_blocking(function_name: str, non_blocking: bool, kwargs: dict[str, Any]) -> bool:
+    """The argument `non_blocking`, which older programs call `async`; TypeError for any other keyword."""
+    if not kwargs:
+        return non_blocking
+    if len(kwargs) != 1 or "async" not in kwargs:
+        unexpected = next(name for name in kwargs if name != "async")
+        raise TypeError(f"{function_name}() got an unexpected keyword argument '{unexpected}'")
+    return kwargs["async"]
+
+
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+    """Without an argument the old-style type's name, else the tensor in that type; `async=` is `non_blocking`."""
+    if kwargs:
+        non_blocking = _get_async_or_non_blocking("type", non_blocking, kwargs)
+    if dtype is None:
+        name = type_name(self.dtype)
+        return (
+            name
+            if self.layout is _C.strided
+            else name.replace("torch.", f"torch.{_SPARSE_TYPES[self.layout]}.")
+        )
+    return self.to(dtype_of(dtype), non_blocking)
+
+
+@also_named(other="tensor")
+def _type_as(self: Tensor, tensor: Tensor) -> Tensor:
+    """In the other tensor's type, on its device."""
+    return self.to(tensor.device, tensor.dtype)
+
+
+def _dequantize(self: Tensor) -> Tensor:
+    """As float32; of a quantized tensor, the numbers that its integers stand for."""
+    return self.to(_C.float32)
+
+
+def _module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What `Module.load_state_dict` makes of an entry where modules swap their parameters.
+
+    Args:
+        other: the entry.
+        assign: whether the entry itself is taken; otherwise its elements are copied into this tensor.
+
+    Returns:
+        Tensor, outside the graph: the entry, or this tensor.
+    """
+    return other.detach() if assign else self.copy_(other).detach()
+
+
+def _of_quantized(name: str) -> Any:
+    def refuse(self: Tensor) -> Any:
+        raise RuntimeError(
+            f"{name}: expected a quantized tensor, but got one of {self.dtype}; "
+            "tl_quantization.quantize_per_tensor makes one"
+        )
+
+    refuse.__name__ = name
+    refuse.__qualname__ = f"Tensor.{name}"
+    refuse.__doc__ = f"`{name}` of a quantized tensor; RuntimeError for any other."
+    return refuse
+
+
+def _cpu(self: Tensor, memory_format: Any = _C.preserve_format) -> Tensor:
+    """On the CPU."""
+    return self.to("cpu", memory_format=memory_format)
+
+
+def _mover(kind: str, device_name: str) -> Any:
+    """The method that moves a tensor to a kind of device."""
+
+    def move(
+        self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = _C.preserve_format
+    ) -> Tensor:
+        return self.to(
+            kind if device is None else device, non_blocking=non_blocking, memory_format=memory_format
+        )
+
+    move.__doc__ = f"On {device_name} device."
+    return move
+
+
+def _is_distributed(self: Tensor) -> bool:
+    """Whether the elements lie on several machines: no tensor's do in this sense."""
+    return False
+
+
+def _sparse_dim(self: Tensor) -> int:
+    """An older name of `sparse_dim()`."""
+    return self.sparse_dim()
+
+
+def _dense_dim(self: Tensor) -> int:
+    """An older name of `dense_dim()`."""
+    return self.dense_dim()
+
+
+def _resize(self: Tensor, *sizes: Any) -> Tensor:
+    """The tensor in other sizes with as many elements: an older form of `reshape`, with a warning that it is.
+
+    Args:
+        sizes: the sizes, one by one or in a sequence.
+
+    Raises:
+        RuntimeError: they are not as many elements.
+    """
+    warnings.warn("non-inplace resize is deprecated", stacklevel=2)
+    wanted = sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+    if prod(wanted) != self.numel():
+        raise RuntimeError(
+            f"requested resize to {'x'.join(map(str, wanted))} ({prod(wanted)} elements in total), but the given "
+            f"tensor has a size of {'x'.join(map(str, self.shape))} ({self.numel()} elements). autograd's resize can "
+            "only change the shape of a given tensor, while preserving the number of elements."
+        )
+    return self.contiguous().view(tuple(wanted))
+
+
+def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:
+    """`resize` to the sizes of another tensor.
+
+    Args:
+        tensor: the other tensor.
+    """
+    return _resize(self, *tensor.shape)
+
+
+def _to_mkldnn(self: Tensor, dtype: Any = None) -> Tensor:
+    """RuntimeError: tensors have one layout for all libraries."""
+    raise RuntimeError(
+        "to_mkldnn: tl has no tensors in the layout of MKL-DNN; its own kernels take all layouts"
+    )
+
+
+def _record_stream(self: Tensor, stream: Any) -> None:
+    """NotImplementedError on the CPU, whose memory is not used by streams, unless a mode handles it."""
+    if _handled("record_stream", "default", self, stream) is NotImplemented:
+        raise NotImplementedError(f"record_stream: tensors on {self.device.type} aren't used by streams")
+
+
+def _storage_type(self: Tensor) -> type:
+    """The class of the typed storage."""
+    from tl_core import storage
+
+    return getattr(storage, _legacy_storage_name(self.dtype))
+
+
+def _legacy_storage_name(dtype: Any) -> str:
+    """`FloatStorage` of float32."""
+    return type_name(dtype).rpartition(".")[2].removesuffix("Tensor") + "Storage"
+
+
+def _dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tuple[int, ...]:
+    """The dimensions from the outermost to the innermost in memory.
+
+    Args:
+        ambiguity_check: True to refuse tensors whose order isn't unique, or the memory formats of which one must fit.
+
+    Raises:
+        RuntimeError: if the order isn't unique and that was to be checked.
+        TypeError: if `ambiguity_check` is something else.
+
+    Example:
+        >>> tensor([[1, 2], [3, 4]]).t().dim_order()
+        (1, 0)
+    """
+    formats = ambiguity_check if isinstance(ambiguity_check, list) else []
+    if not (isinstance(ambiguity_check, bool) or all(isinstance(f, _C.memory_format) for f in formats)):
+        raise TypeError(
+            "The ambiguity_check argument must be a bool or a list of memory formats, "
+            f"got {type(ambiguity_check).__name__}"
+        )
+    if isinstance(ambiguity_check, str):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats, got str")
+    matching = [f for f in formats if self.is_contiguous(memory_format=f)]
+    ambiguous = ambiguity_check is True and _has_ambiguous_order(self)
+    if ambiguous or (formats and len(matching) != 1):
+        raise RuntimeError(
+            "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
+        )
+    strides = self.stride()
+    return tuple(sorted(range(self.dim()), key=lambda d: -strides[d]))
+
+
+def _has_ambiguous_order(t: Tensor) -> bool:
+    """Whether dimensions could be exchanged without moving an element."""
+    strides = t.stride()
+    return len(set(strides)) < len(strides) or 1 in t.shape
+
+
+def _numpy(self: Tensor, *, force: bool = False) -> Any:
+    """A numpy array on the tensor's memory; `force` copies whatever stands in the way."""
+    import numpy
+
+    if force:
+        self = self.detach().cpu().resolve_conj().resolve_neg()
+    elif self.requires_grad and _C._grad_enabled():
+        raise RuntimeError(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        )
+    return numpy.asarray(memoryview(self))
+
+
+def _array(self: Tensor, dtype: Any = None, copy: Any = None) -> Any:
+    array = self.numpy()
+    if dtype is not None:
+        array = array.astype(dtype, copy=False)
+    return array.copy() if copy else array
+
+
+def _array_wrap(self: Tensor, array: Any, *context: Any) -> Tensor:
+    return _C.from_numpy(array)
+
+
+# ---- DLPack ----------------------------------------------------------------------------------------------------------
+# ---- copies and pickles ----------------------------------------------------------------------------------------------
+def _rebuild_tensor(storage: Any, offset: int, size: Any, stride: Any) -> Tensor:
+    return read_tensor(storage.untyped(), storage.dtype, size, stride, offset)
+
+
+def _rebuild_tensor_v2(
+    storage: Any,
+    offset: int,
+    size: Any,
+    stride: Any,
+    requires_grad: bool,
+    backward_hooks: Any,
+    metadata: Any = None,
+) -> Tensor:
+    made = with_conj_neg_bits(_rebuild_tensor(storage, offset, size, stride), **(metadata or {}))
+    if requires_grad:
+        made.requires_grad_()
+    return made
+
+
+def _wrapper_subclasses() -> Any:
+    return operator_hooks.maker("wrapper subclasses")
+
+
+def _rebuild_from_type(func: Any, type: Any, args: Any, state: Any) -> Any:
+    made = func(*args)
+    if type is not Tensor and not isinstance(made, type):
+        made = _make_subclass(type, made, made.requires_grad)
+    for name, value in state.items():
+        setattr(made, name, value)
+    return made
+
+
+def _attributes(self: Tensor) -> dict[str, Any]:
+    """What was set on the tensor, in its dictionary and in the slots of its classes."""
+    state = dict(getattr(self, "__dict__", {}))
+    if type(self) is not Tensor:
+        slots = copyreg._slotnames(type(self))  # type: ignore[attr-defined]  # as pickle finds them
+        state |= {name: getattr(self, name) for name in slots if hasattr(self, name)}
+    return state
+
+
+def _reduce_ex(self: Tensor, protocol: Any) -> Any:
+    state = _attributes(self)
+    if _C._has_names(self):
+        _named_tensor().check_serializing_named_tensor(self)
+    if self.layout is not _C.strided:
+        return _reduce_sparse(self, state)
+    if _C._is_hollow(self):
+        wrappers = _wrapper_subclasses()
+        return (_rebuild_from_type, (wrappers.rebuild, type(self), wrappers.reduced(self), state))
+    storage = _typed_storage(self)
+    args: Any = (storage, self.storage_offset(), tuple(self.shape), self.stride(), self.requires_grad, {})
+    if bits := conj_neg_bits_of(self):
+        args += (bits,)
+    if type(self) is Tensor and not state:
+        return (_rebuild_tensor_v2, args)
+    return (_rebuild_from_type, (_rebuild_tensor_v2, type(self), args, state))
+
+
+def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
+    if layout is _C.sparse_coo:
+        indices, values, size, is_coalesced = data
+        return sparse.sparse_coo_tensor(
+            indices, values, size, check_invariants=True, is_coalesced=is_coalesced
+        )
+    compressed, plain, values, size = data
+    return sparse.sparse_compressed_tensor(
+        compressed, plain, values, size, layout=layout, check_invariants=True
+    )
+
+
+def _sparse_parts(self: Tensor) -> tuple[Any, ...]:
+    if self.layout is _C.sparse_coo:
+        return (self._indices(), self._values(), self.shape, self.is_coalesced())
+    if self.layout in (_C.sparse_csr, _C.sparse_bsr):
+        return (self.crow_indices(), self.col_indices(), self._values(), self.shape)
+    return (self.ccol_indices(), self.row_indices(), self._values(), self.shape)
+
+
+def _reduce_sparse(self: Tensor, state: dict[str, Any]) -> Any:
+    parts = _sparse_parts(self)
+    args = (self.layout, parts)
+    if type(self) is Tensor and not state:
+        return (_rebuild_sparse_tensor, args)
+    return (_rebuild_from_type, (_rebuild_sparse_tensor, type(self), args, state))
+
+
+def _copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    """The same elements in a storage of their own, or in one that `memo` has copied."""
+    if self.layout is not _C.strided:
+        return self.detach().clone()
+    if _C._is_hollow(self):
+        return _wrapper_subclasses().copied(self)
+    storage = _copy.deepcopy(self.untyped_storage(), memo)
+    made = _C._with_storage(
+        storage._tensor, self.dtype, tuple(self.shape), self.stride(), self.storage_offset()
+    )
+    return with_conj_neg_bits(made, **conj_neg_bits_of(self)).resolve_conj().resolve_neg()
+
+
+def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
+    if overrides.has_torch_function((self,)):
+        return overrides.handle_torch_function(Tensor.__deepcopy__, (self,), self, memo)
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+            "If you were attempting to deepcopy a module, this may be because of an intermediate result kept in it, "
+            "such as the weight that torch.nn.utils.weight_norm computes before each call; modules with "
+            "torch.nn.utils.parametrizations.weight_norm can be copied."
+        )
+    if id(self) in memo:
+        return memo[id(self)]
+    made = _copied(self, memo)
+    if type(self) is not type(made):
+        made = _C._make_subclass(type(self), made)
+    if _C._has_names(self):
+        _C._set_names(made, _C._names_of(self))
+    if self.requires_grad:
+        made.requires_grad_()
+    if self.grad is not None:
+        made.grad = _copy.deepcopy(self.grad, memo)
+    memo[id(self)] = made
+    for name, value in _attributes(self).items():
+        setattr(made, name, _copy.deepcopy(value, memo))
+    return made
+
+
+def _as_subclass(self: Tensor, cls: type) -> Any:
+    """The same memory as an object of a subclass; gradients flow through."""
+    return _C._as_subclass(cls, self)
+
+
+def _make_subclass(
+    cls: Any,
+    data: Tensor,
+    require_grad: bool = False,
+    *,
+    dispatch_sizes_strides_policy: str | None = None,
+    dispatch_device: bool = False,
+    dispatch_layout: bool = False,
+    device_for_backend_keys: Any = None,
+) -> Any:
+    """A tensor of a subclass on the data's memory, outside the graph; as an option its handler says its sizes."""
+    made = _C._make_subclass(cls, data)
+    if dispatch_sizes_strides_policy or dispatch_device or dispatch_layout:
+        wrappers = _wrapper_subclasses()
+        wrappers.ask_handler(made, dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
+    if not require_grad:
+        return made
+    with overrides.DisableTorchFunctionSubclass():  # the class isn't asked before its tensor is complete
+        return made.requires_grad_()
+
+
+def _make_wrapper_subclass(*args: Any, **kwargs: Any) -> Any:
+    """A tensor of a class with `__torch_dispatch__` that has no memory: see `tl_core.subclasses.wrappers`."""
+    return _wrapper_subclasses().make_wrapper_subclass(*args, **kwargs)
+
+
+# ---- storages --------------------------------------------------------------------------------------------
+def _untyped_storage(self: Tensor) -> UntypedStorage:
+    """The bytes the tensor's elements lie in."""
+    return UntypedStorage._of(self)
+
+
+def _typed_storage(self: Tensor) -> TypedStorage:
+    """The elements the tensor is a view of."""
+    return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
+
+
+def _storage(self: Tensor) -> TypedStorage:
+    """As `_typed_storage`, deprecated in favor of `untyped_storage`, which has no type of its own."""
+    warnings.warn(
+        "TypedStorage is deprecated: Tensor.untyped_storage() gives the memory itself, whose length counts bytes",
+        stacklevel=2,
+    )
+    return _typed_storage(self)
+
+
+def _set_(
+    self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
+) -> Tensor:
+    """Makes the tensor another view: of a storage, or the same as another tensor."""
+    if _C._grad_enabled() and self.requires_grad and self.is_leaf:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    given = (
+        () if source is None else (source,) if size is None else (source, storage_offset, size, stride or [])
+    )
+    if _handled("set_", _overload_of_set(source, size), self, *given) is not NotImplemented:
+        return self
+    if source is None:
+        source = _C.empty(0, dtype=self.dtype)
+    if isinstance(source, Tensor):
+        if source.dtype != self.dtype:
+            raise RuntimeError(
+                f"Could not set tensor of type {source.dtype} to a tensor of type {self.dtype}: set_() keeps the type"
+            )
+        view = (
+            source
+            if size is None
+            else source.as_strided(size, stride or _dense_strides(size), storage_offset)
+        )
+    else:
+        held = source._tensor
+        own = getattr(source, "dtype", None) or self.dtype
+        if own != self.dtype:
+            raise RuntimeError(
+                f"set_(): Expected a Storage of type {self.dtype} or an UntypedStorage, but got type {own} for "
+                "argument 'source'"
+            )
+        n = source.nbytes() // self.element_size()
+        size = (n - storage_offset,) if size is None else tuple(size)
+        view = _C._with_storage(held, self.dtype, size, tuple(stride or _dense_strides(size)), storage_offset)
+    if view.device != self.device:
+        raise RuntimeError(
+            f'Attempted to set the storage of a tensor on device "{self.device}" to a storage on different device '
+            f'"{view.device}".  This is no longer allowed; the devices must match.'
+        )
+    _C._set_storage(self, view)
+    _C._bump_version(self)
+    return self
+
+
+def _overload_of_set(source: Any, size: Any) -> str:
+    if source is None:
+        return "default"
+    kind = "source_Tensor" if isinstance(source, Tensor) else "source_Storage"
+    return kind if size is None else f"{kind}_storage_offset"
+
+
+def _handled(name: str, overload: str, *args: Any) -> Any:
+    """What a mode or a class makes of an operator that is a method here; NotImplemented where nobody handles it."""
+    from tl_core.dispatch import modes as dispatch_modes
+
+    if not dispatch_modes.is_handled(args):
+        return NotImplemented
+    packet = operator_hooks.maker("operator of Python")(f"aten::{name}")
+    return dispatch_modes.ask_handlers(getattr(packet, overload), args)
+
+
+def _dense_strides(size: Any) -> tuple[int, ...]:
+    strides, step = [], 1
+    for n in reversed(tuple(size)):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+# ---- names of dimensions -------------------------------------------------------------------------------
+def _named_tensor() -> Any:
+    from tl_core.tensors import named_tensor  # few programs name dimensions
+
+    return named_tensor
+
+
+def _assign_names(self: Tensor, names: Any) -> None:
+    _C._set_names(self, names)
+
+
+def _has_names(self: Tensor) -> bool:
+    """Whether any dimension has a name."""
+    return _C._has_names(self)
+
+
+def _rename(self: Tensor, *names: Any, **rename_map: Any) -> Tensor:
+    """A view with other names: all of them by position, or some by keywords; `rename(None)` drops them."""
+    return _named_tensor().rename(self, *names, **rename_map)
+
+
+def _rename_(self: Tensor, *names: Any, **rename_map: Any) -> Tensor:
+    """`rename` in place."""
+    return _named_tensor().rename_(self, *names, **rename_map)
+
+
+def _refine_names(self: Tensor, *names: Any) -> Tensor:
+    """A view in which dimensions without a name have one; those with a name keep it."""
+    return _named_tensor().refine_names(self, *names)
+
+
+def _align_to(self: Tensor, *names: Any) -> Tensor:
+    """A view with its dimensions in this order, and dimensions of size one for names that it hasn't."""
+    return _named_tensor().align_to(self, *names)
+
+
+def _align_as(self: Tensor, other: Tensor) -> Tensor:
+    """A view with its dimensions in the order of another tensor's, and of size one where it hasn't them."""
+    return _named_tensor().align_as(self, other)
+
+
+_C._set_fallback("diagonal", lambda *args, **kwargs: _named_tensor().diagonal(*args, **kwargs))
+_C._set_fallback("flatten", lambda *args, **kwargs: _named_tensor().flatten(*args, **kwargs))
+_C._set_fallback("unflatten", lambda *args, **kwargs: _named_tensor().unflatten(*args, **kwargs))
+
+
+# ---- construction ----------------------------------------------------------------------------------------
+def _new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """`Tensor(2, 3)`, `Tensor([1, 2])`, `Tensor(tensor)`: the older constructor, in the default type."""
+    kwargs.pop("device", None)
+    if kwargs:
+        raise TypeError(f"new() received unexpected keyword arguments {sorted(kwargs)}")
+    if cls is not Tensor and len(args) == 1 and isinstance(args[0], Tensor):
+        return _C._make_subclass(cls, args[0])  # of any type
+    made = construct(_C.get_default_dtype(), args)
+    return made if cls is Tensor else _C._make_subclass(cls, made)
+
+
+def _new_like(self: Tensor, *args: Any, size: Any = None, device: Any = None) -> Tensor:
+    """`tensor.new(2, 3)`, `tensor.new([1, 2])`: the older constructor, in this tensor's type and on its device."""
+    if size is not None:
+        if args:
+            raise TypeError(f"new(): argument 'size' is given beside {len(args)} positional arguments")
+        args = (Size(size),)
+    if self.layout is not _C.strided:
+        return _new_sparse(self, args, device)
+    return construct(self.dtype, args).to(self.device if device is None else device)
+
+
+def _new_sparse(self: Tensor, args: Any, device: Any) -> Tensor:
+    if device is not None and _C.device(device).type != self.device.type:
+        raise RuntimeError(f"new(): expected a device of type {self.device.type}, got {device}")
+    if self.layout is _C.sparse_coo:
+        if not args:
+            return sparse.sparse_coo_tensor(size=(0,), dtype=self.dtype, device=self.device)
+        if isinstance(args[0], Size) or all(isinstance(n, int) for n in args):
+            size = args[0] if isinstance(args[0], Size) else args
+            return sparse.sparse_coo_tensor(size=tuple(size), dtype=self.dtype, device=self.device)
+        if len(args) in (2, 3) and all(isinstance(t, Tensor) for t in args[:2]):
+            return sparse.sparse_coo_tensor(*args, dtype=self.dtype, device=self.device)
+    raise TypeError(
+        "new(): of a sparse tensor, it takes nothing, a size, or indices and values, got "
+        f"{', '.join(type(a).__name__ for a in args)}"
+    )
+
+
+def _share_memory_(self: Tensor) -> Tensor:
+    """Moves the elements, in place, into memory that other processes can see; see `UntypedStorage.share_memory_`."""
+    self.untyped_storage().share_memory_()
+    return self
+
+
+def _is_shared(self: Tensor) -> bool:
+    """Whether other processes can see the memory."""
+    return self.untyped_storage().is_shared()
+
+
+def _contains(self: Tensor, element: Any) -> bool:
+    if isinstance(element, (Tensor, int, float, complex, bool)):
+        return bool(_C.any(_C.eq(self, element)))
+    raise RuntimeError(
+        f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+    )
+
+
+def _reversed(self: Tensor) -> Tensor:
+    return self if self.dim() == 0 else self[list(range(self.shape[0] - 1, -1, -1))]
+
+
+def _format(self: Tensor, spec: str) -> str:
+    if self.dim() == 0 and not self.is_meta and type(self) is Tensor:
+        return format(self.item(), spec)
+    return object.__format__(self, spec)
+
+
+def _dir(self: Tensor) -> list[str]:
+    return sorted(set(dir(type(self))) | set(self.__dict__))
+
+
+def _is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Whether both have the same shape."""
+    return self.shape == other.shape
+
+
+def _apply_(self: Tensor, callable: Any) -> Tensor:
+    """Puts what a Python function makes of each element in its place; slow."""
+    return self.map_(self, lambda element, _: callable(element))
+
+
+def _map_(self: Tensor, tensor: Tensor, callable: Any) -> Tensor:
+    """Puts what a Python function makes of each element and another tensor's in its place; slow."""
+    return _mapped(self, (tensor,), callable)
+
+
+def _map2_(self: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
+    """Puts what a Python function makes of each element and two other tensors' in its place; slow."""
+    return _mapped(self, (x, y), callable)
+
+
+def _mapped(self: Tensor, others: tuple[Tensor, ...], callable: Any) -> Tensor:
+    if any(each.requires_grad for each in (self, *others)):
+        raise RuntimeError(
+            "a Python function has no gradient, and a tensor requires grad: use detach() first"
+        )
+    columns = [self.flatten().tolist(), *(other.expand_as(self).flatten().tolist() for other in others)]
+    made = [callable(*elements) for elements in zip(*columns, strict=True)]
+    return self.copy_(_C.tensor(made, dtype=self.dtype).view(self.shape))
+
+
+def _polygamma(self: Tensor, n: int) -> Tensor:
+    """The n-th derivative of digamma."""
+    return _C.polygamma(n, self)
+
+
+def _polygamma_(self: Tensor, n: int) -> Tensor:
+    """The n-th derivative of digamma in place."""
+    return self.copy_(_C.polygamma(n, self))
+
+
+def _where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """The tensor's elements where the condition holds, else the other's."""
+    return _C.where(condition, self, other)
+
+
+_find_nonzero = Tensor.nonzero
+
+
+def _nonzero(self: Tensor, *, as_tuple: bool = False) -> Any:
+    """The positions of the elements that are not zero: one a row, or with `as_tuple` a tensor a dimension."""
+    return self.nonzero_numpy() if as_tuple else _find_nonzero(self)
+
+
+def _norm(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
+    """The p-norm of all elements, or along one or more dimensions."""
+    return norms.norm(self, p, dim, keepdim, dtype=dtype)
+
+
+def _new_tensor(
+    self: Tensor,
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    layout: Any = _C.strided,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A copy of the data with this tensor's type and device."""
+    if layout is not None and layout is not _C.strided:
+        raise RuntimeError(f"new_tensor(): layout must be torch.strided, got {layout}")
+    return _C.tensor(
+        data,
+        dtype=dtype or self.dtype,
+        device=device or self.device,
+        requires_grad=requires_grad,
+        pin_memory=pin_memory,
+    )
+
+
+def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """The tensor in memory that an accelerator reads by itself; there is no accelerator.
+
+    Raises RuntimeError.
+    """
+    raise RuntimeError(
+        "Cannot access accelerator device when none is available: pin_memory() needs one; leave it out on a CPU"
+    )
+
+
+# Without tl-autograd nothing is ever recorded. These stand in until it is loaded, and it replaces them.
+def _load_autograd(asked: str) -> None:
+    if not backend_registry.load("autograd"):
+        raise RuntimeError(
+            f"{asked} needs the package tl-autograd: pip install tl-autograd, then import tl_autograd or tl"
+        )
+
+
+def _loaded(self: Tensor, name: str) -> Any:
+    _load_autograd(f"Tensor.{name}")
+    return getattr(self, name)
+
+
+def _backward(
+    self: Tensor,
+    gradient: Any = None,
+    retain_graph: Any = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Provided by tl-autograd."""
+    _loaded(self, "backward")(gradient, retain_graph, create_graph, inputs)
+
+
+def _register_hook(self: Tensor, hook: Any) -> Any:
+    """Provided by tl-autograd."""
+    return _loaded(self, "register_hook")(hook)
+
+
+def _retain_grad(self: Tensor) -> None:
+    """Provided by tl-autograd."""
+    _loaded(self, "retain_grad")()
+
+
+def _register_post_accumulate_grad_hook(self: Tensor, hook: Any) -> Any:
+    """Provided by tl-autograd."""
+    return _loaded(self, "register_post_accumulate_grad_hook")(hook)
+
+
+def _requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """Switches recording for a leaf on or off."""
+    if requires_grad:
+        _load_autograd("requires_grad=True")
+        return self.requires_grad_()
+    return self
+
+
+def _detach_(self: Tensor) -> Tensor:
+    """Takes the tensor out of its graph, making it a leaf."""
+    return self
+
+
+def _set_requires_grad(self: Tensor, on: bool) -> None:
+    _requires_grad_(self, on)
+
+
+def _set_grad_dtype(self: Tensor, dtype: Any) -> None:
+    _load_autograd("Tensor.grad_dtype")
+    self.grad_dtype = dtype
+
+
+def _set_grad(self: Tensor, grad: Any) -> None:
+    if grad is not None:
+        _load_autograd("Tensor.grad")
+        self.grad = grad
+
+
+def _lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
+    """As `lu`."""
+    return lu(self, pivot, get_infos)
+
+
+def _unique(
+    self: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """As `unique`."""
+    return unique(self, sorted, return_inverse, return_counts, dim)
+
+
+def _unique_consecutive(
+    self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """As `unique_consecutive`."""
+    return unique_consecutive(self, return_inverse, return_counts, dim)
+
+
+def _cov(
+    self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
+    """As `cov`."""
+    return statistics.cov(self, correction=correction, fweights=fweights, aweights=aweights)
+
+
+def _corrcoef(self: Tensor) -> Tensor:
+    """As `corrcoef`."""
+    return statistics.corrcoef(self)
+
+
+def _hash_tensor(
+    self: Tensor, dim: int | tuple[int, ...] = (), *, keepdim: bool = False, mode: int = 0
+) -> Tensor:
+    """As `hash_tensor`."""
+    return hashing.hash_tensor(self, dim, keepdim=keepdim, mode=mode)
+
+
+def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
+    """The module with the functions of the Array API standard; versions before 2024.12 ask for fewer of them.
+
+    Raises ValueError for a later version.
+    """
+    if api_version is not None and api_version not in ("2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError(f"api_version must be one from 2021.12 to 2024.12, got {api_version!r}")
+    return operator_hooks.maker("array namespace")
+
+
+def _to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+    """The array on a device, as the Array API standard spells `to`; no device here has streams."""
+    if stream is not None:
+        raise ValueError(f"to_device(): there are no streams on {device}, got {stream!r}")
+    return self.to(device)
+
+
+_METHODS: dict[str, Any] = {
+    "__array_namespace__": _array_namespace, "to_device": _to_device,
+    "lu": _lu, "module_load": _module_load, "to_mkldnn": _to_mkldnn, "record_stream": _record_stream,
+    "storage_type": _storage_type, "dim_order": _dim_order,
+    "backward": _backward, "register_hook": _register_hook, "retain_grad": _retain_grad,
+    "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,
+    "type": _type, "type_as": _type_as, "cpu": _cpu, "numpy": _numpy, "__array__": _array,
+    "__array_wrap__": _array_wrap, "__reduce_ex__": _reduce_ex, "__deepcopy__": _deepcopy, "as_subclass": _as_subclass,
+    "untyped_storage": _untyped_storage, "storage": _storage, "_typed_storage": _typed_storage, "set_": _set_,
+    "__contains__": _contains,
+    "__reversed__": _reversed, "__format__": _format, "__dir__": _dir, "is_same_size": _is_same_size,
+    "where": _where, "__rdiv__": Tensor.__rtruediv__, "is_nonzero": Tensor.__bool__, "apply_": _apply_, "map_": _map_,
+    "map2_": _map2_,
+    "polygamma": _polygamma, "polygamma_": _polygamma_,
+    "nonzero": _nonzero,
+    "share_memory_": _share_memory_, "is_shared": _is_shared, "new": _new_like, "new_tensor": _new_tensor,
+    "dequantize": _dequantize,
+    "requires_grad_": _requires_grad_, "detach_": _detach_, "norm": _norm, "pin_memory": _pin_memory,
+    "has_names": _has_names, "rename": _rename, "rename_": _rename_, "refine_names": _refine_names,
+    "align_to": _align_to, "align_as": _align_as,
+    "resize": _resize, "resize_as": _resize_as, "is_distributed": _is_distributed,
+    "_dimI": _sparse_dim, "_dimV": _dense_dim, "cuda": _mover("cuda", "a CUDA"), "xpu": _mover("xpu", "an XPU"),
+    "mtia": _mover("mtia", "an MTIA"), "ipu": _mover("ipu", "an IPU"),
+    "corrcoef": _corrcoef, "cov": _cov, "hash_tensor": _hash_tensor,
+    "unique": _unique, "unique_consecutive": _unique_consecutive,
+    **sparse_methods.METHODS,
+    "__array_priority__": 1000,
+}  # fmt: skip
+
+_named: set[Any] = set()
+for _name, _method in _METHODS.items():
+    setattr(Tensor, _name, _method)
+    # as the reference page and pickle know them: by the first of their names
+    if getattr(_method, "__module__", None) == __name__ and _method not in _named:
+        _named.add(_method)
+        _method.__name__, _method.__qualname__ = _name, f"Tensor.{_name}"
+for _name, _dtype in {
+    "float": _C.float32, "double": _C.float64, "half": _C.float16, "bfloat16": _C.bfloat16, "long": _C.int64,
+    "int": _C.int32, "short": _C.int16, "char": _C.int8, "byte": _C.uint8, "bool": _C.bool,
+    "cfloat": _C.complex64, "cdouble": _C.complex128, "chalf": _C.complex32,
+}.items():  # fmt: skip
+    setattr(Tensor, _name, _converter(_name, _dtype))
+for _name in (
+    "int_repr", "q_scale", "q_zero_point", "qscheme", "q_per_channel_scales", "q_per_channel_zero_points",
+    "q_per_channel_axis",
+):  # fmt: skip
+    setattr(Tensor, _name, _of_quantized(_name))
+
+
+def _removed(name: str) -> FunctionType:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        from tl_core.tensors import removed
+
+        return getattr(removed, name)(self, *args, **kwargs)
+
+    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
+    method.__doc__ = "Removed: raises RuntimeError that names the function of `linalg` to call."
+    return method  # type: ignore[return-value]
+
+
+for _name in ("eig", "lstsq", "solve", "symeig"):
+    setattr(Tensor, _name, _removed(_name))
+# What makes plain tensors of others, and what Python asks of classes, sees no overrides.
+_PLAIN = {"__array_namespace__", "__dir__", "as_subclass", "new", "record_stream", "to_device"}
+for _name, _method in list(vars(Tensor).items()):
+    if isinstance(_method, FunctionType) and _name not in _PLAIN:
+        setattr(Tensor, _name, _C.overridable(_method))
+
+
+class _Named(property):
+    """A property that says its name, as those of the compiled type do."""
+
+    __name__: str
+
+
+def _asking(
+    name: str, read: Callable[[Tensor], Any], write: Callable[[Tensor, Any], None] | None = None
+) -> Any:
+    """A property that asks the overrides before it answers."""
+
+    def get(self: Tensor) -> Any:
+        if overrides.has_torch_function_unary(self):
+            return overrides.handle_torch_function(getattr(Tensor, name).__get__, (self,), self)
+        return read(self)
+
+    made = _Named(get, write)
+    made.__name__ = name
+    return made
+
+
+def _of_no_graph(name: str, value: Any) -> Callable[[Tensor], Any]:
+    """What reads a property before any graph exists: the same of all tensors, unless the overrides say otherwise."""
+    getter: Callable[[Tensor], Any] = _asking(name, lambda self: value).fget
+    return getter
+
+
+def _no_cuda_interface(self: Tensor) -> Any:
+    raise AttributeError(
+        f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} "
+        "If CUDA data is required use tensor.cuda() to copy tensor to device memory."
+    )
+
+
+def _volatile(self: Tensor) -> bool:
+    warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=3)
+    return False
+
+
+def _set_volatile(self: Tensor, value: Any) -> None:
+    text = "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
+    warnings.warn(text, UserWarning, stacklevel=2)
+
+
+Tensor.requires_grad = property(_of_no_graph("requires_grad", False), _set_requires_grad)  # type: ignore[assignment]
+Tensor.is_leaf = property(_of_no_graph("is_leaf", True))  # type: ignore[assignment]
+Tensor.grad = property(_of_no_graph("grad", None), _set_grad)  # type: ignore[assignment]
+Tensor._grad = _asking("_grad", lambda self: self.grad, lambda self, grad: setattr(self, "grad", grad))  # type: ignore[attr-defined]
+Tensor.volatile = _asking("volatile", _volatile, _set_volatile)  # type: ignore[attr-defined]  # of older programs
+Tensor.__cuda_array_interface__ = _asking("__cuda_array_interface__", _no_cuda_interface)  # type: ignore[attr-defined]
+Tensor.names = property(  # type: ignore[attr-defined]
+    _C._names_of, _assign_names, doc="A name or None a dimension."
+)
+Tensor.grad_fn = property(_of_no_graph("grad_fn", None))
+Tensor.output_nr = property(_of_no_graph("output_nr", 0))  # type: ignore[assignment]  # a number to those who read it
+Tensor.retains_grad = property(_of_no_graph("retains_grad", False))  # type: ignore[assignment]  # a bool to those who read it
+Tensor._backward_hooks = property(lambda self: None)
+Tensor._post_accumulate_grad_hooks = property(_of_no_graph("_post_accumulate_grad_hooks", None))  # type: ignore[attr-defined]
+Tensor.grad_dtype = _asking("grad_dtype", lambda self: self.dtype, _set_grad_dtype)
+Tensor._cdata = _asking("_cdata", id)  # type: ignore[attr-defined]  # a number that no other tensor has meanwhile
+Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
+Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)  # type: ignore[attr-defined]
+_C._set_python_helper("new", _new)
+
+
+def _convert(ret: Any, cls: type) -> Any:
+    """A result as a subclass: a tensor, or the tensors of a tuple or list."""
+    if cls is Tensor:
+        return ret
+    if isinstance(ret, Tensor) and not isinstance(ret, cls):
+        ret = ret.as_subclass(cls)
+    if isinstance(ret, (tuple, list)):
+        ret = type(ret)(_convert(item, cls) for item in ret)
+    return ret

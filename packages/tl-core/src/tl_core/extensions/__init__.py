@@ -1,0 +1,1 @@
+"""Extensions in C++: headers, builds, native stacks."""

@@ -1,0 +1,1 @@
+"""Memory: storages, mapped memory, statistics, snapshots and histories, transfers to files."""

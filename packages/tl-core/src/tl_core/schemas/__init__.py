@@ -1,0 +1,1 @@
+"""Schemas of operators: types, parser, signatures of Python, tags."""

@@ -1,0 +1,1 @@
+"""Tensors beside their operators: parameters, sizes, strides, names of dimensions, text, DLPack."""

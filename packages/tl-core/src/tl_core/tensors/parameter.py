@@ -1,0 +1,84 @@
+"""Tensors that a module trains or carries along."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from tl_core import _C
+from tl_core._C import Tensor
+from tl_core.overrides import disabled_torch_function
+
+__all__ = ["Buffer", "Parameter"]
+
+
+class _Kind(type):
+    _mark: str
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        """Tensors of other subclasses count if they were marked as one of these."""
+        if super().__instancecheck__(instance):
+            return True
+        mark = getattr(instance, cls._mark, False) if isinstance(instance, Tensor) else False
+        return bool(mark)
+
+
+class Parameter(Tensor, metaclass=_Kind):
+    """A tensor that a module lists among its parameters; it requires a gradient unless told otherwise.
+
+    >>> Parameter(tensor([1.0])).requires_grad
+    True
+    """
+
+    __module__ = "tl_core"
+    _mark = "_is_param"
+    __torch_function__ = disabled_torch_function
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        if data is None:
+            data = _C.empty(0)
+        if type(data) is Tensor or type(data) is Parameter:
+            made = _C._make_subclass(cls, data)
+            _C._mark_parameter(made)
+            return made.requires_grad_() if requires_grad else made
+        made = data.detach().requires_grad_(requires_grad)
+        if type(made) is not type(data):
+            raise RuntimeError(
+                f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns "
+                f"an instance of the same type, but return type {type(made).__name__} was found instead."
+            )
+        made._is_param = True
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
+        return memo[id(self)]
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + Tensor.__repr__(self)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _rebuild_parameter, (self.data, self.requires_grad, OrderedDict()), dict(self.__dict__) or None
+
+
+class Buffer(Tensor, metaclass=_Kind):
+    """A tensor that a module lists among its buffers."""
+
+    __module__ = "tl_core"
+    _mark = "_is_buffer"
+    _is_buffer: bool
+    persistent: bool
+    __torch_function__ = disabled_torch_function
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        source = _C.empty(0) if data is None else data
+        made: Any = source.detach().requires_grad_(source.requires_grad)
+        made.persistent = persistent
+        made._is_buffer = True
+        return made
+
+
+def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> Any:
+    """Hooks are not part of a pickle: the reference writes an empty dictionary in their place, too."""
+    return Parameter(data, requires_grad)
