@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import itertools
 import os
 import random
 import warnings
@@ -215,3 +216,46 @@ def test_elements_of_tensors_without_memory_are_refused():
         with pytest.raises(RuntimeError, match="no memory of its own"):
             call()
     assert tl.embedding(table, where, scale_grad_by_freq=True).shape == (4, 2)
+
+
+WITH_BITS = {
+    "no bit": lambda: tl.rand(3, 3),
+    "conjugate": lambda: tl.rand(3, 3, dtype=tl.complex64).conj(),
+    "negative": lambda: tl.rand(3, 3, dtype=tl.complex64).conj().imag,
+    "both": lambda: tl._neg_view(tl.rand(3, 3, dtype=tl.complex64).conj()),
+}
+
+
+@pytest.mark.parametrize("x", WITH_BITS.values(), ids=WITH_BITS)
+@pytest.mark.parametrize("results", itertools.product(WITH_BITS, repeat=3), ids=", ".join)
+def test_handlers_that_return_conjugate_and_negative_bits(x, results):
+    """A tensor whose bits come back with each result raises; it was resolved until the stack was full."""
+
+    class Bits(TorchDispatchMode):
+        calls = 0
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            self.calls += 1
+            return WITH_BITS[results[self.calls % 3]]()
+
+    t = x()
+    for call in (t.svd, t.sum, t.tolist, t.resolve_conj, t.resolve_neg, lambda: t + 1, lambda: t.real):
+        with Bits() as mode, contextlib.suppress(RuntimeError, TypeError, ValueError):
+            call()
+        assert mode.calls < 100
+
+
+def test_a_handler_that_leaves_a_bit_is_named():
+    class Same(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return args[0]
+
+    for x, name, bit in (
+        (WITH_BITS["conjugate"](), "_conj", "conjugate"),
+        (WITH_BITS["negative"](), "_neg_view", "negative"),
+    ):
+        with (
+            Same(),
+            pytest.raises(RuntimeError, match=rf"{name}\(\): a .* handler must return .* without the {bit}"),
+        ):
+            x.sum()

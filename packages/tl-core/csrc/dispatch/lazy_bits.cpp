@@ -90,6 +90,34 @@ int bind(void*, const TlOperator* op, TlLayerEntry* out) {
 
 void install_lazy_bits() { install_layer(TL_LAYER_LAZYBITS, bind, nullptr); }
 
+namespace {
+// The result of an operator that takes a bit off; a handler may return a tensor that has the bit again, or
+// another one.
+Tensor checked(const char* op, uint16_t bit, const Tensor& t, Tensor result) {
+  const uint16_t rest = t->conj_neg_bits() & ~bit;
+  TL_CHECK(!(result->conj_neg_bits() & ~rest), Runtime, op,
+           "(): a __torch_dispatch__ handler must return a tensor without the ",
+           bit == TensorImpl::Conjugated ? "conjugate" : "negative", " bit and without new bits");
+  return result;
+}
+Tensor without(uint16_t bit, const char* view, const Tensor& t) {
+  return checked(view, bit, t, call_unary(view, t));
+}
+}  // namespace
+
+Tensor without_conj(const Tensor& t) { return without(TensorImpl::Conjugated, "_conj", t); }
+
+Tensor resolve_conj(const Tensor& t) {
+  if (!t->has(TensorImpl::Conjugated)) return t;
+  constexpr const char* kPhysical = "_conj_physical";
+  return checked(kPhysical, TensorImpl::Conjugated, t, call_unary(kPhysical, without_conj(t)));
+}
+Tensor resolve_neg(const Tensor& t) {
+  if (!t->has(TensorImpl::Negated)) return t;
+  const Tensor plain = without(TensorImpl::Negated, "_neg_view", t);
+  return checked("neg", TensorImpl::Negated, t, call_unary("neg", plain));
+}
+
 Tensor resolved(const Tensor& t) {
   if (!t->conj_neg_bits()) return t;
   return call_unary("resolve_neg", call_unary("resolve_conj", t));

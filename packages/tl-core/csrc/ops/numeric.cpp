@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/float_range.h"
+#include "dispatch/lazy_bits.h"
 #include "elementwise_defs.h"
 #include "iter/dtypes.h"
 #include "kernels/cpu/loops/equality.h"
@@ -92,13 +93,6 @@ Tensor convert_angle(const Tensor& self, Out out) {
                    kRadians = 0.017453292519943295769236907684886;
   TL_CHECK(!is_complex(self.dtype()), Runtime, name, " is not supported for complex tensors.");
   return elementwise(kElementwise_mul_mul, out, self, Scalar(to_degrees ? kDegrees : kRadians));
-}
-
-Tensor resolve_conj(const Tensor& self) {
-  return self->has(TensorImpl::Conjugated) ? ops::_conj_physical(ops::_conj(self)) : self;
-}
-Tensor resolve_neg(const Tensor& self) {
-  return self->has(TensorImpl::Negated) ? ops::neg(ops::_neg_view(self)) : self;
 }
 
 Tensor positive(const Tensor& self) {

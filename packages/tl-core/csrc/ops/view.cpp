@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "dispatch/lazy_bits.h"
 #include "iter/dtypes.h"
 #include "ops.h"
 #include "ops/expect.h"
@@ -284,12 +285,12 @@ Tensor neg_view(const Tensor& self) {
 Tensor conj(const Tensor& self) { return is_complex(self.dtype()) ? ops::_conj(self) : self; }
 
 Tensor real(const Tensor& self) {
-  if (self->has(TensorImpl::Conjugated)) return ops::real(ops::_conj(self));
+  if (self->has(TensorImpl::Conjugated)) return ops::real(without_conj(self));
   return is_complex(self.dtype()) ? ops::select_int(ops::view_as_real(self), -1, 0) : self;
 }
 Tensor imag(const Tensor& self) {
   TL_CHECK(is_complex(self.dtype()), Runtime, "imag is not implemented for tensors with non-complex dtypes.");
-  if (self->has(TensorImpl::Conjugated)) return ops::_neg_view(ops::imag(ops::_conj(self)));
+  if (self->has(TensorImpl::Conjugated)) return ops::_neg_view(ops::imag(without_conj(self)));
   return ops::select_int(ops::view_as_real(self), -1, 1);
 }
 
