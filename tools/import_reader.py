@@ -237,5 +237,5 @@ def lazy_home(package: ImportReader, name: str, modules: set[str]) -> str | None
     if not package.is_lazy or name not in package.words:
         return None
     home = package.homes.get(name, name)
-    places = {home, *(text.replace(ANY, home) for _, text in package.texts)}
-    return next(iter(sorted(places & modules)), None)
+    targets = {home, *(text.replace(ANY, home) for _, text in package.texts)}
+    return next(iter(sorted(targets & modules)), None)

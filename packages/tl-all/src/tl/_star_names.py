@@ -63,6 +63,7 @@ NAMES = {
     "fx.experimental.rewriter": "Graph Tracer",
     "fx.experimental.unification": "core dispatch more multipledispatch unification_tools utils variable",
     "fx.graph_module": "reduce_graph_module reduce_package_graph_module",
+    "fx.passes": "tests",
     "fx.passes.dialect.common.cse_pass": "Graph GraphModule Node PassBase PassResult",
     "fx.passes.infra.partitioner": "GraphModule Node OperatorSupportBase fuse_by_partitions",
     "fx.passes.utils.fuser_utils": "Graph GraphModule Node legalize_graph lift_subgraph_as_module",
