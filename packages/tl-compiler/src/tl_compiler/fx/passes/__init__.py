@@ -25,9 +25,10 @@ __all__ = [
     "tools_common",
     "utils",
 ]
+_MODULES = frozenset(__all__)  # the façade adds names to `__all__`
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
+    if name in _MODULES:
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
