@@ -9,8 +9,8 @@ namespace tl::autograd {
 int (*g_frames)(const void** out, int n) = nullptr;
 
 namespace {
-// tl_core.base.source_location.<function>(*arguments) as text; empty if it fails, since an error is being told
-// already.
+// tl_core.base.source_location.<function>(*arguments) as text; empty if it fails, since an error is being
+// told already.
 template <class... A>
 std::string asked(const char* function, const char* format, A... arguments) {
   if (!Py_IsInitialized()) return {};
