@@ -126,6 +126,7 @@ class Row:
     namespace: str = (
         ""  # "" is the flat namespace; the private ones are "_nn", "_special", "_linalg" and "_fft"
     )
+    foreach: bool = False  # has a form over lists of tensors, in optable/foreach.py
     aliases: tuple[str, ...] = ()  # other public names of the function and method
     random: bool = False
     view: bool = False

@@ -13,7 +13,7 @@ TWO = "float32 float64"
 
 ROWS = [
     Unary(
-        "neg",
+        "neg", foreach=True,
         dtypes="int float complex complex32",
         not_bool=(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
@@ -28,7 +28,7 @@ ROWS = [
         example=">>> tl.neg(tl.tensor([1, -2]))\ntensor([-1,  2])",
     ),
     Unary(
-        "reciprocal",
+        "reciprocal", foreach=True,
         to="float", dtypes=INEXACT, also="float16",
         grad={"self": "-g * (result * result).conj()"},
         expr="1 / x", ref="numpy.reciprocal", samples=real(0.5, 4),
@@ -36,7 +36,7 @@ ROWS = [
         example=">>> tl.reciprocal(tl.tensor([2.0, -4.0]))\ntensor([ 0.5000, -0.2500])",
     ),
     Unary(
-        "abs", cpu="abs",
+        "abs", cpu="abs", foreach=True,
         to="real", dtypes="int float complex complex32 signed_float8", also="float16",
         aliases=("absolute",),
         grad={"self": "g * self.sgn()"},
@@ -45,7 +45,7 @@ ROWS = [
         example=">>> tl.abs(tl.tensor([-1, 2]))\ntensor([1, 2])",
     ),
     Unary(
-        "sign",
+        "sign", foreach=True,
         dtypes="bool int float",
         grad={"self": "zeros_like(g)"},
         jvp=NO_SIGN,

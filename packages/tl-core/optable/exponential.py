@@ -8,7 +8,7 @@ ONE = "float32"
 
 ROWS = [
     Unary(
-        "exp",
+        "exp", foreach=True,
         to="float", dtypes=INEXACT,
         reported="exp_vml_cpu",
         grad={"self": "g * result.conj()"},
@@ -17,7 +17,7 @@ ROWS = [
         example=">>> tl.exp(tl.tensor([0.0, 1.0]))\ntensor([1.0000, 2.7183])",
     ),
     Unary(
-        "log",
+        "log", foreach=True,
         to="float", dtypes=INEXACT,
         reported="log_vml_cpu",
         grad={"self": "g / self.conj()"},
@@ -26,7 +26,7 @@ ROWS = [
         example=">>> tl.log(tl.tensor([1.0, 10.0]))\ntensor([0.0000, 2.3026])",
     ),
     Unary(
-        "expm1",
+        "expm1", foreach=True,
         to="float", dtypes=INEXACT,
         second_names=("special_expm1",),
         reported="expm1_vml_cpu",
@@ -36,7 +36,7 @@ ROWS = [
         example=">>> tl.expm1(tl.tensor([0.0, 1.0]))\ntensor([0.0000, 1.7183])",
     ),
     Unary(
-        "log1p",
+        "log1p", foreach=True,
         to="float", dtypes=INEXACT,
         second_names=("special_log1p",),
         reported="log1p_vml_cpu",
@@ -46,7 +46,7 @@ ROWS = [
         example=">>> tl.log1p(tl.tensor([0.0, 1.0]))\ntensor([0.0000, 0.6931])",
     ),
     Unary(
-        "sqrt",
+        "sqrt", foreach=True,
         to="float", dtypes=INEXACT,
         reported="sqrt_vml_cpu",
         grad={"self": "g / (2 * result.conj())"},
@@ -55,7 +55,7 @@ ROWS = [
         example=">>> tl.sqrt(tl.tensor([4.0, 2.0]))\ntensor([2.0000, 1.4142])",
     ),
     Unary(
-        "rsqrt",
+        "rsqrt", foreach=True,
         to="float", dtypes=INEXACT,
         grad={"self": "-0.5 * g * result.pow(3).conj()"},
         expr="1 / sqrt(x)", samples=real(0.1, 5),
@@ -63,7 +63,7 @@ ROWS = [
         example=">>> tl.rsqrt(tl.tensor([4.0, 2.0]))\ntensor([0.5000, 0.7071])",
     ),
     Unary(
-        "sigmoid",
+        "sigmoid", foreach=True,
         to="float", dtypes=INEXACT,
         second_names=("special_expit",),
         reported="sigmoid_cpu_reduced_float",
@@ -123,12 +123,14 @@ ROWS = [
     ),
     Transcendental(
         "log2", "g / (self * 0.6931471805599453).conj()", "The logarithm to base 2 of each element.",
+        foreach=True,
         reported="log2_vml_cpu",
         ref="numpy.log2", samples=real(0.1, 5),
         example=">>> tl.log2(tl.tensor([1.0, 8.0]))\ntensor([0., 3.])",
     ),
     Transcendental(
         "log10", "g / (self * 2.302585092994046).conj()", "The logarithm to base 10 of each element.",
+        foreach=True,
         reported="log10_vml_cpu",
         ref="numpy.log10", samples=real(0.1, 5),
         example=">>> tl.log10(tl.tensor([1.0, 1000.0]))\ntensor([0., 3.])",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from opgen.row import Foreach, Row
 
-_UNARY = (
-    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg "
-    "reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc"
-)
+from optable import arithmetic, exponential, rounding, special, trigonometric
+
+_FAMILIES = (arithmetic, exponential, rounding, special, trigonometric)
+_UNARY = sorted(row.base for family in _FAMILIES for row in family.ROWS if row.foreach)
 # The operator, the names of its second argument as a list of tensors, of numbers, and as one number.
 _BINARY = (
     ("add", "add.Tensor", "other", "scalars", "scalar"),
@@ -73,7 +73,7 @@ def _lerp() -> list[Row]:
 
 
 ROWS = [
-    *(row for name in _UNARY.split() for row in _unary(name)),
+    *(row for name in _UNARY for row in _unary(name)),
     *(row for binary in _BINARY for row in _binary(*binary)),
     *(row for name in _TERNARY for row in _ternary(name)),
     *_lerp(

@@ -8,7 +8,7 @@ TWO = "float32 float64"
 
 ROWS = [
     Unary(
-        "floor",
+        "floor", foreach=True,
         dtypes="int float",
         reported="floor_vml_cpu",
         grad={"self": "zeros_like(g)"},
@@ -18,7 +18,7 @@ ROWS = [
         example=">>> tl.floor(tl.tensor([-1.5, 1.5]))\ntensor([-2.,  1.])",
     ),
     Unary(
-        "ceil",
+        "ceil", foreach=True,
         dtypes="int float",
         reported="ceil_vml_cpu",
         grad={"self": "zeros_like(g)"},
@@ -92,7 +92,7 @@ ROWS = [
         doc="The gradient where the element took the lower, or the upper, bound.",
     ),
     Unary(
-        "trunc",
+        "trunc", foreach=True,
         dtypes="int float", loops="wide", hot=TWO,
         aliases=("fix",),
         reported="trunc_vml_cpu",
@@ -103,7 +103,7 @@ ROWS = [
         example=">>> tl.trunc(tl.tensor([-1.5, 1.5]))\ntensor([-1.,  1.])",
     ),
     Unary(
-        "round",
+        "round", foreach=True,
         dtypes="int float", loops="wide", hot=TWO,
         second_names=("special_round",),
         reported="round_vml_cpu",
@@ -135,7 +135,7 @@ ROWS = [
         doc="What round runs with decimals: one of the two numbers is a power of ten, the other 1.",
     ),
     Unary(
-        "frac",
+        "frac", foreach=True,
         dtypes="float", loops="wide", hot=TWO,
         grad={"self": "g"},
         expr="x - trunc(x)",

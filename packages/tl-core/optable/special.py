@@ -57,7 +57,7 @@ APART = "none:not differentiable"
 
 ROWS = [
     Unary(
-        "erf",
+        "erf", foreach=True,
         to="float", dtypes="float",
         second_names=("special_erf",),
         reported="erf_vml_cpu",
@@ -67,7 +67,7 @@ ROWS = [
         example=">>> tl.erf(tl.tensor([0.0, 1.0]))\ntensor([0.0000, 0.8427])",
     ),
     Transcendental(
-        "lgamma", "g * digamma(self)", "The logarithm of the size of the gamma function.",
+        "lgamma", "g * digamma(self)", "The logarithm of the size of the gamma function.", foreach=True,
         dtypes="float",
         second_names=("special_gammaln",),
         reported="lgamma_vml_cpu",
@@ -84,7 +84,7 @@ ROWS = [
     ),
     Transcendental(
         "erfc", "g * (self.square().neg().exp() * -1.1283791670955126)",
-        "1 - erf(x) of each element, without loss where that is small.",
+        "1 - erf(x) of each element, without loss where that is small.", foreach=True,
         dtypes="float",
         second_names=("special_erfc",),
         reported="erfc_vml_cpu",

@@ -8,7 +8,7 @@ ONE = "float32"
 
 ROWS = [
     Unary(
-        "sin",
+        "sin", foreach=True,
         to="float", dtypes=INEXACT,
         reported="sin_vml_cpu",
         grad={"self": "g * self.cos().conj()"},
@@ -17,7 +17,7 @@ ROWS = [
         example=">>> tl.sin(tl.tensor([0.0, 1.0]))\ntensor([0.0000, 0.8415])",
     ),
     Unary(
-        "cos",
+        "cos", foreach=True,
         to="float", dtypes=INEXACT,
         reported="cos_vml_cpu",
         grad={"self": "g * -self.sin().conj()"},
@@ -26,7 +26,7 @@ ROWS = [
         example=">>> tl.cos(tl.tensor([0.0, 1.0]))\ntensor([1.0000, 0.5403])",
     ),
     Unary(
-        "sinh",
+        "sinh", foreach=True,
         to="float", dtypes=INEXACT,
         grad={"self": "g * self.cosh().conj()"},
         expr="sinh(x)", ref="numpy.sinh",
@@ -34,7 +34,7 @@ ROWS = [
         example=">>> tl.sinh(tl.tensor([0.0, 1.0]))\ntensor([0.0000, 1.1752])",
     ),
     Unary(
-        "cosh",
+        "cosh", foreach=True,
         to="float", dtypes=INEXACT,
         grad={"self": "g * self.sinh().conj()"},
         expr="cosh(x)", ref="numpy.cosh",
@@ -42,7 +42,7 @@ ROWS = [
         example=">>> tl.cosh(tl.tensor([0.0, 1.0]))\ntensor([1.0000, 1.5431])",
     ),
     Unary(
-        "tanh",
+        "tanh", foreach=True,
         to="float", dtypes=INEXACT,
         reported="tanh_vml_cpu",
         grad={"self": "tanh_backward(g, result)"},
@@ -68,13 +68,13 @@ ROWS = [
         doc="The gradient of tanh from its result.",
     ),
     Transcendental(
-        "tan", "g * (1 + result * result).conj()", "The tangent of each element, in radians.",
+        "tan", "g * (1 + result * result).conj()", "The tangent of each element, in radians.", foreach=True,
         reported="tan_vml_cpu",
         ref="numpy.tan", samples=real(-1.2, 1.2),
         example=">>> tl.tan(tl.tensor([0.0, 1.0]))\ntensor([0.0000, 1.5574])",
     ),
     Transcendental(
-        "asin", "g * (1 - self * self).rsqrt().conj()", "The angle whose sine each element is.",
+        "asin", "g * (1 - self * self).rsqrt().conj()", "The angle whose sine each element is.", foreach=True,
         aliases=("arcsin",),
         reported="asin_vml_cpu",
         ref="numpy.arcsin", samples=real(-0.9, 0.9),
@@ -82,13 +82,14 @@ ROWS = [
     ),
     Transcendental(
         "acos", "g * -((1 - self * self).rsqrt()).conj()", "The angle whose cosine each element is.",
+        foreach=True,
         aliases=("arccos",),
         reported="acos_vml_cpu",
         ref="numpy.arccos", samples=real(-0.9, 0.9),
         example=">>> tl.acos(tl.tensor([0.0, 1.0]))\ntensor([1.5708, 0.0000])",
     ),
     Transcendental(
-        "atan", "g / (self * self + 1).conj()", "The angle whose tangent each element is.",
+        "atan", "g / (self * self + 1).conj()", "The angle whose tangent each element is.", foreach=True,
         aliases=("arctan",),
         reported="atan_vml_cpu",
         ref="numpy.arctan",

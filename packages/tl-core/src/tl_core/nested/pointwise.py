@@ -8,32 +8,43 @@ from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.nested.handlers import as_it_is
 from tl_core.nested.tensor import JAGGED, NestedTensor, as_nested, raw
+from tl_core.operators.second_names import FIRST_NAMES
 
 __all__ = ["OF_THE_LANGUAGE", "PLAIN", "POINTWISE", "same_structure"]
 
+# Functions and methods with an element for each element of their inputs, beside the elementwise rows.
+_MORE = """
+    alpha_dropout bernoulli bfloat16 bool byte cdouble cfloat chalf char conj conj_physical cpu cuda detach
+    detach_ double dropout exponential_ feature_alpha_dropout fill_ float half imag int isclose isreal
+    logsigmoid long mvlgamma native_dropout normal_ positive rand_like randint_like randn_like random_ real
+    relu6 requires_grad_ resolve_conj resolve_neg rrelu short softsign tanhshrink true_divide type_as uniform_
+    zero_
+""".split()  # noqa: SIM905
+_SPECIAL = """
+    special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_digamma special_entr
+    special_erf special_erfc special_erfcx special_erfinv special_exp2 special_expit special_expm1
+    special_gammaln special_i0 special_i0e special_i1 special_i1e special_log1p special_log_ndtr special_logit
+    special_ndtr special_ndtri special_polygamma special_psi special_round special_sinc special_xlog1py
+    special_xlogy special_zeta
+""".split()  # noqa: SIM905
+# Elementwise rows that PyTorch's jagged tensors lack.
+_ABSENT = {"complex", "empty_like", "polar"}
+
+
+def _elementwise() -> set[str]:
+    """The elementwise functions of the main namespace, and their second names."""
+    names = set()
+    for operator in _C._operators():
+        name = operator.partition(".")[0]
+        public = name[0] != "_" and "::" not in name and not name.endswith(("_", "_backward", "_error"))
+        known = name in names or name.startswith("special_")
+        if public and not known and _C._operator_facts(operator)[6]:
+            names.add(name)
+    return names | {second for second, first in FIRST_NAMES.items() if first in names}
+
+
 # All operators whose result has an element for each of their inputs' elements, broadcast.
-POINTWISE = frozenset(
-    """
-    abs absolute acos acosh add addcdiv addcmul alpha_dropout angle arccos arccosh arcsin arcsinh arctan arctan2
-    arctanh asin asinh atan atan2 atanh bernoulli bitwise_and bitwise_left_shift bitwise_not bitwise_or
-    bitwise_right_shift bitwise_xor celu ceil clamp clamp_max clamp_min clip clone conj conj_physical copysign cos
-    cosh deg2rad detach detach_ digamma div divide dropout elu eq erf erfc erfinv exp exp2 exponential_ expm1
-    feature_alpha_dropout fix float_power floor floor_divide fmax fmin fmod frac gcd ge gelu greater greater_equal
-    gt hardshrink hardsigmoid hardswish hardtanh heaviside hypot i0 igamma igammac isclose isfinite isinf isnan
-    isneginf isposinf isreal lcm ldexp le leaky_relu lerp less less_equal lgamma log log10 log1p log2 log_sigmoid
-    logaddexp logaddexp2 logical_and logical_not logical_or logical_xor logit logsigmoid lt masked_fill maximum
-    minimum mish mul multiply mvlgamma nan_to_num native_dropout ne neg negative nextafter not_equal ones_like
-    polygamma positive pow rad2deg rand_like randint_like randn_like real imag reciprocal relu relu6 remainder
-    requires_grad_ resolve_conj resolve_neg round rrelu rsqrt rsub selu sgn sigmoid sign signbit silu sin sinc sinh
-    softplus softshrink softsign sqrt square sub subtract tan tanh tanhshrink threshold true_divide trunc uniform_
-    normal_ random_ where xlogy zero_ zeros_like fill fill_ full_like frexp special_bessel_j0 special_bessel_j1
-    special_bessel_y0 special_bessel_y1 special_digamma special_entr special_erf special_erfc special_erfcx
-    special_erfinv special_exp2 special_expit special_expm1 special_gammaln special_i0 special_i0e special_i1
-    special_i1e special_log1p special_log_ndtr special_logit special_ndtr special_ndtri special_polygamma
-    special_psi special_round special_sinc special_xlog1py special_xlogy special_zeta half float double bfloat16 int
-    long short char byte bool cfloat cdouble chalf type_as cpu cuda
-    """.split()  # noqa: SIM905
-)
+POINTWISE = frozenset((_elementwise() - _ABSENT).union(_MORE, _SPECIAL))
 # Operators of the language among them.
 OF_THE_LANGUAGE = """
     __add__ __radd__ __iadd__ __sub__ __rsub__ __isub__ __mul__ __rmul__ __imul__ __truediv__ __rtruediv__

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tl_core import _C
 from tl_core.operators.packets import OpOverloadPacket
 
-__all__ = ["packet_of"]
+__all__ = ["FIRST_NAMES", "packet_of"]
 
 _WITH_INPLACE = {
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
@@ -16,7 +16,7 @@ _WITH_INPLACE = {
     "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "multiply": "mul",
     "negative": "neg", "not_equal": "ne", "subtract": "sub",
 }  # fmt: skip
-_FIRST = {
+FIRST_NAMES = {
     **_WITH_INPLACE,
     **{f"{second}_": f"{first}_" for second, first in _WITH_INPLACE.items()},
     "concat": "cat", "concatenate": "cat", "ger": "outer", "moveaxis": "movedim", "row_stack": "vstack",
@@ -34,7 +34,7 @@ def first_name(name: str) -> str:
         >>> first_name("clip_"), first_name("add")
         ('clamp_', 'add')
     """
-    return _FIRST.get(name, name)
+    return FIRST_NAMES.get(name, name)
 
 
 def packet_of(name: str) -> OpOverloadPacket | None:
@@ -47,12 +47,12 @@ def packet_of(name: str) -> OpOverloadPacket | None:
         >>> packet_of("subtract"), packet_of("sub")
         (<OpOverloadPacket(op='aten.subtract')>, None)
     """
-    if name not in _FIRST:
+    if name not in FIRST_NAMES:
         return None
     found = {}
     for full, schema in _C._operators().items():
         base, _, overload = full.partition(".")
-        if base == _FIRST[name]:
+        if base == FIRST_NAMES[name]:
             found[overload or "default"] = full, name + schema[len(base) :]
     packet = OpOverloadPacket("aten", name, found)
     for overload in found:
