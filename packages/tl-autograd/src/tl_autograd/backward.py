@@ -125,13 +125,13 @@ def grad(
             materialize_grads,
         )
         return dict(zip(inputs, values))  # type: ignore[return-value]
-    roots, wanted = _as_tuple(outputs), _as_tuple(inputs)
-    if has_torch_function((*roots, *wanted)):
+    roots, targets = _as_tuple(outputs), _as_tuple(inputs)
+    if has_torch_function((*roots, *targets)):
         return handle_torch_function(
             grad,
-            (*roots, *wanted),
+            (*roots, *targets),
             roots,
-            wanted,
+            targets,
             grad_outputs=grad_outputs,
             retain_graph=retain_graph,
             create_graph=create_graph,
@@ -140,28 +140,28 @@ def grad(
             is_grads_batched=is_grads_batched,
             materialize_grads=materialize_grads,
         )
-    if not wanted:
+    if not targets:
         raise ValueError("grad requires non-empty inputs.")
     keep = create_graph if retain_graph is None else bool(retain_graph)
     unused = materialize_grads if allow_unused is None else allow_unused
     if is_grads_batched:
         result = _of_batch(
-            roots, _grads_for(roots, grad_outputs), keep, bool(create_graph), wanted, bool(unused)
+            roots, _grads_for(roots, grad_outputs), keep, bool(create_graph), targets, bool(unused)
         )
     else:
         result = _C.run_backward(
-            roots, _grads_for(roots, grad_outputs), keep, bool(create_graph), wanted, bool(unused), False
+            roots, _grads_for(roots, grad_outputs), keep, bool(create_graph), targets, bool(unused), False
         )
-    if any(hasattr(x, "wrap_gradient") for x in wanted):
+    if any(hasattr(x, "wrap_gradient") for x in targets):
         result = tuple(
-            x.wrap_gradient(g) if hasattr(x, "wrap_gradient") else g for g, x in zip(result, wanted)
+            x.wrap_gradient(g) if hasattr(x, "wrap_gradient") else g for g, x in zip(result, targets)
         )
     if materialize_grads:
-        result = tuple(_zeros(x, create_graph) if g is None else g for g, x in zip(result, wanted))
+        result = tuple(_zeros(x, create_graph) if g is None else g for g, x in zip(result, targets))
     return result
 
 
-def _of_batch(roots: tuple, vectors: tuple, keep: bool, create: bool, wanted: tuple, unused: bool) -> tuple:
+def _of_batch(roots: tuple, vectors: tuple, keep: bool, create: bool, targets: tuple, unused: bool) -> tuple:
     """One backward for a batch of gradients of the outputs."""
     from tl_autograd.func import vmap
 
@@ -173,20 +173,20 @@ def _of_batch(roots: tuple, vectors: tuple, keep: bool, create: bool, wanted: tu
                 f"output, but a mismatch was detected: grad_output[{i}] has a shape of {v.shape} and output[{i}] has a "
                 f"shape of {y.shape}."
             )
-    given = [v for v in vectors if v is not None]
-    if not given:
+    cotangents = [v for v in vectors if v is not None]
+    if not cotangents:
         raise RuntimeError("grad(..., is_grads_batched=True) needs grad_outputs")
     missing: list[int] = []
 
     def one(*batch: Tensor) -> tuple:
         left = iter(batch)
         grads = tuple(None if v is None else next(left) for v in vectors)
-        found = _C.run_backward(roots, grads, keep, create, wanted, unused, False)
-        missing.extend(i for i, g in enumerate(found) if g is None)
-        return tuple(zeros_like(given[0]) if g is None else g for g in found)
+        result = _C.run_backward(roots, grads, keep, create, targets, unused, False)
+        missing.extend(i for i, g in enumerate(result) if g is None)
+        return tuple(zeros_like(cotangents[0]) if g is None else g for g in result)
 
-    found = vmap(one, randomness="error")(*given)
-    return tuple(None if i in missing else g for i, g in enumerate(found))
+    gradients = vmap(one, randomness="error")(*cotangents)
+    return tuple(None if i in missing else g for i, g in enumerate(gradients))
 
 
 def _zeros(x: Any, recorded: bool) -> Tensor:

@@ -133,13 +133,13 @@ def _infer_device_type(*args: Any) -> str:
         args: the tensors.
     """
     kinds = dict.fromkeys(t.device.type for t in tree_leaves(args) if isinstance(t, Tensor))
-    others = [kind for kind in kinds if kind != "cpu"]
-    if len(others) > 1:
+    accelerators = [kind for kind in kinds if kind != "cpu"]
+    if len(accelerators) > 1:
         warnings.warn(
-            f"the tensors are on devices of several kinds, {others}; the first counts", stacklevel=2
+            f"the tensors are on devices of several kinds, {accelerators}; the first counts", stacklevel=2
         )
-    if others:
-        return others[0]
+    if accelerators:
+        return accelerators[0]
     return "cpu" if kinds else DefaultDeviceType.get_device_type()
 
 
@@ -264,12 +264,12 @@ class CheckpointFunction(Function):
             inputs = detach_variable(tuple(args))
             outputs = ctx.run_function(*inputs)
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
-        wanted = [
+        pairs = [
             (y, g) for y, g in zip(outputs, grads, strict=True) if isinstance(y, Tensor) and y.requires_grad
         ]
-        if not wanted:
+        if not pairs:
             raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
-        backward([y for y, _ in wanted], [g for _, g in wanted])
+        backward([y for y, _ in pairs], [g for _, g in pairs])
         return (None, None, *(x.grad if isinstance(x, Tensor) else None for x in inputs))
 
 
@@ -314,29 +314,29 @@ class _Region:
         if holder.index not in self.values.get(run, {}):
             self.values[run] = self.compute()
         values = self.values[run]
-        found = values.pop(holder.index)
+        tensor = values.pop(holder.index)
         if not values:
             del self.values[run]
-        return found
+        return tensor
 
     def compute(self) -> dict[int, Tensor]:
         values: dict[int, Tensor] = {}
-        seen: list[tuple] = []
+        metadata: list[tuple] = []
 
         def pack(t: Tensor) -> Tensor:
-            index, plain = len(seen), t.detach() if t.requires_grad else t
-            seen.append(_metadata(t))
+            index, plain = len(metadata), t.detach() if t.requires_grad else t
+            metadata.append(_metadata(t))
             if index >= len(self.holders):
                 self.meet_more()
             if index < len(self.holders) and self.holders[index]() is not None:
                 values[index] = plain
-            if self.early_stop and len(seen) == len(self.saved):
+            if self.early_stop and len(metadata) == len(self.saved):
                 raise _Stop
             return plain
 
         with saved_tensors_hooks(pack, lambda t: t), tl_core.enable_grad(), contextlib.suppress(_Stop):
             self.again()
-        self.compare(seen)
+        self.compare(metadata)
         return values
 
     def meet_more(self) -> None:
@@ -354,20 +354,20 @@ class _Region:
             text += explanation(*self.logs)
         return CheckpointError(text)
 
-    def compare(self, seen: list[tuple]) -> None:
+    def compare(self, metadata: list[tuple]) -> None:
         if self.unequal:
             return
-        if len(seen) != len(self.saved):
+        if len(metadata) != len(self.saved):
             raise self.error(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
                 f"recomputation.\nNumber of tensors saved during forward: {len(self.saved)}\n"
-                f"Number of tensors saved during recomputation: {len(seen)}"
+                f"Number of tensors saved during recomputation: {len(metadata)}"
             )
         if not self.check:
             return
         differing = [
-            f"tensor at position {i}:\nsaved metadata: {_told(a)}\nrecomputed metadata: {_told(b)}"
-            for i, (a, b) in enumerate(zip(self.saved, seen, strict=True))
+            f"tensor at position {i}:\nsaved metadata: {_describe(a)}\nrecomputed metadata: {_describe(b)}"
+            for i, (a, b) in enumerate(zip(self.saved, metadata, strict=True))
             if a != b
         ]
         if differing:
@@ -377,7 +377,7 @@ class _Region:
             )
 
 
-def _told(metadata: tuple) -> str:
+def _describe(metadata: tuple) -> str:
     shape, dtype, device = metadata
     return f"{{'shape': {shape}, 'dtype': {dtype}, 'device': {device}}}"
 
@@ -392,7 +392,7 @@ def _logs(debug: bool, context_fn: Callable) -> tuple[Any, Any] | None:
     return OperatorLog(), OperatorLog()
 
 
-def _checked_twice(
+def _run_twice(
     region: _Region, function: Callable, args: tuple, kwargs: dict, contexts: tuple[Any, Any], preserve: bool
 ) -> Any:
     first, second = contexts
@@ -457,9 +457,7 @@ def checkpoint(
     if not use_reentrant:
         logs = _logs(debug if _settings.debug is None else _settings.debug, context_fn)
         region = _Region(determinism_check == "default", early_stop and _settings.early_stop, logs)
-        return _checked_twice(
-            region, function, args, kwargs, context_fn() if logs is None else logs, preserve
-        )
+        return _run_twice(region, function, args, kwargs, context_fn() if logs is None else logs, preserve)
     if kwargs:
         raise ValueError(f"Unexpected keyword arguments: {','.join(kwargs)}")
     if context_fn is not noop_context_fn or debug is not False:

@@ -20,9 +20,9 @@ class OperatorLog(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        given = [repr(tree_map(_short, a)) for a in args]
-        given += [f"{name}={tree_map(_short, a)!r}" for name, a in (kwargs or {}).items()]
-        self.lines.append(f"{tree_map(_short, result)!r} = {func}({', '.join(given)})")
+        inputs = [repr(tree_map(_short, a)) for a in args]
+        inputs += [f"{name}={tree_map(_short, a)!r}" for name, a in (kwargs or {}).items()]
+        self.lines.append(f"{tree_map(_short, result)!r} = {func}({', '.join(inputs)})")
         return result
 
 

@@ -59,14 +59,14 @@ def transform(op: Any, formula: Any) -> Callable[..., Any]:
         args, kwargs = filled(schema, args, kwargs)
         if not _C.transforms_active():  # tensors of transforms that have ended
             leaves, spec = tree_flatten((args, kwargs))
-            args, kwargs = tree_unflatten([_ended(x) for x in leaves], spec)
+            args, kwargs = tree_unflatten([_view(x) for x in leaves], spec)
             return op(*args, **kwargs)
         return function.call(args, _Keywords(kwargs))
 
     return call
 
 
-def _ended(x: Any) -> Any:
+def _view(x: Any) -> Any:
     return x.view_as(x) if isinstance(x, Tensor) else x
 
 
@@ -88,19 +88,19 @@ def _is_tensors(argument: Any) -> bool:
 def _function_of(op: Any, formula: Any) -> Any:
     """A `Function` that calls the operator; lists of tensors are spread out for it."""
     lists = any(_is_tensors(a) for a in (*op._schema.arguments, *op._schema.returns))
-    made = _Spread(op, formula) if lists else _Plain(op, formula)
+    function = _Spread(op, formula) if lists else _Plain(op, formula)
     name = f"GeneratedBackwardFor_{op.namespace}_{op.overloadpacket.__name__}_{op._overloadname}"
-    made.cls = type(
+    function.cls = type(
         name,
         (Function,),
         {
-            "forward": staticmethod(made.forward),
-            "setup_context": staticmethod(made.setup_context),
-            "backward": staticmethod(made.backward),
-            "vmap": staticmethod(made.vmap),
+            "forward": staticmethod(function.forward),
+            "setup_context": staticmethod(function.setup_context),
+            "backward": staticmethod(function.backward),
+            "vmap": staticmethod(function.vmap),
         },
     )
-    return made
+    return function
 
 
 class _Plain:
@@ -158,9 +158,9 @@ class _Plain:
             setup(ctx=ctx, inputs=args, output=output)
 
     def backward(self, ctx: Any, *grads: Any) -> Any:
-        found = self.gradients(ctx, *grads)
-        found = found if isinstance(found, tuple) else (found,)
-        return (*found, *[None] * (ctx._n_arguments - len(found)), None)
+        gradients = self.gradients(ctx, *grads)
+        gradients = gradients if isinstance(gradients, tuple) else (gradients,)
+        return (*gradients, *[None] * (ctx._n_arguments - len(gradients)), None)
 
     def gradients(self, ctx: Any, *grads: Any) -> Any:
         if self.formula._backward_fn is None:
@@ -177,7 +177,7 @@ class _Plain:
     def batch(self, info: Any, in_dims: tuple, args: tuple, keywords: _Keywords) -> Any:
         rule = self.formula._vmap_fn
         if rule is None:
-            return _looped(self.op, info, in_dims, args, keywords.values)
+            return _loop(self.op, info, in_dims, args, keywords.values)
         return rule(info, in_dims, *args, **keywords.values)
 
 
@@ -186,35 +186,37 @@ class _Spread(_Plain):
 
     def call(self, args: tuple, keywords: _Keywords) -> Any:
         leaves, spec = _flatten(args)
-        kept: dict[str, Any] = {}
-        result = self.apply(*leaves, (spec, keywords, kept))
-        return _unflatten(result, kept["results"])
+        structures: dict[str, Any] = {}
+        result = self.apply(*leaves, (spec, keywords, structures))
+        return _unflatten(result, structures["results"])
 
     def record(self, args: tuple, keywords: dict[str, Any]) -> Any:
         return self.call(args, _Keywords(keywords))
 
     def forward(self, *leaves: Any) -> Any:
-        *leaves, (spec, keywords, kept) = leaves  # type: ignore[assignment]
+        *leaves, (spec, keywords, structures) = leaves  # type: ignore[assignment]
         output = super().forward(*tree_unflatten(list(leaves), spec), keywords)
-        flat, kept["results"] = _flatten(output)
+        flat, structures["results"] = _flatten(output)
         return tuple(flat)
 
     def setup_context(self, ctx: Any, inputs: tuple, output: Any) -> None:
-        *leaves, (spec, keywords, kept) = inputs
-        ctx._specs = spec, kept["results"]
-        self.setup(ctx, tree_unflatten(leaves, spec), keywords.values, _unflatten(output, kept["results"]))
+        *leaves, (spec, keywords, structures) = inputs
+        ctx._specs = spec, structures["results"]
+        self.setup(
+            ctx, tree_unflatten(leaves, spec), keywords.values, _unflatten(output, structures["results"])
+        )
 
     def backward(self, ctx: Any, *grads: Any) -> Any:
         arguments, results = ctx._specs
-        given = _unflatten(grads, results)
-        found = self.gradients(ctx, *(given if isinstance(given, tuple) else (given,)))
-        return (*_fitted(found, arguments), None)
+        cotangents = _unflatten(grads, results)
+        result = self.gradients(ctx, *(cotangents if isinstance(cotangents, tuple) else (cotangents,)))
+        return (*_match_arguments(result, arguments), None)
 
     def vmap(self, info: Any, in_dims: Any, *leaves: Any) -> Any:
-        *leaves, (spec, keywords, kept) = leaves  # type: ignore[assignment]
+        *leaves, (spec, keywords, structures) = leaves  # type: ignore[assignment]
         dims = tree_unflatten(list(in_dims[: len(leaves)]), spec)
         output, out_dims = self.batch(info, dims, tree_unflatten(list(leaves), spec), keywords)
-        flat, kept["results"] = _flatten(output)
+        flat, structures["results"] = _flatten(output)
         spread = _spread_dims(out_dims, output)
         return tuple(flat), tuple(spread)
 
@@ -227,17 +229,17 @@ def _unflatten(flat: Any, spec: Any) -> Any:
     return tree_unflatten(list(flat) if isinstance(flat, (tuple, list)) else [flat], spec)
 
 
-def _fitted(found: Any, spec: Any) -> list[Any]:
+def _match_arguments(gradients: Any, spec: Any) -> list[Any]:
     """Gradients in the order of the spread arguments; None stands for a whole list of them."""
-    found = found if isinstance(found, tuple) else (found,)
+    gradients = gradients if isinstance(gradients, tuple) else (gradients,)
     shape = tree_unflatten(list(range(spec.num_leaves)), spec)
-    if len(found) != len(shape):
+    if len(gradients) != len(shape):
         raise RuntimeError(
-            f"Expected the return from backward to be of the same structure as the inputs. Got: {len(found)} "
+            f"Expected the return from backward to be of the same structure as the inputs. Got: {len(gradients)} "
             f"gradients, but there were {len(shape)} inputs"
         )
     flat: list[Any] = []
-    for gradient, indices in zip(found, shape, strict=True):
+    for gradient, indices in zip(gradients, shape, strict=True):
         if not isinstance(indices, (list, tuple)):
             flat.append(gradient)
         elif gradient is None:
@@ -255,9 +257,9 @@ def _fitted(found: Any, spec: Any) -> list[Any]:
 def _spread_dims(dims: Any, output: Any) -> list[Any]:
     """A dimension for each tensor of the results."""
     outputs = output if isinstance(output, tuple) else (output,)
-    given = dims if isinstance(output, tuple) else (dims,)
+    output_dims = dims if isinstance(output, tuple) else (dims,)
     flat: list[Any] = []
-    for value, dim in zip(outputs, given, strict=True):
+    for value, dim in zip(outputs, output_dims, strict=True):
         if isinstance(value, (list, tuple)):
             flat.extend(dim if isinstance(dim, (list, tuple)) else [dim] * len(value))
         else:
@@ -272,17 +274,17 @@ def _example(x: Any, dim: Any, i: int) -> Any:
     return x if dim is None or not isinstance(x, Tensor) else x.select(dim, i)
 
 
-def _stacked(results: list[Any]) -> tuple[Any, Any]:
+def _stack_results(results: list[Any]) -> tuple[Any, Any]:
     first = results[0]
     if isinstance(first, Tensor):
         return stack(results), 0
     if isinstance(first, (list, tuple)):
-        made = [_stacked(list(column)) for column in zip(*results, strict=True)]
-        return type(first)(v for v, _ in made), type(first)(d for _, d in made)
+        columns = [_stack_results(list(column)) for column in zip(*results, strict=True)]
+        return type(first)(v for v, _ in columns), type(first)(d for _, d in columns)
     return first, None
 
 
-def _looped(op: Any, info: Any, in_dims: tuple, args: tuple, keywords: dict[str, Any]) -> tuple[Any, Any]:
+def _loop(op: Any, info: Any, in_dims: tuple, args: tuple, keywords: dict[str, Any]) -> tuple[Any, Any]:
     """One example after the other, as for operators of rows that have no rule."""
     if info.batch_size == 0:
         raise RuntimeError(
@@ -292,7 +294,7 @@ def _looped(op: Any, info: Any, in_dims: tuple, args: tuple, keywords: dict[str,
         op(*(_example(a, d, i) for a, d in zip(args, in_dims, strict=True)), **keywords)
         for i in range(info.batch_size)
     ]
-    return _stacked(results)
+    return _stack_results(results)
 
 
 def supports_tensorlist(cls: Any) -> Any:
@@ -322,11 +324,11 @@ def supports_tensorlist(cls: Any) -> Any:
         return tuple(flat)
 
     def gradients(ctx: Any, *grads: Any) -> Any:
-        given = _unflatten(grads, ctx._results)
-        found = backward(ctx, *(given if isinstance(given, tuple) else (given,)))
-        if isinstance(found, list):
-            found = (found,)
-        return (*_fitted(found, ctx._specs), None)
+        cotangents = _unflatten(grads, ctx._results)
+        result = backward(ctx, *(cotangents if isinstance(cotangents, tuple) else (cotangents,)))
+        if isinstance(result, list):
+            result = (result,)
+        return (*_match_arguments(result, ctx._specs), None)
 
     inner: Any = type(
         cls.__name__, (Function,), {"forward": staticmethod(run), "backward": staticmethod(gradients)}

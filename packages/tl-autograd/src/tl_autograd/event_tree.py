@@ -198,17 +198,17 @@ class _Memory:
     def of(self, address: int) -> int | None:
         if not address:
             return None
-        found = self._live.get(address)
-        if found is None:
-            found = self._live[address] = self._next
+        number = self._live.get(address)
+        if number is None:
+            number = self._live[address] = self._next
             self._next += 1
-        return found
+        return number
 
-    def allocated(self, address: int) -> int | None:
+    def allocate(self, address: int) -> int | None:
         self._live.pop(address, None)
         return self.of(address)
 
-    def freed(self, address: int) -> int | None:
+    def free(self, address: int) -> int | None:
         number = self.of(address)
         self._live.pop(address, None)
         return number
@@ -230,8 +230,8 @@ def _input(value: Any, memory: _Memory) -> Any:
     if is_tensor(value):
         return _tensor(value, memory)
     if isinstance(value, list):
-        found = [_input(v, memory) for v in value]
-        return found if any(isinstance(f, TensorMetadata) for f in found) else value
+        items = [_input(v, memory) for v in value]
+        return items if any(isinstance(f, TensorMetadata) for f in items) else value
     return value if isinstance(value, (bool, int, float, complex)) else None
 
 
@@ -281,7 +281,7 @@ def _outer(node: ProfilerEvent) -> Iterator[ProfilerEvent]:
 
 def _fields(event: RecordedEvent, node: ProfilerEvent, memory: _Memory) -> Any:
     if event.kind == Kind.MEMORY:
-        number = (memory.allocated if event.number > 0 else memory.freed)(event.what)
+        number = (memory.allocate if event.number > 0 else memory.free)(event.what)
         import tl_core
 
         return AllocationFields(

@@ -246,7 +246,7 @@ def apply_with_context(cls: Any, args: tuple, kwargs: dict) -> tuple[Any, Any]:
             cls.setup_context(ctx, inputs_with_defaults(cls.forward, args), output)
         else:
             output = cls.forward(ctx, *args, **kwargs)
-    return ctx, record_outputs(ctx, args, output) if recording else _unrecorded(ctx, args, output)
+    return ctx, record_outputs(ctx, args, output) if recording else _view_inputs(ctx, args, output)
 
 
 def inputs_with_defaults(forward: Callable, args: tuple) -> tuple:
@@ -291,14 +291,14 @@ def record_outputs(ctx: Any, args: tuple, output: Any) -> Any:
     return results if type(output) is tuple else type(output)(*results)
 
 
-def _unrecorded(ctx: Any, args: tuple, output: Any) -> Any:
+def _view_inputs(ctx: Any, args: tuple, output: Any) -> Any:
     """An input that is handed out unchanged becomes a tensor of its own here too."""
     dirty = {id(d) for d in ctx.dirty_tensors}
-    given = {id(a) for a in args if isinstance(a, Tensor)} - dirty
+    inputs = {id(a) for a in args if isinstance(a, Tensor)} - dirty
     if isinstance(output, Tensor):
-        return _view(output) if id(output) in given else output
-    if type(output) is tuple and any(id(o) in given for o in output):
-        return tuple(_view(o) if id(o) in given else o for o in output)
+        return _view(output) if id(output) in inputs else output
+    if type(output) is tuple and any(id(o) in inputs for o in output):
+        return tuple(_view(o) if id(o) in inputs else o for o in output)
     return output
 
 
@@ -412,7 +412,7 @@ class NestedIOFunction(Function):
 
             @staticmethod
             def backward(ctx: Any, *grads: Any) -> tuple:
-                result = cls.backward_extended(ctx, *_unflatten(iter(grads), _nested(structure[0])))
+                result = cls.backward_extended(ctx, *_unflatten(iter(grads), _as_sequence(structure[0])))
                 return tuple(_flatten(result if isinstance(result, tuple) else (result,)))
 
         Flat._backward_cls = type(f"{cls.__name__}Backward", (_NestedContext,), {"_forward_cls": Flat})
@@ -440,5 +440,5 @@ class NestedIOFunction(Function):
         raise NotImplementedError("override backward_extended")
 
 
-def _nested(result: Any) -> list | tuple:
+def _as_sequence(result: Any) -> list | tuple:
     return result if isinstance(result, (list, tuple)) else (result,)

@@ -51,8 +51,8 @@ def _vector(v: Any, like: tuple, like_many: bool, name: str, missing: str) -> tu
         return (tl_core.ones_like(like[0]),)
     _, vs = _tuple(v, f"v given to {name}")
     if len(vs) != len(like):
-        wanted = f"v is a tuple of invalid length: should be {len(like)} but got {len(vs)}."
-        raise RuntimeError(wanted if like_many else "The given v should contain a single Tensor.")
+        message = f"v is a tuple of invalid length: should be {len(like)} but got {len(vs)}."
+        raise RuntimeError(message if like_many else "The given v should contain a single Tensor.")
     for i, (a, b) in enumerate(zip(vs, like, strict=True)):
         if a.shape != b.shape:
             entry = f"Entry {i} in v" if like_many else "v"
@@ -101,7 +101,7 @@ def _grad(
     used = [(y, v) for y, v in zip(outputs, vectors) if y.requires_grad]
     if not used:
         return tuple(tl_core.zeros_like(x) for x in inputs)
-    found = grad(
+    gradients = grad(
         [y for y, _ in used],
         inputs,
         [v for _, v in used],
@@ -109,13 +109,13 @@ def _grad(
         create_graph=create_graph,
         allow_unused=True,
     )
-    for i, g in enumerate(found):
+    for i, g in enumerate(gradients):
         if strict and g is None:
             raise RuntimeError(
                 f"{which} of the user-provided function is independent of input {i}. This is not allowed in strict "
                 "mode."
             )
-    return tuple(tl_core.zeros_like(x) if g is None else g for g, x in zip(found, inputs))
+    return tuple(tl_core.zeros_like(x) if g is None else g for g, x in zip(gradients, inputs))
 
 
 def vjp(
@@ -280,14 +280,14 @@ def _all_rows(y: Tensor, xs: tuple, create_graph: bool) -> list[Tensor]:
     if y.numel() == 0 or not y.requires_grad:
         return [tl_core.zeros((*y.shape, *x.shape), dtype=x.dtype, device=x.device) for x in xs]
     basis = tl_core.eye(y.numel(), dtype=y.dtype, device=y.device).reshape(-1, *y.shape)
-    found = grad(
+    gradients = grad(
         y, xs, basis, retain_graph=True, create_graph=create_graph, allow_unused=True, is_grads_batched=True
     )
     return [
         tl_core.zeros((*y.shape, *x.shape), dtype=x.dtype, device=x.device)
         if g is None
         else g.reshape((*y.shape, *x.shape))
-        for g, x in zip(found, xs, strict=True)
+        for g, x in zip(gradients, xs, strict=True)
     ]
 
 
@@ -296,9 +296,9 @@ def _jacobian_rows(y: Tensor, xs: tuple, create_graph: bool, strict: bool, numbe
     for index in range(y.numel()):
         unit = tl_core.zeros(y.numel(), dtype=y.dtype)
         unit[index] = 1
-        found = _grad((y,), xs, (unit.reshape(y.shape),), create_graph, strict, f"Output {number}")
-        _check_varies(found, strict and create_graph, _INDEPENDENT)
-        for column, g in zip(columns, found):
+        gradients = _grad((y,), xs, (unit.reshape(y.shape),), create_graph, strict, f"Output {number}")
+        _check_varies(gradients, strict and create_graph, _INDEPENDENT)
+        for column, g in zip(columns, gradients):
             column.append(g)
     return [
         tl_core.stack(c).reshape((*y.shape, *x.shape))
@@ -309,7 +309,7 @@ def _jacobian_rows(y: Tensor, xs: tuple, create_graph: bool, strict: bool, numbe
 
 
 def _scalar(func: Callable, name: str, strict: bool) -> Callable:
-    def checked(*xs: Tensor) -> Tensor:
+    def call(*xs: Tensor) -> Tensor:
         many, ys = _tuple(func(*xs), _OUTPUTS + name)
         _check_recorded(ys, strict)
         if many or not isinstance(ys[0], Tensor):
@@ -320,7 +320,7 @@ def _scalar(func: Callable, name: str, strict: bool) -> Callable:
             )
         return ys[0].reshape(())
 
-    return checked
+    return call
 
 
 def hessian(
@@ -351,9 +351,9 @@ def hessian(
     many, _ = _tuple(inputs, "inputs given to hessian")
 
     def gradient(*xs: Tensor) -> Any:
-        found = jacobian(_scalar(func, "hessian", strict), xs, create_graph=True)
-        _check_varies(found, strict, _CONSTANT)
-        return tuple(found) if many else found[0]
+        gradients = jacobian(_scalar(func, "hessian", strict), xs, create_graph=True)
+        _check_varies(gradients, strict, _CONSTANT)
+        return tuple(gradients) if many else gradients[0]
 
     return jacobian(
         gradient,

@@ -153,12 +153,12 @@ def _stack_moves(moves: list) -> Any:
 
 def _gradients(problem: _Problem, y: Tensor, v: Tensor | None) -> list[Tensor]:
     """The gradients of one output for one v, with zeros where there is none."""
-    found = (
+    grads = (
         grad(y, problem.differentiated, v, retain_graph=True, allow_unused=True)
         if y.requires_grad
         else [None] * len(problem.differentiated)
     )
-    return [tl_core.zeros_like(x) if g is None else g.detach() for g, x in zip(found, problem.differentiated)]
+    return [tl_core.zeros_like(x) if g is None else g.detach() for g, x in zip(grads, problem.differentiated)]
 
 
 def _analytical_rows(problem: _Problem, y: Tensor, factor: complex) -> list[Any]:
@@ -333,10 +333,10 @@ def _check_undefined(problem: _Problem) -> None:
     _check_none_arrives(problem, outputs)
     if len(outputs) < 2:
         return
-    for index, chosen in enumerate(outputs):  # one tensor may be several of them
+    for index, output in enumerate(outputs):  # one tensor may be several of them
         vs = [tl_core.zeros_like(y) for y in outputs]
-        vs[index] = tl_core.ones_like(chosen)
-        alone = _gradients(problem, chosen, tl_core.ones_like(chosen))
+        vs[index] = tl_core.ones_like(output)
+        alone = _gradients(problem, output, tl_core.ones_like(output))
         together = grad(outputs, problem.differentiated, vs, retain_graph=True, allow_unused=True)
         for a, b, x in zip(alone, together, problem.differentiated):
             b = tl_core.zeros_like(x) if b is None else b
@@ -350,7 +350,7 @@ def _check_none_arrives(problem: _Problem, outputs: list[Tensor]) -> None:
     unreached = [_Undefined.apply(y) for y in outputs]
     vs = [tl_core.zeros_like(y) for y in outputs]
     try:
-        found = grad(unreached, problem.differentiated, vs, retain_graph=True, allow_unused=True)
+        gradients = grad(unreached, problem.differentiated, vs, retain_graph=True, allow_unused=True)
     except RuntimeError as error:
         warnings.warn(
             "Backwards compatibility: New undefined gradient support checking feature is on by default; "
@@ -360,7 +360,7 @@ def _check_none_arrives(problem: _Problem, outputs: list[Tensor]) -> None:
         raise GradcheckError(
             f"Expected backward function to handle undefined output grads, but it raised: {error}"
         ) from error
-    for i, g in enumerate(found):
+    for i, g in enumerate(gradients):
         if g is not None and g.numel() and float(g.abs().max()) != 0:
             raise GradcheckError(
                 f"Expected all input grads to be undefined or zero when all output grads are, but that of input "
@@ -370,7 +370,7 @@ def _check_none_arrives(problem: _Problem, outputs: list[Tensor]) -> None:
 
 def _check_forward(problem: _Problem, fast: bool) -> None:
     """Tangents against difference quotients: for every unit vector, or for one random direction."""
-    from tl_autograd.gradcheck_forward import pushed
+    from tl_autograd.gradcheck_forward import push_direction
 
     generator = tl_core.Generator().manual_seed(2)
     for i, x in enumerate(problem.differentiated):
@@ -380,7 +380,7 @@ def _check_forward(problem: _Problem, fast: bool) -> None:
         for direction in directions:
             for factor in (1, 1j) if x.is_complex() else (1,):
                 numerical = _difference(problem, x, direction, problem.eps * factor)
-                tangents = pushed(problem.func, problem.inputs, x, (direction * factor).to(x.dtype))
+                tangents = push_direction(problem.func, problem.inputs, x, (direction * factor).to(x.dtype))
                 for k, (t, d) in enumerate(zip(tangents, numerical)):
                     if not tl_core.allclose(t.to(d.dtype), d, rtol=problem.rtol, atol=problem.atol):
                         raise GradcheckError(
@@ -434,8 +434,8 @@ def _with_dense_results(func: Callable, masked: bool) -> Callable:
         return y.to_dense(masked_grad=masked)
 
     def on_dense(*args: Any) -> Any:
-        made = func(*args)
-        return dense(made) if isinstance(made, Tensor) else type(made)(dense(y) for y in made)
+        result = func(*args)
+        return dense(result) if isinstance(result, Tensor) else type(result)(dense(y) for y in result)
 
     return on_dense
 
@@ -538,10 +538,10 @@ def get_numerical_jacobian(
 ) -> Any:
     """The Jacobian of the first result of `fn(inputs)` by differences, transposed, for each input."""
     _warn_private("get_numerical_jacobian", grad_out)
-    given = _tuple(inputs)
-    problem = _Problem(lambda *xs: fn(tuple(xs)), given, eps, 0.0, 0.0, 0.0)
-    wanted = problem.differentiated if target is None else list(_tuple(target))
-    return tuple(_numerical_jacobian(problem, x)[0][0] for x in wanted)
+    tensors = _tuple(inputs)
+    problem = _Problem(lambda *xs: fn(tuple(xs)), tensors, eps, 0.0, 0.0, 0.0)
+    targets = problem.differentiated if target is None else list(_tuple(target))
+    return tuple(_numerical_jacobian(problem, x)[0][0] for x in targets)
 
 
 def get_analytical_jacobian(
@@ -671,8 +671,8 @@ def _gradient_function(func: Callable, varies: list[bool]) -> Callable:
         inputs = [x.requires_grad_() if v and not x.requires_grad else x for x, v in zip(args, varies)]
         vectors = args[n:]
         outputs = [y for y in _tuple(func(*inputs)) if _inexact(y) and y.requires_grad]
-        wanted = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
-        found = grad(outputs, wanted, vectors, create_graph=True, allow_unused=True)
-        return tuple(g for g in found if g is not None)
+        targets = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
+        gradients = grad(outputs, targets, vectors, create_graph=True, allow_unused=True)
+        return tuple(g for g in gradients if g is not None)
 
     return first

@@ -12,10 +12,17 @@ from tl_autograd.func import older_vmap
 from tl_autograd.func.vmap import vmap
 from tl_core import Tensor
 
-__all__ = ["batched_gradient_mismatch", "batched_tangent_mismatch", "missing_tangent_mismatch", "pushed"]
+__all__ = [
+    "batched_gradient_mismatch",
+    "batched_tangent_mismatch",
+    "missing_tangent_mismatch",
+    "push_direction",
+]
 
 
-def pushed(func: Callable, inputs: tuple, x: Tensor, direction: Tensor, fill: bool = True) -> list[Tensor]:
+def push_direction(
+    func: Callable, inputs: tuple, x: Tensor, direction: Tensor, fill: bool = True
+) -> list[Tensor]:
     """Tangents of the outputs that are not integers, for one input's direction; zeros where there is none.
 
     Args:
@@ -29,9 +36,9 @@ def pushed(func: Callable, inputs: tuple, x: Tensor, direction: Tensor, fill: bo
         duals = tuple(_dual(i, direction if i is x else None, fill) for i in inputs)
         result = func(*duals)
         outputs = (result,) if isinstance(result, Tensor) else tuple(result)
-        found = [forward_ad.unpack_dual(y) for y in outputs if _varies(y)]
+        pairs = [forward_ad.unpack_dual(y) for y in outputs if _varies(y)]
         return [
-            tl_core.zeros_like(y.primal.detach()) if y.tangent is None else y.tangent.detach() for y in found
+            tl_core.zeros_like(y.primal.detach()) if y.tangent is None else y.tangent.detach() for y in pairs
         ]
 
 
@@ -69,16 +76,16 @@ def batched_gradient_mismatch(y: Tensor, inputs: list[Tensor], atol: float, rtol
     vectors = _pair(y)
 
     def of_one(v: Tensor) -> tuple:
-        found = grad(y, inputs, v, retain_graph=True, allow_unused=True)
-        return tuple(tl_core.zeros_like(x) if g is None else g for g, x in zip(found, inputs, strict=True))
+        grads = grad(y, inputs, v, retain_graph=True, allow_unused=True)
+        return tuple(tl_core.zeros_like(x) if g is None else g for g, x in zip(grads, inputs, strict=True))
 
     try:
         batched = vmap(of_one)(vectors)
     except RuntimeError as error:
         return f"While considering batched gradients: computing them with vmap raised {error}"
     each = [of_one(v) for v in vectors]
-    for i, whole in enumerate(batched):
-        if _apart(whole, tl_core.stack([g[i] for g in each]), atol, rtol):
+    for i, several in enumerate(batched):
+        if _apart(several, tl_core.stack([g[i] for g in each]), atol, rtol):
             return f"the batched gradient with respect to input {i} differs from those of single vectors"
     return None
 
@@ -96,9 +103,13 @@ def missing_tangent_mismatch(
         rtol: the relative tolerance.
     """
     alone = sum(isinstance(i, Tensor) and i.requires_grad for i in inputs) == 1
-    missing = pushed(func, inputs, x, tl_core.zeros_like(x) if alone else tl_core.ones_like(x), fill=False)
+    missing = push_direction(
+        func, inputs, x, tl_core.zeros_like(x) if alone else tl_core.ones_like(x), fill=False
+    )
     zero = (
-        [tl_core.zeros_like(t) for t in missing] if alone else pushed(func, inputs, x, tl_core.ones_like(x))
+        [tl_core.zeros_like(t) for t in missing]
+        if alone
+        else push_direction(func, inputs, x, tl_core.ones_like(x))
     )
     for k, (m, z) in enumerate(zip(missing, zero, strict=True)):
         if _apart(m, z, atol, rtol):
@@ -121,14 +132,14 @@ def batched_tangent_mismatch(
     directions = _pair(x)
 
     def of_one(v: Tensor) -> tuple:
-        return tuple(pushed(func, inputs, x, v, fill=False))
+        return tuple(push_direction(func, inputs, x, v, fill=False))
 
     try:
         batched = older_vmap.vmap(of_one)(directions)
     except RuntimeError as error:
         return f"While considering batched tangents: computing them with vmap raised {error}"
     each = [of_one(v) for v in directions]
-    for k, whole in enumerate(batched):
-        if _apart(whole, tl_core.stack([t[k] for t in each]), atol, rtol):
+    for k, several in enumerate(batched):
+        if _apart(several, tl_core.stack([t[k] for t in each]), atol, rtol):
             return f"the batched tangent of output {k} differs from those of single directions"
     return None

@@ -181,13 +181,13 @@ def register_multi_grad_hook(
 
 
 def _any_hook(tensors: tuple, fn: Callable) -> RemovableHandle:
-    lock, done = threading.Lock(), set()
+    lock, runs = threading.Lock(), set()
 
     def hook(grad: Tensor) -> None:
         run = _C.run_number()
         with lock:
-            first = run not in done
-            done.add(run)
+            first = run not in runs
+            runs.add(run)
         if first:
             fn(grad)
 

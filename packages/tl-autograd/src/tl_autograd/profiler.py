@@ -219,10 +219,10 @@ class profile:
         if not self.enabled:
             return None
         start = time.perf_counter_ns()
-        made = recording.stop()
+        trace = recording.stop()
         _set_enabled(False)
         switches.active = ActiveProfilerType.NONE
-        self.kineto_results = ProfilerResult(made, recording.take_foreign(), recording.take_described())
+        self.kineto_results = ProfilerResult(trace, recording.take_foreign(), recording.take_described())
         self._stats.profiler_disable_call_duration_us = _microseconds_since(start)
         self._stats.profiling_window_duration_sec = (time.perf_counter_ns() - self._started) / 1e9
         return False
@@ -232,9 +232,9 @@ class profile:
         """All events, as soon as the block has ended; made when they are first asked for."""
         if self._events is None:
             start = time.perf_counter_ns()
-            made = self._event_maker().make()
+            events = self._event_maker().make()
             self._stats.parse_kineto_call_duration_us = _microseconds_since(start)
-            self._events = EventList(self._earlier + made, profile_memory=self.profile_memory,
+            self._events = EventList(self._earlier + events, profile_memory=self.profile_memory,
                                      with_flops=self.with_flops)  # fmt: skip
             self._stats.number_of_events = len(self._events)
             self._stats.function_events_build_tree_call_duration_us = _microseconds_since(start)
@@ -307,8 +307,8 @@ class profile:
                  "with_stack": self.with_stack, "with_flops": self.with_flops,
                  "with_modules": self.with_modules}  # fmt: skip
         forgotten = self.kineto_results.forgotten if self.kineto_results else 0
-        told = {"forgotten_events": str(forgotten)} if forgotten else {}
-        return {"trace_id": f'"{self.trace_id}"', **{name: "1" for name, on in flags.items() if on}, **told}
+        extra = {"forgotten_events": str(forgotten)} if forgotten else {}
+        return {"trace_id": f'"{self.trace_id}"', **{name: "1" for name, on in flags.items() if on}, **extra}
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Writes a line for each stack, for flame graph tools; needs `with_stack`."""
@@ -374,10 +374,10 @@ class record_function(ContextDecorator):
         self.run_callbacks_on_exit = False
         thread = threading.get_ident()
 
-        def end(done: Any) -> Any:
+        def end(future: Any) -> Any:
             if threading.get_ident() == thread:  # an event ends in its own thread
                 self._range.__exit__()
-            return done.value()
+            return future.value()
 
         return fut.then(end)
 

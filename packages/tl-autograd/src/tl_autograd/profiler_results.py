@@ -26,11 +26,11 @@ __all__ = ["FunctionEvents", "KinetoEvent", "ProfilerResult", "source_lines"]
 
 def source_lines(stack: int) -> list[str]:
     """The frames of a recorded stack, innermost first: "train.py(12): step"."""
-    found = _known_stacks.get(stack)
-    if found is None:
-        found = [f"{file}({line}): {function}" for file, line, function in recording.stack_frames(stack)]
-        _known_stacks[stack] = found
-    return found
+    lines = _known_stacks.get(stack)
+    if lines is None:
+        lines = [f"{file}({line}): {function}" for file, line, function in recording.stack_frames(stack)]
+        _known_stacks[stack] = lines
+    return lines
 
 
 _known_stacks: dict[int, list[str]] = {0: []}
@@ -238,10 +238,10 @@ class ProfilerResult:
         head = json.dumps(first)[:-1]
         for key, value in metadata.items():
             head += f", {json.dumps(key)}: {value}"
-        written = ",\n".join(json.dumps(e) for e in [self._process_name(), *self._extra_events()])
+        events = ",\n".join(json.dumps(e) for e in [self._process_name(), *self._extra_events()])
         separator = ",\n" if len(self._recording) else ""
         span = "".join(",\n" + json.dumps(e) for e in self._span())
-        return head + ',\n"traceEvents": [\n' + written + separator, span + "\n]}\n"
+        return head + ',\n"traceEvents": [\n' + events + separator, span + "\n]}\n"
 
     def _process_name(self) -> dict[str, Any]:
         return {"ph": "M", "name": "process_name", "ts": self.trace_start_ns() / 1e3, "pid": os.getpid(), "tid": 0,
@@ -289,7 +289,7 @@ class FunctionEvents:
                  concrete_inputs: bool = True) -> None:  # fmt: skip
         self._result, self._with_flops, self._overloads = result, with_flops, overloads
         self._shapes, self._concrete = shapes, concrete_inputs
-        self._made: dict[int, FunctionEvent] = {}
+        self._nodes: dict[int, FunctionEvent] = {}
         self._with_modules = with_modules
         self._shown = _SHOWN | {Kind.MODULE} if with_modules else _SHOWN
 
@@ -299,59 +299,57 @@ class FunctionEvents:
             return self._all()
 
     def _all(self) -> list[FunctionEvent]:
-        made: list[FunctionEvent] = []
+        events: list[FunctionEvent] = []
         for index, event in enumerate(self._result.recorded):
             if event.kind in self._shown:
-                made.append(self._add(index, event))
+                events.append(self._add(index, event))
             elif event.kind == Kind.MEMORY:
-                made += self._count_memory(event)
-        made += self._from_elsewhere()
-        made.sort(key=lambda e: e.time_range.start)
-        return made
+                events += self._count_memory(event)
+        events += self._from_elsewhere()
+        events.sort(key=lambda e: e.time_range.start)
+        return events
 
     def sums(self, by_shape: bool, by_stack: bool) -> list[FunctionEventAvg]:
         """The same added up, as far as they are alike in name and overload, and in shapes and stacks if asked for."""
         operations = self._operations_at if self._with_flops else None
-        found = self._result.sums(self._with_modules, by_shape, by_stack, operations)
-        return [self._sum(*each) for each in found] + [
-            FunctionEventAvg().add(e) for e in self._from_elsewhere()
-        ]
+        rows = self._result.sums(self._with_modules, by_shape, by_stack, operations)
+        return [self._sum(*row) for row in rows] + [FunctionEventAvg().add(e) for e in self._from_elsewhere()]
 
     def _sum(self, index: int, count: int, time: int, own_time: int, memory: int, own_memory: int,
              operations: int) -> FunctionEventAvg:  # fmt: skip
-        made = FunctionEventAvg().add(self._alone(index))
-        made.cpu_children, made.count, made.flops = None, count, operations
-        made.cpu_time_total, made.self_cpu_time_total = time / 1e3, own_time / 1e3
-        made.cpu_memory_usage, made.self_cpu_memory_usage = memory, own_memory
-        return made
+        average = FunctionEventAvg().add(self._alone(index))
+        average.cpu_children, average.count, average.flops = None, count, operations
+        average.cpu_time_total, average.self_cpu_time_total = time / 1e3, own_time / 1e3
+        average.cpu_memory_usage, average.self_cpu_memory_usage = memory, own_memory
+        return average
 
     def _alone(self, index: int) -> FunctionEvent:
         """An event, with those around it but without those inside."""
         event = self._result.event(index)
         if event.kind == Kind.MEMORY:
             return self._memory_alone(event)
-        made, outer = self._event(index, event), event.parent
+        node, outer = self._event(index, event), event.parent
         while outer >= 0:
             around = self._result.event(outer)
             if around.kind in self._shown:
-                made.cpu_parent = self._alone(outer)
+                node.cpu_parent = self._alone(outer)
                 break
             outer = around.parent
-        return made
+        return node
 
     def _operations_at(self, index: int) -> int:
-        made = self._event(index, self._result.event(index))
-        return int(flops_of(made.name, made.input_shapes, made.concrete_inputs, True) or 0)
+        node = self._event(index, self._result.event(index))
+        return int(flops_of(node.name, node.input_shapes, node.concrete_inputs, True) or 0)
 
     def _add(self, index: int, event: RecordedEvent) -> FunctionEvent:
-        made = self._made[index] = self._event(index, event)
+        node = self._nodes[index] = self._event(index, event)
         parent = self._parent(event)
         if parent is not None:
-            made.cpu_parent = parent
-            parent.cpu_children.append(made)
+            node.cpu_parent = parent
+            parent.cpu_children.append(node)
         if self._with_flops and event.kind == Kind.OPERATOR:
-            self._count_flops(made)
-        return made
+            self._count_flops(node)
+        return node
 
     def _event(self, index: int, event: RecordedEvent) -> FunctionEvent:
         result, start = self._result, self._result.trace_start_ns()
@@ -359,21 +357,21 @@ class FunctionEvents:
         shapes = [shape_of(v) for v in values] if event.kind != Kind.RANGE else []
         if values and isinstance(values[0], str) and values[0].startswith("\0"):
             (shapes, keywords), values = json.loads(values[0][1:]), ()
-        made = FunctionEvent(
+        node = FunctionEvent(
             result._first + index, event.name, event.thread, (event.start - start) / 1e3, (event.end - start) / 1e3,
             event.overload if self._overloads else "", KinetoEvent(event, 0).fwd_thread_id(),
             shapes, source_lines(event.stack), _scope(event), sequence_nr=event.number,
             concrete_inputs=[concrete(v) for v in values] if self._concrete else [], kwinputs=keywords,
             is_user_annotation=event.kind == Kind.RANGE, device_index=0)  # fmt: skip
-        made.flops = 0
-        return made
+        node.flops = 0
+        return node
 
     def _parent(self, event: RecordedEvent) -> FunctionEvent | None:
         index = event.parent
         while index >= 0:
-            made = self._made.get(index)
-            if made is not None:
-                return made
+            node = self._nodes.get(index)
+            if node is not None:
+                return node
             index = self._result.recorded[index].parent
         return None
 

@@ -66,10 +66,10 @@ def build_table(events: Sequence[Any], sort_by: str | None = None, header: str |
         return ""
     if sort_by is not None:
         events = sorted(events, key=lambda e: getattr(e, _present_name(sort_by)), reverse=True)
-    whole = sum(e.self_cpu_time_total for e in events)
+    total = sum(e.self_cpu_time_total for e in events)
     stacks = _stack_lines(events)
     columns = _columns(
-        events, whole, time_unit, max_name_column_width, max_shapes_column_width, profile_memory
+        events, total, time_unit, max_name_column_width, max_shapes_column_width, profile_memory
     )
     if stacks:
         width = min(max(len(line) for line in stacks) + 4, max_src_column_width)
@@ -85,7 +85,7 @@ def build_table(events: Sequence[Any], sort_by: str | None = None, header: str |
             continue
         count += 1
         lines += _row(event, columns, bool(stacks), max_src_column_width)
-    lines += [_rule(columns), f"Self CPU time total: {format_time(whole, time_unit)}", ""]
+    lines += [_rule(columns), f"Self CPU time total: {format_time(total, time_unit)}", ""]
     return "\n".join(lines)
 
 
@@ -97,7 +97,7 @@ def _stack_lines(events: Sequence[Any]) -> list[str]:
     return [line for e in events for line in (e.stack or ())]
 
 
-def _columns(events: Sequence[Any], whole: float, unit: str | None, widest_name: int | None, widest_shapes: int,
+def _columns(events: Sequence[Any], total: float, unit: str | None, widest_name: int | None, widest_shapes: int,
              memory: bool) -> list[_Column]:  # fmt: skip
     name_width = max(len(e.key or "") for e in events) + 4
     if widest_name is not None:
@@ -107,9 +107,9 @@ def _columns(events: Sequence[Any], whole: float, unit: str | None, widest_name:
         width = min(max(len(e.overload_name or "") for e in events) + 4, widest_name or 10**6)
         columns.append(_Column("Overload Name", width, lambda e: e.overload_name or ""))
     columns += [
-        _Column("Self CPU %", _WIDTH, lambda e: format_time_share(e.self_cpu_time_total, whole)),
+        _Column("Self CPU %", _WIDTH, lambda e: format_time_share(e.self_cpu_time_total, total)),
         _Column("Self CPU", _WIDTH, lambda e: format_time(e.self_cpu_time_total, unit)),
-        _Column("CPU total %", _WIDTH, lambda e: "0" if e.is_async else format_time_share(e.cpu_time_total, whole)),
+        _Column("CPU total %", _WIDTH, lambda e: "0" if e.is_async else format_time_share(e.cpu_time_total, total)),
         _Column("CPU total", _WIDTH, lambda e: format_time(e.cpu_time_total, unit)),
         _Column("CPU time avg", _WIDTH, lambda e: format_time(e.cpu_time, unit)),
     ]  # fmt: skip
@@ -146,7 +146,7 @@ def _rule(columns: Sequence[_Column]) -> str:
     return "".join("-" * c.width + _GAP for c in columns)
 
 
-def _aligned(columns: Sequence[_Column], cells: Sequence[str]) -> str:
+def _align(columns: Sequence[_Column], cells: Sequence[str]) -> str:
     return "".join(
         (f"{cell:<{c.width}}" if c.left else f"{cell:>{c.width}}") + _GAP
         for c, cell in zip(columns, cells, strict=True)
@@ -158,24 +158,24 @@ def _head(columns: Sequence[_Column], header: str | None, top_only: bool) -> lis
     lines = ["=" * (len(rule) - len(_GAP)), header] if header is not None else []
     if top_only:
         lines += ["=" * (len(rule) - len(_GAP)), "This report only display top-level ops statistics"]
-    return [*lines, rule, _aligned(columns, [c.title for c in columns]), rule]
+    return [*lines, rule, _align(columns, [c.title for c in columns]), rule]
 
 
 def _row(event: Any, columns: Sequence[_Column], stacks: bool, widest_line: int) -> list[str]:
     cells = [c.cell(event) for c in columns]
     if not stacks:
-        return [_aligned(columns, cells)]
+        return [_align(columns, cells)]
     position = next(i for i, c in enumerate(columns) if c.title == "Source Location")
-    told = [
+    frames = [
         line if len(line) <= widest_line else "..." + line[len(line) - widest_line + 3 :]
         for line in event.stack
     ]
-    cells[position] = told[0] if told else ""
+    cells[position] = frames[0] if frames else ""
     below = [
-        _aligned(columns, [line if i == position else "" for i in range(len(columns))])
-        for line in [*told[1:], ""]
+        _align(columns, [line if i == position else "" for i in range(len(columns))])
+        for line in [*frames[1:], ""]
     ]
-    return [_aligned(columns, cells), *below]
+    return [_align(columns, cells), *below]
 
 
 def _short(name: str, widest: int | None, width: int) -> str:

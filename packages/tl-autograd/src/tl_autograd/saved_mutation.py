@@ -42,8 +42,8 @@ class SavedCopies:
 
     def clear(self) -> None:
         """Forgets everything: graphs made in the block cannot be run back any more."""
-        for kept in (self.original, self.cloned, self.tid_to_weakhandle, self._in_memory):
-            kept.clear()
+        for table in (self.original, self.cloned, self.tid_to_weakhandle, self._in_memory):
+            table.clear()
 
     def pack(self, t: Tensor) -> _Handle:
         """The handle of a tensor that is being saved."""
@@ -80,17 +80,17 @@ class _CopyBeforeWriting(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
         if func._schema.is_mutable:
-            for t in _written(func._schema, args, kwargs):
+            for t in _written_tensors(func._schema, args, kwargs):
                 self.copies.copy_before_writing(t)
         return func(*args, **kwargs)
 
 
-def _written(schema: Any, args: tuple, kwargs: dict) -> Iterable[Tensor]:
+def _written_tensors(schema: Any, args: tuple, kwargs: dict) -> Iterable[Tensor]:
     for i, argument in enumerate(schema.arguments):
         if argument.is_write:
-            given = args[i] if i < len(args) else kwargs.get(argument.name)
+            value = args[i] if i < len(args) else kwargs.get(argument.name)
             yield from (
-                t for t in (given if isinstance(given, (list, tuple)) else [given]) if isinstance(t, Tensor)
+                t for t in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(t, Tensor)
             )
 
 

@@ -18,12 +18,12 @@ _IGNORED = ("detach.default", "sym_size.default", "sym_size.int", "sym_stride.de
 _KEEPING = (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
 
 
-def _found(name: str) -> Any:
+def _operator_of(name: str) -> Any:
     packet, _, overload = name.partition(".")
     return getattr(getattr(ops.aten, packet, None), overload, None)
 
 
-SAC_IGNORED_OPS = {operator for operator in map(_found, _IGNORED) if operator is not None}
+SAC_IGNORED_OPS = {operator for operator in map(_operator_of, _IGNORED) if operator is not None}
 
 
 class _VersionWrapper:
@@ -52,12 +52,12 @@ Policy = Callable[..., CheckpointPolicy | bool]
 
 
 def _policy_of(policy_fn: Policy, again: bool, func: Any, args: Any, kwargs: Any) -> CheckpointPolicy:
-    said = policy_fn(SelectiveCheckpointContext(is_recompute=again), func, *args, **kwargs)
-    if isinstance(said, bool):
-        return CheckpointPolicy.MUST_SAVE if said else CheckpointPolicy.PREFER_RECOMPUTE
-    if not isinstance(said, CheckpointPolicy):
-        raise TypeError(f"a policy returns a CheckpointPolicy or a bool, got {type(said).__name__}")
-    return said
+    policy = policy_fn(SelectiveCheckpointContext(is_recompute=again), func, *args, **kwargs)
+    if isinstance(policy, bool):
+        return CheckpointPolicy.MUST_SAVE if policy else CheckpointPolicy.PREFER_RECOMPUTE
+    if not isinstance(policy, CheckpointPolicy):
+        raise TypeError(f"a policy returns a CheckpointPolicy or a bool, got {type(policy).__name__}")
+    return policy
 
 
 class _CachingTorchDispatchMode(TorchDispatchMode):
@@ -75,8 +75,8 @@ class _CachingTorchDispatchMode(TorchDispatchMode):
         policy = _policy_of(self.policy_fn, False, func, args, kwargs)
         out = func(*args, **kwargs)
         if policy in _KEEPING:
-            kept = tree_map(lambda x: _VersionWrapper(x.detach() if isinstance(x, Tensor) else x), out)
-            self.storage.setdefault(func, []).append(kept)
+            values = tree_map(lambda x: _VersionWrapper(x.detach() if isinstance(x, Tensor) else x), out)
+            self.storage.setdefault(func, []).append(values)
         return out
 
 
@@ -95,15 +95,15 @@ class _CachedTorchDispatchMode(TorchDispatchMode):
             return func(*args, **kwargs)
         if _policy_of(self.policy_fn, True, func, args, kwargs) not in _KEEPING:
             return func(*args, **kwargs)
-        kept = self.storage.get(func)
-        if kept is None:
+        results = self.storage.get(func)
+        if results is None:
             raise RuntimeError(f"{func} encountered during backward, but not found in storage")
-        if not kept:
+        if not results:
             raise RuntimeError(
                 "Trying to backward an extra time. You are only allowed to backward once on any region computed under "
                 "selective activation checkpoint."
             )
-        return tree_map(lambda x: x.get_val(self.allow_cache_entry_mutation), kept.pop(0))
+        return tree_map(lambda x: x.get_val(self.allow_cache_entry_mutation), results.pop(0))
 
 
 def contexts(policy_fn_or_list: Policy | Sequence[Any], allow_cache_entry_mutation: bool) -> tuple[Any, Any]:
@@ -124,12 +124,12 @@ def contexts(policy_fn_or_list: Policy | Sequence[Any], allow_cache_entry_mutati
     )
 
 
-def _policy(given: Policy | Sequence[Any]) -> Policy:
-    if not isinstance(given, (list, tuple)):
-        if not callable(given):
+def _policy(choice: Policy | Sequence[Any]) -> Policy:
+    if not isinstance(choice, (list, tuple)):
+        if not callable(choice):
             raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
-        return given
-    for operator in given:
+        return choice
+    for operator in choice:
         if not isinstance(operator, ops.OpOverload):
             hint = ""
             if isinstance(operator, ops.OpOverloadPacket):
@@ -137,7 +137,7 @@ def _policy(given: Policy | Sequence[Any]) -> Policy:
             raise ValueError(
                 f"Expected op in `op_list` to be an OpOverload but got: {operator} of type {type(operator)}.{hint}"
             )
-    wanted = set(given)
+    operators = set(choice)
     return lambda ctx, op, *args, **kwargs: (
-        CheckpointPolicy.MUST_SAVE if op in wanted else CheckpointPolicy.PREFER_RECOMPUTE
+        CheckpointPolicy.MUST_SAVE if op in operators else CheckpointPolicy.PREFER_RECOMPUTE
     )

@@ -49,8 +49,8 @@ class DelayedError:
         self._message = message
 
     def __call__(self, *tensors: Tensor) -> Any:
-        found = _C.delayed_error(self._message, tensors)
-        return found[0] if len(found) == 1 else found
+        results = _C.delayed_error(self._message, tensors)
+        return results[0] if len(results) == 1 else results
 
 
 graph.Node.register(DelayedError)
@@ -70,8 +70,8 @@ class UndefinedGrad:
     """A function that hands tensors on, and whose derivative is undefined."""
 
     def __call__(self, *tensors: Tensor) -> Any:
-        found = _Undefined.apply(*tensors)
-        return found[0] if len(found) == 1 else found
+        results = _Undefined.apply(*tensors)
+        return results[0] if len(results) == 1 else results
 
 
 def _accumulate_type() -> type:

@@ -63,13 +63,13 @@ class _RecordFunctionFast:
     def __init__(self, name: str, input_values: Sequence[Any] | None = None,
                  keyword_values: Mapping[str, Any] | None = None) -> None:  # fmt: skip
         for key, kind in (("input_values", input_values), ("keyword_values", keyword_values)):
-            wanted = Mapping if key == "keyword_values" else Sequence
-            if kind is not None and not isinstance(kind, wanted):
+            container = Mapping if key == "keyword_values" else Sequence
+            if kind is not None and not isinstance(kind, container):
                 raise TypeError(
-                    f"_RecordFunctionFast(): {key} must be a {wanted.__name__.lower()}, got {kind!r}"
+                    f"_RecordFunctionFast(): {key} must be a {container.__name__.lower()}, got {kind!r}"
                 )
         self.name = name
-        self._range = recording.EventRange(name, _packed(input_values, keyword_values))
+        self._range = recording.EventRange(name, _pack_values(input_values, keyword_values))
 
     def __enter__(self) -> Self:
         self._range.__enter__()
@@ -79,7 +79,7 @@ class _RecordFunctionFast:
         self._range.__exit__()
 
 
-def _packed(inputs: Sequence[Any] | None, keywords: Mapping[str, Any] | None) -> str | None:
+def _pack_values(inputs: Sequence[Any] | None, keywords: Mapping[str, Any] | None) -> str | None:
     """Values as the text that an event carries; the core keeps one text with a labelled block."""
     if not inputs and not keywords:
         return None

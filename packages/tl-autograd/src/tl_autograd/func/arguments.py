@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["chosen", "replaced", "validated"]
+__all__ = ["normalize", "replace", "select"]
 
 Argnums = int | tuple[int, ...]
 
 
-def validated(argnums: Argnums, n_args: int) -> Argnums:
+def normalize(argnums: Argnums, n_args: int) -> Argnums:
     """The numbers without negative ones; raises RuntimeError for what names no positional argument."""
     if isinstance(argnums, int):
         return _number(argnums, n_args)
@@ -31,12 +31,12 @@ def _number(n: Any, n_args: int) -> int:
     return n % n_args
 
 
-def chosen(args: tuple, argnums: Argnums) -> Any:
+def select(args: tuple, argnums: Argnums) -> Any:
     """The arguments of these numbers: one, or a tuple."""
     return args[argnums] if isinstance(argnums, int) else tuple(args[n] for n in argnums)
 
 
-def replaced(args: tuple, argnums: Argnums, others: Any) -> tuple:
+def replace(args: tuple, argnums: Argnums, replacements: Any) -> tuple:
     """The arguments with others in the place of those of these numbers.
 
     Args:
@@ -45,7 +45,7 @@ def replaced(args: tuple, argnums: Argnums, others: Any) -> tuple:
         others: what replaces them.
     """
     numbers = (argnums,) if isinstance(argnums, int) else argnums
-    values = (others,) if isinstance(argnums, int) else others
+    values = (replacements,) if isinstance(argnums, int) else replacements
     changed = list(args)
     for n, value in zip(numbers, values, strict=True):
         changed[n] = value

@@ -103,8 +103,8 @@ def _wrapped(x: Any, serial: int) -> Any:
 
 
 def _value(x: Any, serial: int) -> Any:
-    found = _C.unwrap(x, serial) if isinstance(x, Tensor) else None
-    return x if found is None else found[0]
+    contents = _C.unwrap(x, serial) if isinstance(x, Tensor) else None
+    return x if contents is None else contents[0]
 
 
 # ---- without writes ---------------------------------------------------------------------------------------------
@@ -126,12 +126,12 @@ class _Context(functions.FunctionCtx):
     """A context that belongs to no node."""
 
     saved_for_forward: tuple = ()
-    _given: tuple | None = None
+    _saved: tuple | None = None
 
     @property
     def saved_tensors(self) -> tuple:
         """What was saved, for the direction that asks."""
-        return self.to_save if self._given is None else self._given
+        return self.to_save if self._saved is None else self._saved
 
 
 def _at_tangents(cls: Any, args: tuple, kwargs: dict, serial: int) -> Any:
@@ -139,9 +139,9 @@ def _at_tangents(cls: Any, args: tuple, kwargs: dict, serial: int) -> Any:
     with below(serial):
         older = cls.setup_context is functions.Function.setup_context
         if older:
-            made, output = functions.apply_with_context(cls, args, kwargs)
+            older_context, output = functions.apply_with_context(cls, args, kwargs)
         else:
-            made, output = None, cls.apply(*args, **kwargs)
+            older_context, output = None, cls.apply(*args, **kwargs)
         if not any(t is not None for t in tangents):
             return output
         _C.break_tape(serial)
@@ -151,12 +151,12 @@ def _at_tangents(cls: Any, args: tuple, kwargs: dict, serial: int) -> Any:
                 "custom autograd.Function to use it with forward mode AD."
             )
         context: Any = _Context()
-        if made is None:
+        if older_context is None:
             context.needs_input_grad = tuple(t is not None for t in tangents)
             cls.setup_context(context, args, output)
         else:
-            context.__dict__.update(made.__dict__)
-        context._given = tuple(context.saved_for_forward)
+            context.__dict__.update(older_context.__dict__)
+        context._saved = tuple(context.saved_for_forward)
         if context.materialize_grads:
             tangents = tuple(
                 tl_core.zeros_like(a) if t is None and _varies(a) else t
@@ -175,9 +175,9 @@ def _varies(x: Any) -> bool:
 
 def _attach(output: Any, pushed: Any, serial: int, context: Any) -> None:
     outputs = output if isinstance(output, tuple) else (output,)
-    found = pushed if isinstance(pushed, tuple) else (pushed,)
+    tangents = pushed if isinstance(pushed, tuple) else (pushed,)
     constant = {id(t) for t in context.non_differentiable}
-    for y, t in zip(outputs, found, strict=True):
+    for y, t in zip(outputs, tangents, strict=True):
         if isinstance(y, Tensor) and t is not None and id(y) not in constant:
             _C.set_tangent(y, t, serial)
 
@@ -194,8 +194,8 @@ def _at_batch(cls: Any, args: tuple, kwargs: dict, serial: int, info: VmapInfo) 
             "ambiguity."
         )
     flat, spec = tree_flatten(args)
-    found = [_C.unwrap(x, serial) if isinstance(x, Tensor) else None for x in flat]
-    if not any(found):
+    contents = [_C.unwrap(x, serial) if isinstance(x, Tensor) else None for x in flat]
+    if not any(contents):
         with below(serial):
             return cls.apply(*args, **kwargs)
     if not own_rule and not cls.generate_vmap_rule:
@@ -203,16 +203,16 @@ def _at_batch(cls: Any, args: tuple, kwargs: dict, serial: int, info: VmapInfo) 
             f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement "
             "the vmap staticmethod or set generate_vmap_rule=True."
         )
-    values = tree_unflatten([x if f is None else f[0] for x, f in zip(flat, found, strict=True)], spec)
-    dims = tree_unflatten([None if f is None else f[1] for f in found], spec)
+    values = tree_unflatten([x if c is None else c[0] for x, c in zip(flat, contents, strict=True)], spec)
+    dims = tree_unflatten([None if c is None else c[1] for c in contents], spec)
     with below(serial):
-        found = (cls.vmap if own_rule else _generated(cls))(info, dims, *values, **kwargs)
-        if not (isinstance(found, tuple) and len(found) == 2):
+        contents = (cls.vmap if own_rule else _batch_rule(cls))(info, dims, *values, **kwargs)
+        if not (isinstance(contents, tuple) and len(contents) == 2):
             raise RuntimeError(
                 f"Expected the {cls.__name__} vmap staticmethod to have two returns: output and out_dims, got "
-                f"{type(found).__name__}"
+                f"{type(contents).__name__}"
             )
-        output, out_dims = found
+        output, out_dims = contents
     return _batched_again(output, out_dims, serial)
 
 
@@ -241,31 +241,31 @@ class _Batch:
 
     def enter(self, tree: Any, dims: list) -> Any:
         leaves, spec = tree_flatten(tree)
-        made = [
+        inside = [
             x if d is None else _C.wrap_batch(x, d, self.level.serial)
             for x, d in zip(leaves, dims, strict=True)
         ]
-        return tree_unflatten(made, spec)
+        return tree_unflatten(inside, spec)
 
     def leave(self, tree: Any) -> tuple[Any, list]:
         leaves, spec = tree_flatten(tree)
-        found = [_C.unwrap(x, self.level.serial) if isinstance(x, Tensor) else None for x in leaves]
-        values = [x if f is None else f[0] for x, f in zip(leaves, found, strict=True)]
-        return tree_unflatten(values, spec), [None if f is None else f[1] for f in found]
+        contents = [_C.unwrap(x, self.level.serial) if isinstance(x, Tensor) else None for x in leaves]
+        values = [x if c is None else c[0] for x, c in zip(leaves, contents, strict=True)]
+        return tree_unflatten(values, spec), [None if c is None else c[1] for c in contents]
 
 
-def _generated(cls: Any) -> Callable:
+def _batch_rule(cls: Any) -> Callable:
     """A rule by batching forward, setup_context, backward and jvp themselves."""
 
     def rule(info: VmapInfo, in_dims: Any, *args: Any) -> Any:
         dims = tree_flatten(in_dims, is_leaf=lambda x: x is None)[0]
-        kept: dict[str, Any] = {}
+        result_dims: dict[str, Any] = {}
 
         def forward(*inputs: Any) -> Any:
             batch = _Batch(info)
             with batch.level:
                 output = cls.forward(*batch.enter(inputs, dims))
-                values, kept["out"] = batch.leave(output)
+                values, result_dims["out"] = batch.leave(output)
             return values
 
         def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
@@ -273,7 +273,7 @@ def _generated(cls: Any) -> Callable:
             inner: Any = _Context()
             inner.needs_input_grad = getattr(ctx, "needs_input_grad", ())
             with batch.level:
-                cls.setup_context(inner, batch.enter(inputs, dims), batch.enter(output, kept["out"]))
+                cls.setup_context(inner, batch.enter(inputs, dims), batch.enter(output, result_dims["out"]))
                 saved, ctx._saved_dims = batch.leave(list(inner.to_save))
                 pushed, ctx._forward_dims = batch.leave(list(inner.saved_for_forward))
             ctx.save_for_backward(*saved)
@@ -284,54 +284,56 @@ def _generated(cls: Any) -> Callable:
         def backward(ctx: Any, *grads: Any) -> Any:
             batch = _Batch(info)
             with batch.level:
-                ctx._inner._given = tuple(batch.enter(list(ctx.saved_tensors), ctx._saved_dims))
-                found = functions.backward_of(cls)(ctx._inner, *batch.enter(grads, kept["out"]))
-                found = found if isinstance(found, tuple) else (found,)
-                values, where = batch.leave(list(found))
-            return tuple(_fitted(g, w, d, info) for g, w, d in zip(values, where, dims, strict=True))
+                ctx._inner._saved = tuple(batch.enter(list(ctx.saved_tensors), ctx._saved_dims))
+                gradients = functions.backward_of(cls)(ctx._inner, *batch.enter(grads, result_dims["out"]))
+                gradients = gradients if isinstance(gradients, tuple) else (gradients,)
+                values, where = batch.leave(list(gradients))
+            return tuple(_fit_gradient(g, w, d, info) for g, w, d in zip(values, where, dims, strict=True))
 
         def jvp(ctx: Any, *tangents: Any) -> Any:
             batch = _Batch(info)
             with batch.level:
-                ctx._inner._given = tuple(
+                ctx._inner._saved = tuple(
                     batch.enter(list(ctx.saved_tensors), ctx._forward_dims or ctx._saved_dims)
                 )
-                given = [None if t is None else d for t, d in zip(tangents, dims, strict=True)]
-                found = cls.jvp(ctx._inner, *batch.enter(list(tangents), given))
-                values, where = batch.leave(found)
+                tangent_dims = [None if t is None else d for t, d in zip(tangents, dims, strict=True)]
+                result = cls.jvp(ctx._inner, *batch.enter(list(tangents), tangent_dims))
+                values, where = batch.leave(result)
             leaves, spec = tree_flatten(values)
-            placed = [_placed(t, w, d, info) for t, w, d in zip(leaves, where, kept["out"], strict=True)]
+            placed = [
+                _move_batch(t, w, d, info) for t, w, d in zip(leaves, where, result_dims["out"], strict=True)
+            ]
             return tree_unflatten(placed, spec)
 
-        made = {"forward": forward, "setup_context": setup_context, "backward": backward}
+        methods = {"forward": forward, "setup_context": setup_context, "backward": backward}
         if cls.jvp is not functions.Function.jvp:
-            made["jvp"] = jvp
+            methods["jvp"] = jvp
         batched: Any = type(
             f"Vmapped{cls.__name__}",
             (functions.Function,),
-            {name: staticmethod(f) for name, f in made.items()} | {"generate_vmap_rule": True},
+            {name: staticmethod(f) for name, f in methods.items()} | {"generate_vmap_rule": True},
         )
         output = batched.apply(*args)
         spec = tree_flatten(output)[1]
-        return output, tree_unflatten(kept["out"], spec)
+        return output, tree_unflatten(result_dims["out"], spec)
 
     return rule
 
 
-def _placed(t: Any, at: int | None, wanted: int | None, info: VmapInfo) -> Any:
+def _move_batch(t: Any, at: int | None, dim: int | None, info: VmapInfo) -> Any:
     """A tangent with the batch where its primal has it."""
-    if not isinstance(t, Tensor) or at == wanted or wanted is None:
+    if not isinstance(t, Tensor) or at == dim or dim is None:
         return t
     if at is None:
-        return t.unsqueeze(wanted).expand(*t.shape[:wanted], info.batch_size, *t.shape[wanted:])
-    return t.movedim(at, wanted)
+        return t.unsqueeze(dim).expand(*t.shape[:dim], info.batch_size, *t.shape[dim:])
+    return t.movedim(at, dim)
 
 
-def _fitted(g: Any, at: int | None, wanted: int | None, info: VmapInfo) -> Any:
+def _fit_gradient(g: Any, at: int | None, dim: int | None, info: VmapInfo) -> Any:
     """A gradient with the batch where its input has it: summed, if the input has none."""
-    if isinstance(g, Tensor) and wanted is None and at is not None:
+    if isinstance(g, Tensor) and dim is None and at is not None:
         return g.sum(at)
-    return _placed(g, at, wanted, info)
+    return _move_batch(g, at, dim, info)
 
 
 functions.in_transform.append(apply_in_transform)

@@ -30,10 +30,10 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
         >>> shapes
         [torch.Size([3, 2])]
     """
-    found = _C.wrapping(tensor)
-    if found is None:
+    wrapper = _C.wrapping(tensor)
+    if wrapper is None:
         return tensor
-    value = found[3]
+    value = wrapper[3]
     return debug_unwrap(value) if recurse else value
 
 
@@ -42,13 +42,13 @@ _NAMES = ("GradTrackingTensor", "GradTrackingTensor", "BatchedTensor", "Function
 
 def _text(tensor: Tensor) -> str | None:
     """How a tensor inside of a transform is written: its level, and the value there."""
-    found = _C.wrapping(tensor)
-    if found is None:
+    wrapper = _C.wrapping(tensor)
+    if wrapper is None:
         return None
-    _, kind, number, value, dim, ended = found
-    said = [f"lvl={number}"] + ([f"bdim={dim}"] if kind == BATCH else []) + (["ended"] if ended else [])
+    _, kind, number, value, dim, ended = wrapper
+    fields = [f"lvl={number}"] + ([f"bdim={dim}"] if kind == BATCH else []) + (["ended"] if ended else [])
     inner = textwrap.indent(repr(value), "    ")
-    return f"{_NAMES[kind]}({', '.join(said)}, value=\n{inner}\n)"
+    return f"{_NAMES[kind]}({', '.join(fields)}, value=\n{inner}\n)"
 
 
 printing.wrapper_text.append(_text)

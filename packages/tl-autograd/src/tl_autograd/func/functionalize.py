@@ -45,15 +45,15 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
     @functools.wraps(func)
     def pure(*args: Any, **kwargs: Any) -> Any:
-        given, spec = tree_flatten((args, kwargs))
+        leaves, spec = tree_flatten((args, kwargs))
         with Level(FUNCTIONALIZE, remove == "mutations_and_views") as level:
-            inside = [_C.wrap_functional(x, level.serial) if isinstance(x, Tensor) else x for x in given]
+            inside = [_C.wrap_functional(x, level.serial) if isinstance(x, Tensor) else x for x in leaves]
             own_args, own_kwargs = tree_unflatten(inside, spec)
             result = func(*own_args, **own_kwargs)
         value = tensors_mapped(outside, result)
-        for x, wrapper in zip(given, inside, strict=True):
+        for x, wrapper in zip(leaves, inside, strict=True):
             if isinstance(x, Tensor):
-                _written_back(x, wrapper)
+                _write_back(x, wrapper)
         return value
 
     return pure
@@ -61,13 +61,13 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
 def outside(tensor: Tensor) -> Tensor:
     """The value of a tensor of a level without writes; any other tensor itself."""
-    found = _C.functional_value(tensor)
-    return tensor if found is None else found[0]
+    state = _C.functional_value(tensor)
+    return tensor if state is None else state[0]
 
 
-def _written_back(x: Tensor, wrapper: Tensor) -> None:
-    value, written = _C.functional_value(wrapper)
-    if not written:
+def _write_back(x: Tensor, wrapper: Tensor) -> None:
+    value, changed = _C.functional_value(wrapper)
+    if not changed:
         return
     if x.shape != value.shape:
         x.resize_(value.shape)

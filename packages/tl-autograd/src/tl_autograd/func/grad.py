@@ -8,7 +8,7 @@ from typing import Any
 
 import tl_core
 from tl_autograd import _C
-from tl_autograd.func.arguments import Argnums, chosen, replaced, validated
+from tl_autograd.func.arguments import Argnums, normalize, replace, select
 from tl_autograd.func.levels import GRAD, Level, tensors_mapped
 from tl_core import Tensor
 from tl_core.pytree import tree_flatten, tree_unflatten
@@ -16,14 +16,14 @@ from tl_core.pytree import tree_flatten, tree_unflatten
 __all__ = ["grad", "grad_and_value", "vjp"]
 
 
-def _followed(tree: Any, level: Level, transform: str) -> tuple[Any, list[Tensor]]:
+def _follow_tree(tree: Any, level: Level, transform: str) -> tuple[Any, list[Tensor]]:
     """The tree with tensors that the level differentiates with respect to, and these."""
     leaves, spec = tree_flatten(tree)
-    made = [_one_followed(x, level, transform) for x in leaves]
-    return tree_unflatten(made, spec), made
+    inputs = [_follow_leaf(x, level, transform) for x in leaves]
+    return tree_unflatten(inputs, spec), inputs
 
 
-def _one_followed(x: Any, level: Level, transform: str) -> Tensor:
+def _follow_leaf(x: Any, level: Level, transform: str) -> Tensor:
     if not isinstance(x, Tensor):
         raise ValueError(
             f"{transform}: Expected all inputs to be differentiated to be Tensors, got {type(x).__name__}. Pass "
@@ -35,7 +35,7 @@ def _one_followed(x: Any, level: Level, transform: str) -> Tensor:
     return _C.follow(x, level.serial)
 
 
-def _pulled(
+def _pull(
     outputs: list[Tensor], inputs: list[Tensor], cotangents: list[Tensor | None], create: bool
 ) -> list[Tensor | None]:
     """Gradients of the outputs that depend on inputs; None where there is none."""
@@ -83,16 +83,16 @@ def grad_and_value(
             entered = _C.enter_gradient(args[argnums])
             if entered is not None:
                 return _of_one_tensor(func, args, argnums, entered, kwargs)
-        numbers = validated(argnums, len(args))
+        numbers = normalize(argnums, len(args))
         with Level(GRAD) as level:
-            tree, inputs = _followed(chosen(args, numbers), level, "grad")
-            result = func(*replaced(args, numbers, tree), **kwargs)
+            tree, inputs = _follow_tree(select(args, numbers), level, "grad")
+            result = func(*replace(args, numbers, tree), **kwargs)
             output, aux = _with_aux(result, has_aux)
             _check_scalar(output)
-            found = _pulled([output], inputs, [None], False)
+            gradients = _pull([output], inputs, [None], False)
             value = level.unwrap(output)
             aux = tensors_mapped(level.unwrap, aux)
-        grads = [_or_zeros(g, x, level) for g, x in zip(found, inputs, strict=True)]
+        grads = [_or_zeros(g, x, level) for g, x in zip(gradients, inputs, strict=True)]
         gradient = tree_unflatten(grads, tree_flatten(tree)[1])
         return (gradient, (value, aux)) if has_aux else (gradient, value)
 
@@ -104,12 +104,12 @@ def _of_one_tensor(func: Callable, args: tuple, number: int, entered: tuple, kwa
     level, x = entered
     try:
         output = func(*args[:number], x, *args[number + 1 :], **kwargs)
-        found = _C.gradient_at(level, output, x)
-        if found is None:
+        result = _C.gradient_at(level, output, x)
+        if result is None:
             _check_scalar(output)
             output = output.as_subclass(Tensor)  # a scalar of another class
-            found = _C.gradient_at(level, output, x)
-        return found
+            result = _C.gradient_at(level, output, x)
+        return result
     finally:
         _C.leave_gradient(level)
 
@@ -192,7 +192,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         (tensor([1., 2.]),)
     """
     with Level(GRAD) as level:
-        tree, inputs = _followed(primals, level, "vjp")
+        tree, inputs = _follow_tree(primals, level, "vjp")
         result = func(*tree)
         aux = None
         if has_aux:
@@ -209,26 +209,26 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     in_spec = tree_flatten(primals)[1]
 
     def product(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        given, given_spec = tree_flatten(cotangents)
-        if given_spec != spec:
+        vectors, vector_spec = tree_flatten(cotangents)
+        if vector_spec != spec:
             raise RuntimeError(
                 f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
-                f"function. cotangents: {given_spec}, primal output: {spec}"
+                f"function. cotangents: {vector_spec}, primal output: {spec}"
             )
-        for v, y in zip(given, values, strict=True):
+        for v, y in zip(vectors, values, strict=True):
             if v.shape != y.shape:
                 raise RuntimeError(f"Mismatch in shape: a cotangent has shape {tuple(v.shape)}, the output it belongs "
                                    f"to {tuple(y.shape)}")  # fmt: skip
         create = tl_core.is_grad_enabled() if create_graph is None else create_graph
-        found = _pulled_later(outputs, inputs, given, create)
-        grads = [_or_zeros(g, x, level) for g, x in zip(found, inputs, strict=True)]
+        gradients = _pull_later(outputs, inputs, vectors, create)
+        grads = [_or_zeros(g, x, level) for g, x in zip(gradients, inputs, strict=True)]
         return tree_unflatten(grads, in_spec)
 
     output = tree_unflatten(values, spec)
     return (output, product, aux) if has_aux else (output, product)
 
 
-def _pulled_later(
+def _pull_later(
     outputs: list[Tensor], inputs: list[Tensor], cotangents: list[Any], create: bool
 ) -> list[Tensor | None]:
     """The graph of a level that has ended, kept for the next time."""

@@ -32,8 +32,8 @@ class FuncTorchInterpreter(CInterpreter):
         return below(self._serial)
 
 
-def _again(found: CInterpreter) -> FuncTorchInterpreter:
-    return FuncTorchInterpreter((found._serial, found._kind, found._number, found._size, found._randomness))
+def _interpreter_of(level: CInterpreter) -> FuncTorchInterpreter:
+    return FuncTorchInterpreter((level._serial, level._kind, level._number, level._size, level._randomness))
 
 
 def retrieve_current_functorch_interpreter() -> FuncTorchInterpreter:
@@ -42,22 +42,22 @@ def retrieve_current_functorch_interpreter() -> FuncTorchInterpreter:
     Raises:
         AssertionError: none is on.
     """
-    found = peek_interpreter_stack()
-    assert found is not None, "no transform is on"
-    return _again(found)
+    interpreter = peek_interpreter_stack()
+    assert interpreter is not None, "no transform is on"
+    return _interpreter_of(interpreter)
 
 
 def retrieve_all_functorch_interpreters() -> list[FuncTorchInterpreter]:
     """All levels, the outermost first."""
-    return [_again(found) for found in get_interpreter_stack() or []]
+    return [_interpreter_of(interpreter) for interpreter in get_interpreter_stack() or []]
 
 
 @contextlib.contextmanager
 def temporarily_pop_interpreter_stack() -> Iterator[CInterpreter]:
     """Without the innermost level."""
-    found = retrieve_current_functorch_interpreter()
-    with found.lower():
-        yield found
+    interpreter = retrieve_current_functorch_interpreter()
+    with interpreter.lower():
+        yield interpreter
 
 
 @contextlib.contextmanager
@@ -76,5 +76,5 @@ def temporarily_clear_interpreter_stack() -> Iterator[list[CInterpreter]]:
 
 def compare_functorch_state(states: list[tuple[Any, ...]]) -> bool:
     """Whether the levels are of these kinds, the outermost first."""
-    kinds: list[TransformType] = [found.key() for found in retrieve_all_functorch_interpreters()]
+    kinds: list[TransformType] = [interpreter.key() for interpreter in retrieve_all_functorch_interpreters()]
     return kinds == [state[0] for state in states]

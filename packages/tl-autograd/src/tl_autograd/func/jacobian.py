@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tl_core
-from tl_autograd.func.arguments import Argnums, chosen, replaced, validated
+from tl_autograd.func.arguments import Argnums, normalize, replace, select
 from tl_autograd.func.grad import vjp
 from tl_autograd.func.jvp import jvp
 from tl_autograd.func.vmap import vmap
@@ -19,14 +19,14 @@ __all__ = ["hessian", "jacfwd", "jacrev"]
 
 def _basis(tensors: list[Tensor], begin: int, end: int) -> list[Tensor]:
     """Rows begin … end of the identity on the tensors' elements, cut into shapes of the tensors."""
-    made, offset = [], 0
+    blocks, offset = [], 0
     for t in tensors:
         n = t.numel()
         rows = tl_core.arange(begin - offset, end - offset, device=t.device).unsqueeze(1)
         columns = tl_core.arange(n, device=t.device)
-        made.append((rows == columns).to(t.dtype).reshape((end - begin, *t.shape)))
+        blocks.append((rows == columns).to(t.dtype).reshape((end - begin, *t.shape)))
         offset += n
-    return made
+    return blocks
 
 
 def _chunks(total: int, size: int | None) -> list[tuple[int, int]]:
@@ -70,19 +70,19 @@ def jacrev(
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        numbers = validated(argnums, len(args))
-        at = chosen(args, numbers)
+        numbers = normalize(argnums, len(args))
+        at = select(args, numbers)
         flat, spec = tree_flatten(at)
         _check_real(flat, "jacrev", "inputs")
 
         def of_flat(*leaves: Tensor) -> Any:
-            return func(*replaced(args, numbers, tree_unflatten(leaves, spec)), **kwargs)
+            return func(*replace(args, numbers, tree_unflatten(leaves, spec)), **kwargs)
 
         value, pull, *aux = vjp(of_flat, *flat, has_aux=has_aux)
         outputs, out_spec = tree_flatten(value)
         _check_real(outputs, "jacrev", "outputs")
         rows = _rows(pull, outputs, out_spec, flat, chunk_size)
-        result = _arranged(rows, outputs, out_spec, flat, spec)
+        result = _arrange_rows(rows, outputs, out_spec, flat, spec)
         return (result, aux[0]) if has_aux else result
 
     return jacobian
@@ -107,13 +107,13 @@ def _rows(pull: Callable, outputs: list, out_spec: Any, flat: list, chunk_size: 
     return [p[0] if len(p) == 1 else tl_core.cat(p) for p in zip(*parts, strict=True)]
 
 
-def _arranged(rows: list[Tensor], outputs: list, out_spec: Any, flat: list, spec: Any) -> Any:
+def _arrange_rows(rows: list[Tensor], outputs: list, out_spec: Any, flat: list, spec: Any) -> Any:
     sizes = [y.numel() for y in outputs]
     by_input = [r.split(sizes) for r in rows]
     blocks = []
     for i, y in enumerate(outputs):
-        made = [pieces[i].reshape((*y.shape, *x.shape)) for pieces, x in zip(by_input, flat, strict=True)]
-        blocks.append(tree_unflatten(made, spec))
+        parts = [pieces[i].reshape((*y.shape, *x.shape)) for pieces, x in zip(by_input, flat, strict=True)]
+        blocks.append(tree_unflatten(parts, spec))
     return tree_unflatten(blocks, out_spec)
 
 
@@ -144,14 +144,14 @@ def jacfwd(
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        numbers = validated(argnums, len(args))
-        at = chosen(args, numbers)
+        numbers = normalize(argnums, len(args))
+        at = select(args, numbers)
         flat, spec = tree_flatten(at)
         _check_inputs(flat)
         _check_real(flat, "jacfwd", "inputs")
 
         def of_flat(*leaves: Tensor) -> Any:
-            return func(*replaced(args, numbers, tree_unflatten(leaves, spec)), **kwargs)
+            return func(*replace(args, numbers, tree_unflatten(leaves, spec)), **kwargs)
 
         def push(*basis: Tensor) -> Any:
             result = jvp(of_flat, tuple(flat), basis, has_aux=has_aux)
@@ -162,7 +162,7 @@ def jacfwd(
         columns, aux = vmap(push, out_dims=(-1, None) if has_aux else (-1, 0), randomness=randomness)(
             *_basis(flat, 0, total)
         )
-        result = _arranged_columns(columns, flat, spec)
+        result = _arrange_columns(columns, flat, spec)
         return (result, aux) if has_aux else result
 
     return jacobian
@@ -187,14 +187,14 @@ def _check_inputs(flat: list) -> None:
         raise RuntimeError("jacfwd: Expected at least one Tensor to differentiate with respect to")
 
 
-def _arranged_columns(columns: Any, flat: list, spec: Any) -> Any:
+def _arrange_columns(columns: Any, flat: list, spec: Any) -> Any:
     leaves, out_spec = tree_flatten(columns)
     sizes = [x.numel() for x in flat]
     blocks = []
     for block in leaves:
         pieces = block.split(sizes, -1)
-        made = [p.reshape((*block.shape[:-1], *x.shape)) for p, x in zip(pieces, flat, strict=True)]
-        blocks.append(tree_unflatten(made, spec))
+        parts = [p.reshape((*block.shape[:-1], *x.shape)) for p, x in zip(pieces, flat, strict=True)]
+        blocks.append(tree_unflatten(parts, spec))
     return tree_unflatten(blocks, out_spec)
 
 

@@ -52,7 +52,7 @@ def jvp(
             f"and tangents with structure {vector_spec}"
         )
     _check_primals(flat, vectors)
-    return _pushed(func, flat, vectors, spec, strict, has_aux)
+    return _push(func, flat, vectors, spec, strict, has_aux)
 
 
 def _check_primals(flat: list, vectors: list) -> None:
@@ -74,16 +74,16 @@ def _check_primals(flat: list, vectors: list) -> None:
             )
 
 
-def _pushed(func: Callable, flat: list, vectors: list, spec: Any, strict: bool, has_aux: bool) -> Any:
+def _push(func: Callable, flat: list, vectors: list, spec: Any, strict: bool, has_aux: bool) -> Any:
     duals = [x.view_as(x) for x in flat]
     before = _C.switch_tangents(True)
     try:
-        return _pushed_on(func, duals, vectors, spec, strict, has_aux)
+        return _push_at_level(func, duals, vectors, spec, strict, has_aux)
     finally:
         _C.switch_tangents(before)
 
 
-def _pushed_on(func: Callable, duals: list, vectors: list, spec: Any, strict: bool, has_aux: bool) -> Any:
+def _push_at_level(func: Callable, duals: list, vectors: list, spec: Any, strict: bool, has_aux: bool) -> Any:
     with Level(JVP) as level:
         for x, v in zip(duals, vectors, strict=True):
             _C.set_tangent(x, v, level.serial)
@@ -136,10 +136,11 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     line = _Line(func, flat, spec)
 
     def product(*tangents: Any) -> Any:
-        vectors, given = tree_flatten(tangents)
-        if given != spec:
+        vectors, vector_spec = tree_flatten(tangents)
+        if vector_spec != spec:
             raise RuntimeError(
-                f"Expected the tangents {given} to have the same argspec as the primals {spec}: the same structure"
+                f"Expected the tangents {vector_spec} to have the same argspec as the primals {spec}: the same "
+                "structure"
             )
         for x, v in zip(flat, vectors, strict=True):
             if x.shape != v.shape:
@@ -181,9 +182,9 @@ class _Line:
             for x, v in zip(self._duals, vectors, strict=True):
                 _C.set_tangent(x, v, level.serial)
             _C.replay_tape(self._tape, level.serial)
-            found = [_C.tangent(y, level.serial) for y in self._outputs]
+            results = [_C.tangent(y, level.serial) for y in self._outputs]
         _C.clean_tape(self._tape)
         pushed = [
-            tl_core.zeros_like(y) if v is None else v for v, y in zip(found, self._outputs, strict=True)
+            tl_core.zeros_like(y) if v is None else v for v, y in zip(results, self._outputs, strict=True)
         ]
         return tree_unflatten(pushed, self._out_spec)

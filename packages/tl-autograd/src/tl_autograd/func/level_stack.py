@@ -48,8 +48,8 @@ _TYPES = {
 class CInterpreter:
     """A level that is on."""
 
-    def __init__(self, told: tuple):
-        self._serial, self._kind, self._number, self._size, self._randomness = told
+    def __init__(self, entry: tuple):
+        self._serial, self._kind, self._number, self._size, self._randomness = entry
 
     def key(self) -> TransformType:
         """What it does."""
@@ -96,10 +96,10 @@ def maybe_current_level() -> int | None:
 
 def current_level() -> int:
     """The number of the innermost level."""
-    found = maybe_current_level()
-    if found is None:
+    number = maybe_current_level()
+    if number is None:
         raise RuntimeError("no transform is on")
-    return found
+    return number
 
 
 def are_transforms_active() -> bool:

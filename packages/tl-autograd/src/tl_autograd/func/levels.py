@@ -39,8 +39,8 @@ class Level:
 
     def unwrap(self, t: Tensor) -> Tensor:
         """The tensor of the levels below that a wrapper of this one holds."""
-        found = _C.unwrap(t, self.serial)
-        return t if found is None else found[0]
+        contents = _C.unwrap(t, self.serial)
+        return t if contents is None else contents[0]
 
 
 class below:

@@ -47,7 +47,7 @@ def _vmap(
     """`vmap`; results that are None pass, if that is allowed."""
 
     @functools.wraps(func)
-    def batched(*args: Any) -> Any:
+    def run_batch(*args: Any) -> Any:
         _check_out_dims(out_dims, func)
         _check_from_the_front(in_dims, args, func)
         single: list[bool] = []
@@ -63,20 +63,20 @@ def _vmap(
             _check_one_dim_each(out_dims, many, func)
             return tuple(y for y in many if y is not None)
 
-        found = _transform(of_tensors, in_dims, 0)(*args)
-        return _placed(found, out_dims, single[-1], missing)
+        results = _transform(of_tensors, in_dims, 0)(*args)
+        return _move_batches(results, out_dims, single[-1], missing)
 
-    return batched
+    return run_batch
 
 
-def _placed(found: tuple, out_dims: Dims, single: bool, missing: set[int]) -> Any:
+def _move_batches(results: tuple, out_dims: Dims, single: bool, missing: set[int]) -> Any:
     """The results with their batch, which comes first, where it is wanted."""
-    values, results = iter(found), []
-    for i in range(len(found) + len(missing)):
+    values, outputs = iter(results), []
+    for i in range(len(results) + len(missing)):
         where = out_dims if isinstance(out_dims, int) else out_dims[i]
         value = None if i in missing else next(values)
-        results.append(value if value is None or where == 0 else value.movedim(0, where))
-    return results[0] if single else tuple(results)
+        outputs.append(value if value is None or where == 0 else value.movedim(0, where))
+    return outputs[0] if single else tuple(outputs)
 
 
 def _check_out_dims(out_dims: Any, func: Callable) -> None:

@@ -27,19 +27,19 @@ def check_pushed(
             is no view of the input's tangent.
     """
     outputs = output if isinstance(output, tuple) else (output,)
-    found = pushed if isinstance(pushed, tuple) else (pushed,)
+    output_tangents = pushed if isinstance(pushed, tuple) else (pushed,)
     constants = {id(t) for t in context.non_differentiable}
-    written = {id(t) for t in context.dirty_tensors}
+    dirty = {id(t) for t in context.dirty_tensors}
     tangent_of = {
         id(a): t for a, t in zip(args, tangents, strict=True) if isinstance(a, Tensor) and t is not None
     }
     version_of = {id(a): v for a, v in zip(args, versions, strict=True) if v is not None}
-    for i, (y, t) in enumerate(zip(outputs, found, strict=True)):
+    for i, (y, t) in enumerate(zip(outputs, output_tangents, strict=True)):
         if not isinstance(y, Tensor):
             continue
         if id(y) in constants or not (y.is_floating_point() or y.is_complex()):
             _check_constant(i, t)
-        elif id(y) in written:
+        elif id(y) in dirty:
             _check_written(t, tangent_of.get(id(y)), version_of.get(id(y)))
         elif t is not None:
             _check_view(y, t, args, tangent_of)
@@ -53,8 +53,8 @@ def _check_constant(i: int, tangent: Any) -> None:
         )
 
 
-def _check_written(tangent: Any, given: Any, version: int | None) -> None:
-    if tangent is not given or (given is not None and given._version == version):
+def _check_written(tangent: Any, input_tangent: Any, version: int | None) -> None:
+    if tangent is not input_tangent or (input_tangent is not None and input_tangent._version == version):
         raise RuntimeError(
             "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
             "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
@@ -70,11 +70,11 @@ def _check_view(y: Tensor, tangent: Tensor, args: tuple, tangent_of: dict[int, T
     if viewed is None or id(viewed) not in tangent_of:
         return
     start = "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view"
-    given = tangent_of[id(viewed)]
-    if not tangent._is_view() or tangent is given:
+    input_tangent = tangent_of[id(viewed)]
+    if not tangent._is_view() or tangent is input_tangent:
         raise RuntimeError(f"{start}.")
-    if _base(tangent) is not _base(given):
-        what = "of the same base as the given tangent" if given._is_view() else "of the given tangent"
+    if _base(tangent) is not _base(input_tangent):
+        what = "of the same base as the given tangent" if input_tangent._is_view() else "of the given tangent"
         raise RuntimeError(f"{start} {what}.")
 
 

@@ -84,7 +84,7 @@ def vmap(
     code = RANDOMNESS.index(randomness)
 
     @functools.wraps(func)
-    def batched(*args: Any, **kwargs: Any) -> Any:
+    def run_batch(*args: Any, **kwargs: Any) -> Any:
         if chunk_size is None and (entered := _C.enter_batch(args, in_dims, code)) is not None:
             return _run_plain(func, entered, out_dims, kwargs)
         size, dims, flat, spec = _flat_inputs(in_dims, args, func)
@@ -92,7 +92,7 @@ def vmap(
             return _run(func, size, dims, flat, spec, out_dims, randomness, kwargs)
         return _run_in_chunks(func, size, dims, flat, spec, out_dims, randomness, kwargs, chunk_size)
 
-    return batched
+    return run_batch
 
 
 def chunk_vmap(
@@ -112,12 +112,12 @@ def chunk_vmap(
         return vmap(func, in_dims, out_dims, randomness)
 
     @functools.wraps(func)
-    def batched(*args: Any, **kwargs: Any) -> Any:
+    def run_batch(*args: Any, **kwargs: Any) -> Any:
         size = _flat_inputs(in_dims, args, func)[0]
         step = max(1, -(-size // chunks))
         return vmap(func, in_dims, out_dims, randomness, chunk_size=step)(*args, **kwargs)
 
-    return batched
+    return run_batch
 
 
 def _name(func: Callable) -> str:
@@ -146,11 +146,11 @@ def _flat_inputs(in_dims: Dims, args: tuple, func: Callable) -> tuple[int, list,
             f"{start}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
             f"{tree_flatten(in_dims)[1]} but inputs has structure {shown}."
         )
-    dims = [_checked_dim(x, d, start) for x, d in zip(flat, dims, strict=True)]
+    dims = [_check_dim(x, d, start) for x, d in zip(flat, dims, strict=True)]
     return _batch_size(dims, flat, start), dims, flat, spec
 
 
-def _checked_dim(x: Any, dim: Any, start: str) -> int | None:
+def _check_dim(x: Any, dim: Any, start: str) -> int | None:
     if dim is None:
         return None
     if not isinstance(dim, int) or isinstance(dim, bool):
@@ -204,8 +204,8 @@ def _run(
         ]
         result = func(*tree_unflatten(inside, spec), **kwargs)
         outputs, out_spec = tree_flatten(result)
-        found = [_C.unwrap(y, level.serial) if isinstance(y, Tensor) else None for y in outputs]
-    return _put_together(func, outputs, out_spec, found, out_dims, size)
+        contents = [_C.unwrap(y, level.serial) if isinstance(y, Tensor) else None for y in outputs]
+    return _put_together(func, outputs, out_spec, contents, out_dims, size)
 
 
 def _run_plain(func: Callable, entered: tuple, out_dims: Dims, kwargs: dict) -> Any:
@@ -213,23 +213,23 @@ def _run_plain(func: Callable, entered: tuple, out_dims: Dims, kwargs: dict) -> 
     level, inside = entered
     try:
         result = func(*inside, **kwargs)
-        whole = _C.leave_batch(level, result, out_dims)
-        if whole is not None:
-            return whole
+        batch = _C.leave_batch(level, result, out_dims)
+        if batch is not None:
+            return batch
         size = _C.top_level()[3]
         outputs, spec = tree_flatten(result)
-        found = [_C.unwrap(y, level) if isinstance(y, Tensor) else None for y in outputs]
+        contents = [_C.unwrap(y, level) if isinstance(y, Tensor) else None for y in outputs]
     finally:
         _C.end_level(level)
-    return _put_together(func, outputs, spec, found, out_dims, size)
+    return _put_together(func, outputs, spec, contents, out_dims, size)
 
 
 def _put_together(
-    func: Callable, outputs: list, spec: TreeSpec, found: list, out_dims: Dims, size: int
+    func: Callable, outputs: list, spec: TreeSpec, contents: list, out_dims: Dims, size: int
 ) -> Any:
     name = _name(func)
     where = _flat_out_dims(out_dims, outputs, spec, name)
-    values = [_handed_out(y, f, d, size, name) for y, f, d in zip(outputs, found, where, strict=True)]
+    values = [_take_out(y, c, d, size, name) for y, c, d in zip(outputs, contents, where, strict=True)]
     return tree_unflatten(values, spec)
 
 
@@ -257,22 +257,22 @@ def _flat_out_dims(out_dims: Dims, outputs: list, spec: TreeSpec, name: str) -> 
     return flat
 
 
-def _handed_out(y: Any, found: tuple | None, where: int | None, size: int, name: str) -> Any:
+def _take_out(y: Any, contents: tuple | None, where: int | None, size: int, name: str) -> Any:
     if not isinstance(y, Tensor) and where is not None:
         raise ValueError(
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(y)}. Did you mean to set "
             "out_dims= to None for output?"
         )
     if where is None:
-        if found is not None:
+        if contents is not None:
             raise ValueError(
                 f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
             )
         return y
-    if found is None:
+    if contents is None:
         value, dim = y.unsqueeze(0).expand(size, *y.shape), 0
     else:
-        value, dim = found
+        value, dim = contents
     if not -value.dim() <= where < value.dim():
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-value.dim()}, {value.dim() - 1}], but got {where})"

@@ -18,7 +18,7 @@ def _warning(name: str) -> Callable[..., Any]:
     real = getattr(func, name)
 
     @functools.wraps(real)
-    def warned(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
         warnings.warn(
             f"functorch.{name} is deprecated: it is torch.func.{name}, which replaces it.",
             FutureWarning,
@@ -26,7 +26,7 @@ def _warning(name: str) -> Callable[..., Any]:
         )
         return real(*args, **kwargs)
 
-    return warned
+    return call
 
 
 functionalize = _warning("functionalize")

@@ -24,7 +24,7 @@ from tl_autograd.func import (
     linearize,
     vjp,
 )
-from tl_autograd.func.arguments import Argnums, chosen, replaced, validated
+from tl_autograd.func.arguments import Argnums, normalize, replace, select
 from tl_autograd.func.functionalize import outside
 from tl_core import Tensor
 from tl_core.pytree import tree_map_only
@@ -92,14 +92,14 @@ def grad_and_value_impl(
 
 def _slice_argnums(args: tuple, argnums: Argnums, as_tuple: bool = True) -> Any:
     """The arguments of these numbers."""
-    found = chosen(args, validated(argnums, len(args)))
-    return (found,) if as_tuple and isinstance(argnums, int) else found
+    selection = select(args, normalize(argnums, len(args)))
+    return (selection,) if as_tuple and isinstance(argnums, int) else selection
 
 
 def _replace_args(old_args: tuple, new_args: Any, argnums: Argnums) -> tuple:
     """The arguments with others in the place of those of these numbers."""
-    others = new_args[0] if isinstance(argnums, int) else new_args
-    return replaced(old_args, validated(argnums, len(old_args)), others)
+    values = new_args[0] if isinstance(argnums, int) else new_args
+    return replace(old_args, normalize(argnums, len(old_args)), values)
 
 
 def _vjp_with_argnums(
@@ -108,11 +108,11 @@ def _vjp_with_argnums(
     """`vjp` in some of the arguments; the product then gives what belongs to these."""
     if argnums is None:
         return vjp(func, *primals, has_aux=has_aux)
-    numbers = validated(argnums, len(primals))
-    at = chosen(primals, numbers)
-    result = vjp(lambda x: func(*replaced(primals, numbers, x)), at, has_aux=has_aux)
+    numbers = normalize(argnums, len(primals))
+    at = select(primals, numbers)
+    result = vjp(lambda x: func(*replace(primals, numbers, x)), at, has_aux=has_aux)
     pull = result[1]
-    return (result[0], lambda *given, **options: pull(*given, **options)[0], *result[2:])
+    return (result[0], lambda *cotangents, **options: pull(*cotangents, **options)[0], *result[2:])
 
 
 def _jvp_with_argnums(
@@ -127,13 +127,13 @@ def _jvp_with_argnums(
     """`jvp` in some of the arguments."""
     if argnums is None:
         return jvp(func, primals, tangents, strict=strict, has_aux=has_aux)
-    numbers = validated(argnums, len(primals))
-    at, along = chosen(primals, numbers), tangents
+    numbers = normalize(argnums, len(primals))
+    at, along = select(primals, numbers), tangents
     if isinstance(numbers, int):
         at, along = (at,), along if isinstance(along, tuple) else (along,)
 
     def of_chosen(*x: Any) -> Any:
-        return func(*replaced(primals, numbers, x[0] if isinstance(numbers, int) else x))
+        return func(*replace(primals, numbers, x[0] if isinstance(numbers, int) else x))
 
     return jvp(of_chosen, at, along, strict=strict, has_aux=has_aux)
 

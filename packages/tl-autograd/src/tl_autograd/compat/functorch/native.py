@@ -27,10 +27,10 @@ from tl_core import Tensor
 
 
 def _serial(level: int) -> int:
-    found = _C.level_numbered(level)
-    if found is None:
+    entry = _C.level_numbered(level)
+    if entry is None:
         raise RuntimeError(f"there is no transform of level {level} here")
-    return found[0]
+    return entry[0]
 
 
 def _begin(kind: int, size: int = 0, randomness: str = "error") -> int:
@@ -95,18 +95,18 @@ def _add_batch_dim(tensor: Tensor, dim: int, level: int) -> Tensor:
 
 def _remove_batch_dim(tensor: Tensor, level: int, batch_size: int, out_dim: int) -> Tensor:
     """The tensor of a level's batch with the batch as a dimension; one without is expanded."""
-    found = _C.unwrap(tensor, _serial(level))
-    if found is None:
+    contents = _C.unwrap(tensor, _serial(level))
+    if contents is None:
         expanded = tensor.unsqueeze(0).expand(batch_size, *tensor.shape)
         return expanded if out_dim == 0 else expanded.movedim(0, out_dim)
-    value, dim = found
+    value, dim = contents
     return value if dim == out_dim else value.movedim(dim, out_dim)
 
 
 def _unwrap_batched(tensor: Tensor, level: int) -> tuple[Tensor, int | None]:
     """(the tensor with its batch, the dimension of that); None for a tensor without."""
-    found = _C.unwrap(tensor, _serial(level))
-    return (tensor, None) if found is None else found
+    contents = _C.unwrap(tensor, _serial(level))
+    return (tensor, None) if contents is None else contents
 
 
 def _wrap_for_grad(tensor: Tensor, level: int) -> Tensor:
@@ -119,8 +119,8 @@ def _wrap_for_grad(tensor: Tensor, level: int) -> Tensor:
 
 def _unwrap_for_grad(tensor: Tensor, level: int) -> Tensor:
     """The tensor below a level of gradients."""
-    found = _C.unwrap(tensor, _serial(level))
-    return tensor if found is None else found[0]
+    contents = _C.unwrap(tensor, _serial(level))
+    return tensor if contents is None else contents[0]
 
 
 def _wrap_functional_tensor(tensor: Tensor, level: int) -> Tensor:
@@ -141,8 +141,8 @@ def _assert_wrapped_functional(unwrapped: Tensor, wrapped: Tensor) -> None:
 
 def _propagate_functional_input_mutation(unwrapped: Tensor, wrapped: Tensor) -> None:
     """Copies what was written to the wrapper into the tensor."""
-    value, written = _C.functional_value(wrapped)
-    if written:
+    value, changed = _C.functional_value(wrapped)
+    if changed:
         unwrapped.resize_(value.shape).copy_(value)
 
 
@@ -150,8 +150,8 @@ def _propagate_functional_input_mutation(unwrapped: Tensor, wrapped: Tensor) -> 
 
 
 def _kind(tensor: Tensor) -> int | None:
-    found = _C.wrapping(tensor)
-    return None if found is None else found[1]
+    wrapper = _C.wrapping(tensor)
+    return None if wrapper is None else wrapper[1]
 
 
 def is_batchedtensor(tensor: Tensor) -> bool:
@@ -181,36 +181,36 @@ def is_legacy_batchedtensor(tensor: Tensor) -> bool:
 
 def get_unwrapped(tensor: Tensor) -> Tensor:
     """What the innermost level wraps."""
-    found = _C.wrapping(tensor)
-    if found is None:
+    wrapper = _C.wrapping(tensor)
+    if wrapper is None:
         raise RuntimeError("get_unwrapped: the tensor is in no transform")
-    return found[3]
+    return wrapper[3]
 
 
 def maybe_get_level(tensor: Tensor) -> int:
     """The number of the innermost level that wraps it; -1: none does."""
-    found = _C.wrapping(tensor)
-    return -1 if found is None else found[2]
+    wrapper = _C.wrapping(tensor)
+    return -1 if wrapper is None else wrapper[2]
 
 
 def dlevel(tensor: Tensor) -> int:
     """The number of the innermost level that wraps it; 0: none does, -1: that has ended."""
-    found = _C.wrapping(tensor)
-    if found is None:
+    wrapper = _C.wrapping(tensor)
+    if wrapper is None:
         return 0
-    return -1 if found[5] else found[2]
+    return -1 if wrapper[5] else wrapper[2]
 
 
 def maybe_get_bdim(tensor: Tensor) -> int:
     """The dimension of the batch that it hides; -1: it hides none."""
-    found = _C.wrapping(tensor)
-    return found[4] if found is not None and found[1] == BATCH else -1
+    wrapper = _C.wrapping(tensor)
+    return wrapper[4] if wrapper is not None and wrapper[1] == BATCH else -1
 
 
 def unwrap_if_dead(tensor: Tensor) -> Tensor:
     """The value of a tensor whose level of gradients has ended; any other itself."""
-    found = _C.wrapping(tensor)
-    return found[3] if found is not None and found[5] and found[1] == GRAD else tensor
+    wrapper = _C.wrapping(tensor)
+    return wrapper[3] if wrapper is not None and wrapper[5] and wrapper[1] == GRAD else tensor
 
 
 # ---- switches -------------------------------------------------------------------------------------------------------

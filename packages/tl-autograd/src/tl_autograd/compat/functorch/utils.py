@@ -18,11 +18,11 @@ argnums_t = int | tuple[int, ...]
 def exposed_in(module: str) -> Callable[[Any], Any]:
     """A decorator that says in which module a name is public."""
 
-    def named(f: Any) -> Any:
+    def set_module(f: Any) -> Any:
         f.__module__ = module
         return f
 
-    return named
+    return set_module
 
 
 @contextlib.contextmanager

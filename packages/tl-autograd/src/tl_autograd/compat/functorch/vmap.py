@@ -31,7 +31,7 @@ def restore_vmap(
         randomness: as in `vmap`.
     """
 
-    def batched(*args: Any, **kwargs: Any) -> Any:
+    def run_batch(*args: Any, **kwargs: Any) -> Any:
         flat, spec = tree_flatten(args)
         dims = broadcast_leaves(in_dims, spec)
         with Level(BATCH, batch_size, randomness) as level:
@@ -40,12 +40,12 @@ def restore_vmap(
                 for x, d in zip(flat, dims or [], strict=True)
             ]
             outputs, out_spec = tree_flatten(func(*tree_unflatten(inside, spec), **kwargs))
-            found = [_C.unwrap(y, level.serial) if isinstance(y, Tensor) else None for y in outputs]
-        values = [y if f is None else f[0] for y, f in zip(outputs, found, strict=True)]
-        where = [None if f is None else f[1] for f in found]
+            contents = [_C.unwrap(y, level.serial) if isinstance(y, Tensor) else None for y in outputs]
+        values = [y if c is None else c[0] for y, c in zip(outputs, contents, strict=True)]
+        where = [None if c is None else c[1] for c in contents]
         return tree_unflatten(values, out_spec), tree_unflatten(where, out_spec)
 
-    return batched
+    return run_batch
 
 
 def vmap_impl(
