@@ -1,4 +1,4 @@
-"""Running the graph backwards: `backward` and `grad`."""
+"""`backward` and `grad`, which run the graph backwards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["backward", "grad"]
 
 
 def _as_tuple(value: Any) -> tuple:
-    """A tensor, what is like one, or an edge stands for itself, a sequence for its items."""
+    """A tuple of the items of a sequence. A tensor, an object like a tensor or an edge is the only item."""
     if isinstance(value, Tensor) or hasattr(value, "output_nr") or is_tensor_like(value):
         return (value,)
     return tuple(value)
@@ -39,16 +39,15 @@ def backward(
     """Adds the gradients of `tensors` with respect to the leaves of their graph to the leaves' `.grad`.
 
     Args:
-        tensors: what to differentiate.
+        tensors: the tensors to differentiate.
         grad_tensors: the vector of the vector-Jacobian product, one entry a tensor; not needed for one element.
-        retain_graph: keep what the graph saved, for another backward. Default: the value of `create_graph`.
+        retain_graph: keep the saved tensors of the graph for another backward. Default: the value of `create_graph`.
         create_graph: record the backward itself, for higher derivatives.
         grad_variables: the former name of `grad_tensors`.
         inputs: accumulate into these only. Default: into all leaves.
 
     Raises:
-        RuntimeError: a tensor does not require grad, has more than one element and no gradient given, or
-            its graph was freed.
+        RuntimeError: a tensor does not require grad, has several elements without a gradient, or its graph was freed.
 
     Example::
 
@@ -83,16 +82,16 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of `outputs` with respect to `inputs`; no `.grad` is touched.
+    """The gradients of `outputs` with respect to `inputs`, without a change of any `.grad`.
 
     Args:
         outputs, grad_outputs, retain_graph, create_graph: as for `backward`.
         inputs: tensors (or edges of the graph) that `outputs` were computed from.
         only_inputs: must be True; `backward` accumulates into leaves.
-        allow_unused: give None for an input that `outputs` do not depend on, instead of raising.
-        is_grads_batched: `grad_outputs` have a first dimension more, which counts vectors; all are multiplied with the
-            Jacobian in one backward, as `vmap` would, and the results have that dimension too.
-        materialize_grads: give zeros for such inputs, which require a gradient with `create_graph`.
+        allow_unused: return None for an input that `outputs` do not depend on, instead of raising.
+        is_grads_batched: `grad_outputs` have an additional first dimension, which counts vectors. One backward
+            multiplies all vectors with the Jacobian, and the results have the dimension too.
+        materialize_grads: return zeros for such inputs. With `create_graph`, the zeros require gradients.
 
     Raises:
         RuntimeError: an input does not require grad or was not used.
@@ -162,7 +161,7 @@ def grad(
 
 
 def _of_batch(roots: tuple, vectors: tuple, keep: bool, create: bool, targets: tuple, unused: bool) -> tuple:
-    """One backward for a batch of gradients of the outputs."""
+    """Runs one backward for a batch of gradients of the outputs."""
     from tl_autograd.func import vmap
 
     for i, (y, v) in enumerate(zip(roots, vectors, strict=True)):

@@ -1,4 +1,4 @@
-"""Activation checkpointing: what a part of a model saves for the backward is computed again when it is needed."""
+"""Activation checkpointing: the backward recomputes the saved tensors of a part of a model."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ _settings = _Settings()
 
 
 class set_checkpoint_early_stop:
-    """A context manager: whether a second run ends as soon as all that is needed has been computed (the default).
+    """A context manager: whether a second run ends after the last tensor that the backward needs (the default).
 
-    It counts for functions that are checkpointed inside, whenever their backward runs.
+    The setting applies to functions that are checkpointed inside, whenever their backward runs.
 
     Example:
         >>> import tl_core
@@ -77,7 +77,7 @@ class set_checkpoint_early_stop:
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Inside, overrides the argument `debug` of `checkpoint`; None leaves it to the argument.
+    """Inside, overrides the argument `debug` of `checkpoint`. With None, the argument decides.
 
     Example:
         >>> import tl_core
@@ -106,7 +106,7 @@ def noop_context_fn() -> tuple[Any, Any]:
 
 
 class DefaultDeviceType:
-    """The type of the device whose random state is kept when a checkpointed function has no tensor arguments.
+    """The type of the device whose random state is stored when a checkpointed function has no tensor arguments.
 
     Example:
         >>> DefaultDeviceType.get_device_type()
@@ -122,15 +122,15 @@ class DefaultDeviceType:
 
     @staticmethod
     def get_device_type() -> str:
-        """The type."""
+        """Returns the type."""
         return DefaultDeviceType._default_device_type
 
 
 def _infer_device_type(*args: Any) -> str:
-    """The kind of device of tensors in any structure: that of the first one that isn't on the CPU.
+    """The device type of tensors in any structure: that of the first tensor that isn't on the CPU.
 
     Args:
-        args: the tensors.
+        args: tensors, or nested containers of them.
     """
     kinds = dict.fromkeys(t.device.type for t in tree_leaves(args) if isinstance(t, Tensor))
     accelerators = [kind for kind in kinds if kind != "cpu"]
@@ -144,7 +144,7 @@ def _infer_device_type(*args: Any) -> str:
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """(indices of the accelerators that the tensors lie on, their random states); both are empty on the CPU.
+    """(indices of the tensors' accelerators, their random states); both are empty on the CPU.
 
     Example:
         >>> import tl_core
@@ -169,7 +169,7 @@ def set_device_states(
     Args:
         devices: the devices' indices.
         states: the states of their generators.
-        device_type: the kind of device; None for the one of the tensors.
+        device_type: the type of the devices. None takes the type of the tensors.
 
     Example:
         >>> import tl_core
@@ -182,7 +182,7 @@ def set_device_states(
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The tensors outside of their graph, requiring gradients as before.
+    """The tensors outside of their graph, with unchanged `requires_grad`.
 
     Raises:
         RuntimeError: the inputs are not a tuple.
@@ -213,7 +213,7 @@ def check_backward_validity(inputs: Any) -> None:
 
 @contextlib.contextmanager
 def _random_state(state: Tensor | None) -> Iterator[None]:
-    """Inside, the generator of the CPU stands where it stood then; afterwards where it stood before."""
+    """Inside, the CPU's generator has this state. At the end its state before is restored."""
     if state is None:
         yield
         return
@@ -275,14 +275,14 @@ class CheckpointFunction(Function):
 
 # ---- not reentrant ---------------------------------------------------------------------------------------
 class _Holder:
-    """Stands in the graph for a tensor that will be computed again."""
+    """The placeholder in the graph of a tensor that the backward recomputes."""
 
     def __init__(self, region: _Region, index: int):
         self.region, self.index = region, index
 
 
 class _Stop(Exception):
-    """All that the backward needs has been computed again."""
+    """Every tensor that the backward needs has been recomputed."""
 
 
 def _metadata(t: Tensor) -> tuple:
@@ -290,14 +290,14 @@ def _metadata(t: Tensor) -> tuple:
 
 
 class _Region:
-    """One call of a checkpointed function: what it takes to run it again, and what a run computed."""
+    """One call of a checkpointed function: the function to run again, and the results of each run."""
 
     again: Callable[[], Any]
 
     def __init__(self, check: bool, early_stop: bool, logs: tuple[Any, Any] | None):
         self.check, self.early_stop, self.logs = check, early_stop, logs
         self.complete = False  # whether the first run has ended
-        self.unequal = False  # whether a second run inside of it went on beyond what was saved by then
+        self.unequal = False  # whether a second run inside of the first saved more than the first had saved
         self.holders: list[weakref.ref[_Holder]] = []
         self.saved: list[tuple] = []
         self.values: dict[int, dict[int, Tensor]] = {}  # by the backward's number, then by position
@@ -420,22 +420,23 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """`function(*args, **kwargs)`, of which the graph keeps no intermediate tensors: the backward computes them again.
+    """`function(*args, **kwargs)`, of which the graph saves no intermediate tensors: the backward recomputes them.
 
     Args:
         use_reentrant: True runs a backward inside the backward, which supports `backward()` only, and needs an input
-            that requires gradients. False (better) computes what was saved when the first of it is asked for, and stops
-            as soon as it has all.
+            that requires gradients. False (better) recomputes the saved tensors when the backward needs the first one,
+            and stops after the last.
         context_fn: makes two context managers, for the first run and for the second. Not reentrant only.
-        determinism_check: "default" compares shapes, types and devices of what both runs save; "none" does not.
+        determinism_check: "default" compares shapes, dtypes and devices of the saved tensors of both runs; "none"
+            does not.
         debug: whether the error about runs that differ lists the operators of both, at the cost of a mode around
-            them; `set_checkpoint_debug_enabled` overrides it. Not reentrant only, and without `context_fn`.
-        early_stop: whether the second run ends as soon as all that is needed has been computed. Not reentrant only;
-            `set_checkpoint_early_stop(False)` wins.
+            them. `set_checkpoint_debug_enabled` overrides it. Not reentrant only, and without `context_fn`.
+        early_stop: whether the second run ends after the last tensor that the backward needs. Not reentrant only.
+            `set_checkpoint_early_stop(False)` overrides it.
         preserve_rng_state: whether the second run draws the same random numbers; True by default.
-        function: what is run, now and again in the backward.
-        args: its arguments; tensors among them get gradients.
-        kwargs: its keyword arguments.
+        function: the function to run now, and again in the backward.
+        args: the arguments of the function. Tensors among them get gradients.
+        kwargs: the keyword arguments of the function.
 
     Raises:
         CheckpointError: the second run saves other tensors than the first.
@@ -478,14 +479,14 @@ def _reentrant_by_default(function: str) -> bool:
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """Runs modules or functions one after another, with all but the last of `segments` stretches checkpointed.
+    """Runs modules or functions one after another. All of `segments` stretches except the last are checkpointed.
 
     Args:
         functions: a Sequential or a list of callables.
-        segments: how many stretches.
-        input: the input of the first.
-        use_reentrant: whether the backward runs within an autograd function, as the older form does; to leave it
-            out warns.
+        segments: the number of stretches.
+        input: the input of the first function.
+        use_reentrant: whether the backward runs within an autograd function, as the older form does. A call without
+            it warns.
         kwargs: `preserve_rng_state` only.
 
     Raises:
@@ -524,15 +525,15 @@ def checkpoint_sequential(
 def create_selective_checkpoint_contexts(
     policy_fn_or_list: Callable | Sequence[Any], allow_cache_entry_mutation: bool = False
 ) -> tuple[Any, Any]:
-    """Makes the contexts of a checkpoint that keeps the results of some operators and computes the others again.
+    """Makes the contexts of a checkpoint that stores the results of some operators and recomputes the others.
 
-    A call of `checkpoint` makes its own: give `functools.partial` of this function as its `context_fn`.
+    Each call of `checkpoint` needs new contexts: pass `functools.partial` of this function as its `context_fn`.
 
     Args:
-        policy_fn_or_list: the operators whose results are kept, such as `ops.aten.mm.default`; or a function that
+        policy_fn_or_list: the operators whose results are stored, such as `ops.aten.mm.default`; or a function that
             takes a `SelectiveCheckpointContext`, the operator and its arguments and returns a `CheckpointPolicy`, or
-            True for keeping. The operators are those below autograd.
-        allow_cache_entry_mutation: whether results that are kept may be written to.
+            True to store the result. The operators are those below autograd.
+        allow_cache_entry_mutation: whether stored results may be written to.
 
     Returns:
         The context of the first run and that of the second.

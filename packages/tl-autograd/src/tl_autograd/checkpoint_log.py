@@ -1,4 +1,4 @@
-"""Operator logs of a checkpoint's two runs, for the error that says how they differ (`checkpoint(debug=True)`)."""
+"""Operator logs of a checkpoint's two runs, for the error about a difference (`checkpoint(debug=True)`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["OperatorLog", "explanation"]
 
 
 class OperatorLog(TorchDispatchMode):
-    """A mode that notes each operator: what it got and what it gave."""
+    """A mode that records each operator with its arguments and results."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a selective checkpoint asks about each operator, and what it is told."""
+"""The policies of a selective checkpoint, and the context that a policy function receives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["CheckpointPolicy", "SelectiveCheckpointContext"]
 
 
 class CheckpointPolicy(enum.Enum):
-    """The choice of a selective checkpoint: keep an operator's result, or compute it again.
+    """The choice of a selective checkpoint: store an operator's result, or recompute it.
 
     Example:
         >>> CheckpointPolicy.MUST_SAVE.name
@@ -24,7 +24,7 @@ class CheckpointPolicy(enum.Enum):
 
 
 class SelectiveCheckpointContext:
-    """What a policy function is told: whether this is the second run.
+    """The context of a policy function: whether this is the second run.
 
     Example:
         >>> SelectiveCheckpointContext(is_recompute=True).is_recompute

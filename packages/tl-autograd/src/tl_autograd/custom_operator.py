@@ -1,4 +1,4 @@
-"""How operators that `tl.library` makes of Python functions are recorded, and what transforms do with them."""
+"""The derivatives and the rules of transforms of the operators that `tl.library` makes of Python functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["derivative", "transform"]
 
 
 class _Keywords(NamedTuple):
-    """The arguments by keyword, as the last argument of a `Function`: its gradient is None."""
+    """The keyword arguments, in the last argument of a `Function`. Its gradient is None."""
 
     values: dict[str, Any]
 
@@ -27,7 +27,7 @@ def derivative(op: Any, formula: Any) -> Callable[..., Any]:
     """The function that the layer of recording calls.
 
     Args:
-        op: the operator.
+        op: the operator, an `OpOverload`.
         formula: has `_backward_fn` and `_setup_context_fn`, which may be None.
     """
     function = _function_of(op, formula)
@@ -49,7 +49,7 @@ def transform(op: Any, formula: Any) -> Callable[..., Any]:
     """The function that the layer of transforms calls.
 
     Args:
-        op: the operator.
+        op: the operator, an `OpOverload`.
         formula: has `_backward_fn`, `_setup_context_fn` and `_vmap_fn`, which may be None.
     """
     function = _function_of(op, formula)
@@ -86,7 +86,7 @@ def _is_tensors(argument: Any) -> bool:
 
 
 def _function_of(op: Any, formula: Any) -> Any:
-    """A `Function` that calls the operator; lists of tensors are spread out for it."""
+    """A `Function` that calls the operator. Each tensor of a list becomes an argument of its own."""
     lists = any(_is_tensors(a) for a in (*op._schema.arguments, *op._schema.returns))
     function = _Spread(op, formula) if lists else _Plain(op, formula)
     name = f"GeneratedBackwardFor_{op.namespace}_{op.overloadpacket.__name__}_{op._overloadname}"
@@ -104,7 +104,7 @@ def _function_of(op: Any, formula: Any) -> Any:
 
 
 class _Plain:
-    """The parts of the function: a formula's, for arguments that are tensors or plain values."""
+    """The methods of the function, from a formula, for arguments that are tensors or plain values."""
 
     cls: Any
 
@@ -113,11 +113,11 @@ class _Plain:
         self.has_keywords = any(a.kwarg_only for a in op._schema.arguments)
 
     def call(self, args: tuple, keywords: _Keywords) -> Any:
-        """The whole call."""
+        """Calls the function, inside or outside of transforms."""
         return self.apply(*args, keywords)
 
     def record(self, args: tuple, keywords: dict[str, Any]) -> Any:
-        """A call outside of transforms, as `Function.apply` makes it, without its general forms."""
+        """Calls the function as `Function.apply` does, without the general forms of arguments."""
         if _C.transforms_active():
             return self.call(args, _Keywords(keywords))
         ctx = self.cls._backward_cls()
@@ -182,7 +182,7 @@ class _Plain:
 
 
 class _Spread(_Plain):
-    """The same for arguments or results with lists of tensors, which a `Function` takes one by one."""
+    """The methods for arguments or results with lists of tensors, which a `Function` takes one by one."""
 
     def call(self, args: tuple, keywords: _Keywords) -> Any:
         leaves, spec = _flatten(args)
@@ -230,7 +230,7 @@ def _unflatten(flat: Any, spec: Any) -> Any:
 
 
 def _match_arguments(gradients: Any, spec: Any) -> list[Any]:
-    """Gradients in the order of the spread arguments; None stands for a whole list of them."""
+    """Gradients in the order of the flat arguments. A None for a list becomes one None for each tensor."""
     gradients = gradients if isinstance(gradients, tuple) else (gradients,)
     shape = tree_unflatten(list(range(spec.num_leaves)), spec)
     if len(gradients) != len(shape):
@@ -255,7 +255,7 @@ def _match_arguments(gradients: Any, spec: Any) -> list[Any]:
 
 
 def _spread_dims(dims: Any, output: Any) -> list[Any]:
-    """A dimension for each tensor of the results."""
+    """The batch dimension of each tensor of the results."""
     outputs = output if isinstance(output, tuple) else (output,)
     output_dims = dims if isinstance(output, tuple) else (dims,)
     flat: list[Any] = []
@@ -285,7 +285,7 @@ def _stack_results(results: list[Any]) -> tuple[Any, Any]:
 
 
 def _loop(op: Any, info: Any, in_dims: tuple, args: tuple, keywords: dict[str, Any]) -> tuple[Any, Any]:
-    """One example after the other, as for operators of rows that have no rule."""
+    """Runs one example after the other, like an operator of the table whose row has no rule."""
     if info.batch_size == 0:
         raise RuntimeError(
             f"vmap: {op} has no rule for batches, and without an example its results are not known"
@@ -298,7 +298,7 @@ def _loop(op: Any, info: Any, in_dims: tuple, args: tuple, keywords: dict[str, A
 
 
 def supports_tensorlist(cls: Any) -> Any:
-    """Lets a `Function` take and return lists of tensors; it is changed in place and returned.
+    """Lets a `Function` take and return lists of tensors. Changes the class in place and returns it.
 
     Args:
         cls: the class, whose `forward` takes a context.

@@ -1,4 +1,4 @@
-"""Operations with a derivative written in Python: `Function`."""
+"""`Function`: operations whose derivative is written in Python."""
 
 from __future__ import annotations
 
@@ -50,29 +50,28 @@ class FunctionCtx:
     needs_input_grad: tuple[bool, ...] = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keeps inputs or outputs of `forward` for `backward`, where `saved_tensors` has them. Call it
-        once."""
+        """Stores inputs or outputs of `forward` for `backward`, which reads `saved_tensors`. Call it once."""
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Keeps tensors for `jvp`, the forward mode."""
+        """Stores tensors for `jvp`, the forward mode."""
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
-        """Says which inputs `forward` changed in place; each must also be returned."""
+        """Marks the inputs that `forward` changed in place. `forward` must return each of them."""
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Says which outputs have no gradient."""
+        """Marks the outputs that have no gradient."""
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether `backward` receives zeros (the default) or None for outputs without a gradient."""
+        """Sets whether `backward` receives zeros (the default) or None for outputs without a gradient."""
         self.materialize_grads = value
 
 
 class BackwardCFunction(_C.ContextBase, FunctionCtx):
-    """The context of one call of a `Function`; at the same time its node in the graph.
+    """The context of one call of a `Function`, which is also its node in the graph.
 
     Example:
         >>> import tl_core
@@ -93,7 +92,7 @@ class BackwardCFunction(_C.ContextBase, FunctionCtx):
 
     @property
     def saved_variables(self) -> Any:
-        """`saved_tensors`, under a name that is deprecated."""
+        """The deprecated name of `saved_tensors`."""
         warnings.warn(
             "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
         )
@@ -121,7 +120,7 @@ class BackwardCFunction(_C.ContextBase, FunctionCtx):
 
 
 class _FunctionMeta(type):
-    """Gives every function class the class of its contexts, named as nodes are."""
+    """Adds the class of its contexts, named like a node, to every function class."""
 
     def __init__(cls, name: str, bases: tuple, attrs: dict):
         super().__init__(name, bases, attrs)
@@ -134,10 +133,9 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
     """A differentiable operation with its own derivative.
 
     Subclass it, write `forward` and `backward` as static methods, and call `MyFunction.apply(...)`.
-    `forward(ctx, ...)` may
-    save what `backward(ctx, *grad_outputs)` needs in `ctx`; alternatively `forward(...)` takes no context and
-    `setup_context(ctx, inputs, output)` fills it. `backward` returns a gradient, or None, for each argument
-    of `forward`.
+    `forward(ctx, ...)` may save tensors for `backward(ctx, *grad_outputs)` in `ctx`. Alternatively, `forward(...)`
+    takes no context and `setup_context(ctx, inputs, output)` fills it. `backward` returns a gradient, or None, for each
+    argument of `forward`.
 
     Example::
 
@@ -203,7 +201,7 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple, *args: Any) -> Any:
-        """What happens under vmap."""
+        """The operation on batches, for `vmap`."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap "
             "staticmethod or set generate_vmap_rule=True."
@@ -211,31 +209,31 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Calls `forward` and records it; inside of a transform, as the transform asks."""
+        """Calls `forward` and records it. Inside of a transform, the level of the transform calls it."""
         if _C.transforms_active():
             return in_transform[0](cls, args, kwargs)
         return apply_recorded(cls, args, kwargs)
 
 
 class _SingleLevelFunction(Function):
-    """A `Function` that is recorded on tensors as they are, inside of transforms too: for rules of one level."""
+    """A `Function` that is recorded on the tensors themselves inside of transforms too, for rules of one level."""
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         return apply_recorded(cls, args, kwargs)
 
 
-# What `apply` does inside of a transform: `func`, which begins all transforms, puts it here.
+# The function that `apply` calls inside of a transform. `func`, which begins all transforms, registers it.
 in_transform: list[Callable[[Any, tuple, dict], Any]] = []
 
 
 def apply_recorded(cls: Any, args: tuple, kwargs: dict) -> Any:
-    """Calls `forward` of a class and records it on the tensors as they are."""
+    """Calls `forward` of a class and records it on the tensors themselves."""
     return apply_with_context(cls, args, kwargs)[1]
 
 
 def apply_with_context(cls: Any, args: tuple, kwargs: dict) -> tuple[Any, Any]:
-    """(context, output) of such a call."""
+    """(context, output) of a recorded call."""
     ctx = cls._backward_cls()
     separate = cls.setup_context is not Function.setup_context
     ctx.needs_input_grad = needs = _C.needs_input_grad(args)
@@ -250,7 +248,7 @@ def apply_with_context(cls: Any, args: tuple, kwargs: dict) -> tuple[Any, Any]:
 
 
 def inputs_with_defaults(forward: Callable, args: tuple) -> tuple:
-    """The arguments, and the defaults of those that were left out."""
+    """The arguments, with the defaults of missing ones."""
     defaults = getattr(forward, "__defaults__", None)
     if not defaults:
         return args
@@ -260,7 +258,7 @@ def inputs_with_defaults(forward: Callable, args: tuple) -> tuple:
 
 
 def backward_of(cls: Any) -> Any:
-    """The one of `backward` and `vjp` that a class overrides."""
+    """The method of `backward` and `vjp` that a class overrides."""
     return cls.vjp if cls.vjp is not Function.vjp else cls.backward
 
 
@@ -292,7 +290,7 @@ def record_outputs(ctx: Any, args: tuple, output: Any) -> Any:
 
 
 def _view_inputs(ctx: Any, args: tuple, output: Any) -> Any:
-    """An input that is handed out unchanged becomes a tensor of its own here too."""
+    """The outputs, with views in place of inputs that are returned unchanged, as in a recorded call."""
     dirty = {id(d) for d in ctx.dirty_tensors}
     inputs = {id(a) for a in args if isinstance(a, Tensor)} - dirty
     if isinstance(output, Tensor):
@@ -308,8 +306,7 @@ def _view(x: Tensor) -> Tensor:
 
 
 def once_differentiable(fn: Callable) -> Callable:
-    """Decorates a `backward` that must not be differentiated itself: a second derivative through it
-    raises.
+    """Decorates a `backward` that cannot be differentiated. A second derivative through it raises.
 
     Example:
         >>> import tl_core
@@ -345,7 +342,7 @@ def once_differentiable(fn: Callable) -> Callable:
 
 
 class InplaceFunction(Function):
-    """A `Function` with a flag `inplace`; kept for older programs.
+    """A `Function` with a flag `inplace`, for older programs.
 
     Example:
         >>> InplaceFunction(inplace=True).inplace
@@ -376,7 +373,7 @@ def _unflatten(values: Any, like: Any) -> Any:
 
 
 class _NestedContext(BackwardCFunction):
-    """A context whose saved tensors come back in the lists and dictionaries they were saved in."""
+    """A context whose saved tensors keep the structure of lists and dictionaries."""
 
     def save_for_backward(self, *tensors: Any) -> None:
         self._nested = tensors
@@ -384,13 +381,14 @@ class _NestedContext(BackwardCFunction):
 
     @property
     def saved_tensors(self) -> Any:  # type: ignore[override]
-        """What was given to `save_for_backward`."""
+        """The arguments of `save_for_backward`."""
         return _unflatten(iter(super().saved_tensors), self._nested)
 
 
 class NestedIOFunction(Function):
-    """A `Function` whose arguments, results and saved tensors may be nested; override `forward_extended` and
-    `backward_extended`.
+    """A `Function` whose arguments, results and saved tensors may be nested.
+
+    Override `forward_extended` and `backward_extended`.
 
     Example:
         >>> issubclass(NestedIOFunction, Function)
@@ -420,11 +418,11 @@ class NestedIOFunction(Function):
         return _unflatten(iter(flat), structure[0])
 
     def mark_dirty(self, *args: Any, **kwargs: Any) -> None:
-        """Says which inputs `forward_extended` changed in place."""
+        """Marks the inputs that `forward_extended` changed in place."""
         self.dirty_tensors = tuple(_flatten((args, kwargs)))
 
     def mark_non_differentiable(self, *args: Any, **kwargs: Any) -> None:
-        """Says which outputs have no gradient."""
+        """Marks the outputs that have no gradient."""
         self.non_differentiable = tuple(_flatten((args, kwargs)))
 
     def backward(self, *gradients: Any) -> Any:  # type: ignore[override]

@@ -1,4 +1,4 @@
-"""Jacobians, Hessians and products with them, of functions of tensors."""
+"""Jacobians and Hessians of functions of tensors, and products with them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OUTPUTS = "outputs of the user-provided function given to "
 
 
 def _tuple(value: Any, what: str) -> tuple[bool, tuple]:
-    """(was it a tuple, the tuple); raises TypeError."""
+    """(whether the value is a tuple, the value as a tuple). Raises TypeError for other values than tensors."""
     many = isinstance(value, tuple)
     items = value if many else (value,)
     for i, x in enumerate(items):
@@ -29,8 +29,7 @@ def _tuple(value: Any, what: str) -> tuple[bool, tuple]:
 
 
 def _fresh(inputs: tuple, create_graph: bool) -> tuple:
-    """The inputs as tensors of their own that require grad; connected to the originals only if the result
-    shall be."""
+    """The inputs as new tensors that require grad. With `create_graph` they are connected to the originals."""
     return tuple(
         x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_(True) for x in inputs
     )
@@ -42,7 +41,7 @@ def _result(value: Any, many: bool, create_graph: bool) -> Any:
 
 
 def _vector(v: Any, like: tuple, like_many: bool, name: str, missing: str) -> tuple:
-    """The tensors of v, which are shaped as others; None stands for one element."""
+    """The tensors of v, with the shapes of `like`. None stands for 1, if `like` has one element."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             raise RuntimeError(
@@ -74,7 +73,7 @@ def _check_recorded(outputs: tuple, strict: bool) -> None:
 
 
 def _check_varies(jacobians: tuple, strict: bool, which: str) -> None:
-    """That a first derivative depends on the input, where it is differentiated again."""
+    """Checks that a first derivative depends on the input, if it is differentiated again."""
     for i, g in enumerate(jacobians):
         if strict and not g.requires_grad:
             raise RuntimeError(
@@ -124,11 +123,11 @@ def vjp(
     """(func(inputs), the product of `v` with the Jacobian at the inputs).
 
     Args:
-        func: the function, of tensors.
-        inputs: its inputs, a tensor or a tuple.
-        v: the vector, shaped like the inputs or, of a vjp, the outputs; None where there is one element.
+        func: a function of tensors that returns a tensor or a tuple of tensors.
+        inputs: the inputs of the function, a tensor or a tuple.
+        v: the vector, with the shapes of the outputs. None stands for 1, if they have one element.
         create_graph: whether the result can be differentiated again.
-        strict: whether an output that doesn't depend on an input raises instead of giving zeros.
+        strict: raise RuntimeError if an output doesn't depend on an input, instead of returning zeros.
 
     Example:
         >>> import tl_core
@@ -152,11 +151,11 @@ def jvp(
     """(func(inputs), the product of the Jacobian at the inputs with `v`), by differentiating the vjp.
 
     Args:
-        func: the function, of tensors.
-        inputs: its inputs, a tensor or a tuple.
-        v: the vector, shaped like the inputs or, of a vjp, the outputs; None where there is one element.
+        func: a function of tensors that returns a tensor or a tuple of tensors.
+        inputs: the inputs of the function, a tensor or a tuple.
+        v: the vector, with the shapes of the inputs. None stands for 1, if they have one element.
         create_graph: whether the result can be differentiated again.
-        strict: whether an output that doesn't depend on an input raises instead of giving zeros.
+        strict: raise RuntimeError if an output doesn't depend on an input, instead of returning zeros.
 
     Example:
         >>> import tl_core
@@ -191,9 +190,9 @@ def jacobian(
         inputs: a tensor or a tuple of tensors.
         create_graph: make the result differentiable.
         strict: raise RuntimeError if an output does not depend on an input, instead of returning zeros.
-        vectorize: compute all rows, or columns, at once, as `vmap` would, instead of one after another.
+        vectorize: compute all rows or columns at once, by `vmap`, instead of one after another.
         strategy: "reverse-mode" computes a row for each element of the outputs, "forward-mode" a column for each
-            element of the inputs; forward mode needs vectorize=True, as in the reference.
+            element of the inputs. Forward mode needs vectorize=True, as in PyTorch.
 
     Raises:
         NotImplementedError: strategy="forward-mode" without vectorize=True.
@@ -234,7 +233,7 @@ def jacobian(
 
 
 def _forward_jacobian(func: Callable, inputs: Any, create_graph: bool) -> Any:
-    """All columns at once: tangents for a batch of unit vectors."""
+    """Computes all columns at once: tangents for a batch of unit vectors."""
     from tl_autograd.func import jvp as push
     from tl_autograd.func import vmap
 
@@ -269,14 +268,14 @@ def _forward_jacobian(func: Callable, inputs: Any, create_graph: bool) -> Any:
 
 
 def _construct_standard_basis_for(tensors: Any, tensor_numels: Any) -> tuple[Tensor, ...]:
-    """The rows of the identity on all elements together, cut into a stretch for each tensor."""
+    """The identity matrix of all elements, split by columns into one block for each tensor."""
     total = sum(tensor_numels)
     pieces = tl_core.eye(total).split(list(tensor_numels), 1)
     return tuple(p.to(dtype=t.dtype, device=t.device) for p, t in zip(pieces, tensors, strict=True))
 
 
 def _all_rows(y: Tensor, xs: tuple, create_graph: bool) -> list[Tensor]:
-    """One backward for all elements of an output."""
+    """The rows of all elements of an output, by one backward."""
     if y.numel() == 0 or not y.requires_grad:
         return [tl_core.zeros((*y.shape, *x.shape), dtype=x.dtype, device=x.device) for x in xs]
     basis = tl_core.eye(y.numel(), dtype=y.dtype, device=y.device).reshape(-1, *y.shape)
@@ -335,10 +334,10 @@ def hessian(
     inputs.
 
     Args:
-        func: the function, of tensors.
-        inputs: its inputs, a tensor or a tuple.
+        func: a function of tensors that returns a tensor or a tuple of tensors.
+        inputs: the inputs of the function, a tensor or a tuple.
         create_graph: whether the result can be differentiated again.
-        strict: whether an output that doesn't depend on an input raises instead of giving zeros.
+        strict: raise RuntimeError if an output doesn't depend on an input, instead of returning zeros.
         vectorize: whether rows are computed as a batch.
         outer_jacobian_strategy: "reverse-mode" or "forward-mode".
 
@@ -380,11 +379,11 @@ def vhp(
     """(func(inputs), the product of `v` with the Hessian).
 
     Args:
-        func: the function, of tensors.
-        inputs: its inputs, a tensor or a tuple.
-        v: the vector, shaped like the inputs or, of a vjp, the outputs; None where there is one element.
+        func: a function of tensors that returns a tensor or a tuple of tensors.
+        inputs: the inputs of the function, a tensor or a tuple.
+        v: the vector, with the shapes of the inputs. None stands for 1, if they have one element.
         create_graph: whether the result can be differentiated again.
-        strict: whether an output that doesn't depend on an input raises instead of giving zeros.
+        strict: raise RuntimeError if an output doesn't depend on an input, instead of returning zeros.
 
     Example:
         >>> import tl_core
@@ -404,11 +403,11 @@ def hvp(
     """(func(inputs), the product of the Hessian with `v`).
 
     Args:
-        func: the function, of tensors.
-        inputs: its inputs, a tensor or a tuple.
-        v: the vector, shaped like the inputs or, of a vjp, the outputs; None where there is one element.
+        func: a function of tensors that returns a tensor or a tuple of tensors.
+        inputs: the inputs of the function, a tensor or a tuple.
+        v: the vector, with the shapes of the inputs. None stands for 1, if they have one element.
         create_graph: whether the result can be differentiated again.
-        strict: whether an output that doesn't depend on an input raises instead of giving zeros.
+        strict: raise RuntimeError if an output doesn't depend on an input, instead of returning zeros.
 
     Example:
         >>> import tl_core

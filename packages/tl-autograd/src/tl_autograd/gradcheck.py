@@ -77,7 +77,7 @@ def _check_inputs(problem: _Problem) -> None:
 
 
 class _Nudged:
-    """The tensor moved by `delta` along `direction` for a block, in its own memory."""
+    """A context manager that moves a tensor along a direction, in its own memory, and restores it at the end."""
 
     def __init__(self, x: Tensor, direction: Tensor):
         self.x, self.direction, self.start = x, direction, x.detach().clone()
@@ -95,7 +95,7 @@ class _Nudged:
 
 
 def _check_alike(ahead: list[Tensor], behind: list[Tensor], step: complex) -> None:
-    """That moves of the inputs change values alone."""
+    """Checks that moves of the inputs change only the values of outputs."""
     for what in ("shape", "dtype"):
         for a, b in zip(ahead, behind, strict=False):
             if getattr(a, what) != getattr(b, what):
@@ -124,7 +124,7 @@ def _unit(x: Tensor, index: int) -> Tensor:
 
 
 def _numerical_jacobian(problem: _Problem, x: Tensor) -> list[_Quotients]:
-    """For each output the matrix (numel of x, numel of the output) of what the analytical side computes.
+    """For each output the Jacobian by differences, of shape (numel of x, numel of the output).
 
     With complex x it is dy/dx* in the convention of the gradients: the sum over the real and the imaginary
     move.
@@ -152,7 +152,7 @@ def _stack_moves(moves: list) -> Any:
 
 
 def _gradients(problem: _Problem, y: Tensor, v: Tensor | None) -> list[Tensor]:
-    """The gradients of one output for one v, with zeros where there is none."""
+    """The gradients of one output for one v, with zeros for inputs that the output doesn't depend on."""
     grads = (
         grad(y, problem.differentiated, v, retain_graph=True, allow_unused=True)
         if y.requires_grad
@@ -185,7 +185,7 @@ def _complex(real: Tensor, imaginary: Tensor) -> Tensor:
 
 
 def _expected_gradient(quotients: _Quotients, factor: complex) -> Tensor:
-    """What `grad` gives for v = factor * unit, one row an output element, from quotients (numel of x, numel of y).
+    """The gradients for v = factor * unit, one row an output element, from quotients (numel of x, numel of y).
 
     The gradient of Re(conj(v) y) with respect to x = a + ib is d/da + i d/db.
     """
@@ -214,7 +214,7 @@ def _compare(problem: _Problem, analytical: Tensor, numerical: Tensor, what: str
 
 def _check_slow(problem: _Problem) -> None:
     numerical = [_numerical_jacobian(problem, x) for x in problem.differentiated]
-    outputs = problem.outputs()  # after the inputs were moved: a graph must not see them change
+    outputs = problem.outputs()  # after the moves of the inputs: a graph must not see them change
     for k, y in enumerate(outputs):
         for factor in (1j, 1) if y.is_complex() else (1,):
             for i, analytical in enumerate(_analytical_rows(problem, y, factor)):
@@ -328,12 +328,12 @@ class _Undefined(Function):
 
 
 def _check_undefined(problem: _Problem) -> None:
-    """Gradients that never arrive must act as zeros: those of all outputs, and those of all but one."""
+    """Missing gradients must act as zeros: those of all outputs, and those of all outputs except one."""
     outputs = [y for y in problem.outputs() if y.requires_grad]
     _check_none_arrives(problem, outputs)
     if len(outputs) < 2:
         return
-    for index, output in enumerate(outputs):  # one tensor may be several of them
+    for index, output in enumerate(outputs):  # one tensor may be several outputs
         vs = [tl_core.zeros_like(y) for y in outputs]
         vs[index] = tl_core.ones_like(output)
         alone = _gradients(problem, output, tl_core.ones_like(output))
@@ -461,23 +461,23 @@ def gradcheck(
     """Compares the gradients of `func` with central differences.
 
     Args:
-        func: takes the inputs, returns one tensor or several.
-        inputs: those that require grad are checked; float64 or complex128, without overlap.
+        func: a function of the inputs that returns one tensor or several.
+        inputs: float64 or complex128, without overlap. Those that require grad are checked.
         eps: the step of the differences.
         atol, rtol: tolerances of the comparison.
         raise_exception: raise GradcheckError on a mismatch; otherwise return False.
-        nondet_tol: by how much two backward runs may differ.
+        nondet_tol: the largest difference between two backward runs.
         check_undefined_grad: also check that missing gradients act as zeros.
         check_grad_dtypes: also check that gradients have their input's dtype.
-        check_batched_grad: also check that gradients for a batch of vectors, by vmap, are those for each.
-        check_forward_ad: also compare tangents, of the forward mode.
-        check_batched_forward_grad: also check that tangents for a batch of directions are those for each.
-        check_backward_ad: compare gradients, of the reverse mode.
-        fast_mode: compare one random projection of the Jacobian instead of all of it.
-        masked: of sparse inputs only the stored elements change; otherwise all do.
+        check_batched_grad: also check that gradients for a batch of vectors, by vmap, equal those for each vector.
+        check_forward_ad: also compare the tangents of the forward mode.
+        check_batched_forward_grad: also check that tangents for a batch of directions equal those for each direction.
+        check_backward_ad: compare the gradients of the reverse mode.
+        fast_mode: compare one random projection of the Jacobian instead of the whole Jacobian.
+        masked: change only the stored elements of sparse inputs; otherwise all elements change.
 
     Returns:
-        True if all is well.
+        True if all checks pass.
 
     Raises:
         GradcheckError: a mismatch. ValueError: no input requires grad.
@@ -522,7 +522,7 @@ def gradcheck(
 
 
 def _check_constant(problem: _Problem) -> None:
-    """No output requires grad: then none may change."""
+    """Checks that no output changes with the inputs, where no output requires grad."""
     for x in problem.differentiated:
         for real, imaginary in _numerical_jacobian(problem, x):
             for d in (real, imaginary):
@@ -547,8 +547,8 @@ def get_numerical_jacobian(
 def get_analytical_jacobian(
     inputs: Any, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0
 ) -> tuple[Any, bool, bool, bool]:
-    """(the Jacobian of the output, transposed, for each input; whether two backwards agree; whether shapes and whether
-    types are the inputs')."""
+    """(the Jacobian of the output, transposed, for each input; whether two backwards agree; whether the shapes and
+    whether the dtypes are those of the inputs)."""
     _warn_private("get_analytical_jacobian", grad_out)
     problem = _Problem(lambda *_: output, inputs, 1e-6, 0.0, 0.0, nondet_tol)
     first, again = (_analytical_rows(problem, output, 1) for _ in range(2))
@@ -600,16 +600,16 @@ def gradgradcheck(
 
     Args:
         grad_outputs: the vectors of the first derivative. Default: random ones.
-        gen_non_contig_grad_outputs: make those random vectors with strides that are not contiguous.
-        func: the function, of tensors, to a tensor or a tuple of them.
-        inputs: its inputs, a tensor or a tuple, of double precision.
+        gen_non_contig_grad_outputs: make the random vectors non-contiguous.
+        func: a function of tensors that returns a tensor or a tuple of tensors.
+        inputs: the inputs, a tensor or a tuple, of double precision.
         eps: the step of the differences.
         atol: the absolute tolerance.
         rtol: the relative tolerance.
         raise_exception: whether a mismatch raises instead of returning False.
-        nondet_tol: how far two runs of the backward may differ.
+        nondet_tol: the largest difference between two runs of the backward.
         check_undefined_grad: whether missing gradients of outputs must count as zeros.
-        check_grad_dtypes: whether gradients must have their inputs' types.
+        check_grad_dtypes: whether gradients must have the dtypes of their inputs.
         check_batched_grad: whether gradients of batches of vectors are compared too.
         check_fwd_over_rev: whether forward over reverse mode is compared.
         check_rev_over_rev: whether reverse over reverse mode is compared.
@@ -667,7 +667,7 @@ def _gradient_function(func: Callable, varies: list[bool]) -> Callable:
     n = len(varies)
 
     def first(*args: Tensor) -> tuple[Tensor, ...]:
-        # The forward check gives tensors outside of any graph.
+        # The forward check passes tensors outside of any graph.
         inputs = [x.requires_grad_() if v and not x.requires_grad else x for x, v in zip(args, varies)]
         vectors = args[n:]
         outputs = [y for y in _tuple(func(*inputs)) if _inexact(y) and y.requires_grad]

@@ -23,12 +23,12 @@ __all__ = [
 def push_direction(
     func: Callable, inputs: tuple, x: Tensor, direction: Tensor, fill: bool = True
 ) -> list[Tensor]:
-    """Tangents of the outputs that are not integers, for one input's direction; zeros where there is none.
+    """Tangents of the inexact outputs for a direction of one input; zeros for outputs without a tangent.
 
     Args:
-        func: the function, of tensors, to a tensor or a tuple of them.
-        inputs: its inputs, a tensor or a tuple, of double precision.
-        x: the input that is moved.
+        func: a function of tensors that returns a tensor or a tuple of tensors.
+        inputs: the inputs, a tuple, of double precision.
+        x: the input that moves.
         direction: the direction, of the input's shape.
         fill: whether the other inputs have tangents of zeros; otherwise they have none.
     """
@@ -43,7 +43,7 @@ def push_direction(
 
 
 def _dual(x: Any, direction: Tensor | None, fill: bool) -> Any:
-    """An input as a dual tensor outside of any graph; where it does not move, its tangent is zero or missing."""
+    """An input as a dual tensor outside of any graph. The tangent of an input that doesn't move is zero or missing."""
     if not isinstance(x, Tensor) or not x.requires_grad:
         return x
     if direction is None and not fill:
@@ -65,11 +65,11 @@ def _apart(a: Tensor, b: Tensor, atol: float, rtol: float) -> bool:
 
 
 def batched_gradient_mismatch(y: Tensor, inputs: list[Tensor], atol: float, rtol: float) -> str | None:
-    """What is wrong with the gradients of an output for a batch of vectors; None: nothing.
+    """The first mismatch of the gradients of an output for a batch of vectors; None without a mismatch.
 
     Args:
-        y: an output.
-        inputs: its inputs, a tensor or a tuple, of double precision.
+        y: an output that requires gradients.
+        inputs: the inputs to differentiate with respect to, of double precision.
         atol: the absolute tolerance.
         rtol: the relative tolerance.
     """
@@ -93,12 +93,12 @@ def batched_gradient_mismatch(y: Tensor, inputs: list[Tensor], atol: float, rtol
 def missing_tangent_mismatch(
     func: Callable, inputs: tuple, x: Tensor, atol: float, rtol: float
 ) -> str | None:
-    """What is wrong where the tangents of all inputs but one are missing instead of zero; None: nothing.
+    """The first mismatch between missing tangents and zero tangents of all inputs except one; None without a mismatch.
 
     Args:
-        func: the function, of tensors, to a tensor or a tuple of them.
-        inputs: its inputs, a tensor or a tuple, of double precision.
-        x: the input that is moved; if no other one can be, by zero.
+        func: a function of tensors that returns a tensor or a tuple of tensors.
+        inputs: the inputs, a tuple, of double precision.
+        x: the input that moves. The only differentiable input moves by zero.
         atol: the absolute tolerance.
         rtol: the relative tolerance.
     """
@@ -120,12 +120,12 @@ def missing_tangent_mismatch(
 def batched_tangent_mismatch(
     func: Callable, inputs: tuple, x: Tensor, atol: float, rtol: float
 ) -> str | None:
-    """What is wrong with the tangents for a batch of one input's directions; None: nothing.
+    """The first mismatch of the tangents for a batch of directions of one input; None without a mismatch.
 
     Args:
-        func: the function, of tensors, to a tensor or a tuple of them.
-        inputs: its inputs, a tensor or a tuple, of double precision.
-        x: the input that is moved.
+        func: a function of tensors that returns a tensor or a tuple of tensors.
+        inputs: the inputs, a tuple, of double precision.
+        x: the input that moves.
         atol: the absolute tolerance.
         rtol: the relative tolerance.
     """

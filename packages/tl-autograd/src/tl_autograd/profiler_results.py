@@ -1,4 +1,4 @@
-"""Profiling: a recording read: its events one by one, as the tree that they are, and as a trace."""
+"""Profiling: the events of a recording as a list, as a tree and as a trace."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _known_stacks: dict[int, list[str]] = {0: []}
 
 @contextlib.contextmanager
 def without_collection() -> Iterator[None]:
-    """Millions of objects that stay are made faster when nobody looks for garbage among them."""
+    """Switches the garbage collector off: it would scan millions of events that stay alive."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -49,17 +49,17 @@ def without_collection() -> Iterator[None]:
 
 
 class KinetoEvent:
-    """An event with its facts as methods."""
+    """An event whose fields are methods."""
 
     def __init__(self, event: RecordedEvent, number: int) -> None:
         self._event, self._number = event, number
 
     def name(self) -> str:
-        """What ran."""
+        """The name of the operator, node or block."""
         return self._event.name
 
     def overload_name(self) -> str:
-        """Which overload of an operator."""
+        """The overload of an operator."""
         return self._event.overload
 
     def device_type(self) -> DeviceType:
@@ -75,15 +75,15 @@ class KinetoEvent:
         return self._event.system_thread
 
     def start_ns(self) -> int:
-        """When it began, by the steady clock."""
+        """The start, in nanoseconds of the steady clock."""
         return self._event.start
 
     def end_ns(self) -> int:
-        """When it ended."""
+        """The end, in nanoseconds of the steady clock."""
         return self._event.end
 
     def duration_ns(self) -> int:
-        """How long it took."""
+        """The duration, in nanoseconds."""
         return self._event.end - self._event.start
 
     def start_thread_id(self) -> int:
@@ -93,27 +93,27 @@ class KinetoEvent:
     end_thread_id = start_thread_id
 
     def fwd_thread_id(self) -> int:
-        """Of a node of the backward, the thread of its call."""
+        """The thread of the forward call, for a node of the backward; otherwise 0."""
         return self._event.thread if self._event.kind in (Kind.NODE, Kind.EVALUATION) else 0
 
     def correlation_id(self) -> int:
-        """A number of its own in the process."""
+        """The number of the event, unique in the process."""
         return self._number
 
     def linked_correlation_id(self) -> int:
-        """0: no accelerator's work."""
+        """0: the profiler records no work of accelerators."""
         return 0
 
     def sequence_nr(self) -> int:
-        """The number of the graph's node; -1: none."""
+        """The number of the graph's node; -1 without a node."""
         return -1 if self._event.kind == Kind.MEMORY else self._event.number
 
     def scope(self) -> int:
-        """Whose work it is: a RecordScope."""
+        """The `RecordScope` of the event, as a number."""
         return _scope(self._event)
 
     def shapes(self) -> list[Any]:
-        """Of the inputs."""
+        """The shapes of the inputs."""
         return [shape_of(v) for v in self._event.values or ()]
 
     def has_shapes(self) -> bool:
@@ -121,7 +121,7 @@ class KinetoEvent:
         return bool(self._event.values)
 
     def dtypes(self) -> list[str]:
-        """Of the inputs."""
+        """The dtypes of the inputs; "" for a value that is no tensor."""
         return [str(v[3]) if is_tensor(v) else "" for v in self._event.values or ()]
 
     def concrete_inputs(self) -> list[Any]:
@@ -129,15 +129,15 @@ class KinetoEvent:
         return [concrete(v) for v in self._event.values or ()]
 
     def stack(self) -> list[str]:
-        """The frames that called, innermost first."""
+        """The Python frames of the call, innermost first."""
         return source_lines(self._event.stack)
 
     def nbytes(self) -> int:
-        """Of an event of memory."""
+        """The bytes of an event of memory; otherwise 0."""
         return self._event.number if self._event.kind == Kind.MEMORY else 0
 
     def is_async(self) -> bool:
-        """False: an event ends in the thread that it began in."""
+        """False: an event ends in the thread of its start."""
         return False
 
     def is_user_annotation(self) -> bool:
@@ -156,12 +156,12 @@ def _scope(event: RecordedEvent) -> int:
 
 
 class ProfilerResult:
-    """What was recorded between two moments of a program.
+    """The events that were recorded between two moments of a program.
 
     Args:
-        recording: the core's.
+        recording: the recording of `tl_core`.
         extra: events of other processes, as `(pid, name, category, start, end)`; times as in `RecordedEvent`.
-        known_tensors: what owners say of memory that was alive at the end, by address.
+        known_tensors: the descriptions of memory that was alive at the end, by address.
     """
 
     _numbers = 0
@@ -174,41 +174,41 @@ class ProfilerResult:
 
     @cached_property
     def recorded(self) -> list[RecordedEvent]:
-        """All events, thread by thread, each thread's in the order in which they began."""
+        """All events by thread, in the order of their starts."""
         with without_collection():
             return list(map(RecordedEvent._make, self._recording.events()))
 
     def event(self, index: int) -> RecordedEvent:
-        """One of them."""
+        """The event at an index."""
         return RecordedEvent._make(self._recording.event(index))
 
     def sums(self, modules: bool, shapes: bool, stacks: bool,
              operations: Callable[[int], int] | None) -> list[tuple[int, ...]]:  # fmt: skip
-        """Sums over events that are alike: (index of the first, count, time, own time, memory, own memory,
+        """Sums over equal events: (index of the first, count, time, own time, memory, own memory,
         operations); nanoseconds and bytes."""
         return list(self._recording.sums(modules, shapes, stacks, operations))
 
     @property
     def forgotten(self) -> int:
-        """How many events made room for later ones."""
+        """The number of old events that were dropped for newer ones."""
         return int(self._recording.forgotten)
 
     def trace_start_ns(self) -> int:
-        """When the recording began, by the steady clock."""
+        """The start of the recording, in nanoseconds of the steady clock."""
         return int(self._recording.start)
 
     def trace_end_ns(self) -> int:
-        """When it ended."""
+        """The end of the recording, in nanoseconds of the steady clock."""
         return int(self._recording.end)
 
     def events(self) -> list[KinetoEvent]:
-        """All events but those that only complete others."""
+        """All events except those that hold the results of other events."""
         return [
             KinetoEvent(e, self._first + i) for i, e in enumerate(self.recorded) if e.kind != Kind.RESULTS
         ]
 
     def experimental_event_tree(self) -> list[Any]:
-        """The events that ran inside no other, each with those inside it."""
+        """The outermost events, each with its children."""
         return self._tree
 
     @cached_property
@@ -220,11 +220,11 @@ class ProfilerResult:
         return dict(self._recording.columns())
 
     def trace_activities(self) -> list[str]:
-        """What was collected."""
+        """The kinds of collected activity: the CPU's."""
         return ["CPU"]
 
     def save(self, path: str, metadata: dict[str, str] | None = None, links: bool = True) -> None:
-        """Writes a Chrome trace; `metadata` are JSON texts that stand beside the events."""
+        """Writes a Chrome trace; `metadata` are JSON texts beside the events."""
         head, tail = self._frame(metadata or {})
         write_whole(path, lambda to: self._recording.write_chrome_trace(to, head, tail, links))
 
@@ -263,7 +263,7 @@ class ProfilerResult:
                "args": {"sort_index": 536870912}}  # fmt: skip
         mark = {"ph": "i", "s": "g", "pid": "Traces", "tid": "Trace PyTorch Profiler"}
         yield {**mark, "name": "Iteration Start: PyTorch Profiler", "ts": start / 1e3}
-        # a nanosecond later: beginning and duration of an open event, added as floats, may pass the end
+        # A nanosecond later: the start and the duration of an open event, added as floats, may exceed the end.
         yield {**mark, "name": "Record Window End", "ts": (end + 1) / 1e3}
 
 
@@ -273,15 +273,15 @@ _ELEMENTWISE = re.compile(r"aten::(add|mul)_?$")
 
 
 class FunctionEvents:
-    """Makes the events of tables from those of a result: nested, with memory, FLOPs and stacks.
+    """Makes the events of tables from a result: nested, with memory, FLOPs and stacks.
 
     Args:
-        result: what was recorded.
-        shapes: whether shapes are kept.
+        result: the recorded events.
+        shapes: whether events have shapes.
         with_flops: whether operations are estimated.
-        with_modules: whether calls of modules are kept.
-        overloads: whether overloads are told apart.
-        concrete_inputs: whether scalar arguments are kept.
+        with_modules: whether calls of modules are listed.
+        overloads: whether events have the names of overloads.
+        concrete_inputs: whether events have scalar arguments.
     """
 
     def __init__(self, result: ProfilerResult, shapes: bool = True, with_flops: bool = False,
@@ -294,7 +294,7 @@ class FunctionEvents:
         self._shown = _SHOWN | {Kind.MODULE} if with_modules else _SHOWN
 
     def make(self) -> list[FunctionEvent]:
-        """In the order of their beginnings."""
+        """The events in the order of their starts."""
         with without_collection():
             return self._all()
 
@@ -310,7 +310,7 @@ class FunctionEvents:
         return events
 
     def sums(self, by_shape: bool, by_stack: bool) -> list[FunctionEventAvg]:
-        """The same added up, as far as they are alike in name and overload, and in shapes and stacks if asked for."""
+        """Sums over events of one name and overload, and on request of equal shapes and stacks."""
         operations = self._operations_at if self._with_flops else None
         rows = self._result.sums(self._with_modules, by_shape, by_stack, operations)
         return [self._sum(*row) for row in rows] + [FunctionEventAvg().add(e) for e in self._from_elsewhere()]
@@ -324,7 +324,7 @@ class FunctionEvents:
         return average
 
     def _alone(self, index: int) -> FunctionEvent:
-        """An event, with those around it but without those inside."""
+        """An event with its parents, without its children."""
         event = self._result.event(index)
         if event.kind == Kind.MEMORY:
             return self._memory_alone(event)
@@ -375,7 +375,7 @@ class FunctionEvents:
             index = self._result.recorded[index].parent
         return None
 
-    # Of nested operators the innermost counts; a sum inside a product is a part of it.
+    # The innermost of nested operators counts, but a sum inside a product is a part of the product.
     def _count_flops(self, event: FunctionEvent) -> None:
         count = flops_of(event.name, event.input_shapes, event.concrete_inputs, True)
         if not count:

@@ -1,4 +1,4 @@
-"""Checkpoints that keep the results of some operators: two modes below autograd, for the first run and the second."""
+"""Checkpoints that store the results of some operators: two modes below autograd, one for each run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tl_core.subclasses.python_dispatch import TorchDispatchMode
 
 __all__ = ["SAC_IGNORED_OPS", "contexts"]
 
-# What only looks at a tensor, or separates it from its history: never kept, and no policy is asked.
+# Operators that only read sizes, or separate a tensor from its history. No policy is called for them.
 _IGNORED = ("detach.default", "sym_size.default", "sym_size.int", "sym_stride.default", "sym_numel.default")
 _KEEPING = (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
 
@@ -27,17 +27,17 @@ SAC_IGNORED_OPS = {operator for operator in map(_operator_of, _IGNORED) if opera
 
 
 class _VersionWrapper:
-    """A value that is kept, and the version that it had."""
+    """A stored value, and its version at that time."""
 
     def __init__(self, val: Any) -> None:
         self.val = val
         self.version = val._version if isinstance(val, Tensor) else None
 
     def get_val(self, allow_cache_entry_mutation: bool) -> Any:
-        """The value.
+        """The stored value.
 
         Raises:
-            RuntimeError: it was written to since, which isn't allowed.
+            RuntimeError: the value was written to since, and mutation isn't allowed.
         """
         if self.version is not None and not allow_cache_entry_mutation and self.val._version != self.version:
             raise RuntimeError(
@@ -61,7 +61,7 @@ def _policy_of(policy_fn: Policy, again: bool, func: Any, args: Any, kwargs: Any
 
 
 class _CachingTorchDispatchMode(TorchDispatchMode):
-    """In the first run: keeps the results that the policy says."""
+    """The mode of the first run: stores the results that the policy selects."""
 
     def __init__(self, policy_fn: Policy, storage: Storage) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class _CachingTorchDispatchMode(TorchDispatchMode):
 
 
 class _CachedTorchDispatchMode(TorchDispatchMode):
-    """In the second run: gives what was kept in the place of computing it."""
+    """The mode of the second run: returns stored results instead of a computation."""
 
     def __init__(self, policy_fn: Policy, storage: Storage, allow_cache_entry_mutation: bool) -> None:
         super().__init__()
@@ -110,8 +110,8 @@ def contexts(policy_fn_or_list: Policy | Sequence[Any], allow_cache_entry_mutati
     """The modes of one call of a checkpointed function.
 
     Args:
-        policy_fn_or_list: the policy, or the operators whose results are kept.
-        allow_cache_entry_mutation: whether kept results may be written to.
+        policy_fn_or_list: the policy, or the operators whose results are stored.
+        allow_cache_entry_mutation: whether stored results may be written to.
 
     Returns:
         The mode of the first run and that of the second.

@@ -1,7 +1,7 @@
 """Function transforms: derivatives of functions, and functions of batches, nested in any order.
 
-Each takes a function and gives one: `grad`, `vjp`, `jvp` and what is made of them differentiate it, `vmap` runs it on a
-batch without a loop. What they do to each operator follows from its row.
+Each takes a function and returns a function. `grad`, `vjp`, `jvp` and the transforms built on them differentiate it,
+`vmap` runs it on a batch without a loop. The rules of each operator follow from its row.
 """
 
 from tl_autograd.func import custom_function

@@ -1,4 +1,4 @@
-"""Which arguments a function is differentiated with respect to."""
+"""The arguments that a function is differentiated with respect to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Argnums = int | tuple[int, ...]
 
 
 def normalize(argnums: Argnums, n_args: int) -> Argnums:
-    """The numbers without negative ones; raises RuntimeError for what names no positional argument."""
+    """The numbers without negative ones. Raises RuntimeError for a number without a positional argument."""
     if isinstance(argnums, int):
         return _number(argnums, n_args)
     if isinstance(argnums, tuple):
@@ -32,17 +32,17 @@ def _number(n: Any, n_args: int) -> int:
 
 
 def select(args: tuple, argnums: Argnums) -> Any:
-    """The arguments of these numbers: one, or a tuple."""
+    """The arguments at these numbers: one, or a tuple."""
     return args[argnums] if isinstance(argnums, int) else tuple(args[n] for n in argnums)
 
 
 def replace(args: tuple, argnums: Argnums, replacements: Any) -> tuple:
-    """The arguments with others in the place of those of these numbers.
+    """The arguments with replacements at these numbers.
 
     Args:
-        args: the arguments.
-        argnums: the numbers of those that are replaced.
-        others: what replaces them.
+        args: the positional arguments of a function.
+        argnums: the numbers of the arguments to replace.
+        replacements: the new argument, or a tuple with one for each number.
     """
     numbers = (argnums,) if isinstance(argnums, int) else argnums
     values = (replacements,) if isinstance(argnums, int) else replacements

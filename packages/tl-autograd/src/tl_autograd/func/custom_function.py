@@ -1,4 +1,4 @@
-"""`Function.apply` inside of transforms: each level treats the function by what its class defines."""
+"""`Function.apply` inside of transforms: each level calls the methods that the class defines."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ __all__ = ["VmapInfo", "apply_in_transform"]
 
 
 class VmapInfo(NamedTuple):
-    """What the `vmap` of a `Function` is told."""
+    """The batch size and the randomness that the `vmap` of a `Function` receives."""
 
     batch_size: int
     randomness: str
 
 
 def apply_in_transform(cls: Any, args: tuple, kwargs: dict) -> Any:
-    """The call at the top level."""
+    """Calls a `Function` at the top level."""
     if any(isinstance(x, Tensor) for x in kwargs.values()):
         raise NotImplementedError(
             f"Run {cls.__name__}.apply with kwarg-only Tensor args: please do not pass kwarg-only Tensors, of which a "
@@ -111,7 +111,7 @@ def _value(x: Any, serial: int) -> Any:
 
 
 def _without_writes(cls: Any, args: tuple, kwargs: dict, serial: int) -> Any:
-    """The call on the values as they are now, as one operator."""
+    """Calls the function on the current values, as one operator."""
     values = tuple(outside(a) if isinstance(a, Tensor) else a for a in args)
     with below(serial):
         output = cls.apply(*values, **kwargs)
@@ -130,7 +130,7 @@ class _Context(functions.FunctionCtx):
 
     @property
     def saved_tensors(self) -> tuple:
-        """What was saved, for the direction that asks."""
+        """The saved tensors: those of `save_for_forward` while `jvp` runs, otherwise those of `save_for_backward`."""
         return self.to_save if self._saved is None else self._saved
 
 
@@ -234,7 +234,7 @@ def _batched_again(output: Any, out_dims: Any, serial: int) -> Any:
 
 
 class _Batch:
-    """A batch level in which tensors enter by their dimensions and leave with them."""
+    """A batch level. Tensors enter with their batch dimensions and leave with them."""
 
     def __init__(self, info: VmapInfo):
         self.level = Level(BATCH, info.batch_size, info.randomness)
@@ -255,7 +255,7 @@ class _Batch:
 
 
 def _batch_rule(cls: Any) -> Callable:
-    """A rule by batching forward, setup_context, backward and jvp themselves."""
+    """A rule that runs forward, setup_context, backward and jvp on batches."""
 
     def rule(info: VmapInfo, in_dims: Any, *args: Any) -> Any:
         dims = tree_flatten(in_dims, is_leaf=lambda x: x is None)[0]
@@ -321,7 +321,7 @@ def _batch_rule(cls: Any) -> Callable:
 
 
 def _move_batch(t: Any, at: int | None, dim: int | None, info: VmapInfo) -> Any:
-    """A tangent with the batch where its primal has it."""
+    """A tangent whose batch dimension is that of its primal."""
     if not isinstance(t, Tensor) or at == dim or dim is None:
         return t
     if at is None:
@@ -330,7 +330,7 @@ def _move_batch(t: Any, at: int | None, dim: int | None, info: VmapInfo) -> Any:
 
 
 def _fit_gradient(g: Any, at: int | None, dim: int | None, info: VmapInfo) -> Any:
-    """A gradient with the batch where its input has it: summed, if the input has none."""
+    """A gradient whose batch dimension is that of its input. Without a batch in the input, the sum over the batch."""
     if isinstance(g, Tensor) and dim is None and at is not None:
         return g.sum(at)
     return _move_batch(g, at, dim, info)

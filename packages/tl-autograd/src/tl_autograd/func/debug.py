@@ -1,4 +1,4 @@
-"""Looking at tensors inside of transforms."""
+"""The values and the text of tensors inside of transforms."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["debug_unwrap"]
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """The tensor that a transform wrapped, for printing while a function is looked into.
+    """The tensor that a transform wrapped, for printing in a debugger.
 
     Args:
         tensor: a tensor inside of a transform, or any other.
         recurse: whether all transforms are undone, or the innermost only.
 
     Returns:
-        The tensor without the batch dimension hidden; what is computed from it is seen by no transform.
+        The tensor with all its dimensions. Transforms don't see computations with it.
 
     Example::
 
@@ -41,7 +41,7 @@ _NAMES = ("GradTrackingTensor", "GradTrackingTensor", "BatchedTensor", "Function
 
 
 def _text(tensor: Tensor) -> str | None:
-    """How a tensor inside of a transform is written: its level, and the value there."""
+    """The text of a tensor inside of a transform: its level, and its value below the level."""
     wrapper = _C.wrapping(tensor)
     if wrapper is None:
         return None

@@ -15,11 +15,11 @@ __all__ = ["functionalize"]
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """The function that computes what `func` does without writing to tensors on the way.
+    """A function with the results of `func` that writes to no tensor on the way.
 
-    An operator that writes becomes the one that returns the result, and every tensor that shares the memory takes its
-    part of it when it is next used: what lies below, a tracer for instance, sees pure operators. What `func` wrote to
-    its arguments is copied into them at the end.
+    An operator that writes becomes the operator that returns the result. Every tensor that shares the memory takes its
+    part of the result at its next use. So the levels below, for example a tracer, see pure operators. Values that
+    `func` writes to its arguments are copied into them at the end.
 
     Args:
         func: a function of tensors and nested containers of them.
@@ -29,7 +29,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
         A function of the same arguments.
 
     Raises:
-        RuntimeError: another word for `remove`; `func` writes to a tensor that is none of its arguments.
+        RuntimeError: another word for `remove`, or `func` writes to a tensor that is none of its arguments.
 
     Example::
 
@@ -60,7 +60,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
 
 def outside(tensor: Tensor) -> Tensor:
-    """The value of a tensor of a level without writes; any other tensor itself."""
+    """The current value of a tensor of a level without writes; any other tensor itself."""
     state = _C.functional_value(tensor)
     return tensor if state is None else state[0]
 

@@ -17,7 +17,7 @@ __all__ = ["grad", "grad_and_value", "vjp"]
 
 
 def _follow_tree(tree: Any, level: Level, transform: str) -> tuple[Any, list[Tensor]]:
-    """The tree with tensors that the level differentiates with respect to, and these."""
+    """(the tree with tensors that the level differentiates with respect to, a list of those tensors)."""
     leaves, spec = tree_flatten(tree)
     inputs = [_follow_leaf(x, level, transform) for x in leaves]
     return tree_unflatten(inputs, spec), inputs
@@ -38,7 +38,7 @@ def _follow_leaf(x: Any, level: Level, transform: str) -> Tensor:
 def _pull(
     outputs: list[Tensor], inputs: list[Tensor], cotangents: list[Tensor | None], create: bool
 ) -> list[Tensor | None]:
-    """Gradients of the outputs that depend on inputs; None where there is none."""
+    """The gradients with respect to the inputs; None for an input that no output depends on."""
     used = [(y, v) for y, v in zip(outputs, cotangents, strict=True) if y.requires_grad]
     if not used or not inputs:
         return [None] * len(inputs)
@@ -56,7 +56,7 @@ def _or_zeros(g: Tensor | None, x: Tensor, level: Level) -> Tensor:
 def grad_and_value(
     func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """The function that gives the gradient of `func` and its value.
+    """The function that returns the gradient of `func` and its value.
 
     Args:
         func: returns a tensor of one element; with `has_aux` a pair of it and anything else.
@@ -65,7 +65,7 @@ def grad_and_value(
         has_aux: whether `func` returns a pair, whose second part is handed on.
 
     Returns:
-        A function of the same arguments. It gives (gradient, value), or (gradient, (value, auxiliary)).
+        A function of the same arguments. It returns (gradient, value), or (gradient, (value, auxiliary)).
 
     Raises:
         RuntimeError: the value is no tensor of one element, or `argnums` names no argument.
@@ -100,7 +100,7 @@ def grad_and_value(
 
 
 def _of_one_tensor(func: Callable, args: tuple, number: int, entered: tuple, kwargs: dict) -> Any:
-    """The gradient with respect to a tensor that is being followed, and the value."""
+    """The gradient with respect to the entered tensor, and the value."""
     level, x = entered
     try:
         output = func(*args[:number], x, *args[number + 1 :], **kwargs)
@@ -138,7 +138,7 @@ def _check_scalar(output: Any) -> None:
 
 
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """The function that gives the gradient of `func`.
+    """The function that returns the gradient of `func`.
 
     Args:
         func: returns a tensor of one element; with `has_aux` a pair of it and anything else.
@@ -147,7 +147,7 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
         has_aux: whether `func` returns a pair, whose second part is handed on.
 
     Returns:
-        A function of the same arguments. It gives the gradient, or (gradient, auxiliary).
+        A function of the same arguments. It returns the gradient, or (gradient, auxiliary).
 
     Raises:
         RuntimeError: the value is no tensor of one element, or `argnums` names no argument.
@@ -174,15 +174,15 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     Args:
         func: takes and returns tensors, or nested containers of them; with `has_aux` a pair of such and anything
             else.
-        primals: where.
+        primals: the arguments of `func`.
         has_aux: whether `func` returns a pair, whose second part is handed on.
 
     Returns:
         (value, product), or (value, product, auxiliary). `product` takes cotangents in the structure of the value and
-        gives a tuple with one result for each of `primals`; it may be called any number of times.
+        returns a tuple with one result for each of `primals`. It may be called any number of times.
 
     Raises:
-        RuntimeError: what `func` returns are no tensors, or cotangents have another structure.
+        RuntimeError: `func` returns other objects than tensors, or cotangents have another structure.
 
     Example::
 
@@ -231,7 +231,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 def _pull_later(
     outputs: list[Tensor], inputs: list[Tensor], cotangents: list[Any], create: bool
 ) -> list[Tensor | None]:
-    """The graph of a level that has ended, kept for the next time."""
+    """The gradients after the end of the level. The graph stays for the next call."""
     used = [(y, v) for y, v in zip(outputs, cotangents, strict=True) if y.requires_grad]
     if not used or not inputs:
         return [None] * len(inputs)

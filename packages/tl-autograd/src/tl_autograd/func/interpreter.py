@@ -1,4 +1,4 @@
-"""The stack of levels, and doing without some of them for a while."""
+"""The stack of levels, and contexts without some of them."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = [
 
 
 class FuncTorchInterpreter(CInterpreter):
-    """A level that is on, from Python."""
+    """An active level, with the context manager of the levels below."""
 
     def lower(self) -> Any:
-        """For a `with`: the levels below this one."""
+        """A context manager in which only the levels below this one are active."""
         return below(self._serial)
 
 
@@ -40,7 +40,7 @@ def retrieve_current_functorch_interpreter() -> FuncTorchInterpreter:
     """The innermost level.
 
     Raises:
-        AssertionError: none is on.
+        AssertionError: no level is active.
     """
     interpreter = peek_interpreter_stack()
     assert interpreter is not None, "no transform is on"
@@ -54,7 +54,7 @@ def retrieve_all_functorch_interpreters() -> list[FuncTorchInterpreter]:
 
 @contextlib.contextmanager
 def temporarily_pop_interpreter_stack() -> Iterator[CInterpreter]:
-    """Without the innermost level."""
+    """Inside, the innermost level is inactive."""
     interpreter = retrieve_current_functorch_interpreter()
     with interpreter.lower():
         yield interpreter
@@ -62,7 +62,7 @@ def temporarily_pop_interpreter_stack() -> Iterator[CInterpreter]:
 
 @contextlib.contextmanager
 def temporarily_clear_interpreter_stack() -> Iterator[list[CInterpreter]]:
-    """Without any level."""
+    """Inside, no level is active."""
     all_levels: list[CInterpreter] = [*retrieve_all_functorch_interpreters()]
     if not all_levels:
         yield all_levels
@@ -75,6 +75,6 @@ def temporarily_clear_interpreter_stack() -> Iterator[list[CInterpreter]]:
 
 
 def compare_functorch_state(states: list[tuple[Any, ...]]) -> bool:
-    """Whether the levels are of these kinds, the outermost first."""
+    """Whether the active levels have these kinds, the outermost first."""
     kinds: list[TransformType] = [interpreter.key() for interpreter in retrieve_all_functorch_interpreters()]
     return kinds == [state[0] for state in states]

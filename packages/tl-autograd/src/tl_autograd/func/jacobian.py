@@ -42,17 +42,17 @@ def jacrev(
     chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
 ) -> Callable[..., Any]:
-    """The function that gives the Jacobian of `func`, row by row of a batch, by reverse mode.
+    """The function that returns the Jacobian of `func`, with its rows as a batch, by reverse mode.
 
     Args:
         func: takes and returns tensors, or nested containers of them.
         argnums: the positional argument, or arguments, to differentiate with respect to.
         has_aux: whether `func` returns a pair, whose second part is handed on.
-        chunk_size: how many rows are computed at a time; None: all of them.
+        chunk_size: the number of rows that are computed at a time; None computes all.
 
     Returns:
-        A function of the same arguments, whose results have shape (*output, *input), in the structure of the output
-        and in each leaf of it that of the input.
+        A function of the same arguments, whose results have shape (*output, *input). Their structure is that of the
+        output, with the structure of the input in each leaf.
 
     Raises:
         ValueError: `chunk_size` is not positive.
@@ -89,7 +89,7 @@ def jacrev(
 
 
 def _rows(pull: Callable, outputs: list, out_spec: Any, flat: list, chunk_size: int | None) -> list[Tensor]:
-    """For each input, (elements of all outputs, *input)."""
+    """The rows for each input, of shape (elements of all outputs, *input)."""
     total = sum(y.numel() for y in outputs)
 
     def from_flat(*cotangents: Tensor) -> tuple:
@@ -120,13 +120,13 @@ def _arrange_rows(rows: list[Tensor], outputs: list, out_spec: Any, flat: list, 
 def jacfwd(
     func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable[..., Any]:
-    """The function that gives the Jacobian of `func`, all columns as a batch, by forward mode.
+    """The function that returns the Jacobian of `func`, with its columns as a batch, by forward mode.
 
     Args:
         func: takes and returns tensors, or nested containers of them.
         argnums: the positional argument, or arguments, to differentiate with respect to.
         has_aux: whether `func` returns a pair, whose second part is handed on.
-        randomness: as in `vmap`, for random operators in `func`.
+        randomness: the argument of `vmap`, for random operators in `func`.
 
     Returns:
         A function of the same arguments, whose results have shape (*output, *input).
@@ -199,7 +199,7 @@ def _arrange_columns(columns: Any, flat: list, spec: Any) -> Any:
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
-    """The function that gives the Hessian of `func`, by forward over reverse mode.
+    """The function that returns the Hessian of `func`, by forward over reverse mode.
 
     Args:
         func: returns a tensor, of one element as a rule.

@@ -1,4 +1,4 @@
-"""Forward mode: tangents go along with the values."""
+"""Forward mode: operators compute tangents beside values."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def jvp(
     Args:
         func: takes and returns tensors, or nested containers of them.
         primals: a tuple with the arguments.
-        tangents: a tuple with the vector, structured as `primals`.
-        strict: raise an error if an output depends on no input, instead of giving zeros.
+        tangents: a tuple with the vector, in the structure of `primals`.
+        strict: raise an error if an output depends on no input, instead of returning zeros.
         has_aux: whether `func` returns a pair, whose second part is handed on.
 
     Returns:
@@ -112,17 +112,17 @@ def _push_at_level(func: Callable, duals: list, vectors: list, spec: Any, strict
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """The value of a function, and its best linear approximation there.
+    """The value of a function, and its linear approximation at this point.
 
-    The function runs once and keeps its operators with what they were given; each call of the approximation takes
-    tangents through these, by their rules, and not through `func`. For a single product `jvp` is quicker.
+    The function runs once and records its operators with their arguments. Each call of the approximation takes tangents
+    through the record by the rules of the operators, and not through `func`. For a single product `jvp` is faster.
 
     Args:
         func: takes and returns tensors, or nested containers of them.
-        primals: where.
+        primals: the arguments of `func`.
 
     Returns:
-        (value, product): `product` takes tangents as `func` takes arguments.
+        (value, product). `product` takes tangents like the arguments of `func`.
 
     Example::
 
@@ -156,7 +156,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
 
 class _Line:
-    """What a run of a function kept: its calls, in which writes have become results, and their primals."""
+    """The record of a run of a function: its calls, in which writes have become results, and their primals."""
 
     def __init__(self, func: Callable[..., Any], flat: list, spec: Any):
         self._func, self._flat, self._spec = func, flat, spec
@@ -174,7 +174,7 @@ class _Line:
         self.value = tree_unflatten(values, self._out_spec)
 
     def product(self, vectors: list) -> Any:
-        """The vectors through the calls that were kept."""
+        """Takes the vectors through the recorded calls."""
         if not _C.tape_is_whole(self._tape):  # a Function with a rule of its own took part
             primals, tangents = (tree_unflatten(leaves, self._spec) for leaves in (self._flat, vectors))
             return jvp(self._func, primals, tangents)[1]

@@ -1,4 +1,4 @@
-"""The stack of levels of transforms, with the names that `torch._C._functorch` has for levels."""
+"""The stack of levels of transforms, under the names of `torch._C._functorch`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
 
 
 class TransformType(NativeEnum):
-    """What a level does."""
+    """The kinds of levels."""
 
     Torch = 0
     Vmap = 1
@@ -30,7 +30,7 @@ class TransformType(NativeEnum):
 
 
 class RandomnessType(NativeEnum):
-    """What random operators do inside of a batch."""
+    """The behaviours of random operators inside of a batch."""
 
     Error = 0
     Same = 1
@@ -46,36 +46,36 @@ _TYPES = {
 
 
 class CInterpreter:
-    """A level that is on."""
+    """An active level."""
 
     def __init__(self, entry: tuple):
         self._serial, self._kind, self._number, self._size, self._randomness = entry
 
     def key(self) -> TransformType:
-        """What it does."""
+        """The kind of the level."""
         return _TYPES[self._kind]
 
     def level(self) -> int:
-        """Its number."""
+        """The number of the level; the outermost has 1."""
         return self._number
 
     def batchSize(self) -> int:
-        """How many examples a level of a batch has."""
+        """The number of examples of a level of a batch."""
         return self._size
 
     def randomness(self) -> RandomnessType:
-        """What random operators do there."""
+        """The behaviour of random operators in the level."""
         return RandomnessType(self._randomness)
 
 
 def peek_interpreter_stack() -> CInterpreter | None:
-    """The innermost level, or None."""
+    """The innermost level; None without one."""
     top = _C.top_level()
     return None if top is None else CInterpreter(top)
 
 
 def get_interpreter_stack() -> list[CInterpreter] | None:
-    """All levels, the outermost first, or None."""
+    """All levels, the outermost first; None without one."""
     top = _C.top_level()
     if top is None:
         return None
@@ -83,13 +83,13 @@ def get_interpreter_stack() -> list[CInterpreter] | None:
 
 
 def get_dynamic_layer_stack_depth() -> int:
-    """How many levels are on."""
+    """The number of active levels."""
     top = _C.top_level()
     return 0 if top is None else top[2]
 
 
 def maybe_current_level() -> int | None:
-    """The number of the innermost level, or None."""
+    """The number of the innermost level; None without one."""
     top = _C.top_level()
     return None if top is None else top[2]
 
@@ -103,5 +103,5 @@ def current_level() -> int:
 
 
 def are_transforms_active() -> bool:
-    """Whether any level is on."""
+    """Whether a level is active."""
     return _C.transforms_active()

@@ -1,4 +1,4 @@
-"""Levels of transforms: they begin, tensors enter and leave them, and they end whatever happens."""
+"""Levels of transforms, as context managers that tensors enter and leave."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ RANDOMNESS = ("error", "same", "different")
 
 
 class Level:
-    """A level, for a `with`: inside, it is the top.
+    """A context manager of a new level, which is the innermost inside.
 
     Args:
-        kind: what the level does: gradients, tangents, batches or functionalization.
-        batch_size: the size of the batch dimension; 0 where there is none.
+        kind: `GRAD`, `JVP`, `BATCH` or `FUNCTIONALIZE`.
+        batch_size: the size of the batch dimension; 0 for levels without a batch.
         randomness: "error", "different" or "same".
     """
 
@@ -38,13 +38,13 @@ class Level:
             self._mode.__exit__(*raised)
 
     def unwrap(self, t: Tensor) -> Tensor:
-        """The tensor of the levels below that a wrapper of this one holds."""
+        """The tensor below this level in a wrapper; any other tensor itself."""
         contents = _C.unwrap(t, self.serial)
         return t if contents is None else contents[0]
 
 
 class below:
-    """For a `with`: the levels without the given one and those above it."""
+    """A context manager in which only the levels below the level with this serial number are active."""
 
     def __init__(self, serial: int):
         self._serial = serial
@@ -57,5 +57,5 @@ class below:
 
 
 def tensors_mapped(f: Callable[[Tensor], Any], tree: Any) -> Any:
-    """The tree with f(t) for each tensor in it."""
+    """The tree with f(t) for each tensor t."""
     return tree_map(lambda x: f(x) if isinstance(x, Tensor) else x, tree)

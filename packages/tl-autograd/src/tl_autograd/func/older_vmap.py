@@ -1,4 +1,4 @@
-"""`vmap` as it was before function transforms: arguments and results are checked more narrowly."""
+"""The `vmap` of earlier versions of PyTorch, with stricter checks of arguments and results."""
 
 from __future__ import annotations
 
@@ -23,15 +23,14 @@ def vmap(func: Callable[..., Any], in_dims: Dims = 0, out_dims: Dims = 0) -> Cal
 
     Args:
         func: a function of one example.
-        in_dims: which dimension of each argument counts the examples, from the front; None: the argument has none.
-        out_dims: where the results get that dimension: a number, or a tuple with one for each result.
+        in_dims: the batch dimension of each argument, not negative; None for an argument without a batch.
+        out_dims: the batch dimension of the results: a number, or a tuple with one for each result.
 
     Returns:
         A function of batches.
 
     Raises:
-        ValueError: `in_dims` or `out_dims` do not fit, sizes of batches differ, or something else than tensors is
-            returned.
+        ValueError: `in_dims` or `out_dims` do not fit, sizes of batches differ, or a result is no tensor.
 
     Example:
         >>> from tl_autograd.func import older_vmap
@@ -44,7 +43,7 @@ def vmap(func: Callable[..., Any], in_dims: Dims = 0, out_dims: Dims = 0) -> Cal
 def _vmap(
     func: Callable[..., Any], in_dims: Dims = 0, out_dims: Dims = 0, allow_none_pass_through: bool = False
 ) -> Callable[..., Any]:
-    """`vmap`; results that are None pass, if that is allowed."""
+    """`vmap`. With `allow_none_pass_through`, results may be None."""
 
     @functools.wraps(func)
     def run_batch(*args: Any) -> Any:
@@ -70,7 +69,7 @@ def _vmap(
 
 
 def _move_batches(results: tuple, out_dims: Dims, single: bool, missing: set[int]) -> Any:
-    """The results with their batch, which comes first, where it is wanted."""
+    """The results, whose batch is first, with the batch at `out_dims`."""
     values, outputs = iter(results), []
     for i in range(len(results) + len(missing)):
         where = out_dims if isinstance(out_dims, int) else out_dims[i]
@@ -91,7 +90,7 @@ def _check_out_dims(out_dims: Any, func: Callable) -> None:
 
 
 def _check_from_the_front(in_dims: Any, args: tuple, func: Callable) -> None:
-    """What else is wrong with them, the transform says."""
+    """Refuses negative dimensions. The transform itself checks the rest."""
     low = [d for d in tree_leaves(in_dims) if isinstance(d, int) and d < 0]
     first = next((x for x in tree_leaves(args) if isinstance(x, Tensor)), None)
     if low and first is not None:

@@ -1,4 +1,4 @@
-"""Whether a `jvp` treats tangents as its `forward` treats their primals: writes, views, constants."""
+"""Checks that a `jvp` treats tangents as its `forward` treats their primals: writes, views, constants."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ __all__ = ["check_pushed"]
 def check_pushed(
     args: tuple, tangents: tuple, versions: list, output: Any, pushed: Any, context: Any
 ) -> None:
-    """Compares what `jvp` returned with what `forward` did.
+    """Compares the results of `jvp` with the views, writes and constants of `forward`.
 
     Args:
-        args: what the function was called with.
-        tangents: their tangents; None for those that have none.
-        versions: how often each of them had been written before.
-        output: what `forward` returned.
-        pushed: what `jvp` returned.
-        context: where `forward` said what it wrote, and which outputs are constants.
+        args: the arguments of the function.
+        tangents: the tangents of the arguments; None for an argument without a tangent.
+        versions: the version of each tangent before `jvp`.
+        output: the result of `forward`.
+        pushed: the result of `jvp`.
+        context: the context, with the arguments that `forward` wrote and the outputs that are constants.
 
     Raises:
-        RuntimeError: a constant has a tangent; the tangent of what was written in place was not; the tangent of a view
-            is no view of the input's tangent.
+        RuntimeError: a constant has a tangent, `jvp` didn't write the tangent of an argument that `forward` wrote, or
+            the tangent of a view is no view of the input's tangent.
     """
     outputs = output if isinstance(output, tuple) else (output,)
     output_tangents = pushed if isinstance(pushed, tuple) else (pushed,)

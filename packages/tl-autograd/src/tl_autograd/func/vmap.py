@@ -1,4 +1,4 @@
-"""Functions of one example, run on a batch of them."""
+"""`vmap`: functions of one example, run on a batch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ loops = {"allowed": True, "warned": True}
 
 
 def _met_loop(operator: str) -> None:
-    """Says that an operator goes through a batch one example after the other."""
+    """Warns that an operator runs one example of a batch after the other, or raises RuntimeError."""
     if not loops["allowed"]:
         raise RuntimeError(
             f"vmap: Batching rule not implemented for aten::{operator}, and the fallback, one example after the other, "
@@ -54,18 +54,18 @@ def vmap(
 
     Args:
         func: a function of one example; takes tensors and nested containers of them, returns tensors.
-        in_dims: which dimension of each argument counts the examples: a number for all of them, or a structure like
-            the arguments'. None: the argument is the same for all examples.
-        out_dims: where the results get that dimension: a number for all of them, or a structure like the results'.
-        randomness: what random operators do: "error" refuses them, "different" draws for each example, "same" draws
-            once for all.
-        chunk_size: how many examples are worked on at a time; None: all of them.
+        in_dims: the batch dimension of each argument: a number for all of them, or a structure like the arguments'.
+            None: the argument is the same for all examples.
+        out_dims: the batch dimension of the results: a number for all of them, or a structure like the results'.
+        randomness: the behaviour of random operators: "error" refuses them, "different" draws for each example, "same"
+            draws once for all.
+        chunk_size: the number of examples that are computed at a time; None computes all.
 
     Returns:
         A function of batches.
 
     Raises:
-        ValueError: `in_dims` or `out_dims` do not fit, sizes of batches differ, or there is no batch at all.
+        ValueError: `in_dims` or `out_dims` do not fit, sizes of batches differ, or no argument has a batch.
         RuntimeError: the function asks for the value of a batched tensor, or draws with randomness="error".
 
     Example::
@@ -102,11 +102,11 @@ def chunk_vmap(
     randomness: str = "error",
     chunks: int = 2,
 ) -> Callable[..., Any]:
-    """`vmap` in that many chunks, for less memory.
+    """`vmap` in several chunks, for less memory.
 
     Args:
-        func, in_dims, out_dims, randomness: as in `vmap`.
-        chunks: how many; 1: all at once.
+        func, in_dims, out_dims, randomness: the arguments of `vmap`.
+        chunks: the number of chunks.
     """
     if chunks == 1:
         return vmap(func, in_dims, out_dims, randomness)
@@ -209,7 +209,7 @@ def _run(
 
 
 def _run_plain(func: Callable, entered: tuple, out_dims: Dims, kwargs: dict) -> Any:
-    """The function on tensors that have been wrapped."""
+    """Calls the function on tensors that `_C.enter_batch` has wrapped."""
     level, inside = entered
     try:
         result = func(*inside, **kwargs)

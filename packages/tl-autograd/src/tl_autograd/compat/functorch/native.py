@@ -1,6 +1,6 @@
-"""Levels by their numbers: what `tl._C._functorch` offers.
+"""The names of `tl._C._functorch`: levels of transforms by their numbers.
 
-A level counts from 1, the outermost. What begins here has to be ended by the function beside it.
+The outermost level has the number 1. Each function that begins a level has a counterpart that ends it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _vmap_increment_nesting(batch_size: int, randomness: str) -> int:
 
 
 def _vmap_decrement_nesting() -> int:
-    """Ends it."""
+    """Ends a level of a batch."""
     return _end(BATCH)
 
 
@@ -62,7 +62,7 @@ def _grad_increment_nesting() -> int:
 
 
 def _grad_decrement_nesting() -> int:
-    """Ends it."""
+    """Ends a level of gradients."""
     return _end(GRAD)
 
 
@@ -72,7 +72,7 @@ def _jvp_increment_nesting() -> int:
 
 
 def _jvp_decrement_nesting() -> int:
-    """Ends it."""
+    """Ends a level of tangents."""
     return _end(JVP)
 
 
@@ -82,7 +82,7 @@ def _func_increment_nesting(reapply_views: bool) -> int:
 
 
 def _func_decrement_nesting() -> int:
-    """Ends it."""
+    """Ends a level without writes."""
     return _end(FUNCTIONALIZE)
 
 
@@ -94,7 +94,7 @@ def _add_batch_dim(tensor: Tensor, dim: int, level: int) -> Tensor:
 
 
 def _remove_batch_dim(tensor: Tensor, level: int, batch_size: int, out_dim: int) -> Tensor:
-    """The tensor of a level's batch with the batch as a dimension; one without is expanded."""
+    """The tensor with a level's batch as a dimension. A tensor without the batch is expanded."""
     contents = _C.unwrap(tensor, _serial(level))
     if contents is None:
         expanded = tensor.unsqueeze(0).expand(batch_size, *tensor.shape)
@@ -104,7 +104,7 @@ def _remove_batch_dim(tensor: Tensor, level: int, batch_size: int, out_dim: int)
 
 
 def _unwrap_batched(tensor: Tensor, level: int) -> tuple[Tensor, int | None]:
-    """(the tensor with its batch, the dimension of that); None for a tensor without."""
+    """(the tensor with its batch, the batch dimension); the dimension is None for a tensor without the batch."""
     contents = _C.unwrap(tensor, _serial(level))
     return (tensor, None) if contents is None else contents
 
@@ -129,24 +129,24 @@ def _wrap_functional_tensor(tensor: Tensor, level: int) -> Tensor:
 
 
 def _unwrap_functional_tensor(tensor: Tensor, reapply_views: bool = True) -> Tensor:
-    """Its value now."""
+    """The current value of a tensor of a level without writes."""
     return outside(tensor)
 
 
 def _assert_wrapped_functional(unwrapped: Tensor, wrapped: Tensor) -> None:
-    """Raises unless the second is of a level without writes and the first is not."""
+    """Raises RuntimeError unless the second tensor alone is of a level without writes."""
     if is_functionaltensor(unwrapped) or not is_functionaltensor(wrapped):
         raise RuntimeError("expected a tensor and the same at a level without writes")
 
 
 def _propagate_functional_input_mutation(unwrapped: Tensor, wrapped: Tensor) -> None:
-    """Copies what was written to the wrapper into the tensor."""
+    """Copies the value of a wrapper that was written to into the tensor."""
     value, changed = _C.functional_value(wrapped)
     if changed:
         unwrapped.resize_(value.shape).copy_(value)
 
 
-# ---- what a tensor is -----------------------------------------------------------------------------------------------
+# ---- kinds of tensors -----------------------------------------------------------------------------------------------
 
 
 def _kind(tensor: Tensor) -> int | None:
@@ -155,32 +155,32 @@ def _kind(tensor: Tensor) -> int | None:
 
 
 def is_batchedtensor(tensor: Tensor) -> bool:
-    """Whether it hides a batch, at the innermost level that wraps it."""
+    """Whether the innermost level that wraps the tensor is a batch."""
     return _kind(tensor) == BATCH
 
 
 def is_gradtrackingtensor(tensor: Tensor) -> bool:
-    """Whether the innermost level that wraps it is one of gradients."""
+    """Whether the innermost level that wraps the tensor computes gradients."""
     return _kind(tensor) == GRAD
 
 
 def is_functionaltensor(tensor: Tensor) -> bool:
-    """Whether the innermost level that wraps it is one without writes."""
+    """Whether the innermost level that wraps the tensor is a level without writes."""
     return _kind(tensor) == FUNCTIONALIZE
 
 
 def is_functorch_wrapped_tensor(tensor: Tensor) -> bool:
-    """Whether a level wraps it."""
+    """Whether a level wraps the tensor."""
     return _kind(tensor) is not None
 
 
 def is_legacy_batchedtensor(tensor: Tensor) -> bool:
-    """False: there is one kind of batch."""
+    """False: tl has one kind of batch."""
     return False
 
 
 def get_unwrapped(tensor: Tensor) -> Tensor:
-    """What the innermost level wraps."""
+    """The tensor below the innermost level."""
     wrapper = _C.wrapping(tensor)
     if wrapper is None:
         raise RuntimeError("get_unwrapped: the tensor is in no transform")
@@ -188,13 +188,13 @@ def get_unwrapped(tensor: Tensor) -> Tensor:
 
 
 def maybe_get_level(tensor: Tensor) -> int:
-    """The number of the innermost level that wraps it; -1: none does."""
+    """The number of the innermost level that wraps the tensor; -1 without one."""
     wrapper = _C.wrapping(tensor)
     return -1 if wrapper is None else wrapper[2]
 
 
 def dlevel(tensor: Tensor) -> int:
-    """The number of the innermost level that wraps it; 0: none does, -1: that has ended."""
+    """The number of the innermost level that wraps the tensor; 0 without one, -1 if the level has ended."""
     wrapper = _C.wrapping(tensor)
     if wrapper is None:
         return 0
@@ -202,13 +202,13 @@ def dlevel(tensor: Tensor) -> int:
 
 
 def maybe_get_bdim(tensor: Tensor) -> int:
-    """The dimension of the batch that it hides; -1: it hides none."""
+    """The dimension of the hidden batch; -1 without one."""
     wrapper = _C.wrapping(tensor)
     return wrapper[4] if wrapper is not None and wrapper[1] == BATCH else -1
 
 
 def unwrap_if_dead(tensor: Tensor) -> Tensor:
-    """The value of a tensor whose level of gradients has ended; any other itself."""
+    """The value of a tensor whose level of gradients has ended; any other tensor itself."""
     wrapper = _C.wrapping(tensor)
     return wrapper[3] if wrapper is not None and wrapper[5] and wrapper[1] == GRAD else tensor
 
@@ -217,17 +217,17 @@ def unwrap_if_dead(tensor: Tensor) -> Tensor:
 
 
 def _set_vmap_fallback_warning_enabled(enabled: bool) -> None:
-    """Whether an operator that goes through a batch one example after the other warns."""
+    """Sets whether an operator that runs one example of a batch after the other warns."""
     loops["warned"] = bool(enabled)
 
 
 def _set_vmap_fallback_enabled(enabled: bool) -> None:
-    """Whether operators may go through a batch one example after the other, or raise."""
+    """Sets whether operators may run one example of a batch after the other. Otherwise they raise."""
     loops["allowed"] = bool(enabled)
 
 
 def _is_vmap_fallback_enabled() -> bool:
-    """Whether they may."""
+    """Whether operators may run one example of a batch after the other."""
     return loops["allowed"]
 
 
@@ -235,22 +235,22 @@ _allowed = {"inplace_requires_grad": False, "single_level_function": False}
 
 
 def set_inplace_requires_grad_allowed(allowed: bool) -> None:
-    """Kept for those who ask; `requires_grad_()` inside of a transform changes that level alone."""
+    """Sets a flag without effect: `requires_grad_()` inside of a transform changes only its level."""
     _allowed["inplace_requires_grad"] = bool(allowed)
 
 
 def get_inplace_requires_grad_allowed() -> bool:
-    """What was set."""
+    """The value of `set_inplace_requires_grad_allowed`."""
     return _allowed["inplace_requires_grad"]
 
 
 def set_single_level_autograd_function_allowed(allowed: bool) -> None:
-    """Kept for those who ask."""
+    """Sets a flag without effect."""
     _allowed["single_level_function"] = bool(allowed)
 
 
 def get_single_level_autograd_function_allowed() -> bool:
-    """What was set."""
+    """The value of `set_single_level_autograd_function_allowed`."""
     return _allowed["single_level_function"]
 
 
@@ -258,12 +258,12 @@ def get_single_level_autograd_function_allowed() -> bool:
 
 
 def reshape_dim_into(src: int, dst: int, x: Tensor) -> Tensor:
-    """Dimension `src` as the slower part of dimension `dst` of what remains.
+    """Merges dimension `src` into dimension `dst` of the remaining dimensions, as its slower part.
 
     Args:
-        src: the dimension.
-        dst: the dimension that takes it.
-        x: the tensor.
+        src: the dimension to move.
+        dst: the dimension to merge into, counted without `src`.
+        x: a tensor of at least two dimensions.
     """
     src %= x.dim()
     dst %= x.dim() - 1
@@ -272,12 +272,12 @@ def reshape_dim_into(src: int, dst: int, x: Tensor) -> Tensor:
 
 
 def reshape_dim_outof(src: int, size: int, x: Tensor) -> Tensor:
-    """Dimension `src` as two, of which the first has that size.
+    """Splits dimension `src` in two. The first part has size `size`.
 
     Args:
-        src: the dimension.
-        size: the size of the first part.
-        x: the tensor.
+        src: the dimension to split.
+        size: the size of the first part, a divisor of the dimension's size.
+        x: a tensor of any type.
     """
     src %= x.dim()
     if x.shape[src] % size != 0:
