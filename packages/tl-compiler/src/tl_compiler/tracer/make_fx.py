@@ -11,7 +11,7 @@ import tl_core
 import tl_core.operators.packets
 import tl_nn
 from tl_core.dispatch.modes import no_modes
-from tl_core.pytree import TreeSpec, tree_flatten
+from tl_core.pytree import TreeSpec, tree_flatten, tree_map
 from tl_core.subclasses import FakeTensor
 from tl_core.subclasses.fake_tensor import maybe_get_fake_mode
 from tl_core.subclasses.python_dispatch import disable_current_modes
@@ -486,12 +486,11 @@ class _Aligned:
 
     def _with_nodes(self, given: Any) -> Any:
         """Arguments with nodes in the place of numbers that depend on sizes."""
-        if isinstance(given, _Number):
-            return self.mode.node_of_expr(given.expr, given.pytype)
-        if isinstance(given, (list, tuple)):
-            made = [self._with_nodes(a) for a in given]
-            return made if isinstance(given, list) else tuple(made)
-        return {k: self._with_nodes(a) for k, a in given.items()} if isinstance(given, dict) else given
+
+        def node_or_constant(a: Any) -> Any:
+            return self.mode.node_of_expr(a.expr, a.pytype) if isinstance(a, _Number) else a
+
+        return tree_map(node_or_constant, given, is_leaf=lambda a: isinstance(a, _Number))
 
     def _same_structure(self, columns: list[list[Node]]) -> None:
         shapes = [_structure(c) for c in columns]
