@@ -9,8 +9,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-import tl_core
 from tl_core import Tensor
+from tl_core.operators import packets
 from tl_core.operators.packets import OpOverloadPacket
 from tl_core.pytree import tree_map
 from tl_core.subclasses.python_dispatch import TorchDispatchMode
@@ -18,7 +18,7 @@ from tl_utils.module_tracker import ModuleTracker
 
 __all__ = ["FlopCounterMode", "register_flop_formula"]
 
-_aten = tl_core.operators.packets.aten
+_aten = packets.aten
 
 flop_registry: dict[Any, Callable[..., int]] = {}
 

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 import tl_core
+from tl_core.operators import packets
 from tl_core.operators.packets import PACKETS, OpOverloadPacket
 from tl_core.operators.sizes import PythonOperator
 
@@ -445,7 +446,7 @@ add(
         ),
         (
             f"nll_loss2d_forward({_NLL}) -> (Tensor output, Tensor total_weight)",
-            lambda *args: tl_core.operators.packets.aten.nll_loss_forward.default(*args),
+            lambda *args: packets.aten.nll_loss_forward.default(*args),
         ),
         *(
             (
