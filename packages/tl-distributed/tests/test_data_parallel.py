@@ -133,8 +133,8 @@ def test_hooks_are_called_with_buckets(world, monkeypatch):
 
 def test_buckets_hold_one_type(world):
     module = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2).double(), nn.Linear(2, 2).double())
-    made = reducers.Reducer(dict(module.named_parameters()), world, 1 << 20, False, False, False)
-    assert [[p.dtype for p in b.parameters] for b in made.buckets] == [[tl.float64] * 4, [tl.float32] * 2]
+    reducer = reducers.Reducer(dict(module.named_parameters()), world, 1 << 20, False, False, False)
+    assert [[p.dtype for p in bucket] for bucket in reducer.buckets] == [[tl.float64] * 4, [tl.float32] * 2]
 
 
 @pytest.mark.parametrize(

@@ -7,19 +7,18 @@
 namespace tl::distributed {
 
 namespace {
-// A reducer with the Python objects of its parameters.
-class Owner final : public Gradients {
+// A reducer with the Python objects of its parameters, and the program in Python that it serves.
+class Owner final : public ReducerCallbacks {
  public:
-  Owner(std::shared_ptr<Group> group, std::vector<PyRef> parameters, std::vector<Tensor> tensors,
-        std::vector<std::vector<size_t>> buckets, int64_t divisor, bool grads_are_views)
-      : reducer(std::move(group), std::move(tensors), std::move(buckets), divisor, grads_are_views),
-        parameters_(std::move(parameters)) {}
+  // `program` is a weak proxy: it owns the reducer.
+  Owner(Reducer reducer_, std::vector<PyRef> parameters, PyRef program)
+      : reducer(std::move(reducer_)), parameters_(std::move(parameters)), program_(std::move(program)) {}
 
-  Tensor get(size_t parameter) override {
-    PyRef found = checked(PyObject_GetAttr(parameters_[parameter].get(), name()));
-    return Tensor::share(python().unwrap(found.get()));
+  Tensor gradient(size_t parameter) override {
+    PyRef object = checked(PyObject_GetAttr(parameters_[parameter].get(), name()));
+    return Tensor::share(python().unwrap(object.get()));
   }
-  void set(size_t parameter, Tensor gradient) override {
+  void set_gradient(size_t parameter, Tensor gradient) override {
     PyRef object = checked(python().wrap(gradient.release()));
     checked(PyObject_SetAttr(parameters_[parameter].get(), name(), object.get()));
   }
@@ -27,30 +26,40 @@ class Owner final : public Gradients {
     WithoutGil others_run;
     body();
   }
-
-  // A gradient has come.
-  void on_gradient(size_t parameter) {
-    if (forward_) {
-      checked(
-          run_python(PyObject_CallFunctionObjArgs, forward_.get(), parameters_[parameter].get(), nullptr));
-      return;
+  void start(size_t bucket, const Tensor& flat) override {
+    PyRef buffer = flat ? checked(python().wrap(Tensor(flat).release())) : PyRef::share(Py_None);
+    call("start_bucket", "nO", static_cast<Py_ssize_t>(bucket), buffer.get());
+  }
+  Tensor finish(size_t bucket) override {
+    PyRef gradient = call("finish_bucket", "n", static_cast<Py_ssize_t>(bucket));
+    return Tensor::share(tensor_of(gradient.get()));
+  }
+  std::vector<char> used_anywhere(const std::vector<char>& used_here) override {
+    PyRef flags = checked(PyList_New(0));
+    for (char is_used : used_here) checked(PyList_Append(flags.get(), is_used ? Py_True : Py_False));
+    flags = call("used_anywhere", "(O)", flags.get());
+    std::vector<char> used(used_here.size());
+    for (size_t p = 0; p < used.size(); ++p) {
+      PyRef flag = checked(PySequence_GetItem(flags.get(), static_cast<Py_ssize_t>(p)));
+      used[p] = integer_of(flag.get()) != 0;
     }
-    if (!reducer.is_expecting()) return;
+    return used;
+  }
+
+  // Records the arrival of a gradient.
+  void on_gradient(size_t parameter) {
     const bool recorded = api().grad_enabled();
     api().set_grad_enabled(0);
-    bool first = true;
+    bool is_first = true;
     try {
-      first = reducer.mark(parameter, *this);
+      is_first = reducer.mark(parameter, *this);
     } catch (...) {
       api().set_grad_enabled(recorded);
       throw;
     }
     api().set_grad_enabled(recorded);
-    if (!first)
-      checked(run_python(PyObject_CallFunction, twice_.get(), "n", static_cast<Py_ssize_t>(parameter)));
+    if (!is_first) call("refuse_second", "n", static_cast<Py_ssize_t>(parameter));
   }
-  void forward_to(PyRef function) { forward_ = std::move(function); }
-  void raise_by(PyRef twice) { twice_ = std::move(twice); }
 
   Reducer reducer;
 
@@ -59,8 +68,12 @@ class Owner final : public Gradients {
     static PyObject* const text = PyUnicode_InternFromString("grad");
     return text;
   }
+  template <class... A>
+  PyRef call(const char* method, const char* format, A... args) {
+    return checked(run_python(PyObject_CallMethod, program_.get(), method, format, args...));
+  }
   std::vector<PyRef> parameters_;
-  PyRef forward_, twice_;
+  PyRef program_;
 };
 
 struct ReducerObject {
@@ -90,13 +103,34 @@ PyObject* call_hook(PyObject* self, PyObject*, PyObject*) {
   });
 }
 
-// Reducer(group, parameters, buckets, divisor, grads_are_views, twice)
+std::vector<size_t> numbers_of(PyObject* o) {
+  std::vector<size_t> numbers;
+  PyRef list = checked(PySequence_Fast(o, "expected a list of int"));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i)
+    numbers.push_back(static_cast<size_t>(integer_of(PySequence_Fast_GET_ITEM(list.get(), i))));
+  return numbers;
+}
+
+// A list of (numbers of parameters, is_sparse).
+std::vector<BucketPlan> plans_of(PyObject* o) {
+  std::vector<BucketPlan> plans;
+  PyRef list = checked(PySequence_Fast(o, "expected a list of buckets"));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i) {
+    PyObject* numbers;
+    int is_sparse;
+    if (!PyArg_ParseTuple(PySequence_Fast_GET_ITEM(list.get(), i), "Op", &numbers, &is_sparse))
+      throw PythonError();
+    plans.push_back({numbers_of(numbers), is_sparse != 0});
+  }
+  return plans;
+}
+
+// Reducer(group, size, parameters, buckets, grads_are_views, finds_unused, program)
 PyObject* create(PyTypeObject* type, PyObject* args, PyObject*) {
   return for_python([&] {
-    PyObject *group, *parameters, *buckets, *twice;
-    long long divisor;
-    int views;
-    if (!PyArg_ParseTuple(args, "OOOLpO", &group, &parameters, &buckets, &divisor, &views, &twice))
+    PyObject *group, *parameters, *buckets, *program;
+    int size, views, unused;
+    if (!PyArg_ParseTuple(args, "OiOOppO", &group, &size, &parameters, &buckets, &views, &unused, &program))
       throw PythonError();
     std::vector<PyRef> objects;
     std::vector<Tensor> tensors;
@@ -105,38 +139,30 @@ PyObject* create(PyTypeObject* type, PyObject* args, PyObject*) {
       objects.push_back(PyRef::share(PySequence_Fast_GET_ITEM(items.get(), i)));
       tensors.push_back(Tensor::share(tensor_of(objects.back().get())));
     }
-    std::vector<std::vector<size_t>> numbers;
-    PyRef lists = checked(PySequence_Fast(buckets, "expected a list of lists"));
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(lists.get()); ++i) {
-      PyRef list =
-          checked(PySequence_Fast(PySequence_Fast_GET_ITEM(lists.get(), i), "expected a list of int"));
-      numbers.emplace_back();
-      for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(list.get()); ++k)
-        numbers.back().push_back(static_cast<size_t>(integer_of(PySequence_Fast_GET_ITEM(list.get(), k))));
-    }
-    auto owner = std::make_shared<Owner>(group_of(group), std::move(objects), std::move(tensors),
-                                         std::move(numbers), divisor, views != 0);
-    owner->raise_by(PyRef::share(twice));
-    PyRef made = checked(type->tp_alloc(type, 0));
-    new (&reinterpret_cast<ReducerObject*>(made.get())->owner) std::shared_ptr<Owner>(std::move(owner));
-    return made.release();
+    Reducer reducer(group == Py_None ? nullptr : group_of(group), std::move(tensors), plans_of(buckets),
+                    {size, views != 0, unused != 0});
+    PyRef proxy = checked(PyWeakref_NewProxy(program, nullptr));
+    auto owner = std::make_shared<Owner>(std::move(reducer), std::move(objects), std::move(proxy));
+    PyRef self = checked(type->tp_alloc(type, 0));
+    new (&reinterpret_cast<ReducerObject*>(self.get())->owner) std::shared_ptr<Owner>(std::move(owner));
+    return self.release();
   });
 }
 
 PyObject* hook_of(PyObject* self, PyObject* parameter) {
   return for_python([&] {
     const auto number = static_cast<size_t>(integer_of(parameter));
-    PyRef made = checked(g_hook_type->tp_alloc(g_hook_type, 0));
-    auto* hook = reinterpret_cast<HookObject*>(made.get());
+    PyRef object = checked(g_hook_type->tp_alloc(g_hook_type, 0));
+    auto* hook = reinterpret_cast<HookObject*>(object.get());
     new (&hook->owner) std::weak_ptr<Owner>(reinterpret_cast<ReducerObject*>(self)->owner);
     hook->parameter = number;
-    return made.release();
+    return object.release();
   });
 }
 
-PyObject* prepare(PyObject* self, PyObject*) {
+PyObject* prepare(PyObject* self, PyObject* unused) {
   return for_python([&] {
-    owner_of(self).reducer.prepare();
+    owner_of(self).reducer.prepare(numbers_of(unused));
     return Py_NewRef(Py_None);
   });
 }
@@ -160,19 +186,18 @@ PyObject* set_divisor(PyObject* self, PyObject* divisor) {
     return Py_NewRef(Py_None);
   });
 }
-// forward_to(function): from now on hooks call it with the parameter, and this reducer does nothing
-PyObject* forward_to(PyObject* self, PyObject* function) {
-  owner_of(self).forward_to(PyRef::share(function));
+PyObject* set_hook(PyObject* self, PyObject*) {
+  owner_of(self).reducer.set_hook();
   return Py_NewRef(Py_None);
 }
 
 PyMethodDef kMethods[] = {
     {"hook", hook_of, METH_O, nullptr},
-    {"prepare", prepare, METH_NOARGS, nullptr},
+    {"prepare", prepare, METH_O, nullptr},
     {"pause", pause_reducer, METH_NOARGS, nullptr},
     {"missing", missing, METH_NOARGS, nullptr},
     {"set_divisor", set_divisor, METH_O, nullptr},
-    {"forward_to", forward_to, METH_O, nullptr},
+    {"set_hook", set_hook, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 PyType_Slot kSlots[] = {{Py_tp_dealloc, slot(dealloc<ReducerObject, &ReducerObject::owner>)},

@@ -85,7 +85,7 @@ def hook_with_zero_step_interleaved(hook: Hook, ddp: Any, zero: Any, shard_bucke
 
 
 def _buckets(ddp: Any) -> list[list[Tensor]]:
-    return [list(bucket.parameters) for bucket in ddp.reducer.buckets]
+    return [list(bucket) for bucket in ddp.reducer.buckets]
 
 
 def _step(zero: Any, bucket: GradBucket, future: Future[Tensor]) -> list[Work]:
