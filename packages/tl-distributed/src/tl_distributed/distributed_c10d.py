@@ -1,4 +1,4 @@
-"""The names of `tl_distributed`, for programs that import them from the module in which the reference defines them."""
+"""The names of `tl_distributed`, for programs that import them from the module in which PyTorch defines them."""
 
 from tl_distributed import *  # noqa: F403 - whatever the package has
 from tl_distributed.collectives.coalescing import CoalescingManager as _CoalescingManager  # noqa: F401

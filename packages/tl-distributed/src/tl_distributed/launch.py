@@ -32,10 +32,10 @@ def parse_args(args: Sequence[str] | None) -> Namespace:
         action=check_env,
         help="workers get their local rank by the variable LOCAL_RANK alone",
     )
-    found = parser.parse_args(args)
-    if not found.use_env:
-        found.training_script_args.insert(0, f"--local-rank={macros.local_rank}")
-    return found
+    namespace = parser.parse_args(args)
+    if not namespace.use_env:
+        namespace.training_script_args.insert(0, f"--local-rank={macros.local_rank}")
+    return namespace
 
 
 def main(args: Sequence[str] | None = None) -> None:

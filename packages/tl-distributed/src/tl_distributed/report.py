@@ -1,4 +1,4 @@
-"""Who stood in which operation when a job stopped, or where it stands now: `python -m tl.distributed.report JOBDIR`.
+"""The operation of each rank when a job stopped, or now: `python -m tl.distributed.report JOBDIR`.
 
 The launcher's folder has a flight recorder for each worker, with the last 2,000 operations of its groups. The report
 shows where each rank stands, for which ranks the others wait, who called something else, and which rank is slow.
@@ -57,8 +57,8 @@ def last_start(folder: Path) -> list[Path]:
 
 
 def recordings(files: Iterable[Path]) -> tuple[list[Recording], bool]:
-    """What the workers of a start did last, by rank, and whether any of them still runs."""
-    found: dict[int, Recording] = {}
+    """The last operations of the workers of a start, by rank, and whether any of them still runs."""
+    by_rank: dict[int, Recording] = {}
     alive = False
     for file in sorted(files, key=lambda file: file.lstat().st_mtime):  # the newest counts
         try:
@@ -70,8 +70,8 @@ def recordings(files: Iterable[Path]) -> tuple[list[Recording], bool]:
                 continue
             raise
         alive = alive or file.is_symlink()
-        found[recording.rank] = recording
-    return [found[rank] for rank in sorted(found)], alive
+        by_rank[recording.rank] = recording
+    return [by_rank[rank] for rank in sorted(by_rank)], alive
 
 
 def lines(ranks: Sequence[Recording], now: int) -> list[str]:
@@ -86,10 +86,10 @@ def lines(ranks: Sequence[Recording], now: int) -> list[str]:
         >>> lines([Recording(0, 71, [call])], 3 * 10**9)
         ['rank 0 (pid 71): in barrier #1 of group 0 for 2.0 s']
     """
-    found = [_standing(rank, now) for rank in ranks]
+    result = [_standing(rank, now) for rank in ranks]
     for group, calls in sorted(_by_group(ranks).items()):
-        found += [*_missing(group, calls), *_disagreeing(group, calls), *_slow(group, calls)]
-    return found
+        result += [*_missing(group, calls), *_disagreeing(group, calls), *_slow(group, calls)]
+    return result
 
 
 def _standing(rank: Recording, now: int) -> str:
@@ -110,12 +110,12 @@ _Calls = dict[int, dict[int, Operation]]  # by sequence number and rank
 
 
 def _by_group(ranks: Sequence[Recording]) -> dict[str, _Calls]:
-    found: dict[str, _Calls] = defaultdict(lambda: defaultdict(dict))
+    groups: dict[str, _Calls] = defaultdict(lambda: defaultdict(dict))
     for rank in ranks:
         for call in rank.operations:
             if call.is_collective:
-                found[call.group][call.sequence][rank.rank] = call
-    return found
+                groups[call.group][call.sequence][rank.rank] = call
+    return groups
 
 
 def _members(calls: _Calls) -> set[int]:
@@ -123,7 +123,7 @@ def _members(calls: _Calls) -> set[int]:
 
 
 def _missing(group: str, calls: _Calls) -> list[str]:
-    """Who hasn't come to the newest collective, if others still wait there or have failed in it."""
+    """The ranks that miss in the newest collective, if other ranks still wait there or have failed in it."""
     newest = max(calls)
     there = calls[newest]
     absent = _members(calls) - set(there)
@@ -146,37 +146,37 @@ def _disagreeing(group: str, calls: _Calls) -> list[str]:
         names = {call.name for call in each.values()}
         texts = {call.text for call in each.values() if call.name in _SAME_ON_ALL}
         if len(names) > 1 or len(texts) > 1:
-            said = ", ".join(f"rank {rank} called {each[rank].text}" for rank in sorted(each))
-            return [f"group {group}: the ranks disagree: {said}"]
+            called = ", ".join(f"rank {rank} called {each[rank].text}" for rank in sorted(each))
+            return [f"group {group}: the ranks disagree: {called}"]
     return []
 
 
 def _slow(group: str, calls: _Calls) -> list[str]:
     """The rank for which the others mostly wait, if there is one."""
     members = _members(calls)
-    whole = [each for _, each in sorted(calls.items()) if set(each) == members]
-    if len(members) < 2 or len(whole) < _FEW:
+    complete = [each for _, each in sorted(calls.items()) if set(each) == members]
+    if len(members) < 2 or len(complete) < _FEW:
         return []
     late: dict[int, list[float]] = defaultdict(list)
-    for each in whole:
+    for each in complete:
         began = sorted((call.began, rank) for rank, call in each.items())
         late[began[-1][1]].append((began[-1][0] - began[-2][0]) * _NS)
     rank, waits = max(late.items(), key=lambda pair: sum(pair[1]))
-    first, last = (min(call.began for call in each.values()) for each in (whole[0], whole[-1]))
-    period = (last - first) * _NS / (len(whole) - 1)
+    first, last = (min(call.began for call in each.values()) for each in (complete[0], complete[-1]))
+    period = (last - first) * _NS / (len(complete) - 1)
     mean = sum(waits) / len(waits)
-    if len(waits) < _MOSTLY * len(whole) or sum(waits) < _MUCH * period * len(whole):
+    if len(waits) < _MOSTLY * len(complete) or sum(waits) < _MUCH * period * len(complete):
         return []
     text = (
-        f"group {group}: rank {rank} is slow: it came last to {len(waits)} of {len(whole)} collectives, and all others "
-        f"waited {mean * 1e3:.3g} ms for it each time, of {period * 1e3:.3g} ms from one to the next"
+        f"group {group}: rank {rank} is slow: it came last to {len(waits)} of {len(complete)} collectives, and all "
+        f"others waited {mean * 1e3:.3g} ms for it each time, of {period * 1e3:.3g} ms from one to the next"
     )
     return [text]
 
 
 def _names(ranks: Iterable[int]) -> str:
-    found = sorted(ranks)
-    return ("rank " if len(found) == 1 else "ranks ") + ", ".join(map(str, found))
+    numbers = sorted(ranks)
+    return ("rank " if len(numbers) == 1 else "ranks ") + ", ".join(map(str, numbers))
 
 
 def of_files(files: Iterable[Path]) -> list[str]:

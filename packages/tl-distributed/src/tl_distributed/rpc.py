@@ -1,10 +1,10 @@
-"""Calls of functions in other processes: not part of this package, as of builds of the reference without them."""
+"""Calls of functions in other processes: not part of this package, as of builds of PyTorch without them."""
 
 __all__ = ["is_available"]
 
 
 def is_available() -> bool:
-    """Whether functions can be called in other processes: False.
+    """False: functions can't be called in other processes.
 
     Example:
         >>> is_available()

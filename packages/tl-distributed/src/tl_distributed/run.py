@@ -114,7 +114,7 @@ def parse_min_max_nnodes(nnodes: str) -> tuple[int, int]:
 
 
 def determine_local_world_size(nproc_per_node: str) -> int:
-    """How many workers a machine has: the number, or that of its processors or GPUs.
+    """The number of workers of a machine: the number itself, or that of its processors or GPUs.
 
     Raises:
         ValueError: for another text, or `gpu` where there is none.
@@ -169,7 +169,7 @@ def config_from_args(args: argparse.Namespace) -> tuple[LaunchConfig, str, list[
 
 
 def _nodes(text: str) -> tuple[int, int]:
-    """How few and how many machines."""
+    """The least and the greatest number of machines."""
     if text != "auto":
         return parse_min_max_nnodes(text)
     here = cluster.machine()

@@ -1,4 +1,4 @@
-"""What one rank of a large job would send and hold, without a second process.
+"""The traffic and the memory of one rank of a large job, without a second process.
 
     python -m tl.distributed.simulate --world 1024 train.py --epochs 1
     python -m tl.distributed.simulate --world 4096 --rank 7 -m package.train
@@ -42,7 +42,7 @@ class MirrorGroup(FakeGroup):
     """
 
     def _reduce(self, tensor: Tensor, op: RedOpType) -> None:
-        """What comes of reducing as many equal tensors; the reductions that aren't here change nothing then."""
+        """The result of reducing as many equal tensors; the reductions that aren't here change nothing then."""
         if op == ReduceOp.SUM:
             tensor.mul_(self.size)
         elif op == ReduceOp.PRODUCT:
@@ -89,16 +89,16 @@ class MirrorGroup(FakeGroup):
         return super().reduce_scatter_single(output, tensor, op)
 
     def all_to_all(self, outputs: Sequence[Tensor], tensors: Sequence[Tensor]) -> Work:
-        sent = tensors[self.rank]
+        own = tensors[self.rank]
         for output in outputs:
-            if output.shape == sent.shape:
-                output.copy_(sent)
+            if output.shape == own.shape:
+                output.copy_(own)
         return super().all_to_all(outputs, tensors)
 
     def all_to_all_single(self, output: Tensor, tensor: Tensor) -> Work:
-        sent = tensor.chunk(self.size)[self.rank]
+        own = tensor.chunk(self.size)[self.rank]
         for part in output.chunk(self.size):
-            part.copy_(sent)
+            part.copy_(own)
         return super().all_to_all_single(output, tensor)
 
 
@@ -155,7 +155,7 @@ class Simulation:
             os.environ.update(before)
 
     def lines(self) -> list[str]:
-        """What it sent and held, as a table."""
+        """The traffic and the memory, as a table."""
         rows = [("group", "ranks", "operation", "calls", "messages", "sent")]
         for group in self.groups:
             name = group.context.name or group.context.description
@@ -165,8 +165,8 @@ class Simulation:
                     (name, str(group.size), operation, str(calls), str(part.messages), _bytes(part.sent))
                 )
         messages = sum(group.traffic.messages for group in self.groups)
-        sent = sum(group.traffic.sent for group in self.groups)
-        rows.append(("all", "", "", "", str(messages), _bytes(sent)))
+        n_bytes = sum(group.traffic.sent for group in self.groups)
+        rows.append(("all", "", "", "", str(messages), _bytes(n_bytes)))
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         table = [
             "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows
@@ -201,16 +201,16 @@ def main(args: Sequence[str] | None = None) -> None:
     parser.add_argument("-m", "--module", action="store_true", help="the program is a module")
     parser.add_argument("program", help="the program")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
-    given = parser.parse_args(args)
-    simulation = Simulation(given.world, given.rank)
-    sys.argv = [given.program, *given.arguments]
+    options = parser.parse_args(args)
+    simulation = Simulation(options.world, options.rank)
+    sys.argv = [options.program, *options.arguments]
 
     def program() -> None:
-        if given.module:
-            runpy.run_module(given.program, run_name="__main__", alter_sys=True)
+        if options.module:
+            runpy.run_module(options.program, run_name="__main__", alter_sys=True)
         else:
-            sys.path.insert(0, os.path.dirname(os.path.abspath(given.program)))
-            runpy.run_path(given.program, run_name="__main__")
+            sys.path.insert(0, os.path.dirname(os.path.abspath(options.program)))
+            runpy.run_path(options.program, run_name="__main__")
 
     try:
         simulation.run(program)

@@ -1,4 +1,4 @@
-"""What is built on collectives: joining with uneven inputs, communication hooks."""
+"""Algorithms over collectives: joining with uneven inputs, communication hooks."""
 
 from . import ddp_comm_hooks, model_averaging
 from .join import Join, Joinable, JoinHook

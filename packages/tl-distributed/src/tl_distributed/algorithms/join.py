@@ -15,7 +15,7 @@ from ..groups.process_groups import get_rank
 
 
 class JoinHook:
-    """What a process that has no inputs left does for one `Joinable`.
+    """The collectives of a process without inputs, for one `Joinable`.
 
     Example:
         >>> class Report(JoinHook):
@@ -38,7 +38,7 @@ class JoinHook:
 
 
 class _JoinConfig:
-    """What a `Join` in force asks of its joinables."""
+    """The settings of a `Join` for its joinables."""
 
     def __init__(self, enable: bool, throw_on_early_termination: bool, is_first_joinable: bool):
         self.enable = enable
@@ -70,7 +70,7 @@ class Joinable(ABC):
 
     @abstractmethod
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """What to do in place of the collectives.
+        """The hook that takes part in the collectives.
 
         Args:
             kwargs: what was given to `Join`.
@@ -176,7 +176,7 @@ def _common(joinables: list[Joinable]) -> tuple[ProcessGroup, tl_core.device]:
 
 
 def _count(mine: int, group: ProcessGroup, device: tl_core.device) -> int:
-    """How many processes still have inputs."""
+    """The number of processes that still have inputs."""
     total = tl_core.full((1,), float(mine), device=device)
     all_reduce(total, group=group)
     return int(total)

@@ -89,7 +89,7 @@ class Backend(str):
 
 
 class BackendConfig:
-    """Which backend serves which kind of device, written `cpu:gloo,cuda:nccl`.
+    """The backend of each kind of device, written `cpu:gloo,cuda:nccl`.
 
     Args:
         backend: one name for all kinds of device that it serves, such a list, or "undefined" for the default of each.
@@ -115,16 +115,16 @@ def _parse(text: str) -> dict[str, str]:
     if text == Backend.UNDEFINED:
         return {"cpu": Backend.default_device_backend_map["cpu"]}
     if ":" not in text:
-        return dict.fromkeys(Backend.backend_capability[_known(text)], text)
+        return dict.fromkeys(Backend.backend_capability[_check_name(text)], text)
     pairs = [part.split(":") for part in text.split(",")]
     if not all(len(pair) == 2 and all(pair) for pair in pairs):
         raise ValueError(f'backend: expected "DEVICE:NAME,DEVICE:NAME", got {text!r}')
     if len({device for device, _ in pairs}) < len(pairs):
         raise ValueError(f"backend: a kind of device stands twice in {text!r}")
-    return {device: _known(name) for device, name in pairs}
+    return {device: _check_name(name) for device, name in pairs}
 
 
-def _known(name: str) -> str:
+def _check_name(name: str) -> str:
     if name not in Backend.backend_capability:
         raise AssertionError(
             f"unknown backend type {name}; known are {', '.join(Backend.backend_capability)}"
@@ -133,7 +133,7 @@ def _known(name: str) -> str:
 
 
 def is_backend_available(backend: str) -> bool:
-    """Whether a backend is there.
+    """True if a backend is there.
 
     Example:
         >>> import tl_distributed as dist
@@ -144,7 +144,7 @@ def is_backend_available(backend: str) -> bool:
 
 
 def is_gloo_available() -> bool:
-    """Whether the backend for CPU tensors is there: it is.
+    """True: the backend for CPU tensors is always there.
 
     Example:
         >>> import tl_distributed as dist
@@ -155,7 +155,7 @@ def is_gloo_available() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Whether NCCL is there: it isn't.
+    """False: NCCL is absent.
 
     Example:
         >>> import tl_distributed as dist
@@ -166,7 +166,7 @@ def is_nccl_available() -> bool:
 
 
 def is_mpi_available() -> bool:
-    """Whether MPI is there: it isn't.
+    """False: MPI is absent.
 
     Example:
         >>> import tl_distributed as dist
@@ -177,7 +177,7 @@ def is_mpi_available() -> bool:
 
 
 def is_ucc_available() -> bool:
-    """Whether UCC is there: it isn't.
+    """False: UCC is absent.
 
     Example:
         >>> import tl_distributed as dist
@@ -188,7 +188,7 @@ def is_ucc_available() -> bool:
 
 
 def is_xccl_available() -> bool:
-    """Whether XCCL is there: it isn't.
+    """False: XCCL is absent.
 
     Example:
         >>> import tl_distributed as dist
@@ -202,8 +202,8 @@ def _maker(func: Callable[..., Communicator], extended_api: bool) -> Maker:
     if extended_api:
         return lambda context: func(context, context.options)
     if isinstance(func, type):  # a class of communicators
-        made: Maker = func
-        return made
+        maker: Maker = func
+        return maker
     return lambda context: func(context.store, context.rank, context.size, context.timeout)
 
 

@@ -1,4 +1,4 @@
-"""What the ranks of a checkpoint tell each other, as pickled bytes between the members of a group."""
+"""Messages of the ranks of a checkpoint, as pickled bytes between the members of a group."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class CheckpointChannel:
 
     def gather(self, value: Any) -> list[Any] | None:
         """The values of all ranks, on the coordinator."""
-        found = self.all_gather(value)
-        return found if self.rank == self.coordinator else None
+        values = self.all_gather(value)
+        return values if self.rank == self.coordinator else None
 
     def scatter(self, values: list[Any] | None) -> Any:
         """This rank's of the coordinator's values."""
@@ -37,32 +37,32 @@ class CheckpointChannel:
     def broadcast(self, value: Any) -> Any:
         """The coordinator's value."""
         here = self.rank == self.coordinator
-        data = _pickled(value) if here else _room(0)
+        data = _pickle_tensor(value) if here else _room(0)
         size = tl_core.tensor([data.numel()])
         self._link.broadcast(size, self.coordinator).wait()
         if not here:
             data = _room(int(size))
         self._link.broadcast(data, self.coordinator).wait()
-        return value if here else _unpickled(data)
+        return value if here else _unpickle_tensor(data)
 
     def all_gather(self, value: Any) -> list[Any]:
         """The values of all ranks."""
-        data = _pickled(value)
+        data = _pickle_tensor(value)
         sizes = tl_core.zeros(self.world_size, dtype=tl_core.int64)
         self._link.all_gather_single(sizes, tl_core.tensor([data.numel()])).wait()
         longest = int(sizes.max())
         padded = tl_core.zeros(longest, dtype=tl_core.uint8)
         padded[: data.numel()] = data
-        whole = _room(self.world_size * longest)
-        self._link.all_gather_single(whole, padded).wait()
-        return [_unpickled(part) for part in whole.view(self.world_size, longest).unbind(0)]
+        rows = _room(self.world_size * longest)
+        self._link.all_gather_single(rows, padded).wait()
+        return [_unpickle_tensor(part) for part in rows.view(self.world_size, longest).unbind(0)]
 
 
-def _pickled(value: Any) -> Tensor:
+def _pickle_tensor(value: Any) -> Tensor:
     return tl_core.frombuffer(bytearray(pickle.dumps(value)), dtype=tl_core.uint8)
 
 
-def _unpickled(data: Tensor) -> Any:
+def _unpickle_tensor(data: Tensor) -> Any:
     # what stands behind the end of the pickle is padding, which pickle doesn't look at
     return pickle.loads(memoryview(data))
 

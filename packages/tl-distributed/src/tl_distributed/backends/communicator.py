@@ -1,4 +1,4 @@
-"""What a backend has to do: move tensors between the processes of one group."""
+"""The interface of a backend, which moves tensors between the processes of one group."""
 
 from __future__ import annotations
 

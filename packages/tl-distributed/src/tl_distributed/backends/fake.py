@@ -17,7 +17,7 @@ from .group_context import GroupContext
 
 @dataclass
 class Traffic:
-    """What a rank of a fake group would have sent and received.
+    """The traffic that a rank of a fake group would have caused.
 
     Args:
         calls: how often each operation was called.
@@ -52,10 +52,10 @@ class Traffic:
 
     def of(self, operation: str) -> Traffic:
         """The part of one operation."""
-        found = self._parts.get(operation)
-        if found is None:
-            found = self._parts[operation] = Traffic()
-        return found
+        part = self._parts.get(operation)
+        if part is None:
+            part = self._parts[operation] = Traffic()
+        return part
 
 
 class FakeGroup(Communicator):

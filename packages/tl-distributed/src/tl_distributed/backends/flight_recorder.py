@@ -1,4 +1,4 @@
-"""What the groups of this process did last, in memory that its launcher may hold; and what another process left."""
+"""The last operations of this process, in memory that its launcher may share, and those of another process."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Operation:
 
     @property
     def is_collective(self) -> bool:
-        """Whether all ranks of the group take part."""
+        """True if all ranks of the group take part."""
         return self.name not in ("send", "recv")
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What a process did last.
+    """The last operations of a process.
 
     Attributes:
         rank: its number in the world.

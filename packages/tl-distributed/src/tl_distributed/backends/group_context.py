@@ -1,4 +1,4 @@
-"""What a backend is told about the group that it shall serve."""
+"""The description of a group for its backend."""
 
 from __future__ import annotations
 

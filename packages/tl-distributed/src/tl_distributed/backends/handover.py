@@ -1,4 +1,4 @@
-"""How the ranks of a group on one machine come to share memory.
+"""The set-up of memory that the ranks of a group on one machine share.
 
 Rank 0 makes the memory (a memfd, which nothing leaves behind) and waits at a socket whose address and token it puts
 in the store. The others connect, show the token, and hand over a descriptor of their process; when all have come, each
@@ -109,29 +109,29 @@ def _accept(
     with contextlib.ExitStack() as unless_known:
         unless_known.callback(link.close)
         link.settimeout(5)
-        if _introduced(link, token, links, pids, pidfds):
+        if _introduce(link, token, links, pids, pidfds):
             unless_known.pop_all()
 
 
-def _introduced(
+def _introduce(
     link: socket.socket, token: str, links: dict[int, socket.socket], pids: list[int], pidfds: list[int]
 ) -> bool:
-    """Whether who connects is a rank of this group, which is entered then; others are of another user or job."""
+    """Enters the rank behind a connection; False for a process of another user or job."""
     _, uid, _ = _PEER.unpack(link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
     try:
-        data, descriptors = _received(link, _HELLO.size, 1)
+        data, descriptors = _receive(link, _HELLO.size, 1)
     except (TimeoutError, ConnectionError):
         data, descriptors = b"", []
-    known = len(data) == _HELLO.size and len(descriptors) == 1
-    rank, pid, shown = _HELLO.unpack(data) if known else (-1, 0, b"")
-    ours = uid == os.getuid() and known and hmac.compare_digest(shown, token.encode())
-    taken = not 0 < rank < len(pids) or rank in links
-    if not ours or taken:
+    is_hello = len(data) == _HELLO.size and len(descriptors) == 1
+    rank, pid, shown = _HELLO.unpack(data) if is_hello else (-1, 0, b"")
+    is_member = uid == os.getuid() and is_hello and hmac.compare_digest(shown, token.encode())
+    is_taken = not 0 < rank < len(pids) or rank in links
+    if not is_member or is_taken:
         for descriptor in descriptors:
             os.close(descriptor)
-    if not ours:
+    if not is_member:
         return False
-    if taken:
+    if is_taken:
         raise DistBackendError(f"two processes (pids {pid} and {pids[rank]}) say that they are rank {rank}")
     links[rank], pids[rank], pidfds[rank] = link, pid, descriptors[0]
     return True
@@ -173,7 +173,7 @@ def _take(link: socket.socket, size: int, who: str, leader: int) -> tuple[int, l
     try:
         pids = list(struct.unpack(f"<{size}i", _exactly(link, 4 * size)))
         while len(descriptors) < size + 1:
-            data, more = _received(link, 1, _CHUNK)
+            data, more = _receive(link, 1, _CHUNK)
             descriptors += more
             if not data:
                 raise ConnectionError("closed")
@@ -188,7 +188,7 @@ def _take(link: socket.socket, size: int, who: str, leader: int) -> tuple[int, l
     return descriptors[0], pids, descriptors[1:]
 
 
-def _received(link: socket.socket, size: int, most: int) -> tuple[bytes, list[int]]:
+def _receive(link: socket.socket, size: int, most: int) -> tuple[bytes, list[int]]:
     """Bytes and descriptors of a message; OSError where this process has no room for the descriptors."""
     data, descriptors, flags, _ = socket.recv_fds(link, size, most)
     if flags & socket.MSG_CTRUNC:

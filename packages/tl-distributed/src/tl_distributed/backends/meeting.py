@@ -1,4 +1,4 @@
-"""How the ranks of a group find out where they are, and what connects them."""
+"""The location of each rank of a group, and the choice of a transport."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .network import connect
 
 @dataclass
 class Card:
-    """What a rank tells the others of itself.
+    """The process and the location of a rank, for all other ranks.
 
     Attributes:
         pid: its process.
@@ -54,7 +54,7 @@ def meet(store: Store, rank: int, global_ranks: Sequence[int], name: str, timeou
     """
     deadline = time.monotonic() + timeout.total_seconds()
     with told_to_others(store, f"group {name}: rank {global_ranks[rank]} (pid {os.getpid()})"):
-        group = _connected(store, rank, global_ranks, name, timeout)
+        group = _connect_ranks(store, rank, global_ranks, name, timeout)
         store.set(f"made/{rank}", b"")
         # The last step of another rank may fail, which then isn't there and doesn't die either.
         if not wait_for(store, [f"made/{each}" for each in range(len(global_ranks))], deadline):
@@ -62,7 +62,9 @@ def meet(store: Store, rank: int, global_ranks: Sequence[int], name: str, timeou
         return group
 
 
-def _connected(store: Store, rank: int, global_ranks: Sequence[int], name: str, timeout: timedelta) -> Group:
+def _connect_ranks(
+    store: Store, rank: int, global_ranks: Sequence[int], name: str, timeout: timedelta
+) -> Group:
     cards = _exchange_cards(store, rank, global_ranks, f"group {name}", timeout)
     if len({card.domain for card in cards}) == 1 and not any(card.transport for card in cards):
         return share_memory(store, rank, global_ranks, name, timeout)
@@ -79,7 +81,7 @@ def _own_card() -> Card:
 
 
 def _domain() -> str:
-    """What processes that can share memory have in common: the machine since it booted, and its sockets' names."""
+    """The common name of processes that can share memory: the machine since it booted, and its sockets' names."""
     try:
         with open("/proc/sys/kernel/random/boot_id") as file:
             return file.read().strip() + os.readlink("/proc/self/ns/net")
@@ -93,11 +95,11 @@ def _exchange_cards(
     store: Store, rank: int, global_ranks: Sequence[int], who: str, timeout: timedelta
 ) -> list[Card]:
     own = json.dumps(asdict(_own_card())).encode()
-    found = store.compare_set(f"card/{rank}", b"", own)
-    if found != own:
+    stored = store.compare_set(f"card/{rank}", b"", own)
+    if stored != own:
         raise refuse(
             store,
-            f"{who}: two processes (pids {os.getpid()} and {json.loads(found)['pid']}) say that they are "
+            f"{who}: two processes (pids {os.getpid()} and {json.loads(stored)['pid']}) say that they are "
             f"rank {global_ranks[rank]}",
         )
     keys = [f"card/{each}" for each in range(len(global_ranks))]

@@ -1,4 +1,4 @@
-"""How the ranks of a group on several machines come to be connected, each with each.
+"""The set-up of connections between the ranks of a group on several machines, each with each.
 
 Every rank listens at a port that it puts in the store, and rank 0 adds a token. Each connects to those with lower
 numbers: once for collectives, once for messages, and once to hear that the other leaves, or has died. Who doesn't show
@@ -57,7 +57,7 @@ def connect(
     try:
         with socket.create_server((own, 0), family=_family(own), backlog=3 * size) as server:
             store.set(f"at/{rank}", f"{own} {server.getsockname()[1]}")
-            token = _told(store, "token", deadline)
+            token = _read(store, "token", deadline)
             for peer in range(rank):
                 _reach(store, rank, peer, members, token, links, deadline)
             _accept_all(store, server, rank, members, token, links, deadline)
@@ -82,7 +82,7 @@ def _reach(
     links: list[list[socket.socket | None]],
     deadline: float,
 ) -> None:
-    address, port = _told(store, f"at/{peer}", deadline).decode().rsplit(" ", 1)
+    address, port = _read(store, f"at/{peer}", deadline).decode().rsplit(" ", 1)
     for kind in _KINDS:
         try:
             link = socket.create_connection(
@@ -100,8 +100,8 @@ def _reach(
         link.sendall(_HELLO.pack(rank, kind, token))
 
 
-def _told(store: Store, key: str, deadline: float) -> bytes:
-    """What another rank puts in the store."""
+def _read(store: Store, key: str, deadline: float) -> bytes:
+    """The value that another rank puts in the store."""
     if not wait_for(store, [key], deadline):
         raise DistBackendError(f"nobody has set {key} in the store of the group in time")
     return store.get(key)
@@ -128,7 +128,7 @@ def _accept_all(
         except TimeoutError:
             raise_refusal(store)
             continue
-        which = _introduced(link, token)
+        which = _introduce(link, token)
         if which not in missing:
             link.close()  # of another job, or no rank at all
             continue
@@ -137,8 +137,8 @@ def _accept_all(
         _make_quick(link)
 
 
-def _introduced(link: socket.socket, token: bytes) -> tuple[int, int] | None:
-    """What kind of connection it is, and of whom; None if it isn't of this group."""
+def _introduce(link: socket.socket, token: bytes) -> tuple[int, int] | None:
+    """The kind of a connection and its rank; None if it isn't of this group."""
     link.settimeout(_HELLO_WITHIN)
     data = b""
     try:
@@ -172,7 +172,7 @@ def _family(address: str) -> socket.AddressFamily:
 
 
 def _own_address(store: Store, one_host: bool) -> str:
-    """Where the others can reach this process: at the interface that is named, or by which it reaches the store."""
+    """The address of this process: of the interface in the variable, or of the one by which it reaches the store."""
     named = os.environ.get("GLOO_SOCKET_IFNAME", "").split(",")[0]
     if named:
         return _address_of(named)
@@ -181,9 +181,9 @@ def _own_address(store: Store, one_host: bool) -> str:
     host = _host_of(store)
     towards = [host, "192.0.2.1"] if host else ["192.0.2.1"]  # of an example network: the default route
     for each in towards:
-        found = _address_towards(each)
-        if found is not None:
-            return found
+        address = _address_towards(each)
+        if address is not None:
+            return address
     raise DistBackendError(
         "no address by which ranks on other machines can reach this one; name its interface with GLOO_SOCKET_IFNAME"
     )
@@ -193,10 +193,10 @@ def _address_of(interface: str) -> str:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             request = struct.pack("256s", interface.encode()[:15])
-            found = fcntl.ioctl(probe.fileno(), _SIOCGIFADDR, request)
+            reply = fcntl.ioctl(probe.fileno(), _SIOCGIFADDR, request)
         except OSError as error:
             raise DistBackendError(f"GLOO_SOCKET_IFNAME={interface}: no such address ({error})") from error
-    return socket.inet_ntoa(found[20:24])
+    return socket.inet_ntoa(reply[20:24])
 
 
 def _host_of(store: Store) -> str | None:
@@ -211,9 +211,9 @@ def _address_towards(host: str) -> str | None:
         family, kind, protocol, _, address = socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM)[0]
         with socket.socket(family, kind, protocol) as probe:
             probe.connect(address)  # sends nothing
-            found: str = probe.getsockname()[0]
+            own: str = probe.getsockname()[0]
     except OSError as error:
         if is_exhausted(error):
             raise
         return None
-    return None if found.startswith("127.") or found == "::1" else found
+    return None if own.startswith("127.") or own == "::1" else own

@@ -28,19 +28,19 @@ class SingleProcess(Communicator):
         return Work([tensor])
 
     def all_gather(self, outputs: Sequence[Tensor], tensor: Tensor) -> Work:
-        return _copied(outputs, [tensor])
+        return _copy(outputs, [tensor])
 
     def gather(self, outputs: Sequence[Tensor], tensor: Tensor, root: int) -> Work:
-        return _copied(outputs, [tensor])
+        return _copy(outputs, [tensor])
 
     def scatter(self, output: Tensor, tensors: Sequence[Tensor], root: int) -> Work:
-        return _copied([output], tensors)
+        return _copy([output], tensors)
 
     def reduce_scatter(self, output: Tensor, tensors: Sequence[Tensor], op: RedOpType) -> Work:
-        return _copied([output], tensors)
+        return _copy([output], tensors)
 
     def all_to_all(self, outputs: Sequence[Tensor], tensors: Sequence[Tensor]) -> Work:
-        return _copied(outputs, tensors)
+        return _copy(outputs, tensors)
 
     def all_gather_single(self, output: Tensor, tensor: Tensor) -> Work:
         output.view(tensor.shape).copy_(tensor)
@@ -67,7 +67,7 @@ class SingleProcess(Communicator):
         )
 
 
-def _copied(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> Work:
+def _copy(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> Work:
     for output, tensor in zip(outputs, inputs, strict=True):
         output.copy_(tensor)
     return Work(list(outputs))

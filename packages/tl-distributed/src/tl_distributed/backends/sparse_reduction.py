@@ -26,28 +26,28 @@ def all_reduce_sparse(link: Communicator, tensor: Tensor, op: RedOpType) -> Work
     mine = tensor.coalesce()
     stored = _counts(link, mine)
     longest = max(stored)
-    indices = _gathered(link, mine.indices().t(), stored, longest)
-    values = _gathered(link, mine.values(), stored, longest)
+    indices = _gather(link, mine.indices().t(), stored, longest)
+    values = _gather(link, mine.values(), stored, longest)
     total = tl_core.sparse_coo_tensor(indices.t(), values, tensor.shape, check_invariants=False).coalesce()
     return Work([tensor.copy_(total)])
 
 
 def _counts(link: Communicator, mine: Tensor) -> list[int]:
-    """How many elements each process stores."""
-    ours = [mine.sparse_dim(), *mine.shape]
-    geometry = tl_core.tensor([mine._nnz(), *ours])
+    """The number of elements of each process."""
+    own = [mine.sparse_dim(), *mine.shape]
+    geometry = tl_core.tensor([mine._nnz(), *own])
     rows = geometry.new_empty(link.size, geometry.numel())
     link.all_gather_single(rows, geometry).wait()
-    for rank, (_, *theirs) in enumerate(rows.tolist()):
-        if theirs != ours:
+    for rank, (_, *other) in enumerate(rows.tolist()):
+        if other != own:
             raise RuntimeError(
-                f"all_reduce: the sparse tensor of rank {link.context.global_ranks[rank]} has the size {theirs[1:]}, "
-                f"{theirs[0]} dimensions of it sparse; here it has {list(mine.shape)}, {mine.sparse_dim()} of it sparse"
+                f"all_reduce: the sparse tensor of rank {link.context.global_ranks[rank]} has the size {other[1:]}, "
+                f"{other[0]} dimensions of it sparse; here it has {list(mine.shape)}, {mine.sparse_dim()} of it sparse"
             )
     return rows[:, 0].tolist()
 
 
-def _gathered(link: Communicator, mine: Tensor, stored: list[int], longest: int) -> Tensor:
+def _gather(link: Communicator, mine: Tensor, stored: list[int], longest: int) -> Tensor:
     """The rows of all processes, one after the other; they travel with the same length."""
     padded = mine.new_zeros(longest, *mine.shape[1:])
     padded[: mine.shape[0]] = mine

@@ -1,4 +1,4 @@
-"""What schedulers tell the processes that they start: SLURM, MPI and Kubernetes, by their variables."""
+"""The variables of schedulers for the processes that they start: SLURM, MPI and Kubernetes."""
 
 from __future__ import annotations
 
@@ -141,14 +141,14 @@ def _number(variables: Mapping[str, str], name: str, default: int | None = None)
 
 
 def _counts(text: str) -> list[int]:
-    """How many processes each machine has, from `2(x3),1`."""
-    found: list[int] = []
+    """The number of processes of each machine, from `2(x3),1`."""
+    counts: list[int] = []
     for part in text.split(","):
         match = re.fullmatch(r"(\d+)(?:\(x(\d+)\))?", part)
         if match is None:
             raise ValueError(f"the scheduler's variable SLURM_STEP_TASKS_PER_NODE can't be read: {text!r}")
-        found += [int(match[1])] * int(match[2] or 1)
-    return found
+        counts += [int(match[1])] * int(match[2] or 1)
+    return counts
 
 
 def _first_host(variables: Mapping[str, str]) -> str | None:

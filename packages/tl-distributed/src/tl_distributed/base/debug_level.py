@@ -1,4 +1,4 @@
-"""How much is checked and told."""
+"""The amount of checks and messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tl_core.base.native_enum import NativeEnum
 
 
 class DebugLevel(NativeEnum):
-    """How much is checked and told.
+    """The amount of checks and messages.
 
     With DETAIL, all ranks of a group over a network compare what they call before each collective, also those that
     exchange nothing in it.
@@ -35,7 +35,7 @@ _level = _from_environment()
 
 
 def get_debug_level() -> DebugLevel:
-    """How much is checked and told: at first what the environment variable TORCH_DISTRIBUTED_DEBUG says.
+    """The amount of checks and messages, at first the value of the environment variable TORCH_DISTRIBUTED_DEBUG.
 
     Example:
         >>> import tl_distributed as dist

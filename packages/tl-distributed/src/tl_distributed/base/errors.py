@@ -1,4 +1,4 @@
-"""What can go wrong between processes."""
+"""Errors between processes."""
 
 
 class DistError(RuntimeError):

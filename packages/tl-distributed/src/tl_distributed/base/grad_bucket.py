@@ -47,7 +47,7 @@ class GradBucket:
         return list(self._parameters)
 
     def is_last(self) -> bool:
-        """Whether it is the last bucket of a backward pass."""
+        """True if it is the last bucket of a backward pass."""
         return self._is_last
 
     def set_buffer(self, buffer: Tensor) -> None:

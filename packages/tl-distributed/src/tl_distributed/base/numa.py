@@ -9,7 +9,7 @@ __all__ = ["AffinityMode", "NumaOptions"]
 
 
 class AffinityMode(StrEnum):
-    """Which processors of a machine a worker gets."""
+    """The processors of a machine that a worker gets."""
 
     NODE = "node"
     SOCKET = "socket"
@@ -19,7 +19,7 @@ class AffinityMode(StrEnum):
 
 @dataclass(frozen=True)
 class NumaOptions:
-    """How workers are bound to processors.
+    """The binding of workers to processors.
 
     Args:
         affinity_mode: which of them a worker gets.

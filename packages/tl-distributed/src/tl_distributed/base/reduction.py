@@ -1,4 +1,4 @@
-"""How the tensors of several processes become one."""
+"""Reductions of the tensors of several processes to one."""
 
 from __future__ import annotations
 
@@ -66,10 +66,11 @@ def operation_named(name: str) -> RedOpType:
     Raises:
         ValueError: it is none of them.
     """
-    named = {op.name.lower(): op for op in RedOpType if op != RedOpType.PREMUL_SUM}
-    if (found := named.get(name.lower())) is None:
+    named = {each.name.lower(): each for each in RedOpType if each != RedOpType.PREMUL_SUM}
+    op = named.get(name.lower())
+    if op is None:
         raise ValueError(f"reduceOp: expected one of {', '.join(named)}, got {name!r}")
-    return found
+    return op
 
 
 class _DeprecatedNames(type):
@@ -102,7 +103,7 @@ _COMPLEX = (RedOpType.SUM, RedOpType.AVG, RedOpType.PREMUL_SUM)
 
 
 def supports_complex(reduceOp: RedOpType) -> bool:
-    """Whether complex tensors can be reduced so.
+    """True if complex tensors can be reduced so.
 
     Example:
         >>> from tl_distributed.base.reduction import ReduceOp

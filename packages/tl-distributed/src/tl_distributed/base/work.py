@@ -48,17 +48,17 @@ class Work:
         return getattr(type(self), name) is not getattr(Work, name)
 
     def is_completed(self) -> bool:
-        """Whether the operation has ended, well or not."""
+        """True if the operation has ended, well or not."""
         return not (self._overrides("wait") or self._overrides("get_future")) or self.get_future().done()
 
     def is_success(self) -> bool:
-        """Whether the operation has ended well."""
+        """True if the operation has ended well."""
         return self.is_completed() and self.exception() is None
 
     def exception(self) -> BaseException | None:
-        """What the operation failed with."""
-        known = self._overrides("get_future") or (self._overrides("wait") and self.is_completed())
-        future = self.get_future() if known else self._future
+        """The error of the operation; None without one."""
+        has_future = self._overrides("get_future") or (self._overrides("wait") and self.is_completed())
+        future = self.get_future() if has_future else self._future
         if future is not None and future.done():
             try:
                 future.value()
@@ -116,7 +116,7 @@ class Work:
 
     @classmethod
     def unbox(cls, arg0: Any) -> Work:
-        """What `boxed` gave.
+        """The handle that `boxed` returned.
 
         Raises:
             TypeError: it is no handle.
@@ -233,11 +233,11 @@ class PartsOf(Work):
         return self._work.wait(timeout)
 
     def get_future(self) -> Future[Any]:
-        def whole(parts: Future[Any]) -> list[Any]:
+        def result(parts: Future[Any]) -> list[Any]:
             parts.value()  # raises what the operation failed with
             return self.result()
 
-        return self._work.get_future().then(whole)
+        return self._work.get_future().then(result)
 
 
 def all_of(works: Sequence[Work]) -> Work:

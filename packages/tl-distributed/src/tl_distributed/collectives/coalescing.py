@@ -45,12 +45,12 @@ def all_reduce_coalesced(
                 f"all_reduce_coalesced: tensors[{i}] must be a Tensor, got {type(tensor).__name__}"
             )
         reduction.check(op, tensor.dtype, "all_reduce")
-    found = resolve(group)
-    if found is None:
+    process_group = resolve(group)
+    if process_group is None:
         return None
     if not tensors:
         raise ValueError("all_reduce_coalesced: tensors is empty")
-    link = found.communicator(tensors[0].device.type)
+    link = process_group.communicator(tensors[0].device.type)
     with no_grad():
         work = (link if async_op else link.blocking).all_reduce_coalesced(tensors, op)
     if async_op:
@@ -82,22 +82,22 @@ def all_gather_coalesced(
         [[tensor([1., 1.]), tensor([1.])]]
         >>> destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    process_group = resolve(group)
+    if process_group is None:
         return None
     if not input_tensor_list:
         raise ValueError("all_gather_coalesced: input_tensor_list is empty")
-    if len(output_tensor_lists) != found.size():
+    if len(output_tensor_lists) != process_group.size():
         raise RuntimeError(
             f"all_gather_coalesced: output_tensor_lists has {len(output_tensor_lists)} lists, the group "
-            f"{found.size()} members"
+            f"{process_group.size()} members"
         )
     for rank, outputs in enumerate(output_tensor_lists):
         if [t.shape for t in outputs] != [t.shape for t in input_tensor_list]:
             raise RuntimeError(
                 f"all_gather_coalesced: output_tensor_lists[{rank}] must have the sizes of input_tensor_list"
             )
-    link = found.communicator(input_tensor_list[0].device.type)
+    link = process_group.communicator(input_tensor_list[0].device.type)
     with no_grad():
         work = all_of(
             [

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass
 class SyncPayload(Generic[T]):
-    """What a process has to give: data, or how it failed."""
+    """The contribution of a process: data, or its error."""
 
     stage_name: str | None
     success: bool
@@ -25,7 +25,7 @@ class SyncPayload(Generic[T]):
     exception: Exception | None = None
 
 
-def _made(data_or_fn: T | Callable[[], T], success: bool, stage_name: str | None) -> SyncPayload[Any]:
+def _make_payload(data_or_fn: T | Callable[[], T], success: bool, stage_name: str | None) -> SyncPayload[Any]:
     if not success:
         error = RuntimeError(f"stage {stage_name}: a process said that it failed")
         return SyncPayload(stage_name, False, None, error)
@@ -45,7 +45,7 @@ def broadcast(
     rank: int = 0,
     pg: ProcessGroup | None = None,
 ) -> T:
-    """What one process has, on all.
+    """The data of one process, on all.
 
     Args:
         data_or_fn: the data, or a function that returns it, which only that process calls.
@@ -61,24 +61,24 @@ def broadcast(
         >>> broadcast(lambda: 3)
         3
     """
-    made = _made(data_or_fn, success, stage_name) if pg is None or get_rank(pg) == rank else None
+    payload = _make_payload(data_or_fn, success, stage_name) if pg is None or get_rank(pg) == rank else None
     if pg is not None:
-        told = [made]
-        broadcast_object_list(told, group=pg, group_src=rank)
-        made = told[0]
-    assert made is not None
-    if not made.success:
+        payloads = [payload]
+        broadcast_object_list(payloads, group=pg, group_src=rank)
+        payload = payloads[0]
+    assert payload is not None
+    if not payload.success:
         raise RuntimeError(
-            f"rank {rank} failed in stage {made.stage_name}: {made.exception!r}"
-        ) from made.exception
-    result: T = made.payload
+            f"rank {rank} failed in stage {payload.stage_name}: {payload.exception!r}"
+        ) from payload.exception
+    result: T = payload.payload
     return result
 
 
 def all_gather(
     data_or_fn: T | Callable[[], T], stage_name: str | None = None, pg: ProcessGroup | None = None
 ) -> list[T]:
-    """What all processes have, on all.
+    """The data of all processes, on all.
 
     Args:
         data_or_fn: this process's data, or a function that returns it.
@@ -92,16 +92,16 @@ def all_gather(
         >>> all_gather(lambda: 3)
         [3]
     """
-    made = _made(data_or_fn, True, stage_name)
-    told: list[SyncPayload[T]] = [made]
+    payload = _make_payload(data_or_fn, True, stage_name)
+    payloads: list[SyncPayload[T]] = [payload]
     if pg is not None:
-        told = [made] * get_world_size(pg)
-        all_gather_object(told, made, pg)
-    failed = {rank: each.exception for rank, each in enumerate(told) if not each.success}
+        payloads = [payload] * get_world_size(pg)
+        all_gather_object(payloads, payload, pg)
+    failed = {rank: each.exception for rank, each in enumerate(payloads) if not each.success}
     if failed:
         text = ", ".join(f"rank {rank}: {error!r}" for rank, error in failed.items())
         raise RuntimeError(f"ranks failed in stage {stage_name}: {text}") from next(iter(failed.values()))
-    return [each.payload for each in told]
+    return [each.payload for each in payloads]
 
 
 def all_gather_object_enforce_type(

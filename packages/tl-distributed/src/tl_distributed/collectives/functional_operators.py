@@ -30,12 +30,12 @@ def _all_reduce_(self: Tensor, reduce_op: str, group: ProcessGroup) -> Tensor:
     return self
 
 
-def _gathered(self: Tensor, out: Tensor, group: ProcessGroup) -> Tensor:
+def _gather(self: Tensor, out: Tensor, group: ProcessGroup) -> Tensor:
     collectives.all_gather_into_tensor(out, self.contiguous(), group)
     return out
 
 
-def _scattered(self: Tensor, out: Tensor, reduce_op: str, group: ProcessGroup) -> Tensor:
+def _reduce_scatter(self: Tensor, out: Tensor, reduce_op: str, group: ProcessGroup) -> Tensor:
     collectives.reduce_scatter_tensor(out, self.contiguous(), operation_named(reduce_op), group)
     return out
 
@@ -94,7 +94,7 @@ def all_gather_into_tensor(input: Tensor, group_size: int, group_name: str) -> T
         group_name: the group's name.
     """
     rows, *rest = input.shape or (1,)
-    return _gathered(input, input.new_empty(rows * group_size, *rest), group_named(group_name))
+    return _gather(input, input.new_empty(rows * group_size, *rest), group_named(group_name))
 
 
 def all_gather_into_tensor_out(input: Tensor, group_size: int, group_name: str, out: Tensor) -> Tensor:
@@ -106,7 +106,7 @@ def all_gather_into_tensor_out(input: Tensor, group_size: int, group_name: str, 
         group_name: the group's name.
         out: what is written to.
     """
-    return _gathered(input, out, group_named(group_name))
+    return _gather(input, out, group_named(group_name))
 
 
 def reduce_scatter_tensor(input: Tensor, reduce_op: str, group_size: int, group_name: str) -> Tensor:
@@ -119,13 +119,15 @@ def reduce_scatter_tensor(input: Tensor, reduce_op: str, group_size: int, group_
         group_name: the group's name.
     """
     rows, *rest = input.shape
-    return _scattered(input, input.new_empty(rows // group_size, *rest), reduce_op, group_named(group_name))
+    return _reduce_scatter(
+        input, input.new_empty(rows // group_size, *rest), reduce_op, group_named(group_name)
+    )
 
 
 def all_to_all_single(
     input: Tensor, output_split_sizes: Sequence[int], input_split_sizes: Sequence[int], group_name: str
 ) -> Tensor:
-    """What all ranks send to this one.
+    """The parts that all ranks send to this one.
 
     Args:
         input: what this rank sends, one part for each rank.
@@ -148,7 +150,7 @@ def wait_tensor(tensor: Tensor) -> Tensor:
     return tensor.view_as(tensor)
 
 
-def _listed(function: Any) -> Any:
+def _for_each(function: Any) -> Any:
     """The operator for several tensors, one after another."""
     return lambda tensors, *rest: [function(tensor, *rest) for tensor in tensors]
 
@@ -158,8 +160,8 @@ _GATHERED = "int group_size, str group_name"
 _ROWS = (
     (f"all_reduce(Tensor input, {_REDUCED}) -> Tensor", all_reduce),
     (f"all_reduce_(Tensor(a!) input, {_REDUCED}) -> Tensor(a!)", all_reduce_),
-    (f"all_reduce_coalesced(Tensor[] inputs, {_REDUCED}) -> Tensor[]", _listed(all_reduce)),
-    (f"all_reduce_coalesced_(Tensor[](a!) inputs, {_REDUCED}) -> Tensor[](a!)", _listed(all_reduce_)),
+    (f"all_reduce_coalesced(Tensor[] inputs, {_REDUCED}) -> Tensor[]", _for_each(all_reduce)),
+    (f"all_reduce_coalesced_(Tensor[](a!) inputs, {_REDUCED}) -> Tensor[](a!)", _for_each(all_reduce_)),
     (f"all_gather_into_tensor(Tensor input, {_GATHERED}) -> Tensor", all_gather_into_tensor),
     (
         f"all_gather_into_tensor_out(Tensor input, {_GATHERED}, *, Tensor(a!) out) -> Tensor(a!)",
@@ -167,7 +169,7 @@ _ROWS = (
     ),
     (
         f"all_gather_into_tensor_coalesced(Tensor[] inputs, {_GATHERED}) -> Tensor[]",
-        _listed(all_gather_into_tensor),
+        _for_each(all_gather_into_tensor),
     ),
     (
         "reduce_scatter_tensor(Tensor input, str reduce_op, int group_size, str group_name) -> Tensor",
@@ -175,7 +177,7 @@ _ROWS = (
     ),
     (
         "reduce_scatter_tensor_coalesced(Tensor[] inputs, str reduce_op, int group_size, str group_name) -> Tensor[]",
-        _listed(reduce_scatter_tensor),
+        _for_each(reduce_scatter_tensor),
     ),
     (
         (

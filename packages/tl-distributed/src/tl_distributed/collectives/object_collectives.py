@@ -34,11 +34,11 @@ def all_gather_object(object_list: list[Any], obj: Any, group: ProcessGroup | No
         [{'accuracy': 0.75}]
         >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    process_group = resolve(group)
+    if process_group is None:
         return
-    data, longest = _padded(obj, found, "all_gather_object")
-    parts = [_room(longest) for _ in range(found.size())]
+    data, longest = _pad_bytes(obj, process_group, "all_gather_object")
+    parts = [_room(longest) for _ in range(process_group.size())]
     all_gather(parts, data, group)
     _fill(object_list, parts, "all_gather_object", "object_list")
 
@@ -68,11 +68,13 @@ def gather_object(
         [0.75]
         >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    process_group = resolve(group)
+    if process_group is None:
         return
-    root = peer_rank(found, 0 if dst is None and group_dst is None else dst, group_dst, "gather_object")
-    here = root == found.rank()
+    root = peer_rank(
+        process_group, 0 if dst is None and group_dst is None else dst, group_dst, "gather_object"
+    )
+    here = root == process_group.rank()
     if here != (object_gather_list is not None):
         must = (
             "must be specified on destination rank"
@@ -80,8 +82,8 @@ def gather_object(
             else "must NOT be specified on non-destination ranks"
         )
         raise ValueError(f"gather_object: Argument ``object_gather_list`` {must}.")
-    data, longest = _padded(obj, found, "gather_object")
-    parts = [_room(longest) for _ in range(found.size())] if here else None
+    data, longest = _pad_bytes(obj, process_group, "gather_object")
+    parts = [_room(longest) for _ in range(process_group.size())] if here else None
     gather(data, parts, group=group, group_dst=root)
     if parts is not None and object_gather_list is not None:
         _fill(object_gather_list, parts, "gather_object", "object_gather_list")
@@ -113,19 +115,19 @@ def broadcast_object_list(
         >>> dist.destroy_process_group()
     """
     _check_list(object_list, "broadcast_object_list", "object_list")
-    found = resolve(group)
-    if found is None:
+    process_group = resolve(group)
+    if process_group is None:
         return
     root = peer_rank(
-        found, 0 if src is None and group_src is None else src, group_src, "broadcast_object_list"
+        process_group, 0 if src is None and group_src is None else src, group_src, "broadcast_object_list"
     )
     for i, obj in enumerate(object_list):
-        data = _pickled(obj) if root == found.rank() else _room(0)
+        data = _pickle_tensor(obj) if root == process_group.rank() else _room(0)
         size = tl_core.tensor([data.numel()], device=device)
         broadcast(size, group=group, group_src=root)
-        data = data.to(device) if root == found.rank() else _room(int(size), device)
+        data = data.to(device) if root == process_group.rank() else _room(int(size), device)
         broadcast(data, group=group, group_src=root)
-        object_list[i] = _unpickled(data)
+        object_list[i] = _unpickle_tensor(data)
 
 
 def scatter_object_list(
@@ -153,21 +155,25 @@ def scatter_object_list(
         ['first']
         >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    process_group = resolve(group)
+    if process_group is None:
         return
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
-    root = peer_rank(found, 0 if src is None and group_src is None else src, group_src, "scatter_object_list")
-    parts = _scattered(scatter_object_input_list, found) if root == found.rank() else None
+    root = peer_rank(
+        process_group, 0 if src is None and group_src is None else src, group_src, "scatter_object_list"
+    )
+    parts = (
+        _scatter_inputs(scatter_object_input_list, process_group) if root == process_group.rank() else None
+    )
     longest = tl_core.tensor([parts[0].numel() if parts else 0])
     broadcast(longest, group=group, group_src=root)
     output = _room(int(longest))
     scatter(output, parts, group=group, group_src=root)
-    scatter_object_output_list[0] = _unpickled(output)
+    scatter_object_output_list[0] = _unpickle_tensor(output)
 
 
-def _scattered(objects: list[Any] | None, group: ProcessGroup) -> list[Tensor]:
+def _scatter_inputs(objects: list[Any] | None, group: ProcessGroup) -> list[Tensor]:
     if objects is None:
         raise ValueError("scatter_object_list: source rank must provide non-None scatter_object_input_list")
     if len(objects) != group.size():
@@ -175,9 +181,9 @@ def _scattered(objects: list[Any] | None, group: ProcessGroup) -> list[Tensor]:
             f"scatter_object_list: scatter_object_input_list has {len(objects)} objects, the group "
             f"{group.size()} members"
         )
-    data = [_pickled(obj) for obj in objects]
+    data = [_pickle_tensor(obj) for obj in objects]
     longest = max(each.numel() for each in data)
-    return [_lengthened(each, longest) for each in data]
+    return [_lengthen(each, longest) for each in data]
 
 
 def send_object_list(
@@ -202,7 +208,7 @@ def send_object_list(
     """
     _check_list(object_list, "send_object_list", "object_list")
     for obj in object_list:
-        data = _pickled(obj).to(device)
+        data = _pickle_tensor(obj).to(device)
         send(tl_core.tensor([data.numel()], device=device), dst, group, group_dst=group_dst)
         send(data, dst, group, group_dst=group_dst)
 
@@ -232,16 +238,16 @@ def recv_object_list(
         >>> sender = dist.recv_object_list(objects, src=0)  # doctest: +SKIP
     """
     _check_list(object_list, "recv_object_list", "object_list")
-    found = resolve(group)
-    if found is None:
+    process_group = resolve(group)
+    if process_group is None:
         return -1
-    sender = src if group_src is None else get_global_rank(found, group_src)
+    sender = src if group_src is None else get_global_rank(process_group, group_src)
     for i in range(len(object_list)):
         size = tl_core.zeros(1, dtype=tl_core.int64, device=device)
         sender = recv(size, sender, group)
         data = _room(int(size), device)
         recv(data, sender, group)
-        object_list[i] = _unpickled(data)
+        object_list[i] = _unpickle_tensor(data)
     return -1 if sender is None else sender
 
 
@@ -250,11 +256,11 @@ def _check_list(objects: Any, function: str, name: str) -> None:
         raise ValueError(f"{function}: {name} must be a list of at least one object, got {objects!r}")
 
 
-def _pickled(obj: Any) -> Tensor:
+def _pickle_tensor(obj: Any) -> Tensor:
     return tl_core.frombuffer(bytearray(pickle.dumps(obj)), dtype=tl_core.uint8)
 
 
-def _unpickled(data: Tensor) -> Any:
+def _unpickle_tensor(data: Tensor) -> Any:
     # what stands behind the end of the pickle is padding, which pickle doesn't look at
     return pickle.loads(memoryview(data.cpu()))
 
@@ -263,23 +269,23 @@ def _room(size: int, device: Any = None) -> Tensor:
     return tl_core.empty(size, dtype=tl_core.uint8, device=device)
 
 
-def _lengthened(data: Tensor, size: int) -> Tensor:
-    whole = tl_core.zeros(size, dtype=tl_core.uint8)
-    whole[: data.numel()] = data
-    return whole
+def _lengthen(data: Tensor, size: int) -> Tensor:
+    result = tl_core.zeros(size, dtype=tl_core.uint8)
+    result[: data.numel()] = data
+    return result
 
 
-def _padded(obj: Any, group: ProcessGroup, function: str) -> tuple[Tensor, int]:
+def _pad_bytes(obj: Any, group: ProcessGroup, function: str) -> tuple[Tensor, int]:
     """The bytes of an object, as many as the longest of the group has."""
-    data = _pickled(obj)
+    data = _pickle_tensor(obj)
     sizes = [tl_core.zeros(1, dtype=tl_core.int64) for _ in range(group.size())]
     all_gather(sizes, tl_core.tensor([data.numel()]), group)
     longest = max(int(size) for size in sizes)
-    return _lengthened(data, longest), longest
+    return _lengthen(data, longest), longest
 
 
 def _fill(objects: list[Any], parts: list[Tensor], function: str, name: str) -> None:
     if len(objects) < len(parts):
         raise RuntimeError(f"{function}: {name} has {len(objects)} places for {len(parts)} objects")
     for i, part in enumerate(parts):
-        objects[i] = _unpickled(part)
+        objects[i] = _unpickle_tensor(part)

@@ -43,23 +43,23 @@ def isend(
         >>> work.wait()  # doctest: +SKIP
     """
     _check(tensor, "isend")
-    found = resolve(group)
-    if found is None:
+    process_group = resolve(group)
+    if process_group is None:
         return None
-    peer = peer_rank(found, dst, group_dst, "isend")
-    return found.communicator(tensor.device.type).send(tensor, peer, tag)
+    peer = peer_rank(process_group, dst, group_dst, "isend")
+    return process_group.communicator(tensor.device.type).send(tensor, peer, tag)
 
 
 def _receive(
     tensor: Tensor, src: int | None, group: ProcessGroup | None, tag: int, group_src: int | None, wait: bool
 ) -> Work | None:
     _check(tensor, "irecv")
-    found = resolve(group)
-    if found is None:
+    process_group = resolve(group)
+    if process_group is None:
         return None
     anyone = src is None and group_src is None
-    peer = None if anyone else peer_rank(found, src, group_src, "irecv")
-    link = found.communicator(tensor.device.type)
+    peer = None if anyone else peer_rank(process_group, src, group_src, "irecv")
+    link = process_group.communicator(tensor.device.type)
     with no_grad():
         return (link.blocking if wait else link).receive(tensor, peer, tag)
 
@@ -117,15 +117,15 @@ def send(
         ...     dist.send(tl_core.ones(2), dst=1)
     """
     _check(tensor, "send")
-    found = resolve(group)
-    if found is None:
+    process_group = resolve(group)
+    if process_group is None:
         return
-    peer = peer_rank(found, dst, group_dst, "send")
-    if peer == found.rank():
+    peer = peer_rank(process_group, dst, group_dst, "send")
+    if peer == process_group.rank():
         raise ValueError(
             "Invalid destination rank: destination rank should not be the same as the rank of the current process."
         )
-    found.communicator(tensor.device.type).blocking.send(tensor, peer, tag).wait()
+    process_group.communicator(tensor.device.type).blocking.send(tensor, peer, tag).wait()
 
 
 @overridable
@@ -160,9 +160,9 @@ def recv(
     work.wait()
     if src is not None:
         return src
-    found = resolve(group)
+    process_group = resolve(group)
     sender = work.source_rank() if group_src is None else group_src
-    return sender if found is None else get_global_rank(found, sender)
+    return sender if process_group is None else get_global_rank(process_group, sender)
 
 
 class P2POp:
@@ -219,5 +219,5 @@ def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
             raise ValueError(
                 f"batch_isend_irecv: p2p_op_list[{i}] must be a P2POp, got {type(each).__name__}"
             )
-    begun = [o.op(o.tensor, o.peer, o.group, o.tag, o.group_peer) for o in p2p_op_list]
-    return [work for work in begun if work is not None]
+    works = [o.op(o.tensor, o.peer, o.group, o.tag, o.group_peer) for o in p2p_op_list]
+    return [work for work in works if work is not None]

@@ -449,12 +449,12 @@ def barrier(
         >>> dist.barrier()
         >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    if found is None:
+    process_group = resolve(group)
+    if process_group is None:
         return None
     if device_ids is not None and not isinstance(device_ids, list):
         raise TypeError(f"barrier: device_ids must be a list of int, got {type(device_ids).__name__}")
-    link = found.communicator_for_barrier()
+    link = process_group.communicator_for_barrier()
     if async_op:
         return link.barrier()
     if timeout is None:
@@ -480,7 +480,7 @@ def monitored_barrier(
         >>> dist.monitored_barrier()
         >>> dist.destroy_process_group()
     """
-    found = resolve(group)
+    process_group = resolve(group)
     if isinstance(timeout, int | float):
         warnings.warn(
             f"monitored_barrier: timeout should be a timedelta; {timeout} is taken as seconds",
@@ -488,8 +488,8 @@ def monitored_barrier(
             stacklevel=2,
         )
         timeout = timedelta(seconds=timeout)
-    if found is not None:
-        found.monitored_barrier(timeout, wait_all_ranks)
+    if process_group is not None:
+        process_group.monitored_barrier(timeout, wait_all_ranks)
 
 
 def peer_rank(group: ProcessGroup, global_rank: int | None, group_rank: int | None, function: str) -> int:
@@ -524,13 +524,13 @@ def _run(
     async_op: bool,
     start: Callable[[Communicator, ProcessGroup], Work],
 ) -> Work | None:
-    found = resolve(group)
-    if found is None:
+    process_group = resolve(group)
+    if process_group is None:
         return None
     if recording.is_recording():
         with recording.EventRange(f"c10d::{sys._getframe(1).f_code.co_name}", f"{list(tensor.shape)}"):
-            return _start(found, tensor, async_op, start)
-    return _start(found, tensor, async_op, start)
+            return _start(process_group, tensor, async_op, start)
+    return _start(process_group, tensor, async_op, start)
 
 
 def _start(
@@ -623,13 +623,13 @@ def _check_own_shape(
 
 def _check_whole(whole: Tensor, part: Tensor, group: ProcessGroup, function: str, name: str) -> None:
     """Raises unless a tensor holds parts of all members one after the other, or stacked."""
-    size, shape, given = group.size(), part.shape, whole.shape
-    if given == (size, *shape) or (shape and given == (size * shape[0], *shape[1:])):
+    size, shape, sizes = group.size(), part.shape, whole.shape
+    if sizes == (size, *shape) or (shape and sizes == (size * shape[0], *shape[1:])):
         return
-    if whole.dim() == 1 and given[0] == size * part.numel():
+    if whole.dim() == 1 and sizes[0] == size * part.numel():
         return
     raise RuntimeError(
-        f"{function}: {name} has the size {tuple(given)}, needs {size} times {tuple(shape)}, "
+        f"{function}: {name} has the size {tuple(sizes)}, needs {size} times {tuple(shape)}, "
         "one after the other or stacked"
     )
 

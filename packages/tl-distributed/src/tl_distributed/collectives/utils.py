@@ -1,4 +1,4 @@
-"""What wrappers of modules share: parameters that must be alike on all processes, arguments that travel."""
+"""Helpers of wrappers of modules: parameters that must be alike on all processes, arguments that travel."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ __all__ = [
 
 
 class ShardingStrategy(Enum):
-    """What is sharded: parameters, gradients and optimizer state; the last two; nothing; and hybrids by machine."""
+    """The sharded tensors: parameters, gradients and optimizer state; the last two; nothing; and hybrids by machine."""
 
     FULL_SHARD = auto()
     SHARD_GRAD_OP = auto()
@@ -49,7 +49,7 @@ class BackwardPrefetch(Enum):
 
 
 class StateDictType(Enum):
-    """What a state dict holds: whole tensors, this process's flat pieces, or distributed tensors."""
+    """The contents of a state dict: whole tensors, this process's flat pieces, or distributed tensors."""
 
     FULL_STATE_DICT = auto()
     LOCAL_STATE_DICT = auto()
@@ -57,7 +57,7 @@ class StateDictType(Enum):
 
 
 class OptimStateKeyType(Enum):
-    """How an optimizer's state names parameters."""
+    """The names of parameters in an optimizer's state."""
 
     PARAM_NAME = auto()
     PARAM_ID = auto()
@@ -94,7 +94,7 @@ class MixedPrecision:
 
 @dataclass
 class CPUOffload:
-    """Whether parameters wait in the memory of the CPU, where all of tl's are.
+    """The placement of idle parameters in the memory of the CPU, where all of tl's are.
 
     Args:
         offload_params: whether they do.
@@ -175,7 +175,7 @@ class ShardedOptimStateDictConfig(OptimStateDictConfig):
 
 @dataclass
 class StateDictSettings:
-    """What `state_dict_type` has chosen.
+    """The choice of `state_dict_type`.
 
     Args:
         state_dict_type: what a state dict holds.

@@ -18,14 +18,14 @@ __all__ = [
 
 
 class FSDPModule:
-    """What a module is, too, once `fully_shard` has sharded it."""
+    """The additional class of a module that `fully_shard` has sharded."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         missing("FSDPModule")
 
 
 class UnshardHandle:
-    """What `FSDPModule.unshard` returns where it doesn't wait."""
+    """The result of `FSDPModule.unshard` where it doesn't wait."""
 
     def wait(self) -> None:
         """Waits until the parameters are there."""
@@ -37,7 +37,7 @@ def fully_shard(module: Any, **options: Any) -> Any:
 
     Args:
         module: the module.
-        options: as in the reference.
+        options: as in PyTorch.
 
     Raises:
         NotImplementedError: always.

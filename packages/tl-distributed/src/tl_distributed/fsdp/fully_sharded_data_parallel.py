@@ -22,7 +22,7 @@ class FullyShardedDataParallel(Module):
 
     Args:
         module: the module.
-        options: as in the reference.
+        options: as in PyTorch.
 
     Raises:
         NotImplementedError: always.

@@ -1,4 +1,4 @@
-"""Which modules of a model are wrapped: policies, and a region in which `wrap` wraps."""
+"""The choice of modules to wrap: policies, and a region in which `wrap` wraps."""
 
 from __future__ import annotations
 
@@ -97,16 +97,16 @@ def size_based_auto_wrap_policy(
 
 
 class _Policy:
-    """What says for each module of a model whether it is wrapped, and with which options."""
+    """The choice for each module of a model whether to wrap it, and the options."""
 
     def _run_policy(
         self, root_module: Module, ignored_modules: set[Module], root_kwargs: dict[str, Any]
     ) -> dict[Module, dict[str, Any]]:
-        chosen: dict[Module, dict[str, Any]] = {}
+        settings: dict[Module, dict[str, Any]] = {}
         for module in root_module.modules():
             if module not in ignored_modules and (options := self._options(module)) is not None:
-                chosen[module] = {**root_kwargs, **options}
-        return chosen
+                settings[module] = {**root_kwargs, **options}
+        return settings
 
     def _options(self, module: Module) -> dict[str, Any] | None:
         """The options of a module that is wrapped; None for the others."""

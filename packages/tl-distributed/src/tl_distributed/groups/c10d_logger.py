@@ -35,12 +35,12 @@ _c10d_logger = _get_or_create_logger()
 
 
 def _get_msg_dict(func_name: str, *args: Any, **kwargs: Any) -> dict[str, Any]:
-    """What is recorded of a call: the function, and where there is a world, its size, rank and backend."""
-    found: dict[str, Any] = {"func_name": func_name}
+    """The record of a call: the function, and where there is a world, its size, rank and backend."""
+    fields: dict[str, Any] = {"func_name": func_name}
     default = world.current().default
     if default is not None:
         group = kwargs.get("group") or kwargs.get("process_group") or default
-        found |= {
+        fields |= {
             "pg_name": group.group_name,
             "backend": str(group.backend),
             "world_size": default.size(),
@@ -48,32 +48,32 @@ def _get_msg_dict(func_name: str, *args: Any, **kwargs: Any) -> dict[str, Any]:
             "global_rank": default.rank(),
             "local_rank": group.rank(),
         }
-    return found
+    return fields
 
 
 def _exception_logger(func: Callable[_P, _R]) -> Callable[_P, _R]:
     """Records the exceptions of a function."""
 
     @functools.wraps(func)
-    def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         try:
             return func(*args, **kwargs)
         except Exception as error:
             _c10d_logger.debug({**_get_msg_dict(func.__name__, *args, **kwargs), "error": repr(error)})
             raise
 
-    return called
+    return call
 
 
 def _time_logger(func: Callable[_P, _R]) -> Callable[_P, _R]:
     """Records how long calls of a function take, in nanoseconds."""
 
     @functools.wraps(func)
-    def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         began = time.monotonic_ns()
         result = func(*args, **kwargs)
-        taken = time.monotonic_ns() - began
-        _c10d_logger.debug({**_get_msg_dict(func.__name__, *args, **kwargs), "time_spent": f"{taken}ns"})
+        duration = time.monotonic_ns() - began
+        _c10d_logger.debug({**_get_msg_dict(func.__name__, *args, **kwargs), "time_spent": f"{duration}ns"})
         return result
 
-    return called
+    return call

@@ -59,10 +59,10 @@ class DeviceMesh:
         if not is_initialized():
             init_process_group()
         self.device_type = device_type
-        given = mesh.detach() if isinstance(mesh, Tensor) else tl_core.tensor(mesh, device="cpu")
-        if given.device.type != "cpu":
-            raise ValueError(f"DeviceMesh: mesh must be a CPU tensor, got one on {given.device}")
-        self.mesh = given.to(tl_core.int32, copy=True)
+        tensor = mesh.detach() if isinstance(mesh, Tensor) else tl_core.tensor(mesh, device="cpu")
+        if tensor.device.type != "cpu":
+            raise ValueError(f"DeviceMesh: mesh must be a CPU tensor, got one on {tensor.device}")
+        self.mesh = tensor.to(tl_core.int32, copy=True)
         self.mesh_dim_names = None if mesh_dim_names is None else tuple(mesh_dim_names)
         if self.mesh_dim_names is not None and len(self.mesh_dim_names) != self.mesh.dim():
             raise RuntimeError(
@@ -92,8 +92,8 @@ class DeviceMesh:
     def _own_coordinate(self) -> tuple[int, ...] | None:
         if not is_initialized():  # a mesh from a pickle may be looked at by a process alone
             return None
-        found = (self.mesh == get_rank()).nonzero().tolist()
-        return tuple(found[0]) if found else None
+        indices = (self.mesh == get_rank()).nonzero().tolist()
+        return tuple(indices[0]) if indices else None
 
     def __deepcopy__(self, memo: Any) -> DeviceMesh:
         return self  # nothing of it changes, and its groups can't be copied
@@ -122,12 +122,12 @@ class DeviceMesh:
 
     @staticmethod
     def _group_of(ranks: list[int] | None) -> Any:
-        known = (group for group in current().groups if list(group.ranks) == ranks)
-        return next(known, GroupMember.NON_GROUP_MEMBER)
+        groups = (group for group in current().groups if list(group.ranks) == ranks)
+        return next(groups, GroupMember.NON_GROUP_MEMBER)
 
     def _make_groups(self) -> list[Any]:
-        whole = self.mesh.reshape(-1).tolist()
-        if self.mesh.dim() == 1 and whole == list(range(get_world_size())):
+        ranks = self.mesh.reshape(-1).tolist()
+        if self.mesh.dim() == 1 and ranks == list(range(get_world_size())):
             return [default_group()]
         mine: list[Any] = []
         for dim in range(self.mesh.dim()):
@@ -138,12 +138,12 @@ class DeviceMesh:
     @staticmethod
     def _group_among(lines: list[list[int]], description: str) -> Any:
         """Makes the group of each line of ranks; returns that of this process."""
-        found: Any = GroupMember.NON_GROUP_MEMBER
+        own: Any = GroupMember.NON_GROUP_MEMBER
         for line in lines:
             group = new_group(line, sort_ranks=False, group_desc=description)
             if group is not GroupMember.NON_GROUP_MEMBER:
-                found = group
-        return found
+                own = group
+        return own
 
     def _name(self, dim: int) -> str:
         return str(dim) if self.mesh_dim_names is None else self.mesh_dim_names[dim]
@@ -161,7 +161,7 @@ class DeviceMesh:
 
     @property
     def ndim(self) -> int:
-        """How many dimensions the mesh has."""
+        """The number of dimensions of the mesh."""
         return self.mesh.dim()
 
     @property
@@ -170,7 +170,7 @@ class DeviceMesh:
         return tuple(self.mesh.shape)
 
     def size(self, mesh_dim: int | None = None) -> int:
-        """How many ranks the mesh has, in a dimension or in all."""
+        """The number of ranks of the mesh, in a dimension or in all."""
         return self.mesh.numel() if mesh_dim is None else self.mesh.shape[self._dim(mesh_dim)]
 
     def get_rank(self) -> int:
@@ -358,7 +358,7 @@ def init_device_mesh(
 
 
 class _MeshEnv:
-    """What programs ask of all meshes: `_mesh_resources` answers."""
+    """The state of all meshes of the process, in `_mesh_resources`."""
 
     @property
     def mesh_stack(self) -> list[DeviceMesh]:

@@ -9,7 +9,7 @@ from .process_group import ProcessGroup
 
 
 class _NonGroupMember:
-    """What stands for a group that this process isn't in."""
+    """The placeholder of a group that this process isn't in."""
 
     def size(self) -> int:
         """-1, as `get_world_size` returns."""

@@ -1,4 +1,4 @@
-"""What programs read of `torch.distributed.distributed_c10d` about the groups of this process: tables by group."""
+"""Tables of the groups of this process, which programs read from `torch.distributed.distributed_c10d`."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class _World:
 
     @property
     def group_count(self) -> int:
-        """How many groups were asked for."""
+        """The number of groups that the process has created."""
         return current().made
 
 

@@ -1,4 +1,4 @@
-"""Where the records of process groups go: handlers by name.
+"""Handlers of the records of process groups, by name.
 
 A program that wants them adds a handler, `_log_handlers["file"] = logging.FileHandler(path)`, and names it in the
 variable TL_DISTRIBUTED_LOG_HANDLER. Nothing is recorded otherwise.

@@ -85,7 +85,7 @@ class ProcessGroup:
         return self._rank
 
     def size(self) -> int:
-        """How many processes the group has."""
+        """The number of processes of the group."""
         return self._size
 
     def name(self) -> str:
@@ -93,7 +93,7 @@ class ProcessGroup:
         return next(iter(self._communicators))
 
     def communicator(self, device: str = "cpu") -> Communicator:
-        """What moves tensors of a kind of device.
+        """The connections for tensors of a kind of device.
 
         Raises:
             RuntimeError: the group has no backend for it.
@@ -219,11 +219,11 @@ class ProcessGroup:
         self.communicator().monitored_barrier(limit, wait_all_ranks)
 
     def communicator_for_barrier(self) -> Communicator:
-        """What is asked for an operation without tensors."""
+        """The connections for an operation without tensors."""
         return next(iter(self._communicators.values()))
 
     def __checkpoint_channel__(self, coordinator_rank: int) -> CheckpointChannel:
-        """What tl-checkpoint saves and loads with on several ranks."""
+        """The channel over which tl-checkpoint saves and loads on several ranks."""
         return CheckpointChannel(self.communicator(), coordinator_rank)
 
     def __checkpoint_background_channel__(self, coordinator_rank: int) -> CheckpointChannel:
@@ -237,10 +237,10 @@ class ProcessGroup:
         return CheckpointChannel(self._background, coordinator_rank)
 
     def _one(self, tensors: Any, function: str) -> Tensor:
-        found = [tensors] if isinstance(tensors, Tensor) else list(tensors)
-        if len(found) != 1:
-            raise ValueError(f"ProcessGroup.{function}: expected one tensor, got {len(found)}")
-        return found[0]
+        several = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+        if len(several) != 1:
+            raise ValueError(f"ProcessGroup.{function}: expected one tensor, got {len(several)}")
+        return several[0]
 
     def __repr__(self) -> str:
         return f"<ProcessGroup {self.group_name!r} of {self.backend}, ranks {self.ranks}>"

@@ -23,7 +23,7 @@ from .process_group import ProcessGroup
 
 
 def is_available() -> bool:
-    """Whether this package can be used: it can.
+    """True: this package can always be used.
 
     Example:
         >>> import tl_distributed as dist
@@ -34,7 +34,7 @@ def is_available() -> bool:
 
 
 def is_initialized() -> bool:
-    """Whether the group of all processes has been made.
+    """True if the group of all processes has been made.
 
     Example:
         >>> import tl_distributed as dist
@@ -45,7 +45,7 @@ def is_initialized() -> bool:
 
 
 def is_torchelastic_launched() -> bool:
-    """Whether an elastic launcher has started this process, by its environment variable TORCHELASTIC_RUN_ID.
+    """True if an elastic launcher has started this process, by its environment variable TORCHELASTIC_RUN_ID.
 
     Example:
         >>> import tl_distributed as dist
@@ -81,7 +81,7 @@ def init_process_group(
         world_size: how many processes there are.
         rank: this process's number, from 0.
         store: where to find the others, in place of `init_method`; needs `rank` and `world_size`.
-        group_name: ignored, as in the reference.
+        group_name: ignored, as in PyTorch.
         pg_options: options of a backend of somebody's own.
         device_id: the device of this process; its kind chooses the backend if none is named.
 
@@ -101,8 +101,8 @@ def init_process_group(
     timeout = _check_timeout(timeout)
     if store is not None and init_method is not None:
         raise AssertionError("init_process_group: Cannot specify both init_method and store.")
-    chosen = _choose(backend, device_id)
-    BackendConfig(chosen)
+    backends = _choose(backend, device_id)
+    BackendConfig(backends)
     if store is None:
         store, rank, world_size = next(
             iter(rendezvous(init_method or "env://", rank, world_size, timeout=timeout))
@@ -117,9 +117,9 @@ def init_process_group(
     here = world.current()
     here.store = store
     # A world that is made again on the same store must not meet the keys of the one before.
-    here.round = 0 if chosen == Backend.FAKE else (store.add("tl/joined", 1) - 1) // world_size
+    here.round = 0 if backends == Backend.FAKE else (store.add("tl/joined", 1) - 1) // world_size
     try:
-        here.default = _add(range(world_size), rank, chosen, timeout, "default_pg", pg_options)
+        here.default = _add(range(world_size), rank, backends, timeout, "default_pg", pg_options)
     except BaseException:
         here.clear()
         raise
@@ -164,9 +164,9 @@ def _add(
     store = PrefixStore(prefix, here.store)  # type: ignore[arg-type]
     name = str(here.made) if name is None else name
     here.made += 1
-    made = ProcessGroup(ranks, rank, backend, store, timeout, name, description, options)
-    here.groups.append(made)
-    return made
+    group = ProcessGroup(ranks, rank, backend, store, timeout, name, description, options)
+    here.groups.append(group)
+    return group
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
@@ -187,7 +187,7 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     if group is GroupMember.NON_GROUP_MEMBER:
         return
     if group is not None and group is not here.default:
-        _registered(group).close()
+        _check_registered(group).close()
         here.groups.remove(group)
         return
     if here.default is None:
@@ -220,15 +220,15 @@ def resolve(group: ProcessGroup | None) -> ProcessGroup | None:
     """The group meant by an argument, None if this process isn't in it."""
     if group is GroupMember.NON_GROUP_MEMBER:
         return None
-    return default_group() if group is None else _registered(group)
+    return default_group() if group is None else _check_registered(group)
 
 
 def _rank_not_in_group(group: ProcessGroup | None) -> bool:
-    """Whether this process isn't in a group."""
+    """True if this process isn't in a group."""
     return group is GroupMember.NON_GROUP_MEMBER
 
 
-def _registered(group: ProcessGroup) -> ProcessGroup:
+def _check_registered(group: ProcessGroup) -> ProcessGroup:
     if group not in world.current().groups:
         raise ValueError(
             f"Invalid process group specified: {group!r} has been destroyed, or new_group didn't make it"
@@ -246,12 +246,12 @@ def get_rank(group: ProcessGroup | None = None) -> int:
         0
         >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    return -1 if found is None else found.rank()
+    process_group = resolve(group)
+    return -1 if process_group is None else process_group.rank()
 
 
 def get_world_size(group: ProcessGroup | None = None) -> int:
-    """How many processes a group has, -1 if this one isn't in it.
+    """The number of processes of a group, -1 if this one isn't in it.
 
     Example:
         >>> import tl_distributed as dist
@@ -260,8 +260,8 @@ def get_world_size(group: ProcessGroup | None = None) -> int:
         1
         >>> dist.destroy_process_group()
     """
-    found = resolve(group)
-    return -1 if found is None else found.size()
+    process_group = resolve(group)
+    return -1 if process_group is None else process_group.size()
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
@@ -282,10 +282,10 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 def _member(group: ProcessGroup | None) -> ProcessGroup:
-    found = resolve(group)
-    if found is None:
+    process_group = resolve(group)
+    if process_group is None:
         raise ValueError("Invalid process group specified: this process is not in it")
-    return found
+    return process_group
 
 
 def get_backend(group: ProcessGroup | None = None) -> Backend:
@@ -302,7 +302,7 @@ def get_backend(group: ProcessGroup | None = None) -> Backend:
 
 
 def get_backend_config(group: ProcessGroup | None = None) -> str:
-    """Which backend serves which kind of device in a group, as `cpu:gloo`.
+    """The backend of each kind of device in a group, as `cpu:gloo`.
 
     Example:
         >>> import tl_distributed as dist
@@ -315,7 +315,7 @@ def get_backend_config(group: ProcessGroup | None = None) -> str:
 
 
 def get_pg_count() -> int:
-    """How many groups there are.
+    """The number of groups.
 
     Example:
         >>> import tl_distributed as dist
@@ -352,7 +352,7 @@ def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
     """
     if group is GroupMember.WORLD:
         return global_rank
-    return _registered(group).position(global_rank)
+    return _check_registered(group).position(global_rank)
 
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
@@ -367,7 +367,7 @@ def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
     """
     if group is GroupMember.WORLD:
         return group_rank
-    ranks = _registered(group).ranks
+    ranks = _check_registered(group).ranks
     if not 0 <= group_rank < len(ranks):
         raise ValueError(f"Group rank {group_rank} is not part of group {group!r}")
     return ranks[group_rank]
@@ -415,8 +415,8 @@ def new_group(
     if sort_ranks:
         members.sort()
     _check_members(members, every.size())
-    chosen = every.backend if backend is None else Backend(backend)
-    BackendConfig(chosen)
+    backends = every.backend if backend is None else Backend(backend)
+    BackendConfig(backends)
     limit = every.timeout if timeout is None else _check_timeout(timeout)
     if every.rank() not in members:
         # counted, so that the names of later groups agree
@@ -424,7 +424,7 @@ def new_group(
         return GroupMember.NON_GROUP_MEMBER
     own = members.index(every.rank())
     name = "-".join(map(str, members)) if use_local_synchronization else None
-    return _add(members, own, chosen, limit, group_desc or "undefined", pg_options, name)
+    return _add(members, own, backends, limit, group_desc or "undefined", pg_options, name)
 
 
 def _check_members(members: list[int], world_size: int) -> None:
@@ -517,12 +517,12 @@ def new_subgroups_by_enumeration(
     every = [rank for ranks in ranks_per_subgroup_list for rank in ranks]
     if len(set(every)) < len(every):
         raise ValueError(f"new_subgroups: a rank stands in two groups of {list(ranks_per_subgroup_list)}")
-    made = [
+    groups = [
         new_group(list(ranks), timeout, backend, pg_options, group_desc=group_desc)
         for ranks in ranks_per_subgroup_list
     ]
-    mine = [each for each in made if each is not GroupMember.NON_GROUP_MEMBER]
-    return (mine[0] if mine else None), made
+    mine = [each for each in groups if each is not GroupMember.NON_GROUP_MEMBER]
+    return (mine[0] if mine else None), groups
 
 
 def group_named(name: str) -> ProcessGroup:
@@ -544,7 +544,7 @@ def group_named(name: str) -> ProcessGroup:
     for group in world.current().groups:
         if group.group_name == name:
             return group
-    known = ", ".join(repr(group.group_name) for group in world.current().groups) or "none"
+    names = ", ".join(repr(group.group_name) for group in world.current().groups) or "none"
     raise ValueError(
-        f"Could not resolve the process group registered under the name {name}: there are {known}"
+        f"Could not resolve the process group registered under the name {name}: there are {names}"
     )

@@ -18,7 +18,7 @@ __all__ = ["LaunchConfig", "elastic_launch", "launch_agent"]
 
 @dataclass
 class LaunchConfig:
-    """How a job is started.
+    """The settings of a job's start.
 
     Args:
         min_nodes: how few agents will do.
@@ -98,7 +98,7 @@ class elastic_launch:
 def launch_agent(
     config: LaunchConfig, entrypoint: Callable[..., Any] | str | None, args: list[Any]
 ) -> dict[int, Any]:
-    """What `elastic_launch` does.
+    """Runs the job of `elastic_launch`.
 
     Args:
         config: the configuration of the launch.
@@ -147,7 +147,7 @@ def launch_agent(
 
 
 def _name(spec: WorkerSpec) -> str:
-    """What failed: the program that an interpreter ran, rather than the interpreter."""
+    """The name of a failed program: of the script rather than of its interpreter."""
     if spec.entrypoint == sys.executable:
         return next((str(each) for each in spec.args if not str(each).startswith("-")), sys.executable)
     return spec.get_entrypoint_name()

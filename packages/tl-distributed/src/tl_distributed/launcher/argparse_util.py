@@ -37,8 +37,8 @@ class env(Action):
         option_strings: Sequence[str],
         **kwargs: Any,
     ):
-        given = _variable(option_strings, dest)
-        default = default if given is None else given  # argparse converts texts by `type`
+        variable = _variable(option_strings, dest)
+        default = default if variable is None else variable  # argparse converts texts by `type`
         super().__init__(
             option_strings, dest, default=default, required=required and default is None, **kwargs
         )
@@ -60,8 +60,8 @@ class check_env(Action):
     """
 
     def __init__(self, dest: str, default: bool = False, *, option_strings: Sequence[str], **kwargs: Any):
-        given = _variable(option_strings, dest)
-        on = default if given is None else given.lower() not in ("", "0", "false")
+        variable = _variable(option_strings, dest)
+        on = default if variable is None else variable.lower() not in ("", "0", "false")
         super().__init__(option_strings, dest, nargs=0, const=True, default=on, **kwargs)
 
     def __call__(

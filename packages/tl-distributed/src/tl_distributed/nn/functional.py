@@ -156,8 +156,8 @@ def all_to_all_single(
 
 
 def _one(result: Any) -> Tensor:
-    found: Tensor = result
-    return found
+    tensor: Tensor = result
+    return tensor
 
 
 class _AllReduce(Function):

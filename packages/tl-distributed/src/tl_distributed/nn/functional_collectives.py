@@ -115,9 +115,11 @@ def all_gather_tensor(self: Tensor, gather_dim: int, group: Any, tag: str = "") 
         group: the group, in one of the ways of `group_of`.
         tag: unused.
     """
-    found = group_of(group)
-    parts = [tl_core.empty_like(self, memory_format=tl_core.contiguous_format) for _ in range(found.size())]
-    collectives.all_gather(parts, self.contiguous(), found)
+    process_group = group_of(group)
+    parts = [
+        tl_core.empty_like(self, memory_format=tl_core.contiguous_format) for _ in range(process_group.size())
+    ]
+    collectives.all_gather(parts, self.contiguous(), process_group)
     return tl_core.cat(parts, gather_dim)
 
 
@@ -155,10 +157,10 @@ def reduce_scatter_tensor(self: Tensor, reduceOp: str, scatter_dim: int, group: 
     Raises:
         AssertionError: the dimension can't be cut in equal pieces.
     """
-    found = group_of(group)
-    pieces = _pieces(self, scatter_dim, found)
+    process_group = group_of(group)
+    pieces = _pieces(self, scatter_dim, process_group)
     result = tl_core.empty_like(pieces[0])
-    collectives.reduce_scatter(result, pieces, operation_named(reduceOp), found)
+    collectives.reduce_scatter(result, pieces, operation_named(reduceOp), process_group)
     return result
 
 
@@ -174,14 +176,14 @@ def reduce_scatter_tensor_autograd(
         group: the group, in one of the ways of `group_of`.
         tag: unused.
     """
-    found = group_of(group)
-    pieces = _pieces(self, scatter_dim, found)
+    process_group = group_of(group)
+    pieces = _pieces(self, scatter_dim, process_group)
     return nn.functional.reduce_scatter(
-        tl_core.empty_like(pieces[0]), pieces, operation_named(reduceOp), found
+        tl_core.empty_like(pieces[0]), pieces, operation_named(reduceOp), process_group
     )
 
 
-def _received(self: Tensor, output_split_sizes: Sequence[int] | None) -> Tensor:
+def _output_of_exchange(self: Tensor, output_split_sizes: Sequence[int] | None) -> Tensor:
     rows = self.shape[0] if output_split_sizes is None else sum(output_split_sizes)
     return self.new_empty((rows, *self.shape[1:]))
 
@@ -202,7 +204,7 @@ def all_to_all_single(
         group: the group, in one of the ways of `group_of`.
         tag: unused.
     """
-    result = _received(self, output_split_sizes)
+    result = _output_of_exchange(self, output_split_sizes)
     collectives.all_to_all_single(
         result, self.contiguous(), output_split_sizes, input_split_sizes, group=group_of(group)
     )
@@ -225,7 +227,7 @@ def all_to_all_single_autograd(
         group: the group, in one of the ways of `group_of`.
         tag: unused.
     """
-    output = _received(self, output_split_sizes)
+    output = _output_of_exchange(self, output_split_sizes)
     return nn.functional.all_to_all_single(
         output, self.contiguous(), output_split_sizes, input_split_sizes, group_of(group)
     )
@@ -240,15 +242,15 @@ def permute_tensor(self: Tensor, src_dst: Sequence[int], group: Any, tag: str = 
         group: the group, in one of the ways of `group_of`.
         tag: unused.
     """
-    found = group_of(group)
-    rank, size = get_rank(found), get_world_size(found)
-    sent, got = [0] * size, [0] * size
+    process_group = group_of(group)
+    rank, size = get_rank(process_group), get_world_size(process_group)
+    n_sent, n_received = [0] * size, [0] * size
     flat = self.contiguous().reshape(-1)
-    sent[src_dst[rank]] = flat.numel()
-    got[list(src_dst).index(rank)] = flat.numel()
-    return all_to_all_single(flat, got, sent, found).reshape(self.shape)
+    n_sent[src_dst[rank]] = flat.numel()
+    n_received[list(src_dst).index(rank)] = flat.numel()
+    return all_to_all_single(flat, n_received, n_sent, process_group).reshape(self.shape)
 
 
 def is_torchdynamo_compiling() -> bool:
-    """Whether the running code becomes a graph for a backend of `compile`."""
+    """True if the running code becomes a graph for a backend of `compile`."""
     return dispatch_modes.is_compiling() and not dispatch_modes.is_exporting()

@@ -19,7 +19,7 @@ from .optimizer import DistributedOptimizer
 from .post_localSGD_optimizer import PostLocalSGDOptimizer
 from .zero_redundancy_optimizer import ZeroRedundancyOptimizer
 
-_apply_optimizer_in_backward = apply_optimizer_in_backward  # what the reference calls it
+_apply_optimizer_in_backward = apply_optimizer_in_backward  # the name in PyTorch
 
 __all__ = [
     "DistributedOptimizer",

@@ -30,10 +30,10 @@ class FunctionalOptimizer:
         self._steppers: dict[int, Optimizer] = {}
 
     def _stepper(self, parameter: Tensor) -> Optimizer:
-        found = self._steppers.get(id(parameter))
-        if found is None:
-            found = self._steppers[id(parameter)] = self._class([parameter], **self._settings)
-        return found
+        stepper = self._steppers.get(id(parameter))
+        if stepper is None:
+            stepper = self._steppers[id(parameter)] = self._class([parameter], **self._settings)
+        return stepper
 
     def step_param(self, param: Tensor, grad: Tensor | None) -> None:
         """Makes a step with one parameter.
@@ -52,12 +52,12 @@ class FunctionalOptimizer:
 
     def state_dict(self) -> dict[str, Any]:
         """The state of the parameters by their numbers, as an optimizer gives it."""
-        found: dict[int, Any] = {}
+        state: dict[int, Any] = {}
         for number, parameter in enumerate(self._params):
             if (stepper := self._steppers.get(id(parameter))) is not None:
-                found[number] = stepper.state_dict()["state"].get(0, {})
+                state[number] = stepper.state_dict()["state"].get(0, {})
         group = self._class(self._params, **self._settings).state_dict()["param_groups"][0]
-        return {"state": found, "param_groups": [group]}
+        return {"state": state, "param_groups": [group]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes over what `state_dict` gave, settings too."""

@@ -48,8 +48,8 @@ class _NamedOptimizer(Optimizer):
         for number, group in enumerate(groups or ()):
             if "params" not in group:
                 raise ValueError(f"_NamedOptimizer: parameter group {number} must have params")
-        given: Any = list(self.named_parameters.values()) if groups is None else groups
-        self._optimizer = optimizer_class(given, *args, **kwargs)
+        params: Any = list(self.named_parameters.values()) if groups is None else groups
+        self._optimizer = optimizer_class(params, *args, **kwargs)
         self.param_groups = self._optimizer.param_groups
         self.ordered_param_keys = self._names()
 
@@ -63,7 +63,7 @@ class _NamedOptimizer(Optimizer):
 
     @property
     def state(self) -> Any:  # type: ignore[override]
-        """What the optimizer keeps, by parameter."""
+        """The state of the optimizer, by parameter."""
         return self._optimizer.state
 
     def step(self, closure: Callable[[], float] | None = None) -> float | None:
@@ -108,10 +108,10 @@ class _NamedOptimizer(Optimizer):
 
     def state_dict(self) -> dict[str, Any]:
         """The state by names of parameters, and the groups with names in place of numbers."""
-        found = self._optimizer.state_dict()
+        state_dict = self._optimizer.state_dict()
         names = self.ordered_param_keys
-        groups = [{**g, "params": sorted(names[i] for i in g["params"])} for g in found["param_groups"]]
-        return {"state": {names[i]: each for i, each in found["state"].items()}, "param_groups": groups}
+        groups = [{**g, "params": sorted(names[i] for i in g["params"])} for g in state_dict["param_groups"]]
+        return {"state": {names[i]: each for i, each in state_dict["state"].items()}, "param_groups": groups}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Takes over what `state_dict` gave; parameters that it doesn't name keep their state.
@@ -127,13 +127,13 @@ class _NamedOptimizer(Optimizer):
         ]
         if missing:
             raise ValueError(f"_NamedOptimizer: the state of {', '.join(missing)} is missing")
-        given = {frozenset(group["params"]): group for group in state_dict["param_groups"]}
+        by_members = {frozenset(group["params"]): group for group in state_dict["param_groups"]}
         groups = []
         for group in now["param_groups"]:
             members = frozenset(self.ordered_param_keys[i] for i in group["params"])
-            if members not in given:
+            if members not in by_members:
                 raise ValueError(f"_NamedOptimizer: no parameter group has exactly {sorted(members)}")
-            groups.append({**given[members], "params": group["params"]})
+            groups.append({**by_members[members], "params": group["params"]})
         state = {numbers[name]: each for name, each in state_dict["state"].items() if name in numbers}
         self._optimizer.load_state_dict({"state": state, "param_groups": groups})
         self.param_groups = self._optimizer.param_groups

@@ -48,5 +48,5 @@ def as_functional_optim(optim_cls: type[Optimizer], *args: Any, **kwargs: Any) -
     """
     if optim_cls not in functional_optim_map:
         raise ValueError(f"Optimizer {optim_cls} does not have a functional counterpart!")
-    made: FunctionalOptimizer = functional_optim_map[optim_cls](*args, **kwargs)
-    return made
+    optimizer: FunctionalOptimizer = functional_optim_map[optim_cls](*args, **kwargs)
+    return optimizer

@@ -226,10 +226,10 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             to: the process's rank in the group.
         """
         self._check_shared()
-        found: list[Any] | None = [None] * self.world_size if self.rank == to else None
+        states: list[Any] | None = [None] * self.world_size if self.rank == to else None
         local = {} if self.optim is None else self.optim.state_dict()
-        gather_object(local, found, group=self.process_group, group_dst=to)
-        self._all_state_dicts = found or []
+        gather_object(local, states, group=self.process_group, group_dst=to)
+        self._all_state_dicts = states or []
 
     def state_dict(self) -> dict[str, Any]:
         """The whole state, as one optimizer of all parameters would give it.
@@ -244,15 +244,15 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
                 f"`consolidate_state_dict(to={self.rank})` on all ranks beforehand if you meant to save the "
                 "global state."
             )
-        whole = super().state_dict()
-        whole["state"] = {}
+        state_dict = super().state_dict()
+        state_dict["state"] = {}
         number = self._numbers()
         for rank, local in enumerate(self._all_state_dicts):
             own = [p for shares in self._shares for p in shares[rank]]
             for index, state in local.get("state", {}).items():
-                whole["state"][number[own[index]]] = state
-        whole["state"] = dict(sorted(whole["state"].items()))
-        return whole
+                state_dict["state"][number[own[index]]] = state
+        state_dict["state"] = dict(sorted(state_dict["state"].items()))
+        return state_dict
 
     def _numbers(self) -> dict[Tensor, int]:
         every = (p for group in self.param_groups for p in group["params"])
@@ -280,7 +280,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         self.optim.load_state_dict(local)
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """What a process without inputs does in each iteration of the others: it steps with them."""
+        """The hook of a process without inputs, which steps with the other processes in each iteration."""
         return _Steps(self)
 
     @property

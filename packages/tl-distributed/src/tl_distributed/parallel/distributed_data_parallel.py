@@ -50,7 +50,7 @@ class DistributedDataParallel(Module, Joinable):
         process_group: the group; the world by default.
         bucket_cap_mb: how large a bucket of gradients may grow, in MiB; 25 by default.
         find_unused_parameters: whether a forward pass may leave out parameters, which then costs a walk over its graph.
-        check_reduction: ignored, as in the reference.
+        check_reduction: ignored, as in PyTorch.
         gradient_as_bucket_view: whether `grad` shall be a view of a bucket, which saves a copy.
         static_graph: whether the same parameters take part in every forward pass.
         delay_all_reduce_named_params: parameters with their names whose gradients are averaged together, after those of
@@ -125,9 +125,9 @@ class DistributedDataParallel(Module, Joinable):
         self.require_forward_param_sync = True
         if init_sync and self.process_group.size() > 1:
             _verify_param_shape_across_processes(
-                self.process_group, self._tracked(self.module.named_parameters())
+                self.process_group, self._without_ignored(self.module.named_parameters())
             )
-            self._broadcast([*self._tracked(module.named_parameters()), *self._buffers_of_module()])
+            self._broadcast([*self._without_ignored(module.named_parameters()), *self._buffers_of_module()])
         self._make_reducers(param_to_hook_all_reduce)
 
     def _make_reducers(self, trigger: Tensor | None) -> None:
@@ -163,17 +163,17 @@ class DistributedDataParallel(Module, Joinable):
             [p for p in trained.values() if id(p) in sparse],
         )
 
-    def _tracked(self, named: Iterable[tuple[str, Tensor]]) -> list[Tensor]:
+    def _without_ignored(self, named: Iterable[tuple[str, Tensor]]) -> list[Tensor]:
         return [tensor for name, tensor in named if name not in self.parameters_to_ignore]
 
     def _buffers_of_module(self) -> list[Tensor]:
-        return self._tracked(self.module.named_buffers())
+        return self._without_ignored(self.module.named_buffers())
 
     def _broadcast(self, tensors: list[Tensor], root: int = 0) -> None:
         _broadcast_tensors(self.process_group, tensors, root)
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """What the module returns; with gradients on, the next backward pass will average them."""
+        """The result of the module; with gradients on, the next backward pass averages them."""
         synchronize = is_grad_enabled() and self.require_backward_grad_sync
         if synchronize:
             self._count_joined(Join.notify_join_context(self))
@@ -198,7 +198,7 @@ class DistributedDataParallel(Module, Joinable):
             self.reducer.set_divisor(int(work.result()[0]))
 
     def will_sync_module_buffers(self) -> bool:
-        """Whether the next forward pass begins with the buffers of the first process."""
+        """True if the next forward pass begins with the buffers of the first process."""
         alone = self.process_group.size() == 1
         return (
             self.require_forward_param_sync
@@ -264,7 +264,7 @@ class DistributedDataParallel(Module, Joinable):
         )
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """What a process that has finished does for this module; see `join`.
+        """The hook of a process that has finished; see `join`.
 
         Args:
             kwargs: `divide_by_initial_world_size`.
@@ -295,7 +295,7 @@ class DistributedDataParallel(Module, Joinable):
         self.reducer.set_divisor(self.process_group.size())
         mine = tl_core.tensor([get_rank(self.process_group) if is_last_joiner else -1], device=self.device)
         self.process_group.communicator(self.device_type).all_reduce(mine, ReduceOp.MAX).wait()
-        tensors = [*self._tracked(self.module.named_parameters()), *self._buffers_of_module()]
+        tensors = [*self._without_ignored(self.module.named_parameters()), *self._buffers_of_module()]
         self._broadcast(tensors, int(mine))
 
     def _set_static_graph(self) -> None:
@@ -358,8 +358,8 @@ class _Shadow(JoinHook):
 
 
 def _check_kinds(mixed_precision: Any, device_mesh: Any) -> None:
-    wanted = (("mixed_precision", mixed_precision, _MixedPrecision), ("device_mesh", device_mesh, DeviceMesh))
-    for name, value, kind in wanted:
+    kinds = (("mixed_precision", mixed_precision, _MixedPrecision), ("device_mesh", device_mesh, DeviceMesh))
+    for name, value, kind in kinds:
         if value is not None and not isinstance(value, kind):
             raise TypeError(
                 f"DistributedDataParallel: {name} must be a {kind.__name__}, got {type(value).__name__}"
@@ -416,8 +416,8 @@ def _check_hook(hook: Any) -> None:
         signature.bind(None, None)
     except TypeError:
         raise TypeError(f"Communication hook must take (state, bucket), got {signature}") from None
-    given = list(signature.parameters.values())[1].annotation
-    if not _means(given, GradBucket):
+    annotation = list(signature.parameters.values())[1].annotation
+    if not _means(annotation, GradBucket):
         raise ValueError("Communication hook: bucket annotation should be dist.GradBucket.")
     if not _means(signature.return_annotation, Future):
         raise ValueError(
@@ -426,7 +426,7 @@ def _check_hook(hook: Any) -> None:
 
 
 def _means(annotation: Any, wanted: type) -> bool:
-    """Whether an annotation is absent, a text, or this class, bare or with arguments."""
+    """True if an annotation is absent, a text, or this class, bare or with arguments."""
     if annotation is inspect.Parameter.empty or isinstance(annotation, str):
         return True
     return getattr(annotation, "__origin__", annotation) is wanted

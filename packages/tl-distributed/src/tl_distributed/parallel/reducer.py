@@ -77,7 +77,7 @@ class Reducer:
 
     @property
     def has_hook(self) -> bool:
-        """Whether a communication hook has been set."""
+        """True if a communication hook has been set."""
         return self._hook is not None
 
     def set_hook(self, state: Any, hook: Hook) -> None:
@@ -97,7 +97,7 @@ class Reducer:
     def prepare(self, outputs: Any) -> None:
         """Begins the backward pass of a forward pass with these outputs."""
         if missing := self._native.missing():
-            raise RuntimeError(self._unfinished(missing))
+            raise RuntimeError(self._unfinished_text(missing))
         if (self.find_unused and not self.static) or (self.static and self._unused is None):
             used = used_leaves(outputs)
             self._unused = [i for i, p in enumerate(self.parameters) if id(p) not in used]
@@ -153,7 +153,9 @@ class Reducer:
         """Takes part in the reductions of the other processes with zeros, for a process without inputs."""
         for index, bucket in enumerate(self.buckets):
             is_sparse = id(bucket[0]) in self._sparse
-            zeros = _sparse_zeros(bucket[0]) if is_sparse else bucket[0].new_zeros(sum(p.numel() for p in bucket))
+            zeros = (
+                _sparse_zeros(bucket[0]) if is_sparse else bucket[0].new_zeros(sum(p.numel() for p in bucket))
+            )
             self._reduce(index, zeros).wait()
         if self.find_unused and self.group.size() > 1:
             self.used_anywhere([False] * len(self.parameters))
@@ -176,7 +178,7 @@ class Reducer:
             "gradient before the others got their first, from parts that share it or a second backward()"
         )
 
-    def _unfinished(self, missing: Sequence[int]) -> str:
+    def _unfinished_text(self, missing: Sequence[int]) -> str:
         names = ", ".join(self.names[i] for i in missing)
         return (
             "Expected to have finished reduction in the prior iteration before starting a new one: the parameters "

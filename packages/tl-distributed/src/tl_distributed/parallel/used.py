@@ -1,4 +1,4 @@
-"""Which leaves of the graph some outputs depend on."""
+"""The leaves of the graph that some outputs depend on."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ def used_leaves(outputs: Any) -> set[int]:
     Args:
         outputs: a tensor, or tensors in lists, tuples, dictionaries and data classes.
     """
-    found: set[int] = set()
-    seen: set[Any] = set()
+    leaves: set[int] = set()
+    visited: set[Any] = set()
     waiting: list[Any] = []
     for tensor in _tensors(outputs):
         if tensor.grad_fn is not None:
             waiting.append(tensor.grad_fn)
         elif tensor.requires_grad:
-            found.add(id(tensor))
+            leaves.add(id(tensor))
     while waiting:
         node = waiting.pop()
-        if node in seen:
+        if node in visited:
             continue
-        seen.add(node)
+        visited.add(node)
         if hasattr(node, "variable"):
-            found.add(id(node.variable))
+            leaves.add(id(node.variable))
         waiting.extend(following for following, _ in node.next_functions if following is not None)
-    return found
+    return leaves
 
 
 def _tensors(outputs: Any) -> Iterator[Tensor]:

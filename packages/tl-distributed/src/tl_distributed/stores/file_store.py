@@ -49,7 +49,7 @@ class FileStore(EditedStore):
         return self._path
 
     def edit(self, key: str, change: Change) -> bytes | None:
-        with self._locked(fcntl.LOCK_EX) as file:
+        with self._lock(fcntl.LOCK_EX) as file:
             self._read(file)
             value = change(self._values.get(key))
             if value != self._values.get(key):
@@ -60,12 +60,12 @@ class FileStore(EditedStore):
         return value
 
     def peek(self, key: str) -> bytes | None:
-        with self._locked(fcntl.LOCK_SH) as file:
+        with self._lock(fcntl.LOCK_SH) as file:
             self._read(file)
         return self._values.get(key)
 
     def num_keys(self) -> int:
-        with self._locked(fcntl.LOCK_SH) as file:
+        with self._lock(fcntl.LOCK_SH) as file:
             self._read(file)
         return sum(not key.startswith("\0") for key in self._values)
 
@@ -78,7 +78,7 @@ class FileStore(EditedStore):
         self._world_size = -1
 
     @contextmanager
-    def _locked(self, kind: int) -> Iterator[BinaryIO]:
+    def _lock(self, kind: int) -> Iterator[BinaryIO]:
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         with os.fdopen(descriptor, "r+b") as file:
             fcntl.flock(file, kind)

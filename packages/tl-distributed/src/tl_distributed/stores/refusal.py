@@ -19,7 +19,7 @@ _KEY = "refused"
 
 
 def is_exhausted(error: OSError) -> bool:
-    """Whether the process, or its machine, has no descriptor left.
+    """True if the process, or its machine, has no descriptor left.
 
     Args:
         error: what a call of the system raised.
@@ -102,7 +102,7 @@ def told_to_others(store: Store, who: str) -> Iterator[None]:
 
 
 def _first_refusal(store: Store) -> str | None:
-    """What another rank has said, or says in a moment: its connections may end before it speaks."""
+    """The refusal of another rank, now or in a moment: its connections may end before its refusal is stored."""
     with contextlib.suppress(OSError, DistError):
         store.wait([_KEY], timedelta(seconds=SLICE))
         return store.get(_KEY).decode()

@@ -1,4 +1,4 @@
-"""How the processes of a job find each other: by the environment, a file or an address."""
+"""The rendezvous of the processes of a job: by the environment, a file or an address."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ def all_meet_by(handler: Handler) -> Iterator[None]:
 
 def _with_query(parts: ParseResult, rank: int, world_size: int) -> str:
     query = dict(parse_qsl(parts.query))
-    given = {"rank": rank, "world_size": world_size}
-    for name, value in given.items():
+    settings = {"rank": rank, "world_size": world_size}
+    for name, value in settings.items():
         if value != -1:
             if name in query:
                 raise AssertionError(f"the url {parts.geturl()} holds {name}, which is also an argument")
@@ -95,17 +95,17 @@ def _with_query(parts: ParseResult, rank: int, world_size: int) -> str:
 
 def _env(url: str, **kwargs: Any) -> Iterator[Meeting]:
     query = dict(parse_qsl(urlparse(url).query))
-    told: dict[str, int | str | None] = {}
-    if "RANK" not in os.environ and (found := cluster.process()) is not None:
-        told = {
-            "RANK": found.rank,
-            "WORLD_SIZE": found.world_size,
-            "MASTER_ADDR": found.address,
-            "MASTER_PORT": found.port,
+    settings: dict[str, int | str | None] = {}
+    if "RANK" not in os.environ and (process := cluster.process()) is not None:
+        settings = {
+            "RANK": process.rank,
+            "WORLD_SIZE": process.world_size,
+            "MASTER_ADDR": process.address,
+            "MASTER_PORT": process.port,
         }
-    rank = int(query["rank"] if "rank" in query else _variable("RANK", told))
-    size = int(query["world_size"] if "world_size" in query else _variable("WORLD_SIZE", told))
-    address, port = _variable("MASTER_ADDR", told), int(_variable("MASTER_PORT", told))
+    rank = int(query["rank"] if "rank" in query else _variable("RANK", settings))
+    size = int(query["world_size"] if "world_size" in query else _variable("WORLD_SIZE", settings))
+    address, port = _variable("MASTER_ADDR", settings), int(_variable("MASTER_PORT", settings))
     yield _store(address, port, rank, size, kwargs.get("timeout", default_store_timeout)), rank, size
 
 

@@ -29,7 +29,7 @@ class Store(ABC):
 
     @property
     def timeout(self) -> timedelta:
-        """How long `get` and `wait` wait for a key."""
+        """The time that `get` and `wait` wait for a key."""
         return self._timeout
 
     def set_timeout(self, timeout: timedelta) -> None:
@@ -62,7 +62,7 @@ class Store(ABC):
 
     @abstractmethod
     def check(self, keys: Sequence[str]) -> bool:
-        """Whether all keys have a value now."""
+        """True if all keys have a value now."""
 
     @abstractmethod
     def compare_set(self, key: str, expected_value: str | bytes, desired_value: str | bytes) -> bytes:
@@ -78,7 +78,7 @@ class Store(ABC):
 
     @abstractmethod
     def num_keys(self) -> int:
-        """How many keys have a value."""
+        """The number of keys that have a value."""
 
     @abstractmethod
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
@@ -99,7 +99,7 @@ class Store(ABC):
             self.set(key, value)
 
     def has_extended_api(self) -> bool:
-        """Whether `append`, `multi_get` and `multi_set` are there."""
+        """True if `append`, `multi_get` and `multi_set` are there."""
         return True
 
 
@@ -147,13 +147,13 @@ class EditedStore(Store):
         return expected if after is None else after
 
     def delete_key(self, key: str) -> bool:
-        found = []
+        removed = []
 
         def change(old: bytes | None) -> None:
-            found.append(old is not None)
+            removed.append(old is not None)
 
         self.edit(key, change)
-        return found[-1]
+        return removed[-1]
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
         seconds = (self.timeout if timeout is None else timeout).total_seconds()
@@ -231,7 +231,7 @@ class PrefixStore(Store):
 
     @property
     def timeout(self) -> timedelta:
-        """How long `get` and `wait` wait for a key."""
+        """The time that `get` and `wait` wait for a key."""
         return self._store.timeout
 
     def set_timeout(self, timeout: timedelta) -> None:
@@ -263,7 +263,7 @@ class PrefixStore(Store):
         return self._store.delete_key(self._full(key))
 
     def num_keys(self) -> int:
-        """How many keys the store below has, whatever their prefix."""
+        """The number of keys of the store below, whatever their prefix."""
         return self._store.num_keys()
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:

@@ -15,7 +15,7 @@ _JOINED = "init/"
 
 
 class TCPStore(Store):
-    """A store over the network; servers and clients of the reference understand it.
+    """A store over the network; servers and clients of PyTorch understand it.
 
     Args:
         host_name: the host of the process that holds the values.
@@ -75,7 +75,7 @@ class TCPStore(Store):
 
     @property
     def libuvBackend(self) -> bool:
-        """What `use_libuv` said."""
+        """The value of `use_libuv`."""
         return self._libuv
 
     def _connect(self) -> StoreClient:
@@ -183,7 +183,7 @@ class TCPStore(Store):
                 raise QueueEmptyError(f"queue is empty: {key}")
 
     def queue_len(self, key: str) -> int:
-        """How many values a queue has."""
+        """The number of values in a queue."""
         return self._client.queue_len(key)
 
 

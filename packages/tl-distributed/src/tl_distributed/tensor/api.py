@@ -11,7 +11,7 @@ from tl_core import Tensor
 from ..collectives import tensor_collectives as collectives
 from ..groups.device_mesh import DeviceMesh, _mesh_resources
 from .dtensor import DTensor
-from .dtensor_spec import DTensorSpec, TensorMeta, meta_of, normalized
+from .dtensor_spec import DTensorSpec, TensorMeta, meta_of, normalize_placements
 from .layout import compute_local_shape, whole_stride
 from .placement_types import Partial, Placement, Replicate, Shard
 
@@ -50,8 +50,8 @@ def distribute_tensor(
             "`distribute_tensor` should be used to distribute leaf tensors! but found non-leaf tensor!"
         )
     device_mesh = device_mesh or _mesh_resources.get_current_mesh()
-    given = [Replicate()] * device_mesh.ndim if placements is None else placements
-    placed = normalized(given, device_mesh, tensor.dim())
+    targets = [Replicate()] * device_mesh.ndim if placements is None else placements
+    placed = normalize_placements(targets, device_mesh, tensor.dim())
     if isinstance(tensor, DTensor):
         if (tensor.device_mesh, tensor.placements) != (device_mesh, placed):
             raise ValueError(
@@ -62,13 +62,13 @@ def distribute_tensor(
     for mesh_dim, placement in enumerate(placed):
         if isinstance(placement, Partial):
             raise RuntimeError(f"distribute_tensor: expected Shard or Replicate, got {placement!r}")
-        local = _distributed(local, device_mesh, mesh_dim, placement, src_data_rank)
+        local = _distribute(local, device_mesh, mesh_dim, placement, src_data_rank)
     return DTensor(
         local, DTensorSpec(device_mesh, placed, meta_of(tensor)), requires_grad=tensor.requires_grad
     )
 
 
-def _distributed(
+def _distribute(
     local: Tensor, mesh: DeviceMesh, mesh_dim: int, placement: Placement, src_data_rank: int | None
 ) -> Tensor:
     if src_data_rank is not None and mesh.size(mesh_dim) > 1:
@@ -111,8 +111,8 @@ def distribute_module(
             partition_fn(name, part, mesh)
         for key, value in part._parameters.items():
             if value is not None and not isinstance(value, DTensor):
-                whole = distribute_tensor(value.detach(), mesh)
-                part._parameters[key] = type(value)(whole, requires_grad=value.requires_grad)
+                tensor = distribute_tensor(value.detach(), mesh)
+                part._parameters[key] = type(value)(tensor, requires_grad=value.requires_grad)
         for key, value in part._buffers.items():
             if value is not None and not isinstance(value, DTensor):
                 part._buffers[key] = distribute_tensor(value, mesh)
@@ -128,7 +128,7 @@ def _sizes(size: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else tuple(size)
 
 
-def _made(
+def _make(
     make: Callable[..., Tensor],
     size: tuple[int, ...],
     device_mesh: DeviceMesh | None,
@@ -137,14 +137,14 @@ def _made(
     **options: Any,
 ) -> DTensor:
     device_mesh = device_mesh or _mesh_resources.get_current_mesh()
-    given = [Replicate()] * device_mesh.ndim if placements is None else placements
-    placed = normalized(given, device_mesh, len(size))
+    targets = [Replicate()] * device_mesh.ndim if placements is None else placements
+    placed = normalize_placements(targets, device_mesh, len(size))
     local = make(compute_local_shape(size, device_mesh, placed), **options)
     meta = TensorMeta(tl_core.Size(size), whole_stride(size), local.dtype)
     return DTensor(local, DTensorSpec(device_mesh, placed, meta), requires_grad=requires_grad)
 
 
-def _drawn(
+def _draw(
     make: Callable[..., Tensor],
     size: tuple[int, ...],
     device_mesh: DeviceMesh | None,
@@ -194,11 +194,11 @@ def _factory(
     return factory
 
 
-zeros = _factory("zeros", "of zeros", tl_core.zeros, _made)
-ones = _factory("ones", "of ones", tl_core.ones, _made)
-empty = _factory("empty", "that nobody has written to", tl_core.empty, _made)
-rand = _factory("rand", "of numbers drawn evenly from [0, 1)", tl_core.rand, _drawn)
-randn = _factory("randn", "of normal numbers", tl_core.randn, _drawn)
+zeros = _factory("zeros", "of zeros", tl_core.zeros, _make)
+ones = _factory("ones", "of ones", tl_core.ones, _make)
+empty = _factory("empty", "that nobody has written to", tl_core.empty, _make)
+rand = _factory("rand", "of numbers drawn evenly from [0, 1)", tl_core.rand, _draw)
+randn = _factory("randn", "of normal numbers", tl_core.randn, _draw)
 
 
 def full(
@@ -231,4 +231,4 @@ def full(
         >>> dist.destroy_process_group()
     """
     options = {"dtype": dtype, "layout": layout, "fill_value": fill_value}
-    return _made(tl_core.full, tuple(size), device_mesh, placements, requires_grad, **options)
+    return _make(tl_core.full, tuple(size), device_mesh, placements, requires_grad, **options)

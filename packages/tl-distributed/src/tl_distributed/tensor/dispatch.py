@@ -40,23 +40,23 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], kind: type[An
     flat, tree = tree_flatten((args, kwargs))
     indices = [i for i, value in enumerate(flat) if isinstance(value, Tensor)]
     mesh = _mesh_of([flat[i] for i in indices if isinstance(flat[i], kind)])
-    operands = [_distributed(flat[i], mesh, kind, func) for i in indices]
+    operands = [_distribute(flat[i], mesh, kind, func) for i in indices]
     metas = [_without_elements(operand._spec) for operand in operands]
     called = tree_unflatten(
         [metas[indices.index(i)] if i in indices else v for i, v in enumerate(flat)], tree
     )
     results = func(*called[0], **called[1])
-    written = _written(func, args, operands)
+    output = _output_of(func, args, operands)
     strategies = strategies_of(func, metas, *called)
-    chosen = [_cheapest(strategies, operands, mesh_dim, written, func) for mesh_dim in range(mesh.ndim)]
+    choices = [_cheapest(strategies, operands, mesh_dim, output, func) for mesh_dim in range(mesh.ndim)]
     for index, operand in enumerate(operands):
-        wanted = tuple(strategy.operands[index] for strategy in chosen)
-        flat[indices[index]] = redistribute_local_tensor(operand._local_tensor, operand._spec, wanted)
+        placements = tuple(strategy.operands[index] for strategy in choices)
+        flat[indices[index]] = redistribute_local_tensor(operand._local_tensor, operand._spec, placements)
     local_args, local_kwargs = tree_unflatten(flat, tree)
     computed = func(*local_args, **local_kwargs)
-    if written is not None:
-        return written
-    return _wrapped(func, computed, results, mesh, tuple(s.results for s in chosen), kind)
+    if output is not None:
+        return output
+    return _wrapped(func, computed, results, mesh, tuple(s.results for s in choices), kind)
 
 
 def _mesh_of(operands: Sequence[Any]) -> DeviceMesh:
@@ -68,7 +68,7 @@ def _mesh_of(operands: Sequence[Any]) -> DeviceMesh:
     return mesh
 
 
-def _distributed(value: Tensor, mesh: DeviceMesh, kind: type[Any], func: Any) -> Any:
+def _distribute(value: Tensor, mesh: DeviceMesh, kind: type[Any], func: Any) -> Any:
     if isinstance(value, kind):
         return value
     if value.numel() != 1 or value.dim() > 0:
@@ -84,7 +84,7 @@ def _without_elements(spec: DTensorSpec) -> Tensor:
     return tl_core.empty_strided(meta.shape, meta.stride, dtype=meta.dtype, device="meta")
 
 
-def _written(func: Any, args: tuple[Any, ...], operands: Sequence[Any]) -> Any:
+def _output_of(func: Any, args: tuple[Any, ...], operands: Sequence[Any]) -> Any:
     """The operand that an operator writes to; None if it writes to none."""
     if not func._schema.is_mutable:
         return None
@@ -132,12 +132,12 @@ def _wrapped(
     placements: tuple[Placement, ...],
     kind: type[Any],
 ) -> Any:
-    drawn = Tag.nondeterministic_seeded in func.tags
+    is_random = Tag.nondeterministic_seeded in func.tags
 
     def wrap(value: Any, meta: Any) -> Any:
         if not isinstance(value, Tensor):
             return value
-        for mesh_dim in range(mesh.ndim if drawn else 0):  # one process's numbers are everybody's
+        for mesh_dim in range(mesh.ndim if is_random else 0):  # one process's numbers are everybody's
             value = value.contiguous()
             collectives.broadcast(value, group=mesh.get_group(mesh_dim), group_src=0)
         return kind(value, DTensorSpec(mesh, placements, meta_of(meta)), requires_grad=False)

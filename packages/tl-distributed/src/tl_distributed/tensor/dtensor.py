@@ -12,7 +12,7 @@ from tl_core import Tensor
 from ..collectives import tensor_collectives as collectives
 from ..groups.device_mesh import DeviceMesh, _mesh_resources
 from . import dispatch
-from .dtensor_spec import DTensorSpec, TensorMeta, normalized
+from .dtensor_spec import DTensorSpec, TensorMeta, normalize_placements
 from .layout import compute_global_tensor_info, compute_local_shape_and_global_offset, whole_stride
 from .placement_types import Partial, Placement, Replicate, _StridedShard
 from .redistribute import redistribute_local_tensor
@@ -67,8 +67,8 @@ class DTensor(Tensor):
         super().__init__()
 
     def __repr__(self) -> str:
-        held, mesh = self._local_tensor, self._spec.mesh
-        return f"DTensor(local_tensor={held}, device_mesh={mesh}, placements={self.placements})"
+        local, mesh = self._local_tensor, self._spec.mesh
+        return f"DTensor(local_tensor={local}, device_mesh={mesh}, placements={self.placements})"
 
     def __tensor_flatten__(self) -> tuple[list[str], Any]:
         return ["_local_tensor"], (self._spec, self.requires_grad)
@@ -89,7 +89,7 @@ class DTensor(Tensor):
 
     @property
     def placements(self) -> tuple[Placement, ...]:
-        """How it lies on each dimension of the mesh."""
+        """The placement on each dimension of the mesh."""
         return self._spec.placements
 
     @staticmethod
@@ -124,8 +124,8 @@ class DTensor(Tensor):
             >>> dist.destroy_process_group()
         """
         device_mesh = device_mesh or _mesh_resources.get_current_mesh()
-        given = [Replicate()] * device_mesh.ndim if placements is None else placements
-        placed = normalized(given, device_mesh, local_tensor.dim())
+        targets = [Replicate()] * device_mesh.ndim if placements is None else placements
+        placed = normalize_placements(targets, device_mesh, local_tensor.dim())
         if (shape is None) != (stride is None):
             raise RuntimeError(
                 f"Found shape:{shape}, stride:{stride}. Please pass both shape and stride at the same time."
@@ -142,7 +142,7 @@ class DTensor(Tensor):
         return result
 
     def to_local(self, *, grad_placements: Sequence[Placement] | None = None) -> Tensor:
-        """What this process holds; it has a gradient.
+        """The part of this process, with a gradient.
 
         Args:
             grad_placements: how the gradient of the result will lie; as this tensor by default.
@@ -151,9 +151,11 @@ class DTensor(Tensor):
             return self._local_tensor
         spec = self._spec
         placed = (
-            spec.placements if grad_placements is None else normalized(grad_placements, spec.mesh, self.dim())
+            spec.placements
+            if grad_placements is None
+            else normalize_placements(grad_placements, spec.mesh, self.dim())
         )
-        result: Tensor = _ToLocal.apply(self, spec.placed(placed))
+        result: Tensor = _ToLocal.apply(self, spec.with_placements(placed))
         return result
 
     def redistribute(
@@ -177,8 +179,8 @@ class DTensor(Tensor):
         spec = self._spec
         if device_mesh is not None and device_mesh != spec.mesh:
             raise NotImplementedError("Cross device mesh comm not supported yet!")
-        given = [Replicate()] * spec.mesh.ndim if placements is None else placements
-        placed = normalized(given, spec.mesh, self.dim())
+        targets = [Replicate()] * spec.mesh.ndim if placements is None else placements
+        placed = normalize_placements(targets, spec.mesh, self.dim())
         for old, new in zip(spec.placements, placed):
             if isinstance(new, Partial) and old != new:
                 raise RuntimeError(
@@ -198,7 +200,7 @@ class DTensor(Tensor):
     # ---- checkpoints. Who asks is tl-checkpoint, on which this package doesn't depend.
 
     def __create_chunk_list__(self) -> list[Any]:
-        """What this process holds of the whole: a list of one chunk with its offsets and sizes.
+        """The part of this process: a list of one chunk with its offsets and sizes.
 
         The list is empty where the process isn't in the mesh.
 
@@ -223,7 +225,7 @@ class DTensor(Tensor):
         return [ChunkStorageMetadata(offsets=tl_core.Size(offsets), sizes=tl_core.Size(sizes))]
 
     def __create_write_items__(self, fqn: str, object: Any) -> list[Any]:
-        """What this process writes of the whole to a checkpoint.
+        """The part that this process writes to a checkpoint.
 
         Args:
             fqn: the name of the tensor.
@@ -280,15 +282,15 @@ class _Redistribute(Function):
     @staticmethod
     def forward(ctx: Any, tensor: DTensor, placements: tuple[Placement, ...]) -> DTensor:
         ctx.before = tensor._spec.placements
-        return _moved(tensor, placements)
+        return _move(tensor, placements)
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
         # What were terms gets the gradient of the sum as it is.
         placed = tuple(Replicate() if isinstance(p, Partial) else p for p in ctx.before)
-        return _moved(grad, placed), None
+        return _move(grad, placed), None
 
 
-def _moved(tensor: DTensor, placements: tuple[Placement, ...]) -> DTensor:
+def _move(tensor: DTensor, placements: tuple[Placement, ...]) -> DTensor:
     local = redistribute_local_tensor(tensor._local_tensor, tensor._spec, placements)
-    return DTensor(local, tensor._spec.placed(placements), requires_grad=False)
+    return DTensor(local, tensor._spec.with_placements(placements), requires_grad=False)

@@ -44,7 +44,7 @@ class DTensorSpec:
 
     @property
     def ndim(self) -> int:
-        """How many dimensions the tensor has."""
+        """The number of dimensions of the tensor."""
         return len(self.tensor_meta.shape)
 
     @property
@@ -52,7 +52,7 @@ class DTensorSpec:
         """The mesh."""
         return self.mesh
 
-    def placed(self, placements: tuple[Placement, ...]) -> DTensorSpec:
+    def with_placements(self, placements: tuple[Placement, ...]) -> DTensorSpec:
         """The layout with other placements.
 
         Args:
@@ -70,7 +70,7 @@ def meta_of(tensor: Tensor) -> TensorMeta:
     return TensorMeta(tensor.shape, tuple(tensor.stride()), tensor.dtype)
 
 
-def normalized(placements: Iterable[object], mesh: DeviceMesh, ndim: int) -> tuple[Placement, ...]:
+def normalize_placements(placements: Iterable[object], mesh: DeviceMesh, ndim: int) -> tuple[Placement, ...]:
     """Placements with dimensions that count from the front.
 
     Args:
@@ -83,16 +83,16 @@ def normalized(placements: Iterable[object], mesh: DeviceMesh, ndim: int) -> tup
         RuntimeError: one of them is no placement.
         IndexError: one of them cuts a dimension that the tensor doesn't have.
     """
-    given = tuple(placements)
-    if len(given) != mesh.ndim:
+    several = tuple(placements)
+    if len(several) != mesh.ndim:
         raise ValueError(
-            f"`placements` must have the same length as `device_mesh.ndim`! Found placements length: {len(given)}, "
+            f"`placements` must have the same length as `device_mesh.ndim`! Found placements length: {len(several)}, "
             f"and device_mesh.ndim: {mesh.ndim}."
         )
-    return tuple(_normalized(placement, ndim) for placement in given)
+    return tuple(_normalize_placement(placement, ndim) for placement in several)
 
 
-def _normalized(placement: object, ndim: int) -> Placement:
+def _normalize_placement(placement: object, ndim: int) -> Placement:
     if not isinstance(placement, Placement):
         raise RuntimeError(f"placements: expected a Shard, Replicate or Partial, got {placement!r}")
     if not isinstance(placement, Shard):

@@ -17,7 +17,7 @@ _REDUCTIONS = ("aten::_foreach_norm", "aten::_foreach_powsum", "aten::_foreach_m
 
 
 def is_elementwise_on_lists(func: Any) -> bool:
-    """Whether an operator computes each element of a list's tensors by itself, as a step of an optimizer does.
+    """True if an operator computes each element of a list's tensors by itself, as a step of an optimizer does.
 
     Args:
         func: the operator.
@@ -62,16 +62,16 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], kind: type[An
 def _local(func: Any, value: Any, leader: DTensorSpec | None, kind: type[Any]) -> Any:
     if not isinstance(value, kind):
         if leader is not None and isinstance(value, Tensor) and value.dim():
-            raise _mixed(func)
+            raise _mixture_error(func)
         return value
     if leader is None or value._spec.mesh != leader.mesh:
-        raise _mixed(func)
+        raise _mixture_error(func)
     if value.shape != leader.shape:
         return value.full_tensor()
     return redistribute_local_tensor(value._local_tensor, value._spec, leader.placements)
 
 
-def _mixed(func: Any) -> RuntimeError:
+def _mixture_error(func: Any) -> RuntimeError:
     return RuntimeError(
         f"{func}: got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to DTensor before calling "
         "distributed operators!"

@@ -1,4 +1,4 @@
-"""How a tensor lies on one dimension of a mesh: in shards, as replicas, or as terms of a reduction."""
+"""The placement of a tensor on one dimension of a mesh: in shards, as replicas, or as terms of a reduction."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ __all__ = ["Partial", "Placement", "Replicate", "Shard"]
 
 
 class Placement:
-    """How a tensor lies on one dimension of a mesh."""
+    """The placement of a tensor on one dimension of a mesh."""
 
     def is_shard(self, dim: int | None = None) -> bool:
-        """Whether it is a `Shard`, of this dimension of the tensor if one is named."""
+        """True if it is a `Shard`, of this dimension of the tensor if one is named."""
         return isinstance(self, Shard) and dim in (None, self.dim)
 
     def is_replicate(self) -> bool:
-        """Whether it is `Replicate`."""
+        """True if it is `Replicate`."""
         return isinstance(self, Replicate)
 
     def is_partial(self, reduce_op: str | None = None) -> bool:
-        """Whether it is a `Partial`, with this reduction if one is named."""
+        """True if it is a `Partial`, with this reduction if one is named."""
         return isinstance(self, Partial) and reduce_op in (None, self.reduce_op)
 
 
@@ -120,7 +120,7 @@ class Partial(Placement):
     reduce_op: str = "sum"
 
     def term(self, tensor: Tensor, size: int, rank: int) -> Tensor:
-        """What a rank holds so that the reduction gives a tensor that all ranks have.
+        """The term of a rank whose reduction is a tensor that all ranks have.
 
         Args:
             tensor: the tensor.

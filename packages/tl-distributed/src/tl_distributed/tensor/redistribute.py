@@ -21,7 +21,7 @@ __all__ = ["redistribute_local_tensor"]
 
 
 def redistribute_local_tensor(local: Tensor, current: DTensorSpec, target: tuple[Placement, ...]) -> Tensor:
-    """What this rank holds in another layout.
+    """The part of this rank in another layout.
 
     Args:
         local: what it holds now.
@@ -29,8 +29,8 @@ def redistribute_local_tensor(local: Tensor, current: DTensorSpec, target: tuple
         target: the placements then.
     """
     mesh, now = current.mesh, list(current.placements)
-    changed = _changed(now, target)
-    if len(changed) == 1 and not _nested(now, target, changed[0]):
+    changed = _changes(now, target)
+    if len(changed) == 1 and not _is_nested(now, target, changed[0]):
         return _one_step(local, current, changed[0], target[changed[0]])
     for mesh_dim in reversed(changed):
         local = _to_replicas(local, current, now, mesh_dim)
@@ -40,7 +40,7 @@ def redistribute_local_tensor(local: Tensor, current: DTensorSpec, target: tuple
     return local
 
 
-def _changed(now: list[Placement], target: tuple[Placement, ...]) -> list[int]:
+def _changes(now: list[Placement], target: tuple[Placement, ...]) -> list[int]:
     """The mesh dimensions that change, and those that cut what one to their left cuts or will cut."""
     changed: list[int] = []
     cut: set[int] = set()
@@ -51,8 +51,8 @@ def _changed(now: list[Placement], target: tuple[Placement, ...]) -> list[int]:
     return changed
 
 
-def _nested(now: list[Placement], target: tuple[Placement, ...], mesh_dim: int) -> bool:
-    """Whether another mesh dimension cuts a dimension that this one cuts or will cut."""
+def _is_nested(now: list[Placement], target: tuple[Placement, ...], mesh_dim: int) -> bool:
+    """True if another mesh dimension cuts a dimension that this one cuts or will cut."""
     own = {p.dim for p in (now[mesh_dim], target[mesh_dim]) if isinstance(p, Shard)}
     return any(isinstance(p, Shard) and p.dim in own for i, p in enumerate(now) if i != mesh_dim)
 
@@ -77,8 +77,8 @@ def _to_replicas(local: Tensor, current: DTensorSpec, now: list[Placement], mesh
     if not isinstance(placement, Shard):
         return local
     outer = [p if i < mesh_dim else Replicate() for i, p in enumerate(now)]
-    whole = compute_local_shape(current.shape, mesh, outer)[placement.dim]
-    return _all_gather(local, mesh, mesh_dim, placement.dim, whole)
+    size = compute_local_shape(current.shape, mesh, outer)[placement.dim]
+    return _all_gather(local, mesh, mesh_dim, placement.dim, size)
 
 
 def _from_replicas(local: Tensor, mesh: DeviceMesh, mesh_dim: int, placement: Placement) -> Tensor:
@@ -92,13 +92,13 @@ def _all_gather(local: Tensor, mesh: DeviceMesh, mesh_dim: int, dim: int, whole:
     """The pieces of all ranks, each filled up to the size of the first."""
     count = mesh.size(mesh_dim)
     sizes = [Shard.local_shard_size_and_offset(whole, count, rank)[0] for rank in range(count)]
-    own = _filled(local, dim, sizes[0])
+    own = _fill(local, dim, sizes[0])
     parts = [tl_core.empty_like(own) for _ in range(count)]
     collectives.all_gather(parts, own, mesh.get_group(mesh_dim))
     return tl_core.cat([part.narrow(dim, 0, size) for part, size in zip(parts, sizes)], dim)
 
 
-def _filled(local: Tensor, dim: int, size: int) -> Tensor:
+def _fill(local: Tensor, dim: int, size: int) -> Tensor:
     missing = size - local.shape[dim]
     if missing == 0:
         return local.contiguous()
@@ -110,7 +110,7 @@ def _reduce_scatter(local: Tensor, mesh: DeviceMesh, mesh_dim: int, new: Shard) 
     count, rank = mesh.size(mesh_dim), mesh.get_local_rank(mesh_dim)
     pieces = [new.piece(local, count, i) for i in range(count)]
     sizes = [piece.shape[new.dim] for piece in pieces]
-    filled = [_filled(piece, new.dim, sizes[0]) for piece in pieces]
+    filled = [_fill(piece, new.dim, sizes[0]) for piece in pieces]
     total = tl_core.empty_like(filled[0])
     collectives.reduce_scatter(total, filled, group=mesh.get_group(mesh_dim))
     return total.narrow(new.dim, 0, sizes[rank]).contiguous()
@@ -119,14 +119,14 @@ def _reduce_scatter(local: Tensor, mesh: DeviceMesh, mesh_dim: int, new: Shard) 
 def _all_to_all(local: Tensor, current: DTensorSpec, mesh_dim: int, old: Shard, new: Shard) -> Tensor:
     mesh = current.mesh
     count, rank = mesh.size(mesh_dim), mesh.get_local_rank(mesh_dim)
-    sent = [new.piece(local, count, i).contiguous() for i in range(count)]
-    others = [p if i != mesh_dim else Replicate() for i, p in enumerate(current.placements)]
-    whole = compute_local_shape(current.shape, mesh, others)
-    own = new.local_shard_size_and_offset(whole[new.dim], count, rank)[0]
-    got = []
+    inputs = [new.piece(local, count, i).contiguous() for i in range(count)]
+    placements = [p if i != mesh_dim else Replicate() for i, p in enumerate(current.placements)]
+    sizes = compute_local_shape(current.shape, mesh, placements)
+    own = new.local_shard_size_and_offset(sizes[new.dim], count, rank)[0]
+    outputs = []
     for i in range(count):
         shape = list(local.shape)
-        shape[new.dim], shape[old.dim] = own, old.local_shard_size_and_offset(whole[old.dim], count, i)[0]
-        got.append(local.new_empty(shape))
-    collectives.all_to_all(got, sent, mesh.get_group(mesh_dim))
-    return tl_core.cat(got, old.dim)
+        shape[new.dim], shape[old.dim] = own, old.local_shard_size_and_offset(sizes[old.dim], count, i)[0]
+        outputs.append(local.new_empty(shape))
+    collectives.all_to_all(outputs, inputs, mesh.get_group(mesh_dim))
+    return tl_core.cat(outputs, old.dim)

@@ -1,4 +1,4 @@
-"""How operators can be computed from pieces: for one mesh dimension, placements of the operands and of the results.
+"""Rules for operators on pieces: for one mesh dimension, placements of the operands and of the results.
 
 A function here lists what is right for an operator; `dispatch` takes the one that moves the least. Replicas are right
 for every operator, and are what remains for those without an entry.
@@ -53,7 +53,7 @@ def register(*names: str) -> Callable[[Rule], Rule]:
 
 
 def strategies_of(func: Any, operands: Sequence[Tensor], args: Any, kwargs: Any) -> list[Strategy]:
-    """What is right for a call, replicas first.
+    """The strategies that are right for a call, replicas first.
 
     Args:
         func: the operator.
@@ -61,25 +61,25 @@ def strategies_of(func: Any, operands: Sequence[Tensor], args: Any, kwargs: Any)
         args: its arguments.
         kwargs: its arguments by name.
     """
-    found = [Strategy((Replicate(),) * len(operands), Replicate())]
+    strategies = [Strategy((Replicate(),) * len(operands), Replicate())]
     if (rule := _rules.get(func._schema.name)) is not None:
-        return found + rule(operands, args, kwargs)
+        return strategies + rule(operands, args, kwargs)
     if Tag.pointwise in func.tags and operands:
-        return found + _pointwise(func._schema.name, operands)
-    return found
+        return strategies + _pointwise(func._schema.name, operands)
+    return strategies
 
 
 def _pointwise(name: str, operands: Sequence[Tensor]) -> list[Strategy]:
     ndim = max(operand.dim() for operand in operands)
     if name.endswith("_"):
         ndim = operands[0].dim()
-    found = [Strategy(*_along(dim - ndim, operands, dim)) for dim in range(ndim)]
+    strategies = [Strategy(*_along(dim - ndim, operands, dim)) for dim in range(ndim)]
     terms = (Partial("sum"),) * len(operands)
     if name in _LINEAR or name in _FILLING:
-        found.append(Strategy(terms, Partial("sum")))
+        strategies.append(Strategy(terms, Partial("sum")))
     if name in _SCALING:
-        found.append(Strategy((terms[0], *[Replicate()] * (len(operands) - 1)), Partial("sum")))
-    return found
+        strategies.append(Strategy((terms[0], *[Replicate()] * (len(operands) - 1)), Partial("sum")))
+    return strategies
 
 
 def _along(from_end: int, operands: Sequence[Tensor], dim: int) -> tuple[tuple[Placement, ...], Placement]:
@@ -129,62 +129,64 @@ def _addmm(operands: Sequence[Tensor], args: Any, kwargs: Any) -> list[Strategy]
 @register("aten::linear")
 def _linear(operands: Sequence[Tensor], args: Any, kwargs: Any) -> list[Strategy]:
     last, bias = operands[0].dim() - 1, len(operands) > 2
-    found = [Strategy((Shard(dim), Replicate(), *[Replicate()] * bias), Shard(dim)) for dim in range(last)]
-    found.append(Strategy((Replicate(), Shard(0), *[Shard(0)] * bias), Shard(last)))
+    strategies = [
+        Strategy((Shard(dim), Replicate(), *[Replicate()] * bias), Shard(dim)) for dim in range(last)
+    ]
+    strategies.append(Strategy((Replicate(), Shard(0), *[Shard(0)] * bias), Shard(last)))
     # The bias counts once: as terms it is there on one rank only.
-    found.append(Strategy((Shard(last), Shard(1), *[Partial("sum")] * bias), Partial("sum")))
-    return found
+    strategies.append(Strategy((Shard(last), Shard(1), *[Partial("sum")] * bias), Partial("sum")))
+    return strategies
 
 
 @register("aten::t", "aten::numpy_T")
 def _t(operands: Sequence[Tensor], args: Any, kwargs: Any) -> list[Strategy]:
     last = operands[0].dim() - 1
-    return _moved(operands, [last - dim for dim in range(last + 1)])
+    return _move_dims(operands, [last - dim for dim in range(last + 1)])
 
 
 @register("aten::transpose")
 def _transpose(operands: Sequence[Tensor], args: Any, kwargs: Any) -> list[Strategy]:
     ndim = operands[0].dim()
     a, b = (dim % max(ndim, 1) for dim in args[1:3])
-    return _moved(operands, [b if dim == a else a if dim == b else dim for dim in range(ndim)])
+    return _move_dims(operands, [b if dim == a else a if dim == b else dim for dim in range(ndim)])
 
 
 @register("aten::permute")
 def _permute(operands: Sequence[Tensor], args: Any, kwargs: Any) -> list[Strategy]:
     dims = [dim % operands[0].dim() for dim in args[1]]
-    return _moved(operands, [dims.index(dim) for dim in range(len(dims))])
+    return _move_dims(operands, [dims.index(dim) for dim in range(len(dims))])
 
 
 @register("aten::unsqueeze")
 def _unsqueeze(operands: Sequence[Tensor], args: Any, kwargs: Any) -> list[Strategy]:
     ndim = operands[0].dim()
     new = args[1] % (ndim + 1)
-    return _moved(operands, [dim + (dim >= new) for dim in range(ndim)])
+    return _move_dims(operands, [dim + (dim >= new) for dim in range(ndim)])
 
 
-def _moved(operands: Sequence[Tensor], target: Sequence[int]) -> list[Strategy]:
+def _move_dims(operands: Sequence[Tensor], target: Sequence[int]) -> list[Strategy]:
     """Dimension `i` of the operand is dimension `target[i]` of the result."""
-    found = [Strategy((Shard(dim),), Shard(there)) for dim, there in enumerate(target)]
-    return [*found, Strategy((Partial("sum"),), Partial("sum"))]
+    strategies = [Strategy((Shard(dim),), Shard(there)) for dim, there in enumerate(target)]
+    return [*strategies, Strategy((Partial("sum"),), Partial("sum"))]
 
 
 def _reduction(kind: str) -> Rule:
     def rule(operands: Sequence[Tensor], args: Any, kwargs: Any) -> list[Strategy]:
         ndim = operands[0].dim()
-        given = args[1] if len(args) > 1 else kwargs.get("dim")
+        dim_arg = args[1] if len(args) > 1 else kwargs.get("dim")
         keeps = args[2] if len(args) > 2 else kwargs.get("keepdim", False)
-        dims = [given] if isinstance(given, int) else list(given or range(ndim))
+        dims = [dim_arg] if isinstance(dim_arg, int) else list(dim_arg or range(ndim))
         reduced = {dim % max(ndim, 1) for dim in dims}
-        found = []
+        strategies = []
         for dim in range(ndim):
             before = dim if keeps else dim - sum(r < dim for r in reduced)
             result = Partial(kind) if dim in reduced else Shard(before)
             if kind != "avg" or dim not in reduced:
-                found.append(Strategy((Shard(dim),), result))
+                strategies.append(Strategy((Shard(dim),), result))
         return (
-            [*found, Strategy((Partial("sum"),), Partial("sum"))]
+            [*strategies, Strategy((Partial("sum"),), Partial("sum"))]
             if kind != "max" and kind != "min"
-            else found
+            else strategies
         )
 
     return rule

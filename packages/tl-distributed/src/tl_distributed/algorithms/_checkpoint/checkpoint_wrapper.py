@@ -26,7 +26,7 @@ _CHECKPOINT_PREFIX = _CHECKPOINT_WRAPPED_MODULE + "."
 
 
 class CheckpointImpl(Enum):
-    """Which of the two ways to compute again: `checkpoint` with `use_reentrant=True` or False."""
+    """The two ways of recomputation: `checkpoint` with `use_reentrant=True` or False."""
 
     REENTRANT = auto()
     NO_REENTRANT = auto()
@@ -46,7 +46,7 @@ class ActivationWrapper(Module):
         self.register_load_state_dict_pre_hook(self._pre_load_state_dict_hook)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What a wrapper does."""
+        """The call of a wrapper."""
         raise ValueError("Subclasses should implement this.")
 
     def __getattr__(self, name: str) -> Any:
@@ -179,11 +179,11 @@ def _wrap_below(
     wrapped = 0
     for name, child in list(module.named_children()):
         if id(child) not in known and not isinstance(child, ActivationWrapper):
-            whole = _numel(child)
+            numel = _numel(child)
             inside = _wrap_below(child, policy, wrapper, known)
-            chosen = policy(module=child, recurse=False, nonwrapped_numel=whole - inside)
+            wraps = policy(module=child, recurse=False, nonwrapped_numel=numel - inside)
             # the child stays alive in the table, so that no other module gets its number
-            known[id(child)] = (wrapper(child) if chosen else child, whole if chosen else inside)
+            known[id(child)] = (wrapper(child) if wraps else child, numel if wraps else inside)
         if id(child) in known:
             replacement, count = known[id(child)]
             setattr(module, name, replacement)

@@ -67,18 +67,18 @@ def hook_with_zero_step_interleaved(hook: Hook, ddp: Any, zero: Any, shard_bucke
     """
     zero.share_buckets(_buckets(ddp), whole=not shard_buckets)
     under_way: list[tuple[GradBucket, Future[Tensor]]] = []
-    told: list[Work] = []
+    broadcasts: list[Work] = []
 
     def reduce_and_step(state: Any, bucket: GradBucket) -> Future[Tensor]:
         future = hook(state, bucket)
         if under_way:
-            told.extend(_step(zero, *under_way.pop()))
+            broadcasts.extend(_step(zero, *under_way.pop()))
         if not bucket.is_last():
             under_way.append((bucket, future))
             return future
-        told.extend(_step(zero, bucket, future))
-        _await(told)
-        told.clear()
+        broadcasts.extend(_step(zero, bucket, future))
+        _await(broadcasts)
+        broadcasts.clear()
         return future
 
     return reduce_and_step

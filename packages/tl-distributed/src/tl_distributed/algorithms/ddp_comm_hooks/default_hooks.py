@@ -20,10 +20,10 @@ from ...groups.process_groups import default_group
 Hook = Callable[[Any, GradBucket], Future[Tensor]]
 
 
-def _averaged(group: ProcessGroup | None, tensor: Tensor) -> Future[Tensor]:
-    found = default_group() if group is None else group
-    tensor.div_(found.size())
-    return found.allreduce([tensor]).get_future().then(lambda done: done.value()[0])
+def _average(group: ProcessGroup | None, tensor: Tensor) -> Future[Tensor]:
+    process_group = default_group() if group is None else group
+    tensor.div_(process_group.size())
+    return process_group.allreduce([tensor]).get_future().then(lambda done: done.value()[0])
 
 
 def allreduce_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future[Tensor]:
@@ -42,7 +42,7 @@ def allreduce_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Fu
         tensor([1., 2.])
         >>> dist.destroy_process_group()
     """
-    return _averaged(process_group, bucket.buffer())
+    return _average(process_group, bucket.buffer())
 
 
 def fp16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future[Tensor]:
@@ -98,7 +98,7 @@ def fp16_compress_wrapper(hook: Hook) -> Hook:
         tensor([1., 2.])
         >>> dist.destroy_process_group()
     """
-    return _compressed(hook, tl_core.float16)
+    return _compress(hook, tl_core.float16)
 
 
 def bf16_compress_wrapper(hook: Hook) -> Hook:
@@ -116,10 +116,10 @@ def bf16_compress_wrapper(hook: Hook) -> Hook:
         tensor([1., 2.])
         >>> dist.destroy_process_group()
     """
-    return _compressed(hook, tl_core.bfloat16)
+    return _compress(hook, tl_core.bfloat16)
 
 
-def _compressed(hook: Hook, dtype: tl_core.dtype) -> Hook:
+def _compress(hook: Hook, dtype: tl_core.dtype) -> Hook:
     def compressed_hook(state: Any, bucket: GradBucket) -> Future[Tensor]:
         full = bucket.buffer()
         bucket.set_buffer(full.to(dtype))

@@ -16,7 +16,7 @@ Hook = Callable[[Any, GradBucket], Future[Tensor]]
 
 
 class _OptimizerHookState:
-    """Which optimizer steps, for which parameters.
+    """The optimizer of each step, and its parameters.
 
     Args:
         functional_optim: an object whose `step_param(parameter, gradient)` changes one parameter.

@@ -20,7 +20,7 @@ __all__ = ["PostLocalSGDState", "post_localSGD_hook"]
 
 
 class PostLocalSGDState:
-    """What `post_localSGD_hook` needs to know.
+    """The settings of `post_localSGD_hook`.
 
     Args:
         process_group: everybody; the world for None.

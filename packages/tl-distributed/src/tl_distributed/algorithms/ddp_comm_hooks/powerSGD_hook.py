@@ -27,7 +27,7 @@ _logger = logging.getLogger(__name__)
 
 
 class PowerSGDState:
-    """How much `powerSGD_hook` compresses, and what it remembers between steps.
+    """The settings of `powerSGD_hook`, and its state between steps.
 
     Args:
         process_group: the group; the world for None.
@@ -94,7 +94,7 @@ class PowerSGDState:
         self.iter += bucket.is_last()
 
     def compression_stats(self) -> tuple[float, int, int]:
-        """How many times fewer numbers have travelled, and how many there were before and after."""
+        """The rate of compression, and the number of elements before and after it."""
         before, after = self.total_numel_before_compression, self.total_numel_after_compression
         return (before / after if after else 0.0), before, after
 
@@ -165,9 +165,9 @@ def _over(state: PowerSGDState, bucket: GradBucket, flat: Tensor, before: Tensor
     if before is not None:
         state.error_dict[bucket.index()] = before.sub_(flat)
     if bucket.is_last() and state.iter % state.compression_stats_logging_frequency == 0:
-        rate, numbers, sent = state.compression_stats()
+        rate, numbers, n_sent = state.compression_stats()
         _logger.info(
-            "PowerSGD: %.1f times fewer numbers, %d of %d, after %d steps", rate, sent, numbers, state.iter
+            "PowerSGD: %.1f times fewer numbers, %d of %d, after %d steps", rate, n_sent, numbers, state.iter
         )
     state.maybe_increase_iter(bucket)
     future: Future[Tensor] = Future()

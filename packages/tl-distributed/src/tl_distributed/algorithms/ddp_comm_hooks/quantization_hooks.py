@@ -23,7 +23,7 @@ def quantization_pertensor_hook(process_group: ProcessGroup | None, bucket: Grad
         process_group: the group; the world for None.
         bucket: the gradients.
     """
-    return _averaged(process_group, bucket.buffer(), bucket.buffer().view(1, -1))
+    return _average(process_group, bucket.buffer(), bucket.buffer().view(1, -1))
 
 
 def quantization_perchannel_hook(
@@ -39,10 +39,10 @@ def quantization_perchannel_hook(
     flat = bucket.buffer()
     missing = -flat.numel() % bucket_size
     padded = tl_core.cat([flat, flat.new_zeros(missing)]) if missing else flat
-    return _averaged(process_group, flat, padded.view(-1, bucket_size))
+    return _average(process_group, flat, padded.view(-1, bucket_size))
 
 
-def _averaged(process_group: ProcessGroup | None, flat: Tensor, rows: Tensor) -> Future[Tensor]:
+def _average(process_group: ProcessGroup | None, flat: Tensor, rows: Tensor) -> Future[Tensor]:
     group = default_group() if process_group is None else process_group
     low = rows.amin(1, keepdim=True).clamp_(max=0)
     scale = ((rows.amax(1, keepdim=True).clamp_(min=0) - low) / _LEVELS).clamp_(min=1e-12)
@@ -56,9 +56,9 @@ def _averaged(process_group: ProcessGroup | None, flat: Tensor, rows: Tensor) ->
     pairs = ((scales, scale), (zeros, zero), (numbers, short))
     work = all_of([link.all_gather_single(every, mine) for every, mine in pairs])
 
-    def whole(done: Future[list[Tensor]]) -> Tensor:
-        done.value()
+    def average(gathered: Future[list[Tensor]]) -> Tensor:
+        gathered.value()
         mean = ((numbers.to(flat.dtype) - zeros) * scales).mean(0)
         return mean.view(-1)[: flat.numel()]
 
-    return work.get_future().then(whole)
+    return work.get_future().then(average)

@@ -46,7 +46,7 @@ def get_params_to_average(params: Iterable[Any]) -> list[Tensor]:
     Raises:
         NotImplementedError: something else is among them.
     """
-    found: list[Tensor] = []
+    result: list[Tensor] = []
     for each in params:
         if isinstance(each, Tensor):
             several = [each]
@@ -56,8 +56,8 @@ def get_params_to_average(params: Iterable[Any]) -> list[Tensor]:
             raise NotImplementedError(
                 f"get_params_to_average: expected parameters or groups of them, got {type(each).__name__}"
             )
-        found += [parameter for parameter in several if parameter.grad is not None]
-    return found
+        result += [parameter for parameter in several if parameter.grad is not None]
+    return result
 
 
 def average_parameters_or_parameter_groups(params: Iterable[Any], process_group: ProcessGroup | None) -> None:

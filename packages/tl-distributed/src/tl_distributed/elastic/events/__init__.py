@@ -1,4 +1,4 @@
-"""What happened to a job, told to a handler of `logging`."""
+"""Events of a job, for a handler of `logging`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened to a job, in a form that programs read."""
+"""Events of a job, in a form that programs read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EventMetadataValue = str | int | float | bool | None
 
 
 class EventSource(enum.StrEnum):
-    """Who says that something happened.
+    """The reporter of an event.
 
     Example:
         >>> EventSource.AGENT.name
@@ -24,7 +24,7 @@ class EventSource(enum.StrEnum):
 
 
 class NodeState(enum.StrEnum):
-    """Where an agent stands.
+    """The state of an agent.
 
     Example:
         >>> NodeState.RUNNING.name

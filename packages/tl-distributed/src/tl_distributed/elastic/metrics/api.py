@@ -60,7 +60,7 @@ class MetricsConfig:
 
 
 class MetricHandler(ABC):
-    """Where numbers go.
+    """The receiver of numbers.
 
     Example:
         >>> class Print(MetricHandler):
@@ -181,7 +181,7 @@ def prof(fn: _F | None = None, group: str = "torchelastic") -> Any:
         name = function.__qualname__
 
         @functools.wraps(function)
-        def timed(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
             start = time.perf_counter()
             ending = "failure"
             try:
@@ -193,6 +193,6 @@ def prof(fn: _F | None = None, group: str = "torchelastic") -> Any:
                 took = int((time.perf_counter() - start) * 1000)
                 put_metric(f"{name}.duration.ms", took, group)
 
-        return timed
+        return call
 
     return decorate if fn is None else decorate(fn)

@@ -73,7 +73,7 @@ def signals_raise() -> Iterator[None]:
 
 @dataclass
 class RunProcsResult:
-    """What became of the workers, by local rank.
+    """The results of the workers, by local rank.
 
     Args:
         return_values: what functions returned; None for programs.
@@ -92,7 +92,7 @@ class RunProcsResult:
     stderrs: dict[int, str] = field(default_factory=dict)
 
     def is_failed(self) -> bool:
-        """Whether a worker failed."""
+        """True if a worker failed."""
         return bool(self.failures)
 
 
@@ -206,7 +206,7 @@ class PContext(ABC):
             failed = any(self._exits.values())
             if failed:
                 self._collect(self._selector.select(0) if self._watched else [])
-                return self._failed()
+                return self._failure_result()
             if not self._watched:
                 self.close()
                 return self._result({})
@@ -223,7 +223,7 @@ class PContext(ABC):
         self._selector.unregister(descriptor)
         os.close(descriptor)
 
-    def _failed(self) -> RunProcsResult:
+    def _failure_result(self) -> RunProcsResult:
         pids = self.pids()
         failures = {
             rank: ProcessFailure(rank, pids[rank], status, self.logs.error_files[rank])
@@ -371,16 +371,16 @@ class MultiprocessContext(PContext):
         assert callable(self.entrypoint)
         context = multiprocessing.get_context(self.start_method)
         for rank, args in self.args.items():
-            mine, its = context.Pipe(duplex=False)
+            mine, remote = context.Pipe(duplex=False)
             env = self._environment(rank)
             streams = {"stdout": self.logs.stdouts[rank], "stderr": self.logs.stderrs[rank]}
             process = context.Process(  # type: ignore[attr-defined]
-                target=_work, args=(self.entrypoint, args, env, streams, its), name=f"{self.name}{rank}"
+                target=_work, args=(self.entrypoint, args, env, streams, remote), name=f"{self.name}{rank}"
             )
             process.start()
             assert process.pid is not None
             self._watch(rank, process.pid)  # starting the next one collects those that have ended
-            its.close()
+            remote.close()
             self._processes[rank], self._answers[rank] = process, mine
             self._selector.register(mine, selectors.EVENT_READ, ~rank)
 
@@ -424,8 +424,8 @@ def _work(
     if agent is None or not agent.is_alive():
         sys.exit(1)
     os.environ.update(env)
-    with contextlib.ExitStack() as kept:
+    with contextlib.ExitStack() as stack:
         for stream, path in streams.items():
             if path:
-                kept.enter_context(redirect(stream, path))
+                stack.enter_context(redirect(stream, path))
         answer.send(record(entrypoint)(*args))

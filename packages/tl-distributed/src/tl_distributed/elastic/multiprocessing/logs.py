@@ -1,4 +1,4 @@
-"""Where the output of workers goes."""
+"""The destinations of the output of workers."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class LogsDest:
 
 
 class LogsSpecs(ABC):
-    """What is wished for the output of workers.
+    """The settings for the output of workers.
 
     Args:
         log_dir: the folder of the files.
@@ -145,24 +145,24 @@ class DefaultLogsSpecs(LogsSpecs):
         return Path(self._job_dir) / f"attempt_{env.get('TORCHELASTIC_RESTART_COUNT', '0')}"
 
     def reify(self, envs: dict[int, dict[str, str]]) -> LogsDest:
-        found = LogsDest()
+        logs = LogsDest()
         for rank, env in envs.items():
             folder = self._folder(env) / str(rank)
             folder.mkdir(parents=True, exist_ok=True)
             tee = _of(self._tee, rank)
-            kept = _of(self._redirects, rank) | tee
+            files = _of(self._redirects, rank) | tee
             shown = self._local_ranks_filter is None or rank in self._local_ranks_filter
             if not shown:  # what the console must not show goes to the files
-                kept, tee = Std.ALL, Std.NONE
+                files, tee = Std.ALL, Std.NONE
             out, err = str(folder / "stdout.log"), str(folder / "stderr.log")
-            found.stdouts[rank] = out if Std.OUT in kept else ""
-            found.stderrs[rank] = err if Std.ERR in kept else ""
+            logs.stdouts[rank] = out if Std.OUT in files else ""
+            logs.stderrs[rank] = err if Std.ERR in files else ""
             if Std.OUT in tee:
-                found.tee_stdouts[rank] = out
+                logs.tee_stdouts[rank] = out
             if Std.ERR in tee:
-                found.tee_stderrs[rank] = err
-            found.error_files[rank] = str(folder / "error.json")
-        return found
+                logs.tee_stderrs[rank] = err
+            logs.error_files[rank] = str(folder / "error.json")
+        return logs
 
     def __repr__(self) -> str:
         return f"DefaultLogsSpecs(root_log_dir={self._root_log_dir!r}, redirects={self._redirects}, tee={self._tee})"

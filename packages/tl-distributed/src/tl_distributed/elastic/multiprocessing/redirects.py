@@ -23,12 +23,12 @@ def redirect(std: str, to_file: str) -> Iterator[None]:
         raise ValueError(f"redirect: std must be stdout or stderr, got {std!r}")
     stream, number = getattr(sys, std), 1 if std == "stdout" else 2
     stream.flush()
-    kept = os.dup(number)
+    copy = os.dup(number)
     try:
         with open(to_file, "wb") as file:
             os.dup2(file.fileno(), number)
         yield
     finally:
         stream.flush()
-        os.dup2(kept, number)
-        os.close(kept)
+        os.dup2(copy, number)
+        os.close(copy)

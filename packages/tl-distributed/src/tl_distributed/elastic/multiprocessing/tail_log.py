@@ -52,7 +52,7 @@ class TailLog:
             self._thread.join()
 
     def stopped(self) -> bool:
-        """Whether the thread has ended or been told to."""
+        """True if the thread has ended or been told to."""
         return self._stopping.is_set()
 
     def _run(self) -> None:

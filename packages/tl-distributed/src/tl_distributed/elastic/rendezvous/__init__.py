@@ -1,4 +1,4 @@
-"""How the agents of a job find each other, and agree who takes part."""
+"""The rendezvous of the agents of a job, which agree on their members."""
 
 from .api import (
     RendezvousClosedError,

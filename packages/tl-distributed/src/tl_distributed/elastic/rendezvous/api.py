@@ -1,4 +1,4 @@
-"""What agents of several machines agree on before they start workers."""
+"""The agreement of agents on several machines before they start workers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RendezvousConnectionError(RendezvousError):
 
 
 class RendezvousStateError(RendezvousError):
-    """What the store holds makes no sense."""
+    """The value in the store makes no sense."""
 
 
 class RendezvousGracefulExitError(RendezvousError):
@@ -52,7 +52,7 @@ class RendezvousGracefulExitError(RendezvousError):
 
 @dataclass
 class RendezvousStoreInfo:
-    """Where the store of the workers is.
+    """The address of the workers' store.
 
     Example:
         >>> RendezvousStoreInfo("host", 29500).master_port
@@ -82,14 +82,14 @@ class RendezvousStoreInfo:
 
 def free_port() -> int:
     """A port that nobody uses now."""
-    with socket.socket() as made:
-        made.bind(("", 0))
-        return int(made.getsockname()[1])
+    with socket.socket() as server:
+        server.bind(("", 0))
+        return int(server.getsockname()[1])
 
 
 @dataclass
 class RendezvousInfo:
-    """What the agents agreed on: their store, this agent's rank, how many there are, where the workers meet.
+    """The agreement of the agents: their store, this agent's rank, their number, the workers' store.
 
     Args:
         store: the agents' store.
@@ -123,7 +123,7 @@ class RendezvousHandler(ABC):
 
     @property
     def use_agent_store(self) -> bool:
-        """Whether workers meet in the store that an agent holds."""
+        """True if workers meet in the store that an agent holds."""
         return False
 
     @abstractmethod
@@ -137,7 +137,7 @@ class RendezvousHandler(ABC):
 
     @abstractmethod
     def is_closed(self) -> bool:
-        """Whether the job takes no more agents."""
+        """True if the job takes no more agents."""
 
     @abstractmethod
     def set_closed(self) -> None:
@@ -145,7 +145,7 @@ class RendezvousHandler(ABC):
 
     @abstractmethod
     def num_nodes_waiting(self) -> int:
-        """How many agents came too late and wait for the next agreement."""
+        """The number of agents that wait for the next agreement."""
 
     @abstractmethod
     def get_run_id(self) -> str:
@@ -158,7 +158,7 @@ class RendezvousHandler(ABC):
 
 @dataclass(init=False)
 class RendezvousParameters:
-    """What a handler is made from.
+    """The settings of a handler.
 
     Args:
         backend: the kind of handler.
@@ -203,7 +203,7 @@ class RendezvousParameters:
         self.config = kwargs
 
     def get(self, key: str, default: Any = None) -> Any:
-        """What was said besides under this name."""
+        """The further setting with this name."""
         return self.config.get(key, default)
 
     def get_as_bool(self, key: str, default: bool | None = None) -> bool | None:
@@ -269,8 +269,8 @@ class RendezvousHandlerRegistry:
             ValueError: nobody has made that kind known.
         """
         if params.backend not in self._creators:
-            known = ", ".join(sorted(self._creators))
-            raise ValueError(f"no rendezvous backend {params.backend!r}; known: {known}")
+            names = ", ".join(sorted(self._creators))
+            raise ValueError(f"no rendezvous backend {params.backend!r}; known: {names}")
         return self._creators[params.backend](params)
 
 

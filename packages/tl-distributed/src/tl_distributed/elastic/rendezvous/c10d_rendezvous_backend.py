@@ -47,13 +47,13 @@ class C10dRendezvousBackend(RendezvousBackend):
         return "c10d"
 
     def get_state(self) -> tuple[bytes, Token] | None:
-        return self._decoded(self._swap(b"", b""))
+        return self._decode(self._swap(b"", b""))
 
     def set_state(self, state: bytes, token: Token | None = None) -> tuple[bytes, Token, bool] | None:
         new = b64encode(state)
-        found = self._swap(b"" if token is None else token, new)
-        kept = self._decoded(found)
-        return None if kept is None else (*kept, found == new)
+        value = self._swap(b"" if token is None else token, new)
+        current = self._decode(value)
+        return None if current is None else (*current, value == new)
 
     def _swap(self, expected: bytes, desired: bytes) -> bytes:
         try:
@@ -61,7 +61,7 @@ class C10dRendezvousBackend(RendezvousBackend):
         except DistError as error:
             raise RendezvousConnectionError(f"the agents' store can't be reached: {error}") from error
 
-    def _decoded(self, found: bytes) -> tuple[bytes, Token] | None:
+    def _decode(self, found: bytes) -> tuple[bytes, Token] | None:
         if not found:
             return None
         try:

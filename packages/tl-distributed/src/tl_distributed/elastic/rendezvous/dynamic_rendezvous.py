@@ -53,7 +53,7 @@ _numbers = itertools.count()
 
 
 class RendezvousBackend(ABC):
-    """Where the value is kept.
+    """The storage of the value.
 
     Example:
         >>> from tl_distributed.elastic.rendezvous.c10d_rendezvous_backend import C10dRendezvousBackend
@@ -64,7 +64,7 @@ class RendezvousBackend(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What the kind of backend is called."""
+        """The name of the kind of backend."""
 
     @abstractmethod
     def get_state(self) -> tuple[bytes, Token] | None:
@@ -89,7 +89,7 @@ class RendezvousBackend(ABC):
 
 
 class RendezvousTimeout:
-    """How long things may take.
+    """The timeouts of a rendezvous.
 
     Args:
         join: until enough agents have come.
@@ -109,10 +109,11 @@ class RendezvousTimeout:
         close: timedelta | None = None,
         heartbeat: timedelta | None = None,
     ):
-        given = {"join": join, "last_call": last_call, "close": close, "heartbeat": heartbeat}
+        timeouts = {"join": join, "last_call": last_call, "close": close, "heartbeat": heartbeat}
         usual = {"join": 600, "last_call": 30, "close": 30, "heartbeat": 5}
         self._values = {
-            name: timedelta(seconds=usual[name]) if value is None else value for name, value in given.items()
+            name: timedelta(seconds=usual[name]) if value is None else value
+            for name, value in timeouts.items()
         }
         for name, value in self._values.items():
             if value <= timedelta(0):
@@ -120,28 +121,28 @@ class RendezvousTimeout:
 
     @property
     def join(self) -> timedelta:
-        """How long to wait until enough agents have come."""
+        """The time limit until enough agents have come."""
         return self._values["join"]
 
     @property
     def last_call(self) -> timedelta:
-        """How long to wait for more when enough have come."""
+        """The time to wait for more agents when enough have come."""
         return self._values["last_call"]
 
     @property
     def close(self) -> timedelta:
-        """How long it may take until it is known that the job is over."""
+        """The time limit until all agents have read that the job is over."""
         return self._values["close"]
 
     @property
     def heartbeat(self) -> timedelta:
-        """How long an agent's beat may stand still."""
+        """The time after which an agent without a new heartbeat is removed."""
         return self._values["heartbeat"]
 
 
 @dataclass(frozen=True)
 class RendezvousSettings:
-    """What a job wants.
+    """The settings of a job.
 
     Attributes:
         run_id: the job's name.
@@ -269,7 +270,7 @@ class DynamicRendezvousHandler(RendezvousHandler):
 
     @property
     def settings(self) -> RendezvousSettings:
-        """What the job wants."""
+        """The settings of the job."""
         return self._settings
 
     def get_backend(self) -> str:
@@ -284,12 +285,12 @@ class DynamicRendezvousHandler(RendezvousHandler):
 
     @property
     def round(self) -> int:
-        """How often the agents have agreed, less one."""
+        """The number of agreements, less one."""
         return self._round
 
     @property
     def failures(self) -> int:
-        """How many rounds ended by a failure, on whichever machine; an agent that joins is none."""
+        """The number of rounds that ended by a failure, on whichever machine; an agent that joins is none."""
         return self._failures
 
     def is_closed(self) -> bool:
@@ -307,7 +308,7 @@ class DynamicRendezvousHandler(RendezvousHandler):
         return 0 if full or not state.running else len(state.waiting)
 
     def num_nodes_left(self) -> int:
-        """How many agents of this round still are in it."""
+        """The number of agents that still are in this round."""
         state, _ = self._read()
         return len(state.agents) if state.round == self._round else 0
 
@@ -334,7 +335,7 @@ class DynamicRendezvousHandler(RendezvousHandler):
         while True:
             state = self._change(partial(self._take_part, enough))
             if state.running and self._name in state.agents:
-                return self._agreed(state)
+                return self._agree(state)
             now = time.monotonic()
             if state.running:
                 began = now  # a round goes on; however long it takes, the next one hasn't begun
@@ -391,7 +392,7 @@ class DynamicRendezvousHandler(RendezvousHandler):
             f"{self._settings.timeout.join.total_seconds():g} s"
         )
 
-    def _agreed(self, state: RendezvousState) -> RendezvousInfo:
+    def _agree(self, state: RendezvousState) -> RendezvousInfo:
         self._round, self._failures = state.round, state.failures
         rank = state.ranks[self._name]
         store = PrefixStore(f"job/{self._settings.run_id}/{state.round}", self._whole)
@@ -413,11 +414,11 @@ class DynamicRendezvousHandler(RendezvousHandler):
             self._heart = None
 
     def _read(self) -> tuple[RendezvousState, Token | None]:
-        found = self._backend.get_state()
-        if found is None:
+        value = self._backend.get_state()
+        if value is None:
             return RendezvousState(), None
         try:
-            return RendezvousState.from_bytes(found[0]), found[1]
+            return RendezvousState.from_bytes(value[0]), value[1]
         except ValueError as error:
             raise RendezvousStateError(f"job {self._settings.run_id}: {error}") from error
 
@@ -430,8 +431,8 @@ class DynamicRendezvousHandler(RendezvousHandler):
             after = state.to_bytes()
             if after == before:
                 return state
-            kept = self._backend.set_state(after, token)
-            if kept is not None and kept[2]:
+            current = self._backend.set_state(after, token)
+            if current is not None and current[2]:
                 return state
 
     def shutdown(self) -> bool:
@@ -470,7 +471,7 @@ class _Heart:
 
 
 def _pauses(longest: float) -> Iterator[float]:
-    """How long to wait between looks, in seconds: the longer it has taken, the longer."""
+    """The pauses between reads in seconds, which grow with the duration of the wait."""
     pause = min(0.01, longest)
     while True:
         yield pause
@@ -497,8 +498,8 @@ def create_handler(
     """
 
     def seconds(*names: str) -> timedelta | None:
-        found = next((value for name in names if (value := params.get(name)) is not None), None)
-        return None if found is None else timedelta(seconds=float(found))
+        number = next((value for name in names if (value := params.get(name)) is not None), None)
+        return None if number is None else timedelta(seconds=float(number))
 
     timeout = RendezvousTimeout(
         seconds("join_timeout", "timeout"),

@@ -62,10 +62,10 @@ class EtcdValues:
     def get(self, key: str) -> tuple[bytes, int] | None:
         """A value, and the revision that set it; None if there is none."""
         try:
-            found = self._client.get(key, metadata=True)
+            answer = self._client.get(key, metadata=True)
         except self._failure as error:
             raise self._lost(error) from error
-        return (bytes(found[0][0]), int(found[0][1]["mod_revision"])) if found else None
+        return (bytes(answer[0][0]), int(answer[0][1]["mod_revision"])) if answer else None
 
     def replace(self, key: str, value: bytes | None, revision: int) -> bool:
         """Sets a value, or removes it, if it has this revision; 0 stands for no value. Says whether it did."""
@@ -81,7 +81,7 @@ class EtcdValues:
         return bool(self._post("/kv/txn", compare=[compare], success=[change], failure=[]).get("succeeded"))
 
     def count(self, prefix: str) -> int:
-        """How many keys begin with a prefix."""
+        """The number of keys that begin with a prefix."""
         end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
         return int(
             self._post("/kv/range", key=_text(prefix), range_end=_text(end), count_only=True).get("count", 0)

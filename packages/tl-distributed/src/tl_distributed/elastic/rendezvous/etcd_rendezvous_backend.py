@@ -50,11 +50,11 @@ class EtcdRendezvousBackend(RendezvousBackend):
 
     def set_state(self, state: bytes, token: Token | None = None) -> tuple[bytes, Token, bool] | None:
         try:
-            done = self._values.replace(self._key, state, 0 if token is None else token)
+            revision = self._values.replace(self._key, state, 0 if token is None else token)
         except DistNetworkError as error:
             raise RendezvousConnectionError(f"the agents' store can't be reached: {error}") from error
-        kept = self.get_state()
-        return None if kept is None else (*kept, done)
+        current = self.get_state()
+        return None if current is None else (*current, revision)
 
 
 def create_backend(params: RendezvousParameters) -> tuple[EtcdRendezvousBackend, Store]:
@@ -72,13 +72,13 @@ def create_backend(params: RendezvousParameters) -> tuple[EtcdRendezvousBackend,
         >>> backend, store = create_backend(parameters)  # doctest: +SKIP
     """
     host, port = parse_endpoint(params.endpoint, DEFAULT_PORT)
-    given = {
+    options = {
         "timeout": params.get_as_int("read_timeout", 60),
         "cert_cert": params.get("ssl_cert"),
         "cert_key": params.get("ssl_cert_key"),
         "ca_cert": params.get("ca_cert"),
     }
-    client = connect(host, port, str(params.get("protocol", "http")), **given)
+    client = connect(host, port, str(params.get("protocol", "http")), **options)
     backend = EtcdRendezvousBackend(client, params.run_id)
     backend.get_state()  # so that what can't be reached is said at once
     return backend, EtcdStore(client, "/tl/elastic/store")

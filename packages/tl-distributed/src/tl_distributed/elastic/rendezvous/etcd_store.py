@@ -38,8 +38,8 @@ class EtcdStore(EditedStore):
                 return new
 
     def peek(self, key: str) -> bytes | None:
-        found = self._values.get(self.prefix + key)
-        return None if found is None else found[0]
+        entry = self._values.get(self.prefix + key)
+        return None if entry is None else entry[0]
 
     def num_keys(self) -> int:
         return self._values.count(self.prefix)

@@ -1,4 +1,4 @@
-"""Which kinds of handlers there are."""
+"""The kinds of handlers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the agents of a job agree on: one value that each of them changes as a whole."""
+"""The agreement of the agents of a job: one value that each of them changes as a whole."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ANOTHER_WAITS = "another agent waits"
 
 @dataclass
 class RendezvousState:
-    """Who takes part in this round, who waits for the next one, and why this one is over.
+    """The members of this round, the agents that wait for the next one, and the reason why this one is over.
 
     Attributes:
         round: how often the agents have agreed before.

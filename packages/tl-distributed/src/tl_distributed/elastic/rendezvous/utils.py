@@ -8,7 +8,7 @@ __all__ = ["is_local", "parse_config", "parse_endpoint"]
 
 
 def is_local(host: str) -> bool:
-    """Whether a name is this machine's.
+    """True if a name is this machine's.
 
     Example:
         >>> is_local("localhost")
@@ -17,8 +17,8 @@ def is_local(host: str) -> bool:
     if host in ("localhost", "127.0.0.1", "::1", socket.gethostname()):
         return True
     try:
-        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as made:
-            made.bind((host, 0))  # only addresses of this machine can be bound
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+            probe.bind((host, 0))  # only addresses of this machine can be bound
             return True
     except OSError:
         return False

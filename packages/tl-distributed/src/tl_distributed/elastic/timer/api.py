@@ -59,7 +59,7 @@ class RequestQueue(ABC):
 
     @abstractmethod
     def size(self) -> int:
-        """How many there are, about."""
+        """The approximate number of requests."""
 
     @abstractmethod
     def get(self, size: int, timeout: float) -> list[TimerRequest]:
@@ -119,12 +119,12 @@ class TimerServer(ABC):
     def _look(self) -> None:
         count = max(1, self._request_queue.size())
         self.register_timers(self._request_queue.get(count, self._max_interval))
-        gone = set()
+        ended = set()
         for worker, late in self.get_expired_timers(time.time()).items():
             _log.warning("worker %s is late in %s", worker, ", ".join(each.scope_id for each in late))
             if self._reap_worker(worker):
-                gone.add(worker)
-        self.clear_timers(gone)
+                ended.add(worker)
+        self.clear_timers(ended)
 
 
 _client: TimerClient | None = None

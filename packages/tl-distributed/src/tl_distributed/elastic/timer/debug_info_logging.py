@@ -1,4 +1,4 @@
-"""What is said of workers that are late."""
+"""The log message for workers that are late."""
 
 from __future__ import annotations
 

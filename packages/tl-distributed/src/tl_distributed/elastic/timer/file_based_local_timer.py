@@ -125,8 +125,8 @@ class _PipeQueue(RequestQueue):
         if not self._ready and select.select([self._descriptor], [], [], timeout)[0]:
             *lines, self._rest = (self._rest + os.read(self._descriptor, 1 << 16)).split(b"\n")
             self._ready = [FileTimerRequest(**json.loads(line)) for line in lines]
-        taken, self._ready = self._ready[:size], self._ready[size:]
-        return taken
+        requests, self._ready = self._ready[:size], self._ready[size:]
+        return requests
 
 
 class FileTimerServer(KeptTimerServer):
@@ -184,8 +184,8 @@ class FileTimerServer(KeptTimerServer):
         self._last_progress = int(time.time())
 
     def get_expired_timers(self, deadline: float) -> dict[Any, list[TimerRequest]]:
-        gone = {worker for worker, _ in self._timers if not Path(f"/proc/{worker}").exists()}
-        self.clear_timers(gone)
+        ended = {worker for worker, _ in self._timers if not Path(f"/proc/{worker}").exists()}
+        self.clear_timers(ended)
         return super().get_expired_timers(deadline)
 
     def _reap_worker(self, worker_id: int) -> bool:
@@ -197,7 +197,7 @@ class FileTimerServer(KeptTimerServer):
         numbers = {int(getattr(each, "signal", signal.SIGKILL)) for each in late}
         for request in late:
             self._log_event("kill worker process", request)  # type: ignore[arg-type]
-        gone = [
+        keys = [
             send_signal(worker_id, number) for number in sorted(numbers)
         ]  # all of them, whatever the first does
-        return all(gone)
+        return all(keys)

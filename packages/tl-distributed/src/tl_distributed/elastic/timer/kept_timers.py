@@ -34,8 +34,8 @@ class KeptTimerServer(TimerServer):
         self._timers = {key: each for key, each in self._timers.items() if key[0] not in worker_ids}
 
     def get_expired_timers(self, deadline: float) -> dict[Any, list[TimerRequest]]:
-        found: dict[Any, list[TimerRequest]] = {}
+        expired: dict[Any, list[TimerRequest]] = {}
         for request in self._timers.values():
             if request.expiration_time <= deadline:
-                found.setdefault(request.worker_id, []).append(request)
-        return found
+                expired.setdefault(request.worker_id, []).append(request)
+        return expired

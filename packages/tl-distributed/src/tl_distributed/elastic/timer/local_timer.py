@@ -49,14 +49,14 @@ class MultiprocessingRequestQueue(RequestQueue):
         return int(self._queue.qsize())
 
     def get(self, size: int, timeout: float) -> list[TimerRequest]:
-        found: list[TimerRequest] = []
+        requests: list[TimerRequest] = []
         end = time.monotonic() + timeout
-        while len(found) < size and (left := end - time.monotonic()) > 0:
+        while len(requests) < size and (left := end - time.monotonic()) > 0:
             try:
-                found.append(self._queue.get(timeout=left))
+                requests.append(self._queue.get(timeout=left))
             except Empty:
                 break
-        return found
+        return requests
 
 
 class LocalTimerServer(KeptTimerServer):

@@ -1,4 +1,4 @@
-"""What launchers and agents share: variables, ports, values in stores."""
+"""Helpers of launchers and agents: variables, ports, values in stores."""
 
 from .api import get_env_variable_or_raise, get_socket_with_port, macros
 

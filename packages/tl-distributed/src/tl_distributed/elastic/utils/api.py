@@ -30,18 +30,18 @@ def get_socket_with_port() -> socket.socket:
         ...     listening.getsockname()[1] > 0
         True
     """
-    made = socket.socket()
+    server = socket.socket()
     try:
-        made.bind(("localhost", 0))
-        made.listen(0)
+        server.bind(("localhost", 0))
+        server.listen(0)
     except OSError:
-        made.close()
+        server.close()
         raise
-    return made
+    return server
 
 
 class macros:
-    """What stands for a worker's numbers in its arguments.
+    """The placeholders for a worker's numbers in its arguments.
 
     Example:
         >>> macros.substitute(["--rank", macros.local_rank], "3")

@@ -1,4 +1,4 @@
-"""How much agents say."""
+"""The level of the agents' log messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What agents tell each other through a store."""
+"""Values that agents exchange through a store."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def get_all(store: Store, rank: int, prefix: str, world_size: int) -> list[bytes
         >>> get_all(store, 0, "name", 1)
         [b'a']
     """
-    found = store.multi_get([f"{prefix}{each}" for each in range(world_size)])
+    values = store.multi_get([f"{prefix}{each}" for each in range(world_size)])
     _all_come(store, world_size, f"{prefix}.read", rank)
-    return found
+    return values
 
 
 def synchronize(

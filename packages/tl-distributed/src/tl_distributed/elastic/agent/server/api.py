@@ -25,7 +25,7 @@ DEFAULT_ROLE = "default"
 
 @dataclass
 class WorkerSpec:
-    """What workers a machine runs, and how.
+    """The workers of a machine, and their start.
 
     Args:
         role: what they are called.
@@ -86,7 +86,7 @@ class WorkerSpec:
 
 
 class WorkerState(enum.Enum):
-    """Where the workers of an agent stand.
+    """The state of an agent's workers.
 
     Example:
         >>> WorkerState.is_running(WorkerState.HEALTHY)
@@ -103,7 +103,7 @@ class WorkerState(enum.Enum):
 
     @staticmethod
     def is_running(state: WorkerState) -> bool:
-        """Whether workers run.
+        """True if workers run.
 
         Example:
             >>> WorkerState.is_running(WorkerState.HEALTHY)
@@ -171,7 +171,7 @@ class WorkerGroup:
 
 @dataclass
 class RunResult:
-    """What became of the workers, by global rank.
+    """The results of the workers, by global rank.
 
     Args:
         state: what became of all of them.
@@ -188,7 +188,7 @@ class RunResult:
     failures: dict[int, ProcessFailure] = field(default_factory=dict)
 
     def is_failed(self) -> bool:
-        """Whether the job failed."""
+        """True if the job failed."""
         return self.state == WorkerState.FAILED
 
 
@@ -252,24 +252,24 @@ class SimpleElasticAgent(ElasticAgent):
     def _rendezvous(self, worker_group: WorkerGroup) -> None:
         """Agrees with the other agents, and numbers the workers."""
         spec = worker_group.spec
-        found = spec.rdzv_handler.next_rendezvous()
+        info = spec.rdzv_handler.next_rendezvous()
         if isinstance(spec.rdzv_handler, DynamicRendezvousHandler):
             self._restarts = spec.rdzv_handler.failures  # of the job, whichever agent saw them
             self._attempt = spec.rdzv_handler.round
-        where = found.bootstrap_store_info
-        worker_group.store = found.store
-        worker_group.group_rank, worker_group.group_world_size = found.rank, found.world_size
+        where = info.bootstrap_store_info
+        worker_group.store = info.store
+        worker_group.group_rank, worker_group.group_world_size = info.rank, info.world_size
         worker_group.master_addr = spec.master_addr or where.master_addr
         worker_group.master_port = spec.master_port or where.master_port
-        worker_group.workers = self._assign_worker_ranks(found.store, found.rank, found.world_size, spec)
+        worker_group.workers = self._assign_worker_ranks(info.store, info.rank, info.world_size, spec)
 
     def _assign_worker_ranks(
         self, store: Store, group_rank: int, group_world_size: int, spec: WorkerSpec
     ) -> list[Worker]:
         """Numbers the workers: those of the agent with rank 0 come first; within a role likewise."""
         store.set(f"workers/{group_rank}", f"{spec.local_world_size} {spec.role}")
-        told = store.multi_get([f"workers/{rank}" for rank in range(group_world_size)])
-        pairs = [each.decode().split(" ", 1) for each in told]
+        entries = store.multi_get([f"workers/{rank}" for rank in range(group_world_size)])
+        pairs = [each.decode().split(" ", 1) for each in entries]
         sizes = [(int(size), role) for size, role in pairs]
         before = sizes[:group_rank]
         first = sum(size for size, _ in before)
@@ -297,11 +297,11 @@ class SimpleElasticAgent(ElasticAgent):
 
     def run(self, role: str = DEFAULT_ROLE) -> RunResult:
         handler = self._worker_group.spec.rdzv_handler
-        done = False
+        has_ended = False
         try:
             with signals_raise():
                 result = self._run_until_end()
-                done = True
+                has_ended = True
         except RendezvousGracefulExitError:
             result = RunResult(WorkerState.SUCCEEDED)
         except SignalException as error:
@@ -310,7 +310,7 @@ class SimpleElasticAgent(ElasticAgent):
             self._shutdown(error.sigval, self._shutdown_timeout)
             raise
         finally:
-            if not done:
+            if not has_ended:
                 self._shutdown(timeout=self._shutdown_timeout)
                 if self._rounds is not None:
                     self._rounds.leave()
@@ -356,7 +356,7 @@ class SimpleElasticAgent(ElasticAgent):
         return handler if isinstance(handler, DynamicRendezvousHandler) else None
 
     def _only_joins(self) -> bool:
-        """Whether the round was ended for an agent that waits, rather than by a failure."""
+        """True if the round was ended for an agent that waits, rather than by a failure."""
         try:
             return self._rounds is not None and self._rounds.why_over() == ANOTHER_WAITS
         except RendezvousConnectionError as error:
@@ -373,7 +373,7 @@ class SimpleElasticAgent(ElasticAgent):
                 _log.warning("the other agents can't be told: %s", error)
 
     def _others_ended(self) -> bool:
-        """Whether another agent has ended the round; nobody is asked where no other agent can come."""
+        """True if another agent has ended the round; nobody is asked where no other agent can come."""
         rounds = self._rounds
         if rounds is None or rounds.settings.max_nodes == 1:
             return False
@@ -392,7 +392,7 @@ class SimpleElasticAgent(ElasticAgent):
             rounds.end_round(ANOTHER_WAITS)
 
     def _agents_of_round(self) -> int:
-        """How many agents there are, without those that died."""
+        """The number of agents that are alive."""
         size = self._worker_group.group_world_size
         assert size is not None
         return size if self._rounds is None else self._rounds.num_nodes_left()

@@ -32,11 +32,11 @@ class HealthCheckServer:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port of the server."""
         return self._port
 
     def is_alive(self) -> bool:
-        """What a GET is answered with now."""
+        """True if a GET succeeds now."""
         return time.time() - self._alive_callback() <= self._timeout
 
     def start(self) -> None:

@@ -87,18 +87,18 @@ class LocalElasticAgent(SimpleElasticAgent):
             "TORCHELASTIC_MAX_RESTARTS": spec.max_restarts,
         }
         shared = spec.rdzv_handler.use_agent_store and spec.master_port is None
-        found = {name: str(value) for name, value in numbers.items()}
-        found |= {
+        variables = {name: str(value) for name, value in numbers.items()}
+        variables |= {
             "ROLE_NAME": spec.role,
             "MASTER_ADDR": str(group.master_addr),
             "TORCHELASTIC_USE_AGENT_STORE": str(shared),
             "TORCHELASTIC_RUN_ID": spec.rdzv_handler.get_run_id(),
         }
         if "OMP_NUM_THREADS" in os.environ:
-            found["OMP_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"]
+            variables["OMP_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"]
         elif spec.local_world_size > 1:
-            found["OMP_NUM_THREADS"] = "1"
-        return found
+            variables["OMP_NUM_THREADS"] = "1"
+        return variables
 
     def _start_workers(self, worker_group: WorkerGroup) -> dict[int, Any]:
         spec = worker_group.spec

@@ -1,4 +1,4 @@
-"""Who failed, where and why: error files of workers, and the error that their agent raises.
+"""Failures of workers: their error files, and the error that their agent raises.
 
 A worker whose main function is decorated with `record` writes its exception to a file. The agent reads the files, and
 `ChildFailedError` shows the first failure, with its stack, before the others.
@@ -115,9 +115,9 @@ class ChildFailedError(Exception):
     def format_msg(self, boarder_delim: str = "=", section_delim: str = "-") -> str:
         """The table of failures, the first one last."""
         first, _ = self.get_first_failure()
-        others = [self._row(rank) for rank in sorted(self.failures) if rank != first]
+        later = [self._row(rank) for rank in sorted(self.failures) if rank != first]
         rule, line = boarder_delim * 60, section_delim * 60
-        rows = [rule, f"{self.name} FAILED", line, "Failures:", *(others or ["  <NO_OTHER_FAILURES>"])]
+        rows = [rule, f"{self.name} FAILED", line, "Failures:", *(later or ["  <NO_OTHER_FAILURES>"])]
         return "\n".join([*rows, line, "Root Cause (first observed failure):", self._row(first), rule])
 
     def _row(self, rank: int) -> str:

@@ -1,4 +1,4 @@
-"""Which handler `record` uses."""
+"""The handler that `record` uses."""
 
 from __future__ import annotations
 

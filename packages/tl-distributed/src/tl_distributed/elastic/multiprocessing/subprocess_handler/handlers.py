@@ -1,4 +1,4 @@
-"""Which handler starts programs."""
+"""The handler that starts programs."""
 
 from __future__ import annotations
 
