@@ -1,4 +1,4 @@
-// What goes wrong between processes, as an exception of this library.
+// Failures between processes, as an exception of this library.
 #pragma once
 
 #include <cstdint>

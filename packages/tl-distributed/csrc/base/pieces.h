@@ -1,4 +1,4 @@
-// Bytes somebody else owns, one piece or several.
+// Bytes of another owner, one piece or several.
 #pragma once
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "bind/task_object.h"
+#include "group/dense_buffer.h"
 #include "group/recorder.h"
-#include "group/staged.h"
 
 namespace tl::distributed {
 
@@ -47,7 +47,7 @@ std::vector<Tensor> tensors_of(PyObject* o) {
 class Parts {
  public:
   Parts(PyObject* o, int size, bool written)
-      : size_(size), use_(written ? Staged::Use::kWrite : Staged::Use::kRead) {
+      : size_(size), use_(written ? DenseBuffer::Use::kWrite : DenseBuffer::Use::kRead) {
     is_whole_ = python().unwrap(o) != nullptr;
     if (is_whole_)
       list_.push_back(shared_tensor(o));
@@ -68,13 +68,13 @@ class Parts {
     Pieces pieces;
 
    private:
-    StagedList list_;
+    DenseBuffers list_;
   };
   int64_t dtype() const { return list_.empty() ? 0 : list_[0].dtype(); }
 
  private:
   int size_;
-  Staged::Use use_;
+  DenseBuffer::Use use_;
   bool is_whole_ = false;
   std::vector<Tensor> list_;
 };
@@ -122,11 +122,11 @@ PyObject* broadcast(PyObject* self, Args args, Py_ssize_t n) {
     const bool wait = truth(args[2]);
     return started(wait, [&] {
       return self_of(self).run(
-          [tensors = std::move(tensors), root](Collectives& c, const Patience& patience) {
+          [tensors = std::move(tensors), root](Collectives& c, const Deadline& deadline) {
             const bool sends = c.members().rank() == root;
-            const StagedList staged(tensors, sends ? Staged::Use::kRead : Staged::Use::kWrite);
-            c.broadcast(staged.pieces(), tensors.empty() ? 0 : tensors[0].dtype(), root, patience);
-            staged.give_back();
+            const DenseBuffers buffer(tensors, sends ? DenseBuffer::Use::kRead : DenseBuffer::Use::kWrite);
+            c.broadcast(buffer.pieces(), tensors.empty() ? 0 : tensors[0].dtype(), root, deadline);
+            buffer.give_back();
           },
           wait);
     });
@@ -142,10 +142,10 @@ PyObject* all_gather(PyObject* self, Args args, Py_ssize_t n) {
     const bool wait = truth(args[3]);
     return started(wait, [&] {
       return self_of(self).run(
-          [outputs, input, root](Collectives& c, const Patience& patience) {
+          [outputs, input, root](Collectives& c, const Deadline& deadline) {
             const Parts::Dense out(outputs);
-            const Staged in(input, Staged::Use::kRead);
-            c.all_gather(out.pieces, in.piece(), input.dtype(), root, patience);
+            const DenseBuffer in(input, DenseBuffer::Use::kRead);
+            c.all_gather(out.pieces, in.piece(), input.dtype(), root, deadline);
             out.give_back();
           },
           wait);
@@ -162,10 +162,10 @@ PyObject* scatter(PyObject* self, Args args, Py_ssize_t n) {
     const bool wait = truth(args[3]);
     return started(wait, [&] {
       return self_of(self).run(
-          [output, inputs, root](Collectives& c, const Patience& patience) {
-            const Staged out(output, Staged::Use::kWrite);
+          [output, inputs, root](Collectives& c, const Deadline& deadline) {
+            const DenseBuffer out(output, DenseBuffer::Use::kWrite);
             const Parts::Dense in(inputs);
-            c.scatter(out.piece(), in.pieces, output.dtype(), root, patience);
+            c.scatter(out.piece(), in.pieces, output.dtype(), root, deadline);
             out.give_back();
           },
           wait);
@@ -182,10 +182,10 @@ PyObject* reduce_scatter(PyObject* self, Args args, Py_ssize_t n) {
     const bool wait = truth(args[3]);
     return started(wait, [&] {
       return self_of(self).run(
-          [output, inputs, reduction](Collectives& c, const Patience& patience) {
-            const Staged out(output, Staged::Use::kWrite);
+          [output, inputs, reduction](Collectives& c, const Deadline& deadline) {
+            const DenseBuffer out(output, DenseBuffer::Use::kWrite);
             const Parts::Dense in(inputs);
-            c.reduce_scatter(out.piece(), in.pieces, output.dtype(), reduction, patience);
+            c.reduce_scatter(out.piece(), in.pieces, output.dtype(), reduction, deadline);
             out.give_back();
           },
           wait);
@@ -200,9 +200,9 @@ PyObject* all_to_all(PyObject* self, Args args, Py_ssize_t n) {
     const bool wait = truth(args[2]);
     return started(wait, [&] {
       return self_of(self).run(
-          [outputs, inputs](Collectives& c, const Patience& patience) {
+          [outputs, inputs](Collectives& c, const Deadline& deadline) {
             const Parts::Dense out(outputs), in(inputs);
-            c.all_to_all(out.pieces, in.pieces, inputs.dtype(), patience);
+            c.all_to_all(out.pieces, in.pieces, inputs.dtype(), deadline);
             out.give_back();
           },
           wait);
@@ -217,7 +217,7 @@ PyObject* barrier(PyObject* self, Args args, Py_ssize_t n) {
     const int64_t limit = args[0] == Py_None ? -1 : integer_of(args[0]);
     const bool wait = truth(args[1]);
     return started(wait, [&] {
-      return self_of(self).run([](Collectives& c, const Patience& patience) { c.barrier(patience); }, wait,
+      return self_of(self).run([](Collectives& c, const Deadline& deadline) { c.barrier(deadline); }, wait,
                                limit);
     });
   });

@@ -84,8 +84,8 @@ PyRef exception_object(const std::exception_ptr& error) {
   try {
     try {
       std::rethrow_exception(error);
-    } catch (const Taken& taken) {
-      taken.rethrow();
+    } catch (const PortableError& portable) {
+      portable.rethrow();
     }
   } catch (...) {
     raise_from_exception();

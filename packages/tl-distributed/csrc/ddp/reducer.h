@@ -1,6 +1,7 @@
 // Gradients averaged over a group while the backward pass still runs. A bucket is filled and scaled in one
-// pass when its last gradient has arrived, and reduced in order: by the group's engine, or by a callback where
-// a communication hook or a backend in Python does so. The end of the last bucket gives all gradients back.
+// pass when its last gradient has arrived, and reduced in order: by the group's engine, or by a callback
+// where a communication hook or a backend in Python does so. The end of the last bucket gives all gradients
+// back.
 #pragma once
 
 #include <functional>

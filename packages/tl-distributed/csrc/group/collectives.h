@@ -1,4 +1,4 @@
-// What the ranks of a group do together. One call at a time; all ranks in the same order.
+// The collectives of a group. One call at a time; all ranks in the same order.
 #pragma once
 
 #include <memory>
@@ -16,19 +16,19 @@ class Collectives {
 
   // In place; root -1: all ranks get the result.
   virtual void all_reduce(Piece data, int64_t dtype, Reduction reduction, int root,
-                          const Patience& patience) = 0;
-  virtual void broadcast(const Pieces& data, int64_t dtype, int root, const Patience& patience) = 0;
+                          const Deadline& deadline) = 0;
+  virtual void broadcast(const Pieces& data, int64_t dtype, int root, const Deadline& deadline) = 0;
   // outputs[i] = the input of rank i; root -1: on all ranks, else there only and elsewhere `outputs` is
   // empty.
   virtual void all_gather(const Pieces& outputs, Piece input, int64_t dtype, int root,
-                          const Patience& patience) = 0;
+                          const Deadline& deadline) = 0;
   virtual void scatter(Piece output, const Pieces& inputs, int64_t dtype, int root,
-                       const Patience& patience) = 0;
+                       const Deadline& deadline) = 0;
   virtual void reduce_scatter(Piece output, const Pieces& inputs, int64_t dtype, Reduction reduction,
-                              const Patience& patience) = 0;
+                              const Deadline& deadline) = 0;
   virtual void all_to_all(const Pieces& outputs, const Pieces& inputs, int64_t dtype,
-                          const Patience& patience) = 0;
-  virtual void barrier(const Patience& patience) = 0;
+                          const Deadline& deadline) = 0;
+  virtual void barrier(const Deadline& deadline) = 0;
 
  protected:
   // The fingerprint of the next call. `shape` are the sizes on which all ranks have to agree.

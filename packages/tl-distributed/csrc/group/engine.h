@@ -1,4 +1,4 @@
-// What serves a group: memory that its ranks share, or a network between them.
+// The engine of a group: memory that its ranks share, or a network between them.
 #pragma once
 
 #include <memory>

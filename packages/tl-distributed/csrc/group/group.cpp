@@ -3,22 +3,22 @@
 
 #include "base/failure.h"
 #include "base/forks.h"
-#include "group/staged.h"
+#include "group/dense_buffer.h"
 
 namespace tl::distributed {
 
 namespace {
-constexpr int64_t kCloseAfter = 5'000'000'000;  // what is still under way then fails
+constexpr int64_t kCloseAfter = 5'000'000'000;  // pending operations then fail
 constexpr int64_t kTryAgain = 1'000'000'000;
 
 Tensor zeros(Span sizes, int64_t dtype) {
   static const TlOperator* const op = check(api().op_find("zero_"));
-  Tensor made = Tensor::empty(sizes, dtype);
-  const TlValue arg = value(made);
+  Tensor result = Tensor::empty(sizes, dtype);
+  const TlValue arg = value(result);
   TlValue ret = none();
   check(api().op_call(op, &arg, 1, &ret, 1));
   api().value_release(&ret);
-  return made;
+  return result;
 }
 }  // namespace
 
@@ -51,7 +51,7 @@ std::shared_ptr<Task> Group::run(Body body, bool wait, int64_t limit_ns) {
   check_usable();
   if (limit_ns < 0) limit_ns = limit;
   auto task = std::make_shared<Task>(
-      [this, body = std::move(body)](const Patience& patience) { body(*engine_.collectives, patience); });
+      [this, body = std::move(body)](const Deadline& deadline) { body(*engine_.collectives, deadline); });
   if (wait && queue_.run_here(*task, limit_ns)) {
     task->rethrow();
     return task;
@@ -71,10 +71,10 @@ void Group::finish(Task& task) {
 
 std::shared_ptr<Task> Group::all_reduce(Tensor tensor, Reduction reduction, int root, bool wait) {
   return run(
-      [tensor = std::move(tensor), reduction, root](Collectives& c, const Patience& patience) {
-        const Staged staged(tensor, Staged::Use::kUpdate);
-        c.all_reduce(staged.piece(), tensor.dtype(), reduction, root, patience);
-        staged.give_back();
+      [tensor = std::move(tensor), reduction, root](Collectives& c, const Deadline& deadline) {
+        const DenseBuffer buffer(tensor, DenseBuffer::Use::kUpdate);
+        c.all_reduce(buffer.piece(), tensor.dtype(), reduction, root, deadline);
+        buffer.give_back();
       },
       wait);
 }
@@ -93,15 +93,16 @@ std::shared_ptr<Task> Group::message(Tensor tensor, int peer, int64_t tag, bool 
   if (peer == rank_)
     throw Error(TL_ERROR_RUNTIME,
                 "a rank cannot send to or receive from itself: nothing connects it to itself");
-  auto staged = std::make_shared<Staged>(tensor, sends ? Staged::Use::kRead : Staged::Use::kWrite);
+  auto buffer =
+      std::make_shared<DenseBuffer>(tensor, sends ? DenseBuffer::Use::kRead : DenseBuffer::Use::kWrite);
   auto message = std::make_shared<Message>();
-  message->data = staged->piece();
+  message->data = buffer->piece();
   message->dtype = tensor.dtype();
   message->tag = tag;
   message->peer = peer;
   message->limit = limit;
-  message->task = std::make_shared<Task>([staged](const Patience&) {});
-  message->task->on_done([staged] { staged->give_back(); });
+  message->task = std::make_shared<Task>([buffer](const Deadline&) {});
+  message->task->on_done([buffer] { buffer->give_back(); });
   if (sends)
     messages_->send(message);
   else

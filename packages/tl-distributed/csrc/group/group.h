@@ -21,10 +21,10 @@ class Group : public std::enable_shared_from_this<Group> {
   int64_t limit = 0;  // nanoseconds that an operation may take
 
   // Runs the body in the order of the calls; the task is over if `wait`.
-  using Body = std::function<void(Collectives&, const Patience&)>;
+  using Body = std::function<void(Collectives&, const Deadline&)>;
   std::shared_ptr<Task> run(Body body, bool wait, int64_t limit = -1);
 
-  // Waits for a task of `run`, and runs here what the group's thread has not begun with.
+  // Waits for a task of `run`, and runs the tasks here that the group's thread has not begun with.
   void finish(Task& task);
 
   std::shared_ptr<Task> all_reduce(Tensor tensor, Reduction reduction, int root, bool wait);

@@ -125,20 +125,20 @@ class AllReduce {
 }  // namespace
 
 void LocalCollectives::all_reduce(Piece data, int64_t dtype, Reduction reduction, int root,
-                                  const Patience& patience) {
+                                  const Deadline& deadline) {
   Call call = next_call(root < 0 ? Kind::kAllReduce : Kind::kReduce, dtype, data.bytes);
   call.reduction = reduction;
   call.root = root;
   if (root < 0) call.arena_offset = segment_.arena_offset(data.data, data.bytes);
-  Running run(segment_, call, patience);
+  Running run(segment_, call, deadline);
   AllReduce(run, data, reduction, root)();
 }
 
 void LocalCollectives::reduce_scatter(Piece output, const Pieces& inputs, int64_t dtype, Reduction reduction,
-                                      const Patience& patience) {
+                                      const Deadline& deadline) {
   Call call = next_call(Kind::kReduceScatter, dtype, total(inputs), inputs);
   call.reduction = reduction;
-  Running run(segment_, call, patience);
+  Running run(segment_, call, deadline);
   const Combiner combiner(reduction, dtype);
   const int n = run.size();
   const int64_t part = part_of_slot(n), most = longest(inputs), size = size_of_dtype(dtype);
@@ -160,10 +160,10 @@ void LocalCollectives::reduce_scatter(Piece output, const Pieces& inputs, int64_
 // ---- copies
 // --------------------------------------------------------------------------------------------------------
 
-void LocalCollectives::broadcast(const Pieces& data, int64_t dtype, int root, const Patience& patience) {
+void LocalCollectives::broadcast(const Pieces& data, int64_t dtype, int root, const Deadline& deadline) {
   Call call = next_call(Kind::kBroadcast, dtype, total(data), data);
   call.root = root;
-  Running run(segment_, call, patience);
+  Running run(segment_, call, deadline);
   size_t piece = 0;
   int64_t inside = 0, left = total(data);
   do {  // pieces are laid one behind the other
@@ -192,12 +192,12 @@ void LocalCollectives::broadcast(const Pieces& data, int64_t dtype, int root, co
 }
 
 void LocalCollectives::all_gather(const Pieces& outputs, Piece input, int64_t dtype, int root,
-                                  const Patience& patience) {
+                                  const Deadline& deadline) {
   const Kind kind = root < 0 ? Kind::kAllGather : Kind::kGather;
   Call call =
       root < 0 ? next_call(kind, dtype, total(outputs), outputs) : next_call(kind, dtype, input.bytes);
   call.root = root;
-  Running run(segment_, call, patience);
+  Running run(segment_, call, deadline);
   const int64_t most = root < 0 ? longest(outputs) : input.bytes;
   if (!outputs.empty()) copy(outputs[static_cast<size_t>(run.rank())].data, input);
   for (int64_t at = 0; at == 0 || at < most; at += kPart) {
@@ -212,10 +212,10 @@ void LocalCollectives::all_gather(const Pieces& outputs, Piece input, int64_t dt
 }
 
 void LocalCollectives::scatter(Piece output, const Pieces& inputs, int64_t dtype, int root,
-                               const Patience& patience) {
+                               const Deadline& deadline) {
   Call call = next_call(Kind::kScatter, dtype, output.bytes);
   call.root = root;
-  Running run(segment_, call, patience);
+  Running run(segment_, call, deadline);
   const int64_t part = part_of_slot(run.size());
   for (int64_t at = 0; at == 0 || at < output.bytes; at += part) {
     for (size_t i = 0; i < inputs.size(); ++i)
@@ -227,8 +227,8 @@ void LocalCollectives::scatter(Piece output, const Pieces& inputs, int64_t dtype
 }
 
 void LocalCollectives::all_to_all(const Pieces& outputs, const Pieces& inputs, int64_t dtype,
-                                  const Patience& patience) {
-  Running run(segment_, next_call(Kind::kAllToAll, dtype, 0), patience);
+                                  const Deadline& deadline) {
+  Running run(segment_, next_call(Kind::kAllToAll, dtype, 0), deadline);
   const int n = run.size();
   auto* sizes = reinterpret_cast<int64_t*>(run.own());  // what is sent to each, then what is expected of each
   for (int i = 0; i < n; ++i) {
@@ -259,8 +259,8 @@ void LocalCollectives::all_to_all(const Pieces& outputs, const Pieces& inputs, i
   }
 }
 
-void LocalCollectives::barrier(const Patience& patience) {
-  Running run(segment_, next_call(Kind::kBarrier, 0, 0), patience);
+void LocalCollectives::barrier(const Deadline& deadline) {
+  Running run(segment_, next_call(Kind::kBarrier, 0, 0), deadline);
   run.step();
 }
 

@@ -12,17 +12,17 @@ class LocalCollectives final : public Collectives {
 
   Membership& members() override { return segment_; }
   void all_reduce(Piece data, int64_t dtype, Reduction reduction, int root,
-                  const Patience& patience) override;
-  void broadcast(const Pieces& data, int64_t dtype, int root, const Patience& patience) override;
+                  const Deadline& deadline) override;
+  void broadcast(const Pieces& data, int64_t dtype, int root, const Deadline& deadline) override;
   void all_gather(const Pieces& outputs, Piece input, int64_t dtype, int root,
-                  const Patience& patience) override;
+                  const Deadline& deadline) override;
   void scatter(Piece output, const Pieces& inputs, int64_t dtype, int root,
-               const Patience& patience) override;
+               const Deadline& deadline) override;
   void reduce_scatter(Piece output, const Pieces& inputs, int64_t dtype, Reduction reduction,
-                      const Patience& patience) override;
+                      const Deadline& deadline) override;
   void all_to_all(const Pieces& outputs, const Pieces& inputs, int64_t dtype,
-                  const Patience& patience) override;
-  void barrier(const Patience& patience) override;
+                  const Deadline& deadline) override;
+  void barrier(const Deadline& deadline) override;
 
  private:
   Segment& segment_;

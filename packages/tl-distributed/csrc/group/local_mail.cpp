@@ -7,7 +7,7 @@
 namespace tl::distributed {
 
 namespace {
-constexpr int64_t kStep = 64 << 10;  // bytes after which the other side is told
+constexpr int64_t kStep = 64 << 10;  // bytes after which the other side is notified
 }  // namespace
 
 int64_t LocalMail::write(int to, const char* from, int64_t most) {

@@ -15,8 +15,8 @@ class LocalMail final : public Mail {
   int64_t write(int to, const char* from, int64_t most) override;
   void check_peer(int rank, const Call& call) override;
   bool is_dead(int rank) override { return segment_.is_dead(rank); }
-  uint32_t seen() override { return segment_.mail_count(); }
-  void tell() override { segment_.tell_mail(); }
+  uint32_t change_count() override { return segment_.mail_count(); }
+  void notify() override { segment_.notify_mail(); }
   void await(uint32_t seen, const std::vector<int>&, const std::vector<int>&, int64_t ns) override {
     segment_.await_mail(seen, ns);
   }

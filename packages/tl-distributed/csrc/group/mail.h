@@ -1,5 +1,4 @@
-// What carries messages from rank to rank: a stream of bytes from each to each. Nothing here waits but
-// `await`.
+// The transport of messages: a stream of bytes from each rank to each. Only `await` waits.
 #pragma once
 
 #include <vector>
@@ -20,9 +19,9 @@ class Mail {
   virtual void check_peer(int rank, const Call& call) = 0;
   virtual bool is_dead(int rank) = 0;
 
-  // What has changed: seen before one tries to move something, then awaited, at most `ns` nanoseconds.
-  virtual uint32_t seen() = 0;
-  virtual void tell() = 0;  // that something was moved
+  // The number of changes: read before an attempt to move bytes, then awaited, at most `ns` nanoseconds.
+  virtual uint32_t change_count() = 0;
+  virtual void notify() = 0;  // after bytes have moved
   virtual void await(uint32_t seen, const std::vector<int>& readable, const std::vector<int>& writable,
                      int64_t ns) = 0;
 };

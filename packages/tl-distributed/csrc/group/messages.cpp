@@ -1,4 +1,4 @@
-// Point-to-point messages: matched by sender and tag, moved by whoever waits, stored where nobody does.
+// Point-to-point messages: matched by sender and tag, moved by a waiting thread, stored without one.
 #include "group/messages.h"
 
 #include <sched.h>
@@ -9,11 +9,11 @@
 namespace tl::distributed {
 
 namespace {
-constexpr int64_t kStep = 64 << 10;        // bytes after which the other side is told
+constexpr int64_t kStep = 64 << 10;        // bytes after which the other side is notified
 constexpr int64_t kLookEvery = 2'000'000;  // nanoseconds
 constexpr int64_t kSlice = 2'000'000;
 constexpr int64_t kHeader = 32;
-constexpr int64_t kStopAfter = 1'000'000'000;  // what is still under way then is given up
+constexpr int64_t kStopAfter = 1'000'000'000;  // pending messages then fail
 }  // namespace
 
 Messages::Messages(Mail& mail)
@@ -93,7 +93,7 @@ bool Messages::read_header(int from) {
   return in.header_bytes > before;
 }
 
-// A message is for the first who waits for its sender and tag.
+// A message is for the first receive of its sender and tag.
 void Messages::choose_target(int from) {
   Incoming& in = incoming_[static_cast<size_t>(from)];
   for (auto it = receives_.begin(); it != receives_.end(); ++it) {
@@ -189,7 +189,7 @@ bool Messages::progress() {
 // ---- waiting
 // ------------------------------------------------------------------------------------------------------
 
-void Messages::look_around() {
+void Messages::check_waits() {
   const int64_t now = now_ns();
   if (now < next_look_) return;
   next_look_ = now + kLookEvery;
@@ -228,19 +228,19 @@ void Messages::give_up(const std::exception_ptr& error) {
 void Messages::wait_here(const std::shared_ptr<Message>& message) {
   int idle = 0;
   while (!message->task->is_done()) {
-    const uint32_t seen = mail_.seen();
+    const uint32_t seen = mail_.change_count();
     bool moved = false;
     {
       std::lock_guard lock(mutex_);
       try {
         moved = progress();
-        if (!moved) look_around();
+        if (!moved) check_waits();
       } catch (...) {
         give_up(portable_exception());
       }
     }
     if (moved) {
-      mail_.tell();
+      mail_.notify();
       idle = 0;
       continue;
     }
@@ -291,17 +291,17 @@ void Messages::work() {
           Failure(FailureKind::kBackend, "the group was destroyed during a message")));
       return;
     }
-    const uint32_t seen = mail_.seen();
+    const uint32_t seen = mail_.change_count();
     bool moved = false;
     try {
       moved = progress();
-      if (!moved) look_around();
+      if (!moved) check_waits();
     } catch (...) {
       give_up(portable_exception());
     }
     lock.unlock();
     if (moved) {
-      mail_.tell();
+      mail_.notify();
       idle = 0;
     } else if (++idle < 50) {
       sched_yield();

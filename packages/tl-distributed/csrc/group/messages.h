@@ -1,5 +1,5 @@
-// Messages from one rank to another, matched by sender and tag. Whoever waits for one moves all that are
-// under way.
+// Messages from one rank to another, matched by sender and tag. A thread that waits for one moves all
+// that are pending.
 #pragma once
 
 #include <deque>
@@ -33,17 +33,17 @@ class Messages {
   void send(std::shared_ptr<Message> message);
   void receive(std::shared_ptr<Message> message);
   void wait_here(const std::shared_ptr<Message>& message);  // moves messages until this one is over
-  void start_thread();                                      // moves them while nobody waits
+  void start_thread();                                      // moves them while no thread waits
   void stop();
 
  private:
   struct Header {
     int64_t bytes, dtype, tag, reserved;
   };
-  struct Incoming {  // what comes from one rank
+  struct Incoming {  // the incoming message of one rank
     Header header{};
     int64_t header_bytes = 0, got = 0;
-    std::shared_ptr<Message> target;  // whom it is for; none: it is put aside
+    std::shared_ptr<Message> target;  // its receiver; without one the data is put aside
     std::vector<char> aside;
   };
   struct Stored {
@@ -59,7 +59,7 @@ class Messages {
   bool finish_incoming(int from);
   bool take_stored(Message& message);
   void deliver(Message& message, const Header& header, int from);
-  void look_around();
+  void check_waits();
   void give_up(const std::exception_ptr& error);
   bool wants(int from) const;
   bool is_empty() const { return sends_.empty() && receives_.empty(); }

@@ -1,9 +1,10 @@
 // Collectives over TCP: reduce-scatter and all-gather by direct exchange, sums in rank order.
-// In each of them every rank hears of every other, of some only the fingerprint of the call: a rank that only
-// sent, or heard of the root alone, would return as if all were well where others called something else.
+// In each of them every rank receives a frame from every other rank, of some only the fingerprint of the
+// call. A rank that only sends, or receives from the root alone, would not notice another rank's different
+// call.
 #include "group/network_collectives.h"
 
-#include "group/recorded.h"
+#include "group/record_scope.h"
 #include "group/reduction.h"
 
 namespace tl::distributed {
@@ -15,7 +16,7 @@ constexpr int64_t kLine = 64;
 
 int64_t whole_lines(int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
-// What lies in some pieces from `offset` on.
+// The part of some pieces from `offset` on.
 Pieces range(const Pieces& pieces, int64_t offset, int64_t bytes) {
   Pieces found;
   for (const Piece& piece : pieces) {
@@ -41,15 +42,15 @@ Piece share_of(Piece whole, int rank, int n) {
 // One collective while it runs.
 class NetworkCollectives::Running {
  public:
-  Running(NetworkCollectives& owner, const Call& call, const Patience& patience)
-      : owner_(owner), call_(call), patience_(patience), recorded_(owner.mesh_, call_) {
+  Running(NetworkCollectives& owner, const Call& call, const Deadline& deadline)
+      : owner_(owner), call_(call), deadline_(deadline), record_scope_(owner.mesh_, call_) {
     if (owner.compares_all_) barrier();
   }
 
   int rank() const { return owner_.mesh_.rank(); }
   int size() const { return owner_.mesh_.size(); }
-  void exchange(const Frames& going, const Frames& coming) {
-    owner_.mesh_.exchange(going, coming, call_, patience_);
+  void exchange(const Frames& outgoing, const Frames& incoming) {
+    owner_.mesh_.exchange(outgoing, incoming, call_, deadline_);
   }
   void barrier() {
     const auto nothing = [](int) { return Pieces(); };
@@ -88,19 +89,19 @@ class NetworkCollectives::Running {
  private:
   NetworkCollectives& owner_;
   Call call_;
-  const Patience& patience_;
-  Recorded recorded_;
+  const Deadline& deadline_;
+  RecordScope record_scope_;
 };
 
 // ---- reductions
 // ----------------------------------------------------------------------------------------------------
 
 void NetworkCollectives::all_reduce(Piece data, int64_t dtype, Reduction reduction, int root,
-                                    const Patience& patience) {
+                                    const Deadline& deadline) {
   Call call = next_call(root < 0 ? Kind::kAllReduce : Kind::kReduce, dtype, data.bytes);
   call.reduction = reduction;
   call.root = root;
-  Running run(*this, call, patience);
+  Running run(*this, call, deadline);
   const Combiner combiner(reduction, dtype);
   const int n = run.size();
   const bool gets = root < 0 || root == run.rank();
@@ -113,31 +114,31 @@ void NetworkCollectives::all_reduce(Piece data, int64_t dtype, Reduction reducti
     if (gets) run.reduce_rows(combiner, data, data, pitch);
     return;
   }
-  // Block by block, each rank gets all numbers of its share, and tells the result while the next block comes.
+  // Block by block, each rank receives all numbers of its share, and sends the result with the next block.
   const int64_t each = std::min(kShare, whole_lines((data.bytes + n - 1) / n)), block = each * n;
   std::vector<char> result(
       static_cast<size_t>(gets ? 0 : each));  // a result that is not for this rank's tensor
-  Piece told;
+  Piece share_result;
   for (int64_t at = 0; at - block < data.bytes; at += block) {
     const Piece before = at == 0 ? Piece() : data.part(at - block, block), now = data.part(at, block);
     const Piece mine = share_of(now, run.rank(), n);
-    const Frames going = run.frames([&](int peer) -> Pieces {
-      return {root < 0 || peer == root ? told : Piece(), share_of(now, peer, n)};
+    const Frames outgoing = run.frames([&](int peer) -> Pieces {
+      return {root < 0 || peer == root ? share_result : Piece(), share_of(now, peer, n)};
     });
-    const Frames coming = run.frames([&](int peer) -> Pieces {
+    const Frames incoming = run.frames([&](int peer) -> Pieces {
       return {gets ? share_of(before, peer, n) : Piece(), {run.row(peer, each), mine.bytes}};
     });
-    run.exchange(going, coming);
-    told = gets ? mine : Piece{result.data(), mine.bytes};
-    run.reduce_rows(combiner, mine, told, each);
+    run.exchange(outgoing, incoming);
+    share_result = gets ? mine : Piece{result.data(), mine.bytes};
+    run.reduce_rows(combiner, mine, share_result, each);
   }
 }
 
 void NetworkCollectives::reduce_scatter(Piece output, const Pieces& inputs, int64_t dtype,
-                                        Reduction reduction, const Patience& patience) {
+                                        Reduction reduction, const Deadline& deadline) {
   Call call = next_call(Kind::kReduceScatter, dtype, total(inputs), inputs);
   call.reduction = reduction;
-  Running run(*this, call, patience);
+  Running run(*this, call, deadline);
   const Combiner combiner(reduction, dtype);
   const Piece own = inputs[static_cast<size_t>(run.rank())];
   const int64_t most = longest(inputs);
@@ -154,10 +155,10 @@ void NetworkCollectives::reduce_scatter(Piece output, const Pieces& inputs, int6
 // ---- copies
 // --------------------------------------------------------------------------------------------------------
 
-void NetworkCollectives::broadcast(const Pieces& data, int64_t dtype, int root, const Patience& patience) {
+void NetworkCollectives::broadcast(const Pieces& data, int64_t dtype, int root, const Deadline& deadline) {
   Call call = next_call(Kind::kBroadcast, dtype, total(data), data);
   call.root = root;
-  Running run(*this, call, patience);
+  Running run(*this, call, deadline);
   const int n = run.size();
   const int64_t bytes = total(data);
   const bool sends = run.rank() == root;
@@ -181,11 +182,11 @@ void NetworkCollectives::broadcast(const Pieces& data, int64_t dtype, int root, 
 }
 
 void NetworkCollectives::all_gather(const Pieces& outputs, Piece input, int64_t dtype, int root,
-                                    const Patience& patience) {
+                                    const Deadline& deadline) {
   Call call = root < 0 ? next_call(Kind::kAllGather, dtype, total(outputs), outputs)
                        : next_call(Kind::kGather, dtype, input.bytes);
   call.root = root;
-  Running run(*this, call, patience);
+  Running run(*this, call, deadline);
   if (!outputs.empty()) copy(outputs[static_cast<size_t>(run.rank())].data, input);
   const bool gets = root < 0 || root == run.rank();
   run.exchange(
@@ -194,10 +195,10 @@ void NetworkCollectives::all_gather(const Pieces& outputs, Piece input, int64_t 
 }
 
 void NetworkCollectives::scatter(Piece output, const Pieces& inputs, int64_t dtype, int root,
-                                 const Patience& patience) {
+                                 const Deadline& deadline) {
   Call call = next_call(Kind::kScatter, dtype, output.bytes);
   call.root = root;
-  Running run(*this, call, patience);
+  Running run(*this, call, deadline);
   const bool sends = root == run.rank();
   if (sends) copy(output.data, inputs[static_cast<size_t>(root)]);
   run.exchange(
@@ -206,17 +207,18 @@ void NetworkCollectives::scatter(Piece output, const Pieces& inputs, int64_t dty
 }
 
 void NetworkCollectives::all_to_all(const Pieces& outputs, const Pieces& inputs, int64_t dtype,
-                                    const Patience& patience) {
-  Running run(*this, next_call(Kind::kAllToAll, dtype, 0), patience);
+                                    const Deadline& deadline) {
+  Running run(*this, next_call(Kind::kAllToAll, dtype, 0), deadline);
   const auto self = static_cast<size_t>(run.rank());
   copy(outputs[self].data, inputs[self]);
   run.exchange(run.frames([&](int peer) -> Pieces { return {inputs[static_cast<size_t>(peer)]}; }),
                run.frames([&](int peer) -> Pieces { return {outputs[static_cast<size_t>(peer)]}; }));
-  run.barrier();  // only the receiver knows of a part that doesn't fit: nobody returns before all have looked
+  run.barrier();  // only the receiver notices a part that doesn't fit: no rank returns before all have
+                  // checked
 }
 
-void NetworkCollectives::barrier(const Patience& patience) {
-  Running run(*this, next_call(Kind::kBarrier, 0, 0), patience);
+void NetworkCollectives::barrier(const Deadline& deadline) {
+  Running run(*this, next_call(Kind::kBarrier, 0, 0), deadline);
   run.barrier();
 }
 

@@ -7,7 +7,7 @@
 
 namespace tl::distributed {
 
-// An end is kept, and told when somebody waits for that rank.
+// The end of a connection is stored, and raised when a message of that rank is awaited.
 template <class F>
 int64_t NetworkMail::unless_ended(int rank, F&& body) {
   std::string& ended = ended_[static_cast<size_t>(rank)];

@@ -18,8 +18,8 @@ class NetworkMail final : public Mail {
   int64_t write(int to, const char* from, int64_t most) override;
   void check_peer(int rank, const Call& call) override;
   bool is_dead(int rank) override { return !ended_[static_cast<size_t>(rank)].empty(); }
-  uint32_t seen() override { return 0; }
-  void tell() override {}
+  uint32_t change_count() override { return 0; }
+  void notify() override {}
   void await(uint32_t seen, const std::vector<int>& readable, const std::vector<int>& writable,
              int64_t ns) override;
 
@@ -28,7 +28,7 @@ class NetworkMail final : public Mail {
   int64_t unless_ended(int rank, F&& body);
 
   Mesh& mesh_;
-  std::vector<std::string> ended_;  // by rank, why nothing comes any more
+  std::vector<std::string> ended_;  // by rank, why its connection has ended
 };
 
 }  // namespace tl::distributed

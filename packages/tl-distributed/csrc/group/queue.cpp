@@ -8,7 +8,7 @@
 namespace tl::distributed {
 
 namespace {
-Patience patience_of(int64_t limit, bool interruptible) { return {now_ns() + limit, limit, interruptible}; }
+Deadline deadline_of(int64_t limit, bool interruptible) { return {now_ns() + limit, limit, interruptible}; }
 }  // namespace
 
 void Queue::push(std::shared_ptr<Task> task, int64_t limit) {
@@ -26,7 +26,7 @@ bool Queue::run_here(Task& task, int64_t limit) {
     if (busy_ || !waiting_.empty()) return false;
     busy_ = true;
   }
-  task.run(patience_of(limit, true));
+  task.run(deadline_of(limit, true));
   {
     std::lock_guard lock(mutex_);
     busy_ = false;
@@ -45,7 +45,7 @@ bool Queue::help() {
     waiting_.pop_front();
     busy_ = true;
   }
-  next.task->run(patience_of(next.limit, true));
+  next.task->run(deadline_of(next.limit, true));
   {
     std::lock_guard lock(mutex_);
     busy_ = false;
@@ -77,7 +77,7 @@ void Queue::work() {
     waiting_.pop_front();
     busy_ = true;
     lock.unlock();
-    next.task->run(patience_of(next.limit, false));
+    next.task->run(deadline_of(next.limit, false));
     next.task.reset();
     lock.lock();
     busy_ = false;

@@ -66,11 +66,11 @@ void Recorder::end(Record* record, bool well) {
 }
 
 std::vector<const Record*> records_of(const RecordRing& ring) {
-  std::vector<const Record*> found;
+  std::vector<const Record*> records;
   const uint64_t next = ring.next.load(std::memory_order_acquire);
   for (uint64_t i = next > kRecords ? next - kRecords : 0; i < next; ++i)
-    found.push_back(&ring.records[i % kRecords]);
-  return found;
+    records.push_back(&ring.records[i % kRecords]);
+  return records;
 }
 
 const RecordRing& ring_in(const void* memory, size_t bytes) {

@@ -1,4 +1,4 @@
-// The flight recorder: what this rank's groups did last, in a ring that may outlive the process.
+// The flight recorder: the last operations of this rank, in a ring that may outlive the process.
 #pragma once
 
 #include <memory>
@@ -21,8 +21,8 @@ struct Record {
   std::atomic<Stage> stage;
 };
 
-// As it lies in the memory: a reader looks for the magic number, then at `next` modulo kRecords. `epoch` is
-// what makes times of this machine times of day.
+// The layout in memory: a reader checks the magic number, then reads from `next` modulo kRecords. `epoch` is
+// the offset from times of this machine to times of day.
 struct RecordRing {
   uint64_t magic;
   int32_t rank, pid;
@@ -31,14 +31,14 @@ struct RecordRing {
   Record records[kRecords];
 };
 
-// The ring that lies in some memory, which may be that of another process, or a file.
+// The ring in some memory, which may be that of another process, or a file.
 const RecordRing& ring_in(const void* memory, size_t bytes);
 std::vector<const Record*> records_of(const RecordRing& ring);  // the oldest first
 
 class Recorder {
  public:
   static Recorder& instance();
-  void use(int descriptor);  // memory that somebody else holds too: the ring goes on there
+  void use(int descriptor);  // moves the ring to memory that another process shares
   Record* begin(const Call& call, const std::string& group, int rank);
   static void end(Record* record, bool well);
   const RecordRing& ring() const { return *ring_; }

@@ -3,14 +3,14 @@
 
 namespace tl::distributed {
 
-Running::Running(Segment& segment, const Call& call, const Patience& patience)
-    : segment_(segment), call_(call), patience_(patience), recorded_(segment, call_) {
+Running::Running(Segment& segment, const Call& call, const Deadline& deadline)
+    : segment_(segment), call_(call), deadline_(deadline), record_scope_(segment, call_) {
   segment.post(call_);
 }
 
 void Running::step() {
   segment_.arrive();
-  segment_.await_all(call_, patience_);
+  segment_.await_all(call_, deadline_);
   if (!compared_) compare();
   compared_ = true;
 }

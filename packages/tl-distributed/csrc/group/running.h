@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/pieces.h"
-#include "group/recorded.h"
+#include "group/record_scope.h"
 #include "local/segment.h"
 
 namespace tl::distributed {
@@ -10,7 +10,7 @@ namespace tl::distributed {
 class Running {
  public:
   // Posts the fingerprint; the ranks' are compared after the first step.
-  Running(Segment& segment, const Call& call, const Patience& patience);
+  Running(Segment& segment, const Call& call, const Deadline& deadline);
 
   // All ranks arrive; what they wrote before can be read afterwards.
   void step();
@@ -30,8 +30,8 @@ class Running {
 
   Segment& segment_;
   Call call_;
-  const Patience& patience_;
-  Recorded recorded_;
+  const Deadline& deadline_;
+  RecordScope record_scope_;
   bool compared_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Tasks: a state under a lock, an exception kept for whoever waits, callbacks at the end.
+// Tasks: a state under a lock, an exception for the waiting threads, callbacks at the end.
 #include "group/task.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace tl::distributed {
 
-struct Taken::State {
+struct PortableError::State {
   TlErrorKind kind;
   std::string message;
   std::atomic<void*> error;
@@ -18,13 +18,13 @@ struct Taken::State {
   }
 };
 
-Taken::Taken() : state_(std::make_shared<State>()) {
+PortableError::PortableError() : state_(std::make_shared<State>()) {
   state_->kind = static_cast<TlErrorKind>(api().error_kind());
   state_->message = api().error_message();
   state_->error = api().error_take();
 }
 
-void Taken::rethrow() const {
+void PortableError::rethrow() const {
   if (void* whole = state_->error.exchange(nullptr)) {
     api().error_restore(whole);
     throw Pending();
@@ -36,16 +36,16 @@ std::exception_ptr portable_exception() noexcept {
   try {
     throw;
   } catch (const Pending&) {
-    return std::make_exception_ptr(Taken());
+    return std::make_exception_ptr(PortableError());
   } catch (...) {
     return std::current_exception();
   }
 }
 
-void Task::run(const Patience& patience) noexcept {
+void Task::run(const Deadline& deadline) noexcept {
   std::exception_ptr error;
   try {
-    body_(patience);
+    body_(deadline);
   } catch (...) {
     error = portable_exception();
   }
@@ -93,12 +93,12 @@ std::exception_ptr Task::error() const {
 }
 
 void Task::rethrow() const {
-  std::exception_ptr found = error();
-  if (!found) return;
+  std::exception_ptr exception = error();
+  if (!exception) return;
   try {
-    std::rethrow_exception(found);
-  } catch (const Taken& taken) {
-    taken.rethrow();
+    std::rethrow_exception(exception);
+  } catch (const PortableError& portable) {
+    portable.rethrow();
   }
 }
 

@@ -13,11 +13,11 @@
 
 namespace tl::distributed {
 
-// An error that was pending on a thread, on its way to another one. Whoever raises it first gets all of it,
-// such as a Python exception; later ones get its message.
-class Taken {
+// The pending error of a thread, for another one. The first thread that raises it raises all of it, such as a
+// Python exception. Later ones raise its message.
+class PortableError {
  public:
-  Taken();  // takes this thread's
+  PortableError();  // moves this thread's error out
   [[noreturn]] void rethrow() const;
 
  private:
@@ -30,16 +30,16 @@ std::exception_ptr portable_exception() noexcept;
 
 class Task {
  public:
-  using Body = std::function<void(const Patience&)>;
+  using Body = std::function<void(const Deadline&)>;
   using Callback = std::function<void()>;
 
   explicit Task(Body body) : body_(std::move(body)) {}
 
-  void run(const Patience& patience) noexcept;
+  void run(const Deadline& deadline) noexcept;
   bool is_done() const;
   // Whether it is over within that time; negative: as long as it takes. Looks for Ctrl-C.
   bool wait(int64_t ns);
-  void rethrow() const;  // what it failed with, if it did
+  void rethrow() const;  // the error of the operation, if it failed
   std::exception_ptr error() const;
   void on_done(Callback callback);  // called at once if it is over
   void finish(std::exception_ptr error) noexcept;

@@ -69,7 +69,7 @@ void Segment::arrive() {
   if (mine.sleepers.load(std::memory_order_seq_cst)) futex_wake(mine.arrived);
 }
 
-void Segment::await_all(const Call& call, const Patience& patience) {
+void Segment::await_all(const Call& call, const Deadline& deadline) {
   for (int i = 1; i < size(); ++i) {
     const int rank = (this->rank() + i) % size();
     const Word& word = block(rank).arrived;
@@ -77,11 +77,11 @@ void Segment::await_all(const Call& call, const Patience& patience) {
       if (static_cast<int32_t>(word.load(std::memory_order_acquire) - step_) >= 0) break;
       pause_briefly();
     }
-    if (static_cast<int32_t>(word.load(std::memory_order_acquire) - step_) < 0) await(rank, call, patience);
+    if (static_cast<int32_t>(word.load(std::memory_order_acquire) - step_) < 0) await(rank, call, deadline);
   }
 }
 
-void Segment::await(int rank, const Call& call, const Patience& patience) {
+void Segment::await(int rank, const Call& call, const Deadline& deadline) {
   RankBlock& theirs = block(rank);
   const auto is_there = [&] {
     return static_cast<int32_t>(theirs.arrived.load(std::memory_order_acquire) - step_) >= 0;
@@ -96,18 +96,18 @@ void Segment::await(int rank, const Call& call, const Patience& patience) {
     if (static_cast<int32_t>(seen - step_) < 0) futex_wait(theirs.arrived, seen, kSlice);
     theirs.sleepers.fetch_sub(1, std::memory_order_seq_cst);
     if (is_there()) return;
-    look_around(call, patience);
+    check_wait(call, deadline);
   }
 }
 
-// What a wait that takes long looks at: failures of others, deaths, Ctrl-C, the clock.
-void Segment::look_around(const Call& call, const Patience& patience) {
+// The checks of a long wait: failures of other ranks, deaths, Ctrl-C, the clock.
+void Segment::check_wait(const Call& call, const Deadline& deadline) {
   check_failed(text_of(call));
   for (int i = 0; i < size(); ++i)
     if (static_cast<int32_t>(block(i).arrived.load(std::memory_order_acquire) - step_) < 0)
       check_peer(i, call);
-  if (patience.interruptible && api().interrupted()) interrupted(text_of(call));
-  if (now_ns() >= patience.deadline) time_out(call, patience);
+  if (deadline.interruptible && api().interrupted()) interrupted(text_of(call));
+  if (now_ns() >= deadline.time) time_out(call, deadline);
 }
 
 void Segment::check_peer(int rank, const Call& call) {
@@ -138,9 +138,9 @@ std::vector<int64_t> Segment::missing_ranks() const {
   return ranks;
 }
 
-void Segment::time_out(const Call& call, const Patience& patience) {
+void Segment::time_out(const Call& call, const Deadline& deadline) {
   std::vector<int64_t> ranks;
-  std::string text = describe(rank()) + " reached its timeout of " + seconds_text(patience.limit) + " s in " +
+  std::string text = describe(rank()) + " reached its timeout of " + seconds_text(deadline.limit) + " s in " +
                      text_of(call) + " of group " + group_name() + ", waiting for";
   for (int other : missing()) {
     ranks.push_back(global_rank(other));
@@ -151,7 +151,7 @@ void Segment::time_out(const Call& call, const Patience& patience) {
   throw Failure(FailureKind::kBackend, text, ranks);
 }
 
-void Segment::tell_mail() {
+void Segment::notify_mail() {
   header_->mail.fetch_add(1, std::memory_order_seq_cst);
   if (header_->mail_sleepers.load(std::memory_order_seq_cst)) futex_wake(header_->mail);
 }
@@ -175,8 +175,8 @@ void Segment::poison_as(FailureState state, const std::string& text) {
   std::memcpy(header_->text, text.data(), length);
   header_->text[length] = 0;
   header_->failed.store(state, std::memory_order_release);
-  tell_mail();
-  for (int i = 0; i < size(); ++i)  // whoever sleeps shall look around
+  notify_mail();
+  for (int i = 0; i < size(); ++i)  // sleeping ranks then check their wait
     if (block(i).sleepers.load()) futex_wake(block(i).arrived);
 }
 
@@ -188,7 +188,7 @@ bool Segment::is_dead(int rank) const {
 void Segment::leave() {
   block(rank()).has_left.store(1, std::memory_order_release);
   futex_wake(block(rank()).arrived);
-  tell_mail();
+  notify_mail();
 }
 
 std::shared_ptr<Arena> Segment::arena() {

@@ -51,7 +51,7 @@ struct alignas(64) SegmentHeader {
 
 class Segment final : public Membership {
  public:
-  // `pidfds` tell who has died; -1: unknown. They and the memory's descriptor are owned.
+  // `pidfds` become readable when a rank dies; -1: unknown. They and the memory's descriptor are owned.
   Segment(Descriptor memory, int rank, std::vector<Member> members, std::vector<Descriptor> pidfds,
           std::string group_name);
   Segment(const Segment&) = delete;
@@ -68,14 +68,14 @@ class Segment final : public Membership {
   uint32_t step() const { return step_; }
   void post(const Call& call);  // before arriving at a call's first step
   void arrive();
-  void await_all(const Call& call, const Patience& patience);
+  void await_all(const Call& call, const Deadline& deadline);
   std::vector<int> missing() const;  // ranks that haven't arrived at this step
   const Call& posted(int rank) const { return block(rank).calls[posts_ & 1]; }
   Call last_call(int rank) const;
 
   // Changes of rings.
   uint32_t mail_count() const { return header_->mail.load(std::memory_order_acquire); }
-  void tell_mail();
+  void notify_mail();
   void await_mail(uint32_t seen, int64_t ns);
 
   bool has_failed() const override { return header_->failed.load(std::memory_order_acquire) != kSound; }
@@ -92,9 +92,9 @@ class Segment final : public Membership {
   std::string failure() const override;
   std::vector<int64_t> missing_ranks() const override;
   void poison_as(FailureState state, const std::string& text);
-  void await(int rank, const Call& call, const Patience& patience);
-  void look_around(const Call& call, const Patience& patience);
-  [[noreturn]] void time_out(const Call& call, const Patience& patience);
+  void await(int rank, const Call& call, const Deadline& deadline);
+  void check_wait(const Call& call, const Deadline& deadline);
+  [[noreturn]] void time_out(const Call& call, const Deadline& deadline);
 
   Descriptor descriptor_;
   std::vector<Descriptor> pidfds_;

@@ -1,4 +1,4 @@
-// What goes from rank to rank in one piece: a fingerprint, then bytes.
+// A message between two ranks of a collective: a fingerprint, then bytes.
 #pragma once
 
 #include <sys/uio.h>

@@ -39,11 +39,12 @@ int64_t move_some(int descriptor, const Cursor& cursor, Way way) {
 // All that goes on in one exchange.
 class Mesh::Exchange {
  public:
-  Exchange(Mesh& mesh, const Frames& going, const Frames& coming, const Call& call, const Patience& patience)
-      : mesh_(mesh), call_(call), patience_(patience) {
-    moves_.reserve(going.size() + coming.size());
-    for (const Frame& frame : going) add(frame, Way::kOut);
-    for (const Frame& frame : coming) add(frame, Way::kIn);
+  Exchange(Mesh& mesh, const Frames& outgoing, const Frames& incoming, const Call& call,
+           const Deadline& deadline)
+      : mesh_(mesh), call_(call), deadline_(deadline) {
+    moves_.reserve(outgoing.size() + incoming.size());
+    for (const Frame& frame : outgoing) add(frame, Way::kOut);
+    for (const Frame& frame : incoming) add(frame, Way::kIn);
     watched_.resize(moves_.size() + 1);
     watched_.back() = {mesh.alarm(), POLLIN, 0};
   }
@@ -117,13 +118,13 @@ class Mesh::Exchange {
       watched_[i] = {move.is_over ? -1 : move.descriptor,
                      static_cast<short>(move.way == Way::kIn ? POLLIN : POLLOUT), 0};
     }
-    const int64_t left = std::clamp<int64_t>(patience_.deadline - now_ns(), 0, kSlice);
+    const int64_t left = std::clamp<int64_t>(deadline_.time - now_ns(), 0, kSlice);
     const timespec time = {0, static_cast<long>(left)};
     const int ready = ppoll(watched_.data(), watched_.size(), &time, nullptr);
     if (watched_.back().revents) mesh_.check_failed(text_of(call_));
     if (ready > 0) return;
-    if (patience_.interruptible && api().interrupted()) mesh_.interrupted(text_of(call_));
-    if (now_ns() >= patience_.deadline) time_out();
+    if (deadline_.interruptible && api().interrupted()) mesh_.interrupted(text_of(call_));
+    if (now_ns() >= deadline_.time) time_out();
     for (pollfd& each : watched_) each.revents = 0;
   }
 
@@ -134,13 +135,13 @@ class Mesh::Exchange {
         if (!move.is_over && move.way == way) whom += (whom.empty() ? " " : ", ") + mesh_.describe(move.peer);
       if (!whom.empty()) break;
     }
-    mesh_.fail(mesh_.describe(mesh_.rank()) + " reached its timeout of " + seconds_text(patience_.limit) +
+    mesh_.fail(mesh_.describe(mesh_.rank()) + " reached its timeout of " + seconds_text(deadline_.limit) +
                " s in " + text_of(call_) + " of group " + mesh_.group_name() + ", waiting for" + whom);
   }
 
   Mesh& mesh_;
   const Call& call_;
-  const Patience& patience_;
+  const Deadline& deadline_;
   std::vector<Move> moves_;
   std::vector<pollfd> watched_;
   size_t left_ = 0;
@@ -150,16 +151,17 @@ Mesh::Mesh(int rank, std::vector<Member> members, Links links, std::string group
     : Membership(rank, std::move(members), std::move(group_name)),
       data_(std::move(links.data)),
       mail_(std::move(links.mail)) {
-  watch_ =
-      std::make_unique<Watch>(std::move(links.watch), [this](int dead) { return describe(dead) + " died"; });
+  watchdog_ = std::make_unique<Watchdog>(std::move(links.watch),
+                                         [this](int dead) { return describe(dead) + " died"; });
 }
 
-void Mesh::exchange(const Frames& going, const Frames& coming, const Call& call, const Patience& patience) {
-  Exchange(*this, going, coming, call, patience)();
+void Mesh::exchange(const Frames& outgoing, const Frames& incoming, const Call& call,
+                    const Deadline& deadline) {
+  Exchange(*this, outgoing, incoming, call, deadline)();
 }
 
 void Mesh::lost(int rank, const std::string& doing, const std::string& why) {
-  watch_->await_word_of(rank);
+  watchdog_->await_notice_of(rank);
   check_failed(doing);
   const std::string what =
       has_left(rank) ? " has left the group" : " died or cannot be reached: " + why + ",";
@@ -167,7 +169,7 @@ void Mesh::lost(int rank, const std::string& doing, const std::string& why) {
 }
 
 void Mesh::leave() {
-  watch_->leave();
+  watchdog_->leave();
   for (std::vector<Descriptor>* links : {&data_, &mail_})
     for (const Descriptor& link : *links)
       if (link) shutdown(link.get(), SHUT_WR);

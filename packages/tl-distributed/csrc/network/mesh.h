@@ -7,7 +7,7 @@
 
 #include "base/socket.h"
 #include "network/frame.h"
-#include "network/watch.h"
+#include "network/watchdog.h"
 #include "ranks/membership.h"
 
 namespace tl::distributed {
@@ -23,24 +23,24 @@ class Mesh final : public Membership {
 
   // Sends to, and receives from, some ranks at once; returns when all is over. Each frame carries the
   // fingerprint of the call, and one that does not fit fails.
-  void exchange(const Frames& going, const Frames& coming, const Call& call, const Patience& patience);
+  void exchange(const Frames& outgoing, const Frames& incoming, const Call& call, const Deadline& deadline);
 
   const Descriptor& mail(int rank) const { return mail_[static_cast<size_t>(rank)]; }
-  int alarm() const { return watch_->alarm(); }
-  bool has_left(int rank) const { return watch_->has_left(rank); }
+  int alarm() const { return watchdog_->alarm(); }
+  bool has_left(int rank) const { return watchdog_->has_left(rank); }
   // A connection to that rank has ended.
   [[noreturn]] void lost(int rank, const std::string& doing, const std::string& why);
 
-  bool has_failed() const override { return watch_->has_failed(); }
-  void poison(const std::string& text) override { watch_->fail(text); }
+  bool has_failed() const override { return watchdog_->has_failed(); }
+  void poison(const std::string& text) override { watchdog_->fail(text); }
   void leave() override;
 
  private:
   class Exchange;
-  std::string failure() const override { return watch_->failure(); }
+  std::string failure() const override { return watchdog_->failure(); }
 
   std::vector<Descriptor> data_, mail_;
-  std::unique_ptr<Watch> watch_;  // uses the rest
+  std::unique_ptr<Watchdog> watchdog_;  // uses the rest
 };
 
 }  // namespace tl::distributed

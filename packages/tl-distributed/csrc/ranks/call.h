@@ -1,4 +1,4 @@
-// What a rank is doing: the fingerprint by which the ranks see that they do the same.
+// The call of a rank: the fingerprint by which all ranks compare their calls.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ enum class Kind : uint8_t {
 
 enum class Reduction : uint8_t { kSum, kAverage, kProduct, kMin, kMax, kAnd, kOr, kXor, kNone };
 
-// As it lies in the segment. `count` are elements; `shape` is a hash of the parts' sizes; `arena_offset` is
-// where the tensor lies in the rank's arena, or -1.
+// The layout in the segment. `count` are elements; `shape` is a hash of the parts' sizes; `arena_offset` is
+// the tensor's offset in the rank's arena, or -1.
 struct Call {
   uint64_t sequence = 0;
   int64_t dtype = 0;

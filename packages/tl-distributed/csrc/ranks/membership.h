@@ -1,4 +1,4 @@
-// The ranks of a group as errors name them, and the first failure among them: what every rank raises from
+// The ranks of a group as errors name them, and the first failure among them, which every rank raises from
 // then on.
 #pragma once
 
@@ -16,10 +16,10 @@ struct Member {
   std::string host;  // empty: this machine
 };
 
-// How long a wait may take, and whether it looks for Ctrl-C.
-struct Patience {
-  int64_t deadline;  // as now_ns()
-  int64_t limit;     // nanoseconds, for the message
+// The end of a wait, which Ctrl-C may interrupt.
+struct Deadline {
+  int64_t time;   // as now_ns()
+  int64_t limit;  // nanoseconds, for the message
   bool interruptible;
 };
 
@@ -40,7 +40,7 @@ class Membership {
   void check_failed(const std::string& doing) const;
   [[noreturn]] void fail(const std::string& text);
 
-  // What goes wrong in a wait.
+  // Failures in a wait.
   [[noreturn]] void interrupted(const std::string& doing);
   [[noreturn]] void disagree(int a, const Call& call_a, int b, const Call& call_b);
   [[noreturn]] void refuse_sizes(const Call& call, int from, int to, int64_t sent, int64_t expected);

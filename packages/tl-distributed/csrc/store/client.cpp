@@ -34,20 +34,20 @@ class StoreClient::Exchange {
       throw Failure(FailureKind::kStore,
                     "this process was forked after its store had been connected; connect one in the child");
     if (!client.lost_.empty()) lose(client.lost_);
-    client.going_.clear();
+    client.outgoing_.clear();
     byte(static_cast<uint8_t>(kind));
   }
   ~Exchange() {
     if (!is_over_) client_.lost_ = "a request was not answered";
   }
 
-  Exchange& byte(uint8_t b) { return Writer(client_.going_).byte(b), *this; }
-  Exchange& word(uint32_t w) { return Writer(client_.going_).word(w), *this; }
-  Exchange& number(int64_t n) { return Writer(client_.going_).number(n), *this; }
-  Exchange& value(const std::string& v) { return Writer(client_.going_).value(v), *this; }
+  Exchange& byte(uint8_t b) { return Writer(client_.outgoing_).byte(b), *this; }
+  Exchange& word(uint32_t w) { return Writer(client_.outgoing_).word(w), *this; }
+  Exchange& number(int64_t n) { return Writer(client_.outgoing_).number(n), *this; }
+  Exchange& value(const std::string& v) { return Writer(client_.outgoing_).value(v), *this; }
   Exchange& key(const std::string& key) {
     number(static_cast<int64_t>(key.size()) + 1).byte(kPrefix);
-    client_.going_ += key;
+    client_.outgoing_ += key;
     return *this;
   }
   Exchange& keys(const Texts& keys) {
@@ -57,7 +57,7 @@ class StoreClient::Exchange {
   }
 
   Exchange& send() {
-    const std::string& data = client_.going_;
+    const std::string& data = client_.outgoing_;
     for (size_t at = 0; at < data.size();) {
       const int64_t sent = guarded_call([&] {
         return send_some(client_.link_.get(), data.data() + at, static_cast<int64_t>(data.size() - at));
@@ -65,14 +65,14 @@ class StoreClient::Exchange {
       at += static_cast<size_t>(sent);
       if (sent == 0 && !await_ready(client_.link_.get(), Readiness::kWrite, deadline_)) too_late();
     }
-    client_.going_.clear();
+    client_.outgoing_.clear();
     return *this;
   }
   void over() { is_over_ = true; }
 
   // Whether an answer begins within that time.
   bool begins(int64_t ns) {
-    return client_.read_ < client_.come_.size() ||
+    return client_.read_ < client_.received_.size() ||
            await_ready(client_.link_.get(), Readiness::kRead, deadline_after(ns));
   }
   uint8_t get_byte() { return static_cast<uint8_t>(take(1)[0]); }
@@ -111,18 +111,18 @@ class StoreClient::Exchange {
 
   // The next bytes of the answer; valid until the next call.
   std::string_view take(size_t size) {
-    std::string& come = client_.come_;
+    std::string& received = client_.received_;
     size_t& read = client_.read_;
-    if (read == come.size()) come.clear(), read = 0;
+    if (read == received.size()) received.clear(), read = 0;
     std::array<char, kAtOnce> room;
-    while (come.size() - read < size) {
+    while (received.size() - read < size) {
       const int64_t got = guarded_call(
           [&] { return receive_some(client_.link_.get(), room.data(), static_cast<int64_t>(room.size())); });
-      come.append(room.data(), static_cast<size_t>(got));
+      received.append(room.data(), static_cast<size_t>(got));
       if (got == 0 && !await_ready(client_.link_.get(), Readiness::kRead, deadline_)) too_late();
     }
     read += size;
-    return std::string_view(come).substr(read - size, size);
+    return std::string_view(received).substr(read - size, size);
   }
 
   StoreClient& client_;

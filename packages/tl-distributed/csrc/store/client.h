@@ -52,8 +52,8 @@ class StoreClient {
   int forks_;
   Descriptor link_;
   std::string lost_;  // why there is no connection any more
-  std::string going_, come_;
-  size_t read_ = 0;  // of `come_`
+  std::string outgoing_, received_;
+  size_t read_ = 0;  // of `received_`
 };
 
 }  // namespace tl::distributed

@@ -100,8 +100,8 @@ void StoreServer::serve(Client& client, uint32_t events) {
     is_there = false;
   }
   if (!is_there) drop(client);
-  for (Session* told : table_.take_told()) {
-    const auto found = clients_.find(told);
+  for (Session* session : table_.take_notified()) {
+    const auto found = clients_.find(session);
     if (found == clients_.end()) continue;
     try {
       send(*found->second);
@@ -119,22 +119,22 @@ bool StoreServer::receive(Client& client) {
   } catch (const Failure&) {
     return false;
   }
-  client.come.append(room_.data(), static_cast<size_t>(got));
+  client.received.append(room_.data(), static_cast<size_t>(got));
   table_.serve(client);
   return true;
 }
 
 void StoreServer::send(Client& client) {
   size_t sent = 0;
-  while (sent < client.going.size()) {
-    const int64_t done = send_some(client.link.get(), client.going.data() + sent,
-                                   static_cast<int64_t>(client.going.size() - sent));
+  while (sent < client.outgoing.size()) {
+    const int64_t done = send_some(client.link.get(), client.outgoing.data() + sent,
+                                   static_cast<int64_t>(client.outgoing.size() - sent));
     if (done == 0) break;
     sent += static_cast<size_t>(done);
   }
-  client.going.erase(0, sent);
-  if (client.awaits_room == !client.going.empty()) return;
-  client.awaits_room = !client.going.empty();
+  client.outgoing.erase(0, sent);
+  if (client.awaits_room == !client.outgoing.empty()) return;
+  client.awaits_room = !client.outgoing.empty();
   Session* key = &client;
   watch(events_.get(), EPOLL_CTL_MOD, client.link.get(), EPOLLIN | (client.awaits_room ? EPOLLOUT : 0u), key);
 }

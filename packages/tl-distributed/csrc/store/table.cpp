@@ -8,7 +8,7 @@
 namespace tl::distributed {
 
 void Table::serve(Session& session) {
-  std::string_view left = session.come;
+  std::string_view left = session.received;
   if (left.size() < session.needed) return;
   session.needed = 0;
   while (!left.empty()) {
@@ -19,7 +19,7 @@ void Table::serve(Session& session) {
     }
     left.remove_prefix(reader.position());
   }
-  session.come.erase(0, session.come.size() - left.size());
+  session.received.erase(0, session.received.size() - left.size());
 }
 
 void Table::forget(Session& session) {
@@ -34,10 +34,10 @@ void Table::forget(Session& session) {
     std::erase(it->second, &session);
     it = it->second.empty() ? barriers_.erase(it) : std::next(it);
   }
-  std::erase(told_, &session);
+  std::erase(notified_, &session);
 }
 
-// False: the rest of the request has not come yet, and nothing was done.
+// False: the request is incomplete, and nothing was done.
 bool Table::serve_one(Session& session, Reader& reader) {
   const auto kind = static_cast<Request>(reader.byte());
   if (session.is_known) {
@@ -57,14 +57,14 @@ void Table::answer(Session& session, Request kind, Reader& reader) {
   switch (kind) {
     case Request::kPing: {
       const uint32_t nonce = reader.word();
-      if (reader.is_complete()) Writer(session.going).word(nonce);
+      if (reader.is_complete()) Writer(session.outgoing).word(nonce);
       return;
     }
     case Request::kWait:
       return wait(session, reader);
     case Request::kCancelWait:
       forget(session);
-      Writer(session.going).byte(kCanceled);
+      Writer(session.outgoing).byte(kCanceled);
       return;
     case Request::kBarrier:
       return come_to_barrier(session, reader);
@@ -92,8 +92,8 @@ bool Table::has(std::string_view key) const {
 
 // Requests that only read: numbers and lists of keys, values, whether keys are there.
 void Table::look(Session& session, Request kind, Reader& reader) {
-  Writer out(session.going);
-  const auto tell = [&](std::string_view key) {
+  Writer out(session.outgoing);
+  const auto answer = [&](std::string_view key) {
     const auto found = values_.find(key);
     out.value(found == values_.end() ? std::string_view() : std::string_view(found->second));
   };
@@ -104,12 +104,12 @@ void Table::look(Session& session, Request kind, Reader& reader) {
     for (const auto& [key, value] : values_) out.value(key);
   } else if (kind == Request::kGet) {
     const std::string_view key = reader.value();
-    if (reader.is_complete()) tell(key);
+    if (reader.is_complete()) answer(key);
   } else {
     const std::vector<std::string_view> keys = reader.values();
     if (!reader.is_complete()) return;
     if (kind == Request::kMultiGet) {
-      for (std::string_view key : keys) tell(key);
+      for (std::string_view key : keys) answer(key);
       return;
     }
     bool all = true;
@@ -125,7 +125,7 @@ void Table::wait(Session& session, Reader& reader) {
     if (has(key) || !session.awaited.emplace(key).second) continue;
     waiting_[std::string(key)].push_back(&session);
   }
-  if (session.awaited.empty()) Writer(session.going).byte(kArrived);
+  if (session.awaited.empty()) Writer(session.outgoing).byte(kArrived);
 }
 
 void Table::come_to_barrier(Session& session, Reader& reader) {
@@ -136,8 +136,8 @@ void Table::come_to_barrier(Session& session, Reader& reader) {
   here.push_back(&session);
   if (static_cast<int64_t>(here.size()) < size) return;
   for (Session* each : here) {
-    Writer(each->going).byte(kArrived);
-    if (each != &session) told_.push_back(each);
+    Writer(each->outgoing).byte(kArrived);
+    if (each != &session) notified_.push_back(each);
   }
   barriers_.erase(key);
 }
@@ -153,8 +153,8 @@ void Table::arrived(std::string_view key) {
   for (Session* each : sessions) {
     each->awaited.erase(each->awaited.find(key));
     if (!each->awaited.empty()) continue;
-    Writer(each->going).byte(kArrived);
-    told_.push_back(each);
+    Writer(each->outgoing).byte(kArrived);
+    notified_.push_back(each);
   }
 }
 
@@ -176,7 +176,7 @@ void Table::change(Session& session, Request kind, Reader& reader) {
     return;
   }
   const std::string_view key = reader.value();
-  Writer out(session.going);
+  Writer out(session.outgoing);
   if (kind == Request::kSet || kind == Request::kAppend) {
     const std::string_view value = reader.value();
     if (!reader.is_complete()) return;
@@ -231,7 +231,7 @@ void Table::queue(Session& session, Request kind, Reader& reader) {
     queues_[std::string(key)].emplace_back(value);
     return arrived(key);
   }
-  Writer out(session.going);
+  Writer out(session.outgoing);
   const auto found = queues_.find(key);
   const bool is_empty = found == queues_.end();
   out.number(is_empty ? 0 : static_cast<int64_t>(found->second.size()));

@@ -1,4 +1,4 @@
-// The keys and values of a store, and what its clients ask of them.
+// The keys and values of a store, and the requests of its clients.
 #pragma once
 
 #include <deque>
@@ -20,21 +20,21 @@ struct TextHash {
 template <class T>
 using ByText = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
 
-// A client, from the table's side: what has come from it, what it shall be told, what it waits for.
+// A client of the table: its received bytes, its answers, the keys that it waits for.
 struct Session {
-  std::string come, going;
-  size_t needed = 0;  // bytes of `come` without which there is no use in looking again
+  std::string received, outgoing;
+  size_t needed = 0;  // bytes of `received` before the next attempt to parse
   bool is_known = false;
   std::unordered_set<std::string, TextHash, std::equal_to<>> awaited;
 };
 
 class Table {
  public:
-  // Answers all requests that have come as a whole; throws Malformed if something else came.
+  // Answers all complete requests; throws Malformed for other bytes.
   void serve(Session& session);
   void forget(Session& session);  // it is gone
-  // Sessions other than that which was served, with something new to be told.
-  std::vector<Session*> take_told() { return std::exchange(told_, {}); }
+  // Sessions with a new answer, without the session that was served.
+  std::vector<Session*> take_notified() { return std::exchange(notified_, {}); }
 
  private:
   bool serve_one(Session& session, Reader& reader);
@@ -54,7 +54,7 @@ class Table {
   ByText<std::deque<std::string>> queues_;
   ByText<std::vector<Session*>> waiting_;
   ByText<std::vector<Session*>> barriers_;
-  std::vector<Session*> told_;
+  std::vector<Session*> notified_;
 };
 
 }  // namespace tl::distributed

@@ -37,10 +37,10 @@ inline constexpr int64_t kLongestValue = int64_t{1} << 31;  // more is no reques
 inline constexpr char kReady = 0, kNotReady = 1;            // answers to kCheck
 inline constexpr char kArrived = 0, kCanceled = 1;          // answers to kWait and kCancelWait
 
-// What came is no request.
+// The received bytes are no request.
 struct Malformed {};
 
-// Takes the parts of a request from what has come so far. Once one is missing all further parts are empty,
+// Takes the parts of a request from the received bytes. Once one is missing all further parts are empty,
 // and `needed` says how many bytes there must be to try again.
 class Reader {
  public:

@@ -11,10 +11,10 @@ from .._C import REDUCTIONS, Group, Task
 from ..base.errors import DistBackendError
 from ..base.reduction import RedOpType
 from ..base.work import GroupWork, Work, all_of
+from .bootstrap import connect_group
 from .communicator import Communicator
 from .flight_recorder import write_for_launcher
 from .group_context import GroupContext
-from .meeting import meet
 from .sparse_reduction import all_reduce_sparse
 
 _REDUCTIONS = {op: REDUCTIONS[op.name] for op in RedOpType if op.name in REDUCTIONS}
@@ -36,7 +36,7 @@ class EngineBackend(Communicator):
         self._wait = waits
         if native is None:
             write_for_launcher()
-            native = meet(context.store, self.rank, context.global_ranks, context.name, self.timeout)
+            native = connect_group(context.store, self.rank, context.global_ranks, context.name, self.timeout)
         self.native = native
         self._blocking = None if waits else EngineBackend(context, native, waits=True)
 

@@ -1,5 +1,5 @@
-// Staging: a dense copy stands for a tensor that isn't dense and is copied back at the end.
-#include "group/staged.h"
+// Dense buffers: a tensor without dense bytes is copied, and copied back at the end.
+#include "group/dense_buffer.h"
 
 #include "ranks/call.h"
 
@@ -27,7 +27,7 @@ void check_kind(const Tensor& t) {
 }
 }  // namespace
 
-Staged::Staged(const Tensor& tensor, Use use)
+DenseBuffer::DenseBuffer(const Tensor& tensor, Use use)
     : tensor_(tensor), use_(use), bytes_(tensor.numel() * size_of_dtype(tensor.dtype())) {
   check_kind(tensor);
   if (is_dense(tensor)) {
@@ -38,7 +38,7 @@ Staged::Staged(const Tensor& tensor, Use use)
   if (use != Use::kWrite) copy_tensor(dense_, tensor);
 }
 
-void Staged::give_back() const {
+void DenseBuffer::give_back() const {
   if (use_ == Use::kRead) return;
   if (dense_.handle() != tensor_.handle())
     copy_tensor(tensor_, dense_);
@@ -46,26 +46,26 @@ void Staged::give_back() const {
     api().tensor_bump_version(tensor_.handle());
 }
 
-Pieces Staged::equal_parts(int n) const {
+Pieces DenseBuffer::equal_parts(int n) const {
   Pieces parts;
   const int64_t each = bytes_ / n;
   for (int i = 0; i < n; ++i) parts.push_back({piece().data + i * each, each});
   return parts;
 }
 
-StagedList::StagedList(const std::vector<Tensor>& tensors, Staged::Use use) {
+DenseBuffers::DenseBuffers(const std::vector<Tensor>& tensors, DenseBuffer::Use use) {
   list_.reserve(tensors.size());
   for (const Tensor& tensor : tensors) list_.emplace_back(tensor, use);
 }
 
-Pieces StagedList::pieces() const {
+Pieces DenseBuffers::pieces() const {
   Pieces every;
-  for (const Staged& staged : list_) every.push_back(staged.piece());
+  for (const DenseBuffer& buffer : list_) every.push_back(buffer.piece());
   return every;
 }
 
-void StagedList::give_back() const {
-  for (const Staged& staged : list_) staged.give_back();
+void DenseBuffers::give_back() const {
+  for (const DenseBuffer& buffer : list_) buffer.give_back();
 }
 
 }  // namespace tl::distributed

@@ -1,4 +1,4 @@
-// Tensors as dense bytes: where one isn't, a dense copy stands for it.
+// A tensor as dense bytes: its own, or those of a dense copy.
 #pragma once
 
 #include "base/pieces.h"
@@ -6,14 +6,14 @@
 
 namespace tl::distributed {
 
-class Staged {
+class DenseBuffer {
  public:
   enum class Use { kRead, kWrite, kUpdate };
-  Staged(const Tensor& tensor, Use use);
+  DenseBuffer(const Tensor& tensor, Use use);
 
   Piece piece() const { return {static_cast<char*>(dense_.data()), bytes_}; }
   Pieces equal_parts(int n) const;
-  void give_back() const;  // what was written, to the tensor
+  void give_back() const;  // copies the written bytes to the tensor
 
  private:
   Tensor tensor_, dense_;
@@ -22,14 +22,14 @@ class Staged {
 };
 
 // Several of them.
-class StagedList {
+class DenseBuffers {
  public:
-  StagedList(const std::vector<Tensor>& tensors, Staged::Use use);
+  DenseBuffers(const std::vector<Tensor>& tensors, DenseBuffer::Use use);
   Pieces pieces() const;
   void give_back() const;
 
  private:
-  std::vector<Staged> list_;
+  std::vector<DenseBuffer> list_;
 };
 
 }  // namespace tl::distributed

@@ -9,17 +9,17 @@
 
 namespace tl::distributed {
 
-class Recorded {
+class RecordScope {
  public:
   // Throws if the group has failed before.
-  Recorded(const Membership& members, Call& call) : unwinding_(std::uncaught_exceptions()) {
+  RecordScope(const Membership& members, Call& call) : unwinding_(std::uncaught_exceptions()) {
     members.check_failed(text_of(call));
     call.began = now_ns();
     record_ = Recorder::instance().begin(call, members.group_name(),
                                          static_cast<int>(members.global_rank(members.rank())));
   }
-  ~Recorded() { Recorder::end(record_, std::uncaught_exceptions() == unwinding_); }
-  Recorded(const Recorded&) = delete;
+  ~RecordScope() { Recorder::end(record_, std::uncaught_exceptions() == unwinding_); }
+  RecordScope(const RecordScope&) = delete;
 
  private:
   Record* record_;

@@ -1,5 +1,5 @@
-// Failure detection: a thread polls a connection to each rank; the first failure or death it hears of counts.
-#include "network/watch.h"
+// Failure detection: a thread polls a connection to each rank; the first failure or death counts.
+#include "network/watchdog.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -21,9 +21,9 @@
 namespace tl::distributed {
 
 namespace {
-constexpr int64_t kLongest = 4096;           // of a notice's text
-constexpr int64_t kWordComes = 500'000'000;  // what happens to a connection is explained within that time
-constexpr useconds_t kLookAgain = 1000;      // microseconds
+constexpr int64_t kLongest = 4096;            // of a notice's text
+constexpr int64_t kNoticeWait = 500'000'000;  // the wait for a notice after the end of a connection
+constexpr useconds_t kLookAgain = 1000;       // microseconds
 
 void ring(const Descriptor& bell) {
   const uint64_t one = 1;
@@ -43,11 +43,11 @@ int64_t silent_for(const Descriptor& connection) {
 }
 }  // namespace
 
-Watch::Watch(std::vector<Descriptor> links, Died died)
+Watchdog::Watchdog(std::vector<Descriptor> links, DeathText death_text)
     : forks_(fork_count()),
       links_(std::move(links)),
-      come_(links_.size()),
-      died_(std::move(died)),
+      partial_(links_.size()),
+      death_text_(std::move(death_text)),
       alarm_(eventfd(0, EFD_CLOEXEC)),
       stop_(eventfd(0, EFD_CLOEXEC)),
       left_(links_.size()) {
@@ -55,7 +55,7 @@ Watch::Watch(std::vector<Descriptor> links, Died died)
   thread_ = std::thread([this] { work(); });
 }
 
-Watch::~Watch() {
+Watchdog::~Watchdog() {
   if (fork_count() != forks_) {  // the thread stayed in the parent
     thread_.detach();
     return;
@@ -64,17 +64,17 @@ Watch::~Watch() {
   thread_.join();
 }
 
-std::string Watch::failure() const {
+std::string Watchdog::failure() const {
   std::lock_guard lock(mutex_);
   return text_;
 }
 
-void Watch::fail(const std::string& text) {
-  if (note_failure(text)) tell(Word::kFailure, text.substr(0, kLongest));
+void Watchdog::fail(const std::string& text) {
+  if (note_failure(text)) send_notice(NoticeKind::kFailure, text.substr(0, kLongest));
 }
 
 // False: another one was first.
-bool Watch::note_failure(const std::string& text) {
+bool Watchdog::note_failure(const std::string& text) {
   {
     std::lock_guard lock(mutex_);
     if (failed_.load(std::memory_order_relaxed)) return false;
@@ -85,21 +85,21 @@ bool Watch::note_failure(const std::string& text) {
   return true;
 }
 
-// With the failure because of which it may leave: the words of whoever was first come on another connection,
-// and perhaps later.
-void Watch::leave() {
-  if (has_failed()) tell(Word::kFailure, failure());
-  tell(Word::kLeft, "");
+// With the failure because of which it may leave: the notice of the first failed rank arrives on another
+// connection, and perhaps later.
+void Watchdog::leave() {
+  if (has_failed()) send_notice(NoticeKind::kFailure, failure());
+  send_notice(NoticeKind::kLeft, "");
 }
 
-void Watch::await_word_of(int rank) const {
-  const int64_t end = now_ns() + kWordComes;
+void Watchdog::await_notice_of(int rank) const {
+  const int64_t end = now_ns() + kNoticeWait;
   while (!has_failed() && !has_left(rank) && now_ns() < end) usleep(kLookAgain);
 }
 
-// To all others. A notice is small: if a connection has no room for it, nobody reads there.
-void Watch::tell(Word word, const std::string& text) {
-  const Notice notice = {word, static_cast<int32_t>(text.size())};
+// To all other ranks. A notice is small: a connection without room for it has no reader.
+void Watchdog::send_notice(NoticeKind kind, const std::string& text) {
+  const Notice notice = {kind, static_cast<int32_t>(text.size())};
   std::string bytes(reinterpret_cast<const char*>(&notice), sizeof notice);
   bytes += text;
   std::lock_guard lock(mutex_);
@@ -108,12 +108,12 @@ void Watch::tell(Word word, const std::string& text) {
     try {
       send_some(link.get(), bytes.data(), static_cast<int64_t>(bytes.size()));
     } catch (const Failure&) {
-      // It has gone; the thread sees that, too.
+      // Its rank is gone, which the thread notices, too.
     }
   }
 }
 
-void Watch::work() {
+void Watchdog::work() {
   std::vector<pollfd> watched;
   for (const Descriptor& link : links_) watched.push_back({link.get(), POLLIN, 0});
   watched.push_back({stop_.get(), POLLIN, 0});
@@ -126,42 +126,42 @@ void Watch::work() {
       watched[rank].fd = -1;
       if (!has_left(static_cast<int>(rank))) dead.push_back(rank);
     }
-    if (!dead.empty()) fail(died_(static_cast<int>(first_of(dead))));
+    if (!dead.empty()) fail(death_text_(static_cast<int>(first_of(dead))));
   }
 }
 
 // False: that connection has ended.
-bool Watch::listen(size_t rank) {
+bool Watchdog::listen(size_t rank) {
   std::array<char, kLongest> room;
-  std::string& come = come_[rank];
+  std::string& partial = partial_[rank];
   try {
     const int64_t got = receive_some(links_[rank].get(), room.data(), static_cast<int64_t>(room.size()));
-    come.append(room.data(), static_cast<size_t>(got));
+    partial.append(room.data(), static_cast<size_t>(got));
   } catch (const Failure&) {
     return false;
   }
   Notice notice;
-  while (come.size() >= sizeof notice) {
-    std::memcpy(&notice, come.data(), sizeof notice);
+  while (partial.size() >= sizeof notice) {
+    std::memcpy(&notice, partial.data(), sizeof notice);
     const size_t whole = sizeof notice + static_cast<size_t>(notice.length);
-    if (come.size() < whole) break;
-    hear(notice.word, rank, come.substr(sizeof notice, whole - sizeof notice));
-    come.erase(0, whole);
+    if (partial.size() < whole) break;
+    read_notice(notice.kind, rank, partial.substr(sizeof notice, whole - sizeof notice));
+    partial.erase(0, whole);
   }
   return true;
 }
 
-void Watch::hear(Word word, size_t rank, const std::string& text) {
-  if (word == Word::kLeft)
+void Watchdog::read_notice(NoticeKind kind, size_t rank, const std::string& text) {
+  if (kind == NoticeKind::kLeft)
     left_[rank].store(true, std::memory_order_release);
   else
-    note_failure(text);  // whoever failed has told all
+    note_failure(text);  // the failed rank has notified all
 }
 
 // The rank that died first of those that did since the last look: others may have been ended because of it,
 // by an agent beside them. Nothing comes after a process has ended, and the kernel knows when the last packet
 // came.
-size_t Watch::first_of(const std::vector<size_t>& dead) const {
+size_t Watchdog::first_of(const std::vector<size_t>& dead) const {
   return *std::max_element(dead.begin(), dead.end(),
                            [&](size_t a, size_t b) { return silent_for(links_[a]) < silent_for(links_[b]); });
 }

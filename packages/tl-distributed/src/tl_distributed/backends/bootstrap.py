@@ -15,20 +15,20 @@ from .._C import Group
 from ..base.errors import DistStoreError
 from ..stores.refusal import is_exhausted, refuse, told_to_others, wait_for
 from ..stores.store import Store
-from .handover import share_memory
 from .network import connect
+from .shared_memory import share_memory
 
 
 @dataclass
-class Card:
+class PeerInfo:
     """The process and the location of a rank, for all other ranks.
 
     Attributes:
         pid: its process.
         host: the name of its machine.
         domain: the same for processes that can share memory.
-        transport: what it was told to use, "" for what is best.
-        nonce: tells it from another process with the same number.
+        transport: the transport of its environment variable, "" for the best one.
+        nonce: a random text, different in each process.
     """
 
     pid: int
@@ -38,7 +38,9 @@ class Card:
     nonce: str
 
 
-def meet(store: Store, rank: int, global_ranks: Sequence[int], name: str, timeout: timedelta) -> Group:
+def connect_group(
+    store: Store, rank: int, global_ranks: Sequence[int], name: str, timeout: timedelta
+) -> Group:
     """The group of processes that meet in a store: over shared memory if all are on one machine, else over a network.
 
     Args:
@@ -65,19 +67,19 @@ def meet(store: Store, rank: int, global_ranks: Sequence[int], name: str, timeou
 def _connect_ranks(
     store: Store, rank: int, global_ranks: Sequence[int], name: str, timeout: timedelta
 ) -> Group:
-    cards = _exchange_cards(store, rank, global_ranks, f"group {name}", timeout)
-    if len({card.domain for card in cards}) == 1 and not any(card.transport for card in cards):
+    peers = _exchange_peers(store, rank, global_ranks, f"group {name}", timeout)
+    if len({peer.domain for peer in peers}) == 1 and not any(peer.transport for peer in peers):
         return share_memory(store, rank, global_ranks, name, timeout)
-    members = [(number, card.pid, card.host) for number, card in zip(global_ranks, cards, strict=True)]
-    one_host = len({card.domain for card in cards}) == 1
+    members = [(number, peer.pid, peer.host) for number, peer in zip(global_ranks, peers, strict=True)]
+    one_host = len({peer.domain for peer in peers}) == 1
     return connect(store, rank, members, name, timeout, one_host)
 
 
-def _own_card() -> Card:
+def _own_info() -> PeerInfo:
     transport = os.environ.get("TL_DISTRIBUTED_TRANSPORT", "")
     if transport not in ("", "tcp"):
         raise ValueError(f"TL_DISTRIBUTED_TRANSPORT must be tcp or nothing, got {transport!r}")
-    return Card(os.getpid(), socket.gethostname(), _domain(), transport, secrets.token_hex(8))
+    return PeerInfo(os.getpid(), socket.gethostname(), _domain(), transport, secrets.token_hex(8))
 
 
 def _domain() -> str:
@@ -91,22 +93,22 @@ def _domain() -> str:
         return socket.gethostname()  # a system without these
 
 
-def _exchange_cards(
+def _exchange_peers(
     store: Store, rank: int, global_ranks: Sequence[int], who: str, timeout: timedelta
-) -> list[Card]:
-    own = json.dumps(asdict(_own_card())).encode()
-    stored = store.compare_set(f"card/{rank}", b"", own)
+) -> list[PeerInfo]:
+    own = json.dumps(asdict(_own_info())).encode()
+    stored = store.compare_set(f"peer/{rank}", b"", own)
     if stored != own:
         raise refuse(
             store,
             f"{who}: two processes (pids {os.getpid()} and {json.loads(stored)['pid']}) say that they are "
             f"rank {global_ranks[rank]}",
         )
-    keys = [f"card/{each}" for each in range(len(global_ranks))]
+    keys = [f"peer/{each}" for each in range(len(global_ranks))]
     if not wait_for(store, keys, time.monotonic() + timeout.total_seconds()):
         missing = [number for key, number in zip(keys, global_ranks, strict=True) if not store.check([key])]
         raise DistStoreError(
             f"{who}: rank {global_ranks[rank]} waited {timeout.total_seconds():g} s for ranks {missing} to join "
             "(timeout)"
         )
-    return [Card(**json.loads(card)) for card in store.multi_get(keys)]
+    return [PeerInfo(**json.loads(peer)) for peer in store.multi_get(keys)]
