@@ -39,12 +39,12 @@ def main() -> None:
             )
             total = tl.ones(1)
             dist.all_reduce(total)
-            said = f"sum {float(total)}"
+            text = f"sum {float(total)}"
             dist.destroy_process_group()
         except Exception as error:
-            said = f"{type(error).__name__} {error}"
+            text = f"{type(error).__name__} {error}"
         resource.setrlimit(resource.RLIMIT_NOFILE, usual)
-        print(f"{transport or 'memory'} {victim} {left} {open_files() - before} {said}", flush=True)
+        print(f"{transport or 'memory'} {victim} {left} {open_files() - before} {text}", flush=True)
 
 
 if __name__ == "__main__":

@@ -65,9 +65,9 @@ def gather(tensor: tl.Tensor) -> None:
 def pass_on(tensor: tl.Tensor) -> None:
     """Each rank sends to the next and receives from the one before."""
     rank, size = dist.get_rank(), dist.get_world_size()
-    sent = dist.isend(tensor, (rank + 1) % size)
+    work = dist.isend(tensor, (rank + 1) % size)
     dist.recv(tl.empty_like(tensor), (rank - 1) % size)
-    sent.wait()
+    work.wait()
 
 
 def wait_for_all(tensor: tl.Tensor) -> None:

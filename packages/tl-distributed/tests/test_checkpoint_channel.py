@@ -12,8 +12,8 @@ def test_objects_go_to_the_coordinator_and_back(ranks):
     def body(rank):
         channel = dist.group.WORLD.__checkpoint_channel__(1)
         assert (channel.rank, channel.world_size, channel.coordinator) == (rank, 3, 1)
-        found = channel.gather(("from", rank))
-        assert found == ([("from", 0), ("from", 1), ("from", 2)] if rank == 1 else None)
+        result = channel.gather(("from", rank))
+        assert result == ([("from", 0), ("from", 1), ("from", 2)] if rank == 1 else None)
         assert channel.scatter(["a", "b", "c"] if rank == 1 else None) == "abc"[rank]
         assert channel.broadcast(rank) == 1
         assert channel.all_gather(rank) == [0, 1, 2]

@@ -30,20 +30,20 @@ OPEN_MPI = {
 
 
 def test_slurm():
-    found = cluster.process(SLURM)
-    assert found is not None
-    assert (found.rank, found.world_size, found.local_rank, found.local_world_size) == (3, 5, 1, 2)
-    assert found.address == "rack1node07" and 20000 <= found.port < 30000
-    assert cluster.process({**SLURM, "SLURM_PROCID": "0"}).port == found.port
-    assert cluster.process({**SLURM, "SLURM_STEP_ID": "1"}).port != found.port
+    process = cluster.process(SLURM)
+    assert process is not None
+    assert (process.rank, process.world_size, process.local_rank, process.local_world_size) == (3, 5, 1, 2)
+    assert process.address == "rack1node07" and 20000 <= process.port < 30000
+    assert cluster.process({**SLURM, "SLURM_PROCID": "0"}).port == process.port
+    assert cluster.process({**SLURM, "SLURM_STEP_ID": "1"}).port != process.port
     assert cluster.machine(SLURM) == cluster.Machine("SLURM", 1, 3, "rack1node07")
     # a shell that salloc opened, or a batch script: no step, so nobody else was started
     assert cluster.process({"SLURM_PROCID": "0", "SLURM_NTASKS": "4"}) is None
 
 
 def test_mpi():
-    found = cluster.process(OPEN_MPI)
-    assert (found.scheduler, found.rank, found.address) == ("Open MPI", 1, "localhost")
+    process = cluster.process(OPEN_MPI)
+    assert (process.scheduler, process.rank, process.address) == ("Open MPI", 1, "localhost")
     assert cluster.process({**OPEN_MPI, "OMPI_COMM_WORLD_LOCAL_SIZE": "1"}).address is None
     hydra = {"PMI_RANK": "2", "PMI_SIZE": "4", "PMI_LOCAL_RANK": "0", "PMI_LOCAL_SIZE": "2"}
     assert cluster.process(hydra).scheduler == "MPICH"

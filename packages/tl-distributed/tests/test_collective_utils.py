@@ -20,13 +20,13 @@ from tl_distributed.collectives.utils import (
 def test_what_one_has_all_have(ranks):
     def body(rank):
         group = dist.group.WORLD
-        made = broadcast(lambda: f"of {rank}", rank=1, pg=group)
+        result = broadcast(lambda: f"of {rank}", rank=1, pg=group)
         every = all_gather(lambda: rank * 2, pg=group)
         types, other = [None] * 3, [None] * 3
         all_gather_object_enforce_type(group, types, rank)
         with pytest.raises(TypeError, match="rank 0 has a int, rank 1 a str"):
             all_gather_object_enforce_type(group, other, "text" if rank == 1 else 3)
-        return made, every, types
+        return result, every, types
 
     assert ranks(3, body) == [("of 1", [0, 2, 4], [0, 1, 2])] * 3
 

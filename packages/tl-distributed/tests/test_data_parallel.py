@@ -22,17 +22,17 @@ X = [[1.0, -2.0, 3.0]]
 
 def linear():
     """y = x W^T + b with W = 1, b = 0."""
-    made = nn.Linear(3, 2)
-    nn.init.ones_(made.weight)
-    nn.init.zeros_(made.bias)
-    return made
+    layer = nn.Linear(3, 2)
+    nn.init.ones_(layer.weight)
+    nn.init.zeros_(layer.bias)
+    return layer
 
 
 def x():
     return tl.tensor(X)
 
 
-def done(value):
+def settle(value):
     future = Future()
     future.set_result(value)
     return future
@@ -101,14 +101,16 @@ def test_a_world_is_needed():
 
 def test_no_sync_gathers(world):
     model = DistributedDataParallel(linear())
-    seen = []
-    model.register_comm_hook("state", lambda state, bucket: seen.append(state) or done(bucket.buffer() * 10))
+    calls = []
+    model.register_comm_hook(
+        "state", lambda state, bucket: calls.append(state) or settle(bucket.buffer() * 10)
+    )
     with model.no_sync():
         model(x()).sum().backward()
-    assert seen == []
+    assert calls == []
     assert model.module.bias.grad.tolist() == [1, 1]
     model(x()).sum().backward()
-    assert seen == ["state"]
+    assert calls == ["state"]
     assert model.module.bias.grad.tolist() == [20, 20]
 
 
@@ -116,18 +118,18 @@ def test_hooks_are_called_with_buckets(world, monkeypatch):
     monkeypatch.setattr(reducers, "FIRST_BUCKET_BYTES", 4 * 12)
     layers = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3), nn.Linear(3, 1))
     model = DistributedDataParallel(layers, bucket_cap_mb=4 * 16 / (1 << 20))
-    seen = []
+    calls = []
 
     def hook(state: object, bucket: dist.GradBucket) -> Future[tl.Tensor]:
         shapes = [tuple(p.shape) for p in bucket.parameters()]
         assert [tuple(g.shape) for g in bucket.gradients()] == shapes
         assert bucket.buffer().numel() == sum(p.numel() for p in bucket.parameters())
-        seen.append((bucket.index(), bucket.is_last(), shapes))
-        return done(-bucket.buffer())
+        calls.append((bucket.index(), bucket.is_last(), shapes))
+        return settle(-bucket.buffer())
 
     model.register_comm_hook(None, hook)
     model(x()).sum().backward()
-    assert seen == [(0, False, [(1,), (1, 3), (3,)]), (1, False, [(3, 3), (3,)]), (2, True, [(3, 3)])]
+    assert calls == [(0, False, [(1,), (1, 3), (3,)]), (1, False, [(3, 3), (3,)]), (2, True, [(3, 3)])]
     assert layers[2].bias.grad.tolist() == [-1]
 
 
@@ -144,7 +146,7 @@ def test_buckets_hold_one_type(world):
         (default_hooks.fp16_compress_hook, 1),
         (default_hooks.bf16_compress_hook, 1),
         (default_hooks.bf16_compress_wrapper(debugging_hooks.noop_hook), 1),
-        (lambda state, bucket: done([bucket.buffer() + 1]), 2),
+        (lambda state, bucket: settle([bucket.buffer() + 1]), 2),
     ],
 )
 def test_ready_made_hooks(world, hook, factor):
@@ -245,7 +247,7 @@ def test_ignored_parameters(world):
 def test_copies_train_on_their_own(world, again):
     model = DistributedDataParallel(linear())
     other = again(model)
-    other.register_comm_hook(None, lambda state, bucket: done(bucket.buffer() * 3))
+    other.register_comm_hook(None, lambda state, bucket: settle(bucket.buffer() * 3))
     other(x()).sum().backward()
     assert other.module.bias.grad.tolist() == [3, 3]
     assert model.module.bias.grad is None

@@ -63,9 +63,9 @@ def test_it_equals_the_joined_batch(ranks, alone, size, settings):
             model, inputs.chunk(size, 1)[rank].contiguous(), targets.chunk(size, 1)[rank].contiguous()
         )
 
-    first, *others = ranks(size, body)
+    first, *rest = ranks(size, body)
     assert tl.allclose(first, alone, rtol=1e-5, atol=1e-6)
-    assert all(tl.equal(first, other) for other in others)
+    assert all(tl.equal(first, other) for other in rest)
     assert tl.equal(ranks(size, body)[0], first)  # the same run twice
 
 
@@ -160,8 +160,8 @@ def test_sparse_gradients_of_tables(ranks, settings):
 
     alone = steps(lambda m: m, words)
     for trained in ranks(2, body):
-        for got, wanted in zip(trained, alone, strict=True):
-            assert tl.allclose(got, wanted, rtol=1e-5, atol=1e-6)
+        for actual, expected in zip(trained, alone, strict=True):
+            assert tl.allclose(actual, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_static_is_said_before_training(ranks):

@@ -25,10 +25,10 @@ def test_a_rank_without_descriptors_is_named_on_all_ranks(times):
         )
         for rank in range(SIZE)
     ]
-    said = [job.communicate(timeout=600)[0].splitlines() for job in jobs]
-    assert [job.returncode for job in jobs] == [0] * SIZE, said
+    outputs = [job.communicate(timeout=600)[0].splitlines() for job in jobs]
+    assert [job.returncode for job in jobs] == [0] * SIZE, outputs
     refused = set()
-    for case in zip(*said, strict=True):
+    for case in zip(*outputs, strict=True):
         transport, victim, left, _, _ = case[0].split(" ", 4)
         if "sum" in case[0]:
             expected = rf"{transport} {victim} {left} 0 sum {SIZE}\.0"

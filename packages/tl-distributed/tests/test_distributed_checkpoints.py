@@ -54,13 +54,13 @@ def test_saved_by_so_many_ranks_and_loaded_by_others(ranks, tmp_path, saved_by, 
     def load(rank):
         state = {"model": entries(loaded_by, 2, blank)}
         dcp.load(state, checkpoint_id=tmp_path)
-        for name, found in state["model"].items():
+        for name, result in state["model"].items():
             shape = SHAPES[name.rsplit(" ", 1)[0]]
-            assert type(found) is DTensor and found.full_tensor().tolist() == numbers(shape).tolist(), name
+            assert type(result) is DTensor and result.full_tensor().tolist() == numbers(shape).tolist(), name
         plain = {"model": {name: tl.full(SHAPES[name.rsplit(" ", 1)[0]], -1.0) for name in state["model"]}}
         dcp.load(plain, checkpoint_id=tmp_path)
-        for name, found in plain["model"].items():
-            assert found.tolist() == numbers(found.shape).tolist(), name
+        for name, result in plain["model"].items():
+            assert result.tolist() == numbers(result.shape).tolist(), name
 
     ranks(saved_by, save)
     ranks(loaded_by, load)
@@ -68,8 +68,8 @@ def test_saved_by_so_many_ranks_and_loaded_by_others(ranks, tmp_path, saved_by, 
 
 @pytest.mark.parametrize("dtype", [tl.float64, tl.bfloat16, tl.int64, tl.bool, tl.complex64])
 def test_types_and_what_was_plain(ranks, tmp_path, dtype):
-    whole = numbers((5, 3)).to(dtype)
-    dcp.save({"plain": whole, "strided": whole.t()}, checkpoint_id=tmp_path / "plain")
+    full = numbers((5, 3)).to(dtype)
+    dcp.save({"plain": full, "strided": full.t()}, checkpoint_id=tmp_path / "plain")
 
     def body(rank):
         mesh = init_device_mesh("cpu", (2,))
@@ -78,14 +78,14 @@ def test_types_and_what_was_plain(ranks, tmp_path, dtype):
             "strided": distribute_tensor(tl.zeros(5, 3, dtype=dtype).t(), mesh, [Shard(1)]),
         }
         dcp.load(state, checkpoint_id=tmp_path / "plain")
-        assert state["plain"].full_tensor().tolist() == whole.tolist()
-        assert state["strided"].full_tensor().tolist() == whole.t().tolist()
+        assert state["plain"].full_tensor().tolist() == full.tolist()
+        assert state["strided"].full_tensor().tolist() == full.t().tolist()
         dcp.save(state, checkpoint_id=tmp_path / "again")
 
     ranks(2, body)
     state = {"plain": tl.zeros(5, 3, dtype=dtype), "strided": tl.zeros(3, 5, dtype=dtype)}
     dcp.load(state, checkpoint_id=tmp_path / "again")
-    assert state["plain"].tolist() == whole.tolist() and state["strided"].tolist() == whole.t().tolist()
+    assert state["plain"].tolist() == full.tolist() and state["strided"].tolist() == full.t().tolist()
 
 
 def test_each_element_is_written_once(ranks, tmp_path):
@@ -94,9 +94,9 @@ def test_each_element_is_written_once(ranks, tmp_path):
         state = {"x": distribute_tensor(numbers((7, 6)), mesh, [Shard(0), Replicate()])}
         return dcp.save(state, checkpoint_id=tmp_path)
 
-    found = ranks(4, body)[0].state_dict_metadata["x"]
-    assert found.size == (7, 6)
-    assert [(tuple(c.offsets), tuple(c.sizes)) for c in found.chunks] == [((0, 0), (4, 6)), ((4, 0), (3, 6))]
+    result = ranks(4, body)[0].state_dict_metadata["x"]
+    assert result.size == (7, 6)
+    assert [(tuple(c.offsets), tuple(c.sizes)) for c in result.chunks] == [((0, 0), (4, 6)), ((4, 0), (3, 6))]
 
 
 def test_terms_of_a_sum_are_refused_on_all_ranks(ranks, tmp_path):
@@ -129,8 +129,8 @@ def test_ranks_outside_the_mesh_write_and_read_nothing(ranks, tmp_path):
         dcp.load(state, checkpoint_id=tmp_path)
         return piece.to_local().tolist()
 
-    found = ranks(3, body)
-    assert found[0] == [[0, 1], [2, 3]] and found[1] == [[0, 0], [0, 0]] and found[2] == [[4, 5]]
+    result = ranks(3, body)
+    assert result[0] == [[0, 1], [2, 3]] and result[1] == [[0, 0], [0, 0]] and result[2] == [[4, 5]]
 
 
 def test_a_chunk_that_is_not_here(ranks):
@@ -149,8 +149,8 @@ def model_and_optimizer(mesh):
     tl.manual_seed(0)
     model = nn.Linear(3, 5)
     for name, placement in (("weight", Shard(0)), ("bias", Replicate())):
-        whole = getattr(model, name).detach()
-        setattr(model, name, nn.Parameter(distribute_tensor(whole, mesh, [placement])))
+        full = getattr(model, name).detach()
+        setattr(model, name, nn.Parameter(distribute_tensor(full, mesh, [placement])))
     optimizer = nn.optim.Adam(model.parameters(), lr=0.1)
     for number, parameter in enumerate(model.parameters()):
         gradient = numbers(parameter.shape) - number
@@ -168,7 +168,7 @@ def as_numbers(value):
 
 
 def test_state_dicts_of_models_and_optimizers(ranks, tmp_path):
-    whole = states.StateDictOptions(full_state_dict=True)
+    full_options = states.StateDictOptions(full_state_dict=True)
 
     def body(rank):
         model, optimizer = model_and_optimizer(init_device_mesh("cpu", (2,)))
@@ -179,8 +179,8 @@ def test_state_dicts_of_models_and_optimizers(ranks, tmp_path):
         assert type(state["optim"]["state"]["weight"]["exp_avg"]) is DTensor
         dcp.save(state, checkpoint_id=tmp_path)
         full = {
-            "model": states.get_model_state_dict(model, options=whole),
-            "optim": states.get_optimizer_state_dict(model, optimizer, options=whole),
+            "model": states.get_model_state_dict(model, options=full_options),
+            "optim": states.get_optimizer_state_dict(model, optimizer, options=full_options),
         }
         full = copy.deepcopy(
             full
@@ -191,7 +191,7 @@ def test_state_dicts_of_models_and_optimizers(ranks, tmp_path):
         assert as_numbers(here) == (as_numbers(full["model"]) if rank == 0 else {})
         for options, part in (
             (None, copy.deepcopy(state)),
-            (whole, full),
+            (full_options, full),
             (
                 states.StateDictOptions(full_state_dict=True, broadcast_from_rank0=True),
                 full if rank == 0 else {"model": {}, "optim": {}},
@@ -213,8 +213,8 @@ def test_state_dicts_of_models_and_optimizers(ranks, tmp_path):
             assert as_numbers(again) == as_numbers(full)
         return as_numbers(full)
 
-    found = ranks(2, body)
-    assert found[0] == found[1]
+    result = ranks(2, body)
+    assert result[0] == result[1]
     tl.manual_seed(0)
     model = nn.Linear(3, 5)
     optimizer = nn.optim.Adam(model.parameters(), lr=0.1)
@@ -223,7 +223,7 @@ def test_state_dicts_of_models_and_optimizers(ranks, tmp_path):
         "optim": states.get_optimizer_state_dict(model, optimizer),
     }
     dcp.load(state, checkpoint_id=tmp_path)  # one process has plain tensors
-    assert as_numbers(state) == found[0]
+    assert as_numbers(state) == result[0]
 
 
 def test_whole_state_of_another_size_is_refused(ranks):
@@ -246,14 +246,14 @@ def test_files_of_distributed_tensors(ranks, tmp_path, weights_only):
         terms = DTensor.from_local(tl.ones(3, dtype=tl.bfloat16), mesh, [Partial("max"), Shard(0)])
         parameter = nn.Parameter(x.redistribute(placements=[Replicate(), Shard(1)]))
         serialization.save([x, terms, parameter], tmp_path / str(rank))
-        found = serialization.load(tmp_path / str(rank), weights_only=weights_only)
-        for before, after in zip([x, terms, parameter], found, strict=True):
+        result = serialization.load(tmp_path / str(rank), weights_only=weights_only)
+        for before, after in zip([x, terms, parameter], result, strict=True):
             assert type(after) is DTensor and after.device_mesh == mesh and after.dtype is before.dtype
             assert after.placements == before.placements and after.stride() == before.stride()
             assert after.requires_grad == before.requires_grad
             assert after.to_local().tolist() == before.to_local().tolist()
             assert after.full_tensor().tolist() == before.full_tensor().tolist()  # it has the mesh's groups
-        assert isinstance(found[2], nn.Parameter) and not isinstance(found[0], nn.Parameter)
+        assert isinstance(result[2], nn.Parameter) and not isinstance(result[0], nn.Parameter)
 
     ranks(2, body)
     alone = serialization.load(tmp_path / "1", weights_only=weights_only)[0]
@@ -264,9 +264,12 @@ def test_files_of_distributed_tensors(ranks, tmp_path, weights_only):
 def test_pickles_and_copies(ranks):
     def body(rank):
         x = distribute_tensor(numbers((5, 3)), init_device_mesh("cpu", (2,)), [Shard(0)])
-        for made in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x), copy.deepcopy(nn.Parameter(x))):
-            assert made.placements == x.placements and made.full_tensor().tolist() == numbers((5, 3)).tolist()
-            made.to_local().detach().zero_()
+        for copied in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x), copy.deepcopy(nn.Parameter(x))):
+            assert (
+                copied.placements == x.placements
+                and copied.full_tensor().tolist() == numbers((5, 3)).tolist()
+            )
+            copied.to_local().detach().zero_()
         assert x.full_tensor().tolist() == numbers((5, 3)).tolist()
 
     ranks(2, body)
@@ -276,11 +279,11 @@ def test_damaged_files_of_distributed_tensors(ranks):
     """Layouts that a file describes are checked when it is read as data."""
     from tl_checkpoint import safe_globals
 
-    def described(module, name, state):
+    def describe(module, name, state):
         return safe_globals.require_global(module, name).create().finish(state)
 
     placements = "torch.distributed.tensor.placement_types"
-    assert described(placements, "Shard", {"dim": 1}) == Shard(1)
+    assert describe(placements, "Shard", {"dim": 1}) == Shard(1)
     for module, name, state, text in [
         (placements, "Shard", {"dim": "0"}, "dim of a Shard is a 'str'"),
         (placements, "Partial", {}, "a Partial must have reduce_op"),
@@ -299,7 +302,7 @@ def test_damaged_files_of_distributed_tensors(ranks):
         ),
     ]:
         with pytest.raises(pickle.UnpicklingError, match=text):
-            described(module, name, state)
+            describe(module, name, state)
     data = io.BytesIO()
     serialization.save(Shard(1), data)
     data.seek(0)

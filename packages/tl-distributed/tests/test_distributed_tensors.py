@@ -25,7 +25,7 @@ from tl_distributed.tensor.layout import compute_local_shape_and_global_offset
 PLACEMENTS = (Shard(0), Shard(1), Replicate())
 
 
-def whole(*shape):
+def grid(*shape):
     size = 1
     for n in shape:
         size *= n
@@ -37,12 +37,12 @@ def test_each_layout_to_each_other_on_one_dimension(ranks, shape):
     def body(rank):
         mesh = init_device_mesh("cpu", (3,))
         for before, after in itertools.product(PLACEMENTS, repeat=2):
-            x = distribute_tensor(whole(*shape), mesh, [before]).redistribute(placements=[after])
+            x = distribute_tensor(grid(*shape), mesh, [before]).redistribute(placements=[after])
             assert x.placements == (after,) and x.shape == shape
             size, offset = compute_local_shape_and_global_offset(shape, mesh, [after])
-            expected = whole(*shape)[offset[0] : offset[0] + size[0], offset[1] : offset[1] + size[1]]
+            expected = grid(*shape)[offset[0] : offset[0] + size[0], offset[1] : offset[1] + size[1]]
             assert x.to_local().tolist() == expected.tolist(), (before, after)
-            assert x.full_tensor().tolist() == whole(*shape).tolist()
+            assert x.full_tensor().tolist() == grid(*shape).tolist()
 
     ranks(3, body)
 
@@ -52,11 +52,11 @@ def test_each_layout_to_each_other_on_two_dimensions(ranks):
         mesh = init_device_mesh("cpu", (2, 2))
         for before in itertools.product(PLACEMENTS, repeat=2):
             for after in itertools.product(PLACEMENTS, repeat=2):
-                x = distribute_tensor(whole(7, 6), mesh, before).redistribute(placements=after)
+                x = distribute_tensor(grid(7, 6), mesh, before).redistribute(placements=after)
                 size, offset = compute_local_shape_and_global_offset((7, 6), mesh, after)
-                expected = whole(7, 6)[offset[0] : offset[0] + size[0], offset[1] : offset[1] + size[1]]
+                expected = grid(7, 6)[offset[0] : offset[0] + size[0], offset[1] : offset[1] + size[1]]
                 assert x.to_local().tolist() == expected.tolist(), (before, after)
-                assert x.full_tensor().tolist() == whole(7, 6).tolist()
+                assert x.full_tensor().tolist() == grid(7, 6).tolist()
 
     ranks(4, body)
 
@@ -96,7 +96,7 @@ OPERATORS = {
 @pytest.mark.parametrize("name", OPERATORS)
 def test_an_operator_on_pieces_is_that_on_the_whole(ranks, name):
     f = OPERATORS[name]
-    x, y, w = whole(6, 4), whole(6, 4) / 2, whole(4, 5) / 10
+    x, y, w = grid(6, 4), grid(6, 4) / 2, grid(4, 5) / 10
     expected = f(x, y, w)
 
     def body(rank):
@@ -130,7 +130,7 @@ def test_products_of_pieces_need_no_communication(ranks, monkeypatch):
 
 
 def test_gradients_of_pieces_are_pieces_of_the_gradient(ranks):
-    x, w = whole(6, 4).requires_grad_(), (whole(4, 5) / 10).requires_grad_()
+    x, w = grid(6, 4).requires_grad_(), (grid(4, 5) / 10).requires_grad_()
     ((x @ w).relu() ** 2).sum().backward()
 
     def body(rank):
@@ -189,7 +189,7 @@ def test_modules(ranks):
     nn = pytest.importorskip("tl_nn")
     tl.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 2))
-    x = whole(3, 4)
+    x = grid(3, 4)
     expected = model(x)
     state = {name: value.detach().clone() for name, value in model.state_dict().items()}
 
@@ -229,16 +229,16 @@ def test_optimizers_step_on_pieces(ranks, name, options):
         optimizer = kind(parameters, lr=0.1, **momentum, **options)
         for number in range(3):
             for parameter in parameters:
-                parameter.grad = lay((whole(*parameter.shape) - number) / 8)
+                parameter.grad = lay((grid(*parameter.shape) - number) / 8)
             optimizer.step()
         return optimizer
 
-    plain = [nn.Parameter(whole(*shape)) for shape in shapes]
+    plain = [nn.Parameter(grid(*shape)) for shape in shapes]
     steps(plain, lambda gradient: gradient)
 
     def body(rank):
         mesh = init_device_mesh("cpu", (2,))
-        pieces = [nn.Parameter(distribute_tensor(whole(*shape), mesh, [Shard(0)])) for shape in shapes]
+        pieces = [nn.Parameter(distribute_tensor(grid(*shape), mesh, [Shard(0)])) for shape in shapes]
         optimizer = steps(pieces, lambda gradient: distribute_tensor(gradient, mesh))
         for piece, expected in zip(pieces, plain, strict=True):
             assert piece.placements == (Shard(0),)
@@ -254,17 +254,17 @@ def test_optimizers_step_on_pieces(ranks, name, options):
 def test_wrong_uses(ranks):
     def body(rank):
         mesh = init_device_mesh("cpu", (2,))
-        x = distribute_tensor(whole(4, 2), mesh, [Shard(0)])
+        x = distribute_tensor(grid(4, 2), mesh, [Shard(0)])
         with pytest.raises(RuntimeError, match=r"got mixed torch\.Tensor and DTensor"):
             x + tl.ones(4, 2)
         with pytest.raises(ValueError, match=r"same length as `device_mesh\.ndim`"):
-            distribute_tensor(whole(4, 2), mesh, [Shard(0), Shard(1)])
+            distribute_tensor(grid(4, 2), mesh, [Shard(0), Shard(1)])
         with pytest.raises(IndexError, match="2 dimensions"):
-            distribute_tensor(whole(4, 2), mesh, [Shard(2)])
+            distribute_tensor(grid(4, 2), mesh, [Shard(2)])
         with pytest.raises(RuntimeError, match="expected a Shard, Replicate or Partial"):
-            distribute_tensor(whole(4, 2), mesh, ["rows"])
+            distribute_tensor(grid(4, 2), mesh, ["rows"])
         with pytest.raises(RuntimeError, match="non-leaf"):
-            distribute_tensor(whole(4, 2).requires_grad_() * 2, mesh, [Shard(0)])
+            distribute_tensor(grid(4, 2).requires_grad_() * 2, mesh, [Shard(0)])
         with pytest.raises(RuntimeError, match="redistributing to Partial"):
             x.redistribute(placements=[Partial()])
         with pytest.raises(RuntimeError, match="both shape and stride"):
@@ -284,9 +284,9 @@ def test_functional_collectives(ranks):
         assert funcol.broadcast(own, 1, (mesh, 0)).tolist() == [[2.0, 2.0]] * 2
         assert funcol.all_gather_tensor(own, 1, None).tolist() == [[1.0, 1.0, 2.0, 2.0]] * 2
         assert funcol.reduce_scatter_tensor(own, "sum", 0, mesh).tolist() == [[3.0, 3.0]]
-        sent = tl.arange(3.0) + 10 * rank
-        got = funcol.all_to_all_single(sent, [[1, 1], [2, 2]][rank], [1, 2], mesh)
-        assert got.tolist() == [[0.0, 10.0], [1.0, 2.0, 11.0, 12.0]][rank]
+        data = tl.arange(3.0) + 10 * rank
+        actual = funcol.all_to_all_single(data, [[1, 1], [2, 2]][rank], [1, 2], mesh)
+        assert actual.tolist() == [[0.0, 10.0], [1.0, 2.0, 11.0, 12.0]][rank]
         assert funcol.permute_tensor(own, [1, 0], mesh).tolist() == [[2.0 - rank] * 2] * 2
         leaf = tl.full((2,), rank + 1.0, requires_grad=True)
         (funcol.all_gather_tensor_autograd(leaf, 0, mesh) * tl.arange(4.0)).sum().backward()

@@ -25,8 +25,8 @@ class Kept(metrics.MetricHandler):
 
 
 def test_metrics_go_to_the_handler_of_their_group():
-    kept = Kept()
-    metrics.configure(kept, "ours")
+    handler = Kept()
+    metrics.configure(handler, "ours")
 
     @metrics.prof(group="ours")
     def save(fails):
@@ -38,7 +38,7 @@ def test_metrics_go_to_the_handler_of_their_group():
         save(True)
     metrics.put_metric("restarts", 3, "ours")
     metrics.put_metric("restarts", 3, "others")
-    assert [row for row in kept.rows if row[1] != "ms"] == [
+    assert [row for row in handler.rows if row[1] != "ms"] == [
         ("ours", "success", 1),
         ("ours", "failure", 1),
         ("ours", "restarts", 3),
@@ -59,8 +59,12 @@ def test_events_are_told_and_read_back():
     finally:
         logger.removeHandler(handler)
     assert events.Event.deserialize(heard[0]) == event
-    told = events.RdzvEvent.deserialize(heard[1])
-    assert (told.name, told.run_id, told.rank) == ("test_events_are_told_and_read_back", "job", 1)
+    rdzv_event = events.RdzvEvent.deserialize(heard[1])
+    assert (rdzv_event.name, rdzv_event.run_id, rdzv_event.rank) == (
+        "test_events_are_told_and_read_back",
+        "job",
+        1,
+    )
     with pytest.raises(ValueError, match="no event handler 'pigeon'; known: console, null"):
         events.get_logging_handler("pigeon")
 
@@ -107,8 +111,8 @@ def test_port_that_is_taken_is_a_sentence():
     server.start()
     try:
         command = [sys.executable, "-m", "tl_distributed.run", "--master-port", str(server.port), "x.py"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        process = subprocess.run(command, capture_output=True, text=True, timeout=60)
     finally:
         server.stop()
-    assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert f"cannot listen on port {server.port}" in done.stderr
+    assert process.returncode == 1 and "Traceback" not in process.stderr
+    assert f"cannot listen on port {server.port}" in process.stderr

@@ -36,9 +36,9 @@ from tl_distributed.launcher.argparse_util import check_env, env
 
 
 def test_a_worker_that_is_late_gets_its_signal(tmp_path):
-    pipe, said = str(tmp_path / "timers"), []
+    pipe, messages = str(tmp_path / "timers"), []
     server = FileTimerServer(
-        pipe, "job", max_interval=0.05, log_event=lambda name, request: said.append((name, request))
+        pipe, "job", max_interval=0.05, log_event=lambda name, request: messages.append((name, request))
     )
     with pytest.raises(BrokenPipeError, match="FileTimerServer must be started first"):
         FileTimerClient(pipe).acquire("step", 1.0)
@@ -53,8 +53,8 @@ def test_a_worker_that_is_late_gets_its_signal(tmp_path):
     worker = subprocess.Popen([sys.executable, "-c", code, pipe])
     assert worker.wait(60) == -signal.SIGTERM
     server.stop()
-    assert [name for name, _ in said] == ["watchdog started", "kill worker process", "watchdog stopped"]
-    assert said[1][1].scope_id == "slow step" and said[1][1].worker_pid == worker.pid
+    assert [name for name, _ in messages] == ["watchdog started", "kill worker process", "watchdog stopped"]
+    assert messages[1][1].scope_id == "slow step" and messages[1][1].worker_pid == worker.pid
     assert not os.path.exists(pipe) and server.get_last_progress_time() > 0
 
 
@@ -75,9 +75,9 @@ def test_a_wish_that_is_taken_back(tmp_path):
 
 def test_wishes_of_workers_that_have_ended_are_dropped(tmp_path):
     server = FileTimerServer(str(tmp_path / "timers"), "job")
-    gone = subprocess.Popen(["/bin/true"])
-    gone.wait()
-    server.register_timers([FileTimerRequest(gone.pid, "a", 1.0), FileTimerRequest(os.getpid(), "b", 1.0)])
+    process = subprocess.Popen(["/bin/true"])
+    process.wait()
+    server.register_timers([FileTimerRequest(process.pid, "a", 1.0), FileTimerRequest(os.getpid(), "b", 1.0)])
     assert list(server.get_expired_timers(2.0)) == [os.getpid()]
 
 
@@ -147,8 +147,8 @@ def on_threads(size, body):
 
 def test_values_of_all_ranks():
     store = dist.HashStore()
-    found = on_threads(3, lambda rank: synchronize(store, bytes([rank]), rank, 3, "names"))
-    assert found == [[b"\0", b"\1", b"\2"]] * 3
+    result = on_threads(3, lambda rank: synchronize(store, bytes([rank]), rank, 3, "names"))
+    assert result == [[b"\0", b"\1", b"\2"]] * 3
     assert store.timeout == dist.HashStore().timeout
     store.set("one0", "a")
     assert get_all(store, 0, "one", 1) == [b"a"]
@@ -180,30 +180,30 @@ def test_variables_ports_and_levels(monkeypatch):
     assert get_env_variable_or_raise("TL_SOMETHING") == "3"
     with pytest.raises(ValueError, match="TL_NOTHING expected"):
         get_env_variable_or_raise("TL_NOTHING")
-    with get_socket_with_port() as taken, pytest.raises(OSError), socket.socket() as other:
-        other.bind(taken.getsockname())
+    with get_socket_with_port() as server, pytest.raises(OSError), socket.socket() as other:
+        other.bind(server.getsockname())
     monkeypatch.setenv("LOGLEVEL", "info")
     assert get_log_level() == "INFO" and get_logger().name == __name__ and get_logger("a").level == 20
     assert macros.substitute(["${local_rank}", 3, "$other"], "1") == ["1", 3, "$other"]
 
 
 def test_options_by_variables(monkeypatch):
-    def parsed(*args):
+    def parse_arguments(*args):
         parser = argparse.ArgumentParser()
         parser.add_argument("-n", "--node-rank", action=env, type=int, default=0)
         parser.add_argument("--job-id", action=env, required=True)
         parser.add_argument("--verbose", action=check_env)
         return parser.parse_args(args)
 
-    found = parsed("--job-id", "a")
-    assert (found.node_rank, found.job_id, found.verbose) == (0, "a", False)
+    result = parse_arguments("--job-id", "a")
+    assert (result.node_rank, result.job_id, result.verbose) == (0, "a", False)
     for name, value in {"NODE_RANK": "3", "JOB_ID": "b", "VERBOSE": "1"}.items():
         monkeypatch.setenv("PET_" + name, value)
-    found = parsed()
-    assert (found.node_rank, found.job_id, found.verbose) == (3, "b", True)
-    assert parsed("-n", "4").node_rank == 4
+    result = parse_arguments()
+    assert (result.node_rank, result.job_id, result.verbose) == (3, "b", True)
+    assert parse_arguments("-n", "4").node_rank == 4
     monkeypatch.setenv("PET_VERBOSE", "0")
-    assert not parsed().verbose
+    assert not parse_arguments().verbose
 
 
 def test_the_older_launcher(tmp_path):
@@ -219,13 +219,15 @@ def test_the_older_launcher(tmp_path):
         "--nproc-per-node=2",
         "--use-env",
     ]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, str(program), "--lr"], capture_output=True, text=True, timeout=200, check=True
     )
-    assert sorted(done.stdout.splitlines()) == ["0 --lr", "1 --lr"]
+    assert sorted(process.stdout.splitlines()) == ["0 --lr", "1 --lr"]
     del command[-1]
-    done = subprocess.run([*command, str(program)], capture_output=True, text=True, timeout=200, check=True)
-    assert sorted(done.stdout.splitlines()) == ["0 --local-rank=0", "1 --local-rank=1"]
+    process = subprocess.run(
+        [*command, str(program)], capture_output=True, text=True, timeout=200, check=True
+    )
+    assert sorted(process.stdout.splitlines()) == ["0 --local-rank=0", "1 --local-rank=1"]
     assert launch.parse_args(["a", "b"]).training_script_args == ["--local-rank=${local_rank}", "b"]
 
 

@@ -80,9 +80,9 @@ class Job:
         process = self.ranks[rank]
         timer = threading.Timer(30, process.kill)
         timer.start()
-        said = process.stdout.read()
+        output = process.stdout.read()
         timer.cancel()
-        return said
+        return output
 
     def __enter__(self) -> Job:
         return self
@@ -107,16 +107,16 @@ def test_a_killed_rank_is_named_at_once(job, size, action, transport):
     killed = time.time()
     here.ranks[-1].kill()
     for rank in range(size - 1):
-        said = here.outcome(rank)
-        found = re.match(r"([\d.]+) [\d.]+ DistBackendError: (.*)", said)
-        assert found, said
-        assert re.search(rf"rank {size - 1} \(pid {here.ranks[-1].pid}( on \S+)?\) died", found[2]), said
+        output = here.outcome(rank)
+        match = re.match(r"([\d.]+) [\d.]+ DistBackendError: (.*)", output)
+        assert match, output
+        assert re.search(rf"rank {size - 1} \(pid {here.ranks[-1].pid}( on \S+)?\) died", match[2]), output
         limit = 0.2 if transport == "memory" else 1.0
-        assert float(found[1]) - killed < limit * max(1, size - 1) + 0.3  # the machine may be busy
+        assert float(match[1]) - killed < limit * max(1, size - 1) + 0.3  # the machine may be busy
     assert not [name for name in os.listdir("/dev/shm") if name.startswith("tl-")]
 
 
-def drawn(draw, cases, count):
+def draw_cases(draw, cases, count):
     """As many of the cases, each as often as the others."""
     rounds = [draw.sample(cases, len(cases)) for _ in range(-(-count // len(cases)))]
     return list(itertools.chain(*rounds))[:count]
@@ -141,7 +141,7 @@ def test_kills_during_every_operation(tmp_path, transport, times):
     cases = list(itertools.product(OPERATIONS, (2, 3, 4), ("before", "inside", "between")))
     waits: list[float] = []
     own = set()
-    for number, (operation, size, moment) in enumerate(drawn(draw, cases, times(540, 6))):
+    for number, (operation, size, moment) in enumerate(draw_cases(draw, cases, times(540, 6))):
         folder = tmp_path / str(number)
         folder.mkdir()
         with Job(folder, size, f"{operation}:{moment}") as here:
@@ -150,13 +150,13 @@ def test_kills_during_every_operation(tmp_path, transport, times):
             killed, dead = time.time(), here.ranks[victim]
             dead.kill()
             for rank in {*range(size)} - {victim}:
-                said = here.outcome(rank)
-                found = re.search(
-                    rf"([\d.]+) [\d.]+ DistBackendError: .*rank {victim} \(pid {dead.pid}\b", said
+                output = here.outcome(rank)
+                match = re.search(
+                    rf"([\d.]+) [\d.]+ DistBackendError: .*rank {victim} \(pid {dead.pid}\b", output
                 )
-                assert found, (operation, size, moment, victim, said)
-                assert said.endswith("\n0 descriptors left\n"), (operation, size, moment, victim, said)
-                waits.append(float(found[1]) - killed)
+                assert match, (operation, size, moment, victim, output)
+                assert output.endswith("\n0 descriptors left\n"), (operation, size, moment, victim, output)
+                waits.append(float(match[1]) - killed)
                 here.ranks[rank].wait()  # nobody else ends it
         check_nothing_is_left(here)
         own.add(len(os.listdir("/proc/self/fd")))
@@ -184,7 +184,9 @@ def test_the_first_to_die_is_named_where_others_are_ended_because_of_it(tmp_path
         for operation, (moment, every) in itertools.product(OPERATIONS, pairs.items())
         for pair, pause in itertools.product(every, (0.02, 0.05, 0.3))
     ]
-    for number, (operation, moment, (first, second), pause) in enumerate(drawn(draw, cases, times(300, 4))):
+    for number, (operation, moment, (first, second), pause) in enumerate(
+        draw_cases(draw, cases, times(300, 4))
+    ):
         folder = tmp_path / str(number)
         folder.mkdir()
         with Job(folder, 4, f"{operation}:{moment}", timeout=60) as here:
@@ -195,9 +197,9 @@ def test_the_first_to_die_is_named_where_others_are_ended_because_of_it(tmp_path
             time.sleep(pause)
             here.ranks[second].kill()
             for rank in {0, 1, 2, 3} - {first, second}:
-                said = here.outcome(rank)
+                output = here.outcome(rank)
                 named = rf"DistBackendError: .*rank {first} \(pid {here.ranks[first].pid}\b"
-                assert re.search(named, said), (operation, moment, first, second, pause, said)
+                assert re.search(named, output), (operation, moment, first, second, pause, output)
 
 
 def test_a_rank_that_looks_late_names_the_first_to_die(tmp_path, monkeypatch, times):
@@ -210,8 +212,8 @@ def test_a_rank_that_looks_late_names_the_first_to_die(tmp_path, monkeypatch, ti
         for roles in itertools.permutations(range(4))
         if moment != "before" or roles[0] == 3  # which stays away then
     ]
-    chosen = [("send", "before", (3, 0, 1, 2)), *drawn(draw, cases, times(100, 2))]
-    for number, (operation, moment, (first, second, third, late)) in enumerate(chosen):
+    cases_drawn = [("send", "before", (3, 0, 1, 2)), *draw_cases(draw, cases, times(100, 2))]
+    for number, (operation, moment, (first, second, third, late)) in enumerate(cases_drawn):
         folder = tmp_path / str(number)
         folder.mkdir()
         with Job(folder, 4, f"{operation}:{moment}", timeout=60) as here:
@@ -226,13 +228,13 @@ def test_a_rank_that_looks_late_names_the_first_to_die(tmp_path, monkeypatch, ti
             named = rf"DistBackendError: .*rank {first} \(pid {here.ranks[first].pid}\b"
             for rank in (third, late):
                 here.ranks[rank].send_signal(signal.SIGCONT)
-                said = here.outcome(rank)
-                assert re.search(named, said), (operation, moment, first, second, third, late, rank, said)
+                output = here.outcome(rank)
+                assert re.search(named, output), (operation, moment, first, second, third, late, rank, output)
 
 
 def test_interrupts_during_every_operation(tmp_path, transport, times):
     draw = random.Random(transport)
-    for number, operation in enumerate(drawn(draw, list(OPERATIONS), times(50, 2))):
+    for number, operation in enumerate(draw_cases(draw, list(OPERATIONS), times(50, 2))):
         folder = tmp_path / str(number)
         folder.mkdir()
         with Job(folder, 2, f"{operation}:before") as here:
@@ -248,7 +250,7 @@ def test_stopped_ranks_are_named_when_the_time_is_over(tmp_path, transport, time
         name for name in OPERATIONS if name not in ("send", "broadcast_object_list")
     ]  # which wait for nobody
     limit, waits = 2.0, []
-    for number, operation in enumerate(drawn(draw, names, times(50, 2))):
+    for number, operation in enumerate(draw_cases(draw, names, times(50, 2))):
         folder = tmp_path / str(number)
         folder.mkdir()
         with Job(folder, 2, f"{operation}:between", timeout=limit) as here:
@@ -256,12 +258,12 @@ def test_stopped_ranks_are_named_when_the_time_is_over(tmp_path, transport, time
             victim = draw.randrange(2) if operation in ("all_reduce", "all_gather", "barrier") else 1
             stopped = time.time()
             here.ranks[victim].send_signal(signal.SIGSTOP)
-            said = here.outcome(1 - victim)
-            found = re.search(
-                rf"([\d.]+) [\d.]+ DistBackendError: .*rank {victim} \(pid {here.ranks[victim].pid}", said
+            output = here.outcome(1 - victim)
+            match = re.search(
+                rf"([\d.]+) [\d.]+ DistBackendError: .*rank {victim} \(pid {here.ranks[victim].pid}", output
             )
-            assert found and "reached its timeout of 2 s" in said, (operation, victim, said)
-            waits.append(float(found[1]) - stopped)
+            assert match and "reached its timeout of 2 s" in output, (operation, victim, output)
+            waits.append(float(match[1]) - stopped)
     print(
         f"{transport}: {len(waits)} stopped, all named after {min(waits):.3f} to {max(waits):.3f} s of {limit:g}"
     )
@@ -272,9 +274,9 @@ def test_stopped_ranks_are_named_when_the_time_is_over(tmp_path, transport, time
 def test_a_stopped_rank_is_named_when_the_time_is_over(job, transport):
     here = job(2, "small", timeout=1)
     here.ranks[1].send_signal(signal.SIGSTOP)
-    said = here.outcome(0)
-    assert re.search(rf"rank 1 \(pid {here.ranks[1].pid}( on \S+)?\)", said), said
-    assert "reached its timeout of 1 s in all_reduce" in said
+    output = here.outcome(0)
+    assert re.search(rf"rank 1 \(pid {here.ranks[1].pid}( on \S+)?\)", output), output
+    assert "reached its timeout of 1 s in all_reduce" in output
 
 
 def test_ctrl_c_ends_a_wait(job, transport):
@@ -288,6 +290,6 @@ def test_ctrl_c_ends_a_wait(job, transport):
 
 def test_a_forked_child_is_no_rank(job, transport):
     here = job(2, "fork")
-    said = here.outcome(0)
-    assert "child: this process was forked after its group had been made" in said
-    assert "parent went on after 7" in said
+    output = here.outcome(0)
+    assert "child: this process was forked after its group had been made" in output
+    assert "parent went on after 7" in output

@@ -85,38 +85,38 @@ def test_several_tensors_at_once(ranks):
 def test_the_divisor_shrinks_with_those_that_still_have_inputs(ranks):
     def body(rank):
         model = DistributedDataParallel(nn.Linear(1, 1, bias=False))
-        found = []
+        result = []
         with model.join(divide_by_initial_world_size=False):
             for _ in range(1 + rank):
                 model.zero_grad()
                 model(tl.ones(1, 1)).sum().backward()
-                found.append(float(model.module.weight.grad))
-        return found
+                result.append(float(model.module.weight.grad))
+        return result
 
     assert ranks(2, body) == [[1.0], [1.0, 1.0]]
 
-    def halved(rank):
+    def halve(rank):
         model = DistributedDataParallel(nn.Linear(1, 1, bias=False))
-        found = []
+        result = []
         with model.join():
             for _ in range(1 + rank):
                 model.zero_grad()
                 model(tl.ones(1, 1)).sum().backward()
-                found.append(float(model.module.weight.grad))
-        return found
+                result.append(float(model.module.weight.grad))
+        return result
 
-    assert ranks(2, halved) == [[1.0], [1.0, 0.5]]
+    assert ranks(2, halve) == [[1.0], [1.0, 0.5]]
 
 
 def test_computing_in_a_shorter_type(ranks):
     def body(rank):
         layer = nn.Linear(4, 2)
-        seen = []
-        layer.register_forward_hook(lambda m, args, out: seen.append((args[0].dtype, out.dtype)))
+        events = []
+        layer.register_forward_hook(lambda m, args, out: events.append((args[0].dtype, out.dtype)))
         precision = _MixedPrecision(param_dtype=tl.bfloat16, reduce_dtype=tl.float32)
         model = DistributedDataParallel(layer, mixed_precision=precision)
         model(tl.full((3, 4), float(rank))).float().sum().backward()
-        assert seen == [(tl.bfloat16, tl.bfloat16)]
+        assert events == [(tl.bfloat16, tl.bfloat16)]
         assert layer.weight.dtype == layer.weight.grad.dtype == tl.float32
         assert layer.weight.grad.tolist() == [[1.5] * 4] * 2
 

@@ -28,8 +28,8 @@ def test_collectives_by_name(ranks, size):
         assert operators.reduce_scatter_tensor(parts, "sum", size, name).tolist() == [
             size * rank + sum(range(size))
         ]
-        sent = tl.full((size,), float(rank))
-        received = operators.all_to_all_single(sent, [1] * size, [1] * size, name)
+        data = tl.full((size,), float(rank))
+        received = operators.all_to_all_single(data, [1] * size, [1] * size, name)
         assert received.tolist() == list(range(size))
         assert operators.broadcast(x, size - 1, name).tolist() == [size] * 2
         both = operators.all_reduce_coalesced([x, x * 2], "sum", name)

@@ -123,22 +123,22 @@ def test_only_one_world(world):
 
 
 def test_groups_in_the_world(world):
-    made = dist.new_group([0], timeout=timedelta(seconds=7), group_desc="mine")
+    group = dist.new_group([0], timeout=timedelta(seconds=7), group_desc="mine")
     assert dist.get_pg_count() == 2
-    assert (dist.get_rank(made), dist.get_world_size(made), dist.get_backend(made)) == (0, 1, "gloo")
-    assert dist.get_process_group_ranks(made) == dist.get_process_group_ranks(None) == [0]
-    assert (made.group_desc, made.timeout) == ("mine", timedelta(seconds=7))
-    assert made.group_name != world.group_name
-    assert dist.get_group_rank(made, 0) == dist.get_global_rank(made, 0) == 0
+    assert (dist.get_rank(group), dist.get_world_size(group), dist.get_backend(group)) == (0, 1, "gloo")
+    assert dist.get_process_group_ranks(group) == dist.get_process_group_ranks(None) == [0]
+    assert (group.group_desc, group.timeout) == ("mine", timedelta(seconds=7))
+    assert group.group_name != world.group_name
+    assert dist.get_group_rank(group, 0) == dist.get_global_rank(group, 0) == 0
     assert dist.get_group_rank(world, 7) == dist.get_global_rank(world, 7) == 7
     with pytest.raises(ValueError, match="Global rank 1 is not part"):
-        dist.get_group_rank(made, 1)
+        dist.get_group_rank(group, 1)
     with pytest.raises(ValueError, match="Group rank 1 is not part"):
-        dist.get_global_rank(made, 1)
-    dist.destroy_process_group(made)
+        dist.get_global_rank(group, 1)
+    dist.destroy_process_group(group)
     for use in (dist.get_rank, dist.get_process_group_ranks, dist.destroy_process_group, dist.barrier):
         with pytest.raises(ValueError, match="has been destroyed"):
-            use(made)
+            use(group)
     assert dist.get_pg_count() == 1
 
 

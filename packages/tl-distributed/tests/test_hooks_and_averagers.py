@@ -73,9 +73,9 @@ def test_powersgd_of_full_rank_is_exact_and_of_low_rank_is_near(ranks, exact, ho
                 min_compression_rate=0,
                 orthogonalization_epsilon=epsilon,
             )
-            found = gradients(rank, hook_type, state, passes=4)
+            result = gradients(rank, hook_type, state, passes=4)
             assert state.compression_stats()[1] >= 0
-            return found
+            return result
 
         first, second = ranks(2, body)
         assert tl.equal(first, second)
@@ -110,12 +110,12 @@ def test_post_local_sgd_keeps_to_the_neighbours(ranks):
         state = post_localSGD_hook.PostLocalSGDState(None, subgroup, start_localSGD_iter=2)
         model = DistributedDataParallel(nn.Linear(1, 1, bias=False))
         model.register_comm_hook(state, post_localSGD_hook.post_localSGD_hook)
-        found = []
+        result = []
         for _ in range(3):
             model.zero_grad()
             model(tl.full((1, 1), float(rank))).sum().backward()
-            found.append(float(model.module.weight.grad))
-        return found
+            result.append(float(model.module.weight.grad))
+        return result
 
     assert ranks(4, body) == [[1.5, 0.5, 0.5]] * 2 + [[1.5, 2.5, 2.5]] * 2
 
@@ -142,13 +142,13 @@ def test_a_model_is_averaged_when_it_is_time(ranks):
         weight = nn.Parameter(tl.full((2,), float(rank)))
         weight.grad = tl.zeros(2)
         averager = PeriodicModelAverager(period=2, warmup_steps=1)
-        found = []
+        result = []
         for _ in range(4):
             averager.average_parameters([weight])
-            found.append(float(weight[0]))
+            result.append(float(weight[0]))
             with tl.no_grad():
                 weight.add_(rank)
-        return found
+        return result
 
     assert ranks(2, body) == [[0.0, 1.0, 1.0, 2.0], [1.0, 1.0, 2.0, 2.0]]
 
@@ -158,11 +158,11 @@ def test_averages_of_groups_and_of_all(ranks):
         weight = nn.Parameter(tl.full((1,), float(rank)))
         weight.grad = tl.zeros(1)
         averager = HierarchicalModelAverager({2: 2, 4: 4}, warmup_steps=1)
-        found = []
+        result = []
         for _ in range(5):
             averager.average_parameters([{"params": [weight]}])
-            found.append(float(weight))
-        return found
+            result.append(float(weight))
+        return result
 
     assert ranks(4, body) == [
         [0.0, 0.0, 0.5, 0.5, 1.5],
@@ -179,12 +179,12 @@ def test_the_ranks_of_a_mesh_are_small_integers(ranks, given):
     """As PyTorch's, whatever they were given as."""
 
     def body(rank):
-        made = init_device_mesh("cpu", (2,))
-        assert made.mesh.dtype == tl.int32 and made.get_local_rank() == rank
+        pair_mesh = init_device_mesh("cpu", (2,))
+        assert pair_mesh.mesh.dtype == tl.int32 and pair_mesh.get_local_rank() == rank
         mesh = DeviceMesh("cpu", given)
         assert mesh.mesh.dtype == tl.int32 and mesh.mesh is not given
         assert mesh.mesh.reshape(-1).tolist() == [0, 1] and mesh.get_coordinate()[0] == rank
-        assert DeviceMesh.from_group(made.get_group(), "cpu").mesh.dtype == tl.int32
+        assert DeviceMesh.from_group(pair_mesh.get_group(), "cpu").mesh.dtype == tl.int32
         tensor = tl.full((3,), rank + 1, dtype=tl.int32)
         dist.all_reduce(tensor, group=mesh.get_group(0))
         assert tensor.tolist() == [3, 3, 3]

@@ -191,22 +191,22 @@ def test_an_operation_is_over_when_its_handle_says_so(late, name, way):
     def body(rank):
         tensor = tl.arange(4.0) + 2 * rank
         work = CALLS[name](tensor, async_op=True)
-        seen = []
+        values = []
         if way == "wait":
             assert work.wait()
         elif way == "synchronize":
             work.synchronize()
         elif way == "future":
-            seen = [t.tolist() for t in work.get_future().wait()]
+            values = [t.tolist() for t in work.get_future().wait()]
         elif way == "then":
-            seen = work.get_future().then(lambda done: [t.tolist() for t in done.value()]).wait()
+            values = work.get_future().then(lambda done: [t.tolist() for t in done.value()]).wait()
         else:
             while not work.is_completed():
                 time.sleep(0.001)
-        found = [t.tolist() for t in work.result()]
-        assert seen in ([], found)
+        result = [t.tolist() for t in work.result()]
+        assert values in ([], result)
         assert work.is_completed() and work.is_success() and work.exception() is None
-        assert found == EXPECTED[name](rank)
+        assert result == EXPECTED[name](rank)
 
     late(2, body)
 
@@ -221,7 +221,7 @@ HOOKS = {
 }
 
 
-def trained(hook, options):
+def train(hook, options):
     tl.manual_seed(0)
     initial = nn.Sequential(nn.Linear(5, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Linear(8, 3))
     data = tl.randn(2, 6, 5)
@@ -245,14 +245,14 @@ def trained(hook, options):
 @pytest.mark.parametrize("options", [{}, {"find_unused_parameters": True}, {"gradient_as_bucket_view": True}])
 @pytest.mark.parametrize("hook", HOOKS)
 def test_training_is_that_of_a_punctual_backend(late, ranks, hook, options):
-    first, second = late(2, trained(HOOKS[hook], options))
-    assert first == second == ranks(2, trained(HOOKS[hook], options))[0]
+    first, second = late(2, train(HOOKS[hook], options))
+    assert first == second == ranks(2, train(HOOKS[hook], options))[0]
 
 
 def test_training_where_handles_know_no_result(ranks, monkeypatch):
     monkeypatch.setattr(Late, "kind", Silent)
-    first, second = ranks(2, trained(None, {}), "late")
-    assert first == second == ranks(2, trained(None, {}))[0]
+    first, second = ranks(2, train(None, {}), "late")
+    assert first == second == ranks(2, train(None, {}))[0]
 
 
 def test_collectives_that_return_their_result(late):

@@ -44,18 +44,18 @@ def launch(*args, **more):
 
 
 def test_killed_worker_is_named_and_the_job_starts_again(worker):
-    done = launch("--standalone", "--nproc-per-node", "2", "--max-restarts", "1", worker, "die")
-    assert done.returncode == 0, done.stderr
-    assert "failed: SIGKILL" in done.stderr and "restart 1 of 1" in done.stderr
-    lines = sorted(line for line in done.stdout.splitlines() if line)
+    process = launch("--standalone", "--nproc-per-node", "2", "--max-restarts", "1", worker, "die")
+    assert process.returncode == 0, process.stderr
+    assert "failed: SIGKILL" in process.stderr and "restart 1 of 1" in process.stderr
+    lines = sorted(line for line in process.stdout.splitlines() if line)
     assert lines == [f"rank {rank} of 2 attempt 1 total 3.0" for rank in range(2)]
 
 
 def test_no_restarts_left(worker):
-    done = launch("--standalone", "--nproc-per-node", "2", worker, "die")
-    assert done.returncode == 1
-    assert f"{worker} FAILED" in done.stderr
-    assert "rank      : 1 (local_rank: 1)" in done.stderr and "-9 (SIGKILL)" in done.stderr
+    process = launch("--standalone", "--nproc-per-node", "2", worker, "die")
+    assert process.returncode == 1
+    assert f"{worker} FAILED" in process.stderr
+    assert "rank      : 1 (local_rank: 1)" in process.stderr and "-9 (SIGKILL)" in process.stderr
 
 
 def ending(agent, seconds=60):

@@ -28,9 +28,9 @@ def test_slices_know_their_root(ranks):
 def test_dimensions_are_joined(ranks):
     def body(rank):
         mesh = init_device_mesh("cpu", (2, 1, 2), mesh_dim_names=("a", "b", "c"))
-        whole, outer = mesh._flatten("all"), mesh["a", "b"]._flatten()
-        assert whole.mesh.tolist() == [0, 1, 2, 3] and outer.mesh.tolist() == [rank % 2, rank % 2 + 2]
-        assert mesh["all"] is whole and mesh["a_b"] is outer is mesh["a", "b"]._flatten()
+        flat, outer = mesh._flatten("all"), mesh["a", "b"]._flatten()
+        assert flat.mesh.tolist() == [0, 1, 2, 3] and outer.mesh.tolist() == [rank % 2, rank % 2 + 2]
+        assert mesh["all"] is flat and mesh["a_b"] is outer is mesh["a", "b"]._flatten()
         assert mesh["a"]._flatten("a") == mesh["a"] and outer._get_root_mesh() is mesh
         assert outer.get_local_rank() == rank // 2 and outer._get_root_mesh_dim() is None
         total = tl.tensor(rank)

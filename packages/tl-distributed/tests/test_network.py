@@ -32,11 +32,11 @@ def hosts():
     if os.geteuid() != 0 or not shutil.which("ip"):
         pytest.skip("network namespaces need root and `ip`")
     names = [f"tl-{os.getpid()}-{i}" for i in range(2)]
-    made = []
+    processes = []
     try:
         for name in names:
             run("ip", "netns", "add", name)
-            made.append(name)
+            processes.append(name)
         run(
             *("ip", "link", "add", "tl0", "netns", names[0]),
             *("type", "veth", "peer", "name", "tl1", "netns", names[1]),
@@ -47,7 +47,7 @@ def hosts():
             run(*inside, "link", "set", f"tl{i}", "up")
             run(*inside, "link", "set", "lo", "up")
     except subprocess.CalledProcessError as error:
-        for name in made:
+        for name in processes:
             run("ip", "netns", "del", name)
         pytest.skip(f"no network namespaces here: {error.stderr.decode().strip()}")
     yield names
@@ -87,9 +87,9 @@ def outcome(process: subprocess.Popen[str]) -> str:
     assert process.stdout is not None
     timer = threading.Timer(30, process.kill)
     timer.start()
-    said = process.stdout.read()
+    output = process.stdout.read()
     timer.cancel()
-    return said
+    return output
 
 
 def test_a_killed_rank_on_another_host_is_named(job):
@@ -97,18 +97,20 @@ def test_a_killed_rank_on_another_host_is_named(job):
     time.sleep(0.2)
     killed = time.time()
     second.kill()
-    said = outcome(first)
-    found = re.match(r"([\d.]+) [\d.]+ DistBackendError: (.*)", said)
-    assert found and re.search(rf"rank 1 \(pid {second.pid} on {socket.gethostname()}\) died", found[2]), said
-    assert float(found[1]) - killed < 1.5
+    output = outcome(first)
+    match = re.match(r"([\d.]+) [\d.]+ DistBackendError: (.*)", output)
+    assert match and re.search(rf"rank 1 \(pid {second.pid} on {socket.gethostname()}\) died", match[2]), (
+        output
+    )
+    assert float(match[1]) - killed < 1.5
 
 
 def test_a_cut_network_raises_when_the_time_is_over(job, hosts):
     ranks = job("small", 2)
     run("ip", "-n", hosts[1], "link", "set", "tl1", "down")
     for rank, process in enumerate(ranks):
-        said = outcome(process)
-        assert re.search(rf"timeout of 2 s in all_reduce.*for rank {1 - rank} \(", said), said
+        output = outcome(process)
+        assert re.search(rf"timeout of 2 s in all_reduce.*for rank {1 - rank} \(", output), output
 
 
 def test_a_slow_network_is_only_slow(job, hosts):
@@ -121,9 +123,9 @@ def test_a_slow_network_is_only_slow(job, hosts):
         pytest.skip("no token bucket filter here")
     first, second = job("once", 20)
     for process in (first, second):
-        said = outcome(process)
-        assert re.search(r"took ([\d.]+) s", said), said
-        assert 0.15 < float(re.search(r"took ([\d.]+) s", said)[1]) < 15  # 4 MB at 100 Mbit/s
+        output = outcome(process)
+        assert re.search(r"took ([\d.]+) s", output), output
+        assert 0.15 < float(re.search(r"took ([\d.]+) s", output)[1]) < 15  # 4 MB at 100 Mbit/s
 
 
 def test_strangers_at_a_ranks_port_are_sent_away(ranks, transport, monkeypatch):

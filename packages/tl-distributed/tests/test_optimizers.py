@@ -37,7 +37,7 @@ INPUTS = tl.randn(6, 8, 6, generator=tl.Generator().manual_seed(4))
 @pytest.mark.parametrize("kind", [Adam, AdamW])
 def test_a_divided_state_trains_as_a_whole_one(ranks, size, kind):
     plain = model_of()
-    wanted = train(plain, kind(plain.parameters(), lr=0.05), INPUTS, 6)
+    expected = train(plain, kind(plain.parameters(), lr=0.05), INPUTS, 6)
 
     def body(rank):
         model = model_of()
@@ -53,11 +53,11 @@ def test_a_divided_state_trains_as_a_whole_one(ranks, size, kind):
         assert again.param_groups[0]["lr"] == 0.05
         return train(model, again, INPUTS[3:], 3), owned, len(state[0]["state"])
 
-    found = ranks(size, body)
-    assert sum(owned for _, owned, _ in found) == 4
-    for parameters, _, whole in found:
-        assert whole == 4
-        assert tl.allclose(parameters, wanted, rtol=1e-5, atol=1e-6)
+    result = ranks(size, body)
+    assert sum(owned for _, owned, _ in result) == 4
+    for parameters, _, states in result:
+        assert states == 4
+        assert tl.allclose(parameters, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_a_state_that_was_not_collected(ranks):
@@ -106,7 +106,7 @@ def test_post_local_sgd(ranks):
 
 def test_gradients_that_are_handed_over():
     one, other = model_of(), model_of()
-    wanted = train(one, Adam(one.parameters(), lr=0.05), INPUTS, 3)
+    expected = train(one, Adam(one.parameters(), lr=0.05), INPUTS, 3)
     functional = utils.as_functional_optim(Adam, list(other.parameters()), lr=0.05)
     for x in INPUTS[:3]:
         other.zero_grad()
@@ -114,6 +114,6 @@ def test_gradients_that_are_handed_over():
         gradients = [p.grad for p in other.parameters()]
         other.zero_grad()
         functional.step(gradients)
-    assert tl.equal(wanted, tl.cat([p.detach().reshape(-1) for p in other.parameters()]))
+    assert tl.equal(expected, tl.cat([p.detach().reshape(-1) for p in other.parameters()]))
     with pytest.raises(ValueError, match="Gradients length: 1"):
         functional.step([None])

@@ -14,5 +14,5 @@ def test_collectives_are_events():
     finally:
         events = recording.stop().events()
         dist.destroy_process_group()
-    found = {event[1]: event[10] for event in events if event[1].startswith("c10d::")}
-    assert set(found) == {"c10d::all_reduce", "c10d::broadcast"} and found["c10d::all_reduce"] == ("[3]",)
+    shapes = {event[1]: event[10] for event in events if event[1].startswith("c10d::")}
+    assert set(shapes) == {"c10d::all_reduce", "c10d::broadcast"} and shapes["c10d::all_reduce"] == ("[3]",)

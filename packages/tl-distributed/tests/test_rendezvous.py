@@ -62,10 +62,10 @@ def together(*calls):
 def test_rounds_of_two():
     store = HashStore()
     agents = [handler(store, 2) for _ in range(2)]
-    found = together(*[agent.next_rendezvous for agent in agents])
-    assert sorted(each.rank for each in found) == [0, 1] and {each.world_size for each in found} == {2}
-    found[0].store.set("key", "value")
-    assert found[1].store.get("key") == b"value"
+    result = together(*[agent.next_rendezvous for agent in agents])
+    assert sorted(each.rank for each in result) == [0, 1] and {each.world_size for each in result} == {2}
+    result[0].store.set("key", "value")
+    assert result[1].store.get("key") == b"value"
     agents[0].end_round("a worker failed")
     agents[1].end_round("later")
     assert [agent.why_over() for agent in agents] == ["a worker failed"] * 2
@@ -146,8 +146,8 @@ def test_the_state_is_changed_by_one_agent_at_a_time(tmp_path):
         RendezvousParameters("c10d", str(tmp_path / "store"), "job", 1, 1, store_type="file")
     )
     assert isinstance(store, FileStore) and backend.name == "c10d" and backend.get_state() is None
-    _, token, done = backend.set_state(b"first")
-    assert done and backend.get_state() == (b"first", token)
+    _, token, is_set = backend.set_state(b"first")
+    assert is_set and backend.get_state() == (b"first", token)
     assert backend.set_state(b"second", token)[::2] == (b"second", True)
     assert backend.set_state(b"third", token)[::2] == (b"second", False)
     with pytest.raises(ValueError, match="store_type"):
@@ -166,11 +166,11 @@ def test_agents_that_all_are_refused_the_port_try_again():
         other.bind(("", 0))  # taken, and nobody answers
         port = other.getsockname()[1]
         threading.Timer(0.6, other.close).start()
-        found = together(*[lambda: at_port(port)[1]] * 3)
-    assert sorted(store._server is not None for store in found) == [False, False, True], found
-    found[0].set("key", "value")
-    assert [store.get("key") for store in found] == [b"value"] * 3
-    assert {store.timeout.total_seconds() for store in found} == {20}
+        result = together(*[lambda: at_port(port)[1]] * 3)
+    assert sorted(store._server is not None for store in result) == [False, False, True], result
+    result[0].set("key", "value")
+    assert [store.get("key") for store in result] == [b"value"] * 3
+    assert {store.timeout.total_seconds() for store in result} == {20}
 
 
 def test_a_port_that_stays_taken_and_a_stranger_at_it():
@@ -325,13 +325,15 @@ def test_agents_agree_through_etcd(etcd):
     params = RendezvousParameters("etcd", etcd, "job", 2, 2)
     agents = [get_rendezvous_handler(params) for _ in range(2)]
     assert all(isinstance(agent, DynamicRendezvousHandler) for agent in agents)
-    found = together(*[agent.next_rendezvous for agent in agents])
-    assert sorted(each.rank for each in found) == [0, 1]
-    assert len({each.bootstrap_store_info.master_port for each in found}) == 1
+    result = together(*[agent.next_rendezvous for agent in agents])
+    assert sorted(each.rank for each in result) == [0, 1]
+    assert len({each.bootstrap_store_info.master_port for each in result}) == 1
     assert not agents[0].use_agent_store  # workers meet at a port of the first machine
-    store = found[0].store
+    store = result[0].store
     store.set("key", "value")
-    assert found[1].store.get("key") == b"value" and store.add("count", 2) == 2 and store.add("count", 3) == 5
+    assert (
+        result[1].store.get("key") == b"value" and store.add("count", 2) == 2 and store.add("count", 3) == 5
+    )
     assert store.compare_set("key", "value", "new") == b"new"
     assert store.delete_key("key") and not store.delete_key("key") and not store.check(["key"])
     assert store.num_keys() >= 1

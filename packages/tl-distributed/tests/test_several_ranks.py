@@ -28,8 +28,8 @@ def test_a_sum_over_all_sizes_and_types(ranks, size):
             for dtype in NUMBERS if count < 2000 else [tl.float32, tl.bfloat16]:
                 tensor = numbers(count, rank, dtype)
                 dist.all_reduce(tensor)
-                wanted = (size * (tl.arange(count) % 7) + sum(range(size))).to(dtype)
-                assert tl.equal(tensor, wanted), (count, dtype)
+                expected = (size * (tl.arange(count) % 7) + sum(range(size))).to(dtype)
+                assert tl.equal(tensor, expected), (count, dtype)
 
     ranks(size, body)
 
@@ -60,10 +60,10 @@ def test_other_reductions(ranks, size, op, dtype, combine):
 
 def test_bits(ranks):
     def body(rank):
-        for op, wanted in ((R.BAND, 0), (R.BOR, 3), (R.BXOR, 3)):
+        for op, expected in ((R.BAND, 0), (R.BOR, 3), (R.BXOR, 3)):
             tensor = tl.tensor([rank + 1])
             dist.all_reduce(tensor, op)
-            assert int(tensor) == wanted
+            assert int(tensor) == expected
 
     ranks(2, body)
 
@@ -72,16 +72,16 @@ def test_sums_have_the_same_bits_on_every_rank_and_however_they_are_cut(ranks):
     source = tl.randn(4, 300_000, generator=tl.Generator().manual_seed(3))
 
     def body(rank):
-        whole = source[rank].clone()
-        dist.all_reduce(whole)
+        full = source[rank].clone()
+        dist.all_reduce(full)
         parts = [part.clone() for part in source[rank].split(70_001)]
         for part in parts:
             dist.all_reduce(part)
-        assert tl.equal(whole, tl.cat(parts))
-        return whole
+        assert tl.equal(full, tl.cat(parts))
+        return full
 
-    first, *others = ranks(4, body)
-    assert all(tl.equal(first, other) for other in others)
+    first, *rest = ranks(4, body)
+    assert all(tl.equal(first, other) for other in rest)
 
 
 def test_tensors_that_are_not_contiguous(ranks):
@@ -109,21 +109,21 @@ def test_everything_that_copies(ranks, size, count):
         outputs = [tl.empty(count) for _ in range(size)]
         dist.all_gather(outputs, mine)
         assert all(tl.equal(a, b) for a, b in zip(outputs, each, strict=True))
-        whole = tl.empty(size * count)
-        dist.all_gather_into_tensor(whole, mine)
-        assert tl.equal(whole, tl.cat(each))
-        found = [tl.empty(count) for _ in range(size)] if rank == 1 else None
-        dist.gather(mine, found, dst=1)
-        assert found is None or all(tl.equal(a, b) for a, b in zip(found, each, strict=True))
-        got = tl.empty(count)
-        dist.scatter(got, each if rank == 0 else None, src=0)
-        assert tl.equal(got, mine)
+        full = tl.empty(size * count)
+        dist.all_gather_into_tensor(full, mine)
+        assert tl.equal(full, tl.cat(each))
+        result = [tl.empty(count) for _ in range(size)] if rank == 1 else None
+        dist.gather(mine, result, dst=1)
+        assert result is None or all(tl.equal(a, b) for a, b in zip(result, each, strict=True))
+        actual = tl.empty(count)
+        dist.scatter(actual, each if rank == 0 else None, src=0)
+        assert tl.equal(actual, mine)
         dist.all_to_all(outputs, [mine + 10 * to for to in range(size)])
         assert all(tl.equal(a, b + 10 * rank) for a, b in zip(outputs, each, strict=True))
-        dist.reduce_scatter(got, each)
-        assert tl.equal(got, mine * size)
-        dist.reduce_scatter_tensor(got, tl.cat(each), R.MAX)
-        assert tl.equal(got, mine)
+        dist.reduce_scatter(actual, each)
+        assert tl.equal(actual, mine * size)
+        dist.reduce_scatter_tensor(actual, tl.cat(each), R.MAX)
+        assert tl.equal(actual, mine)
         total = mine.clone()
         dist.reduce(total, dst=size - 1)
         assert rank != size - 1 or tl.equal(total, tl.stack(each).sum(0))
@@ -136,9 +136,9 @@ def test_unequal_parts(ranks):
     def body(rank):
         send = tl.arange(5.0) + 10 * rank
         sizes = [2, 3] if rank == 0 else [4, 1]
-        wanted = [2, 4] if rank == 0 else [3, 1]
-        output = tl.empty(sum(wanted))
-        dist.all_to_all_single(output, send, wanted, sizes)
+        expected = [2, 4] if rank == 0 else [3, 1]
+        output = tl.empty(sum(expected))
+        dist.all_to_all_single(output, send, expected, sizes)
         own = (
             [tl.arange(5.0)[:2], tl.arange(5.0)[:4] + 10]
             if rank == 0
@@ -183,14 +183,14 @@ def test_messages_are_matched_by_tag(ranks):
 def test_messages_in_both_directions_at_once(ranks):
     def body(rank):
         other = 1 - rank
-        got = tl.empty(500_000)
+        actual = tl.empty(500_000)
         ops = [
-            dist.P2POp(dist.irecv, got, other),
+            dist.P2POp(dist.irecv, actual, other),
             dist.P2POp(dist.isend, tl.full((500_000,), float(rank)), other),
         ]
         for work in dist.batch_isend_irecv(ops):
             work.wait()
-        assert float(got.mean()) == other
+        assert float(actual.mean()) == other
 
     ranks(2, body)
 
@@ -222,9 +222,9 @@ def test_objects(ranks):
         every = [None, None]
         dist.all_gather_object(every, {"rank": rank, "text": "x" * rank})
         assert every == [{"rank": 0, "text": ""}, {"rank": 1, "text": "x"}]
-        told = [rank, "a"] if rank == 0 else [None, None]
-        dist.broadcast_object_list(told)
-        assert told == [0, "a"]
+        objects = [rank, "a"] if rank == 0 else [None, None]
+        dist.broadcast_object_list(objects)
+        assert objects == [0, "a"]
 
     ranks(2, body)
 
@@ -414,13 +414,13 @@ def test_a_rank_that_does_not_come_is_named(ranks):
 
 
 def test_monitored_barrier_names_who_is_missing(ranks):
-    done = threading.Barrier(2)
+    end = threading.Barrier(2)
 
     def body(rank):
         if rank == 0:
             with pytest.raises(RuntimeError, match="rank 1"):
                 dist.monitored_barrier(timeout=timedelta(seconds=0.1))
-        done.wait()
+        end.wait()
 
     ranks(2, body)
 

@@ -29,9 +29,9 @@ def test_sums_are_as_if_all_had_the_same():
         parts = [tl.empty(2) for _ in range(6)]
         dist.all_gather(parts, x)
         assert all(part.tolist() == [6.0, 12.0] for part in parts)
-        whole = tl.empty(12)
-        dist.all_gather_into_tensor(whole, x)
-        assert whole.tolist() == [6.0, 12.0] * 6
+        rows = tl.empty(12)
+        dist.all_gather_into_tensor(rows, x)
+        assert rows.tolist() == [6.0, 12.0] * 6
         mine = tl.empty(1)
         dist.reduce_scatter_tensor(mine, tl.arange(6.0))
         assert mine.tolist() == [12.0]
@@ -95,8 +95,8 @@ def test_a_program_as_one_rank_of_1024(tmp_path):
         "--steps",
         "3",
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=True)
-    lines = done.stdout.splitlines()
+    process = subprocess.run(command, capture_output=True, text=True, timeout=200, check=True)
+    lines = process.stdout.splitlines()
     assert lines[0] == "[6.0]" and lines[1] == "rank 0 of 1024"  # an average of equal gradients, three times
     (reduced,) = [line.split() for line in lines if "all_reduce" in line]
     assert reduced[1:5] == ["1024", "all_reduce", "3", str(3 * 2 * 1023)]

@@ -16,12 +16,12 @@ KINDS = ["hash", "file", "prefix"]
 
 @pytest.fixture(params=KINDS)
 def store(request, tmp_path):
-    made = {
+    stores = {
         "hash": lambda: dist.HashStore(),
         "file": lambda: dist.FileStore(str(tmp_path / "store")),
         "prefix": lambda: dist.PrefixStore("a", dist.PrefixStore("b", dist.HashStore())),
     }
-    return made[request.param]()
+    return stores[request.param]()
 
 
 def test_values_are_bytes(store):

@@ -17,7 +17,7 @@ SHAPES = {2: (), 3: (5,), 4: (3, 2), 5: (2, 3, 2)}
 SPLITS = {"even": [4, 4], "uneven": [1, 6], "empty": [0, 5], "three": [2, 0, 3]}
 
 
-def joined(dims, dtype=tl.float64, count=8, offset=3.0):
+def join_inputs(dims, dtype=tl.float64, count=8, offset=3.0):
     generator = tl.Generator().manual_seed(dims)
     shape = (count, 4, *SHAPES[dims])
     inputs = tl.randn(shape, generator=generator, dtype=tl.float64) * 2 + offset
@@ -25,11 +25,11 @@ def joined(dims, dtype=tl.float64, count=8, offset=3.0):
 
 
 def layer(kind, dtype, **options):
-    made = kind(4, dtype=dtype, **options)
+    norm = kind(4, dtype=dtype, **options)
     with tl.no_grad():
-        for number, parameter in enumerate(made.parameters()):
+        for number, parameter in enumerate(norm.parameters()):
             parameter.copy_(tl.linspace(0.5, 2, 4) - number)
-    return made
+    return norm
 
 
 def run(made, inputs, gradient):
@@ -44,31 +44,31 @@ def run(made, inputs, gradient):
 
 def compare(ranks, dims, split, dtype=tl.float64, steps=2, prepare=lambda t: t, tolerance=1e-9, **options):
     sizes = SPLITS[split]
-    inputs, gradients = joined(dims, dtype, sum(sizes))
+    inputs, gradients = join_inputs(dims, dtype, sum(sizes))
     expected = layer(PLAIN[dims], dtype, **options)
-    wanted = [run(expected, inputs + step, gradients) for step in range(steps)]
+    references = [run(expected, inputs + step, gradients) for step in range(steps)]
 
     def body(rank):
-        made = layer(nn.SyncBatchNorm, dtype, **options)
+        norm = layer(nn.SyncBatchNorm, dtype, **options)
         mine = [prepare(t.split(sizes)[rank]) for t in (inputs, gradients)]
-        return [run(made, mine[0] + step, mine[1]) for step in range(steps)]
+        return [run(norm, mine[0] + step, mine[1]) for step in range(steps)]
 
-    found = ranks(len(sizes), body)
+    results = ranks(len(sizes), body)
 
     def close(a, b):
         assert a.dtype == b.dtype and a.shape == b.shape
         assert tl.allclose(a.double(), b.double(), rtol=tolerance, atol=tolerance), (a, b)
 
-    for step, (result, for_input, for_parameters, buffers) in enumerate(wanted):
-        mine = [each[step] for each in found]
+    for step, (result, for_input, for_parameters, buffers) in enumerate(references):
+        mine = [each[step] for each in results]
         close(tl.cat([each[0] for each in mine]), result)
         close(tl.cat([each[1] for each in mine]), for_input)
         for number, parameter in enumerate(for_parameters):
             close(sum(each[2][number] for each in mine), parameter)
         for each in mine:
-            for own, theirs in zip(each[3], buffers, strict=True):
-                close(own, theirs)
-    return found
+            for own, other in zip(each[3], buffers, strict=True):
+                close(own, other)
+    return results
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -102,7 +102,7 @@ def test_other_types(ranks, dtype, tolerance):
 
 @pytest.mark.parametrize("dtype", [tl.float16, tl.bfloat16])
 def test_half_inputs_with_single_parameters(ranks, dtype):
-    inputs, gradients = joined(4, dtype)
+    inputs, gradients = join_inputs(4, dtype)
     expected = layer(nn.BatchNorm2d, tl.float32)
     result, for_input, for_parameters, buffers = run(expected, inputs, gradients)
 
@@ -120,8 +120,8 @@ def test_half_inputs_with_single_parameters(ranks, dtype):
 @pytest.mark.parametrize("dims", [4, 5])
 def test_layouts_with_channels_last_stay(ranks, dims):
     layout = tl.channels_last if dims == 4 else tl.channels_last_3d
-    found = compare(ranks, dims, "even", prepare=lambda t: t.contiguous(memory_format=layout))
-    for steps in found:
+    result = compare(ranks, dims, "even", prepare=lambda t: t.contiguous(memory_format=layout))
+    for steps in result:
         assert all(step[0].is_contiguous(memory_format=layout) for step in steps)
         assert all(step[1].is_contiguous(memory_format=layout) for step in steps)
 
@@ -132,18 +132,18 @@ def test_inputs_that_are_expanded_or_transposed(ranks):
 
     def body(rank):
         mine = inputs.t()[3 * rank : 3 * rank + 3]
-        made = layer(nn.SyncBatchNorm, tl.float64)
-        result = made(mine.requires_grad_(False))
-        wide = made(tl.ones(1, 4, dtype=tl.float64).expand(3, 4) * rank)
+        norm = layer(nn.SyncBatchNorm, tl.float64)
+        result = norm(mine.requires_grad_(False))
+        wide = norm(tl.ones(1, 4, dtype=tl.float64).expand(3, 4) * rank)
         return result, wide
 
-    found = ranks(2, body)
-    assert tl.allclose(tl.cat([each[0].detach() for each in found]), expected[0])
-    assert found[0][1].shape == (3, 4)
+    results = ranks(2, body)
+    assert tl.allclose(tl.cat([each[0].detach() for each in results]), expected[0])
+    assert results[0][1].shape == (3, 4)
 
 
 def test_large_means_lose_nothing(ranks):
-    inputs, _ = joined(2, tl.float64, 8, offset=1e4)
+    inputs, _ = join_inputs(2, tl.float64, 8, offset=1e4)
     expected = nn.BatchNorm1d(4, dtype=tl.float64)(inputs.float().double())
 
     def body(rank):
@@ -153,12 +153,12 @@ def test_large_means_lose_nothing(ranks):
 
 
 def test_a_group_and_those_outside_of_it(ranks):
-    inputs, _ = joined(2, tl.float64, 9)
+    inputs, _ = join_inputs(2, tl.float64, 9)
 
     def body(rank):
         pair = dist.new_group([0, 2])
-        made = layer(nn.SyncBatchNorm, tl.float64, process_group=pair)
-        return made(inputs.chunk(3)[rank]).detach()
+        norm = layer(nn.SyncBatchNorm, tl.float64, process_group=pair)
+        return norm(inputs.chunk(3)[rank]).detach()
 
     first, second, third = ranks(3, body)
     plain = layer(nn.BatchNorm1d, tl.float64)
@@ -168,14 +168,14 @@ def test_a_group_and_those_outside_of_it(ranks):
 
 
 def test_evaluation_and_a_single_process(ranks):
-    inputs, _ = joined(2, tl.float64, 8)
+    inputs, _ = join_inputs(2, tl.float64, 8)
 
     def body(rank):
-        made = layer(nn.SyncBatchNorm, tl.float64).eval()
+        norm = layer(nn.SyncBatchNorm, tl.float64).eval()
         unkept = nn.SyncBatchNorm(4, track_running_stats=False, dtype=tl.float64).eval()
         mine = inputs.chunk(2)[rank]
         if rank == 0:  # no collective: this rank alone calls
-            assert tl.equal(made(mine), layer(nn.BatchNorm1d, tl.float64).eval()(mine))
+            assert tl.equal(norm(mine), layer(nn.BatchNorm1d, tl.float64).eval()(mine))
             assert tl.allclose(unkept(mine), nn.BatchNorm1d(4, dtype=tl.float64)(mine))
         return True
 
@@ -185,7 +185,7 @@ def test_evaluation_and_a_single_process(ranks):
 
 
 def test_in_data_parallel_training(ranks):
-    inputs, targets = joined(4, tl.float64, 8)
+    inputs, targets = join_inputs(4, tl.float64, 8)
     tl.manual_seed(3)
     initial = nn.Sequential(
         nn.Conv2d(4, 4, 1, dtype=tl.float64),
@@ -218,7 +218,7 @@ def test_in_data_parallel_training(ranks):
 
 
 def test_without_gradients(ranks):
-    inputs, _ = joined(2, tl.float64, 8)
+    inputs, _ = join_inputs(2, tl.float64, 8)
 
     def body(rank):
         with tl.no_grad():
@@ -245,16 +245,16 @@ def test_gradients_of_gradients_are_refused(ranks):
 
 def test_errors(ranks):
     def body(rank):
-        made = nn.SyncBatchNorm(4)
+        norm = nn.SyncBatchNorm(4)
         with pytest.raises(ValueError, match="at least 2D input"):
-            made(tl.ones(4))
+            norm(tl.ones(4))
         with pytest.raises(RuntimeError, match="expected 4 channels"):
-            made(tl.ones(2, 3))
+            norm(tl.ones(2, 3))
         with pytest.raises(ValueError, match="more than 1 value per channel"):
-            made(tl.ones(1 - rank, 4))
+            norm(tl.ones(1 - rank, 4))
         with pytest.raises(TypeError, match="must be a group of processes, got int"):
             nn.SyncBatchNorm(4, process_group=3)(tl.ones(2, 4))
-        assert made(tl.ones(0, 4)).shape == (0, 4)
-        assert made.running_mean.tolist() == [0] * 4 and made.running_var.tolist() == [1] * 4
+        assert norm(tl.ones(0, 4)).shape == (0, 4)
+        assert norm.running_mean.tolist() == [0] * 4 and norm.running_var.tolist() == [1] * 4
 
     ranks(2, body)

@@ -61,15 +61,15 @@ def test_twelve_operations(master):
 
 
 def test_waiting_ends_when_the_last_key_comes(master):
-    store, found = client(master), []
-    thread = threading.Thread(target=lambda: found.append(store.multi_get(["p", "q"])))
+    store, values = client(master), []
+    thread = threading.Thread(target=lambda: values.append(store.multi_get(["p", "q"])))
     thread.start()
     master.set("p", "1")
     time.sleep(0.05)
-    assert found == []
+    assert values == []
     master.set("q", "2")
     thread.join()
-    assert found == [[b"1", b"2"]]
+    assert values == [[b"1", b"2"]]
 
 
 def test_waiting_ends_in_time_and_the_connection_is_of_use_then(master):
@@ -114,17 +114,21 @@ def test_a_client_does_not_connect_to_itself():
     alone = ["unshare", "--user", "--map-root-user", "--net"]
     if not (shutil.which("unshare") and shutil.which("ip")) or subprocess.run([*alone, "true"]).returncode:
         pytest.skip("needs a network of its own")
-    done = subprocess.run([*alone, sys.executable, "-c", ALONE], capture_output=True, text=True, timeout=60)
-    assert "no server at 127.0.0.1:40002" in done.stdout and "Connection refused" in done.stdout, done
+    process = subprocess.run(
+        [*alone, sys.executable, "-c", ALONE], capture_output=True, text=True, timeout=60
+    )
+    assert "no server at 127.0.0.1:40002" in process.stdout and "Connection refused" in process.stdout, (
+        process
+    )
 
 
 def test_garbage_ends_only_its_own_connection(master):
-    known = b"\x00\xce\xf7\x85\x3c"
+    request = b"\x00\xce\xf7\x85\x3c"
     for garbage in (
         b"GET / HTTP/1.1\r\n\r\n",
         b"\0" * 64,
-        known + b"\xff" * 9,
-        known + b"\x01" + b"\xff" * 20,
+        request + b"\xff" * 9,
+        request + b"\x01" + b"\xff" * 20,
     ):
         with socket.create_connection(("localhost", master.port), timeout=5) as link:
             link.sendall(garbage)
@@ -193,7 +197,7 @@ def test_keys_barriers_and_connections_of_ones_own(master):
     assert store.get("a") == b"1"
 
 
-def framed(*parts):
+def frame(*parts):
     return b"".join(len(part).to_bytes(8, "little") + part for part in parts)
 
 
@@ -202,49 +206,49 @@ def test_answers_have_the_bytes_of_the_reference(master):
     number = lambda n: n.to_bytes(8, "little", signed=True)  # noqa: E731
     spoken = [
         (b"\x00\xce\xf7\x85<\r\xe4s\x00\x00", b"\xe4s\x00\x00"),
-        (b"\x01" + framed(b"/a", b"1"), b""),
-        (b"\x06" + number(1) + framed(b"/a"), b"\x00"),
-        (b"\x03" + framed(b"/a"), framed(b"1")),
-        (b"\x0e" + framed(b"/q", b"x"), b""),
-        (b"\x0e" + framed(b"/q", b"yy"), b""),
-        (b"\x10" + framed(b"/q"), number(2)),
-        (b"\x06" + number(1) + framed(b"/q"), b"\x00"),
-        (b"\x0f" + framed(b"/q"), number(2) + framed(b"x")),
-        (b"\x0f" + framed(b"/q"), number(1) + framed(b"yy")),
-        (b"\x0f" + framed(b"/q"), number(0)),
-        (b"\x10" + framed(b"/nope"), number(0)),
-        (b"\x11", number(1) + framed(b"/a")),
-        (b"\x05" + number(2) + framed(b"/a", b"/b"), b"\x01"),
-        (b"\x06" + number(1) + framed(b"/no") + b"\x0c", b"\x01"),
-        (b"\x08" + framed(b"/a"), number(1)),
-        (b"\x04" + framed(b"/n") + number(5), number(5)),
+        (b"\x01" + frame(b"/a", b"1"), b""),
+        (b"\x06" + number(1) + frame(b"/a"), b"\x00"),
+        (b"\x03" + frame(b"/a"), frame(b"1")),
+        (b"\x0e" + frame(b"/q", b"x"), b""),
+        (b"\x0e" + frame(b"/q", b"yy"), b""),
+        (b"\x10" + frame(b"/q"), number(2)),
+        (b"\x06" + number(1) + frame(b"/q"), b"\x00"),
+        (b"\x0f" + frame(b"/q"), number(2) + frame(b"x")),
+        (b"\x0f" + frame(b"/q"), number(1) + frame(b"yy")),
+        (b"\x0f" + frame(b"/q"), number(0)),
+        (b"\x10" + frame(b"/nope"), number(0)),
+        (b"\x11", number(1) + frame(b"/a")),
+        (b"\x05" + number(2) + frame(b"/a", b"/b"), b"\x01"),
+        (b"\x06" + number(1) + frame(b"/no") + b"\x0c", b"\x01"),
+        (b"\x08" + frame(b"/a"), number(1)),
+        (b"\x04" + frame(b"/n") + number(5), number(5)),
         (b"\x07", number(1)),
-        (b"\x12" + framed(b"/bb") + number(1), b"\x00"),
-        (b"\x02" + framed(b"/zz", b"a", b"b"), framed(b"a")),
-        (b"\x02" + framed(b"/zz", b"", b"b"), framed(b"b")),
-        (b"\x09" + framed(b"/zz", b"q"), b""),
-        (b"\x0b" + number(2) + framed(b"/m", b"1", b"/k", b"2"), b""),
-        (b"\x0a" + number(3) + framed(b"/m", b"/k", b"/zz"), framed(b"1", b"2", b"bq")),
+        (b"\x12" + frame(b"/bb") + number(1), b"\x00"),
+        (b"\x02" + frame(b"/zz", b"a", b"b"), frame(b"a")),
+        (b"\x02" + frame(b"/zz", b"", b"b"), frame(b"b")),
+        (b"\x09" + frame(b"/zz", b"q"), b""),
+        (b"\x0b" + number(2) + frame(b"/m", b"1", b"/k", b"2"), b""),
+        (b"\x0a" + number(3) + frame(b"/m", b"/k", b"/zz"), frame(b"1", b"2", b"bq")),
     ]
     with socket.create_connection(("localhost", master.port), timeout=5) as link:
-        for asked, answered in spoken:
-            for i in range(len(asked)):  # in the smallest pieces
-                link.sendall(asked[i : i + 1])
-            got = b""
-            while len(got) < len(answered):
-                got += link.recv(len(answered) - len(got))
-            assert got == answered, asked
+        for question, answered in spoken:
+            for i in range(len(question)):  # in the smallest pieces
+                link.sendall(question[i : i + 1])
+            answer = b""
+            while len(answer) < len(answered):
+                answer += link.recv(len(answered) - len(answer))
+            assert answer == answered, question
 
 
 def test_no_input_ends_the_server(master):
-    told = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("store_fuzz.py")), "--count", "2000"],
         capture_output=True,
         text=True,
         timeout=100,
     )
-    assert told.returncode == 0, told.stdout + told.stderr
-    assert "2000 inputs" in told.stdout
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert "2000 inputs" in process.stdout
 
 
 def test_ctrl_c_ends_a_wait():

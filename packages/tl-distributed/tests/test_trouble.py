@@ -44,30 +44,30 @@ def until(condition, seconds=120):
 
 def processes_of(folder):
     """The processes that have a folder in their command line."""
-    found = []
+    result = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = path.read_bytes().split(b"\0")
         except OSError:
             continue
         if str(folder).encode() in words:
-            found.append(int(path.parent.name))
-    return found
+            result.append(int(path.parent.name))
+    return result
 
 
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory):
     """What a training of so many steps on two ranks ends with, if nobody is killed."""
-    found = {}
+    result = {}
 
     def run(steps):
-        if steps not in found:
+        if steps not in result:
             folder = tmp_path_factory.mktemp("unbroken")
             job = train(folder, steps, ["--standalone", "--nproc-per-node", "2"])
             _, errors = job.communicate(timeout=200)
             assert job.returncode == 0, errors
-            found[steps] = outcome(folder)
-        return found[steps]
+            result[steps] = outcome(folder)
+        return result[steps]
 
     return run
 
@@ -75,11 +75,11 @@ def unbroken(tmp_path_factory):
 def test_killed_workers(tmp_path, unbroken, times):
     count = times(200, 3)
     draw = random.Random(0)
-    kills, done = [], 0
+    kills, step = [], 0
     for _ in range(count):
-        done += draw.randint(0, 2)  # steps that an attempt makes before
-        kills.append(f"{draw.randint(0, 1)}:{done}")
-    steps = done + 2
+        step += draw.randint(0, 2)  # steps that an attempt makes before
+        kills.append(f"{draw.randint(0, 1)}:{step}")
+    steps = step + 2
     job = train(
         tmp_path / "job",
         steps,
@@ -192,8 +192,8 @@ def port_is_taken(port):
 
 
 def children(pid):
-    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [int(child) for child in found]
+    result = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in result]
 
 
 def runs(pid):

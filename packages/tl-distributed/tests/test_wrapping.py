@@ -45,8 +45,8 @@ def test_a_policy_with_options():
     policy = policies.CustomPolicy(
         lambda m: {"rank": 1} if isinstance(m, nn.ReLU) else isinstance(m, nn.Linear)
     )
-    chosen = policy._run_policy(model(), set(), {"rank": 0})
-    assert sorted((type(m).__name__, o["rank"]) for m, o in chosen.items()) == [("Linear", 0)] * 3 + [
+    settings = policy._run_policy(model(), set(), {"rank": 0})
+    assert sorted((type(m).__name__, o["rank"]) for m, o in settings.items()) == [("Linear", 0)] * 3 + [
         ("ReLU", 1)
     ]
     with pytest.raises(ValueError, match="False/True or a kwarg dict"):

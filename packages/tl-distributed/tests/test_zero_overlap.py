@@ -1,4 +1,4 @@
-"""An optimizer that steps within the backward pass, its state divided among the ranks."""
+"""An optimizer that steps within the backward pass, its state divide among the ranks."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tl_distributed.parallel import DistributedDataParallel  # noqa: E402
 
 
 def model():
-    made = nn.Sequential(nn.Linear(8, 32), nn.Tanh(), nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 1))
+    models = nn.Sequential(nn.Linear(8, 32), nn.Tanh(), nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 1))
     with tl.no_grad():
-        for number, p in enumerate(made.parameters()):
+        for number, p in enumerate(models.parameters()):
             p.copy_(tl.linspace(-0.3, 0.3, p.numel()).view(p.shape) * (1 + number % 3))
-    return made
+    return models
 
 
 def data(rank, step):
@@ -46,24 +46,24 @@ def train(rank, settings, wrap):
     ("kind", "settings"), [(nn.optim.SGD, {"lr": 0.1, "momentum": 0.9}), (nn.optim.Adam, {"lr": 0.01})]
 )
 def test_it_is_the_optimizer_of_one_process(ranks, hook, shard, kind, settings):
-    def whole(ddp):
+    def make_full(ddp):
         return kind(ddp.parameters(), **settings)
 
-    def divided(ddp):
+    def divide(ddp):
         zero = ZeroRedundancyOptimizer(ddp.parameters(), kind, overlap_with_ddp=True, **settings)
         ddp.register_comm_hook(None, hook(allreduce_hook, ddp, zero, shard_buckets=shard))
         return zero
 
     def body(rank):
-        expected, _ = train(rank, settings, whole)
-        found, zero = train(rank, settings, divided)
-        assert all(tl.equal(a, b) for a, b in zip(expected, found, strict=True))
+        expected, _ = train(rank, settings, make_full)
+        result, zero = train(rank, settings, divide)
+        assert all(tl.equal(a, b) for a, b in zip(expected, result, strict=True))
         own = zero.optim.state_dict()["state"] if zero.optim else {}
-        assert len(own) < len(found)  # the state is divided
+        assert len(own) < len(result)  # the state is divide
         zero.consolidate_state_dict()
         if rank == 0:
             state = zero.state_dict()["state"]
-            assert sorted(state) == list(range(len(found)))
+            assert sorted(state) == list(range(len(result)))
         return len(own)
 
     assert sum(ranks(2, body)) == 6
@@ -71,23 +71,23 @@ def test_it_is_the_optimizer_of_one_process(ranks, hook, shard, kind, settings):
 
 def test_the_state_can_be_loaded(ranks):
     def body(rank):
-        def made(ddp):
+        def make_overlapped(ddp):
             zero = ZeroRedundancyOptimizer(ddp.parameters(), nn.optim.Adam, overlap_with_ddp=True, lr=0.01)
             ddp.register_comm_hook(None, hook_with_zero_step(allreduce_hook, ddp, zero))
             return zero
 
-        _, zero = train(rank, {}, made)
+        _, zero = train(rank, {}, make_overlapped)
         for to in range(2):
             zero.consolidate_state_dict(to)
             if rank == to:
                 state = zero.state_dict()
         ddp = DistributedDataParallel(model(), bucket_cap_mb=0.002)
-        fresh = made(ddp)
+        fresh = make_overlapped(ddp)
         fresh.load_state_dict(state)
         mine = fresh.optim.state_dict()["state"]
-        theirs = zero.optim.state_dict()["state"]
-        assert mine.keys() == theirs.keys()
-        assert all(tl.equal(mine[i]["exp_avg"], theirs[i]["exp_avg"]) for i in mine)
+        other = zero.optim.state_dict()["state"]
+        assert mine.keys() == other.keys()
+        assert all(tl.equal(mine[i]["exp_avg"], other[i]["exp_avg"]) for i in mine)
 
     ranks(2, body)
 

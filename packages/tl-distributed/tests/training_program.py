@@ -52,9 +52,9 @@ def main() -> None:
     optimizer = nn.optim.SGD(inner.parameters(), lr=0.1, momentum=0.9)
     state, losses = folder / "state.json", []
     if state.exists():
-        kept = json.loads(state.read_text())
-        losses = kept["losses"]
-        for part, values in zip(parts(inner, optimizer), kept["parts"], strict=True):
+        stored = json.loads(state.read_text())
+        losses = stored["losses"]
+        for part, values in zip(parts(inner, optimizer), stored["parts"], strict=True):
             part.copy_(tl.tensor([float.fromhex(v) for v in values]).view(part.shape))
     for step in range(len(losses), steps):
         if step == len(losses) and rank == 0:
