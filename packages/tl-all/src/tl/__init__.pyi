@@ -41,7 +41,7 @@ from tl_amp import GradScaler as GradScaler
 from tl_amp import autocast as autocast
 from tl_backends.compat.jit import ScriptFunction as ScriptFunction
 from tl_backends.compat.jit import ScriptModule as ScriptModule
-from tl_backends.devices import get_device_module as get_device_module
+from tl_backends.device_modules import get_device_module as get_device_module
 from tl_backends.streams import Event as Event
 from tl_backends.streams import Stream as Stream
 from tl_checkpoint import load as load
