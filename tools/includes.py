@@ -1,5 +1,5 @@
-"""Rules for `#include`: a folder of csrc/ and a room of its kernels include only folders to their left, nothing goes
-round in a circle, and other packages see tl-core's `include/` only."""
+"""Rules for `#include`: a folder of csrc/ and a room of its kernels or operators include only folders to their left,
+nothing goes round in a circle, and other packages see tl-core's `include/` only."""
 
 from __future__ import annotations
 
@@ -14,10 +14,14 @@ ROOMS = {
     "tl-core": ["base", "tensor", "iter", "dispatch", "kernels", "ops", "c_abi", "bind"],
     "tl-distributed": ["base", "store", "ranks", "local", "network", "group", "ddp", "bind"],
 }
-KERNEL_ROOMS = [
-    *("simd", "loops", "elementwise", "reduce", "index", "sort", "random", "fft"),
+FAMILIES = [
+    *("elementwise", "reduce", "index", "sort", "random", "fft"),
     *("gemm", "linalg", "sparse", "conv", "norm", "attention", "spatial", "fused"),
 ]
+INNER_ROOMS = {
+    "csrc/kernels/cpu": ["simd", "loops", *FAMILIES],
+    "csrc/ops": ["shared", "structure", *FAMILIES],
+}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 SUFFIXES = {".h", ".hpp", ".c", ".cpp"}
 
@@ -44,12 +48,14 @@ def room(file: Path, package: Package) -> str | None:
     return parts[1] if package.dist in ROOMS and parts[0] == "csrc" and len(parts) > 2 else None
 
 
-def kernel_room(file: Path, package: Package) -> str | None:
-    """The folder of tl-core's csrc/kernels/cpu/ a file lies in; "" for a file that lies in none of them."""
-    parts = file.relative_to(package.folder).parts
-    if package.dist != "tl-core" or parts[:3] != ("csrc", "kernels", "cpu"):
-        return None
-    return parts[3] if len(parts) > 4 else ""
+def inner_room(file: Path, package: Package) -> tuple[str, str] | None:
+    """The folder of INNER_ROOMS that a file of tl-core lies in, and its room there; "" for a file beside the rooms."""
+    path = file.relative_to(package.folder)
+    for folder in INNER_ROOMS:
+        if package.dist == "tl-core" and path.is_relative_to(folder):
+            inside = path.relative_to(folder).parts
+            return folder, inside[0] if len(inside) > 1 else ""
+    return None
 
 
 def files(package: Package) -> list[Path]:
@@ -75,14 +81,15 @@ def _wrong(package: Package, file: Path, text: str, target: Path | None, public:
             return f"csrc/{name}/ is not one of the rooms {' '.join(rooms)}"
     if rooms.index(there) > rooms.index(here):
         return f'csrc/{here}/ may not include "{text}": {there}/ lies to its right'
-    return _wrong_kernel_room(kernel_room(file, package), kernel_room(target, package), text)
+    return _wrong_inner_room(inner_room(file, package), inner_room(target, package), text)
 
 
-def _wrong_kernel_room(here: str | None, there: str | None, text: str) -> str | None:
-    if here not in KERNEL_ROOMS or there not in KERNEL_ROOMS:
+def _wrong_inner_room(here: tuple[str, str] | None, there: tuple[str, str] | None, text: str) -> str | None:
+    if here is None or there is None or here[0] != there[0]:
         return None
-    if KERNEL_ROOMS.index(there) > KERNEL_ROOMS.index(here):
-        return f'kernels/cpu/{here}/ may not include "{text}": {there}/ lies to its right'
+    folder, rooms = here[0], INNER_ROOMS[here[0]]
+    if here[1] in rooms and there[1] in rooms and rooms.index(there[1]) > rooms.index(here[1]):
+        return f'{folder}/{here[1]}/ may not include "{text}": {there[1]}/ lies to its right'
     return None
 
 
@@ -93,8 +100,8 @@ def violations(root: Path = ROOT) -> Iterator[Found]:
         graph: dict[Path, list[Path]] = {}
         for file in files(package):
             graph[file.resolve()] = targets = []
-            if (name := kernel_room(file, package)) is not None and name not in KERNEL_ROOMS:
-                yield file, 1, f"lies in none of the rooms of kernels/cpu/: {' '.join(KERNEL_ROOMS)}"
+            if (inner := inner_room(file, package)) and inner[1] not in INNER_ROOMS[inner[0]]:
+                yield file, 1, f"lies in none of the rooms of {inner[0]}/: {' '.join(INNER_ROOMS[inner[0]])}"
             for line, text in includes_of(file):
                 target = resolve(text, file, [package.folder / "csrc", public])
                 if message := _wrong(package, file, text, target, public):

@@ -57,7 +57,7 @@ RETIRED = (
     Retired("by reset", "gru_cell_backward"),
     Retired("turned", "transposed", NATIVE),
     Retired("square", "in-register transpose", KERNELS, names_only=True),
-    Retired("gathered", "scatter_add", "packages/tl-core/csrc/ops/sparse.cpp", names_only=True),
+    Retired("gathered", "scatter_add", "packages/tl-core/csrc/ops/sparse/*", names_only=True),
     Retired("kept", "dropout mask, saved, cached or retained", NATIVE, names_only=True),
     Retired("draws", "RNG state", names_only=True),
     Retired("tops", "row_max", NATIVE, names_only=True),

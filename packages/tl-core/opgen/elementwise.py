@@ -146,7 +146,7 @@ def _number_entry(row: Row, dtype: str) -> str:
 
 def defs_h(rows: list[Row]) -> str:
     """`generated/elementwise_defs.h`: what the planner needs to know of each."""
-    lines = ["#pragma once", '#include "ops/elementwise.h"', "", "namespace tl {"]
+    lines = ["#pragma once", '#include "ops/shared/elementwise.h"', "", "namespace tl {"]
     lines += [f"extern ElementwiseDef kElementwise_{symbol(r)};" for r in elementwise_rows(rows)]
     return "\n".join([*lines, "}  // namespace tl", ""])
 

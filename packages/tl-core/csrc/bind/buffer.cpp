@@ -12,9 +12,9 @@
 #include "dispatch/thread_state.h"
 #include "dispatch/value.h"
 #include "iter/dtypes.h"
-#include "ops/copy.h"
-#include "ops/known_values.h"
-#include "ops/warn.h"
+#include "ops/shared/copy.h"
+#include "ops/shared/known_values.h"
+#include "ops/shared/warn.h"
 #include "tensor/shrunk.h"
 
 namespace tl::bind {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "bind/error.h"
-#include "ops/warn.h"
+#include "ops/shared/warn.h"
 
 namespace tl::bind {
 

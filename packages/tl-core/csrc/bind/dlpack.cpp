@@ -7,7 +7,7 @@
 
 #include "bind/error.h"
 #include "dispatch/value.h"
-#include "ops/known_values.h"
+#include "ops/shared/known_values.h"
 #include "tensor/geometry.h"
 #include "tensor/shrunk.h"
 

@@ -16,8 +16,8 @@
 #include "dispatch/thread_state.h"
 #include "iter/dtypes.h"
 #include "ops.h"
-#include "ops/copy.h"
-#include "ops/warn.h"
+#include "ops/shared/copy.h"
+#include "ops/shared/warn.h"
 #include "tensor/shrunk.h"
 
 namespace tl::bind {

@@ -11,8 +11,8 @@
 #include "bind/tensor_writes.h"
 #include "dispatch/python.h"
 #include "ops.h"
-#include "ops/known_values.h"
-#include "ops/warn.h"
+#include "ops/shared/known_values.h"
+#include "ops/shared/warn.h"
 
 namespace tl::bind {
 

@@ -10,7 +10,7 @@
 #include "bind/override.h"
 #include "bind/tensor_object.h"
 #include "bind/types.h"
-#include "ops/known_values.h"
+#include "ops/shared/known_values.h"
 
 namespace tl::bind {
 

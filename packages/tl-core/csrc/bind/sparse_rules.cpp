@@ -17,7 +17,7 @@
 #include "iter/checks.h"
 #include "iter/dtypes.h"
 #include "ops.h"
-#include "ops/copy.h"
+#include "ops/shared/copy.h"
 #include "tensor/sparse.h"
 
 namespace tl::bind {
