@@ -37,6 +37,14 @@ struct Error : std::exception {
   const char* what() const noexcept override { return message.c_str(); }
 };
 
+// The system refuses an operation on a file: OSError in Python, with the number and the path.
+struct FileError : Error {
+  int number;  // errno
+
+  FileError(int number, std::string path) : Error(ErrorKind::Runtime, std::move(path)), number(number) {}
+  const std::string& path() const { return message; }
+};
+
 [[noreturn, gnu::cold]] void fail(ErrorKind kind, std::initializer_list<Part> parts);
 template <class... Parts>
 [[noreturn, gnu::cold]] void fail(ErrorKind kind, const Parts&... parts) {

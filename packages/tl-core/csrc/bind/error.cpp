@@ -1,6 +1,7 @@
 // Error kinds as Python exception classes, and Python exceptions kept whole while C++ unwinds.
 #include "bind/error.h"
 
+#include <cerrno>
 #include <cstring>
 
 namespace tl::bind {
@@ -67,7 +68,14 @@ void set_out_of_memory_observer(PyObject* function) {
   Py_XSETREF(g_out_of_memory_observer, function == Py_None ? nullptr : Py_NewRef(function));
 }
 
-void raise(const Error& e) { raise(e.kind, e.message, e.payload); }
+void raise(const Error& e) {
+  if (const auto* file = dynamic_cast<const FileError*>(&e)) {
+    errno = file->number;
+    PyErr_SetFromErrnoWithFilename(PyExc_OSError, file->path().c_str());
+    return;
+  }
+  raise(e.kind, e.message, e.payload);
+}
 
 void raise_pending() {
   PendingError& pending = pending_error();

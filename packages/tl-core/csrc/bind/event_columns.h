@@ -3,7 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "bind/recorded_events.h"
+#include "profile/recorded_events.h"
 
 namespace tl::bind {
 

@@ -9,6 +9,7 @@
 
 #include "base/event_log.h"
 #include "bind/error.h"
+#include "profile/recorded_events.h"
 
 namespace tl::bind {
 
@@ -27,6 +28,19 @@ thread_local OpenCalls t_open;
 void keep(PyCodeObject* code) {
   static auto& retained = *new std::unordered_set<PyCodeObject*>;
   if (retained.insert(code).second) Py_INCREF(code);
+}
+
+std::string text(PyObject* o) {
+  const char* utf8 = o ? PyUnicode_AsUTF8(o) : nullptr;
+  if (!utf8) PyErr_Clear();
+  return utf8 ? utf8 : "?";
+}
+
+std::string call_name(const Event& e) {
+  if (e.kind == EventKind::NativeCall)
+    return cat("<built-in function ", static_cast<const PyMethodDef*>(e.what)->ml_name, ">");
+  auto* code = static_cast<PyCodeObject*>(const_cast<void*>(e.what));
+  return cat(text(code->co_filename), "(", static_cast<int64_t>(e.number), "): ", text(code->co_name));
 }
 
 void begin_call(PyCodeObject* code, int64_t start) {
@@ -124,6 +138,7 @@ void set_in_all_threads(Py_tracefunc function) {
 
 void start_tracer() {
   g_on = true;
+  set_call_name(call_name);
   g_started = event_ticks();
   PyFrameObject* frame = PyEval_GetFrame();
   if (frame) enter_session(frame, PyTrace_RETURN);

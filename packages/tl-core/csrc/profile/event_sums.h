@@ -3,9 +3,9 @@
 
 #include <functional>
 
-#include "bind/recorded_events.h"
+#include "profile/recorded_events.h"
 
-namespace tl::bind {
+namespace tl {
 
 struct SumOptions {
   bool modules = false;  // count as events of their own
@@ -24,4 +24,4 @@ struct EventSum {
 // In the order in which their first events began.
 std::vector<EventSum> sum_events(const Recording& recording, const SumOptions& options);
 
-}  // namespace tl::bind
+}  // namespace tl

@@ -1,5 +1,5 @@
 // Sums of a recording: events come outermost first, own times by subtraction, groups by what is alike.
-#include "bind/event_sums.h"
+#include "profile/event_sums.h"
 
 #include <algorithm>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include "dispatch/recorded_values.h"
 
-namespace tl::bind {
+namespace tl {
 
 namespace {
 constexpr size_t kNone = SIZE_MAX;
@@ -217,4 +217,4 @@ std::vector<EventSum> sum_events(const Recording& recording, const SumOptions& o
   return Sums(recording, options).make();
 }
 
-}  // namespace tl::bind
+}  // namespace tl

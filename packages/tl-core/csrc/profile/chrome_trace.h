@@ -1,13 +1,13 @@
 // A recording as a Chrome trace: JSON that Perfetto, chrome://tracing and TensorBoard's plug-in read.
 #pragma once
 
-#include "bind/recorded_events.h"
+#include "profile/recorded_events.h"
 
-namespace tl::bind {
+namespace tl {
 
 // `head` and `tail` are JSON that stands before the first event and behind the last one; they end and begin
-// with the comma that is needed. Raises OSError.
+// with the comma that is needed. Throws FileError.
 void write_chrome_trace(const Recording& recording, const std::string& path, const std::string& head,
                         const std::string& tail, bool links);
 
-}  // namespace tl::bind
+}  // namespace tl

@@ -5,7 +5,7 @@
 
 #include "base/event_log.h"
 
-namespace tl::bind {
+namespace tl {
 
 struct PlacedEvent {
   const Event* event;
@@ -30,6 +30,8 @@ class Recording {
 
 // As a reader would call it: "aten::add", "train.py(12): step".
 std::string event_name(const Event& event);
+// What the language binding lends: the name of a call, whose `what` only the binding can read.
+void set_call_name(std::string (*name)(const Event& event));
 const char* dtype_in_traces(int dtype);  // "float", "long int"
 
-}  // namespace tl::bind
+}  // namespace tl

@@ -1,7 +1,6 @@
 // Chrome traces: events are written as JSON through a buffer of fixed size, without Python objects.
-#include "bind/chrome_trace.h"
+#include "profile/chrome_trace.h"
 
-#include <pybind11/pybind11.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,11 +11,11 @@
 #include <memory>
 #include <unordered_map>
 
-#include "bind/error.h"
+#include "base/error.h"
 #include "dispatch/operator_recorder.h"
 #include "dispatch/recorded_values.h"
 
-namespace tl::bind {
+namespace tl {
 
 namespace {
 // ---- a file
@@ -50,8 +49,8 @@ class Output {
     buffer_.clear();
   }
   [[noreturn]] void refuse() {
-    PyErr_SetFromErrnoWithFilename(PyExc_OSError, path_.c_str());
-    throw PythonError();
+    const int number = errno;
+    throw FileError(number, path_);
   }
 
   std::string path_, buffer_;
@@ -446,4 +445,4 @@ void write_chrome_trace(const Recording& recording, const std::string& path, con
   out.close();
 }
 
-}  // namespace tl::bind
+}  // namespace tl

@@ -1,14 +1,13 @@
 // Recorded events of all threads merged by time, each with the event that contains it, by a stack a thread.
-#include "bind/recorded_events.h"
+#include "profile/recorded_events.h"
 
 #include <algorithm>
 
 #include "base/dtype.h"
-#include "bind/call_stacks.h"
-#include "bind/error.h"
+#include "base/text.h"
 #include "dispatch/operator_recorder.h"
 
-namespace tl::bind {
+namespace tl {
 
 Recording::Recording(EventLogs logs, int64_t start, int64_t end)
     : logs_(std::move(logs)), start_(start), end_(end) {
@@ -32,17 +31,10 @@ uint64_t Recording::forgotten() const {
 }
 
 namespace {
-std::string text(PyObject* o) {
-  const char* utf8 = o ? PyUnicode_AsUTF8(o) : nullptr;
-  if (!utf8) PyErr_Clear();
-  return utf8 ? utf8 : "?";
-}
-
-std::string name_of_call(const Event& e) {
-  auto* code = static_cast<PyCodeObject*>(const_cast<void*>(e.what));
-  return cat(text(code->co_filename), "(", static_cast<int64_t>(e.number), "): ", text(code->co_name));
-}
+std::string (*g_call_name)(const Event&) = nullptr;
 }  // namespace
+
+void set_call_name(std::string (*name)(const Event& event)) { g_call_name = name; }
 
 std::string event_name(const Event& e) {
   switch (e.kind) {
@@ -50,9 +42,8 @@ std::string event_name(const Event& e) {
     case EventKind::Results:
       return recorded_name(*static_cast<const Operator*>(e.what));
     case EventKind::Call:
-      return name_of_call(e);
     case EventKind::NativeCall:
-      return cat("<built-in function ", static_cast<const PyMethodDef*>(e.what)->ml_name, ">");
+      return g_call_name(e);
     case EventKind::Module:
       return cat("nn.Module: ", e.text());
     case EventKind::Evaluation:
@@ -93,8 +84,8 @@ const char* dtype_in_traces(int dtype) {
     case DType::Complex128:
       return "c10::complex<double>";
     default:
-      return tl::detail::kDTypeName[dtype];
+      return detail::kDTypeName[dtype];
   }
 }
 
-}  // namespace tl::bind
+}  // namespace tl
