@@ -1,4 +1,4 @@
-// What the tensor type has beside the operators' methods: operators of the language, properties, conversions.
+// The slots of the tensor type beside the operators' methods.
 #pragma once
 
 #include <Python.h>
@@ -8,6 +8,5 @@
 namespace tl::bind {
 
 void add_tensor_slots(std::vector<PyType_Slot>& slots);
-void set_python_helper(const char* name, PyObject* function);  // "repr", "new", "reduce_ex": the Python half
 
 }  // namespace tl::bind
