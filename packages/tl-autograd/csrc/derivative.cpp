@@ -135,8 +135,7 @@ class Machine {
     return at + 1;
   }
 
-  // ---- operands
-  // ----------------------------------------------------------------------------------------------------
+  // ---- operands -------------------------------------------------------------------------------------------
 
   TlValue get(uint16_t word) {
     const int i = TL_OPERAND_INDEX(word);
@@ -183,8 +182,7 @@ class Machine {
       more_owned_.push_back(v);
   }
 
-  // ---- steps on values
-  // ---------------------------------------------------------------------------------------------
+  // ---- steps on values ------------------------------------------------------------------------------------
 
   void unary(const TlStep& s, const uint16_t* in) {
     TlValue v = get(in[0]);
@@ -247,8 +245,7 @@ class Machine {
     return arithmetic(arith, v, n);
   }
 
-  // ---- steps that call operators
-  // -----------------------------------------------------------------------------------
+  // ---- steps that call operators --------------------------------------------------------------------------
 
   void arith(const TlStep& s, const uint16_t* in) {
     TlValue v[kMaxArgs];
@@ -352,8 +349,7 @@ class Machine {
     for (int i = 0; i < s.n_results; ++i) registers_[s.target + i] = none();
   }
 
-  // ---- lists as operators take them
-  // --------------------------------------------------------------------------------
+  // ---- lists as operators take them -----------------------------------------------------------------------
 
   TlValue single(const TlValue& v) {
     List& list = new_list();
@@ -401,8 +397,7 @@ class Machine {
     });
   }
 
-  // ---- results
-  // -----------------------------------------------------------------------------------------------------
+  // ---- results --------------------------------------------------------------------------------------------
 
   void store(int target, uint16_t word) {
     const uint32_t first = in_.first_edge[target], n = in_.first_edge[target + 1] - first;

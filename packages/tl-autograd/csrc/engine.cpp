@@ -33,8 +33,7 @@ Run::~Run() {
   for (Node* node : held_) drop(node);
 }
 
-// ---- feeding
-// -------------------------------------------------------------------------------------------------------
+// ---- feeding ----------------------------------------------------------------------------------------------
 
 void Run::add_root(Edge root, Tensor grad) {
   root.node->retain();
@@ -49,8 +48,7 @@ void Run::add_input(Edge input) {
   captured_.emplace_back();
 }
 
-// ---- what is reached
-// -----------------------------------------------------------------------------------------------
+// ---- what is reached --------------------------------------------------------------------------------------
 
 // At first sight a node is claimed; where another run came first, a table is used.
 Progress& Run::reach_first(Node* node) {
@@ -133,8 +131,7 @@ bool Run::will_run(Node* node) {
   return will_run_.count(node);
 }
 
-// ---- gradients on their way
-// -------------------------------------------------------------------------------------------
+// ---- gradients on their way -------------------------------------------------------------------------------
 
 Tensor Run::sum(Tensor a, Tensor b) const {
   const auto n = static_cast<size_t>(api->tensor_ndim(b.get()));
@@ -189,8 +186,7 @@ Run::Buffer Run::take_gradients(Node* node) {
   return grads;
 }
 
-// ---- running
-// -------------------------------------------------------------------------------------------------------
+// ---- running ----------------------------------------------------------------------------------------------
 
 namespace {
 constexpr uint32_t kInlineEdges = 8;

@@ -126,9 +126,8 @@ class NodeLock {
   bool taken_;
 };
 
-// ---- the tensor's slot
-// --------------------------------------------------------------------------------------------- One pointer:
-// the node with the number of the output in its low bits, or for numbers from 15 on a FarSlot.
+// ---- the tensor's slot ------------------------------------------------------------------------------------
+// One pointer: the node with the number of the output in its low bits, or for numbers from 15 on a FarSlot.
 void* make_slot(Node* node, uint32_t output);  // takes over one reference
 Edge read_slot(const void* slot);              // borrowed
 

@@ -13,8 +13,7 @@
 
 namespace tl::autograd {
 
-// ---- memory: node, edges, saved values in one block
-// ------------------------------------------------------------------
+// ---- memory: node, edges, saved values in one block -------------------------------------------------------
 
 namespace {
 size_t block_bytes(const Recorder& r, size_t n_edges) {
@@ -74,8 +73,7 @@ const uint32_t* ProgramNode::first_edge() const {
   return lists ? lists->first_edge.data() : kIdentity.data();
 }
 
-// ---- reading what was saved
-// ------------------------------------------------------------------------------------------
+// ---- reading what was saved -------------------------------------------------------------------------------
 
 namespace {
 const char* legacy_type(int64_t dtype) {
@@ -234,8 +232,7 @@ TlValue* ProgramNode::saved_result(uint32_t output) {
   return nullptr;
 }
 
-// ---- running
-// ---------------------------------------------------------------------------------------------------------
+// ---- running ----------------------------------------------------------------------------------------------
 
 void ProgramNode::fix(TlTensor** out) const {
   for (const Fix& f : *fixes) {

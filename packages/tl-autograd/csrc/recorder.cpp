@@ -64,8 +64,7 @@ bool Recorder::saves_tensor(const TlSaved& what) const {
   return is_tensor_kind(kind) || kind == TL_ARG_TENSOR_LIST || kind == TL_ARG_OPTIONAL_TENSOR_LIST;
 }
 
-// ---- edges
-// ---------------------------------------------------------------------------------------------------------
+// ---- edges ------------------------------------------------------------------------------------------------
 
 void CallEdges::add(Edge e, int block) {
   if (e.node) blocks |= 1u << block;
@@ -83,8 +82,7 @@ void gather_edges(const Recorder& r, const TlValue* args, CallEdges& out) {
   gather_edges_with(r, args, out, gradient_edge);
 }
 
-// ---- the node of a call
-// --------------------------------------------------------------------------------------------
+// ---- the node of a call -----------------------------------------------------------------------------------
 
 namespace {
 void refuse_inference(const TlValue& v) {
@@ -220,8 +218,7 @@ ProgramNode* make_node(const Recorder& r, const TlValue* args, const CallEdges& 
   return node;
 }
 
-// ---- recording
-// -----------------------------------------------------------------------------------------------------
+// ---- recording --------------------------------------------------------------------------------------------
 
 namespace {
 int below(const Recorder& r, const TlValue* args, int n_args, TlValue* rets, int n_rets) {

@@ -32,8 +32,7 @@ PyTypeObject* g_context_type = nullptr;
 ContextObject* context_of(PyObject* o) { return reinterpret_cast<ContextObject*>(o); }
 }  // namespace
 
-// ---- the node
-// ------------------------------------------------------------------------------------------------------
+// ---- the node ---------------------------------------------------------------------------------------------
 
 FunctionNode::FunctionNode(PyObject* context, uint32_t n_outputs, uint32_t n_edges)
     : HeapNode(n_outputs, n_edges), context_(Py_NewRef(context)), name_(Py_TYPE(context)->tp_name) {
@@ -149,8 +148,7 @@ Tensor FunctionNode::fitted(TlTensor* grad, uint32_t edge) const {
   return converted(g.get(), want.dtype, want.device);
 }
 
-// ---- saved tensors
-// -------------------------------------------------------------------------------------------------
+// ---- saved tensors ----------------------------------------------------------------------------------------
 
 Tensor FunctionNode::linked(const SavedInput& k) {
   if (k.value.tag == TL_NONE) return {};
@@ -189,8 +187,7 @@ PyRef FunctionNode::raw_saved_tensors() {
   return tuple;
 }
 
-// ---- the context object
-// --------------------------------------------------------------------------------------------
+// ---- the context object -----------------------------------------------------------------------------------
 
 namespace {
 int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -304,8 +301,7 @@ void add_function_type(PyObject* module) {
   checked(PyModule_AddObjectRef(module, "ContextBase", reinterpret_cast<PyObject*>(g_context_type)));
 }
 
-// ---- after forward
-// -------------------------------------------------------------------------------------------------
+// ---- after forward ----------------------------------------------------------------------------------------
 
 namespace {
 // finish_function(context, inputs, outputs, to_save, dirty, non_differentiable, materialize,

@@ -48,8 +48,7 @@ PyRef add_tensor_hook(Node& node, uint32_t output, PyObject* hook) {
   return add_to(extra.tensor_hooks_of(output), hook);
 }
 
-// ---- running
-// -------------------------------------------------------------------------------------------------------
+// ---- running ----------------------------------------------------------------------------------------------
 
 namespace {
 std::vector<PyRef> callables(PyObject* dict) {
@@ -170,8 +169,7 @@ void run_accumulated_hooks(Node* node) {
   });
 }
 
-// ---- garbage collection
-// --------------------------------------------------------------------------------------------
+// ---- garbage collection -----------------------------------------------------------------------------------
 
 namespace {
 // Calls f for each node of the chain that this reference alone keeps alive. Only those: a shared node's

@@ -20,8 +20,7 @@
 namespace tl::autograd {
 
 namespace {
-// ---- small things
-// --------------------------------------------------------------------------------------------------
+// ---- small things -----------------------------------------------------------------------------------------
 
 PyObject* needs_input_grad(PyObject*, PyObject* inputs) {
   return guarded([&] {

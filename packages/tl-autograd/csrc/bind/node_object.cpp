@@ -53,8 +53,7 @@ void dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-// ---- what was saved
-// ------------------------------------------------------------------------------------------------
+// ---- what was saved ---------------------------------------------------------------------------------------
 
 std::string saved_name(const TlOperatorInfo& info, const TlSaved& what) {
   if (what.meta == TL_META_SHAPE && what.source == TL_SOURCE_ARG)
@@ -119,8 +118,7 @@ PyObject* getattro(PyObject* self, PyObject* name) {
   return value;
 }
 
-// ---- attributes
-// ----------------------------------------------------------------------------------------------------
+// ---- attributes -------------------------------------------------------------------------------------------
 
 PyObject* name(PyObject* self, PyObject*) {
   return guarded([&] { return checked(PyUnicode_FromString(self_node(self).name().c_str())).release(); });

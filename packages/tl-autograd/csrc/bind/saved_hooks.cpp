@@ -123,8 +123,7 @@ void drop_packed(TlValue& packed) {
   delete packed_of(packed);
 }
 
-// ---- what Python calls
-// ---------------------------------------------------------------------------------------------
+// ---- what Python calls ------------------------------------------------------------------------------------
 
 PyObject* push_saved_hooks(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
   return guarded([&] {

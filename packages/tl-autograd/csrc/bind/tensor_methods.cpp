@@ -15,8 +15,7 @@
 namespace tl::autograd {
 
 namespace {
-// ---- grad
-// ----------------------------------------------------------------------------------------------------------
+// ---- grad -------------------------------------------------------------------------------------------------
 
 Extra::Retained* retained(Edge e) {
   return e.node && e.node->extra ? e.node->extra->retains(e.output) : nullptr;
@@ -104,8 +103,7 @@ int set_grad(PyObject* self, PyObject* value, void*) {
   });
 }
 
-// ---- grad_dtype
-// ----------------------------------------------------------------------------------------------------
+// ---- grad_dtype -------------------------------------------------------------------------------------------
 
 void refuse_result(TlTensor* t, const char* what) {
   Node* node = edge_of(t).node;
@@ -149,8 +147,7 @@ int set_grad_dtype(PyObject* self, PyObject* value, void*) {
   });
 }
 
-// ---- requires_grad, grad_fn
-// ----------------------------------------------------------------------------------------
+// ---- requires_grad, grad_fn -------------------------------------------------------------------------------
 
 PyObject* get_requires_grad(PyObject* self, void*) {
   return guarded([&] {
@@ -238,8 +235,7 @@ PyObject* detach_(PyObject* self, PyObject*) {
   });
 }
 
-// ---- hooks
-// ---------------------------------------------------------------------------------------------------------
+// ---- hooks ------------------------------------------------------------------------------------------------
 
 PyObject* get_retains_grad(PyObject* self, void*) {
   return guarded([&] { return PyBool_FromLong(retained(edge_of(tensor_of(self))) != nullptr); });

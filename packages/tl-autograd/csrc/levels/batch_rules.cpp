@@ -151,8 +151,7 @@ void BatchCall::elementwise(const TlOperator* op, Results& out) {
   call(op, a.data(), n_args, out.data(), out.n);
 }
 
-// ---- by the roles of arguments
-// -----------------------------------------------------------------------------------
+// ---- by the roles of arguments ----------------------------------------------------------------------------
 
 namespace {
 [[noreturn]] void fail_range(int64_t dim, int64_t n) {
@@ -432,8 +431,7 @@ void BatchCall::formula(Results& out) {
   run_formula(*rule.batch, in, out.data(), out.n);
 }
 
-// ---- one example after the other
-// -----------------------------------------------------------------------------------
+// ---- one example after the other --------------------------------------------------------------------------
 
 namespace {
 Tensor example(const Tensor& whole, int64_t i) {
@@ -506,8 +504,7 @@ void BatchCall::loop_writing(TlValue* rets, int n_rets) {
   give_written(*rule.info, args, rets, n_rets);
 }
 
-// ---- random numbers
-// -----------------------------------------------------------------------------------------------
+// ---- random numbers ---------------------------------------------------------------------------------------
 
 void BatchCall::refuse_random() {
   fail(TL_ERROR_RUNTIME,

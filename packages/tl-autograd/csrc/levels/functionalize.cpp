@@ -9,8 +9,7 @@
 
 namespace tl::autograd {
 
-// ---- views
-// ------------------------------------------------------------------------------------------------------------
+// ---- views ------------------------------------------------------------------------------------------------
 
 ViewStep::ViewStep(const Rule& rule, const TlValue* args, int n_args, int source, int output)
     : rule(rule), source(source), output(output), args_(static_cast<size_t>(n_args), none()) {
@@ -81,8 +80,7 @@ Tensor ViewStep::undone(TlTensor* t, TlTensor* v) const {
   return picked(found[0], 0);
 }
 
-// ---- values of wrappers
-// ------------------------------------------------------------------------------------------------------------
+// ---- values of wrappers -----------------------------------------------------------------------------------
 
 namespace {
 std::shared_ptr<const FunctionalPosition> alone(TlTensor* value) {
@@ -156,8 +154,7 @@ Tensor current_value(TlTensor* wrapper) {
 
 bool was_written(const TlTensor* wrapper) { return entry_of(wrapper)->position->group->writes > 0; }
 
-// ---- calls
-// ------------------------------------------------------------------------------------------------------------
+// ---- calls ------------------------------------------------------------------------------------------------
 
 namespace {
 class FunctionalCall {

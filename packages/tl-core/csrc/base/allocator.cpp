@@ -88,8 +88,7 @@ struct AllocatorLists {
 
 namespace {
 
-// ---- what all threads share
-// ------------------------------------------------------------------------------------------
+// ---- what all threads share -------------------------------------------------------------------------------
 struct Shared {
   std::mutex mutex;                                   // guards all but the atomics
   std::atomic<FreeBlock*> depot[kSmallClasses] = {};  // written under the mutex, and looked at without it
@@ -185,8 +184,7 @@ inline void count_free(AllocatorLists& t, size_t bytes) {
     publish(t);
 }
 
-// ---- a thread's lists
-// ------------------------------------------------------------------------------------------------
+// ---- a thread's lists -------------------------------------------------------------------------------------
 [[gnu::noinline]] AllocatorLists* make_lists() {
   Shared& s = shared();
   auto* lists = new AllocatorLists;
@@ -257,8 +255,7 @@ bool refill(AllocatorLists& t, int c) {
   return true;
 }
 
-// ---- blocks above 2 KB
-// ---------------------------------------------------------------------------------------------
+// ---- blocks above 2 KB ------------------------------------------------------------------------------------
 void* take_or_obtain(int c) {
   Shared& s = shared();
   BlockCache::Block* surplus;

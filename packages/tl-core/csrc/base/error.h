@@ -57,8 +57,7 @@ template <class... Parts>
       ::tl::fail(::tl::ErrorKind::kind, {__VA_ARGS__}); \
   } while (0)
 
-// ---- the pending error of this thread
-// ------------------------------------------------------------------------------
+// ---- the pending error of this thread ---------------------------------------------------------------------
 struct PendingError {
   ErrorKind kind = ErrorKind::None;
   std::string message;

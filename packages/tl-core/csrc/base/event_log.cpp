@@ -30,8 +30,7 @@ thread_local std::shared_ptr<EventLog> t_own_log;
 constexpr int kSerialBits = 40;
 std::atomic<uint64_t> g_blocks{1};
 
-// ---- ticks
-// ------------------------------------------------------------------------------------------------------
+// ---- ticks ------------------------------------------------------------------------------------------------
 bool counter_is_clock() {
 #if defined(__x86_64__)
   char name[8] = {};
@@ -71,8 +70,7 @@ class TickScale {
   double ratio_;
 };
 
-// ---- memory for logs: pages are dear when they are touched first, so some are kept
-// ----------------------------------------
+// ---- memory for logs: pages are dear when they are touched first, so some are kept ------------------------
 struct Spare {
   static constexpr size_t kMost = 512;
   std::mutex mutex;
@@ -145,8 +143,7 @@ EventLog* join(Recording& r) {
 }
 }  // namespace
 
-// ---- a thread's log
-// ------------------------------------------------------------------------------------------------
+// ---- a thread's log ---------------------------------------------------------------------------------------
 EventLog::Block* EventLog::new_block(size_t bytes) {
   void* memory = bytes == kBlockBytes ? take_spare() : nullptr;
   if (!memory) memory = std::malloc(sizeof(Block) + bytes);
@@ -210,8 +207,7 @@ void EventLog::publish(const Event* e) noexcept {
   last_->used.store(last_->used.load(std::memory_order_relaxed) + e->bytes, std::memory_order_release);
 }
 
-// ---- the recording
-// -------------------------------------------------------------------------------------------------
+// ---- the recording ----------------------------------------------------------------------------------------
 int64_t event_clock() noexcept {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())

@@ -390,8 +390,7 @@ void run_serially(Job& job, ThreadLocals& t) {
   job.rethrow();
 }
 
-// ---- interop threads: a number the API lets programs keep; no pool of the core uses it
-// ----------------------------
+// ---- interop threads: a number the API lets programs keep; no pool of the core uses it --------------------
 std::atomic<int> g_interop_threads{0};  // 0: not set
 
 }  // namespace

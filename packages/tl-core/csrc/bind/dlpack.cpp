@@ -14,8 +14,7 @@
 namespace tl::bind {
 
 namespace {
-// ---- the structures of the specification
-// -------------------------------------------------------------------------------
+// ---- the structures of the specification ------------------------------------------------------------------
 struct DlDevice {
   int32_t type;
   int32_t index;
@@ -65,8 +64,7 @@ template <class... Parts>
   throw PythonError();
 }
 
-// ---- giving
-// ----------------------------------------------------------------------------------------------------------------
+// ---- giving -----------------------------------------------------------------------------------------------
 // What a capsule points at: the structure, and all that it refers to.
 template <class Managed>
 struct Given {
@@ -126,8 +124,7 @@ PyObject* give(const Tensor& t, uint64_t flags) {
   return capsule.release();
 }
 
-// ---- taking
-// ----------------------------------------------------------------------------------------------------------------
+// ---- taking -----------------------------------------------------------------------------------------------
 template <class Managed>
 void delete_taken(void* ctx, void*, size_t) {
   auto* managed = static_cast<Managed*>(ctx);

@@ -75,7 +75,7 @@ PyObject* transfer(PyObject* args, int flags, F&& move) {
 PyObject* py_read_file(PyObject*, PyObject* args) { return transfer(args, PyBUF_WRITABLE, read_file); }
 PyObject* py_write_file(PyObject*, PyObject* args) { return transfer(args, PyBUF_SIMPLE, write_file); }
 
-// ---- records of ZIP archives, stored as they are: APPNOTE.TXT (PKWARE, version 6.3.9)
+// ---- records of ZIP archives, stored as they are: APPNOTE.TXT (PKWARE, version 6.3.9) ---------------------
 
 // What 32 bits hold; in its place the number stands in the ZIP64 field.
 constexpr uint32_t kWide = 0xFFFFFFFF;

@@ -30,8 +30,7 @@ bool is_sequence(PyObject* o) {
 
 constexpr size_t kMaxDepth = 64;  // of nested sequences, which may hold themselves
 
-// ---- shape and type of nested sequences
-// --------------------------------------------------------------------------------
+// ---- shape and type of nested sequences -------------------------------------------------------------------
 DimVector shape_of(PyObject* o) {
   DimVector shape;
   PyRef held;
@@ -97,8 +96,7 @@ void infer(PyObject* o, Inferred& out, size_t depth = 0) {
   }
 }
 
-// ---- filling
-// -------------------------------------------------------------------------------------------------------------
+// ---- filling ----------------------------------------------------------------------------------------------
 void store_number(PyObject* o, DType dtype, char* out) {
   if (dtype == DType::Float32 && PyFloat_CheckExact(o)) {
     *reinterpret_cast<float*>(out) = static_cast<float>(PyFloat_AS_DOUBLE(o));

@@ -42,8 +42,7 @@ PyObject* new_object(PyTypeObject* type, Generator* generator) {
   return reinterpret_cast<PyObject*>(o);
 }
 
-// ---- making one
-// ------------------------------------------------------------------------------------------------------
+// ---- making one -------------------------------------------------------------------------------------------
 void check_device(PyObject* o) {
   Device device;
   TL_CHECK(to_device(o, device), Type, "Generator(): argument 'device' must be torch.device, not ",
@@ -72,8 +71,7 @@ void generator_dealloc(PyObject* o) {
   Py_DECREF(type);
 }
 
-// ---- seeds
-// -----------------------------------------------------------------------------------------------------------
+// ---- seeds ------------------------------------------------------------------------------------------------
 // Negative seeds mean the unsigned number with the same bits.
 uint64_t seed_in(PyObject* o) {
   TL_CHECK(PyIndex_Check(o) && !PyBool_Check(o), Runtime, "manual_seed expected a long, but got ",
@@ -110,8 +108,7 @@ PyObject* initial_seed(PyObject* o, PyObject*) {
   return PyLong_FromUnsignedLongLong(generator_of(o).initial_seed());
 }
 
-// ---- state
-// -----------------------------------------------------------------------------------------------------------
+// ---- state ------------------------------------------------------------------------------------------------
 Tensor state_tensor(Generator& g) {
   const int64_t size = Generator::kStateBytes;
   Tensor state = empty({&size, 1}, {.dtype = DType::UInt8});
@@ -151,8 +148,7 @@ PyObject* clone_state(PyObject* o, PyObject*) {
   });
 }
 
-// ---- what only generators of devices have
-// ------------------------------------------------------------------------------
+// ---- what only generators of devices have -----------------------------------------------------------------
 PyObject* no_offset(PyObject*, PyObject*) {
   PyErr_SetString(PyExc_RuntimeError, "CPU Generator does not use offset");
   return nullptr;
@@ -168,8 +164,7 @@ PyObject* no_graphsafe_set(PyObject*, PyObject*) {
   return nullptr;
 }
 
-// ---- pickling
-// --------------------------------------------------------------------------------------------------------
+// ---- pickling ---------------------------------------------------------------------------------------------
 // (type, (device,), (initial seed, offset, state)); a CPU generator has no offset.
 PyObject* reduce(PyObject* o, PyObject*) {
   return method([&]() -> PyObject* {
@@ -197,8 +192,7 @@ PyObject* get_device(PyObject*, void*) {
   return method([] { return device_object({}); });
 }
 
-// ---- the type
-// --------------------------------------------------------------------------------------------------------
+// ---- the type ---------------------------------------------------------------------------------------------
 PyMethodDef kMethods[] = {
     {"manual_seed", manual_seed, METH_O,
      "manual_seed($self, seed, /)\n--\n\n"

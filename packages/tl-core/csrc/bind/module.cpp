@@ -287,8 +287,7 @@ void add_hooks(py::module_& m) {
   m.def("_set_exception_class", [](const char* name, py::object t) { set_exception_class(name, t.ptr()); });
 }
 
-// ---- tensors by hand
-// ------------------------------------------------------------------------------------------------------
+// ---- tensors by hand --------------------------------------------------------------------------------------
 PyTypeObject* subclass_argument(py::handle type) {
   auto* cls = reinterpret_cast<PyTypeObject*>(type.ptr());
   TL_CHECK(PyType_Check(type.ptr()) && PyType_IsSubtype(cls, g_tensor_type), Type,

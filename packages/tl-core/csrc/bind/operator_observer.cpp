@@ -23,7 +23,7 @@ enum Watch : uint8_t { kNan = 1, kInf = 2 };
 thread_local uint8_t t_watch = 0;
 thread_local bool t_inside = false;  // an operator that is watched: what it is made of is not
 
-// ---- numbers that are none
+// ---- numbers that are none --------------------------------------------------------------------------------
 // Memory that was only made holds anything.
 bool makes_memory(const Operator& op) {
   const std::string_view name = op.info.name;
@@ -129,7 +129,7 @@ bool bad_before(const TlValue* args, int n_args) {
   return bad || status != 0;
 }
 
-// ---- the layer
+// ---- the layer --------------------------------------------------------------------------------------------
 int observed(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
   const Operator& op = *static_cast<const Operator*>(ctx);
   if (t_inside) return call_past(op, TL_LAYER_CHECK, args, n_args, rets, n_rets);
@@ -146,7 +146,7 @@ int bind_observer(void*, const TlOperator* op, TlLayerEntry* out) {
   return 0;
 }
 
-// ---- what Python calls
+// ---- what Python calls ------------------------------------------------------------------------------------
 // _observe(nan, inf) -> the previous two, of this thread; None leaves one as it is
 PyObject* watch(PyObject*, PyObject* args) {
   PyObject* given[2];

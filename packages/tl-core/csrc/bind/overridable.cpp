@@ -26,7 +26,7 @@ struct Overridable {
 
 Overridable& overridable_of(PyObject* o) { return *reinterpret_cast<Overridable*>(o); }
 
-// ---- the call --------------------------------------------------------------------------------------------
+// ---- the call ---------------------------------------------------------------------------------------------
 bool is_plain(PyTypeObject* type) {
   return type == g_tensor_type || type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type ||
          type == Py_TYPE(Py_None) || type == &PyUnicode_Type;
@@ -54,7 +54,7 @@ bool argument_overrides(PyObject* o) {
                     static_cast<PyObject*>(nullptr));
 }
 
-// ---- numpy's names of keywords ---------------------------------------------------------------------------
+// ---- numpy's names of keywords ----------------------------------------------------------------------------
 struct Spelling {
   const char *numpy, *own;
 };
@@ -139,8 +139,7 @@ PyObject* call_spread(PyObject* self, PyObject* const* args, PyObject* kwnames) 
       static_cast<PyObject*>(nullptr));
 }
 
-// ---- modes and classes that see it whole
-// ----------------------------------------------------------------------------
+// ---- modes and classes that see it whole ------------------------------------------------------------------
 bool comes_with_handler(PyObject* const* args, Py_ssize_t n) {
   for (Py_ssize_t i = 0; i < n; ++i)
     if (!is_plain(Py_TYPE(args[i])) && is_tensor(args[i]) && tensor_of(args[i])->all_bits() & kPythonBit)
@@ -183,7 +182,7 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
   return run_python(PyObject_Vectorcall, overridable_of(self).function, args, nargsf, kwnames);
 }
 
-// ---- what makes it a function ----------------------------------------------------------------------------
+// ---- what makes it a function -----------------------------------------------------------------------------
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   static const char* keywords[] = {"function", "spreads", nullptr};
   PyObject* function;

@@ -32,8 +32,7 @@ bool detail::class_has_torch_function(PyTypeObject* type) {
 }
 
 namespace {
-// ---- numbers
-// -----------------------------------------------------------------------------------------------------------
+// ---- numbers ----------------------------------------------------------------------------------------------
 TlValue int_value(int64_t i) { return {TL_INT, 0, {.i = i}}; }
 
 // Integers from 2^63 on travel as the bits of a uint64; beyond 64 bits Python's OverflowError is raised.
@@ -212,8 +211,7 @@ bool bool_argument(PyObject* o, TlValue& out, Scratch& scratch) {
   return true;
 }
 
-// ---- lists
-// -----------------------------------------------------------------------------------------------------------
+// ---- lists ------------------------------------------------------------------------------------------------
 struct Items {
   PyObject* const* data;
   Py_ssize_t size;
@@ -438,8 +436,7 @@ std::string type_name(PyObject* o) {
   return std::string(name.starts_with(own) ? name.substr(own.size()) : name);
 }
 
-// ---- a whole call
-// ----------------------------------------------------------------------------------------------------
+// ---- a whole call -----------------------------------------------------------------------------------------
 namespace {
 bool same_name(PyObject* keyword, const char* name) {
   return PyUnicode_CompareWithASCIIString(keyword, name) == 0;

@@ -31,8 +31,7 @@ PyObject* handler_name() {
   return name;
 }
 
-// ---- the caller's lock
-// -----------------------------------------------------------------------------------------------------
+// ---- the caller's lock ------------------------------------------------------------------------------------
 class WithLock {
  public:
   WithLock() : without_(tl_without_gil) { tl_without_gil = 0; }
@@ -44,8 +43,7 @@ class WithLock {
   int without_;
 };
 
-// ---- arguments
-// -------------------------------------------------------------------------------------------------------------
+// ---- arguments --------------------------------------------------------------------------------------------
 template <class F>
 PyObject* list_of(uint32_t n, F item) {
   PyRef list = checked(PyList_New(n));
@@ -115,8 +113,7 @@ Arguments arguments_of(const Operator& op, const TlValue* args, int n_args) {
   return made;
 }
 
-// ---- results
-// ---------------------------------------------------------------------------------------------------------------
+// ---- results ----------------------------------------------------------------------------------------------
 [[noreturn]] void refuse_result(const Operator& op, PyObject* o, const char* needed) {
   fail(ErrorKind::Runtime, "Unable to cast ", Py_TYPE(o)->tp_name, ", which __torch_dispatch__ of ",
        op.info.name, " returned, to ", needed);
@@ -263,8 +260,7 @@ void deliver(const Operator& op, PyObject* made, const TlValue* args, int n_args
   }
 }
 
-// ---- who handles it
-// -------------------------------------------------------------------------------------------------------
+// ---- who handles it ---------------------------------------------------------------------------------------
 PyObject* object_with_handler(TensorImpl* t) {
   if (!t || !(t->all_bits() & kPythonBit)) return nullptr;
   auto* o = reinterpret_cast<PyObject*>(t->py);
@@ -354,8 +350,7 @@ PyRef ask(PyObject* handler, PyObject* function, PyObject* types, const Argument
        "'; all __torch_dispatch__ handlers returned NotImplemented:", text);
 }
 
-// ---- operators that others know
-// -------------------------------------------------------------------------------------------
+// ---- operators that others know ---------------------------------------------------------------------------
 // What calls those in the place of one of our own, None of others. Borrowed; guarded by the interpreter's
 // lock.
 PyObject* replacement_of(const Operator& op, PyObject* function) {
@@ -466,8 +461,7 @@ bool says_contiguous(const Tensor& t, MemoryFormat format) {
   }
 }
 
-// ---- what Python calls
-// ------------------------------------------------------------------------------------------------------
+// ---- what Python calls ------------------------------------------------------------------------------------
 int layer_argument(PyObject* o) {
   const long layer = PyLong_AsLong(o);
   if (layer == -1 && PyErr_Occurred()) throw PythonError();

@@ -36,7 +36,7 @@ struct PythonFunction {
   KernelEntry replaced;
 };
 
-// ---- arguments -------------------------------------------------------------------------------------------
+// ---- arguments --------------------------------------------------------------------------------------------
 // The arguments of a call as Python gets them: by position, those after the `*` by keyword. Those at the end
 // that are their defaults are left out, as the function has defaults of its own.
 class PythonCall {
@@ -84,7 +84,7 @@ class PythonCall {
   PyRef names_;
 };
 
-// ---- results ---------------------------------------------------------------------------------------------
+// ---- results ----------------------------------------------------------------------------------------------
 std::string type_text(const TlArgInfo& info) { return kind_name(info) + (info.optional ? " or None" : ""); }
 
 TlValue result_value(const Operator& op, PyObject* o, const TlArgInfo& info) {
@@ -121,7 +121,7 @@ void take_results(const Operator& op, PyObject* made, TlValue* rets, int n_rets)
     rets[i] = result_value(op, PySequence_Fast_GET_ITEM(made, i), info.rets[i]);
 }
 
-// ---- results that share memory ---------------------------------------------------------------------------
+// ---- results that share memory ----------------------------------------------------------------------------
 template <class F>
 bool any_storage(const TlValue* values, int n, F f) {
   for (int i = 0; i < n; ++i) {
@@ -180,7 +180,7 @@ void note_written(const Operator& op, const TlValue* args, int n_args) {
   }
 }
 
-// ---- the call --------------------------------------------------------------------------------------------
+// ---- the call ---------------------------------------------------------------------------------------------
 void run(const PythonFunction& f, const TlValue* args, int n_args, TlValue* rets, int n_rets) {
   TL_CHECK(f.function, Runtime, "the Python function of ", f.op->info.name, " has been removed");
   const PyRef function(Py_NewRef(f.function));  // it may be removed while it runs
@@ -209,7 +209,7 @@ int call_python(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n
   });
 }
 
-// ---- places ----------------------------------------------------------------------------------------------
+// ---- places -----------------------------------------------------------------------------------------------
 constexpr int kFirstLayer = kNumDeviceTypes;
 
 PythonFunction& slot_of(const Operator& op, int slot) {
@@ -279,7 +279,7 @@ PyObject* set_layer(PyObject*, PyObject* args) {
       static_cast<PyObject*>(nullptr));
 }
 
-// ---- operators -------------------------------------------------------------------------------------------
+// ---- operators --------------------------------------------------------------------------------------------
 // Lives as long as the operator: the process.
 TlValue saved_default(const TlOperatorInfo& info, int arg, PyObject* o) {
   auto* scratch = new Scratch;

@@ -8,15 +8,15 @@
 #include "base/memory_history.h"
 #include "base/source_location.h"
 #include "bind/call_stacks.h"
-#include "profile/chrome_trace.h"
 #include "bind/error.h"
 #include "bind/event_columns.h"
-#include "profile/event_sums.h"
 #include "bind/python_tracer.h"
-#include "profile/recorded_events.h"
 #include "bind/types.h"
 #include "dispatch/operator_recorder.h"
 #include "dispatch/recorded_values.h"
+#include "profile/chrome_trace.h"
+#include "profile/event_sums.h"
+#include "profile/recorded_events.h"
 #include "tl/recording.h"
 
 namespace py = pybind11;
@@ -26,8 +26,7 @@ namespace tl::bind {
 namespace {
 int64_t g_started = 0;
 
-// ---- values
-// ------------------------------------------------------------------------------------------------------
+// ---- values -----------------------------------------------------------------------------------------------
 py::tuple tuple_of(IntSpan s) {
   py::tuple t(s.size());
   for (size_t i = 0; i < s.size(); ++i) t[i] = s[i];
@@ -112,8 +111,7 @@ py::object values_of(const Event& e) {
   return py::tuple(list_of(e.n_values, [&] { return next_value(from); }));
 }
 
-// ---- events
-// ------------------------------------------------------------------------------------------------------
+// ---- events -----------------------------------------------------------------------------------------------
 // Names are made once: a recording has few operators and many events.
 class Names {
  public:
@@ -181,8 +179,7 @@ py::list frames_of(uint32_t stack) {
   return list;
 }
 
-// ---- begun and ended
-// ---------------------------------------------------------------------------------------------
+// ---- begun and ended --------------------------------------------------------------------------------------
 void start(bool values, bool results, bool stacks, bool memory, bool operators, bool all_threads,
            uint64_t most_bytes, bool python) {
   RecordingOptions options;

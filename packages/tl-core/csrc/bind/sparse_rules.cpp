@@ -170,8 +170,7 @@ PyObject* call_python(const Operator& op, const TlValue* args, int n_args) {
       .release();
 }
 
-// ---- gradients of elements that are not stored
-// ------------------------------------------------------------------------------------------
+// ---- gradients of elements that are not stored ------------------------------------------------------------
 // Functions of the stored elements, whatever else the tensor may hold; and draws, which a second call
 // changes.
 bool is_of_stored_elements(const Operator& op) {

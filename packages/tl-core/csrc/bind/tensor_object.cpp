@@ -12,8 +12,7 @@ namespace tl::bind {
 PyTypeObject* g_tensor_type = nullptr;
 
 namespace {
-// ---- memory of plain tensors, kept while the GIL guards it
-// ----------------------------------------------------------
+// ---- memory of plain tensors, kept while the GIL guards it ------------------------------------------------
 #if defined(TL_NO_FREELISTS) || defined(Py_GIL_DISABLED)
 constexpr int kFreeLimit = 0;
 #else
@@ -46,8 +45,7 @@ void free_object(TensorObject* o) {
   Py_DECREF(type);
 }
 
-// ---- lifetime
-// --------------------------------------------------------------------------------------------------------
+// ---- lifetime ---------------------------------------------------------------------------------------------
 bool has_identity(TensorObject* o) { return o->dict || o->weak || Py_TYPE(o) != g_tensor_type; }
 
 // The object dies while C++ still holds the tensor: what hangs on it must be there when it comes back.

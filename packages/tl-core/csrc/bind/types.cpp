@@ -39,8 +39,7 @@ PyMethodDef kEnumMethods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-// ---- dtype
-// -----------------------------------------------------------------------------------------------------------
+// ---- dtype ------------------------------------------------------------------------------------------------
 PyObject* dtype_to_real(PyObject* o, PyObject*) { return Py_NewRef(dtype_object(to_real(dtype_in(o)))); }
 PyObject* dtype_to_complex(PyObject* o, PyObject*) {
   return translated([&] { return Py_NewRef(dtype_object(checked_to_complex(dtype_in(o)))); },
@@ -104,8 +103,7 @@ PyObject* add_enum(PyObject* module, PyTypeObject* type, int64_t value, const ch
   return reinterpret_cast<PyObject*>(o);
 }
 
-// ---- device
-// ------------------------------------------------------------------------------------------------------------
+// ---- device -----------------------------------------------------------------------------------------------
 Device device_in(PyObject* o) { return reinterpret_cast<DeviceObject*>(o)->device; }
 
 // device("cuda", 1), device("cuda:1"), device(device), device(device=...).

@@ -29,8 +29,7 @@ TlTensor* made(F&& body) {
   return out;
 }
 
-// ---- errors
-// ------------------------------------------------------------------------------------------------------------
+// ---- errors -----------------------------------------------------------------------------------------------
 void error_set(int kind, const char* message) {
   guarded([&] { set_pending(static_cast<ErrorKind>(kind), message ? message : ""); });
 }
@@ -50,8 +49,7 @@ void error_restore(void* error) {
   error_drop(error);
 }
 
-// ---- tensors
-// -----------------------------------------------------------------------------------------------------------
+// ---- tensors ----------------------------------------------------------------------------------------------
 void tensor_retain(TlTensor* t) { impl(t)->retain(); }
 void tensor_release(TlTensor* t) {
   if (t) impl(t)->release();
@@ -171,8 +169,7 @@ void weak_release(TlWeakTensor* w) {
   if (w) reinterpret_cast<WeakCell*>(w)->release();
 }
 
-// ---- slots and bits
-// ----------------------------------------------------------------------------------------------------
+// ---- slots and bits ---------------------------------------------------------------------------------------
 void* slot_get(const TlTensor* t, int layer) { return get_slot(*impl(t), layer); }
 int slot_set(TlTensor* t, int layer, void* data, const TlSlotType* type) {
   return guarded([&] { set_slot(*impl(t), layer, data, type); });
@@ -200,8 +197,7 @@ void storage_bits_set(TlTensor* t, uint64_t bits, int on) {
   if (impl(t)->storage) put_bits(impl(t)->storage->bits, bits, on);
 }
 
-// ---- thread state
-// ------------------------------------------------------------------------------------------------------
+// ---- thread state -----------------------------------------------------------------------------------------
 uint64_t thread_included() { return included_layers(thread_locals()); }
 uint64_t thread_excluded() { return thread_locals().excluded; }
 void put_thread(uint64_t& where, uint64_t bits, int on) { where = on ? where | bits : where & ~bits; }
@@ -224,8 +220,7 @@ TlThreadState* thread_restore(TlThreadState* state) {
 void thread_state_drop(TlThreadState* state) { delete reinterpret_cast<ThreadState*>(state); }
 int interrupted() { return guarded(check_interrupt) != 0; }
 
-// ---- operators
-// ---------------------------------------------------------------------------------------------------------
+// ---- operators --------------------------------------------------------------------------------------------
 const TlOperator* op_find(const char* name) {
   const TlOperator* op = nullptr;
   guarded([&] { op = &operator_named(name); });
@@ -270,8 +265,7 @@ int device_register(const TlDeviceDef* def, int* device_type) {
   return guarded([&] { *device_type = TL_DEVICE_TYPE(device_to_abi({register_device(*def), -1})); });
 }
 
-// ---- the machine
-// -------------------------------------------------------------------------------------------------------
+// ---- the machine ------------------------------------------------------------------------------------------
 int api_parallel_for(int64_t begin, int64_t end, int64_t grain, void (*body)(void*, int64_t, int64_t),
                      void* ctx) {
   return guarded([&] {

@@ -112,8 +112,7 @@ int call_below(const Operator& op, int layer, const TlValue* args, int n_args, T
 int call_past(const Operator& op, int layer, const TlValue* args, int n_args, TlValue* rets,
               int n_rets) noexcept;
 
-// ---- typed calls: R call<R>(op, a, b, …) raises tl::Error
-// ----------------------------------------------------------
+// ---- typed calls: R call<R>(op, a, b, …) raises tl::Error -------------------------------------------------
 namespace detail {
 template <class R>
 R take_results(TlValue* rets) {

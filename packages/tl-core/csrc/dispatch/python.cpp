@@ -42,7 +42,7 @@ void include(int layer, bool on) {
   included = on ? included | bit_of(layer) : included & ~bit_of(layer);
 }
 
-// ---- what a handler runs in
+// ---- what a handler runs in -------------------------------------------------------------------------------
 // The layers above have done their part, and what the handler calls does not meet them again. Those that only
 // prepare arguments for a kernel are for each call anew.
 class LayersBelow {
@@ -74,7 +74,7 @@ class LayersBelow {
   Entered outer_;
 };
 
-// ---- what follows from the operator, whatever the handler did
+// ---- what follows from the operator, whatever the handler did ---------------------------------------------
 template <class F>
 void each_tensor(const TlValue& v, F f) {
   if (v.tag == TL_TENSOR) {
@@ -185,7 +185,7 @@ int bind_trace(void*, const TlOperator* op, TlLayerEntry* out) {
   return 0;
 }
 
-// ---- tensors without memory
+// ---- tensors without memory -------------------------------------------------------------------------------
 int view_hollow(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets) noexcept {
   const int status = call_past(*static_cast<const Operator*>(ctx), kHollowLayer, args, n_args, rets, n_rets);
   if (status != 0) return status;

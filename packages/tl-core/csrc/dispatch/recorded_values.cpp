@@ -155,8 +155,7 @@ void record_values(const TlValue* values, int n, char* to) {
   for (int i = 0; i < n; ++i) writer.value(values[i]);
 }
 
-// ---- reading
-// -----------------------------------------------------------------------------------------------------
+// ---- reading ----------------------------------------------------------------------------------------------
 Head RecordedValues::next_head() { return std::bit_cast<Head>(*at_++); }
 
 RecordedTensor RecordedValues::tensor(const Head& head) {

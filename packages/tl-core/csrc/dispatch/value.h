@@ -42,16 +42,14 @@ class Operand {
 
 static_assert(sizeof(Tensor) == sizeof(TlTensor*), "tensor lists cross the C interface as they are");
 
-// ---- DType and the ABI's code
-// --------------------------------------------------------------------------------------
+// ---- DType and the ABI's code -----------------------------------------------------------------------------
 int64_t dtype_to_abi(DType dtype);
 DType dtype_from_abi(int64_t code);  // raises for codes tl has no type for
 inline bool is_stored_code(int64_t code) {
   return TL_DTYPE_CODE(code) > TL_CODE_BOOL || TL_DTYPE_BITS(code) < 8;
 }
 
-// ---- reading arguments
-// ---------------------------------------------------------------------------------------------
+// ---- reading arguments ------------------------------------------------------------------------------------
 template <class T>
 struct Unbox;
 template <>
@@ -158,8 +156,7 @@ struct Unbox<FactoryOptions> {
   }
 };
 
-// ---- writing arguments: value(x) borrows x
-// ---------------------------------------------------------------------------
+// ---- writing arguments: value(x) borrows x ----------------------------------------------------------------
 inline TlValue none() { return {TL_NONE, 0, {0}}; }
 inline TlValue value(const Tensor& t) {
   return t ? TlValue{TL_TENSOR, 0, {.t = reinterpret_cast<TlTensor*>(t.impl())}} : none();
@@ -197,8 +194,7 @@ TlValue value(const std::optional<T>& o) {
   return o ? value(*o) : none();
 }
 
-// ---- results
-// ---------------------------------------------------------------------------------------------------------
+// ---- results ----------------------------------------------------------------------------------------------
 inline TlValue owned(Tensor t) {
   if (!t) return none();
   return {TL_TENSOR, 0, {.t = reinterpret_cast<TlTensor*>(t.detach_handle())}};
@@ -244,8 +240,7 @@ struct Out {
   const Tensor& operator*() const { return *tensor; }
 };
 
-// ---- boxing
-// ----------------------------------------------------------------------------------------------------------
+// ---- boxing -----------------------------------------------------------------------------------------------
 namespace detail {
 template <class T>
 using Bare = std::remove_cv_t<std::remove_reference_t<T>>;

@@ -18,8 +18,7 @@
 namespace tl {
 
 namespace {
-// ---- a file
-// ------------------------------------------------------------------------------------------------------
+// ---- a file -----------------------------------------------------------------------------------------------
 class Output {
  public:
   explicit Output(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "wb")) {
@@ -57,8 +56,7 @@ class Output {
   std::FILE* file_;
 };
 
-// ---- JSON
-// --------------------------------------------------------------------------------------------------------
+// ---- JSON -------------------------------------------------------------------------------------------------
 void put(std::string& out, int64_t x) {
   char digits[24];
   const auto end = std::to_chars(digits, digits + sizeof digits, x).ptr;
@@ -121,8 +119,7 @@ int dtype_number(DType dtype) {
   return index < kNumDTypes ? kNumbers[index] : index;
 }
 
-// ---- values: four lists, entry by entry
-// ------------------------------------------------------------------------
+// ---- values: four lists, entry by entry -------------------------------------------------------------------
 struct Lists {
   std::string dims, strides, types, concrete;
 };
@@ -263,8 +260,7 @@ void put_values(std::string& out, const Event& e) {
   out += ']';
 }
 
-// ---- events
-// ------------------------------------------------------------------------------------------------------
+// ---- events -----------------------------------------------------------------------------------------------
 const char* category(EventKind kind) {
   switch (kind) {
     case EventKind::Range:

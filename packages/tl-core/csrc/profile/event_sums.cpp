@@ -12,8 +12,7 @@ namespace tl {
 namespace {
 constexpr size_t kNone = SIZE_MAX;
 
-// ---- which events are alike
-// -------------------------------------------------------------------------------------------
+// ---- which events are alike -------------------------------------------------------------------------------
 // Puts down what values look like, wherever they lie; `numbers`: and what those are that are no tensors.
 class Description {
  public:
@@ -102,8 +101,7 @@ class Kinds {
   std::unordered_map<std::string, size_t> numbers_;
 };
 
-// ---- what each event has
-// ----------------------------------------------------------------------------------------------
+// ---- what each event has ----------------------------------------------------------------------------------
 bool is_addition(const Event& e) {
   if (e.kind != EventKind::Operator) return false;
   const std::string name = event_name(e);

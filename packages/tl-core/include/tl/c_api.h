@@ -30,8 +30,7 @@ typedef struct TlWeakTensor TlWeakTensor; /* reference counted, does not keep th
 typedef struct TlGenerator TlGenerator;   /* reference counted */
 typedef struct TlOperator TlOperator;     /* lives as long as the process */
 
-/* ---- values
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- values -------------------------------------------------------------------------------------------- */
 
 /* Lists and complex numbers are borrowed from the caller's frame as arguments, and owned by the caller as
  * results (free with `value_release`). Tags 0x40-0x7f are reserved for later minors, 0x80 and up for the
@@ -131,8 +130,7 @@ typedef enum TlMemoryFormat {
  * resizes); they go out owned. */
 typedef int (*TlCall)(void* ctx, const TlValue* args, int n_args, TlValue* rets, int n_rets);
 
-/* ---- errors
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- errors -------------------------------------------------------------------------------------------- */
 
 typedef enum TlErrorKind {
   TL_ERROR_NONE = 0,
@@ -152,8 +150,7 @@ typedef enum TlErrorKind {
   TL_ERROR_PYTHON = 14, /* a Python exception travels with the error (python.h) */
 } TlErrorKind;
 
-/* ---- layers
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- layers -------------------------------------------------------------------------------------------- */
 
 /* In the order in which a call meets them. Bit `1 << layer` of a tensor, a storage or a thread switches a
  * layer on. */
@@ -193,8 +190,7 @@ typedef struct TlSlotType {
   void (*clear)(void* data); /* breaks cycles for the garbage collector; may be NULL */
 } TlSlotType;
 
-/* ---- operators
- * --------------------------------------------------------------------------------------------------- */
+/* ---- operators ----------------------------------------------------------------------------------------- */
 
 typedef enum TlVariant { TL_FUNCTIONAL = 0, TL_INPLACE = 1, TL_OUT = 2 } TlVariant;
 
@@ -262,8 +258,7 @@ enum {
   TL_VIEW_NO_GRAD = 2       /* taken while gradients were off */
 };
 
-/* ---- devices
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- devices ------------------------------------------------------------------------------------------- */
 
 typedef struct TlAllocation {
   void* data;
@@ -286,8 +281,7 @@ typedef struct TlDeviceDef {
 
 typedef struct TlThreadState TlThreadState; /* a snapshot of a thread's modes */
 
-/* ---- the table
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------------------------------------- */
 
 typedef struct TlApi {
   size_t struct_size;

@@ -29,8 +29,7 @@ void dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-// ---- arguments
-// ------------------------------------------------------------------------------------------------------
+// ---- arguments --------------------------------------------------------------------------------------------
 
 Tensor shared_tensor(PyObject* o) { return Tensor::share(tensor_of(o)); }
 
@@ -100,8 +99,7 @@ Reduction reduction_of(PyObject* o) { return static_cast<Reduction>(integer_of(o
 
 using Args = PyObject* const*;
 
-// ---- methods
-// --------------------------------------------------------------------------------------------------------
+// ---- methods ----------------------------------------------------------------------------------------------
 
 PyObject* all_reduce(PyObject* self, Args args, Py_ssize_t n) {
   return for_python([&] {
@@ -278,8 +276,7 @@ PyObject* close_group(PyObject* self, PyObject*) {
   });
 }
 
-// ---- the type
-// -------------------------------------------------------------------------------------------------------
+// ---- the type ---------------------------------------------------------------------------------------------
 
 PyObject* object_of(std::shared_ptr<Group> group) {
   PyRef made = checked(g_type->tp_alloc(g_type, 0));
@@ -363,8 +360,7 @@ PyType_Slot kSlots[] = {
 PyType_Spec kSpec = {"tl_distributed._C.Group", sizeof(GroupObject), 0,
                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, kSlots};
 
-// ---- the flight recorder
-// ------------------------------------------------------------------------------------
+// ---- the flight recorder ----------------------------------------------------------------------------------
 
 const char* name_of(Stage stage) {
   constexpr const char* names[] = {"empty", "queued", "running", "done", "failed"};

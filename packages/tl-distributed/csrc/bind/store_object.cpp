@@ -46,8 +46,7 @@ auto without_gil(F&& body) {
   return body();
 }
 
-// ---- the server
-// --------------------------------------------------------------------------------------------------------
+// ---- the server -------------------------------------------------------------------------------------------
 
 // StoreServer(port, descriptor or -1)
 PyObject* create_server(PyTypeObject* type, PyObject* args, PyObject*) {
@@ -67,8 +66,7 @@ PyGetSetDef kServerMembers[] = {{"host", server_host, nullptr, nullptr, nullptr}
                                 {"port", server_port, nullptr, nullptr, nullptr},
                                 {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-// ---- the client
-// --------------------------------------------------------------------------------------------------------
+// ---- the client -------------------------------------------------------------------------------------------
 
 // Arguments from Python, and results to it.
 std::string bytes_of(PyObject* o) {

@@ -14,8 +14,7 @@ constexpr int64_t kBlock = 128 << 10;  // of the arena: what is written to all r
 // Bytes of n equal parts of a slot, whole cache lines.
 int64_t part_of_slot(int n) { return std::min(kPart, kSlotBytes / n / 64 * 64); }
 
-// ---- reductions
-// ----------------------------------------------------------------------------------------------------
+// ---- reductions -------------------------------------------------------------------------------------------
 
 class AllReduce {
  public:
@@ -157,8 +156,7 @@ void LocalCollectives::reduce_scatter(Piece output, const Pieces& inputs, int64_
   }
 }
 
-// ---- copies
-// --------------------------------------------------------------------------------------------------------
+// ---- copies -----------------------------------------------------------------------------------------------
 
 void LocalCollectives::broadcast(const Pieces& data, int64_t dtype, int root, const Deadline& deadline) {
   Call call = next_call(Kind::kBroadcast, dtype, total(data), data);

@@ -93,8 +93,7 @@ class NetworkCollectives::Running {
   RecordScope record_scope_;
 };
 
-// ---- reductions
-// ----------------------------------------------------------------------------------------------------
+// ---- reductions -------------------------------------------------------------------------------------------
 
 void NetworkCollectives::all_reduce(Piece data, int64_t dtype, Reduction reduction, int root,
                                     const Deadline& deadline) {
@@ -152,8 +151,7 @@ void NetworkCollectives::reduce_scatter(Piece output, const Pieces& inputs, int6
   }
 }
 
-// ---- copies
-// --------------------------------------------------------------------------------------------------------
+// ---- copies -----------------------------------------------------------------------------------------------
 
 void NetworkCollectives::broadcast(const Pieces& data, int64_t dtype, int root, const Deadline& deadline) {
   Call call = next_call(Kind::kBroadcast, dtype, total(data), data);

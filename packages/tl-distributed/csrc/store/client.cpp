@@ -212,8 +212,7 @@ StoreClient::Texts StoreClient::list_keys() {
   return keys;
 }
 
-// ---- waiting
-// -----------------------------------------------------------------------------------------------------------
+// ---- waiting ----------------------------------------------------------------------------------------------
 
 // After a request that is answered when something happens: whether that was in time. If not, it is called
 // off.
@@ -279,8 +278,7 @@ StoreClient::Texts StoreClient::get(const Texts& keys) {
   return values;
 }
 
-// ---- queues
-// ------------------------------------------------------------------------------------------------------------
+// ---- queues -----------------------------------------------------------------------------------------------
 
 void StoreClient::queue_push(const std::string& key, const std::string& value) {
   Exchange(*this, Request::kQueuePush).key(key).value(value).send().over();

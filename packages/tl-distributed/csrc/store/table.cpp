@@ -83,8 +83,7 @@ void Table::answer(Session& session, Request kind, Reader& reader) {
   }
 }
 
-// ---- reading
-// -----------------------------------------------------------------------------------------------------------
+// ---- reading ----------------------------------------------------------------------------------------------
 
 bool Table::has(std::string_view key) const {
   return values_.find(key) != values_.end() || queues_.find(key) != queues_.end();
@@ -142,8 +141,7 @@ void Table::come_to_barrier(Session& session, Reader& reader) {
   barriers_.erase(key);
 }
 
-// ---- changing
-// ----------------------------------------------------------------------------------------------------------
+// ---- changing ---------------------------------------------------------------------------------------------
 
 void Table::arrived(std::string_view key) {
   const auto found = waiting_.find(key);

@@ -224,8 +224,7 @@ Three attention_ragged_backward(const AttentionRaggedBackwardArgs& a) {
   return {gq, gk, gv};
 }
 
-// ---- in operators, where the backward pass is recorded in turn
-// ---------------------------------------------
+// ---- in operators, where the backward pass is recorded in turn --------------------------------------------
 
 // The rows of sequence i, as a batch of one.
 Tensor sequence(const Tensor& t, const Segments& segments, int64_t i) {

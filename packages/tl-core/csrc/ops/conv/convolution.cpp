@@ -35,8 +35,7 @@ Windows windows(IntSpan stride, IntSpan padding, IntSpan dilation, int64_t group
           for_each_axis("dilation", dilation, axes), groups};
 }
 
-// ---- what a user can get wrong
-// -----------------------------------------------------------------------------------------
+// ---- what a user can get wrong ----------------------------------------------------------------------------
 
 void check_dims(const Tensor& input, const Tensor& weight) {
   TL_CHECK(input.dim() == weight.dim(), Runtime, "Expected ", weight.dim(), "-dimensional input for ",
@@ -170,8 +169,7 @@ void check_bias(OptTensor bias, int64_t channels) {
            " elements, but got one of size ", bias->sizes());
 }
 
-// ---- the result's memory
-// ---------------------------------------------------------------------------------------------
+// ---- the result's memory ----------------------------------------------------------------------------------
 
 bool prefers_channels_last(const Tensor& t) { return preferred_format(t) != MemoryFormat::Contiguous; }
 
@@ -181,8 +179,7 @@ Tensor result_like(Out out, IntSpan sizes, const Tensor& input, const Tensor& we
   return empty_strided(sizes, channels_last_strides(sizes), {input.dtype(), input.device()});
 }
 
-// ---- from tensors to the kernel's terms: one to three axes are the last of three
-// ------------------------------------------------
+// ---- from tensors to the kernel's terms: one to three axes are the last of three --------------------------
 
 int axis_of(const Tensor& t, int64_t d) {
   return static_cast<int>(cpu::kConvolutionAxes - (t.dim() - 2) + d);
@@ -311,8 +308,7 @@ void run_weight(const Tensor& out, const Tensor& gradient, const Tensor& input, 
   cpu::convolve_weight(out.dtype(), forward_terms(input, out, gradient, w));
 }
 
-// ---- element types without a kernel
-// -------------------------------------------------------------------------------------
+// ---- element types without a kernel -----------------------------------------------------------------------
 
 // The real or imaginary parts as a view.
 Tensor part(const Tensor& t, int64_t i) {
@@ -372,8 +368,7 @@ Tensor product(const Tensor& out, const Tensor& a, const Tensor& b, OptTensor bi
   return out;
 }
 
-// ---- the operators
-// ---------------------------------------------------------------------------------------------------
+// ---- the operators ----------------------------------------------------------------------------------------
 
 Tensor forward_into(const Tensor& out, const Tensor& input, const Tensor& weight, OptTensor bias,
                     const Windows& w) {
@@ -468,8 +463,7 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward(const ConvolutionBackwar
   return {of_input, of_weight, of_bias};
 }
 
-// ---- the forms for one, two and three axes, with or without a batch
-// ------------------------------------------------------------------
+// ---- the forms for one, two and three axes, with or without a batch ---------------------------------------
 
 // Calls `run` with a batch.
 template <class Run>

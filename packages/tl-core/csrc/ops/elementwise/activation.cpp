@@ -13,8 +13,7 @@
 namespace tl {
 
 namespace {
-// ---- exponential units
-// -----------------------------------------------------------------------------------------------
+// ---- exponential units ------------------------------------------------------------------------------------
 Tensor elu(const Tensor& self, double alpha, double scale, double input_scale, Out out) {
   return elementwise(kElementwise_elu_elu, out, self, Scalar(alpha), Scalar(scale), Scalar(input_scale));
 }
@@ -69,8 +68,7 @@ Tensor softshrink(const Tensor& self, const Scalar& lambd, Out out) {
   return elementwise(kElementwise_softshrink__softshrink, out, self, lambd);
 }
 
-// ---- gates
-// -----------------------------------------------------------------------------------------------------------
+// ---- gates ------------------------------------------------------------------------------------------------
 Tensor less_from_one(const Tensor& t) { return ops::sub(Scalar(1), t); }
 
 // s (1 - s) (2 + x (1 - 2s)) with s the sigmoid of x.
@@ -129,8 +127,7 @@ Tensor glu(const Tensor& self, int64_t dim, Out out) {
   return out ? ops::_glu_halves_out(passed, gate, *out) : ops::_glu_halves(passed, gate);
 }
 
-// ---- learned and random factors below zero
-// ------------------------------------------------------------------------------------------------
+// ---- learned and random factors below zero ----------------------------------------------------------------
 Tensor prelu(const Tensor& self, const Tensor& weight) {
   TL_CHECK(self.dtype() == weight.dtype(), Runtime, "prelu: Type promoting not supported. Got ",
            scalar_type_name(self.dtype()), " and ", scalar_type_name(weight.dtype()));

@@ -38,8 +38,7 @@ Tensor conj_physical(const Tensor& self, Out out) {
   if (!out || out.tensor->same(self)) return self;
   return ops::copy_(prepare_out(out, self.sizes(), {out.tensor->dtype(), self.device()}), self);
 }
-// ---- bounds
-// ----------------------------------------------------------------------------------------------------------
+// ---- bounds -----------------------------------------------------------------------------------------------
 using OptOperand = std::optional<Operand>;
 
 Tensor clamp_operands(const Tensor& self, const OptOperand& min, const OptOperand& max, Out out) {
@@ -85,8 +84,7 @@ Tensor atan2_derivative(const Tensor& part, const Tensor& self, const Tensor& ot
   return ops::where_self(ops::eq(square, Scalar(0)), Scalar(0.0), ops::div(part, square));
 }
 
-// ---- masks
-// -----------------------------------------------------------------------------------------------------------
+// ---- masks ------------------------------------------------------------------------------------------------
 Tensor masked_fill_operand(const Tensor& self, const Tensor& mask, const Tensor& number, Out out) {
   TL_CHECK(mask.dtype() == DType::Bool, Runtime,
            "masked_fill only supports boolean masks, but got mask with dtype ", dtype_name(mask.dtype()));

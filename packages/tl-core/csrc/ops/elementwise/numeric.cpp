@@ -20,8 +20,7 @@ Tensor round_decimals(const Tensor& self, int64_t decimals, Out out) {
   return elementwise(kElementwise_round_decimals__round_decimals, out, self, factor, divisor);
 }
 
-// ---- comparison within a tolerance
-// ----------------------------------------------------------------------------------
+// ---- comparison within a tolerance ------------------------------------------------------------------------
 Tensor isreal(const Tensor& self) {
   return is_complex(self.dtype()) ? ops::eq(ops::imag(self), Scalar(0))
                                   : ops::ones_like(self, {.dtype = DType::Bool});
@@ -62,8 +61,7 @@ bool equal(const Tensor& self, const Tensor& other) {
   return is_true(ops::all(ops::eq(self, other)));
 }
 
-// ---- numbers in the place of what isn't finite
-// ----------------------------------------------------------------------
+// ---- numbers in the place of what isn't finite ------------------------------------------------------------
 Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<double> posinf,
                   std::optional<double> neginf, Out out) {
   const double most = largest(to_real(self.dtype()));
@@ -76,8 +74,7 @@ Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<d
                      number(neginf, -most));
 }
 
-// ---- arithmetic by other operators' loops
-// ----------------------------------------------------------------------------
+// ---- arithmetic by other operators' loops -----------------------------------------------------------------
 Tensor rsub(const Tensor& self, const Operand& other, const Scalar& alpha, Out out) {
   const DType d = self.dtype();
   TL_CHECK(d != DType::Bool || !other.is_tensor() || other.tensor().dtype() != DType::Bool, Runtime,
@@ -113,8 +110,7 @@ Tensor heaviside(const Tensor& self, const Tensor& values, Out out) {
   return elementwise(kElementwise_heaviside__heaviside, out, self, values);
 }
 
-// ---- powers
-// -------------------------------------------------------------------------------------------------------
+// ---- powers -----------------------------------------------------------------------------------------------
 // Single and double precision take an exponent beyond their range for an infinite one.
 void check_exponent(const Tensor& base, const Scalar& exponent) {
   Promotion types;

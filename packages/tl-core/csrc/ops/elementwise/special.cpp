@@ -14,8 +14,7 @@ namespace tl {
 namespace {
 constexpr double kPi = 3.14159265358979323846;
 
-// ---- gamma
-// ----------------------------------------------------------------------------------------------------------
+// ---- gamma ------------------------------------------------------------------------------------------------
 Tensor polygamma(int64_t n, const Tensor& self, Out out) {
   TL_CHECK(n >= 0, Runtime, "polygamma(n, x) does not support negative n.");
   return elementwise(kElementwise_polygamma__polygamma, out, self, Scalar(n));
@@ -33,8 +32,7 @@ Tensor mvlgamma(const Tensor& self, int64_t p, Out out) {
   return copied_out(ops::add(sum, constant), out);
 }
 
-// ---- parts of derivatives
-// -------------------------------------------------------------------------------------------
+// ---- parts of derivatives ---------------------------------------------------------------------------------
 Tensor without_zero(const Tensor& t, const Tensor& zero) { return ops::where_self(zero, Scalar(1.0), t); }
 
 Tensor sinc_backward(const Tensor& g, const Tensor& self) {
@@ -77,8 +75,7 @@ Tensor logit(const Tensor& self, std::optional<double> eps, Out out) {
                      Scalar(eps ? 1 - *eps : infinity));
 }
 
-// ---- floating-point numbers
-// -----------------------------------------------------------------------------------------
+// ---- floating-point numbers -------------------------------------------------------------------------------
 std::tuple<Tensor, Tensor> frexp(const Tensor& self, Out mantissa, Out exponent) {
   TL_CHECK(is_floating(self.dtype()), Runtime, "torch.frexp() only supports floating-point dtypes");
   if (exponent)
@@ -107,8 +104,7 @@ Tensor nextafter(const Tensor& self, const Tensor& other, Out out) {
   return out ? ops::copy_(prepare_out(out, next.sizes(), {self.dtype(), self.device()}), next) : next;
 }
 
-// ---- complex numbers
-// ------------------------------------------------------------------------------------------------
+// ---- complex numbers --------------------------------------------------------------------------------------
 template <bool polar>
 Tensor complex_of(const Tensor& first, const Tensor& second, Out out) {
   const DType d = first.dtype();

@@ -12,7 +12,7 @@
 namespace tl {
 
 namespace {
-// ---- the namespace `fft`
+// ---- the namespace `fft` ----------------------------------------------------------------------------------
 using Name = std::optional<std::string_view>;
 
 int64_t normalization_of(Name norm, bool forward) {
@@ -152,7 +152,7 @@ Tensor ihfftn(const Tensor& self, Sizes s, Sizes dims, Name norm, Out out) {
   return copied_out(result, out);
 }
 
-// ---- two dimensions by default
+// ---- two dimensions by default ----------------------------------------------------------------------------
 Tensor fft2(const Tensor& self, Sizes s, IntSpan dims, Name norm, Out out) {
   return fftn(self, s, dims, norm, out);
 }
@@ -172,7 +172,7 @@ Tensor ihfft2(const Tensor& self, Sizes s, IntSpan dims, Name norm, Out out) {
   return ihfftn(self, s, dims, norm, out);
 }
 
-// ---- frequencies
+// ---- frequencies ------------------------------------------------------------------------------------------
 Tensor frequencies(int64_t n, int64_t first, int64_t count, double d, TensorOptions options) {
   const Tensor positions = ops::arange(Scalar(count), {.dtype = options.dtype, .device = options.device});
   if (first < count) ops::sub_(ops::narrow(positions, 0, first, count - first), Scalar(n));

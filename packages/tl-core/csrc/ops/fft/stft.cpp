@@ -61,7 +61,7 @@ void warn_without_window(const char* name, const OptTensor& window) {
              "window=torch.ones(win_length) asks for the rectangle."));
 }
 
-// ---- forward
+// ---- forward ----------------------------------------------------------------------------------------------
 void check_signal(const std::string& call, const Tensor& self, const Frames& f) {
   TL_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()), Runtime, call,
            ": expected a tensor of floating point or complex values");
@@ -147,7 +147,7 @@ Tensor stft(const StftCenterArgs& a) {
   return output.complex ? result : ops::view_as_real(result);
 }
 
-// ---- backward
+// ---- backward ---------------------------------------------------------------------------------------------
 void check_spectrum(const std::string& call, const Tensor& self, const Frames& f, bool onesided) {
   TL_CHECK(self.numel() != 0, Runtime, call, ": input tensor cannot be empty");
   TL_CHECK(f.n_fft > 0, Runtime, call, ": expected n_fft > 0, but got n_fft=", f.n_fft);

@@ -193,7 +193,7 @@ Tensor c2r(const Tensor& self, IntSpan dims, int64_t normalization, int64_t n) {
   return out;
 }
 
-// ---- gradients
+// ---- gradients --------------------------------------------------------------------------------------------
 Tensor with_zeros(const Tensor& t, int64_t axis, int64_t n) {
   if (n == t.size(axis)) return t;
   DimVector pad(static_cast<size_t>(2 * (t.dim() - axis)), 0);

@@ -26,8 +26,7 @@ struct Subscripts {
   int ellipsis = -1;
 };
 
-// ---- reading the equation
-// -----------------------------------------------------------------------------------------
+// ---- reading the equation ---------------------------------------------------------------------------------
 
 Subscripts read_subscripts(std::string_view text, size_t offset, const std::string& where) {
   Subscripts s;
@@ -70,8 +69,7 @@ struct Equation {
   }
 };
 
-// ---- operands: a tensor and the label of each dimension, all different
-// --------------------------------------------------------------
+// ---- operands: a tensor and the label of each dimension, all different ------------------------------------
 
 struct Term {
   Tensor tensor;
@@ -190,8 +188,7 @@ struct Contraction {
   }
 };
 
-// ---- two operands at a time
-// ------------------------------------------------------------------------------------------
+// ---- two operands at a time -------------------------------------------------------------------------------
 
 // The sum over dimensions that nobody needs any more.
 Term without(const Term& t, const Labels& needed) {
@@ -279,8 +276,7 @@ Term pair_product(const Term& first, const Term& second, const Labels& needed) {
   return result;
 }
 
-// ---- the order of contractions
-// ----------------------------------------------------------------------------------------
+// ---- the order of contractions ----------------------------------------------------------------------------
 
 struct Pair {
   size_t first, second;

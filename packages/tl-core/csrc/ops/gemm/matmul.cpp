@@ -273,8 +273,7 @@ Tensor dot(const Tensor& self, const Tensor& tensor, Out out) {
   return c;
 }
 
-// ---- matmul: every number of dimensions
-// ----------------------------------------------------------------------------------
+// ---- matmul: every number of dimensions -------------------------------------------------------------------
 Tensor as_batch(const Tensor& t, IntSpan batch) {
   DimVector shape(batch);
   shape.push_back(t.size(t.dim() - 2));

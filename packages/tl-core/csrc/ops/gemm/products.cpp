@@ -145,7 +145,6 @@ Tensor tensordot(const Tensor& self, const Tensor& other, IntSpan dims_self, Int
 }
 
 // ---- chains: the order with the fewest multiplications (Cormen et al., Introduction to Algorithms, 15.2)
-// -------------------------------------------------------------------------------------------------
 
 class Chain {
  public:

@@ -332,8 +332,7 @@ Tensor masked_scatter_backward(const Tensor& g, const Tensor& mask, IntSpan size
   return ops::reshape(ops::cat(std::vector<Tensor>{taken, zeros}), sizes);
 }
 
-// ---- in the order of the elements, as if there were one dimension
-// --------------------------------------------
+// ---- in the order of the elements, as if there were one dimension -----------------------------------------
 
 Tensor take(const Tensor& self, const Tensor& index, Out out) {
   TL_CHECK(index.dtype() == DType::Int64, Runtime, "take(): Expected a long tensor for index, but got ",

@@ -28,7 +28,7 @@ void check_factorization_dtype(DType d) {
   TL_CHECK(known, NotImplemented, "decompositions are not implemented for ", dtype_name(d));
 }
 
-// ---- Householder QR
+// ---- Householder QR ---------------------------------------------------------------------------------------
 struct HouseholderQr {
   Tensor a, tau;
 };
@@ -262,7 +262,7 @@ Tensor qr_backward(OptTensor grad_Q, OptTensor grad_R, const Tensor& Q, const Te
   return ops::cat(parts, -1);
 }
 
-// ---- singular values
+// ---- singular values --------------------------------------------------------------------------------------
 using Triple = std::tuple<Tensor, Tensor, Tensor>;
 
 Triple empty_factors(const Tensor& A) {
@@ -369,7 +369,7 @@ Tensor svd_backward(OptTensor grad_U, OptTensor grad_S, OptTensor grad_Vh, const
   return ops::add(g, ops::matmul(ops::div(ops::sub(g_u, ops::matmul(U, u_part)), across), Vh));
 }
 
-// ---- norms that are sums of singular values
+// ---- norms that are sums of singular values ---------------------------------------------------------------
 // The gradient U diag(weights) Vh is a function of the matrix. As the weights don't follow the values, its
 // derivative divides by sums of values, and by differences only where the weights differ (Daleckii and Krein,
 // Integration and differentiation of functions of Hermitian operators, 1965): values may be equal.
@@ -475,7 +475,7 @@ Triple svd(const Tensor& self, bool some, bool compute_uv, Out out_u, Out out_s,
   return {copied_out(given(u), out_u), copied_out(s, out_s), copied_out(given(adjoint(vh)), out_v)};
 }
 
-// ---- equations
+// ---- equations --------------------------------------------------------------------------------------------
 std::string singular(int32_t) { return "The solver failed because the input matrix is singular."; }
 
 // `x` holds the right-hand sides and becomes the solutions; `a` is overwritten.

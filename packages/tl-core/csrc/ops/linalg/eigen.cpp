@@ -83,7 +83,7 @@ Tensor eigvalsh(const Tensor& A, std::string_view uplo, Out out) {
   return copied_out(std::get<0>(ops::_linalg_eigh(A, uplo, recorded)), out);
 }
 
-// ---- general matrices
+// ---- general matrices -------------------------------------------------------------------------------------
 void check_finite(const char* name, const Tensor& A) {
   if (A.is_meta() || A.numel() == 0) return;
   TL_CHECK(*elements_of<bool>(name, ops::all(ops::isfinite(A)), 1), Runtime, name,

@@ -200,7 +200,7 @@ Triple lu(const Tensor& A, bool pivot, Out out_p, Out out_l, Out out_u) {
   return {copied_out(P, out_p), copied_out(L, out_l), copied_out(U, out_u)};
 }
 
-// ---- solutions
+// ---- solutions --------------------------------------------------------------------------------------------
 // By one kernel, where nothing but the result is wanted.
 Tensor lapack_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool adjoint_system) {
   const lapack::Library& library = lapack::require("linalg.lu_solve");
@@ -302,7 +302,7 @@ Tensor linalg_inv(const Tensor& A, Out out) {
 
 Tensor inverse(const Tensor& self, Out out) { return copied_out(ops::linalg_inv(self), out); }
 
-// ---- determinants
+// ---- determinants -----------------------------------------------------------------------------------------
 // 1 or -1 for each matrix: the sign of its permutation.
 Tensor permutation_sign(const Tensor& pivots, DType dtype) {
   const int64_t n = last(pivots);

@@ -128,8 +128,7 @@ Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p) {
   return ops::linalg_vector_norm(ops::sub(self, other), p);
 }
 
-// ---- of all pairs
-// ----------------------------------------------------------------------------------------------------
+// ---- of all pairs -----------------------------------------------------------------------------------------
 int64_t from_end(const Tensor& t, int64_t d) { return t.size(t.dim() - d); }
 Tensor transposed(const Tensor& t) { return ops::transpose_int(t, -2, -1); }
 

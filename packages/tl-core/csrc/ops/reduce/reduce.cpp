@@ -173,8 +173,7 @@ Tensor count_nonzero(const Tensor& self, std::optional<int64_t> dim) {
   return count_nonzero_dims(self, DimVector{*dim});
 }
 
-// ---- extremes
-// ----------------------------------------------------------------------------------------------------------
+// ---- extremes ---------------------------------------------------------------------------------------------
 void check_not_empty(const char* name, const Tensor& self, uint64_t mask) {
   for (int64_t d = 0; d < self.dim(); ++d)
     if (mask >> d & 1)
@@ -315,8 +314,7 @@ std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<int64_t> di
   return {ops::amin(self, dims, keepdim), ops::amax(self, dims, keepdim)};
 }
 
-// ---- logical
-// -----------------------------------------------------------------------------------------------------------
+// ---- logical ----------------------------------------------------------------------------------------------
 // The result of uint8 is uint8, as in PyTorch, whose any and all are older than bool.
 Tensor logical(Reduce op, const char* name, const Tensor& self, OptDims dim, bool keepdim, Out out) {
   const DType result = self.dtype() == DType::UInt8 ? DType::UInt8 : DType::Bool;
@@ -356,8 +354,7 @@ Tensor all_dim(const Tensor& self, int64_t dim, bool keepdim, Out out) {
   return logical(Reduce::All, "all", self, IntSpan(dims), keepdim, out);
 }
 
-// ---- variances
-// -----------------------------------------------------------------------------------------------------------
+// ---- variances --------------------------------------------------------------------------------------------
 double correction_of(const std::optional<Scalar>& correction) {
   return correction ? correction->to_double() : 1.0;
 }

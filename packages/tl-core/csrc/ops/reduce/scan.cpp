@@ -81,8 +81,7 @@ Tensor cumprod_backward(const Tensor& g, const Tensor& self, int64_t dim, const 
   return ops::stack(parts, d);
 }
 
-// ---- cummax, cummin and logcumsumexp
-// -----------------------------------------------------------------------
+// ---- cummax, cummin and logcumsumexp ----------------------------------------------------------------------
 
 using Pair = std::tuple<Tensor, Tensor>;
 

@@ -74,8 +74,7 @@ void check_numbers(const ElementwiseDef& def, const TlValue* args, DType common)
     if (is_number(args[i])) Scalar::from(args[i]).check_fits(common);
 }
 
-// ---- integer division
-// -------------------------------------------------------------------------------------------
+// ---- integer division -------------------------------------------------------------------------------------
 
 bool any_zero(const Tensor& divisor) {
   const int64_t size = divisor.itemsize();
@@ -109,8 +108,7 @@ bool divides_integers(const ElementwiseDef& def, DType common) {
   return def.divides && is_integral(common, true);
 }
 
-// ---- the fast path: one dtype, one dense shape, nothing to convert
-// ----------------------------------------------------
+// ---- the fast path: one dtype, one dense shape, nothing to convert ----------------------------------------
 struct Fast {
   const TensorImpl* first = nullptr;
   DType common = DType::Bool;
@@ -221,8 +219,7 @@ Tensor run_fast(const ElementwiseDef& def, const TlValue* args, const Fast& fast
   return out;
 }
 
-// ---- the general path
-// ---------------------------------------------------------------------------------------------------
+// ---- the general path -------------------------------------------------------------------------------------
 class Plan : ElementwisePlan {
  public:
   Plan(const ElementwiseDef& def, const TlValue* args, Out out) : def_(def), args_(args), out_arg_(out) {}

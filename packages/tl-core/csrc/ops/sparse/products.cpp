@@ -113,8 +113,7 @@ Tensor bsr_mm(const Tensor& crow, const Tensor& col, const Tensor& values, const
   return result_as(out, values.dtype());
 }
 
-// ---- rules: a CSR or coalesced COO matrix times a dense matrix or vector
-// -------------------------------------
+// ---- rules: a CSR or coalesced COO matrix times a dense matrix or vector ----------------------------------
 bool is_plain_matrix(const Tensor& t) {
   if (t.dim() != 2 || !t.device().is_cpu() || !t.is_sparse()) return false;
   const SparseParts& p = parts_of(*t.impl());

@@ -31,8 +31,7 @@ DimVector sized(int64_t first, IntSpan rest) {
   return sizes;
 }
 
-// ---- linear indices
-// -----------------------------------------------------------------------------------------------
+// ---- linear indices ---------------------------------------------------------------------------------------
 
 Tensor row(const SparseParts& p, int64_t dim) { return ops::select_int(p.indices, 0, dim); }
 

@@ -58,8 +58,7 @@ Tensor constant_pad(const Tensor& self, IntSpan pad, const Scalar& value) {
   return out;
 }
 
-// ---- from the tensor itself
-// -------------------------------------------------------------------------------------------
+// ---- from the tensor itself -------------------------------------------------------------------------------
 enum class Border { Reflect, Replicate, Circular };
 
 Border border_named(std::string_view mode) {

@@ -42,8 +42,7 @@ const AxisWindows* windows_of_rows(const SpatialView& field, const std::vector<A
   return field.spatial() == 1 && field.inner() == 1 && cpu::suits_rows(axes[0]) ? &axes[0] : nullptr;
 }
 
-// ---- windows
-// ---------------------------------------------------------------------------------------------------------
+// ---- windows ----------------------------------------------------------------------------------------------
 struct Window {
   const char* op;
   DimVector kernel, stride, padding, dilation;
@@ -108,8 +107,7 @@ struct Window {
   }
 };
 
-// ---- maxima
-// ----------------------------------------------------------------------------------------------------------
+// ---- maxima -----------------------------------------------------------------------------------------------
 void check_max_dtype(const char* op, const Tensor& self) {
   TL_CHECK(!is_complex(self.dtype()) && self.dtype() != DType::Bool, NotImplemented, "\"", op,
            "\" not implemented for '", scalar_type_name(self.dtype()), "'");
@@ -218,8 +216,7 @@ Pair adaptive_max_pool(const Tensor& self, IntSpan output_size, Out out, Out out
   return {delivered(values, self.dtype(), out), delivered(indices, DType::Int64, out_indices)};
 }
 
-// ---- back to where a maximum was
-// -------------------------------------------------------------------------------------
+// ---- back to where a maximum was --------------------------------------------------------------------------
 Tensor put(const Tensor& source, const Tensor& indices, IntSpan grid, bool add, const char* op) {
   const auto spatial = static_cast<int64_t>(grid.size());
   TL_CHECK(indices.dtype() == DType::Int64, Runtime, op,
@@ -305,8 +302,7 @@ Tensor adaptive_max_backward(const Tensor& g, const Tensor& self, const Tensor& 
   return ops::_put_by_index(g, indices, self.sizes(), n);
 }
 
-// ---- fractional: windows at random positions
-// ----------------------------------------------------------------------------
+// ---- fractional: windows at random positions --------------------------------------------------------------
 // Where the windows begin: pseudo-random steps that cover the axis (Graham, 2014).
 ResampleWeights fractional_weights(double sample, int64_t inputs, int64_t outputs, int64_t kernel) {
   ResampleWeights map;
@@ -390,8 +386,7 @@ Pair fractional_max_pool(const Tensor& self, IntSpan kernel, IntSpan output_size
   return {delivered(values, self.dtype(), out), delivered(indices, DType::Int64, out_indices)};
 }
 
-// ---- means
-// -----------------------------------------------------------------------------------------------------------
+// ---- means ------------------------------------------------------------------------------------------------
 constexpr const char* kAvgNames[] = {"", "avg_pool1d", "avg_pool2d", "avg_pool3d"};
 
 Window avg_window(int64_t n, IntSpan kernel, IntSpan stride, IntSpan padding, bool ceil) {

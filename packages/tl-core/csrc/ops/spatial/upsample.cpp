@@ -160,7 +160,7 @@ Tensor interpolated(const Tensor& self, const Request& r) {
   return out;
 }
 
-// ---- grids of bytes
+// ---- grids of bytes ---------------------------------------------------------------------------------------
 constexpr int kMostBits = 22;
 
 // Taps of one input are one tap: it is rounded once.

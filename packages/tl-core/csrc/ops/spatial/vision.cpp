@@ -16,8 +16,7 @@ namespace tl {
 namespace {
 using cpu::GridSampling;
 
-// ---- sampling
-// --------------------------------------------------------------------------------------------------------
+// ---- sampling ---------------------------------------------------------------------------------------------
 GridSampling sampling(IntSpan input, IntSpan grid, int64_t method, int64_t outside, bool align,
                       IntSpan order) {
   GridSampling s{};
@@ -171,8 +170,7 @@ Tensor grid_sampler_nd(const Tensor& input, const Tensor& grid, int64_t method, 
   return grid_sampler(input, grid, method, outside, align);
 }
 
-// ---- the points of an affine map
-// -------------------------------------------------------------------------------------
+// ---- the points of an affine map --------------------------------------------------------------------------
 // From -1 to 1, the centres of the first and the last position or their outer edges.
 Tensor axis_points(int64_t n, bool align, const Tensor& like) {
   const Tensor out = empty(DimVector{n}, {DType::Float64, Device{}});
@@ -211,8 +209,7 @@ Tensor affine_grid(const Tensor& theta, IntSpan size, bool align) {
   return ops::reshape(mapped, shape);
 }
 
-// ---- rearranging
-// -----------------------------------------------------------------------------------------------------
+// ---- rearranging ------------------------------------------------------------------------------------------
 // Split, permuted and joined, in the memory format of the input.
 Tensor regrouped(const Tensor& self, IntSpan split, IntSpan order, IntSpan joined) {
   const Tensor result = ops::reshape(ops::permute(ops::reshape(self, split), order), joined);

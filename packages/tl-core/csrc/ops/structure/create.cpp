@@ -178,8 +178,7 @@ Tensor new_empty_strided(const Tensor& self, IntSpan size, IntSpan stride, const
   return empty_strided_form(size, stride, or_like(options, self));
 }
 
-// ---- arange
-// ------------------------------------------------------------------------------------------------------------
+// ---- arange -----------------------------------------------------------------------------------------------
 uint64_t distance(int64_t a, int64_t b) {
   return static_cast<uint64_t>(std::max(a, b)) - static_cast<uint64_t>(std::min(a, b));
 }
@@ -310,7 +309,7 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const Fac
   return t;
 }
 
-// ---- ends given as tensors
+// ---- ends given as tensors --------------------------------------------------------------------------------
 Scalar number_in(const Tensor& t, const char* function) {
   TL_CHECK(t.dim() == 0, Runtime, function,
            " only supports 0-dimensional start and end tensors, but got a tensor with ", t.dim(),
@@ -325,7 +324,7 @@ Tensor linspace_between(const Start& start, const End& end, int64_t steps, const
   return linspace(number_in(start, "linspace"), number_in(end, "linspace"), steps, options, out);
 }
 
-// ---- logspace
+// ---- logspace ---------------------------------------------------------------------------------------------
 double power_at(double base, double first, double last, double step, int64_t i, int64_t n) {
   const double exponent =
       i < n / 2 ? first + step * static_cast<double>(i) : last - step * static_cast<double>(n - 1 - i);

@@ -120,7 +120,7 @@ Tensor cross(const Tensor& self, const Tensor& other, std::optional<int64_t> dim
   return out ? ops::linalg_cross_out(self, other, d, *out) : ops::linalg_cross(self, other, d);
 }
 
-// ---- positions in triangles
+// ---- positions in triangles -------------------------------------------------------------------------------
 // Saturates, so that offsets near the ends of int64 mean all or nothing.
 int64_t added(int64_t a, int64_t b) {
   int64_t sum;

@@ -13,7 +13,7 @@
 namespace tl {
 
 namespace {
-// ---- at least so many dimensions
+// ---- at least so many dimensions --------------------------------------------------------------------------
 Tensor atleast_1d(const Tensor& t) { return t.dim() ? t : ops::reshape(t, DimVector{1}); }
 Tensor atleast_2d(const Tensor& t) {
   if (t.dim() == 0) return ops::reshape(t, DimVector{1, 1});
@@ -32,7 +32,7 @@ std::vector<Tensor> each(TensorList tensors) {
   return out;
 }
 
-// ---- side by side
+// ---- side by side -----------------------------------------------------------------------------------------
 Tensor cat_into(const std::vector<Tensor>& tensors, int64_t dim, Out out) {
   return out ? ops::cat_out(tensors, dim, *out) : ops::cat(tensors, dim);
 }
@@ -85,7 +85,7 @@ Tensor block_diag(TensorList tensors) {
   return ops::cat(rows, 0);
 }
 
-// ---- combined
+// ---- combined ---------------------------------------------------------------------------------------------
 void check_grid(TensorList tensors) {
   TL_CHECK(!tensors.empty(), Runtime, "meshgrid expects a non-empty TensorList");
   for (const Tensor& t : tensors) {
@@ -172,7 +172,7 @@ Tensor combinations(const Tensor& self, int64_t r, bool with_replacement) {
   return ops::view(ops::index_select(self, 0, where), DimVector{count, r});
 }
 
-// ---- taken apart
+// ---- taken apart ------------------------------------------------------------------------------------------
 // Stretches from each border to the next, as slicing gives them.
 std::vector<Tensor> between(const Tensor& self, IntSpan borders, int64_t dim) {
   std::vector<Tensor> out;

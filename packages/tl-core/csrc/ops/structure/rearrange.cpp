@@ -10,7 +10,7 @@
 namespace tl {
 
 namespace {
-// ---- turned
+// ---- turned -----------------------------------------------------------------------------------------------
 // Strides that run backwards exist only here, on the way into a copy.
 Tensor flip(const Tensor& self, IntSpan dims) {
   const uint64_t mask = dim_mask(dims, self.dim(), false);
@@ -84,7 +84,7 @@ Tensor roll(const Tensor& self, IntSpan shifts, IntSpan dims) {
   return out;
 }
 
-// ---- repeated
+// ---- repeated ---------------------------------------------------------------------------------------------
 DimVector interleaved(IntSpan outer, IntSpan inner) {
   DimVector sizes;
   for (size_t d = 0; d < outer.size(); ++d) {
@@ -133,7 +133,7 @@ Tensor kron(const Tensor& self, const Tensor& other, Out out) {
   return copied_out(ops::reshape(blocks, shape), out);
 }
 
-// ---- other dimensions
+// ---- other dimensions -------------------------------------------------------------------------------------
 void check_moves(const char* what, IntSpan given, const DimVector& wrapped) {
   uint64_t seen = 0;
   for (int64_t d : wrapped) {

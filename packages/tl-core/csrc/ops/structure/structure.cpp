@@ -14,8 +14,7 @@
 namespace tl {
 
 namespace {
-// ---- cat, stack
-// --------------------------------------------------------------------------------------------------------
+// ---- cat, stack -------------------------------------------------------------------------------------------
 // The reference lets empty one-dimensional tensors join anything.
 bool is_skipped(const Tensor& t) { return t.dim() == 1 && t.numel() == 0; }
 
@@ -150,8 +149,7 @@ Tensor stack(TensorList tensors, int64_t dim, Out out) {
   return cat_tensors(parts, d, out);
 }
 
-// ---- adjoints of views: zeros with the gradient written where the view looked
-// --------------------------------------------
+// ---- adjoints of views: zeros with the gradient written where the view looked -----------------------------
 Tensor zeros_for(const Tensor& g, IntSpan sizes) {
   return ops::zeros(sizes, {.dtype = g.dtype(), .device = g.device()});
 }
@@ -293,8 +291,7 @@ Tensor as_strided_scatter(const Tensor& self, const Tensor& src, IntSpan size, I
   return copied_out(result, out);
 }
 
-// ---- several gradients
-// ---------------------------------------------------------------------------------------------------
+// ---- several gradients ------------------------------------------------------------------------------------
 // Gradients nobody asked for come as undefined tensors: zeros of the piece's shape.
 Tensor joined(TensorList grads, const std::vector<DimVector>& shapes, int64_t dim) {
   const Tensor* known = nullptr;

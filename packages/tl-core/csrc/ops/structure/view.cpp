@@ -267,7 +267,7 @@ Tensor view_as_complex(const Tensor& self) {
   return view_of(self, sizes, strides, self.offset() / 2, to_complex(d));
 }
 
-// ---- conjugates and negatives that are carried out when they are read
+// ---- conjugates and negatives that are carried out when they are read -------------------------------------
 Tensor with_conj_neg_bits(const Tensor& self, TensorImpl::Flag mark) {
   Tensor t = view_of(self, self.sizes(), self.strides(), self.offset());
   toggle_conj_neg_bits(*t.impl(), mark);
@@ -303,8 +303,7 @@ Tensor detach(const Tensor& self) {
   return t;
 }
 
-// ---- several views
-// ---------------------------------------------------------------------------------------------------
+// ---- several views ----------------------------------------------------------------------------------------
 Tensor mark_multi(Tensor t) {
   const bool recorded = !(t->flags & (TensorImpl::NoGradView | kInferenceView));
   t->set(TensorImpl::MultiOutputView, recorded);
@@ -381,8 +380,7 @@ std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
   return out;
 }
 
-// ---- through other views
-// ---------------------------------------------------------------------------------------------
+// ---- through other views ----------------------------------------------------------------------------------
 Tensor flatten(const Tensor& self, int64_t start_dim, int64_t end_dim) {
   const int64_t first = wrap_dim(start_dim, self.dim()), last = wrap_dim(end_dim, self.dim());
   TL_CHECK(first <= last, Runtime, "flatten() has invalid args: start_dim cannot come after end_dim");

@@ -10,8 +10,7 @@
 
 namespace {
 
-// ---- the device "toy"
-// --------------------------------------------------------------------------------------------------
+// ---- the device "toy" -------------------------------------------------------------------------------------
 constexpr unsigned char kScramble = 0x5a;
 std::atomic<int64_t> g_live{0}, g_allocations{0}, g_kernel_calls{0};
 
@@ -63,8 +62,7 @@ int register_toy() {
   return type;
 }
 
-// ---- kernels of the device
-// -----------------------------------------------------------------------------------------------
+// ---- kernels of the device --------------------------------------------------------------------------------
 float load(const float* at) {
   float x;
   scramble(&x, at, sizeof x);
@@ -113,8 +111,7 @@ void add_kernel(int device, const char* name, TlCall call) {
   tl::register_kernel(name, device, call, const_cast<TlOperator*>(tl::Operator::find(name).handle()));
 }
 
-// ---- operators
-// -------------------------------------------------------------------------------------------------------------
+// ---- operators --------------------------------------------------------------------------------------------
 // hpp::positive_part(Tensor self): throws what C++ throws.
 void positive_part(void*, tl::Arguments args, tl::Results rets) {
   const tl::Tensor in = args.tensor(0);
@@ -140,8 +137,7 @@ void throw_in_chunk(void*, tl::Arguments args, tl::Results rets) {
   rets.set(0, in);
 }
 
-// ---- the module
-// ------------------------------------------------------------------------------------------------------------
+// ---- the module -------------------------------------------------------------------------------------------
 PyObject* call(PyObject*, PyObject* args) {
   const char* name;
   PyObject* argument;

@@ -15,8 +15,7 @@ static TlValue tensor_value(TlTensor* t) {
   return v;
 }
 
-/* ---- plain::cube: x * x * x of float64, its derivative as a program
- * ------------------------------------------------ */
+/* ---- plain::cube: x * x * x of float64, its derivative as a program ------------------------------------ */
 
 static int fail(int kind, const char* message) {
   api->error_set(kind, message);
@@ -103,8 +102,7 @@ static const TlProgram cube_program = {
     cube_ops,
 };
 
-/* ---- plain::checked_sum: fails from within a chunk
- * ------------------------------------------------------------------ */
+/* ---- plain::checked_sum: fails from within a chunk ----------------------------------------------------- */
 
 static void check_range(void* ctx, int64_t begin, int64_t end) {
   const double* in = (const double*)ctx;
@@ -130,8 +128,7 @@ static int checked_sum(void* ctx, const TlValue* args, int n_args, TlValue* rets
   return 0;
 }
 
-/* ---- a layer that counts
- * -------------------------------------------------------------------------------------------- */
+/* ---- a layer that counts ------------------------------------------------------------------------------- */
 
 enum { MAX_OPERATORS = 8192 };
 static struct Count {
@@ -177,8 +174,7 @@ static PyObject* calls_of(PyObject* self, PyObject* name) {
   Py_RETURN_NONE;
 }
 
-/* ---- the module
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- the module ---------------------------------------------------------------------------------------- */
 
 static PyObject* call_unary(const char* name, PyObject* argument) {
   TlTensor* t = python->unwrap(argument);
