@@ -222,6 +222,38 @@ def test_numbers_in_a_batch_have_no_say_in_types():
     assert func.vmap(lambda v: v * 1.5)(tl.arange(3)).dtype is tl.float32
 
 
+TYPES = [
+    tl.bool,
+    tl.uint8,
+    tl.int8,
+    tl.int64,
+    tl.uint16,
+    tl.float16,
+    tl.bfloat16,
+    tl.float32,
+    tl.float64,
+    tl.complex64,
+]
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+@pytest.mark.parametrize("sizes", [(), (2,)], ids=["number", "vector"])
+def test_batches_of_numbers_promote_as_numbers(dtype, sizes):
+    for other in TYPES:
+        number, operand = tl.ones((), dtype=dtype), tl.ones(sizes, dtype=other)
+        batch, operands = tl.ones(3, dtype=dtype), tl.ones((3, *sizes), dtype=other)
+        for f in (tl.add, tl.mul, tl.maximum) if not {dtype, other} & {tl.complex64} else (tl.add, tl.mul):
+            assert func.vmap(f, (0, None))(batch, operand).dtype == f(number, operand).dtype, (f, other)
+            assert func.vmap(f)(batch, operands).dtype == f(number, operand).dtype, (f, other)
+
+
+def test_a_batch_of_numbers_keeps_the_digits_of_the_widest_operand():
+    low, high = tl.ones(2, dtype=tl.float16), tl.ones(2, dtype=tl.float32)
+    weights = tl.tensor([1 / 3, 1 / 7], dtype=tl.float64)
+    batch = func.vmap(lambda w: tl.addcmul(low, high, w))(weights)
+    same(batch, tl.stack([tl.addcmul(low, high, w) for w in weights]), tolerance=0)
+
+
 def test_random_numbers_in_a_batch():
     draw = lambda x: x + tl.rand(3)  # noqa: E731
     with pytest.raises(RuntimeError, match="randomness"):

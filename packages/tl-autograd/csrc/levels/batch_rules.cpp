@@ -35,75 +35,16 @@ Tensor expand_to(const Tensor& t, const std::vector<int64_t>& sizes) {
   return call_one(op, {value(t), ints(sizes.data(), sizes.size()), value(false)});
 }
 
-// bool < integers < floats < complex
-int category(int64_t dtype) {
-  switch (TL_DTYPE_CODE(dtype)) {
-    case TL_CODE_BOOL:
-      return 0;
-    case TL_CODE_FLOAT:
-    case TL_CODE_BFLOAT:
-      return 2;
-    case TL_CODE_COMPLEX:
-      return 3;
-    default:
-      return 1;
-  }
+// The type to which the call without batches promotes its tensors.
+int64_t promoted_dtype(const Rule& rule, const TlValue* args, int n_args) {
+  std::vector<TlValue> tensors;
+  each_tensor(args, n_args, [&](TlTensor* t, int i) {
+    if (!(rule.silent >> i & 1)) tensors.push_back(value(t));
+  });
+  const int64_t dtype = api->common_dtype(tensors.data(), static_cast<int>(tensors.size()));
+  if (dtype < 0) throw Pending();
+  return dtype;
 }
-
-int64_t default_dtype_of(int category) {
-  static const TlOperator* op = operator_named("empty.memory_format");
-  Tensor made = call_one(op, {ints(nullptr, 0), none(), none(), none(), none(), none()});
-  const int64_t dtype = api->tensor_dtype(made.get());
-  return category == 3 ? TL_DTYPE_OF(TL_CODE_COMPLEX, 2 * TL_DTYPE_BITS(dtype)) : dtype;
-}
-
-// A batch of numbers counts as a number where types are promoted: it takes the type that it would have had no
-// say in.
-class Numbers {
- public:
-  Numbers(const Rule& rule, const TlValue* args, int n_args) {
-    each_tensor(args, n_args, [&](TlTensor* t, int i) {
-      if (rule.silent >> i & 1) return;
-      const int64_t dtype = api->tensor_dtype(t);
-      differ_ |= first_ != 0 && first_ != dtype;
-      first_ = dtype;
-      if (ndim(t) == 0) {
-        numbers_ = numbers_ == 0 ? dtype : wider(numbers_, dtype);
-        return;
-      }
-      if (category(dtype) > category_) category_ = category(dtype), dtype_ = dtype;
-    });
-  }
-  Tensor promoted(Tensor t, TlTensor* logical) const {
-    if (!differ_) return t;
-    const int64_t own = api->tensor_dtype(logical);
-    if (category_ < 0 && own != numbers_ && ndim(t.get()) > 0)
-      return converted(t.get(), numbers_, api->tensor_device(logical));
-    if (ndim(logical) != 0 || category_ < 0 || own == dtype_) return t;
-    if (category(own) <= category_) return converted(t.get(), dtype_, api->tensor_device(logical));
-    if (category(own) < 2) return t;
-    const int64_t wanted = default_dtype_of(category(own));
-    return wanted == own ? t : converted(t.get(), wanted, api->tensor_device(logical));
-  }
-
- private:
-  // Of two types of numbers.
-  static int64_t wider(int64_t a, int64_t b) {
-    if (category(a) != category(b)) {
-      const int64_t high = category(a) > category(b) ? a : b, low = high == a ? b : a;
-      const bool grows = category(high) == 3 && category(low) == 2 && TL_DTYPE_BITS(low) == 64;
-      return grows ? TL_DTYPE_OF(TL_CODE_COMPLEX, 128) : high;
-    }
-    if (TL_DTYPE_BITS(a) != TL_DTYPE_BITS(b)) return TL_DTYPE_BITS(a) > TL_DTYPE_BITS(b) ? a : b;
-    if (a == b) return a;
-    return category(a) == 2 ? TL_DTYPE_OF(TL_CODE_FLOAT, 32)
-                            : TL_DTYPE_OF(TL_CODE_INT, std::min(64, 2 * TL_DTYPE_BITS(a)));
-  }
-
-  int category_ = -1;
-  int64_t dtype_ = 0, numbers_ = 0, first_ = 0;
-  bool differ_ = false;
-};
 
 // A batch has no channels behind its first dimension. Where memory is copied that may be seen, elsewhere not.
 void plain_memory_format(const Rule& r, Arguments& a) {
@@ -139,12 +80,15 @@ Tensor BatchCall::expanded(TlTensor* t) const {
 void BatchCall::elementwise(const TlOperator* op, Results& out) {
   int rank = 0;
   each_tensor(args, n_args, [&](TlTensor* t, int) { rank = std::max(rank, ndim(t)); });
-  const Numbers numbers(rule, args, n_args);
   Arguments a(args, n_args);
   a.replace([&](TlTensor* t, int i) {
     Tensor v = moved(t);
     if (!v) return v;
-    if (!rule.writes() && !(rule.silent >> i & 1)) v = numbers.promoted(std::move(v), t);
+    // A number lifts only the category of the type. Its batch has dimensions and would lift the type itself.
+    if (ndim(t) == 0 && !rule.writes() && !(rule.silent >> i & 1)) {
+      const int64_t dtype = promoted_dtype(rule, args, n_args);
+      if (dtype != api->tensor_dtype(t)) v = converted(v.get(), dtype, api->tensor_device(t));
+    }
     return with_ones(std::move(v), 1, rank - ndim(t));
   });
   plain_memory_format(rule, a);

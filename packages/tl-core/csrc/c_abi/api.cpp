@@ -8,6 +8,7 @@
 #include "dispatch/cpu_fallback.h"
 #include "dispatch/operator.h"
 #include "dispatch/thread_state.h"
+#include "iter/dtypes.h"
 #include "tensor/device_registry.h"
 #include "tensor/slots.h"
 #include "tensor/view_origin.h"
@@ -157,6 +158,16 @@ int tensor_matches(const TlTensor* a, const TlTensor* b) {
   const TensorImpl &x = *impl(a), &y = *impl(b);
   return x.dtype == y.dtype && x.device == y.device && x.ndim == y.ndim &&
          std::equal(x.dims, x.dims + x.ndim, y.dims);
+}
+
+int64_t common_dtype(const TlValue* values, int n_values) {
+  int64_t dtype = -1;
+  guarded([&] {
+    Promotion promotion;
+    for (int i = 0; i < n_values; ++i) promotion.add(values[i]);
+    dtype = dtype_to_abi(promotion.result());
+  });
+  return dtype;
 }
 
 TlWeakTensor* weak_from(TlTensor* t) {
@@ -353,6 +364,7 @@ constexpr TlApi kApi = {
     tensor_marks,
     tensor_alias_as,
     tensor_assume,
+    common_dtype,
 };
 }  // namespace
 

@@ -397,6 +397,10 @@ typedef struct TlApi {
   int (*tensor_assume)(TlTensor* t, TlTensor* source, int ndim, const int64_t* sizes, const int64_t* strides,
                        int64_t offset);
 
+  /* The element type (TL_DTYPE_OF) to which an elementwise operator promotes these tensors and numbers;
+   * TL_NONE counts for nothing. -1 with an error if they have no common type. */
+  int64_t (*common_dtype)(const TlValue* values, int n_values);
+
   /* Appended entries go here; `abi/v1.txt` records the order. */
 } TlApi;
 
