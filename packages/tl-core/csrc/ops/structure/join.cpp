@@ -1,9 +1,14 @@
 // Tensors put side by side, taken apart again, and combined with one another.
 #include <algorithm>
+#include <cstring>
 
+#include "base/checked.h"
+#include "base/parallel.h"
 #include "dispatch/lazy_bits.h"
 #include "iter/dtypes.h"
+#include "iter/loop_nest.h"
 #include "ops.h"
+#include "ops/shared/copy.h"
 #include "ops/shared/elements.h"
 #include "ops/shared/elementwise.h"
 #include "ops/shared/expect.h"
@@ -29,6 +34,158 @@ std::vector<Tensor> each(TensorList tensors) {
   std::vector<Tensor> out;
   out.reserve(tensors.size());
   for (const Tensor& t : tensors) out.push_back(F(t));
+  return out;
+}
+
+// ---- cat, stack -------------------------------------------------------------------------------------------
+// PyTorch lets empty one-dimensional tensors join anything.
+bool is_skipped(const Tensor& t) { return t.dim() == 1 && t.numel() == 0; }
+
+DimVector cat_shape(TensorList tensors, const Tensor& first, int64_t dim) {
+  DimVector shape(first.sizes());
+  shape[dim] = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& t = tensors[i];
+    if (is_skipped(t)) continue;
+    TL_CHECK(t.dim() == first.dim(), Runtime, "Tensors must have same number of dimensions: got ",
+             first.dim(), " and ", t.dim());
+    for (int64_t d = 0; d < t.dim(); ++d)
+      TL_CHECK(d == dim || t.size(d) == first.size(d), Runtime,
+               "Sizes of tensors must match except in dimension ", dim, ". Expected size ", first.size(d),
+               " but got size ", t.size(d), " for tensor number ", i, " in the list.");
+    shape[dim] += t.size(dim);
+  }
+  return shape;
+}
+
+MemoryFormat common_format(TensorList tensors, const Tensor& first) {
+  if (is_skipped(first)) return MemoryFormat::Contiguous;
+  for (const Tensor& t : tensors)
+    if (!is_skipped(t) && preferred_format(t) == MemoryFormat::Contiguous) return MemoryFormat::Contiguous;
+  return preferred_format(first);
+}
+
+Tensor piece(const Tensor& out, int64_t dim, int64_t start, int64_t length) {
+  DimVector sizes(out.sizes());
+  sizes[dim] = length;
+  return on_storage(StoragePtr::share(out.storage()), out.dtype(), sizes, out.strides(),
+                    wrapped_add(out.offset(), wrapped_mul(start, out.stride(dim))));
+}
+
+bool are_dense(TensorList tensors, const Tensor& result) {
+  if (!result.is_contiguous() || !result.device().is_cpu()) return false;
+  return std::ranges::all_of(
+      tensors, [&](const Tensor& t) { return t.is_contiguous() && t.dtype() == result.dtype(); });
+}
+
+// Dense tensors side by side: rows begin to end, each of which holds a piece of every tensor.
+void join_rows(TensorList tensors, const Tensor& result, int64_t dim, int64_t begin, int64_t end) {
+  const int64_t unit = result.byte_stride(dim);  // of what one index of `dim` holds
+  const int64_t period = result.size(dim) * unit;
+  char* at = result.ptr<char>();
+  for (const Tensor& t : tensors) {
+    if (!t.numel()) continue;
+    const int64_t length = t.size(dim) * unit;
+    const char* from = t.ptr<char>();
+    for (int64_t i = begin; i < end; ++i)
+      std::memcpy(at + i * period, from + i * length, static_cast<size_t>(length));
+    at += length;
+  }
+}
+
+// False where plain copies of bytes do not pay: of many elements in short pieces.
+bool join_dense(TensorList tensors, const Tensor& result, int64_t dim) {
+  constexpr int64_t kShort = 256, kBlock = 1 << 15;  // bytes
+  const int64_t unit = result.byte_stride(dim), period = result.size(dim) * unit;
+  const int64_t rows = period ? result.numel() * result.itemsize() / period : 0;
+  if (result.numel() <= kGrain) {
+    join_rows(tensors, result, dim, 0, rows);
+    return true;
+  }
+  if (rows == 1 || period < kShort * static_cast<int64_t>(tensors.size())) return false;
+  const int64_t block =
+      std::max<int64_t>(kBlock / period, 1);  // written in one go, whatever tensors they come from
+  parallel_for(0, (rows + block - 1) / block, 4, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      join_rows(tensors, result, dim, i * block, std::min(rows, (i + 1) * block));
+  });
+  return true;
+}
+
+// Empty one-dimensional tensors are skipped. Dense inputs of the result's format are joined by runs of
+// memory, others copied piece by piece.
+Tensor cat_tensors(TensorList tensors, int64_t dim, Out out) {
+  TL_CHECK(!tensors.empty(), Value, "torch.cat(): expected a non-empty list of Tensors");
+  Promotion promotion;
+  const Tensor* first = nullptr;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    TL_CHECK(tensors[i].dim() > 0, Runtime, "zero-dimensional tensor (at position ", i,
+             ") cannot be concatenated");
+    TL_CHECK(tensors[i].device() == tensors[0].device(), Runtime,
+             "Expected all tensors to be on the same device, but found at least two devices, ",
+             device_name(tensors[0].device()), " and ", device_name(tensors[i].device()), "! (cat)");
+    promotion.add(tensors[i]);
+    if (!first && !is_skipped(tensors[i])) first = &tensors[i];
+  }
+  const int64_t d = first ? wrap_dim(dim, first->dim()) : 0;
+  if (!first) first = &tensors[0];
+  const DimVector shape = cat_shape(tensors, *first, d);
+  const DType dtype = promotion.result();
+  const DimVector strides = strides_for(shape, common_format(tensors, *first));
+  Tensor result;
+  if (out) {
+    check_castable(dtype, *out);
+    for (const Tensor& t : tensors)
+      TL_CHECK(!t.same(*out) && !share_elements(t, *out.tensor), Runtime,
+               "unsupported operation: the input tensors cannot refer to any of the output memory locations. "
+               "Found overlap in input tensor.");
+    result = prepare_out(out, shape, {out.tensor->dtype(), first->device()}, strides);
+  } else {
+    result = empty_strided(shape, strides, {dtype, first->device()});
+  }
+  if (result.is_meta()) return result;
+  if (are_dense(tensors, result) && join_dense(tensors, result, d)) return result;
+  int64_t at = 0;
+  for (const Tensor& t : tensors) {
+    if (is_skipped(t)) continue;
+    copy_elements(piece(result, d, at, t.size(d)), t);
+    at += t.size(d);
+  }
+  return result;
+}
+
+Tensor stack(TensorList tensors, int64_t dim, Out out) {
+  TL_CHECK(!tensors.empty(), Runtime, "stack expects a non-empty TensorList");
+  for (size_t i = 1; i < tensors.size(); ++i)
+    TL_CHECK(std::ranges::equal(tensors[i].sizes(), tensors[0].sizes()), Runtime,
+             "stack expects each tensor to be equal size, but got ", tensors[0].sizes(), " at entry 0 and ",
+             tensors[i].sizes(), " at entry ", i);
+  const int64_t d = wrap_dim(dim, tensors[0].dim() + 1);
+  std::vector<Tensor> parts;
+  parts.reserve(tensors.size());
+  for (const Tensor& t : tensors) {
+    DimVector sizes(t.sizes()), strides(t.strides());
+    sizes.insert(d, 1);
+    strides.insert(d, 1);
+    parts.push_back(view_of(t, sizes, strides, t.offset()));
+  }
+  return cat_tensors(parts, d, out);
+}
+std::vector<Tensor> cat_backward(const Tensor& g, TensorList tensors, int64_t dim) {
+  int64_t ndim = 1;
+  for (const Tensor& t : tensors) ndim = std::max(ndim, is_skipped(t) ? 1 : t.dim());
+  const int64_t d = wrap_dim(dim, ndim);
+  std::vector<Tensor> out;
+  int64_t at = 0;
+  for (const Tensor& t : tensors) {
+    if (is_skipped(t)) {
+      out.push_back(ops::zeros_like(t));
+      continue;
+    }
+    TL_CHECK(t.dim() == ndim, Runtime, "cat_backward(): tensors of ", ndim, " and ", t.dim(), " dimensions");
+    out.push_back(ops::narrow(g, d, at, t.size(d)));
+    at += t.size(d);
+  }
   return out;
 }
 
@@ -284,6 +441,9 @@ TL_KERNEL(atleast_3d, atleast_3d)
 TL_KERNEL(atleast_1d_Sequence, each<&atleast_1d>)
 TL_KERNEL(atleast_2d_Sequence, each<&atleast_2d>)
 TL_KERNEL(atleast_3d_Sequence, each<&atleast_3d>)
+TL_KERNEL(cat, cat_tensors)
+TL_KERNEL(cat_backward, cat_backward)
+TL_KERNEL(stack, stack)
 TL_KERNEL(hstack, hstack)
 TL_KERNEL(vstack, vstack)
 TL_KERNEL(dstack, dstack)
