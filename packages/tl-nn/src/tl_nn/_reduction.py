@@ -9,7 +9,7 @@ from tl_core import Tensor
 _NAMES = ("none", "mean", "sum")
 
 
-def reduced(losses: Tensor, reduction: str) -> Tensor:
+def reduce_losses(losses: Tensor, reduction: str) -> Tensor:
     """The elements themselves, their mean, or their sum.
 
     Raises:
@@ -60,7 +60,7 @@ def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warni
     return reduction
 
 
-def chosen(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+def resolve_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
     """`reduction`, unless one of the old switches is given, which then decides."""
     if size_average is None and reduce is None:
         return reduction

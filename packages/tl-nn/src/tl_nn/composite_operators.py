@@ -27,9 +27,9 @@ def _loss(name: str, tensors: int, options: str) -> Callable[..., Any]:
     function, names = getattr(functional, name), options.split()
 
     def call(*arguments: Any) -> Any:
-        given = dict(zip(names, arguments[tensors:], strict=True))
-        given["reduction"] = reduction_name(given["reduction"], name)
-        return function(*arguments[:tensors], **given)
+        keywords = dict(zip(names, arguments[tensors:], strict=True))
+        keywords["reduction"] = reduction_name(keywords["reduction"], name)
+        return function(*arguments[:tensors], **keywords)
 
     return call
 

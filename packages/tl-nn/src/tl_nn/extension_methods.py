@@ -113,8 +113,8 @@ def _storage_mover(name: str, unsupported: tuple[Any, ...]) -> Any:
         dtype = getattr(self, "dtype", None)
         if dtype in unsupported:
             raise RuntimeError(f"Cannot copy a storage of {dtype} to the device {name}: it has no such type")
-        held = self._tensor if isinstance(self, UntypedStorage) else self.untyped()._tensor
-        moved = held.to(_target(name, device), non_blocking=non_blocking).untyped_storage()
+        tensor = self._tensor if isinstance(self, UntypedStorage) else self.untyped()._tensor
+        moved = tensor.to(_target(name, device), non_blocking=non_blocking).untyped_storage()
         return moved if dtype is None else TypedStorage(wrap_storage=moved, dtype=dtype)
 
     move.__doc__ = f"A copy of the storage on the device {name}."

@@ -26,14 +26,14 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
         >>> factory_kwargs({"dtype": "float64", "factory_kwargs": {"device": "cpu"}})
         {'device': 'cpu', 'dtype': 'float64'}
     """
-    given = dict(kwargs or {})
-    made = dict(given.pop("factory_kwargs", None) or {})
-    unexpected = given.keys() - set(_NAMES)
+    arguments = dict(kwargs or {})
+    options = dict(arguments.pop("factory_kwargs", None) or {})
+    unexpected = arguments.keys() - set(_NAMES)
     if unexpected:
         raise TypeError(f"factory_kwargs: unexpected kwargs {', '.join(sorted(unexpected))}")
     for name in _NAMES:
-        if name in given:
-            if name in made:
+        if name in arguments:
+            if name in options:
                 raise TypeError(f"factory_kwargs: {name} specified twice, in **kwargs and in factory_kwargs")
-            made[name] = given[name]
-    return made
+            options[name] = arguments[name]
+    return options

@@ -58,24 +58,24 @@ def functional_call(
                 "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
                 f"{type(tensors).__name__}"
             )
-        tensors = _joined(tensors)
+        tensors = _merge(tensors)
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)
-    with exchanged(module, tensors, tie_weights, strict):
+    with exchange(module, tensors, tie_weights, strict):
         return module(*arguments, **(kwargs or {}))
 
 
-def _joined(several: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    joined = {name: tensor for tensors in several for name, tensor in tensors.items()}
-    repeated = sorted(name for name in joined if sum(name in tensors for tensors in several) > 1)
+def _merge(several: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    union = {name: tensor for tensors in several for name, tensor in tensors.items()}
+    repeated = sorted(name for name in union if sum(name in tensors for tensors in several) > 1)
     if repeated:
         raise ValueError(
             f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous"
         )
-    return joined
+    return union
 
 
 @contextmanager
-def exchanged(
+def exchange(
     module: Module, tensors: Mapping[str, Tensor], tie_weights: bool = False, strict: bool = False
 ) -> Iterator[None]:
     """A module with other tensors, within a context; what code in it assigned is handed on to `tensors`.
@@ -86,18 +86,18 @@ def exchanged(
         tie_weights: whether a tensor that the module has under several names is exchanged under all of them.
         strict: whether it must be all parameters and buffers, and nothing else.
     """
-    given = dict(tensors)
+    replacements = dict(tensors)
     if tie_weights:
-        _tie(module, given)
+        _tie(module, replacements)
     if strict:
-        _check_names(module, given)
-    kept = [(slot, name, slot.get(name, _ABSENT)) for slot, name in _slots(module, given)]
+        _check_names(module, replacements)
+    originals = [(slot, name, slot.get(name, _ABSENT)) for slot, name in _slots(module, replacements)]
     try:
-        for (slot, name, _), value in zip(kept, given.values(), strict=True):
+        for (slot, name, _), value in zip(originals, replacements.values(), strict=True):
             slot[name] = value
         yield
     finally:
-        for (slot, name, original), key in zip(kept, given, strict=True):
+        for (slot, name, original), key in zip(originals, replacements, strict=True):
             if isinstance(tensors, dict) and key in tensors and slot.get(name) is not None:
                 tensors[key] = slot[name]
             if original is _ABSENT:
@@ -124,7 +124,7 @@ def _slots(module: Module, tensors: Mapping[str, Any]) -> Iterator[tuple[Any, st
         yield next(registered, owner._parameters if isinstance(tensor, Parameter) else owner.__dict__), name
 
 
-def _tie(module: Module, given: dict[str, Any]) -> None:
+def _tie(module: Module, replacements: dict[str, Any]) -> None:
     """Let the names of one tensor have the same new one."""
     names: dict[int, list[str]] = {}
     everything = (
@@ -134,20 +134,20 @@ def _tie(module: Module, given: dict[str, Any]) -> None:
     for name, tensor in everything:
         names.setdefault(id(tensor), []).append(name)
     for tied in names.values():
-        values = {id(given[name]): given[name] for name in tied if name in given}
+        values = {id(replacements[name]): replacements[name] for name in tied if name in replacements}
         if len(values) > 1:
             raise ValueError(
                 f"functional_call got multiple values for keys {sorted(tied)}, which are tied. "
                 "Consider using tie_weights=False"
             )
         for value in values.values():
-            given.update(dict.fromkeys(tied, value))
+            replacements.update(dict.fromkeys(tied, value))
 
 
-def _check_names(module: Module, given: Mapping[str, Any]) -> None:
+def _check_names(module: Module, replacements: Mapping[str, Any]) -> None:
     own = {name for name, _ in module.named_parameters(remove_duplicate=False)}
     own |= {name for name, _ in module.named_buffers(remove_duplicate=False)}
-    missing, unexpected = sorted(own - set(given)), sorted(set(given) - own)
+    missing, unexpected = sorted(own - set(replacements)), sorted(set(replacements) - own)
     parts = [
         f"{kind} key(s): {', '.join(map(repr, keys))}."
         for kind, keys in (("Unexpected", unexpected), ("Missing", missing))
@@ -184,12 +184,12 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
     if any(type(m) is not type(models[0]) for m in models):
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
     return (
-        _stacked([dict(m.named_parameters()) for m in models]),
-        _stacked([dict(m.named_buffers()) for m in models]),
+        _stack([dict(m.named_parameters()) for m in models]),
+        _stack([dict(m.named_buffers()) for m in models]),
     )
 
 
-def _stacked(states: list[dict[str, Any]]) -> dict[str, Any]:
+def _stack(states: list[dict[str, Any]]) -> dict[str, Any]:
     return {name: _one_stack(name, [state[name] for state in states]) for name in states[0]}
 
 

@@ -35,7 +35,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-def _unrecorded(function: Callable[_P, _R]) -> Callable[_P, _R]:
+def _without_grad(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """The function, with gradients off."""
 
     @wraps(function)
@@ -97,7 +97,7 @@ def _leak(param: Any) -> float:
 
 
 @overridable
-@_unrecorded
+@_without_grad
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with numbers drawn evenly from `a` to `b`.
 
@@ -117,7 +117,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
 
 
 @overridable
-@_unrecorded
+@_without_grad
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with numbers drawn from the normal distribution.
 
@@ -135,7 +135,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
     return tensor.normal_(mean, std, generator=generator)
 
 
-@_unrecorded
+@_without_grad
 def trunc_normal_(
     tensor: Tensor,
     mean: float = 0.0,
@@ -191,7 +191,7 @@ class _Normal:
     def propose(self, tensor: Tensor, generator: Any) -> Tensor:
         return tensor.normal_(self.mean, self.std, generator=generator)
 
-    def refused(self, tensor: Tensor, generator: Any) -> Tensor:
+    def rejections(self, tensor: Tensor, generator: Any) -> Tensor:
         return (tensor < self.a).logical_or(tensor > self.b)
 
 
@@ -208,7 +208,7 @@ class _Uniform:
     def propose(self, tensor: Tensor, generator: Any) -> Tensor:
         return tensor.uniform_(self.a, self.b, generator=generator)
 
-    def refused(self, tensor: Tensor, generator: Any) -> Tensor:
+    def rejections(self, tensor: Tensor, generator: Any) -> Tensor:
         chances = tl_core.empty_like(tensor).uniform_(generator=generator)
         return chances.log() > self._log_density(tensor) - self.log_peak
 
@@ -216,16 +216,16 @@ class _Uniform:
 def _draw_until_accepted(tensor: Tensor, proposals: _Normal | _Uniform, generator: Any) -> Tensor:
     """Fill with proposals; all of them are drawn anew as long as any place is still refused."""
     proposals.propose(tensor, generator)
-    pending = proposals.refused(tensor, generator)
+    pending = proposals.rejections(tensor, generator)
     while bool(pending.any()):
         candidates = proposals.propose(tl_core.empty_like(tensor), generator)
         tensor.copy_(tl_core.where(pending, candidates, tensor))
-        pending = pending.logical_and(proposals.refused(candidates, generator))
+        pending = pending.logical_and(proposals.rejections(candidates, generator))
     return tensor
 
 
 @overridable
-@_unrecorded
+@_without_grad
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one value.
 
@@ -237,7 +237,7 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
     return tensor.fill_(val)
 
 
-@_unrecorded
+@_without_grad
 def ones_(tensor: Tensor) -> Tensor:
     """Fill with ones.
 
@@ -249,7 +249,7 @@ def ones_(tensor: Tensor) -> Tensor:
     return tensor.fill_(1.0)
 
 
-@_unrecorded
+@_without_grad
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill with zeros.
 
@@ -264,7 +264,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 # Identities
 
 
-@_unrecorded
+@_without_grad
 def eye_(tensor: Tensor) -> Tensor:
     """Fill a matrix with the identity: ones on the diagonal, zeros elsewhere.
 
@@ -282,7 +282,7 @@ def eye_(tensor: Tensor) -> Tensor:
     return tensor.copy_(tl_core.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
 
 
-@_unrecorded
+@_without_grad
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fill the weight of a convolution so that it passes on as many input channels as possible.
 
@@ -412,7 +412,7 @@ def kaiming_uniform_(
         True
     """
     if 0 in tensor.shape:
-        return _unchanged(tensor)
+        return _leave_empty(tensor)
     bound = sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
 
@@ -442,11 +442,11 @@ def kaiming_normal_(
         True
     """
     if 0 in tensor.shape:
-        return _unchanged(tensor)
+        return _leave_empty(tensor)
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
 
 
-def _unchanged(tensor: Tensor) -> Tensor:
+def _leave_empty(tensor: Tensor) -> Tensor:
     warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
     return tensor
 
@@ -458,7 +458,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 # Matrices
 
 
-@_unrecorded
+@_without_grad
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """Fill with a matrix whose rows or columns, the fewer of them, are orthonormal: Saxe et al., 2013.
 
@@ -489,7 +489,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     return tensor.copy_((q.t() if rows < columns else q).reshape(tensor.shape)).mul_(gain)
 
 
-@_unrecorded
+@_without_grad
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Fill a matrix with normal numbers, of which a part of each column is 0: Martens, 2010.
 
@@ -523,7 +523,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
 # The names before 0.4, without the underscore
 
 
-def _deprecated(function: Callable[_P, _R]) -> Callable[_P, _R]:
+def _deprecated_alias(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """The function under its old name."""
     new = function.__name__
     old = new.removesuffix("_")
@@ -540,42 +540,42 @@ def _deprecated(function: Callable[_P, _R]) -> Callable[_P, _R]:
     return run
 
 
-uniform = _deprecated(uniform_)
-normal = _deprecated(normal_)
-constant = _deprecated(constant_)
-eye = _deprecated(eye_)
-dirac = _deprecated(dirac_)
-xavier_uniform = _deprecated(xavier_uniform_)
-xavier_normal = _deprecated(xavier_normal_)
-kaiming_uniform = _deprecated(kaiming_uniform_)
-kaiming_normal = _deprecated(kaiming_normal_)
-orthogonal = _deprecated(orthogonal_)
-sparse = _deprecated(sparse_)
+uniform = _deprecated_alias(uniform_)
+normal = _deprecated_alias(normal_)
+constant = _deprecated_alias(constant_)
+eye = _deprecated_alias(eye_)
+dirac = _deprecated_alias(dirac_)
+xavier_uniform = _deprecated_alias(xavier_uniform_)
+xavier_normal = _deprecated_alias(xavier_normal_)
+kaiming_uniform = _deprecated_alias(kaiming_uniform_)
+kaiming_normal = _deprecated_alias(kaiming_normal_)
+orthogonal = _deprecated_alias(orthogonal_)
+sparse = _deprecated_alias(sparse_)
 
 
 # The functions without the checks of those above: layers of libraries call them in `reset_parameters`.
-@_unrecorded
+@_without_grad
 def _no_grad_uniform_(tensor: Tensor, a: float, b: float, generator: Any = None) -> Tensor:
     return tensor.uniform_(a, b, generator=generator)
 
 
-@_unrecorded
+@_without_grad
 def _no_grad_normal_(tensor: Tensor, mean: float, std: float, generator: Any = None) -> Tensor:
     return tensor.normal_(mean, std, generator=generator)
 
 
-@_unrecorded
+@_without_grad
 def _no_grad_trunc_normal_(
     tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any = None
 ) -> Tensor:
     return trunc_normal_(tensor, mean, std, a, b, generator)
 
 
-@_unrecorded
+@_without_grad
 def _no_grad_fill_(tensor: Tensor, val: float) -> Tensor:
     return tensor.fill_(val)
 
 
-@_unrecorded
+@_without_grad
 def _no_grad_zero_(tensor: Tensor) -> Tensor:
     return tensor.zero_()

@@ -64,8 +64,8 @@ class FunctionalModule(FunctionalModuleWithBuffers):
 
 def _without_values(model: Module) -> Module:
     """A copy whose tensors have no memory: they are given at each call."""
-    kept = [*model.parameters(), *model.buffers()]
-    memo = {id(t): _of_no_memory(t) for t in kept}
+    tensors = [*model.parameters(), *model.buffers()]
+    memo = {id(t): _of_no_memory(t) for t in tensors}
     return copy.deepcopy(model, memo)
 
 
@@ -94,8 +94,8 @@ def make_functional_with_buffers(
         (2, 3)
     """
     params, buffers = dict(model.named_parameters()), dict(model.named_buffers())
-    made = FunctionalModuleWithBuffers(_without_values(model), tuple(params), tuple(buffers))
-    return made, _values(params, disable_autograd_tracking), tuple(buffers.values())
+    function = FunctionalModuleWithBuffers(_without_values(model), tuple(params), tuple(buffers))
+    return function, _values(params, disable_autograd_tracking), tuple(buffers.values())
 
 
 def make_functional(
@@ -118,8 +118,8 @@ def make_functional(
             "make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead."
         )
     params = dict(model.named_parameters())
-    made = FunctionalModule(_without_values(model), tuple(params), ())
-    return made, _values(params, disable_autograd_tracking)
+    function = FunctionalModule(_without_values(model), tuple(params), ())
+    return function, _values(params, disable_autograd_tracking)
 
 
 def _values(params: Mapping[str, Tensor], detached: bool) -> tuple[Tensor, ...]:
@@ -149,10 +149,10 @@ def combine_state_for_ensemble(
     if len({type(m) for m in models}) > 1:
         raise RuntimeError("combine_state_for_ensemble: Expected all models to be of the same class.")
     functions, params, buffers = zip(*(make_functional_with_buffers(m) for m in models), strict=True)
-    return functions[0], _stacked(params), _stacked(buffers)
+    return functions[0], _stack(params), _stack(buffers)
 
 
-def _stacked(several: Sequence[Sequence[Tensor]]) -> tuple[Tensor, ...]:
+def _stack(several: Sequence[Sequence[Tensor]]) -> tuple[Tensor, ...]:
     return tuple(tl_core.stack(list(tensors)) for tensors in zip(*several, strict=True))
 
 
@@ -175,7 +175,7 @@ def functional_init(
     """
     _check_shape(ensemble_shape)
 
-    def made(*args: Any, **kwargs: Any) -> Any:
+    def initialize(*args: Any, **kwargs: Any) -> Any:
         n = ensemble_shape[0] if ensemble_shape else 1
         models = [model_class(*args, **kwargs).to(device) for _ in range(n)]
         functions, params = zip(*map(make_functional, models), strict=True)
@@ -183,9 +183,9 @@ def functional_init(
         def call(values: Sequence[Tensor], arguments: tuple) -> Any:
             return functions[0](values, *arguments)
 
-        return _stacked(params) if ensemble_shape else params[0], call, functions[0].param_names
+        return _stack(params) if ensemble_shape else params[0], call, functions[0].param_names
 
-    return made
+    return initialize
 
 
 def functional_init_with_buffers(
@@ -200,20 +200,20 @@ def functional_init_with_buffers(
     """
     _check_shape(ensemble_shape)
 
-    def made(*args: Any, **kwargs: Any) -> Any:
+    def initialize(*args: Any, **kwargs: Any) -> Any:
         n = ensemble_shape[0] if ensemble_shape else 1
         models = [model_class(*args, **kwargs).to(device) for _ in range(n)]
         functions, params, buffers = zip(*map(make_functional_with_buffers, models), strict=True)
         first = functions[0]
 
-        def call(values: Sequence[Tensor], kept: Sequence[Tensor], arguments: tuple) -> Any:
-            return first(values, kept, *arguments)
+        def call(values: Sequence[Tensor], buffer_values: Sequence[Tensor], arguments: tuple) -> Any:
+            return first(values, buffer_values, *arguments)
 
         if not ensemble_shape:
             return params[0], buffers[0], call, first.param_names, first.buffer_names
-        return _stacked(params), _stacked(buffers), call, first.param_names, first.buffer_names
+        return _stack(params), _stack(buffers), call, first.param_names, first.buffer_names
 
-    return made
+    return initialize
 
 
 def _check_shape(ensemble_shape: tuple[int, ...]) -> None:

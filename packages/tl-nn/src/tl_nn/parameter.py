@@ -147,10 +147,10 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[ove
         cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
     ) -> Any:
         kind: Any = Tensor
-        made = kind._make_subclass(cls, tl_core.empty(0, device=device, dtype=dtype), requires_grad)
-        made.persistent = persistent
-        made._is_buffer = True
-        return made
+        buffer = kind._make_subclass(cls, tl_core.empty(0, device=device, dtype=dtype), requires_grad)
+        buffer.persistent = persistent
+        buffer._is_buffer = True
+        return buffer
 
 
 def is_lazy(param: Any) -> bool:

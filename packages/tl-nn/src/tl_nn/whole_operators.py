@@ -40,8 +40,8 @@ class _Whole(Function):
         values = list(ctx.values)
         for i, t in zip(ctx.indices, ctx.saved_tensors, strict=True):
             values[i] = t
-        made = ctx.gradients(grads[0], ctx.needs_input_grad[2:], *values)
-        return None, None, *made, *[None] * (len(values) - len(made))
+        gradients = ctx.gradients(grads[0], ctx.needs_input_grad[2:], *values)
+        return None, None, *gradients, *[None] * (len(values) - len(gradients))
 
 
 def _call(operator: Any, *args: Any) -> Any:
@@ -52,26 +52,26 @@ def _call(operator: Any, *args: Any) -> Any:
 def _of_pair(name: str) -> Gradients:
     """The gradients of a loss of the difference of two tensors."""
 
-    def gradients(grad: Any, needed: Any, input: Any, target: Any, *rest: Any) -> tuple[Any, ...]:
+    def gradients(grad: Any, needs: Any, input: Any, target: Any, *rest: Any) -> tuple[Any, ...]:
         operator = getattr(aten, name).default
         pairs = (input, target), (target, input)
         return tuple(
-            _call(operator, grad, *pair, *rest) if wanted else None
-            for pair, wanted in zip(pairs, needed[:2], strict=True)
+            _call(operator, grad, *pair, *rest) if is_needed else None
+            for pair, is_needed in zip(pairs, needs[:2], strict=True)
         )
 
     return gradients
 
 
 def _of_first(name: str) -> Gradients:
-    def gradients(grad: Any, needed: Any, *values: Any) -> tuple[Any, ...]:
-        return (_call(getattr(aten, name).default, grad, *values) if needed[0] else None,)
+    def gradients(grad: Any, needs: Any, *values: Any) -> tuple[Any, ...]:
+        return (_call(getattr(aten, name).default, grad, *values) if needs[0] else None,)
 
     return gradients
 
 
 def _of_scores(
-    grad: Any, needed: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: int
+    grad: Any, needs: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: int
 ) -> tuple[Any, ...]:
     """The gradient of `binary_cross_entropy_with_logits`, which has no operator for it."""
     share = input.sigmoid()
@@ -84,36 +84,36 @@ def _of_scores(
     return (gradient / input.numel() if reduction == 1 else gradient,)
 
 
-def _is_plain_loss(given: dict[str, Any]) -> bool:
+def _is_plain_loss(arguments: dict[str, Any]) -> bool:
     """Whether nothing is asked of a loss that its operator does not know."""
-    tensors = [given["input"], given["target"]]
-    old = given.get("size_average") is not None or given.get("reduce") is not None
+    tensors = [arguments["input"], arguments["target"]]
+    old = arguments.get("size_average") is not None or arguments.get("reduce") is not None
     return (
         not old
         and all(isinstance(t, Tensor) and t.is_floating_point() for t in tensors)
-        and given["input"].shape == given["target"].shape
-        and given["reduction"] in ("none", "mean", "sum")
+        and arguments["input"].shape == arguments["target"].shape
+        and arguments["reduction"] in ("none", "mean", "sum")
     )
 
 
-def _target_is_fixed(given: dict[str, Any]) -> bool:
+def _target_is_fixed(arguments: dict[str, Any]) -> bool:
     return not any(
-        isinstance(given.get(name), Tensor) and given[name].requires_grad
+        isinstance(arguments.get(name), Tensor) and arguments[name].requires_grad
         for name in ("target", "weight", "pos_weight")
     )
 
 
-def _reads_loss(given: dict[str, Any]) -> bool:
-    bound = given.get("beta", given.get("delta", 1))
-    return _is_plain_loss(given) and given.get("weight") is None and bound > 0
+def _reads_loss(arguments: dict[str, Any]) -> bool:
+    bound = arguments.get("beta", arguments.get("delta", 1))
+    return _is_plain_loss(arguments) and arguments.get("weight") is None and bound > 0
 
 
-def _reads_entropy(given: dict[str, Any]) -> bool:
-    return _is_plain_loss(given) and _target_is_fixed(given)
+def _reads_entropy(arguments: dict[str, Any]) -> bool:
+    return _is_plain_loss(arguments) and _target_is_fixed(arguments)
 
 
-def _reads_halves(given: dict[str, Any]) -> bool:
-    x, dim = given["input"], given["dim"]
+def _reads_halves(arguments: dict[str, Any]) -> bool:
+    x, dim = arguments["input"], arguments["dim"]
     fits = isinstance(x, Tensor) and isinstance(dim, int) and -x.ndim <= dim < x.ndim
     return fits and x.is_floating_point() and x.shape[dim] % 2 == 0
 
@@ -161,12 +161,12 @@ def call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     except TypeError:
         return NotImplemented  # the function says what is wrong
     bound.apply_defaults()
-    given = bound.arguments
+    arguments = bound.arguments
     parameters, reads, gradients = _TABLE[name]
-    if not is_handled(tuple(given.values())) or not reads(given):
+    if not is_handled(tuple(arguments.values())) or not reads(arguments):
         return NotImplemented
-    values = [given[parameter] for parameter in parameters.split()]
-    if "reduction" in given:
-        values[parameters.split().index("reduction")] = reduction_code(given["reduction"])
+    values = [arguments[parameter] for parameter in parameters.split()]
+    if "reduction" in arguments:
+        values[parameters.split().index("reduction")] = reduction_code(arguments["reduction"])
         values = converted(values, float32)
     return _Whole.apply(getattr(aten, name).default, gradients, *values)

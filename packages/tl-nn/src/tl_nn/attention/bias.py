@@ -54,9 +54,9 @@ class CausalBias(Tensor):
         if not isinstance(variant, CausalVariant):
             raise AssertionError(f"variant must be a CausalVariant, got {type(variant).__name__}")
         kind: Any = Tensor
-        made = kind._make_subclass(cls, tl_core.empty(0), False)
-        made.variant, made.seq_len_q, made.seq_len_kv = variant, seq_len_q, seq_len_kv
-        return made
+        bias = kind._make_subclass(cls, tl_core.empty(0), False)
+        bias.variant, bias.seq_len_q, bias.seq_len_kv = variant, seq_len_q, seq_len_kv
+        return bias
 
     def _materialize(self, device: Any = None) -> Tensor:
         """The mask, shape (seq_len_q, seq_len_kv): True for what is seen."""
@@ -112,7 +112,7 @@ def causal_upper_left(*size: int) -> CausalBias:
         >>> tl_nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)[0, 0, :, 0]
         tensor([0.0000, 0.5000])
     """
-    return _made(CausalVariant.UPPER_LEFT, size)
+    return _causal_bias(CausalVariant.UPPER_LEFT, size)
 
 
 def causal_lower_right(*size: int) -> CausalBias:
@@ -126,10 +126,10 @@ def causal_lower_right(*size: int) -> CausalBias:
         >>> tl_nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)[0, 0, :, 0]
         tensor([0.5000, 1.0000])
     """
-    return _made(CausalVariant.LOWER_RIGHT, size)
+    return _causal_bias(CausalVariant.LOWER_RIGHT, size)
 
 
-def _made(variant: CausalVariant, size: tuple[int, ...]) -> Any:
+def _causal_bias(variant: CausalVariant, size: tuple[int, ...]) -> Any:
     if len(size) != 2:
         raise AssertionError(f"{variant.name.lower()} only supports 2D tensors, got {len(size)} sizes")
     return CausalBias(variant, *size)

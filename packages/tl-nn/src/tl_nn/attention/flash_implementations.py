@@ -14,7 +14,7 @@ __all__ = [
     "restore_flash_attention_impl",
 ]
 
-_registered: dict[str, Callable[..., Any]] = {}
+_implementations: dict[str, Callable[..., Any]] = {}
 _active: list[tuple[str, Any]] = []
 
 
@@ -30,7 +30,7 @@ def register_flash_attention_impl(impl: str, *, register_fn: Callable[..., Any])
         >>> "mine" in list_flash_attention_impls()
         True
     """
-    _registered[impl] = register_fn
+    _implementations[impl] = register_fn
 
 
 def list_flash_attention_impls() -> list[str]:
@@ -40,7 +40,7 @@ def list_flash_attention_impls() -> list[str]:
         >>> isinstance(list_flash_attention_impls(), list)
         True
     """
-    return sorted(_registered)
+    return sorted(_implementations)
 
 
 def current_flash_attention_impl() -> str | None:
@@ -69,13 +69,13 @@ def activate_flash_attention_impl(impl: str) -> None:
         'mine'
         >>> restore_flash_attention_impl()
     """
-    if impl not in _registered:
+    if impl not in _implementations:
         raise ValueError(
             f"Unknown flash attention impl {impl!r}. Available implementations: {list_flash_attention_impls()}; those "
             "for CUDA devices are not among them, as tl computes on the CPU"
         )
     restore_flash_attention_impl(_raise_warn=False)
-    _active.append((impl, _registered[impl]()))
+    _active.append((impl, _implementations[impl]()))
 
 
 def restore_flash_attention_impl(_raise_warn: bool = True) -> None:

@@ -287,10 +287,10 @@ class BlockMask:
         if (full_kv_num_blocks is None) != (full_kv_indices is None):
             raise AssertionError("full_kv_num_blocks and full_kv_indices must be both provided or omitted")
         nothing: tuple[Tensor | None, Tensor | None] = (None, None)
-        partial = _turned(kv_num_blocks, kv_indices) if compute_q_blocks else nothing
+        partial = _transpose_blocks(kv_num_blocks, kv_indices) if compute_q_blocks else nothing
         full = nothing
         if compute_q_blocks and full_kv_num_blocks is not None and full_kv_indices is not None:
-            full = _turned(full_kv_num_blocks, full_kv_indices)
+            full = _transpose_blocks(full_kv_num_blocks, full_kv_indices)
         size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
         if seq_lengths is None:
             seq_lengths = (kv_indices.shape[-2] * size[0], kv_indices.shape[-1] * size[1])
@@ -355,17 +355,17 @@ class BlockMask:
         """The mask of some batches, heads or rows of blocks."""
         index = index if isinstance(index, tuple) else (index,)
         index = tuple(slice(each, each + 1 or None) if isinstance(each, int) else each for each in index)
-        kept: list[Any] = [
+        arguments: list[Any] = [
             None if part is None else part[index]
             for part in (self.kv_num_blocks, self.kv_indices, self.full_kv_num_blocks, self.full_kv_indices)
         ]
-        rows, columns = kept[1].shape[-2:]
+        rows, columns = arguments[1].shape[-2:]
         lengths = (
             min(self.seq_lengths[0], rows * self.BLOCK_SIZE[0]),
             min(self.seq_lengths[1], columns * self.BLOCK_SIZE[1]),
         )
-        kept += [self.BLOCK_SIZE, self.mask_mod, lengths, self.q_indices is not None]
-        return type(self).from_kv_blocks(*kept)
+        arguments += [self.BLOCK_SIZE, self.mask_mod, lengths, self.q_indices is not None]
+        return type(self).from_kv_blocks(*arguments)
 
     def __repr__(self) -> str:
         return f"BlockMask(shape={self.shape}, sparsity={self.sparsity():.2f}%)"
@@ -394,16 +394,16 @@ def _dense(counts: Tensor, indices: Tensor) -> Tensor:
     return dense.scatter_add_(-1, indices.to(tl_core.int64), listed.to(tl_core.int32)) > 0
 
 
-def _listed(dense: Tensor) -> tuple[Tensor, Tensor]:
+def _list_blocks(dense: Tensor) -> tuple[Tensor, Tensor]:
     """The inverse: how many blocks each row has, and their columns at the beginning."""
     counts = dense.to(tl_core.int32).sum(-1).to(tl_core.int32)
     order = tl_core.argsort(dense.to(tl_core.int32), dim=-1, descending=True, stable=True)
     return counts, order.to(tl_core.int32).contiguous()
 
 
-def _turned(counts: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+def _transpose_blocks(counts: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
     """The same blocks by columns."""
-    return _listed(_dense(counts, indices).transpose(-2, -1))
+    return _list_blocks(_dense(counts, indices).transpose(-2, -1))
 
 
 def _picture(dense: Tensor, grid: tuple[int, int]) -> str:
@@ -464,7 +464,7 @@ def create_block_mask(
     size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else (BLOCK_SIZE[0], BLOCK_SIZE[1])
     mask = create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device)
     partial, full = _by_blocks(mask, size, separate_full_blocks)
-    parts: list[Any] = [*_listed(partial), *((None, None) if full is None else _listed(full))]
+    parts: list[Any] = [*_list_blocks(partial), *((None, None) if full is None else _list_blocks(full))]
     parts += [size, mask_mod, (Q_LEN, KV_LEN)]
     return BlockMask.from_kv_blocks(*parts)
 
@@ -528,7 +528,7 @@ def flex_attention(
     _check_inputs(query, key, value, block_mask, enable_gqa)
     groups = query.shape[1] // key.shape[1]
     if groups > 1:
-        key, value = (_repeated(each, groups) for each in (key, value))
+        key, value = (_repeat_heads(each, groups) for each in (key, value))
     wide = tl_core.float64 if query.dtype == tl_core.float64 else tl_core.float32
     factor = 1.0 / sqrt(query.shape[-1]) if scale is None else scale
     scores = (query.to(wide) @ key.to(wide).transpose(-2, -1)) * factor
@@ -551,7 +551,7 @@ def flex_attention(
     return (result, lse) if return_lse else result
 
 
-def _repeated(heads: Tensor, count: int) -> Tensor:
+def _repeat_heads(heads: Tensor, count: int) -> Tensor:
     """Each head several times, one after the other."""
     batch, number, length, size = heads.shape
     return heads.unsqueeze(2).expand(batch, number, count, length, size).reshape(batch, -1, length, size)

@@ -477,7 +477,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
         >>> tl_nn.functional.softmax(tl_core.zeros(4), dim=0)
         tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
-    return tl_core.softmax(input, _chosen(dim, input, "softmax", _stacklevel), dtype=dtype)
+    return tl_core.softmax(input, _softmax_dim(dim, input, "softmax", _stacklevel), dtype=dtype)
 
 
 @overridable
@@ -495,7 +495,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
         >>> F.log_softmax(tl_core.tensor([0.0, 1000.0]), dim=0)
         tensor([-1000.,     0.])
     """
-    return tl_core.log_softmax(input, _chosen(dim, input, "log_softmax", _stacklevel), dtype=dtype)
+    return tl_core.log_softmax(input, _softmax_dim(dim, input, "log_softmax", _stacklevel), dtype=dtype)
 
 
 @overridable
@@ -513,10 +513,10 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
         >>> F.softmin(tl_core.tensor([0.0, 1.0]), dim=0)
         tensor([0.7311, 0.2689])
     """
-    return tl_core.softmax(-input, _chosen(dim, input, "softmin", _stacklevel), dtype=dtype)
+    return tl_core.softmax(-input, _softmax_dim(dim, input, "softmin", _stacklevel), dtype=dtype)
 
 
-def _chosen(dim: int | None, input: Tensor, name: str, stacklevel: int) -> int:
+def _softmax_dim(dim: int | None, input: Tensor, name: str, stacklevel: int) -> int:
     return _get_softmax_dim(name, input.dim(), stacklevel + 1) if dim is None else dim
 
 

@@ -98,16 +98,16 @@ def multi_head_attention_forward(
         if key_padding_mask is not None:
             key_padding_mask = key_padding_mask.unsqueeze(0)
     length, batch, features = query.shape
-    key_padding_mask = _added(key_padding_mask, "key_padding_mask", query, attn_mask, "attn_mask")
+    key_padding_mask = _additive_mask(key_padding_mask, "key_padding_mask", query, attn_mask, "attn_mask")
     if is_causal and attn_mask is None:
         raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
     if is_causal and key_padding_mask is None and not need_weights:
         attn_mask = None
     else:
-        attn_mask = _added(attn_mask, "attn_mask", query)
+        attn_mask = _additive_mask(attn_mask, "attn_mask", query)
         is_causal = is_causal and key_padding_mask is None
     _check_features(features, embed_dim_to_check, num_heads, key, value, use_separate_proj_weight)
-    q, k, v = _projected(
+    q, k, v = _project(
         query, key, value, in_proj_weight, in_proj_bias,
         (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None,
     )  # fmt: skip
@@ -127,13 +127,13 @@ def multi_head_attention_forward(
         nothing = k.new_zeros((k.shape[0], 1, k.shape[2]))
         k, v = tl_core.cat([k, nothing], 1), tl_core.cat([v, nothing], 1)
         attn_mask, key_padding_mask = _wider(attn_mask), _wider(key_padding_mask)
-    attn_mask = _merged(attn_mask, key_padding_mask, batch, num_heads, k.shape[1])
+    attn_mask = _merge_masks(attn_mask, key_padding_mask, batch, num_heads, k.shape[1])
     dropped = dropout_p if training else 0.0
     weights = None
     if need_weights:
-        heads, weights = _weighted(q, k, v, attn_mask, dropped)
+        heads, weights = _attend_with_weights(q, k, v, attn_mask, dropped)
     else:
-        heads = _attended(q, k, v, attn_mask, dropped, is_causal, (batch, num_heads))
+        heads = _attend(q, k, v, attn_mask, dropped, is_causal, (batch, num_heads))
     output = heads.transpose(0, 1).contiguous().view(length * batch, features)
     output = linear(output, out_proj_weight, out_proj_bias).view(length, batch, out_proj_weight.size(0))
     if weights is not None:
@@ -191,7 +191,7 @@ def _check_features(
         raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
 
 
-def _added(
+def _additive_mask(
     mask: Tensor | None, name: str, like: Tensor, other: Tensor | None = None, other_name: str = ""
 ) -> Tensor | None:
     """A mask as numbers that are added: -inf where it is True."""
@@ -209,7 +209,7 @@ def _added(
     return tl_core.zeros_like(mask, dtype=like.dtype).masked_fill(mask, -math.inf)
 
 
-def _projected(
+def _project(
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -262,7 +262,7 @@ def _checked_static(x: Tensor, name: str, q: Tensor) -> Tensor:
     return x
 
 
-def _merged(
+def _merge_masks(
     mask: Tensor | None, padding: Tensor | None, batch: int, num_heads: int, keys: int
 ) -> Tensor | None:
     if padding is None:
@@ -283,7 +283,9 @@ def _softmax_of_visible(scores: Tensor) -> Tensor:
     return scores.masked_fill(blind, 0.0).softmax(-1).masked_fill(blind, 0.0)
 
 
-def _weighted(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, p: float) -> tuple[Tensor, Tensor]:
+def _attend_with_weights(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, p: float
+) -> tuple[Tensor, Tensor]:
     """The heads' results and their weights."""
     scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-2, -1)
     weights = scores.softmax(-1) if mask is None else _softmax_of_visible(scores + mask)
@@ -292,7 +294,7 @@ def _weighted(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, p: float) ->
     return weights @ v, weights
 
 
-def _attended(
+def _attend(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, p: float, is_causal: bool, heads: tuple[int, int]
 ) -> Tensor:
     """The heads' results; `heads` is the batch and the number of heads of each sample."""

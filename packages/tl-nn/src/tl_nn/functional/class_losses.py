@@ -7,7 +7,7 @@ from tl_core.dispatch.autocast_inputs import in_float32
 from tl_core.functions import nn as nn_functions
 from tl_core.overrides import overridable
 
-from .._reduction import chosen, reduced, reduction_code
+from .._reduction import reduce_losses, reduction_code, resolve_reduction
 from .checks import check_tensor
 
 __all__ = ["cross_entropy", "nll_loss"]
@@ -48,7 +48,7 @@ def nll_loss(
     """
     check_tensor("nll_loss", input)
     check_tensor("nll_loss", target, "target")
-    code = reduction_code(chosen(size_average, reduce, reduction))
+    code = reduction_code(resolve_reduction(size_average, reduce, reduction))
     return nn_functions.nll_loss_nd(input, target, weight, code, ignore_index)
 
 
@@ -88,7 +88,7 @@ def cross_entropy(
     """
     check_tensor("cross_entropy", input)
     check_tensor("cross_entropy", target, "target")
-    reduction = chosen(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     code = reduction_code(reduction)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
@@ -114,9 +114,9 @@ def _class_dim(input: Tensor) -> int:
     return 1 if input.dim() > 1 else 0
 
 
-def _weights(weight: Tensor, target: Tensor, counted: Tensor) -> Tensor:
+def _weights(weight: Tensor, target: Tensor, is_counted: Tensor) -> Tensor:
     """The factor of each sample: that of its class, 0 where it is ignored."""
-    return where(counted, weight.gather(0, target.reshape(-1)).reshape(target.shape), 0.0)
+    return where(is_counted, weight.gather(0, target.reshape(-1)).reshape(target.shape), 0.0)
 
 
 def _spread_loss(
@@ -126,14 +126,14 @@ def _spread_loss(
     dim = _class_dim(scores)
     if scores.dim() == 1:
         target = target.reshape(())
-    counted = target != ignore_index
+    is_counted = target != ignore_index
     weighted = scores if weight is None else scores * _along(weight, scores)
-    losses = where(counted, -weighted.mean(dim), 0.0)
+    losses = where(is_counted, -weighted.mean(dim), 0.0)
     if reduction != "mean":
-        return reduced(losses, reduction)
+        return reduce_losses(losses, reduction)
     if weight is None:
-        return losses.sum() / counted.sum()
-    return losses.sum() / _weights(weight, where(counted, target, 0), counted).sum()
+        return losses.sum() / is_counted.sum()
+    return losses.sum() / _weights(weight, where(is_counted, target, 0), is_counted).sum()
 
 
 def _along(weight: Tensor, scores: Tensor) -> Tensor:
@@ -157,7 +157,7 @@ def _with_probabilities(
     entropy = log_softmax(input, dim) * target
     if weight is not None:
         entropy = entropy * _along(weight, input)
-    return reduced(-entropy.sum(dim), reduction)
+    return reduce_losses(-entropy.sum(dim), reduction)
 
 
 def _check_probabilities(input: Tensor, target: Any, weight: Tensor | None, ignore_index: int) -> None:

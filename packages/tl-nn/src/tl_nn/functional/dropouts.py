@@ -185,8 +185,8 @@ def _drop_channels(input: Tensor, p: float, training: bool, inplace: bool, batch
     if _is_off(input, p, training):
         return input
     if batched:
-        return _scaled(input, _noise(_one_per_channel(input), p), inplace)
-    return _scaled(input, _noise(_one_per_channel(input.unsqueeze(0)), p).squeeze(0), inplace)
+        return _scale(input, _noise(_one_per_channel(input), p), inplace)
+    return _scale(input, _noise(_one_per_channel(input.unsqueeze(0)), p).squeeze(0), inplace)
 
 
 def _one_per_channel(input: Tensor) -> Tensor:
@@ -202,17 +202,17 @@ def _noise(factor: Tensor, p: float) -> Tensor:
     return factor.zero_() if p == 1.0 else factor.bernoulli_(1 - p).div_(1 - p)
 
 
-def _scaled(input: Tensor, factor: Tensor, inplace: bool) -> Tensor:
+def _scale(input: Tensor, factor: Tensor, inplace: bool) -> Tensor:
     return input.mul_(factor) if inplace else input * factor
 
 
-def _alpha_drop(input: Tensor, kept: Tensor, p: float, inplace: bool) -> Tensor:
+def _alpha_drop(input: Tensor, mask: Tensor, p: float, inplace: bool) -> Tensor:
     """Put dropped elements at SELU's lower limit, then stretch so that mean and variance stay."""
     limit = 1.7580993408473766
     if p == 1.0:
-        return _scaled(input, kept.zero_(), inplace)
+        return _scale(input, mask.zero_(), inplace)
     stretch = ((limit**2 * p + 1) * (1 - p)) ** -0.5
-    kept.bernoulli_(1 - p)
-    shift = (kept - 1).mul_(limit * stretch).add_(limit * stretch * p)
-    scaled = _scaled(input, kept.mul_(stretch), inplace)
+    mask.bernoulli_(1 - p)
+    shift = (mask - 1).mul_(limit * stretch).add_(limit * stretch * p)
+    scaled = _scale(input, mask.mul_(stretch), inplace)
     return scaled.add_(shift) if inplace else scaled + shift

@@ -10,7 +10,7 @@ from tl_core.dispatch.modes import modes_in_force
 from tl_core.functions import nn as nn_functions
 from tl_core.overrides import overridable
 
-from .._reduction import check, chosen, reduced
+from .._reduction import check, reduce_losses, resolve_reduction
 from .activations import logsigmoid
 from .checks import check_tensor
 
@@ -54,9 +54,9 @@ def mse_loss(
         >>> tl_nn.functional.mse_loss(tl_core.tensor([1.0, 2.0]), tl_core.tensor([1.0, 4.0]))
         tensor(2.)
     """
-    reduction = chosen(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     input, target = _of_one_shape(input, target)
-    return _weighted(_squared_error(input, target), weight, reduction)
+    return _reduce_weighted(_squared_error(input, target), weight, reduction)
 
 
 @overridable
@@ -84,9 +84,9 @@ def l1_loss(
         >>> tl_nn.functional.l1_loss(tl_core.tensor([1.0, 2.0]), tl_core.tensor([1.0, 4.0]))
         tensor(1.)
     """
-    reduction = chosen(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     input, target = _of_one_shape(input, target)
-    return _weighted((input - target).abs(), weight, reduction)
+    return _reduce_weighted((input - target).abs(), weight, reduction)
 
 
 def _squared_error(input: Tensor, target: Tensor) -> Tensor:
@@ -112,13 +112,13 @@ def _of_one_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     return input, target
 
 
-def _weighted(losses: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
+def _reduce_weighted(losses: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
     if weight is None:
-        return reduced(losses, reduction)
+        return reduce_losses(losses, reduction)
     if weight.shape != losses.shape:
         raise ValueError(f"Inputs and weight must have the same size, got {losses.shape} and {weight.shape}.")
     total = losses * weight
-    return total.sum() / weight.sum() if reduction == "mean" else reduced(total, reduction)
+    return total.sum() / weight.sum() if reduction == "mean" else reduce_losses(total, reduction)
 
 
 @overridable
@@ -150,12 +150,12 @@ def smooth_l1_loss(
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, got {beta}")
     if beta == 0:
         return l1_loss(input, target, size_average, reduce, reduction)
-    reduction = chosen(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     input, target = _of_one_shape(input, target)
     if input.is_floating_point() and target.is_floating_point():
-        return reduced(nn_functions.smooth_l1_error(input, target, beta), reduction)
+        return reduce_losses(nn_functions.smooth_l1_error(input, target, beta), reduction)
     size = (input - target).abs()
-    return reduced(where(size < beta, size * size * (0.5 / beta), size - 0.5 * beta), reduction)
+    return reduce_losses(where(size < beta, size * size * (0.5 / beta), size - 0.5 * beta), reduction)
 
 
 @overridable
@@ -184,12 +184,14 @@ def huber_loss(
     """
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")
-    reduction = chosen(None, None, reduction)
+    reduction = resolve_reduction(None, None, reduction)
     input, target = _of_one_shape(input, target)
     if input.is_floating_point() and target.is_floating_point():
-        return _weighted(nn_functions.huber_error(input, target, delta), weight, reduction)
+        return _reduce_weighted(nn_functions.huber_error(input, target, delta), weight, reduction)
     size = (input - target).abs()
-    return _weighted(where(size <= delta, size * size * 0.5, (size - 0.5 * delta) * delta), weight, reduction)
+    return _reduce_weighted(
+        where(size <= delta, size * size * 0.5, (size - 0.5 * delta) * delta), weight, reduction
+    )
 
 
 @overridable
@@ -223,7 +225,7 @@ def kl_div(
     """
     check_tensor("kl_div", input)
     check_tensor("kl_div", target, "target")
-    reduction = chosen(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     if log_target:
         losses = target.exp() * (target - input)
     else:
@@ -238,7 +240,7 @@ def kl_div(
             "'batchmean' divides only by the batch size, and aligns with the KL div math definition.",
             stacklevel=3,
         )
-    return reduced(losses, reduction)
+    return reduce_losses(losses, reduction)
 
 
 @overridable
@@ -270,7 +272,7 @@ def binary_cross_entropy(
     """
     check_tensor("binary_cross_entropy", input)
     check_tensor("binary_cross_entropy", target, "target")
-    reduction = chosen(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     if input.shape != target.shape:
         raise ValueError(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is "
@@ -278,7 +280,7 @@ def binary_cross_entropy(
         )
     _check_probabilities(input)
     losses = -(target * _log(input) + (1 - target) * _log_of_rest(input))
-    return reduced(losses if weight is None else losses * weight, reduction)
+    return reduce_losses(losses if weight is None else losses * weight, reduction)
 
 
 def _check_probabilities(input: Tensor) -> None:
@@ -346,14 +348,14 @@ def binary_cross_entropy_with_logits(
     """
     check_tensor("binary_cross_entropy_with_logits", input)
     check_tensor("binary_cross_entropy_with_logits", target, "target")
-    reduction = chosen(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     if input.shape != target.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     positive = logsigmoid(input)
     if pos_weight is not None:
         positive = positive * ((pos_weight - 1) * target + 1)
     losses = (1 - target) * input - positive
-    return reduced(losses if weight is None else losses * weight, reduction)
+    return reduce_losses(losses if weight is None else losses * weight, reduction)
 
 
 def softplus_of_negative(x: Tensor) -> Tensor:
@@ -393,14 +395,14 @@ def poisson_nll_loss(
     """
     check_tensor("poisson_nll_loss", input)
     check_tensor("poisson_nll_loss", target, "target")
-    reduction = chosen(size_average, reduce, reduction)
+    reduction = resolve_reduction(size_average, reduce, reduction)
     check(reduction)
     losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         many = target > 1
         count = where(many, target, 2)
         losses = losses + where(many, count * count.log() - count + 0.5 * (2 * pi * count).log(), 0)
-    return reduced(losses, reduction)
+    return reduce_losses(losses, reduction)
 
 
 @overridable
@@ -443,7 +445,7 @@ def gaussian_nll_loss(
         raise ValueError(f"{reduction} is not valid")
     if not var.is_meta and not is_tensor_subclass_like(var) and bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
-    kept = var + (var.detach().clamp_min(eps) - var.detach())
+    variance = var + (var.detach().clamp_min(eps) - var.detach())
     off = input - target
-    losses = 0.5 * (kept.log() + off * off / kept)
-    return reduced(losses + 0.5 * log(2 * pi) if full else losses, reduction)
+    losses = 0.5 * (variance.log() + off * off / variance)
+    return reduce_losses(losses + 0.5 * log(2 * pi) if full else losses, reduction)

@@ -126,10 +126,10 @@ def _parts(m: Tensor, sizes: list[int], dim: int) -> tuple[Tensor, ...]:
 
 def _along(dim: int, products: list[Tensor], size: int) -> Tensor:
     """The products one after another; zeros behind them."""
-    whole = tl_core.cat(products, dim)
-    rest = size - whole.shape[dim]
+    result = tl_core.cat(products, dim)
+    rest = size - result.shape[dim]
     if rest == 0:
-        return whole
-    shape = list(whole.shape)
+        return result
+    shape = list(result.shape)
     shape[dim] = rest
-    return tl_core.cat([whole, whole.new_zeros(shape)], dim)
+    return tl_core.cat([result, result.new_zeros(shape)], dim)

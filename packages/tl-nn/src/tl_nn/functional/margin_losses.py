@@ -7,7 +7,7 @@ from tl_core import Tensor, cat, where
 from tl_core.dispatch.autocast_inputs import in_float32
 from tl_core.overrides import overridable
 
-from .._reduction import check, chosen, reduced
+from .._reduction import check, reduce_losses, resolve_reduction
 from .checks import check_tensor
 from .distances import pairwise_distance
 from .elementwise_losses import softplus_of_negative
@@ -58,13 +58,13 @@ def margin_ranking_loss(
         tensor(1.5000)
     """
     check_tensor("margin_ranking_loss", input1, "input1")
-    reduction = _checked(size_average, reduce, reduction)
+    reduction = _valid_reduction(size_average, reduce, reduction)
     if not input1.dim() == input2.dim() == target.dim():
         raise RuntimeError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
-    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+    return reduce_losses((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
 @overridable
@@ -94,10 +94,10 @@ def hinge_embedding_loss(
         tensor([0.2500, 0.7500])
     """
     check_tensor("hinge_embedding_loss", input)
-    reduction = _checked(size_average, reduce, reduction)
+    reduction = _valid_reduction(size_average, reduce, reduction)
     apart = where(target != 1, (margin - input).clamp_min(0), 0)
     together = where(target != -1, input, 0)
-    return reduced(apart + together, reduction)
+    return reduce_losses(apart + together, reduction)
 
 
 @overridable
@@ -131,7 +131,7 @@ def cosine_embedding_loss(
         tensor(0.4000)
     """
     check_tensor("cosine_embedding_loss", input1, "input1")
-    reduction = _checked(size_average, reduce, reduction)
+    reduction = _valid_reduction(size_average, reduce, reduction)
     dims = target.dim()
     if dims not in (0, 1):
         raise RuntimeError(
@@ -146,7 +146,7 @@ def cosine_embedding_loss(
     squares = ((input1 * input1).sum(dims) + 1e-12) * ((input2 * input2).sum(dims) + 1e-12)
     cosine = product / squares.sqrt()
     losses = where(target == 1, 1 - cosine, 0) + where(target == -1, (cosine - margin).clamp_min(0), 0)
-    return reduced(losses, reduction)
+    return reduce_losses(losses, reduction)
 
 
 @overridable
@@ -173,8 +173,8 @@ def soft_margin_loss(
         tensor(0.6931)
     """
     check_tensor("soft_margin_loss", input)
-    reduction = _checked(size_average, reduce, reduction)
-    return reduced(softplus_of_negative(input * target), reduction)
+    reduction = _valid_reduction(size_average, reduce, reduction)
+    return reduce_losses(softplus_of_negative(input * target), reduction)
 
 
 @overridable
@@ -201,11 +201,11 @@ def multilabel_soft_margin_loss(
         tensor(0.6931)
     """
     check_tensor("multilabel_soft_margin_loss", input)
-    reduction = _checked(size_average, reduce, reduction)
+    reduction = _valid_reduction(size_average, reduce, reduction)
     losses = target * softplus_of_negative(input) + (1 - target) * softplus_of_negative(-input)
     if weight is not None:
         losses = losses * weight
-    return reduced(losses.mean(-1), reduction)
+    return reduce_losses(losses.mean(-1), reduction)
 
 
 def _rows(input: Tensor) -> Tensor:
@@ -253,7 +253,7 @@ def multi_margin_loss(
     """
     check_tensor("multi_margin_loss", input)
     check_tensor("multi_margin_loss", target, "target")
-    reduction = _checked(size_average, reduce, reduction)
+    reduction = _valid_reduction(size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
@@ -275,8 +275,8 @@ def multi_margin_loss(
     gaps = gaps if p == 1 else gaps * gaps
     if weight is not None:
         gaps = gaps * weight.gather(0, index.reshape(-1)).unsqueeze(1)
-    others = tl_core.arange(classes, device=input.device) != index
-    losses = where(others, gaps, 0).sum(1) / classes
+    is_other = tl_core.arange(classes, device=input.device) != index
+    losses = where(is_other, gaps, 0).sum(1) / classes
     return _reduced_or_zero(losses.reshape(target.shape), reduction)
 
 
@@ -289,10 +289,10 @@ def _scalar_name(t: Tensor) -> str:
 _PAIRS = 1 << 16
 
 
-def _sum_of_gaps(least: Tensor, rows: Tensor, counted: Tensor, others: Tensor) -> Tensor:
+def _sum_of_gaps(least: Tensor, rows: Tensor, is_target: Tensor, is_other: Tensor) -> Tensor:
     """For each sample the sum over its target classes, with `least` for each, and the other classes of `rows`."""
     gaps = (least.unsqueeze(2) + rows.unsqueeze(1)).clamp_min(0)
-    relevant = counted.unsqueeze(2).logical_and(others.unsqueeze(1))
+    relevant = is_target.unsqueeze(2).logical_and(is_other.unsqueeze(1))
     return where(relevant, gaps, 0).sum((1, 2))
 
 
@@ -325,7 +325,7 @@ def multilabel_margin_loss(
     """
     check_tensor("multilabel_margin_loss", input)
     check_tensor("multilabel_margin_loss", target, "target")
-    reduction = _checked(size_average, reduce, reduction)
+    reduction = _valid_reduction(size_average, reduce, reduction)
     rows = _rows(input)
     if target.shape != input.shape and not (input.dim() <= 1 and target.numel() == input.numel()):
         raise RuntimeError(
@@ -334,14 +334,14 @@ def multilabel_margin_loss(
     if target.dtype != tl_core.int64:
         raise RuntimeError(f"expected scalar type Long but found {_scalar_name(target)}")
     classes = rows.shape[1]
-    named = target.reshape(rows.shape)
-    counted = (named >= 0).to(tl_core.int64).cumprod(1) != 0
-    safe = where(counted, named, 0)
-    positive = tl_core.zeros_like(safe).scatter_add(1, safe, counted.to(tl_core.int64)) != 0
+    labels = target.reshape(rows.shape)
+    is_target = (labels >= 0).to(tl_core.int64).cumprod(1) != 0
+    safe = where(is_target, labels, 0)
+    positive = tl_core.zeros_like(safe).scatter_add(1, safe, is_target.to(tl_core.int64)) != 0
     least = 1 - rows.gather(1, safe)
     # Some samples at a time, whose pairs of classes stay in the cache.
     at_once = max(1, _PAIRS // max(1, classes * classes))
-    parts = [t.split(at_once) for t in (least, rows, counted, positive.logical_not())]
+    parts = [t.split(at_once) for t in (least, rows, is_target, positive.logical_not())]
     sums = [_sum_of_gaps(*part) for part in zip(*parts, strict=True)]
     losses = (cat(sums) if len(sums) > 1 else sums[0]) / classes
     return _reduced_or_zero(losses if input.dim() == 2 else losses.reshape(()), reduction)
@@ -383,7 +383,7 @@ def triplet_margin_loss(
         >>> tl_nn.functional.triplet_margin_loss(a, a, a, eps=0.0)
         tensor(1.)
     """
-    reduction = _checked(size_average, reduce, reduction)
+    reduction = _valid_reduction(size_average, reduce, reduction)
     _check_triplet(anchor, positive, negative, margin)
 
     def distance(a: Tensor, b: Tensor) -> Tensor:
@@ -453,15 +453,15 @@ def _triplet(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = tl_core.minimum(far, distance(positive, negative))
-    return reduced((margin + near - far).clamp_min(0), reduction)
+    return reduce_losses((margin + near - far).clamp_min(0), reduction)
 
 
-def _checked(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    reduction = chosen(size_average, reduce, reduction)
+def _valid_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    reduction = resolve_reduction(size_average, reduce, reduction)
     check(reduction)
     return reduction
 
 
 def _reduced_or_zero(losses: Tensor, reduction: str) -> Tensor:
-    """As `reduced`; the mean of no losses is 0."""
-    return reduced(losses, "sum" if reduction == "mean" and not losses.numel() else reduction)
+    """As `reduce_losses`; the mean of no losses is 0."""
+    return reduce_losses(losses, "sum" if reduction == "mean" and not losses.numel() else reduction)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tl_core import Tensor
 from tl_core.overrides import overridable
 
-from .._reduction import reduced, reduction_name
+from .._reduction import reduce_losses, reduction_name
 from . import dropouts, elementwise_losses, margin_losses, sequence_losses
 
 __all__: list[str] = []
@@ -133,7 +133,9 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: boo
         tensor(0.1308)
     """
     name = reduction_name(reduction, "kl_div")
-    return reduced(elementwise_losses.kl_div(input, target, reduction="none", log_target=log_target), name)
+    return reduce_losses(
+        elementwise_losses.kl_div(input, target, reduction="none", log_target=log_target), name
+    )
 
 
 @overridable
@@ -306,8 +308,8 @@ def _feature_dropout(input: Tensor, p: float, train: bool, inplace: bool) -> Ten
     if input.dim() < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     flat = input.flatten(2) if input.dim() > 2 else input.unsqueeze(2)
-    made = dropouts.dropout1d(flat, p, train).view(input.shape)
-    return input.copy_(made) if inplace else made
+    output = dropouts.dropout1d(flat, p, train).view(input.shape)
+    return input.copy_(output) if inplace else output
 
 
 @overridable
@@ -327,9 +329,9 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """
     if dim == -1:
         return v.norm(pow)
-    kept = dim % v.dim()
-    others = [d for d in range(v.dim()) if d != kept]
-    return v.norm(pow, others, keepdim=True) if others else v.abs()
+    axis = dim % v.dim()
+    dims = [d for d in range(v.dim()) if d != axis]
+    return v.norm(pow, dims, keepdim=True) if dims else v.abs()
 
 
 @overridable

@@ -375,7 +375,7 @@ def _result_size(input: Tensor, output_size: Any, n: int) -> list[int]:
             f"Input dimension should be at least {len(sizes) + 1}, got {input.dim()} for output_size={output_size}"
         )
     own = list(input.shape[input.dim() - len(sizes) :])
-    return [mine if asked is None else asked for asked, mine in zip(sizes, own)]
+    return [own_size if size is None else size for size, own_size in zip(sizes, own)]
 
 
 @overridable
@@ -636,9 +636,9 @@ def _fractional(
                 f"{n} dimensions, got {output_ratio}"
             )
         output_size = [int(size * ratio) for size, ratio in zip(input.shape[-n:], ratios)]
-    for argument, given in (("kernel_size", kernel_size), ("output_size", output_size)):
-        if not isinstance(given, int) and len(given) != n:
-            raise RuntimeError(f"{name}: {argument} must either be a single int or {n} ints, got {given}")
+    for argument, value in (("kernel_size", kernel_size), ("output_size", output_size)):
+        if not isinstance(value, int) and len(value) != n:
+            raise RuntimeError(f"{name}: {argument} must either be a single int or {n} ints, got {value}")
     if samples is None:
         batch = 1 if input.dim() == n + 1 else input.shape[0]
         samples = tl_core.rand(batch, input.shape[-n - 1], n, dtype=input.dtype, device=input.device)

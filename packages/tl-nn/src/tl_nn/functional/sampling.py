@@ -37,5 +37,5 @@ def gumbel_softmax(
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:
         return soft
-    chosen = soft.detach().argmax(dim, keepdim=True)
-    return tl_core.zeros_like(logits).scatter_(dim, chosen, 1.0) - soft.detach() + soft
+    index = soft.detach().argmax(dim, keepdim=True)
+    return tl_core.zeros_like(logits).scatter_(dim, index, 1.0) - soft.detach() + soft

@@ -278,9 +278,9 @@ def _summed_groups(a: Tensor, b: Tensor, scale_a: Tensor, scale_b: Tensor, offs:
 
 def _fitting(scale: Tensor, m: Tensor, dim: int, name: str) -> Tensor:
     """A scale for each row or column, as a tensor that multiplies the matrices."""
-    wanted = [*m.shape[:-2], m.shape[dim]]
-    if list(scale.shape) != wanted:
-        raise RuntimeError(f"{name} must have shape {wanted}, got {list(scale.shape)}")
+    shape = [*m.shape[:-2], m.shape[dim]]
+    if list(scale.shape) != shape:
+        raise RuntimeError(f"{name} must have shape {shape}, got {list(scale.shape)}")
     return scale.unsqueeze(-1 if dim == -2 else -2)
 
 

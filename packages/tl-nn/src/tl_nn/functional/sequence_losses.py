@@ -10,7 +10,7 @@ from tl_core import Tensor, cat, full_like, stack, where
 from tl_core.dispatch.autocast_inputs import in_float32
 from tl_core.overrides import overridable
 
-from .._reduction import check, reduced
+from .._reduction import check, reduce_losses
 from .checks import check_tensor
 
 __all__ = ["ctc_loss"]
@@ -66,14 +66,14 @@ def ctc_loss(
     inputs = _Lengths.read(input_lengths, "input_lengths", log_probs)
     lengths = _Lengths.read(target_lengths, "target_lengths", log_probs)
     _check_lengths(log_probs, inputs, lengths)
-    padded = _padded(targets, lengths, blank)
+    padded = _label_rows(targets, lengths, blank)
     losses = _negative_log_likelihood(log_probs, padded, inputs, lengths, blank)
     losses = losses + _probability_mass(log_probs, inputs)
     endless = losses > -_IMPOSSIBLE / 2
     losses = where(endless, 0.0 if zero_infinity else tl_core.inf, losses)
     if reduction == "mean":
         return (losses / lengths.tensor.clamp_min(1).to(losses.dtype)).mean()
-    return reduced(losses if batched else losses.squeeze(0), reduction)
+    return reduce_losses(losses if batched else losses.squeeze(0), reduction)
 
 
 class _Lengths(NamedTuple):
@@ -129,7 +129,7 @@ def _probability_mass(log_probs: Tensor, inputs: _Lengths) -> Tensor:
     return mass - mass.detach()
 
 
-def _padded(targets: Tensor, lengths: _Lengths, blank: int) -> Tensor:
+def _label_rows(targets: Tensor, lengths: _Lengths, blank: int) -> Tensor:
     """One row of labels for each sample."""
     if targets.dim() == 2:
         longest = lengths.longest(targets.shape[1])

@@ -59,7 +59,7 @@ def synchronized_batch_norm(
     Raises:
         ValueError: all processes together have one value a channel.
     """
-    count, mean, variance = _joined(_own_statistics(input.detach()), group)
+    count, mean, variance = _gather_statistics(_own_statistics(input.detach()), group)
     if count == 1:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size {input.shape} and "
@@ -93,16 +93,16 @@ def _own_statistics(input: Tensor) -> Tensor:
     """Count, means and sums of squared deviations of this process's input: shape (1 + 2 C,), float64."""
     channels = input.shape[1]
     count = input.numel() // channels if channels else 0
-    found = input.new_zeros(1 + 2 * channels, dtype=tl_core.float64)
+    statistics = input.new_zeros(1 + 2 * channels, dtype=tl_core.float64)
     if count:
         variance, mean = tl_core.var_mean(input.to(_wide(input)), _sum_dims(input), correction=0)
-        found[0] = count
-        found[1 : 1 + channels] = mean
-        found[1 + channels :] = variance.double() * count
-    return found
+        statistics[0] = count
+        statistics[1 : 1 + channels] = mean
+        statistics[1 + channels :] = variance.double() * count
+    return statistics
 
 
-def _joined(own: Tensor, group: ProcessGroup) -> tuple[int, Tensor, Tensor]:
+def _gather_statistics(own: Tensor, group: ProcessGroup) -> tuple[int, Tensor, Tensor]:
     """Count, means and biased variances of all processes together."""
     rows = own.new_empty(group.size(), own.numel())
     group.allgather([list(rows.unbind(0))], own).wait()

@@ -62,19 +62,21 @@ _ALIGNED = {
 _AREA = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
 
 
-def _wanted(input: Tensor, size: Any, scale_factor: Any) -> tuple[list[int] | None, list[float] | None]:
+def _size_or_factors(
+    input: Tensor, size: Any, scale_factor: Any
+) -> tuple[list[int] | None, list[float] | None]:
     """The result's size or its factors, one for each axis of the grid."""
     n = input.dim() - 2
-    given, name = (size, "output size") if size is not None else (scale_factor, "scale_factor")
+    value, name = (size, "output size") if size is not None else (scale_factor, "scale_factor")
     if size is not None and scale_factor is not None:
         raise ValueError(f"only one of size or scale_factor should be defined, got {size} and {scale_factor}")
-    if given is None:
+    if value is None:
         raise ValueError("either size or scale_factor should be defined")
-    items = list(given) if isinstance(given, list | tuple) else [given] * n
+    items = list(value) if isinstance(value, list | tuple) else [value] * n
     if len(items) != n:
         raise ValueError(
             f"Input and {'output' if size is not None else 'scale_factor'} must have the same number of spatial "
-            f"dimensions, but got input with spatial dimensions of {list(input.shape[2:])} and {name} of {given}. "
+            f"dimensions, but got input with spatial dimensions of {list(input.shape[2:])} and {name} of {value}. "
             "Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
             f"{name} in {'(o1, o2, ...,oK)' if size is not None else '(s1, s2, ...,sK)'} format."
         )
@@ -135,7 +137,7 @@ def interpolate(
     """
     _check_interpolation(input, mode, align_corners, antialias)
     n = input.dim() - 2
-    sizes, factors = _wanted(input, size, scale_factor)
+    sizes, factors = _size_or_factors(input, size, scale_factor)
     if recompute_scale_factor and sizes is not None:
         raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
     if factors is not None and (recompute_scale_factor or (mode == "area" and sizes is None)):
@@ -144,7 +146,7 @@ def interpolate(
         return _AREA[n - 1](input, sizes)
     if mode in _PLAIN and 1 <= n <= 3:
         return getattr(nn_functions, _PLAIN[mode].format(n))(input, sizes, factors)
-    name = _ALIGNED.get((mode, n)) or _refused(mode, input.dim())
+    name = _ALIGNED.get((mode, n)) or _refuse(mode, input.dim())
     if antialias:
         name = f"_{name}_aa"
     return getattr(nn_functions, name)(input, sizes, bool(align_corners), factors)
@@ -154,7 +156,7 @@ def interpolate(
 _interpolated: Any = made_of_others(interpolate)
 
 
-def _refused(mode: str, ndim: int) -> NoReturn:
+def _refuse(mode: str, ndim: int) -> NoReturn:
     dims = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}.get(mode)
     if dims is not None and 3 <= ndim <= 5:
         raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {dims}D input")
@@ -290,16 +292,16 @@ def grid_sample(
     """
     method = _code("mode", mode, _METHODS)
     outside = _code("padding_mode", padding_mode, _OUTSIDE)
-    return tl_core.grid_sampler(input, grid, method, outside, _aligned("grid_sample", align_corners))
+    return tl_core.grid_sampler(input, grid, method, outside, _aligns_corners("grid_sample", align_corners))
 
 
 def _code(argument: str, name: str, codes: tuple[str, ...]) -> int:
     """The number by which the operator knows a name, its place among all of them."""
     # Compared, not looked up in a table: what stands for the name in a trace says then that it has no value.
     if name not in codes:
-        *others, last = (repr(known) for known in codes)
+        *quotes, last = (repr(code) for code in codes)
         raise ValueError(
-            f"nn.functional.grid_sample(): expected {argument} to be {', '.join(others)} or {last}, but got: '{name}'"
+            f"nn.functional.grid_sample(): expected {argument} to be {', '.join(quotes)} or {last}, but got: '{name}'"
         )
     return codes.index(name)
 
@@ -342,7 +344,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         )
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
-    aligned = _aligned("affine_grid", align_corners)
+    aligned = _aligns_corners("affine_grid", align_corners)
     if aligned and min(size[2:]) == 1:
         warnings.warn(
             "affine_grid: along a dimension of size 1, align_corners=True gives the center, not both ends. See the "
@@ -352,7 +354,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     return tl_core.affine_grid_generator(theta, size, aligned)
 
 
-def _aligned(name: str, align_corners: bool | None) -> bool:
+def _aligns_corners(name: str, align_corners: bool | None) -> bool:
     if align_corners is None:
         warnings.warn(
             f"{name}: align_corners is False if left out: -1 and 1 are the outer edges. Give it to be clear.",

@@ -179,8 +179,8 @@ class Hardtanh(Module):
         max_value: float | None = None,
     ) -> None:
         super().__init__()
-        self.min_val = _renamed("min_value", min_value, "min_val", min_val)
-        self.max_val = _renamed("max_value", max_value, "max_val", max_val)
+        self.min_val = _resolve_renamed("min_value", min_value, "min_val", min_val)
+        self.max_val = _resolve_renamed("max_value", max_value, "max_val", max_val)
         self.inplace = inplace
         if self.max_val <= self.min_val:
             raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
@@ -193,7 +193,7 @@ class Hardtanh(Module):
         return f"min_val={self.min_val}, max_val={self.max_val}" + (", inplace=True" if self.inplace else "")
 
 
-def _renamed(old: str, old_value: float | None, new: str, value: float) -> float:
+def _resolve_renamed(old: str, old_value: float | None, new: str, value: float) -> float:
     if old_value is None:
         return value
     warnings.warn(

@@ -59,10 +59,10 @@ class BackwardHook:
         """Backward at the outputs: `grads` are those of the tensors among them."""
         self.grad_outputs = _spread(self.output_positions, grads, self.output_count)
         for hook in self.user_pre_hooks:
-            given = hook(self.module, self.grad_outputs)
-            if given is not None:
+            new_grads = hook(self.module, self.grad_outputs)
+            if new_grads is not None:
                 self.grad_outputs = _as_gradients(
-                    given, "Backward pre hook", "grad_output", self.output_count
+                    new_grads, "Backward pre hook", "grad_output", self.output_count
                 )
         result = tuple(self.grad_outputs[position] for position in self.output_positions)
         if self.input_positions is None:
@@ -76,9 +76,9 @@ class BackwardHook:
         positions = self.input_positions or []
         grad_inputs = _spread(positions, grads, self.input_count)
         for hook in self.user_hooks:
-            given = hook(self.module, grad_inputs, self.grad_outputs)
-            if given is not None:
-                grad_inputs = _as_gradients(given, "Backward hook", "grad_input", self.input_count)
+            new_grads = hook(self.module, grad_inputs, self.grad_outputs)
+            if new_grads is not None:
+                grad_inputs = _as_gradients(new_grads, "Backward hook", "grad_input", self.input_count)
         self.grad_outputs = None
         return tuple(grad_inputs[position] for position in positions)
 
@@ -91,8 +91,8 @@ class BackwardHook:
             stacklevel=2,
         )
         for hook in self.user_hooks:
-            given = hook(self.module, (None,) * self.input_count, self.grad_outputs)
-            if given is not None and any(grad is not None for grad in given):
+            new_grads = hook(self.module, (None,) * self.input_count, self.grad_outputs)
+            if new_grads is not None and any(grad is not None for grad in new_grads):
                 raise RuntimeError(
                     "Backward hook for Modules where no input requires gradient should always return None "
                     "or None for all gradients."
@@ -142,10 +142,10 @@ def _spread(positions: list[int], grads: _Gradients, count: int) -> _Gradients:
     return tuple(spread)
 
 
-def _as_gradients(given: Any, hook: str, what: str, count: int) -> _Gradients:
-    grads = given if isinstance(given, tuple) else (given,)
+def _as_gradients(value: Any, hook: str, argument: str, count: int) -> _Gradients:
+    grads = value if isinstance(value, tuple) else (value,)
     if len(grads) != count:
         raise RuntimeError(
-            f"{hook} returned an invalid number of {what}, got {len(grads)}, but expected {count}"
+            f"{hook} returned an invalid number of {argument}, got {len(grads)}, but expected {count}"
         )
     return grads

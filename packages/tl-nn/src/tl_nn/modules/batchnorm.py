@@ -71,9 +71,9 @@ class _NormBase(Module):
         self.affine = affine
         self.track_running_stats = track_running_stats
         kind = {"device": device, "dtype": dtype}
-        for name, learned in (("weight", affine), ("bias", affine and bias)):
-            made = Parameter(tl_core.empty(num_features, **kind)) if learned else None
-            self.register_parameter(name, made)
+        for name, is_learned in (("weight", affine), ("bias", affine and bias)):
+            parameter = Parameter(tl_core.empty(num_features, **kind)) if is_learned else None
+            self.register_parameter(name, parameter)
         tracked = track_running_stats
         self.register_buffer("running_mean", tl_core.zeros(num_features, **kind) if tracked else None)
         self.register_buffer("running_var", tl_core.ones(num_features, **kind) if tracked else None)
@@ -152,8 +152,8 @@ class _BatchNorm(_NormBase):
 def refuse_dims(input: Tensor, allowed: tuple[int, ...]) -> None:
     """Raise ValueError unless the input has one of these numbers of dimensions."""
     if input.dim() not in allowed:
-        wanted = " or ".join(f"{dims}D" for dims in allowed)
-        raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
+        choices = " or ".join(f"{dims}D" for dims in allowed)
+        raise ValueError(f"expected {choices} input (got {input.dim()}D input)")
 
 
 class BatchNorm1d(_BatchNorm):
@@ -444,20 +444,20 @@ class SyncBatchNorm(_BatchNorm):
         """
         converted = module
         if isinstance(module, _BatchNorm):
-            converted = _synchronized(cls, module, process_group)
+            converted = _sync_layer(cls, module, process_group)
         for name, child in module.named_children():
             converted.add_module(name, cls.convert_sync_batchnorm(child, process_group))
         return converted
 
 
-def _synchronized(kind: Any, norm: _BatchNorm, process_group: Any) -> Module:
+def _sync_layer(kind: Any, norm: _BatchNorm, process_group: Any) -> Module:
     """A layer that shares the parameters and statistics of `norm`."""
-    made: Any = kind(
+    layer: Any = kind(
         norm.num_features, norm.eps, norm.momentum, norm.affine, norm.track_running_stats, process_group
     )
     if norm.affine:
-        made.weight, made.bias = norm.weight, norm.bias
-    made.running_mean, made.running_var = norm.running_mean, norm.running_var
-    made.num_batches_tracked = norm.num_batches_tracked
-    made.training = norm.training
-    return made
+        layer.weight, layer.bias = norm.weight, norm.bias
+    layer.running_mean, layer.running_var = norm.running_mean, norm.running_var
+    layer.num_batches_tracked = norm.num_batches_tracked
+    layer.training = norm.training
+    return layer

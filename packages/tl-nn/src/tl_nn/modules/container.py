@@ -331,7 +331,7 @@ class ParameterList(Module):
 
     def extra_repr(self) -> str:
         kind_of = attrgetter("dtype")
-        return "\n".join(f"  ({index}): {_described(value, kind_of)}" for index, value in enumerate(self))
+        return "\n".join(f"  ({index}): {_describe(value, kind_of)}" for index, value in enumerate(self))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterList should not be called.")
@@ -440,7 +440,7 @@ class ParameterDict(Module):
 
     def extra_repr(self) -> str:
         kind_of = methodcaller("type")
-        return "\n".join(f"  ({key}): {_described(value, kind_of)}" for key, value in self.items())
+        return "\n".join(f"  ({key}): {_describe(value, kind_of)}" for key, value in self.items())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called.")
@@ -475,7 +475,7 @@ def _name_at(module: Module, position: Any) -> str:
 
 def _renumber(module: Module, modules: Iterable[Any]) -> None:
     """Make a module hold exactly these, under their numbers."""
-    numbered = {str(index): held for index, held in enumerate(modules)}
+    numbered = {str(index): child for index, child in enumerate(modules)}
     module._modules.clear()
     module._modules.update(numbered)
 
@@ -508,7 +508,7 @@ def _checked_key(key: Any) -> str:
     return key
 
 
-def _described(value: Any, kind_of: Callable[[Tensor], Any]) -> str:
+def _describe(value: Any, kind_of: Callable[[Tensor], Any]) -> str:
     """One line about a value: what `kind_of` says of a tensor and its shape, the class of anything else."""
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"

@@ -15,9 +15,9 @@ _KEY = "_tl_module"
 class _ModulePath:
     """Path from the outermost module that an error has left to the module that raised it."""
 
-    def __init__(self, module: Any, message: str, given: str):
+    def __init__(self, module: Any, message: str, arguments: str):
         self.outermost, self.message, self.path = module, message, ""
-        self.text = f"{type(module).__name__}({_own_repr(module)}) got {given}"
+        self.text = f"{type(module).__name__}({_own_repr(module)}) got {arguments}"
 
     def text_with_path(self) -> str:
         return f"{self.message}\n  in {self.path}{': ' if self.path else ''}{self.text}"
@@ -42,7 +42,9 @@ def add_error_notes(module: Any, error: Exception, args: tuple, kwargs: dict[str
     if path_of_error is None:
         if len(error.args) != 1 or not isinstance(error.args[0], str) or str(error) != error.args[0]:
             return
-        path_of_error = error.__dict__[_KEY] = _ModulePath(module, error.args[0], _given(args, kwargs))
+        path_of_error = error.__dict__[_KEY] = _ModulePath(
+            module, error.args[0], _describe_arguments(args, kwargs)
+        )
     elif path_of_error.outermost is not module:
         path_of_error.leave(module)
     error.args = (path_of_error.text_with_path(),)
@@ -56,12 +58,12 @@ def _name_in(module: Any, inner: Any) -> str:
     return next((name for name, m in module.named_modules() if m is inner), type(inner).__name__)
 
 
-def _given(args: tuple, kwargs: dict[str, Any]) -> str:
-    parts = [_described(a) for a in args] + [f"{k}={_described(v)}" for k, v in kwargs.items()]
+def _describe_arguments(args: tuple, kwargs: dict[str, Any]) -> str:
+    parts = [_describe(a) for a in args] + [f"{k}={_describe(v)}" for k, v in kwargs.items()]
     return ", ".join(parts) or "no arguments"
 
 
-def _described(value: Any) -> str:
+def _describe(value: Any) -> str:
     if isinstance(value, Tensor):
         return _shape(value)
     if isinstance(value, (list, tuple)):
@@ -74,7 +76,7 @@ def _few(values: Any) -> Iterator[str]:
         if i == 4:
             yield f"… {len(values) - 4} more"
             return
-        yield _described(value)
+        yield _describe(value)
 
 
 def _shape(t: Tensor) -> str:

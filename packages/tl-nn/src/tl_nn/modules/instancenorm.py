@@ -50,7 +50,7 @@ class _InstanceNorm(_NormBase):
         self._check_input_dim(input)
         single = input.dim() == self._get_no_batch_dim()
         self._check_channels(input.size(0 if single else 1))
-        result = self._normalized(input.unsqueeze(0) if single else input)
+        result = self._normalize(input.unsqueeze(0) if single else input)
         return result.squeeze(0) if single else result
 
     def _check_channels(self, channels: int) -> None:
@@ -67,7 +67,7 @@ class _InstanceNorm(_NormBase):
             stacklevel=3,
         )
 
-    def _normalized(self, input: Tensor) -> Tensor:
+    def _normalize(self, input: Tensor) -> Tensor:
         momentum = 0.0 if self.momentum is None else self.momentum
         from_input = self.training or not self.track_running_stats
         own = (self.running_mean, self.running_var, self.weight, self.bias)

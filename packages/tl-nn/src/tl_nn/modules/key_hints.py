@@ -40,10 +40,10 @@ def _prefix(short: Sequence[str], long: Sequence[str]) -> str:
     """What stands before every short name in the long ones; nothing if it doesn't hold for all of them."""
     if not short or not long:
         return ""
-    found = [name.removesuffix(short[0]) for name in long if name.endswith(f".{short[0]}")]
+    prefixes = [name.removesuffix(short[0]) for name in long if name.endswith(f".{short[0]}")]
     names = set(long)
-    return next((p for p in found if all(p + name in names for name in short)), "")
+    return next((p for p in prefixes if all(p + name in names for name in short)), "")
 
 
-def _nearest(name: str, others: Sequence[str]) -> str:
-    return next(iter(difflib.get_close_matches(name, others, 1, 0.7)), "")
+def _nearest(name: str, names: Sequence[str]) -> str:
+    return next(iter(difflib.get_close_matches(name, names, 1, 0.7)), "")

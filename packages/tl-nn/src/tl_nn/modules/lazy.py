@@ -41,9 +41,9 @@ class LazyModuleMixin:
     ) -> None:
         """Give parameters without a shape that of what is loaded into them."""
         for name, value in (*self._parameters.items(), *self._buffers.items()):
-            given = state_dict.get(prefix + name)
-            if value is not None and given is not None and is_lazy(value) and not is_lazy(given):
-                value.materialize(given.shape)
+            entry = state_dict.get(prefix + name)
+            if value is not None and entry is not None and is_lazy(value) and not is_lazy(entry):
+                value.materialize(entry.shape)
 
     def initialize_parameters(self: Any, *args: Any, **kwargs: Any) -> None:
         """Give all parameters their shapes, from the arguments of the first call; subclasses define it."""

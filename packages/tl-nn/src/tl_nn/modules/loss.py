@@ -9,7 +9,7 @@ from typing import Any
 from tl_core import Tensor
 
 from .. import functional as F
-from .._reduction import chosen
+from .._reduction import resolve_reduction
 from .distance import PairwiseDistance
 from .module import Module
 
@@ -54,7 +54,7 @@ class _Loss(Module):
         self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
     ) -> None:
         super().__init__()
-        self.reduction = chosen(size_average, reduce, reduction)
+        self.reduction = resolve_reduction(size_average, reduce, reduction)
 
 
 class _WeightedLoss(_Loss):

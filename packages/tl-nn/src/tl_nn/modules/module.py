@@ -329,9 +329,9 @@ def _call_with_hooks(
     result = module.forward(*args, **kwargs)
     for number, hook, with_kwargs in _all_forward_hooks(module):
         ran.add(number)
-        given = hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
-        if given is not None:
-            result = given
+        new_result = hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
+        if new_result is not None:
+            result = new_result
     if border is not None:
         result = border.setup_output_hook(result)
     _attach_partial_hooks(module, args, result)
@@ -348,9 +348,9 @@ def _run_forward_pre_hooks(
         if with_kwargs:
             args, kwargs = _checked_arguments(hook(module, args, kwargs), args, kwargs)
         else:
-            given = hook(module, args)
-            if given is not None:
-                args = given if isinstance(given, tuple) else (given,)
+            new_args = hook(module, args)
+            if new_args is not None:
+                args = new_args if isinstance(new_args, tuple) else (new_args,)
     return args, kwargs
 
 
@@ -447,16 +447,16 @@ def _insert(
 
 
 def _checked_arguments(
-    given: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    value: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """What a pre-hook with keyword arguments returned, or the present arguments for None."""
-    if given is None:
+    if value is None:
         return args, kwargs
-    if not (isinstance(given, tuple) and len(given) == 2):
+    if not (isinstance(value, tuple) and len(value) == 2):
         raise RuntimeError(
-            f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {given}."
+            f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {value}."
         )
-    return given
+    return value
 
 
 def _first_tensor(result: Any) -> Tensor:
@@ -556,9 +556,9 @@ class Module(_HooksMixin, _ToMixin, _StateDictMixin):
                 "Module.compile: tl-compiler isn't installed; the module runs eagerly", stacklevel=2
             )
             return
-        made = operator_hooks.maker("compile")(self.forward, *args, **kwargs)
-        self._compiled_call_impl = made
-        object.__setattr__(self, "forward", made)
+        compiled_forward = operator_hooks.maker("compile")(self.forward, *args, **kwargs)
+        self._compiled_call_impl = compiled_forward
+        object.__setattr__(self, "forward", compiled_forward)
 
     # Printing
 
@@ -572,7 +572,7 @@ class Module(_HooksMixin, _ToMixin, _StateDictMixin):
     def __repr__(self) -> str:
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
-        children = [f"({name}): " + _indented(repr(module)) for name, module in self._modules.items()]
+        children = [f"({name}): " + _indent(repr(module)) for name, module in self._modules.items()]
         if len(lines) <= 1 and not children:
             return f"{self._get_name()}({extra})"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"
@@ -587,7 +587,7 @@ def _zero(grad: Any) -> None:
     grad.zero_()
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return text.replace("\n", "\n  ")
 
 

@@ -113,8 +113,8 @@ class MultiheadAttention(Module):
         for name in shapes if not same else ("in_proj_weight", *shapes):
             shape = shapes[name]
             if name not in self._parameters:
-                made = None if shape is None else Parameter(tl_core.empty(shape, **kind))
-                self.register_parameter(name, made)
+                parameter = None if shape is None else Parameter(tl_core.empty(shape, **kind))
+                self.register_parameter(name, parameter)
 
     def _reset_parameters(self) -> None:
         """Draw all parameters anew."""
@@ -125,9 +125,9 @@ class MultiheadAttention(Module):
         if self.in_proj_bias is not None:
             init.constant_(self.in_proj_bias, 0.0)
             init.constant_(self.out_proj.bias, 0.0)
-        for learned in (self.bias_k, self.bias_v):
-            if learned is not None:
-                init.xavier_normal_(learned)
+        for bias in (self.bias_k, self.bias_v):
+            if bias is not None:
+                init.xavier_normal_(bias)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__({"_qkv_same_embed_dim": True, **state})
@@ -165,7 +165,7 @@ class MultiheadAttention(Module):
             return nested_attention(self, query, key, value, *masks, need_weights, is_causal), None
         swapped = self.batch_first and query.dim() == 3
         if swapped:
-            query, key, value = _swapped(query, key, value)
+            query, key, value = _swap_batch(query, key, value)
         result, weights = F.multi_head_attention_forward(
             query,
             key,
@@ -229,7 +229,7 @@ def _sum(mask: Tensor, padding: Tensor, query: Tensor) -> Tensor:
     return first + second  # type: ignore[operator]
 
 
-def _swapped(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _swap_batch(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The inputs with the batch as second dimension; what was one tensor stays one."""
-    made = {id(each): each.transpose(1, 0) for each in (query, key, value)}
-    return made[id(query)], made[id(key)], made[id(value)]
+    transposes = {id(each): each.transpose(1, 0) for each in (query, key, value)}
+    return transposes[id(query)], transposes[id(key)], transposes[id(value)]

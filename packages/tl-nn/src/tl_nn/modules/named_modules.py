@@ -24,7 +24,7 @@ class _NamedModulesMixin(_RegistrationMixin):
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
         """Yield what `get_members_fn` gives for this module and, with `recurse`, all below it."""
-        seen: set[Any] = set()
+        visited: set[Any] = set()
         owners = (
             self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
             if recurse
@@ -32,10 +32,10 @@ class _NamedModulesMixin(_RegistrationMixin):
         )
         for path, owner in owners:
             for name, member in get_members_fn(owner):
-                if member is None or member in seen:
+                if member is None or member in visited:
                     continue
                 if remove_duplicate:
-                    seen.add(member)
+                    visited.add(member)
                 yield _join(path, name), member
 
     def named_parameters(
@@ -79,10 +79,10 @@ class _NamedModulesMixin(_RegistrationMixin):
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
         """Yield each direct submodule once, with its name."""
-        seen = set()
+        visited = set()
         for name, module in self._modules.items():
-            if module is not None and module not in seen:
-                seen.add(module)
+            if module is not None and module not in visited:
+                visited.add(module)
                 yield name, module
 
     def children(self) -> Iterator[Any]:

@@ -12,7 +12,7 @@ from .. import functional as F
 __all__ = ["as_nested_batch", "nested_attention", "padded_again"]
 
 
-def _nested() -> Any:
+def _nested_module() -> Any:
     from tl_core import nested  # only who has nested tensors pays for it
 
     return nested
@@ -43,14 +43,14 @@ def nested_attention(
     _check(module, (query, key, value), attn_mask, key_padding_mask, need_weights)
     if query.layout is tl_core.strided:
         q, k, v = _each_once((query, key, value), _as_jagged)
-        made = nested_attention(module, q, k, v, None, None, False, is_causal)
-        return _nested().as_nested_tensor(list(made.unbind()), layout=tl_core.strided)
-    heads = [_heads(t, module.num_heads) for t in _projected(module, query, key, value)]
+        output = nested_attention(module, q, k, v, None, None, False, is_causal)
+        return _nested_module().as_nested_tensor(list(output.unbind()), layout=tl_core.strided)
+    heads = [_heads(t, module.num_heads) for t in _project(module, query, key, value)]
     dropout = module.dropout if module.training else 0.0
-    made = F.scaled_dot_product_attention(
+    output = F.scaled_dot_product_attention(
         heads[0], heads[1], heads[2], dropout_p=dropout, is_causal=is_causal
     )
-    return module.out_proj(made.transpose(1, 2).flatten(2))
+    return module.out_proj(output.transpose(1, 2).flatten(2))
 
 
 def _check(module: Any, tensors: tuple[Tensor, ...], *unsupported: Any) -> None:
@@ -77,13 +77,13 @@ def _check(module: Any, tensors: tuple[Tensor, ...], *unsupported: Any) -> None:
 
 def _each_once(tensors: tuple[Tensor, ...], f: Any) -> list[Tensor]:
     """f of each; what was one tensor stays one."""
-    made = {id(t): t for t in tensors}
-    done = {key: f(t) for key, t in made.items()}
-    return [done[id(t)] for t in tensors]
+    tensors_by_id = {id(t): t for t in tensors}
+    results_by_id = {key: f(t) for key, t in tensors_by_id.items()}
+    return [results_by_id[id(t)] for t in tensors]
 
 
 def _as_jagged(t: Tensor) -> Tensor:
-    return _nested().as_nested_tensor(list(t.unbind()), layout=tl_core.jagged)
+    return _nested_module().as_nested_tensor(list(t.unbind()), layout=tl_core.jagged)
 
 
 def _heads(t: Tensor, heads: int) -> Tensor:
@@ -91,7 +91,7 @@ def _heads(t: Tensor, heads: int) -> Tensor:
     return t.unflatten(-1, [heads, -1]).transpose(1, 2)
 
 
-def _projected(module: Any, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
+def _project(module: Any, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
     bias = module.in_proj_bias
     if module._qkv_same_embed_dim and query is key and key is value:
         return tuple(F.linear(query, module.in_proj_weight, bias).chunk(3, -1))
@@ -114,13 +114,13 @@ def as_nested_batch(src: Tensor, padding: Tensor | None, mask_check: bool) -> Te
     """
     if padding is None or padding.dtype != tl_core.bool or src.dim() != 3 or padding.shape != src.shape[:2]:
         return None
-    kept = ~padding
-    lengths = kept.sum(1)
-    if mask_check and not bool((kept == (tl_core.arange(padding.shape[1]) < lengths[:, None])).all()):
+    mask = ~padding
+    lengths = mask.sum(1)
+    if mask_check and not bool((mask == (tl_core.arange(padding.shape[1]) < lengths[:, None])).all()):
         return None
-    return _nested().narrow(src, 1, 0, lengths, layout=tl_core.jagged).contiguous()
+    return _nested_module().narrow(src, 1, 0, lengths, layout=tl_core.jagged).contiguous()
 
 
 def padded_again(nested: Tensor, shape: Any) -> Tensor:
     """The batch of `as_nested_batch` with zeros for padding."""
-    return _nested().to_padded_tensor(nested, 0.0, shape)
+    return _nested_module().to_padded_tensor(nested, 0.0, shape)

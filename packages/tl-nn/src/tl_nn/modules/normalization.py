@@ -98,10 +98,10 @@ class _OverLastDims(Module):
         self.elementwise_affine = elementwise_affine
         self._learn("weight", elementwise_affine, device, dtype)
 
-    def _learn(self, name: str, learned: bool, device: Any, dtype: Any) -> None:
+    def _learn(self, name: str, is_learned: bool, device: Any, dtype: Any) -> None:
         shape = self.normalized_shape
-        made = Parameter(tl_core.empty(shape, device=device, dtype=dtype)) if learned else None
-        self.register_parameter(name, made)
+        parameter = Parameter(tl_core.empty(shape, device=device, dtype=dtype)) if is_learned else None
+        self.register_parameter(name, parameter)
 
     def extra_repr(self) -> str:
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
@@ -245,9 +245,11 @@ class GroupNorm(Module):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        for name, learned in (("weight", affine), ("bias", affine and bias)):
-            made = Parameter(tl_core.empty(num_channels, device=device, dtype=dtype)) if learned else None
-            self.register_parameter(name, made)
+        for name, is_learned in (("weight", affine), ("bias", affine and bias)):
+            parameter = (
+                Parameter(tl_core.empty(num_channels, device=device, dtype=dtype)) if is_learned else None
+            )
+            self.register_parameter(name, parameter)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -25,15 +25,15 @@ class _Names:
 
     def of(self, module: Any) -> str:
         with self._lock:
-            found = self._names.get(id(module))
-            if found is None:
+            entry = self._names.get(id(module))
+            if entry is None:
                 kind = type(module).__name__
-                found = self._names[id(module)] = (f"{kind}_{self._counts[kind]}", module)
+                entry = self._names[id(module)] = (f"{kind}_{self._counts[kind]}", module)
                 self._counts[kind] += 1
                 recording.describe_at_end(
                     module, lambda: describe_parameters(module.parameters(recurse=False))
                 )
-            return found[0]
+            return entry[0]
 
 
 def describe_parameters(parameters: Iterable[Any]) -> Iterator[tuple[int, str]]:

@@ -301,7 +301,7 @@ class EmbeddingBag(_Table):
             >>> tl_nn.EmbeddingBag.from_pretrained(table)(tl_core.tensor([[1, 0]]))
             tensor([[2.5000, 3.5000]])
         """
-        made = cls(
+        layer = cls(
             *_check_table(embeddings),
             max_norm,
             norm_type,
@@ -312,5 +312,5 @@ class EmbeddingBag(_Table):
             include_last_offset=include_last_offset,
             padding_idx=padding_idx,
         )
-        made.weight.requires_grad = not freeze
-        return made
+        layer.weight.requires_grad = not freeze
+        return layer

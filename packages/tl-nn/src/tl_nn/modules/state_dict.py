@@ -73,7 +73,7 @@ class _StateDictMixin(_NamedModulesMixin):
         for name, module in self._modules.items():
             if module is not None:
                 module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        return _finished(self, destination, prefix, metadata)
+        return _run_save_hooks(self, destination, prefix, metadata)
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         """Put this module's own state, without its submodules', into `destination`."""
@@ -213,7 +213,7 @@ def _overrides(module: _StateDictMixin, method: str) -> bool:
     return getattr(type(module), method) is not getattr(_StateDictMixin, method)
 
 
-def _finished(module: _StateDictMixin, destination: Any, prefix: str, metadata: dict[str, Any]) -> Any:
+def _run_save_hooks(module: _StateDictMixin, destination: Any, prefix: str, metadata: dict[str, Any]) -> Any:
     """The dictionary after the hooks on saving, which may exchange it."""
     for hook in tuple(module._state_dict_hooks.values()):
         result = hook(module, destination, prefix, metadata)
@@ -290,7 +290,7 @@ class _Load:
 
     def __init__(self, state_dict: Mapping[str, Any], strict: bool, assign: bool) -> None:
         self.metadata = getattr(state_dict, "_metadata", None)
-        self.state = _copied(state_dict, self.metadata)
+        self.state = _copy_dictionary(state_dict, self.metadata)
         self.strict = strict
         self.assign = assign
         self.incompatible = _IncompatibleKeys([], [])
@@ -319,11 +319,11 @@ class _Load:
                 )
 
     def key_errors(self) -> list[str]:
-        found = (
+        key_lists = (
             ("Missing", self.incompatible.missing_keys),
             ("Unexpected", self.incompatible.unexpected_keys),
         )
-        errors = [f"{kind} key(s) in state_dict: {_quoted(keys)}. " for kind, keys in found if keys]
+        errors = [f"{kind} key(s) in state_dict: {_quote(keys)}. " for kind, keys in key_lists if keys]
         if not errors:
             return []
         loaded = len(self.state) - len(self.incompatible.unexpected_keys) - len(self.error_msgs)
@@ -331,11 +331,11 @@ class _Load:
         return errors + key_hints(*self.incompatible, loaded, total)
 
 
-def _quoted(keys: list[str]) -> str:
+def _quote(keys: list[str]) -> str:
     return ", ".join(f'"{key}"' for key in keys)
 
 
-def _copied(state_dict: Mapping[str, Any], metadata: Any) -> Any:
+def _copy_dictionary(state_dict: Mapping[str, Any], metadata: Any) -> Any:
     """A dictionary that hooks may change without changing the caller's."""
     copied: Any = OrderedDict()
     copied.update(state_dict)
@@ -355,53 +355,53 @@ def _by_child(state: Mapping[str, Any], prefix: str) -> dict[str, dict[str, Any]
 
 
 def _load_member(
-    module: Any, name: str, key: str, present: Tensor, given: Any, assign: bool, error_msgs: list[str]
+    module: Any, name: str, key: str, present: Tensor, value: Any, assign: bool, error_msgs: list[str]
 ) -> None:
     """Copy or assign one tensor; whatever is wrong with it is added to `error_msgs`."""
-    if not isinstance(given, Tensor):
+    if not isinstance(value, Tensor):
         error_msgs.append(
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
-            f"checkpoint but received {type(given)}"
+            f"checkpoint but received {type(value)}"
         )
         return
     if is_lazy(present):  # neither has values yet
         return
-    if present.dim() == 0 and tuple(given.shape) == (1,):
-        given = given[0]  # scalars were once saved as vectors of one element
-    if given.shape != present.shape:
+    if present.dim() == 0 and tuple(value.shape) == (1,):
+        value = value[0]  # scalars were once saved as vectors of one element
+    if value.shape != present.shape:
         error_msgs.append(
-            f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "
+            f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, "
             f"the shape in current model is {present.shape}."
         )
         return
     try:
         with no_grad():
             if get_swap_module_params_on_conversion():
-                _swap(present, given, assign)
+                _swap(present, value, assign)
             elif assign:
-                _assign(module, name, present, given)
+                _assign(module, name, present, value)
             else:
-                _copy(key, present, given)
+                _copy(key, present, value)
     except Exception as error:
         error_msgs.append(
             f'While copying the parameter named "{key}", whose dimensions in the model are {present.shape} '
-            f"and whose dimensions in the checkpoint are {given.shape}, an exception occurred : {error.args}."
+            f"and whose dimensions in the checkpoint are {value.shape}, an exception occurred : {error.args}."
         )
 
 
-def _assign(module: Any, name: str, present: Tensor, given: Tensor) -> None:
+def _assign(module: Any, name: str, present: Tensor, value: Tensor) -> None:
     if isinstance(present, Parameter):
-        if isinstance(given, Parameter):
-            given.requires_grad_(present.requires_grad)
+        if isinstance(value, Parameter):
+            value.requires_grad_(present.requires_grad)
         else:
-            given = Parameter(given, requires_grad=present.requires_grad)
-    setattr(module, name, given)
+            value = Parameter(value, requires_grad=present.requires_grad)
+    setattr(module, name, value)
 
 
-def _swap(present: Tensor, given: Tensor, assign: bool) -> None:
+def _swap(present: Tensor, value: Tensor, assign: bool) -> None:
     """Puts what `module_load` makes of the entry into the place of the parameter or buffer, which stays the object."""
-    loaded = present.module_load(given, assign=assign)
-    if loaded is present or loaded is given:
+    loaded = present.module_load(value, assign=assign)
+    if loaded is present or loaded is value:
         raise RuntimeError(
             "module_load returned one of self or other, please .detach() the result if returning one of the inputs "
             "in module_load"
@@ -413,15 +413,15 @@ def _swap(present: Tensor, given: Tensor, assign: bool) -> None:
     swap_tensors(present, loaded)
 
 
-def _copy(key: str, present: Tensor, given: Tensor) -> None:
-    if present.is_meta and not given.is_meta:
+def _copy(key: str, present: Tensor, value: Tensor) -> None:
+    if present.is_meta and not value.is_meta:
         warnings.warn(
             f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
             "current model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the "
             "state dictionary to their corresponding key in the module instead of copying them in place?)",
             stacklevel=2,
         )
-    present.copy_(given)
+    present.copy_(value)
 
 
 def _register(hooks: OrderedDict[int, Any], hook: Any) -> RemovableHandle:
@@ -440,5 +440,5 @@ def _positional_arguments(
         FutureWarning,
         stacklevel=3,
     )
-    given = (*args, *(destination, prefix, keep_vars)[len(args) :])
-    return given[0] if given[0] is not None else destination, given[1], given[2]
+    values = (*args, *(destination, prefix, keep_vars)[len(args) :])
+    return values[0] if values[0] is not None else destination, values[1], values[2]

@@ -33,7 +33,7 @@ class _ToMixin(_NamedModulesMixin):
                 module._apply(fn)
         for name, parameter in self._parameters.items():
             if parameter is not None:
-                self._parameters[name] = _converted(parameter, fn, f"{self._get_name()}.{name}")
+                self._parameters[name] = _convert(parameter, fn, f"{self._get_name()}.{name}")
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
@@ -146,14 +146,14 @@ def _move(module: _C, kind: str, device: Any) -> _C:
     return module._apply(lambda tensor: tensor.to(target))
 
 
-def _converted(parameter: Parameter, fn: Callable[[Tensor], Tensor], name: str) -> Parameter:
+def _convert(parameter: Parameter, fn: Callable[[Tensor], Tensor], name: str) -> Parameter:
     """The parameter with converted values and gradient: the same object wherever that is possible."""
     grad = parameter.grad
     with no_grad():
         data = fn(parameter)
         grad_data = None if grad is None else fn(grad)
     if get_swap_module_params_on_conversion():
-        return _swapped(parameter, data, grad_data, name)
+        return _swap(parameter, data, grad_data, name)
     if data is parameter and grad_data is grad:
         return parameter
     if get_overwrite_module_params_on_conversion() or data.is_meta != parameter.is_meta:
@@ -166,15 +166,17 @@ def _converted(parameter: Parameter, fn: Callable[[Tensor], Tensor], name: str) 
     return parameter
 
 
-def _swapped(parameter: Parameter, data: Tensor, grad: Tensor | None, name: str) -> Parameter:
+def _swap(parameter: Parameter, data: Tensor, grad: Tensor | None, name: str) -> Parameter:
     """The same object, which is what the conversion has made, whatever class or device that has."""
     before = parameter.grad
     parameter.grad = None
     try:
-        made = data if isinstance(data, Parameter) and data is not parameter else Parameter(data.detach())
-        made.requires_grad_(parameter.requires_grad)
+        replacement = (
+            data if isinstance(data, Parameter) and data is not parameter else Parameter(data.detach())
+        )
+        replacement.requires_grad_(parameter.requires_grad)
         del data
-        swap_tensors(parameter, made)
+        swap_tensors(parameter, replacement)
     except (RuntimeError, TypeError) as error:
         parameter.grad = before
         raise RuntimeError(f"_apply(): Couldn't swap {name}") from error

@@ -9,7 +9,15 @@ from tl_core import Tensor
 
 from .checks import check_capturable
 from .hyperparameters import takes_tensors
-from .lists import add_squares, as_real, counted, directions, guarded, shifted, subtract_scaled
+from .lists import (
+    add_squares,
+    add_to_each,
+    as_real,
+    clone_for_graph,
+    count_steps,
+    directions,
+    subtract_scaled,
+)
 from .rule import Rule, RuleOptimizer, options_of
 
 __all__ = ["Adadelta", "adadelta"]
@@ -61,13 +69,13 @@ def adadelta(
         tensor([0.7327, 1.2673])
     """
     check_capturable(capturable, params)
-    counted(state_steps)
+    count_steps(state_steps)
     grads = directions(params, grads, maximize, weight_decay)
     params, grads, square_avgs, acc_deltas = as_real(params, grads, square_avgs, acc_deltas)
     add_squares(square_avgs, grads, rho)
-    roots = tl_core._foreach_sqrt(shifted(square_avgs, eps))
-    sizes = tl_core._foreach_sqrt(shifted(acc_deltas, eps))
-    deltas = tl_core._foreach_mul(tl_core._foreach_div(sizes, roots), guarded(grads, differentiable))
+    roots = tl_core._foreach_sqrt(add_to_each(square_avgs, eps))
+    sizes = tl_core._foreach_sqrt(add_to_each(acc_deltas, eps))
+    deltas = tl_core._foreach_mul(tl_core._foreach_div(sizes, roots), clone_for_graph(grads, differentiable))
     add_squares(acc_deltas, deltas, rho)
     subtract_scaled(params, deltas, lr)
 

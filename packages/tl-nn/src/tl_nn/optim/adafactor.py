@@ -9,7 +9,7 @@ import tl_core
 from tl_core import Tensor
 
 from .hyperparameters import takes_tensors
-from .lists import counted
+from .lists import count_steps
 from .rule import Rule, RuleOptimizer, count, options_of
 
 __all__ = ["Adafactor", "adafactor"]
@@ -67,7 +67,7 @@ def adafactor(
         >>> weight
         tensor([0.9000, 1.1000])
     """
-    counts = counted(state_steps)
+    counts = count_steps(state_steps)
     lists = (params, grads, row_vars, col_vars, variances, counts)
     for param, grad, rows, columns, variance, steps in zip(*lists, strict=True):
         grad = -grad if maximize else grad

@@ -9,9 +9,9 @@ from tl_core import Tensor, set_grad_enabled
 
 from .checks import check_unscaled
 from .hyperparameters import takes_tensors
-from .lists import as_real, counted, directions, guarded, shifted, with_values
+from .lists import add_to_each, as_real, clone_for_graph, count_steps, directions, with_values
 from .optimizer import fusable
-from .rule import Rule, RuleOptimizer, count, filled, options_of
+from .rule import Rule, RuleOptimizer, count, full, options_of
 
 __all__ = ["Adagrad", "adagrad"]
 
@@ -79,7 +79,7 @@ def adagrad(
         rest = []
         for index, grad in enumerate(grads):
             if grad.is_sparse:
-                rate = lr / (1 + (counted([state_steps[index]])[0] - 1) * lr_decay)
+                rate = lr / (1 + (count_steps([state_steps[index]])[0] - 1) * lr_decay)
                 _change_rows(params[index], -grad if maximize else grad, state_sums[index], rate, eps)
             else:
                 rest.append(index)
@@ -93,11 +93,11 @@ def adagrad(
         tl_core._foreach_add_(state_steps, 1)
         tl_core._fused_adagrad_(params, grads, state_sums, state_steps, maximize=maximize, **numbers)
         return
-    rates = [lr / (1 + (steps - 1) * lr_decay) for steps in counted(state_steps)]
+    rates = [lr / (1 + (steps - 1) * lr_decay) for steps in count_steps(state_steps)]
     grads = directions(params, grads, maximize, weight_decay)
     params, grads, sums = as_real(params, grads, state_sums)
     tl_core._foreach_addcmul_(sums, grads, grads)
-    roots = shifted(tl_core._foreach_sqrt(guarded(sums, differentiable)), eps)
+    roots = add_to_each(tl_core._foreach_sqrt(clone_for_graph(sums, differentiable)), eps)
     updates = [update * rate for update, rate in zip(tl_core._foreach_div(grads, roots), rates, strict=True)]
     tl_core._foreach_sub_(params, updates)
 
@@ -112,7 +112,7 @@ def _change_rows(param: Tensor, grad: Tensor, total: Tensor, rate: Any, eps: flo
 
 
 def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
-    return {"step": count(), "sum": filled(param, group["initial_accumulator_value"])}
+    return {"step": count(), "sum": full(param, group["initial_accumulator_value"])}
 
 
 class Adagrad(RuleOptimizer):
@@ -166,5 +166,5 @@ class Adagrad(RuleOptimizer):
 
     def share_memory(self) -> None:
         """Move the state to memory that other processes see too."""
-        for kept in self.state.values():
-            kept["sum"].share_memory_()
+        for state in self.state.values():
+            state["sum"].share_memory_()

@@ -9,9 +9,9 @@ from tl_core import Tensor
 
 from .checks import check_capturable, check_unscaled
 from .hyperparameters import takes_tensors
-from .lists import as_real, counted, decayed, guarded, update_moments
+from .lists import as_real, clone_for_graph, count_steps, update_moments, with_decay
 from .optimizer import fusable
-from .rule import Rule, RuleOptimizer, options_of, started
+from .rule import Rule, RuleOptimizer, initial_state, options_of
 
 __all__ = ["Adam", "adam"]
 
@@ -94,9 +94,9 @@ def adam(
     }
     if not differentiable and fused is not False and fusable(params):
         state = (exp_avgs, exp_avg_sqs, max_exp_avg_sqs)
-        _fused(params, grads, *state, state_steps, decoupled_weight_decay, numbers)
+        _update_fused(params, grads, *state, state_steps, decoupled_weight_decay, numbers)
         return
-    _unfused(
+    _update_by_operators(
         params,
         grads,
         exp_avgs,
@@ -109,7 +109,7 @@ def adam(
     )
 
 
-def _fused(
+def _update_fused(
     params: list[Tensor],
     grads: list[Tensor],
     exp_avgs: list[Tensor],
@@ -124,7 +124,7 @@ def _fused(
     rule(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, **numbers)
 
 
-def _unfused(
+def _update_by_operators(
     params: list[Tensor],
     grads: list[Tensor],
     means: list[Tensor],
@@ -143,24 +143,28 @@ def _unfused(
     maximize: bool,
 ) -> None:
     """The rule spelt out in operators."""
-    counts = counted(steps)
-    grads = decayed(params, grads, lr, weight_decay, decoupled_weight_decay, maximize)
+    counts = count_steps(steps)
+    grads = with_decay(params, grads, lr, weight_decay, decoupled_weight_decay, maximize)
     params, grads, means, squares, largest = as_real(params, grads, means, squares, largest)
     update_moments(means, squares, grads, beta1, beta2)
     if amsgrad:
         tl_core._foreach_copy_(
             largest,
-            tl_core._foreach_maximum(guarded(largest, differentiable), guarded(squares, differentiable)),
+            tl_core._foreach_maximum(
+                clone_for_graph(largest, differentiable), clone_for_graph(squares, differentiable)
+            ),
         )
-    roots = tl_core._foreach_sqrt(guarded(largest if amsgrad else squares, differentiable))
-    for param, mean, root, number in zip(params, guarded(means, differentiable), roots, counts, strict=True):
+    roots = tl_core._foreach_sqrt(clone_for_graph(largest if amsgrad else squares, differentiable))
+    for param, mean, root, number in zip(
+        params, clone_for_graph(means, differentiable), roots, counts, strict=True
+    ):
         scale = root / (1 - beta2**number) ** 0.5 + eps
         param.sub_(mean / scale * (lr / (1 - beta1**number)))
 
 
 def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
     names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
-    return started(param, names if group["amsgrad"] else names[:2])
+    return initial_state(param, names if group["amsgrad"] else names[:2])
 
 
 class Adam(RuleOptimizer):

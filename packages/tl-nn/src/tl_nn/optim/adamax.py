@@ -9,7 +9,7 @@ from tl_core import Tensor
 
 from .checks import check_capturable
 from .hyperparameters import takes_tensors
-from .lists import approach, as_real, counted, directions, guarded, scale, shifted
+from .lists import add_to_each, approach, as_real, clone_for_graph, count_steps, directions, scale
 from .rule import Rule, RuleOptimizer, options_of
 
 __all__ = ["Adamax", "adamax"]
@@ -63,15 +63,15 @@ def adamax(
         tensor([0.9000, 1.1000])
     """
     check_capturable(capturable, params)
-    rates = [lr / (1 - beta1**steps) for steps in counted(state_steps)]
+    rates = [lr / (1 - beta1**steps) for steps in count_steps(state_steps)]
     grads = directions(params, grads, maximize, weight_decay)
     params, grads, exp_avgs, exp_infs = as_real(params, grads, exp_avgs, exp_infs)
     approach(exp_avgs, grads, 1 - beta1)
-    sizes = shifted(tl_core._foreach_abs(grads), eps)
+    sizes = add_to_each(tl_core._foreach_abs(grads), eps)
     scale(exp_infs, beta2)
-    largest = tl_core._foreach_maximum(guarded(exp_infs, differentiable), sizes)
+    largest = tl_core._foreach_maximum(clone_for_graph(exp_infs, differentiable), sizes)
     tl_core._foreach_copy_(exp_infs, largest)
-    means = guarded(exp_avgs, differentiable)
+    means = clone_for_graph(exp_avgs, differentiable)
     updates = [mean / top * rate for mean, top, rate in zip(means, largest, rates, strict=True)]
     tl_core._foreach_sub_(params, updates)
 

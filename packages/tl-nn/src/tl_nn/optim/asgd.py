@@ -9,7 +9,7 @@ from tl_core import Tensor
 
 from .checks import check_capturable
 from .hyperparameters import as_number, takes_tensors
-from .lists import as_real, counted, directions, guarded, scale_each
+from .lists import as_real, clone_for_graph, count_steps, directions, scale_each
 from .rule import Rule, RuleOptimizer, count, options_of, zeros
 
 __all__ = ["ASGD", "asgd"]
@@ -65,27 +65,27 @@ def asgd(
         tensor([0.9500, 1.0500])
     """
     check_capturable(capturable, params)
-    counts = counted(state_steps)
+    counts = count_steps(state_steps)
     grads = directions(params, grads, maximize, weight_decay)
     params, grads, axs = as_real(params, grads, axs)
-    rates = [as_number(eta) for eta in guarded(etas, differentiable)]
+    rates = [as_number(eta) for eta in clone_for_graph(etas, differentiable)]
     scale_each(params, [1 - lambd * rate for rate in rates])
     scaled = tl_core._foreach_clone(grads)
     scale_each(scaled, rates)
     tl_core._foreach_sub_(params, scaled)
     steps_of_mean = tl_core._foreach_sub(params, axs)
-    scale_each(steps_of_mean, [as_number(mu) for mu in guarded(mus, differentiable)])
+    scale_each(steps_of_mean, [as_number(mu) for mu in clone_for_graph(mus, differentiable)])
     tl_core._foreach_add_(axs, steps_of_mean)
     for eta, mu, steps in zip(etas, mus, counts, strict=True):
         _set(eta, lr / (1 + lambd * lr * steps) ** alpha)
         _set(mu, 1 / max(1, steps - t0))
 
 
-def _set(kept: Tensor, value: Any) -> None:
+def _set(target: Tensor, value: Any) -> None:
     if isinstance(value, Tensor):
-        kept.copy_(value)
+        target.copy_(value)
     else:
-        kept.fill_(value)
+        target.fill_(value)
 
 
 def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:

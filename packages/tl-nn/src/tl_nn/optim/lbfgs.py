@@ -136,7 +136,7 @@ class _Descent:
             if derivative > -group["tolerance_change"]:
                 break
             self._advance(derivative, last=iteration == group["max_iter"])
-            if self._ended(before):
+            if self._has_ended(before):
                 break
         state["d"], state["t"] = self.direction, self.size
 
@@ -156,8 +156,8 @@ class _Descent:
         if curvature <= 1e-10:
             return
         if len(state["old_dirs"]) == self.group["history_size"]:
-            for kept in ("old_dirs", "old_stps", "ro"):
-                state[kept].pop(0)
+            for name in ("old_dirs", "old_stps", "ro"):
+                state[name].pop(0)
         state["old_dirs"].append(change)
         state["old_stps"].append(step)
         state["ro"].append(1.0 / curvature)
@@ -165,7 +165,7 @@ class _Descent:
 
     def _newton_direction(self) -> Tensor:
         """The inverse Hessian times the negative gradient: the two loops over the history."""
-        history = list(zip(*(self.state[kept] for kept in ("old_dirs", "old_stps", "ro")), strict=True))
+        history = list(zip(*(self.state[name] for name in ("old_dirs", "old_stps", "ro")), strict=True))
         direction, weights = -self.grad, []
         for change, step, inverse in reversed(history):
             weights.append(step.dot(direction) * inverse)
@@ -194,8 +194,8 @@ class _Descent:
             _add(self.params, size, direction)
             loss = float(self.evaluate())
             grad = _flat_gradient(self.params)
-            for param, kept in zip(self.params, start, strict=True):
-                param.copy_(kept)
+            for param, value in zip(self.params, start, strict=True):
+                param.copy_(value)
             return loss, grad
 
         self.loss, self.grad, self.size, evaluations = strong_wolfe(
@@ -208,7 +208,7 @@ class _Descent:
         self.evaluations += evaluations
         self.state["func_evals"] += evaluations
 
-    def _ended(self, before: float) -> bool:
+    def _has_ended(self, before: float) -> bool:
         group = self.group
         return bool(
             self.evaluations >= group["max_eval"]

@@ -69,7 +69,7 @@ class _Search:
         inside = isfinite(loss) and isfinite(float(derivative))
         return _Point(size, loss if inside else inf, grad.clone(), derivative)
 
-    def promised(self, size: Any) -> Any:
+    def loss_bound(self, size: Any) -> Any:
         """The largest loss that is a sufficient decrease after a step of this size."""
         return self.start.loss + _DECREASE * size * self.start.derivative
 
@@ -82,7 +82,7 @@ class _Search:
         previous, new = self.start, self.point(size)
         while self.iterations < _ITERATIONS:
             rising = self.iterations > 1 and new.loss >= previous.loss
-            if new.loss > self.promised(new.size) or rising:
+            if new.loss > self.loss_bound(new.size) or rising:
                 return [previous, new], False
             if self.is_flat(new):
                 return [new], True
@@ -93,9 +93,9 @@ class _Search:
             self.iterations += 1
         return [self.start, new], False
 
-    def zoom(self, ends: list[_Point], done: bool) -> _Point:
+    def zoom(self, ends: list[_Point], is_final: bool) -> _Point:
         """The best point found by shrinking the bracket."""
-        if done:
+        if is_final:
             return ends[0]
         slow = False
         low, high = sorted(ends, key=lambda end: end.loss)
@@ -105,7 +105,7 @@ class _Search:
             size, slow = _inside(low, high, slow)
             new = self.point(size)
             self.iterations += 1
-            if new.loss > self.promised(size) or new.loss >= low.loss:
+            if new.loss > self.loss_bound(size) or new.loss >= low.loss:
                 high = new
                 low, high = (low, high) if low.loss <= high.loss else (high, low)
                 continue

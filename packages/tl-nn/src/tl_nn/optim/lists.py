@@ -12,17 +12,17 @@ from .hyperparameters import has_effect
 __all__ = [
     "add_scaled",
     "add_squares",
+    "add_to_each",
     "approach",
     "as_real",
-    "counted",
-    "decayed",
+    "clone_for_graph",
+    "count_steps",
     "directions",
-    "guarded",
     "scale",
     "scale_each",
-    "shifted",
     "subtract_scaled",
     "update_moments",
+    "with_decay",
     "with_values",
 ]
 
@@ -57,7 +57,7 @@ def directions(
     return add_scaled(grads, params, weight_decay) if has_effect(weight_decay) else grads
 
 
-def decayed(
+def with_decay(
     params: list[Tensor], grads: list[Tensor], lr: Any, weight_decay: Any, decoupled: bool, maximize: bool
 ) -> list[Tensor]:
     """The `directions`, with weight decay in them, or, if decoupled, in the parameters, which shrink.
@@ -117,7 +117,7 @@ def scale_each(tensors: list[Tensor], factors: list[Any]) -> None:
         tl_core._foreach_mul_(tensors, factors)
 
 
-def add_scaled(tensors: list[Tensor], others: list[Tensor], factor: Any) -> list[Tensor]:
+def add_scaled(tensors: list[Tensor], summands: list[Tensor], factor: Any) -> list[Tensor]:
     """`tensors + factor * others`.
 
     Args:
@@ -126,11 +126,11 @@ def add_scaled(tensors: list[Tensor], others: list[Tensor], factor: Any) -> list
         factor: a number, or a tensor of no dimension whose derivative is recorded.
     """
     if isinstance(factor, Tensor):
-        return tl_core._foreach_add(tensors, [other.clone() * factor for other in others])
-    return tl_core._foreach_add(tensors, others, alpha=factor)
+        return tl_core._foreach_add(tensors, [other.clone() * factor for other in summands])
+    return tl_core._foreach_add(tensors, summands, alpha=factor)
 
 
-def shifted(tensors: list[Tensor], summand: Any) -> list[Tensor]:
+def add_to_each(tensors: list[Tensor], summand: Any) -> list[Tensor]:
     """`tensors + summand`.
 
     Args:
@@ -157,7 +157,7 @@ def approach(means: list[Tensor], values: list[Tensor], weight: Any) -> None:
         tl_core._foreach_lerp_(means, values, weight)
 
 
-def add_squares(squares: list[Tensor], values: list[Tensor], kept: Any) -> None:
+def add_squares(squares: list[Tensor], values: list[Tensor], decay: Any) -> None:
     """Let the squares of values enter their running means, in place.
 
     Args:
@@ -165,11 +165,11 @@ def add_squares(squares: list[Tensor], values: list[Tensor], kept: Any) -> None:
         values: a list as long.
         kept: how much of the means is kept: a number, or a tensor of no dimension whose derivative is recorded.
     """
-    scale(squares, kept)
-    if isinstance(kept, Tensor):
-        tl_core._foreach_add_(squares, [value * value * (1 - kept) for value in values])
+    scale(squares, decay)
+    if isinstance(decay, Tensor):
+        tl_core._foreach_add_(squares, [value * value * (1 - decay) for value in values])
     else:
-        tl_core._foreach_addcmul_(squares, values, values, value=1 - kept)
+        tl_core._foreach_addcmul_(squares, values, values, value=1 - decay)
 
 
 def _replace(tensors: list[Tensor], values: list[Tensor]) -> None:
@@ -177,13 +177,13 @@ def _replace(tensors: list[Tensor], values: list[Tensor]) -> None:
         tensor.copy_(value)
 
 
-def counted(steps: list[Tensor]) -> list[float]:
+def count_steps(steps: list[Tensor]) -> list[float]:
     """The numbers of steps, this one included."""
     tl_core._foreach_add_(steps, 1)
     return [step.item() for step in steps]
 
 
-def guarded(tensors: list[Tensor], differentiable: bool) -> list[Tensor]:
+def clone_for_graph(tensors: list[Tensor], differentiable: bool) -> list[Tensor]:
     """The tensors themselves, or copies that a graph may keep while the originals are changed in place."""
     return tl_core._foreach_clone(tensors) if differentiable else tensors
 

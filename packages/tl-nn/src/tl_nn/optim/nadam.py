@@ -9,7 +9,7 @@ from tl_core import Tensor
 
 from .checks import check_capturable
 from .hyperparameters import as_number, square_root, takes_tensors
-from .lists import as_real, counted, decayed, guarded, scale, update_moments
+from .lists import as_real, clone_for_graph, count_steps, scale, update_moments, with_decay
 from .rule import Rule, RuleOptimizer, count, options_of, zeros
 
 __all__ = ["NAdam", "nadam"]
@@ -71,17 +71,17 @@ def nadam(
         tensor([0.8944, 1.1056])
     """
     check_capturable(capturable, params)
-    counts = counted(state_steps)
-    grads = decayed(params, grads, lr, weight_decay, decoupled_weight_decay, maximize)
+    counts = count_steps(state_steps)
+    grads = with_decay(params, grads, lr, weight_decay, decoupled_weight_decay, maximize)
     params, grads, exp_avgs, exp_avg_sqs = as_real(params, grads, exp_avgs, exp_avg_sqs)
     update_moments(exp_avgs, exp_avg_sqs, grads, beta1, beta2)
-    roots = tl_core._foreach_sqrt(guarded(exp_avg_sqs, differentiable))
-    means = guarded(exp_avgs, differentiable)
+    roots = tl_core._foreach_sqrt(clone_for_graph(exp_avg_sqs, differentiable))
+    means = clone_for_graph(exp_avgs, differentiable)
     for index, steps in enumerate(counts):
         now = _momentum(beta1, steps, momentum_decay)
         soon = _momentum(beta1, steps + 1, momentum_decay)
         scale(mu_products[index : index + 1], now)
-        product = as_number(guarded(mu_products[index : index + 1], differentiable)[0])
+        product = as_number(clone_for_graph(mu_products[index : index + 1], differentiable)[0])
         denominator = roots[index] / square_root(1 - beta2**steps) + eps
         step = grads[index] * ((1 - now) / (1 - product)) + means[index] * (soon / (1 - product * soon))
         params[index].sub_(step / denominator * lr)

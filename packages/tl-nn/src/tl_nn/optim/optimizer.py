@@ -174,10 +174,10 @@ class Optimizer:
             if is_recording():
                 recording.describe_at_end(self, lambda: _describe_tensors(self))
                 with EventRange(f"Optimizer.step#{type(self).__name__}.step"):
-                    return stepped(self, *args, **kwargs)
-            return stepped(self, *args, **kwargs)
+                    return run_step(self, *args, **kwargs)
+            return run_step(self, *args, **kwargs)
 
-        def stepped(self: Any, *args: Any, **kwargs: Any) -> Any:
+        def run_step(self: Any, *args: Any, **kwargs: Any) -> Any:
             if not (
                 self._optimizer_step_pre_hooks
                 or self._optimizer_step_post_hooks
@@ -287,13 +287,13 @@ class Optimizer:
             for group in self.param_groups
         ]
         state = {
-            numbers[id(key)] if isinstance(key, Tensor) else key: kept for key, kept in self.state.items()
+            numbers[id(key)] if isinstance(key, Tensor) else key: entry for key, entry in self.state.items()
         }
         result: dict[str, Any] = {"state": state, "param_groups": groups}
         for hook in tuple(self._optimizer_state_dict_post_hooks.values()):
-            given = hook(self, result)
-            if given is not None:
-                result = given
+            new_result = hook(self, result)
+            if new_result is not None:
+                result = new_result
         return result
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -310,23 +310,23 @@ class Optimizer:
         """
         state_dict = state_dict.copy()
         for hook in tuple(self._optimizer_load_state_dict_pre_hooks.values()):
-            given = hook(self, state_dict)
-            if given is not None:
-                state_dict = given
+            new_state_dict = hook(self, state_dict)
+            if new_state_dict is not None:
+                state_dict = new_state_dict
         saved = deepcopy(state_dict["param_groups"])
         _check_groups(self, saved)
-        held = {
+        owners = {
             number: (param, group)
             for group, own in zip(saved, self.param_groups, strict=True)
             for number, param in zip(group["params"], own["params"], strict=True)
         }
         state: defaultdict[Any, Any] = defaultdict(dict)
-        for key, kept in state_dict["state"].items():
-            if key in held:
-                param, group = held[key]
-                state[param] = _cast(kept, param, group)
+        for key, entry in state_dict["state"].items():
+            if key in owners:
+                param, group = owners[key]
+                state[param] = _cast(entry, param, group)
             else:
-                state[key] = kept
+                state[key] = entry
         groups = [
             {**_loaded_options(new, old), "params": old["params"]}
             for new, old in zip(saved, self.param_groups, strict=True)
@@ -403,7 +403,7 @@ def _use_grad_for_differentiable(step: _Step) -> _Step:
     return run  # type: ignore[return-value]
 
 
-def evaluated(closure: Callable[[], Any] | None) -> Any:
+def evaluate(closure: Callable[[], Any] | None) -> Any:
     """The loss of a closure, computed with gradients, or None."""
     if closure is None:
         return None
@@ -491,8 +491,8 @@ def _check_unique(optimizer: Optimizer, group: dict[str, Any]) -> None:
             "in future, this will cause an error",
             stacklevel=4,
         )
-    held = (parameter for other in optimizer.param_groups for parameter in other["params"])
-    if any(id(parameter) in fresh for parameter in held):
+    parameters = (parameter for other in optimizer.param_groups for parameter in other["params"])
+    if any(id(parameter) in fresh for parameter in parameters):
         raise ValueError("some parameters appear in more than one parameter group")
     for other in optimizer.param_groups[:1]:
         if ("param_names" in other) != ("param_names" in group):
@@ -534,14 +534,14 @@ def _insert(hooks: OrderedDict[int, Any], hook: Any, prepend: bool = False) -> R
     return handle
 
 
-def _new_arguments(given: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
-    if given is None:
+def _new_arguments(value: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    if value is None:
         return args, kwargs
-    if not (isinstance(given, tuple) and len(given) == 2):
+    if not (isinstance(value, tuple) and len(value) == 2):
         raise RuntimeError(
-            f"step pre-hook must return None or a tuple of (new_args, new_kwargs), but got {given}."
+            f"step pre-hook must return None or a tuple of (new_args, new_kwargs), but got {value}."
         )
-    return given
+    return value
 
 
 def _zero(grad: Tensor) -> None:
@@ -564,19 +564,19 @@ def _loaded_options(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
     return new
 
 
-def _cast(kept: Any, param: Tensor, group: dict[str, Any], key: str | None = None) -> Any:
+def _cast(state: Any, param: Tensor, group: dict[str, Any], key: str | None = None) -> Any:
     """A parameter's state with tensors of the parameter's type and device; those that have both are kept."""
-    if isinstance(kept, Tensor):
+    if isinstance(state, Tensor):
         if key != "step":
-            return kept.to(param.device, param.dtype if param.is_floating_point() else kept.dtype)
+            return state.to(param.device, param.dtype if param.is_floating_point() else state.dtype)
         if group.get("fused") or group.get("capturable"):
-            return kept.to(param.device, tl_core.float32)
-        return kept
-    if isinstance(kept, dict):
-        return {name: _cast(value, param, group, name) for name, value in kept.items()}
-    if isinstance(kept, Iterable) and not isinstance(kept, str):
-        return type(kept)(_cast(value, param, group) for value in kept)  # type: ignore[call-arg]
-    return kept
+            return state.to(param.device, tl_core.float32)
+        return state
+    if isinstance(state, dict):
+        return {name: _cast(value, param, group, name) for name, value in state.items()}
+    if isinstance(state, Iterable) and not isinstance(state, str):
+        return type(state)(_cast(value, param, group) for value in state)  # type: ignore[call-arg]
+    return state
 
 
 def _kind_of(value: Any) -> str:

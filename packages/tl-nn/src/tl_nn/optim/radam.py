@@ -8,7 +8,7 @@ from tl_core import Tensor
 
 from .checks import check_capturable
 from .hyperparameters import square_root, takes_tensors
-from .lists import as_real, counted, decayed, guarded, update_moments
+from .lists import as_real, clone_for_graph, count_steps, update_moments, with_decay
 from .rule import Rule, RuleOptimizer, options_of
 
 __all__ = ["RAdam", "radam"]
@@ -65,12 +65,12 @@ def radam(
         tensor([0.9500, 1.0500])
     """
     check_capturable(capturable, params)
-    counts = counted(state_steps)
-    grads = decayed(params, grads, lr, weight_decay, decoupled_weight_decay, maximize)
+    counts = count_steps(state_steps)
+    grads = with_decay(params, grads, lr, weight_decay, decoupled_weight_decay, maximize)
     params, grads, exp_avgs, exp_avg_sqs = as_real(params, grads, exp_avgs, exp_avg_sqs)
     update_moments(exp_avgs, exp_avg_sqs, grads, beta1, beta2)
-    means = guarded(exp_avgs, differentiable)
-    squares = guarded(exp_avg_sqs, differentiable)
+    means = clone_for_graph(exp_avgs, differentiable)
+    squares = clone_for_graph(exp_avg_sqs, differentiable)
     for param, mean, square, steps in zip(params, means, squares, counts, strict=True):
         update = mean * (lr / (1 - beta1**steps))
         rectified = _rectification(beta2, steps)

@@ -11,13 +11,13 @@ from .checks import check_capturable
 from .hyperparameters import has_effect, takes_tensors
 from .lists import (
     add_squares,
+    add_to_each,
     approach,
     as_real,
-    counted,
+    clone_for_graph,
+    count_steps,
     directions,
-    guarded,
     scale,
-    shifted,
     subtract_scaled,
 )
 from .rule import Rule, RuleOptimizer, count, options_of, zeros
@@ -78,32 +78,32 @@ def rmsprop(
         tensor([0.8000, 1.2000])
     """
     check_capturable(capturable, params)
-    counted(state_steps)
+    count_steps(state_steps)
     grads = directions(params, grads, maximize, weight_decay)
     params, grads, squares, means, buffers = as_real(
         params, grads, square_avgs, grad_avgs, momentum_buffer_list
     )
     add_squares(squares, grads, alpha)
-    variances = guarded(squares, differentiable)
+    variances = clone_for_graph(squares, differentiable)
     if centered:
         approach(means, grads, 1 - alpha)
-        kept = guarded(means, differentiable)
-        variances = tl_core._foreach_addcmul(variances, kept, kept, value=-1)
-    steps = tl_core._foreach_div(grads, shifted(tl_core._foreach_sqrt(variances), eps))
+        copies = clone_for_graph(means, differentiable)
+        variances = tl_core._foreach_addcmul(variances, copies, copies, value=-1)
+    steps = tl_core._foreach_div(grads, add_to_each(tl_core._foreach_sqrt(variances), eps))
     if has_effect(momentum):
         scale(buffers, momentum)
         tl_core._foreach_add_(buffers, steps)
-        steps = guarded(buffers, differentiable)
+        steps = clone_for_graph(buffers, differentiable)
     subtract_scaled(params, steps, lr)
 
 
 def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
-    kept = {"step": count(), "square_avg": zeros(param)}
+    state = {"step": count(), "square_avg": zeros(param)}
     if has_effect(group["momentum"]):
-        kept["momentum_buffer"] = zeros(param)
+        state["momentum_buffer"] = zeros(param)
     if group["centered"]:
-        kept["grad_avg"] = zeros(param)
-    return kept
+        state["grad_avg"] = zeros(param)
+    return state
 
 
 class RMSprop(RuleOptimizer):

@@ -9,8 +9,8 @@ from tl_core import Tensor, where
 
 from .checks import check_capturable
 from .hyperparameters import takes_tensors
-from .lists import as_real, counted, directions, guarded
-from .rule import Rule, RuleOptimizer, count, filled, options_of, zeros
+from .lists import as_real, clone_for_graph, count_steps, directions
+from .rule import Rule, RuleOptimizer, count, full, options_of, zeros
 
 __all__ = ["Rprop", "rprop"]
 
@@ -61,20 +61,20 @@ def rprop(
         tensor([0.9000, 1.1000])
     """
     check_capturable(capturable, params)
-    counted(state_steps)
+    count_steps(state_steps)
     grads = directions(params, grads, maximize)
     params, grads, prevs, step_sizes = as_real(params, grads, prevs, step_sizes)
-    before = guarded(step_sizes, differentiable)
+    before = clone_for_graph(step_sizes, differentiable)
     for param, grad, prev, old, size in zip(params, grads, prevs, before, step_sizes, strict=True):
         agreement = grad * prev
         changed = where(agreement > 0, old * etaplus, where(agreement < 0, old * etaminus, old))
-        size.copy_(_limited(changed, step_size_min, step_size_max))
-        taken = where(agreement < 0, 0.0, grad)
-        param.sub_(taken.sign() * size.clone())
-        prev.copy_(taken)
+        size.copy_(_clamp(changed, step_size_min, step_size_max))
+        direction = where(agreement < 0, 0.0, grad)
+        param.sub_(direction.sign() * size.clone())
+        prev.copy_(direction)
 
 
-def _limited(sizes: Tensor, least: Any, most: Any) -> Tensor:
+def _clamp(sizes: Tensor, least: Any, most: Any) -> Tensor:
     if isinstance(least, Tensor) or isinstance(most, Tensor):
         limits = (tl_core.as_tensor(limit, dtype=sizes.dtype) for limit in (least, most))
         return sizes.maximum(next(limits)).minimum(next(limits))
@@ -82,7 +82,7 @@ def _limited(sizes: Tensor, least: Any, most: Any) -> Tensor:
 
 
 def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
-    return {"step": count(), "prev": zeros(param), "step_size": filled(param, group["lr"])}
+    return {"step": count(), "prev": zeros(param), "step_size": full(param, group["lr"])}
 
 
 class Rprop(RuleOptimizer):

@@ -13,7 +13,7 @@ from tl_core import Tensor
 
 from .checks import check_options
 from .hyperparameters import as_number
-from .optimizer import Optimizer, _use_grad_for_differentiable, evaluated
+from .optimizer import Optimizer, _use_grad_for_differentiable, evaluate
 
 # What groups saved by versions that didn't have these options mean.
 _LATER_OPTIONS = {
@@ -57,7 +57,7 @@ class Rule:
     """
 
     update: Callable[..., None]
-    kept: tuple[str, ...]
+    state_names: tuple[str, ...]
     begin: Callable[[dict[str, Any], Tensor], dict[str, Any]] | None = None  # by default, zeros and no steps
     replaces: bool = False  # whether `update` puts other tensors into the lists
     partial: bool = False  # whether a list has None for parameters of which nothing is kept under its name
@@ -94,15 +94,15 @@ class RuleOptimizer(Optimizer):
         for group in self.param_groups:
             for option in _LATER_OPTIONS.keys() & self._rule.takes:
                 group.setdefault(option, _LATER_OPTIONS[option])
-        for kept in self.state.values():
+        for entry in self.state.values():
             for name in _COUNTS:
-                if name in kept and not isinstance(kept[name], Tensor):
-                    kept[name] = count(kept[name])
+                if name in entry and not isinstance(entry[name], Tensor):
+                    entry[name] = count(entry[name])
 
     @_use_grad_for_differentiable
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change the parameters once; see `Optimizer.step`."""
-        loss = evaluated(closure)
+        loss = evaluate(closure)
         for group in self.param_groups:
             params = [param for param in group["params"] if param.grad is not None]
             if params:
@@ -124,13 +124,13 @@ def count(value: float | Tensor = 0.0) -> Tensor:
     return tl_core.tensor(float(number), dtype=dtype)
 
 
-def filled(param: Tensor, value: float | Tensor) -> Tensor:
+def full(param: Tensor, value: float | Tensor) -> Tensor:
     """A tensor of a parameter's shape and type, laid out as it is, of one number; both parts, if it is complex."""
     number = as_number(value)
     if isinstance(number, Tensor):
         return zeros(param) + number * (1 + 1j if param.is_complex() else 1)
-    whole = complex(number, number) if param.is_complex() else number
-    return tl_core.full_like(param, whole, memory_format=tl_core.preserve_format)
+    fill_value = complex(number, number) if param.is_complex() else number
+    return tl_core.full_like(param, fill_value, memory_format=tl_core.preserve_format)
 
 
 def zeros(param: Tensor) -> Tensor:
@@ -138,7 +138,7 @@ def zeros(param: Tensor) -> Tensor:
     return tl_core.zeros_like(param, memory_format=tl_core.preserve_format)
 
 
-def started(param: Tensor, names: Iterable[str]) -> dict[str, Any]:
+def initial_state(param: Tensor, names: Iterable[str]) -> dict[str, Any]:
     """What is kept of a parameter before its first step: no steps, and zeros under the other names."""
     return {"step": count(), **{name: zeros(param) for name in names if name != "step"}}
 
@@ -150,15 +150,15 @@ def _apply(optimizer: RuleOptimizer, group: dict[str, Any], params: list[Tensor]
         if "has_sparse_grad" not in rule.takes:
             raise RuntimeError(_refusal(optimizer))
         options["has_sparse_grad"] = True
-    kept = [optimizer.state.get(param) or _begun(rule, optimizer.state, group, param) for param in params]
+    states = [optimizer.state.get(param) or _begin(rule, optimizer.state, group, param) for param in params]
     if rule.partial:
-        lists = [[each.get(name) for each in kept] for name in rule.kept]
+        lists = [[each.get(name) for each in states] for name in rule.state_names]
     else:
-        lists = [[each[name] for each in kept if name in each] for name in rule.kept]
+        lists = [[each[name] for each in states if name in each] for name in rule.state_names]
     rule.update(params, grads, *lists, **options)
     if rule.replaces:
-        for name, values in zip(rule.kept, lists, strict=True):
-            for each, value in zip(kept, values, strict=False):
+        for name, values in zip(rule.state_names, lists, strict=True):
+            for each, value in zip(states, values, strict=False):
                 each[name] = value
 
 
@@ -168,8 +168,8 @@ def _refusal(optimizer: RuleOptimizer) -> str:
     return f"{name} does not support sparse gradients{advice}"
 
 
-def _begun(rule: Rule, state: Any, group: dict[str, Any], param: Tensor) -> dict[str, Any]:
-    begun = rule.begin(group, param) if rule.begin else started(param, rule.kept)
-    if begun:  # a rule that keeps nothing leaves no entry
-        state[param] = begun
-    return begun
+def _begin(rule: Rule, state: Any, group: dict[str, Any], param: Tensor) -> dict[str, Any]:
+    entry = rule.begin(group, param) if rule.begin else initial_state(param, rule.state_names)
+    if entry:  # a rule that keeps nothing leaves no entry
+        state[param] = entry
+    return entry

@@ -79,12 +79,12 @@ def sgd(
     if fused and has_sparse_grad:
         raise RuntimeError("`_fused_sgd` does not support sparse gradients")
     if fused is not False and not has_sparse_grad and fusable(params):
-        _fused(params, d_p_list, momentum_buffer_list, **options)
+        _update_fused(params, d_p_list, momentum_buffer_list, **options)
         return
-    _unfused(params, d_p_list, momentum_buffer_list, **options)
+    _update_by_operators(params, d_p_list, momentum_buffer_list, **options)
 
 
-def _fused(
+def _update_fused(
     params: list[Tensor],
     grads: list[Tensor],
     buffers: list[Any],
@@ -102,11 +102,11 @@ def _fused(
         for index in indices if is_first else ():
             buffers[index] = tl_core.empty_like(grads[index])
         if indices:
-            chosen = [[values[index] for index in indices] for values in (params, grads, buffers)]
-            tl_core._fused_sgd_(*chosen, is_first_step=is_first, **numbers)
+            lists = [[values[index] for index in indices] for values in (params, grads, buffers)]
+            tl_core._fused_sgd_(*lists, is_first_step=is_first, **numbers)
 
 
-def _unfused(
+def _update_by_operators(
     params: list[Tensor],
     grads: list[Tensor],
     buffers: list[Any],

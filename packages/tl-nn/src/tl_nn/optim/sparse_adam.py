@@ -9,7 +9,7 @@ from tl_core import Tensor
 
 from .checks import check_options
 from .lists import with_values
-from .optimizer import Optimizer, _use_grad_for_differentiable, evaluated
+from .optimizer import Optimizer, _use_grad_for_differentiable, evaluate
 from .rule import zeros
 
 __all__ = ["SparseAdam"]
@@ -70,7 +70,7 @@ class SparseAdam(Optimizer):
         Raises:
             RuntimeError: If a gradient is dense.
         """
-        loss = evaluated(closure)
+        loss = evaluate(closure)
         for group in self.param_groups:
             params = [param for param in group["params"] if param.grad is not None]
             if not all(param.grad.is_sparse for param in params):
@@ -89,15 +89,15 @@ class SparseAdam(Optimizer):
 def _change_rows(param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
     grad = grad.coalesce()
     values, (beta1, beta2) = grad._values(), group["betas"]
-    mean = _moved(state["exp_avg"], grad, values, 1 - beta1)
-    square = _moved(state["exp_avg_sq"], grad, values * values, 1 - beta2)
+    mean = _move(state["exp_avg"], grad, values, 1 - beta1)
+    square = _move(state["exp_avg_sq"], grad, values * values, 1 - beta2)
     rate = group["lr"] * (1 - beta2 ** state["step"]) ** 0.5 / (1 - beta1 ** state["step"])
     param.sub_(with_values(grad, mean / (square.sqrt() + group["eps"]) * rate))
 
 
-def _moved(kept: Tensor, indices: Tensor, to: Tensor, share: float) -> Tensor:
+def _move(average: Tensor, indices: Tensor, to: Tensor, share: float) -> Tensor:
     """What is kept at some indices, moved by a share of the way to new values; there, the result."""
-    before = kept.sparse_mask(indices)._values()
+    before = average.sparse_mask(indices)._values()
     way = (to - before) * share
-    kept.add_(with_values(indices, way))
+    average.add_(with_values(indices, way))
     return before + way

@@ -96,14 +96,14 @@ def data_parallel(
         >>> tl_nn.parallel.data_parallel(layer, tl_core.zeros(4, 2), device_ids=["cpu", "cpu"]).shape
         torch.Size([4, 1])
     """
-    given = inputs if isinstance(inputs, tuple) else (inputs,)
+    arguments = inputs if isinstance(inputs, tuple) else (inputs,)
     if not device_ids:
-        return module(*given, **(module_kwargs or {}))
-    divided, named = scatter_kwargs(given, module_kwargs, device_ids, dim)
-    if not divided:
-        divided, named = ((),), ({},)
-    used = list(device_ids)[: len(divided)]
-    if len(used) == 1:
-        return module(*divided[0], **named[0])
-    outputs = parallel_apply(replicate(module, used), divided, named, used)
+        return module(*arguments, **(module_kwargs or {}))
+    inputs_by_device, kwargs_by_device = scatter_kwargs(arguments, module_kwargs, device_ids, dim)
+    if not inputs_by_device:
+        inputs_by_device, kwargs_by_device = ((),), ({},)
+    devices = list(device_ids)[: len(inputs_by_device)]
+    if len(devices) == 1:
+        return module(*inputs_by_device[0], **kwargs_by_device[0])
+    outputs = parallel_apply(replicate(module, devices), inputs_by_device, kwargs_by_device, devices)
     return gather(outputs, device_ids[0] if output_device is None else output_device, dim)

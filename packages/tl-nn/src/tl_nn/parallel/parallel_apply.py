@@ -35,11 +35,15 @@ def parallel_apply(
         >>> tl_nn.parallel.parallel_apply([tl_nn.ReLU(), tl_nn.Tanh()], [tl_core.zeros(1), tl_core.zeros(1)])
         [tensor([0.]), tensor([0.])]
     """
-    named = [{} for _ in modules] if kwargs_tup is None else kwargs_tup
-    for name, given in (("inputs", inputs), ("kwargs_tup", named), ("devices", devices or modules)):
-        if len(given) != len(modules):
+    kwargs_by_module = [{} for _ in modules] if kwargs_tup is None else kwargs_tup
+    for name, sequence in (
+        ("inputs", inputs),
+        ("kwargs_tup", kwargs_by_module),
+        ("devices", devices or modules),
+    ):
+        if len(sequence) != len(modules):
             raise AssertionError(
-                f"The number of modules {len(modules)} is not equal to the number of {name} {len(given)}"
+                f"The number of modules {len(modules)} is not equal to the number of {name} {len(sequence)}"
             )
     with_grad = is_grad_enabled()
     results: list[Any] = [None] * len(modules)
@@ -47,10 +51,11 @@ def parallel_apply(
 
     def run(index: int) -> None:
         set_grad_enabled(with_grad)
-        given = inputs[index]
+        arguments = inputs[index]
         try:
             results[index] = modules[index](
-                *(given if isinstance(given, (list, tuple)) else (given,)), **named[index]
+                *(arguments if isinstance(arguments, (list, tuple)) else (arguments,)),
+                **kwargs_by_module[index],
             )
         except BaseException as error:
             errors[index] = error

@@ -30,11 +30,13 @@ def replicate(network: _M, devices: Sequence[Any], detach: bool = False) -> list
 
 def _replica(network: _M, device: Any, detach: bool) -> _M:
     target = f"cuda:{device}" if isinstance(device, int) else device
-    made: dict[int, Any] = {id(module): module._replicate_for_data_parallel() for module in network.modules()}
+    twins: dict[int, Any] = {
+        id(module): module._replicate_for_data_parallel() for module in network.modules()
+    }
     for module in network.modules():
-        twin = made[id(module)]
+        twin = twins[id(module)]
         for name, child in module._modules.items():
-            twin._modules[name] = None if child is None else made[id(child)]
+            twin._modules[name] = None if child is None else twins[id(child)]
         for name, value in (*module._parameters.items(), *module._buffers.items()):
             if value is None:
                 copied = None
@@ -45,5 +47,5 @@ def _replica(network: _M, device: Any, detach: bool) -> _M:
                 twin._buffers[name] = copied
             else:
                 object.__setattr__(twin, name, copied)  # not a parameter: it is the result of a copy
-    result: _M = made[id(network)]
+    result: _M = twins[id(network)]
     return result

@@ -58,11 +58,11 @@ def scatter_kwargs(
     Example:
         >>> scatter_kwargs((), {}, [0])  # doctest: +SKIP
     """
-    divided = scatter(inputs, target_gpus, dim) if inputs else []
-    named = scatter(kwargs, target_gpus, dim) if kwargs else []
-    divided += [()] * (len(named) - len(divided))
-    named += [{}] * (len(divided) - len(named))
-    return tuple(divided), tuple(named)
+    inputs_by_device = scatter(inputs, target_gpus, dim) if inputs else []
+    kwargs_by_device = scatter(kwargs, target_gpus, dim) if kwargs else []
+    inputs_by_device += [()] * (len(kwargs_by_device) - len(inputs_by_device))
+    kwargs_by_device += [{}] * (len(inputs_by_device) - len(kwargs_by_device))
+    return tuple(inputs_by_device), tuple(kwargs_by_device)
 
 
 def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
@@ -90,5 +90,5 @@ def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
         return type(first)(
             (key, gather([each[key] for each in outputs], target_device, dim)) for key in first
         )
-    joined = [gather(list(parts), target_device, dim) for parts in zip(*outputs, strict=True)]
-    return type(first)(*joined) if hasattr(first, "_fields") else type(first)(joined)
+    results = [gather(list(parts), target_device, dim) for parts in zip(*outputs, strict=True)]
+    return type(first)(*results) if hasattr(first, "_fields") else type(first)(results)

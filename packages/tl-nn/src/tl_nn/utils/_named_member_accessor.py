@@ -30,8 +30,8 @@ def _check_tensor(tensor: Any) -> None:
 
 def _slot(module: Module, name: str) -> dict[str, Any]:
     """The dictionary that holds a tensor of the module, or would: its parameters, its buffers, its attributes."""
-    found: tuple[dict[str, Any], ...] = (module._parameters, module._buffers)
-    return next((slot for slot in found if name in slot), module.__dict__)
+    slots: tuple[dict[str, Any], ...] = (module._parameters, module._buffers)
+    return next((slot for slot in slots if name in slot), module.__dict__)
 
 
 def set_tensor(module: Module, name: str, tensor: Tensor) -> None:
@@ -85,8 +85,8 @@ def swap_tensor(module: Module, name: str, tensor: Tensor, allow_missing: bool =
         slot.pop(name, None)
     else:
         slot[name] = tensor
-    found: Tensor = before
-    return found
+    previous: Tensor = before
+    return previous
 
 
 def swap_submodule(module: Module, name: str, submodule: Module) -> Module:
@@ -128,13 +128,13 @@ class NamedMemberAccessor:
             return self.memo[name]
         prefix, _, attribute = name.rpartition(".")
         owner = self.get_submodule(prefix)
-        found = getattr(owner, attribute, None)
-        if found is None:
+        submodule = getattr(owner, attribute, None)
+        if submodule is None:
             raise AttributeError(f"{type(owner).__name__} has no attribute `{attribute}`")
-        if not isinstance(found, Module):
-            raise TypeError(f"submodule `{name}`: {found} is not an instance of torch.nn.Module")
-        self.memo[name] = found
-        return found
+        if not isinstance(submodule, Module):
+            raise TypeError(f"submodule `{name}`: {submodule} is not an instance of torch.nn.Module")
+        self.memo[name] = submodule
+        return submodule
 
     def _owner(self, name: str) -> tuple[Module, str]:
         prefix, _, attribute = name.rpartition(".")
@@ -151,11 +151,11 @@ class NamedMemberAccessor:
         """The tensor of that name; AttributeError if there is none."""
         owner, attribute = self._owner(name)
         try:
-            found: Tensor = getattr(owner, attribute)
+            tensor: Tensor = getattr(owner, attribute)
         except AttributeError:
             raise AttributeError(f"{type(owner).__name__} has no attribute `{name}`") from None
-        _check_tensor(found)
-        return found
+        _check_tensor(tensor)
+        return tensor
 
     def set_tensor(self, name: str, value: Tensor) -> None:
         """Puts a tensor in the place of the one of that name."""
@@ -220,8 +220,8 @@ class NamedMemberAccessor:
 
     def check_keys(self, keys: Iterable[str]) -> tuple[list[str], list[str]]:
         """The names of tensors that are not among the keys, and the keys that name none, both sorted."""
-        given, own = set(keys), {name for name, _ in self.named_tensors(remove_duplicate=False)}
-        return sorted(own - given), sorted(given - own)
+        names, own = set(keys), {name for name, _ in self.named_tensors(remove_duplicate=False)}
+        return sorted(own - names), sorted(names - own)
 
     def named_parameters(self, remove_duplicate: bool = True) -> Iterable[tuple[str, Tensor]]:
         """The parameters with their names; those of several under the first, unless `remove_duplicate` is False."""

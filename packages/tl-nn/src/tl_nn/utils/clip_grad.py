@@ -45,11 +45,11 @@ def get_total_norm(
         >>> tl_nn.utils.get_total_norm([tl_core.tensor([3.0]), tl_core.tensor([4.0])])
         tensor(5.)
     """
-    held = _as_list(tensors)
-    if not held:
+    tensor_list = _as_list(tensors)
+    if not tensor_list:
         return tl_core.tensor(0.0)
     exponent = float(norm_type)
-    norms = [_norm(tensor, exponent).to(held[0].device) for tensor in held]
+    norms = [_norm(tensor, exponent).to(tensor_list[0].device) for tensor in tensor_list]
     total = _norm(tl_core.stack(norms), exponent)
     if error_if_nonfinite and not abs(float(total)) < float("inf"):
         raise RuntimeError(
@@ -116,9 +116,9 @@ def clip_grad_norm_(
         >>> weight.grad
         tensor([0.6000, 0.8000])
     """
-    held = _as_list(parameters)
-    total = get_total_norm(_gradients(held), norm_type, error_if_nonfinite, foreach)
-    clip_grads_with_norm_(held, max_norm, total, foreach)
+    parameter_list = _as_list(parameters)
+    total = get_total_norm(_gradients(parameter_list), norm_type, error_if_nonfinite, foreach)
+    clip_grads_with_norm_(parameter_list, max_norm, total, foreach)
     return total
 
 

@@ -21,9 +21,9 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
         >>> tl_nn.utils.parameters_to_vector(tl_nn.Linear(2, 3).parameters()).shape
         torch.Size([9])
     """
-    held = list(parameters)
-    _check_device(held)
-    return tl_core.cat([parameter.reshape(-1) for parameter in held])
+    parameter_list = list(parameters)
+    _check_device(parameter_list)
+    return tl_core.cat([parameter.reshape(-1) for parameter in parameter_list])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
@@ -41,10 +41,10 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
-    held = list(parameters)
-    _check_device(held)
+    parameter_list = list(parameters)
+    _check_device(parameter_list)
     start = 0
-    for parameter in held:
+    for parameter in parameter_list:
         end = start + parameter.numel()
         parameter.data = vec[start:end].view(parameter.shape).data
         start = end

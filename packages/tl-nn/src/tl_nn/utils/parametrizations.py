@@ -18,8 +18,8 @@ def norm_except(v: Tensor, dim: int) -> Tensor:
     """The 2-norm over all dimensions but one, which keeps its place; -1 is over all."""
     if dim == -1:
         return (v * v).sum().sqrt()
-    others = [d for d in range(v.dim()) if d != dim % v.dim()]
-    return (v * v).sum(others, keepdim=True).sqrt() if others else v.abs()
+    dims = [d for d in range(v.dim()) if d != dim % v.dim()]
+    return (v * v).sum(dims, keepdim=True).sqrt() if dims else v.abs()
 
 
 class _WeightNorm(Module):
@@ -92,14 +92,14 @@ class _SpectralNorm(Module):
             matrix = self._as_matrix(weight.detach())
             height, width = matrix.shape
             for name, size in (("_u", height), ("_v", width)):
-                drawn = matrix.new_empty(size).normal_(0, 1)
-                self.register_buffer(name, unit(drawn, eps))
+                vector = matrix.new_empty(size).normal_(0, 1)
+                self.register_buffer(name, unit(vector, eps))
             self._iterate(matrix, 15)
 
     def _as_matrix(self, weight: Tensor) -> Tensor:
         if self.dim != 0:
-            others = [d for d in range(weight.dim()) if d != self.dim]
-            weight = weight.permute(self.dim, *others)
+            dims = [d for d in range(weight.dim()) if d != self.dim]
+            weight = weight.permute(self.dim, *dims)
         return weight.flatten(1)
 
     @no_grad()
@@ -232,23 +232,23 @@ class _Orthogonal(Module):
                 f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}."
             )
         flipped = Q.size(-2) < Q.size(-1)
-        given = Q.mT if flipped else Q
-        height, width = given.size(-2), given.size(-1)
+        matrix = Q.mT if flipped else Q
+        height, width = matrix.size(-2), matrix.size(-1)
         if not hasattr(self, "base"):
             if self.orthogonal_map is not _OrthMaps.householder:
                 raise NotImplementedError(
                     "It is not possible to assign to the matrix exponential or the Cayley parametrizations when "
                     "use_trivialization=False."
                 )
-            A, tau = tl_core.geqrf(given)
+            A, tau = tl_core.geqrf(matrix)
             A.diagonal(dim1=-2, dim2=-1).sign_()
             A.diagonal(dim1=-2, dim2=-1)[tau == 0.0] *= -1
             return A.mT if flipped else A
-        if height == width and _is_orthogonal(given):
-            self.base = given.clone()
+        if height == width and _is_orthogonal(matrix):
+            self.base = matrix.clone()
         else:
-            drawn = tl_core.randn(*given.shape[:-2], height, height - width, dtype=given.dtype)
-            self.base = _orthonormal(tl_core.cat([given, drawn.to(given.device)], -1))
+            columns = tl_core.randn(*matrix.shape[:-2], height, height - width, dtype=matrix.dtype)
+            self.base = _orthonormal(tl_core.cat([matrix, columns.to(matrix.device)], -1))
         start = tl_core.zeros_like(Q)  # what all three maps turn into the identity
         start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
         return start
@@ -312,6 +312,6 @@ def orthogonal(
         raise ValueError(
             f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
         )
-    made = _Orthogonal(weight, _OrthMaps[orthogonal_map], use_trivialization=use_trivialization)
-    register_parametrization(module, name, made, unsafe=True)
+    parametrization = _Orthogonal(weight, _OrthMaps[orthogonal_map], use_trivialization=use_trivialization)
+    register_parametrization(module, name, parametrization, unsafe=True)
     return module

@@ -90,7 +90,7 @@ class ParametrizationList(ModuleList):
         super().__init__(modules)
         self.unsafe = unsafe
         with tl_core.no_grad():
-            new = _inverted(self, original)
+            new = _invert(self, original)
         if not isinstance(new, Tensor) and not isinstance(new, Sequence):
             raise ValueError(
                 "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
@@ -168,7 +168,7 @@ class ParametrizationList(ModuleList):
         return [getattr(self, f"original{number}") for number in range(self.ntensors)]
 
 
-def _inverted(modules: ModuleList, original: Tensor) -> Any:
+def _invert(modules: ModuleList, original: Tensor) -> Any:
     """The original taken back through all parametrizations that have an inverse."""
     value: Any = original
     for module in reversed(list(modules)):
@@ -259,14 +259,14 @@ def register_parametrization(
         lists[tensor_name].unsafe |= unsafe
     elif tensor_name in module._buffers or tensor_name in module._parameters:
         original = getattr(module, tensor_name)
-        made = ParametrizationList([parametrization], original, unsafe=unsafe)
+        new_list = ParametrizationList([parametrization], original, unsafe=unsafe)
         delattr(module, tensor_name)
         if not is_parametrized(module):
             _inject_class(module)
             module.parametrizations = ModuleDict()
         _inject_property(module, tensor_name)
         lists = module.parametrizations
-        lists[tensor_name] = made
+        lists[tensor_name] = new_list
     else:
         raise ValueError(
             f"Module '{module}' does not have a parameter, a buffer, or a parametrized element "
@@ -307,7 +307,7 @@ def _inject_class(module: Module) -> None:
             "https://pytorch.org/tutorials/beginner/saving_loading_models.html"
         )
 
-    def copied(self: Any, memo: dict[int, Any]) -> Any:
+    def deepcopy_module(self: Any, memo: dict[int, Any]) -> Any:
         """A copy; the parametrized tensors are computed from copies of the originals."""
         if id(self) in memo:
             return memo[id(self)]
@@ -321,7 +321,7 @@ def _inject_class(module: Module) -> None:
 
     members: dict[str, Any] = {"__getstate__": getstate, "__module__": kind.__module__}
     if not hasattr(kind, "__deepcopy__"):
-        members["__deepcopy__"] = copied
+        members["__deepcopy__"] = deepcopy_module
     module.__class__ = type(f"Parametrized{kind.__name__}", (kind,), members)
 
 

@@ -63,7 +63,7 @@ def call_for_per_sample_grads(
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         size = _common_batch_size((args, kwargs), batch_first) if batch_size is None else batch_size
         expanded = {
-            name: _expanded(parameter, size, loss_reduction, batch_first)
+            name: _expand(parameter, size, loss_reduction, batch_first)
             for name, parameter in module.named_parameters()
         }
         return functional_call(module, expanded, args, kwargs)
@@ -71,7 +71,7 @@ def call_for_per_sample_grads(
     return wrapper
 
 
-def _expanded(parameter: Any, size: int, loss_reduction: str, batch_first: bool) -> Any:
+def _expand(parameter: Any, size: int, loss_reduction: str, batch_first: bool) -> Any:
     if not parameter.requires_grad:
         return parameter
     weight = ExpandedWeight(parameter, size, loss_reduction)
@@ -81,20 +81,20 @@ def _expanded(parameter: Any, size: int, loss_reduction: str, batch_first: bool)
 
 def _common_batch_size(inputs: Any, batch_first: bool) -> int:
     """The size of all tensors among the inputs along the dimension of the batch."""
-    found = None
+    batch_size = None
     for leaf in tree_leaves(inputs):
         if not isinstance(leaf, Tensor) or leaf.dim() <= (0 if batch_first else 1):
             continue
         size = leaf.shape[0 if batch_first else 1]
-        if found is not None and found != size:
+        if batch_size is not None and batch_size != size:
             raise RuntimeError(
-                f"When computing batch size, found at least one input with batch size {found} and one with batch "
+                f"When computing batch size, found at least one input with batch size {batch_size} and one with batch "
                 f"size {size}. Please specify it explicitly using the batch size kwarg in call_for_per_sample_grads"
             )
-        found = size
-    if found is None:
+        batch_size = size
+    if batch_size is None:
         raise RuntimeError(
             "ExpandedWeights cannot compute the batch size from the inputs: there is no tensor with a batch dimension "
             "among them. Please specify it explicitly using the batch size kwarg in call_for_per_sample_grads"
         )
-    return found
+    return batch_size

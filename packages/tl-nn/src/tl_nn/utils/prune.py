@@ -103,7 +103,7 @@ class BasePruningMethod(ABC):
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
         if before is not None:
-            method = _combined(before, method, name)
+            method = _combine(before, method, name)
         original = getattr(module, name)
         scores = original if importance_scores is None else importance_scores
         if scores.shape != original.shape:
@@ -148,23 +148,23 @@ class BasePruningMethod(ABC):
 
 def _take_hook(module: Module, name: str) -> BasePruningMethod | None:
     """Take the pruning hook of a parameter off a module."""
-    found = [
+    hooks = [
         (number, hook)
         for number, hook in module._forward_pre_hooks.items()
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name
     ]
-    if len(found) > 1:
+    if len(hooks) > 1:
         raise AssertionError(
             f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. "
             "Use a PruningContainer."
         )
-    for number, hook in found:
+    for number, hook in hooks:
         del module._forward_pre_hooks[number]
         return hook
     return None
 
 
-def _combined(before: BasePruningMethod, method: BasePruningMethod, name: str) -> PruningContainer:
+def _combine(before: BasePruningMethod, method: BasePruningMethod, name: str) -> PruningContainer:
     if isinstance(before, PruningContainer):
         before.add_pruning_method(method)
         return before
@@ -252,8 +252,8 @@ class PruningContainer(BasePruningMethod):
         method = self._pruning_methods[-1]
         index = _left(method, default_mask)
         mask = default_mask.clone()
-        chosen = method.compute_mask(t[index], default_mask=default_mask[index])
-        mask[index] = chosen.to(dtype=mask.dtype)
+        partial_mask = method.compute_mask(t[index], default_mask=default_mask[index])
+        mask[index] = partial_mask.to(dtype=mask.dtype)
         return mask
 
 
@@ -263,8 +263,8 @@ def _left(method: BasePruningMethod, mask: Tensor) -> Any:
         return mask == 1
     if method.PRUNING_TYPE == "structured":
         dim = method.dim % mask.dim()  # type: ignore[attr-defined]
-        others = [d for d in range(mask.dim()) if d != dim]
-        channels = mask.sum(others) != 0
+        dims = [d for d in range(mask.dim()) if d != dim]
+        channels = mask.sum(dims) != 0
         return tuple([slice(None)] * dim + [channels])
     if method.PRUNING_TYPE == "global":
         return (slice(None),) * mask.dim()
@@ -324,8 +324,8 @@ class _Unstructured(_Amount):
         _validate_pruning_amount(count, t.nelement())
         mask = default_mask.clone(memory_format=tl_core.contiguous_format)
         if count:
-            chosen = self._keys(t).reshape(-1).topk(count, largest=self._largest)[1]
-            mask.view(-1)[chosen] = 0
+            indices = self._keys(t).reshape(-1).topk(count, largest=self._largest)[1]
+            mask.view(-1)[indices] = 0
         return mask
 
 
@@ -389,11 +389,11 @@ class _Structured(_Amount):
     PRUNING_TYPE = "structured"
     dim: int
 
-    def _with_slices(self, mask: Tensor, kept: Tensor) -> Tensor:
+    def _with_slices(self, mask: Tensor, slices: Tensor) -> Tensor:
         """The mask, with all slices but these set to 0."""
         only = tl_core.zeros_like(mask)
         index: list[Any] = [slice(None)] * mask.dim()
-        index[self.dim] = kept
+        index[self.dim] = slices
         only[tuple(index)] = 1
         return only * mask
 
@@ -428,8 +428,8 @@ class RandomStructured(_Structured):
         _validate_pruning_amount(count, slices)
         if not count:
             return default_mask
-        kept = tl_core.rand(slices, device=t.device).topk(slices - count)[1]
-        return self._with_slices(default_mask, kept)
+        indices = tl_core.rand(slices, device=t.device).topk(slices - count)[1]
+        return self._with_slices(default_mask, indices)
 
     @classmethod
     def apply(cls, module: Module, name: str, amount: Any, dim: int = -1) -> Any:  # type: ignore[override]
@@ -469,8 +469,8 @@ class LnStructured(_Structured):
         _validate_pruning_amount(count, slices)
         if not count:
             return default_mask
-        others = [d for d in range(t.dim()) if d != self.dim % t.dim()]
-        norms = t.norm(p=self.n, dim=others)
+        dims = [d for d in range(t.dim()) if d != self.dim % t.dim()]
+        norms = t.norm(p=self.n, dim=dims)
         return self._with_slices(default_mask, norms.topk(slices - count)[1])
 
     @classmethod
@@ -675,10 +675,10 @@ def global_unstructured(
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
     pairs = list(parameters)
-    given = {} if importance_scores is None else importance_scores
-    if not isinstance(given, dict):
+    importances = {} if importance_scores is None else importance_scores
+    if not isinstance(importances, dict):
         raise TypeError("global_unstructured(): importance_scores must be of type dict")
-    scores = [given.get(pair, getattr(*pair)).reshape(-1) for pair in pairs]
+    scores = [importances.get(pair, getattr(*pair)).reshape(-1) for pair in pairs]
     masks = [
         getattr(module, f"{name}_mask", tl_core.ones_like(getattr(module, name))).reshape(-1)
         for module, name in pairs

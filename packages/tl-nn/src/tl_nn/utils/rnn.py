@@ -256,7 +256,7 @@ def pad_packed_sequence(
             f"total_length={total_length} and max sequence length being {len(counts)}"
         )
     data, width = sequence.data, counts[0]
-    steps = [_padded(part, width, padding_value) for part in data.split(counts)]
+    steps = [_pad_step(part, width, padding_value) for part in data.split(counts)]
     if total > len(steps):
         steps += [data.new_full((width, *data.shape[1:]), padding_value)] * (total - len(steps))
     padded = tl_core.stack(steps, 1 if batch_first else 0)
@@ -267,7 +267,7 @@ def pad_packed_sequence(
     return padded.index_select(0 if batch_first else 1, back), lengths[back.cpu()]
 
 
-def _padded(part: Tensor, width: int, value: float) -> Tensor:
+def _pad_step(part: Tensor, width: int, value: float) -> Tensor:
     """One step, with rows for the sequences that have ended."""
     if part.shape[0] == width:
         return part
@@ -303,16 +303,17 @@ def pad_sequence(
         )
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
-    held = list(sequences)
-    if not held:
+    sequence_list = list(sequences)
+    if not sequence_list:
         raise RuntimeError("received an empty list of sequences")
-    longest = max(sequence.shape[0] for sequence in held)
+    longest = max(sequence.shape[0] for sequence in sequence_list)
     return tl_core.stack(
-        [_extended(each, longest, padding_value, padding_side) for each in held], 0 if batch_first else 1
+        [_pad_to(each, longest, padding_value, padding_side) for each in sequence_list],
+        0 if batch_first else 1,
     )
 
 
-def _extended(sequence: Tensor, length: int, value: float, side: str) -> Tensor:
+def _pad_to(sequence: Tensor, length: int, value: float, side: str) -> Tensor:
     missing = length - sequence.shape[0]
     if missing == 0:
         return sequence

@@ -76,12 +76,12 @@ class SpectralNorm:
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, SpectralNorm) and hook.name == name:
                 raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
-        made = SpectralNorm(name, n_power_iterations, dim, eps)
+        norm = SpectralNorm(name, n_power_iterations, dim, eps)
         weight = module._parameters[name]
         if weight is None:
             raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
         with no_grad():
-            matrix = made.reshape_weight_to_matrix(weight)
+            matrix = norm.reshape_weight_to_matrix(weight)
             u = unit(weight.new_empty(matrix.size(0)).normal_(0, 1), eps)
             v = unit(weight.new_empty(matrix.size(1)).normal_(0, 1), eps)
         del module._parameters[name]
@@ -89,8 +89,8 @@ class SpectralNorm:
         setattr(module, name, weight.data)
         module.register_buffer(f"{name}_u", u)
         module.register_buffer(f"{name}_v", v)
-        module.register_forward_pre_hook(made)
-        return made
+        module.register_forward_pre_hook(norm)
+        return norm
 
 
 def spectral_norm(

@@ -26,7 +26,7 @@ def _reparametrize_module(
 
     `stack_weights` asks that nested contexts end in order, which they do here in any case.
     """
-    return func.exchanged(module, parameters_and_buffers, tie_weights, strict)
+    return func.exchange(module, parameters_and_buffers, tie_weights, strict)
 
 
 def functional_call(

@@ -34,14 +34,14 @@ class WeightNorm:
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, WeightNorm) and hook.name == name:
                 raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
-        made = WeightNorm(name, dim)
+        norm = WeightNorm(name, dim)
         weight: Tensor = getattr(module, name)
         del module._parameters[name]
-        module.register_parameter(f"{name}_g", Parameter(norm_except(weight, made.dim).detach()))
+        module.register_parameter(f"{name}_g", Parameter(norm_except(weight, norm.dim).detach()))
         module.register_parameter(f"{name}_v", Parameter(weight.detach()))
-        setattr(module, name, made.compute_weight(module))
-        module.register_forward_pre_hook(made)
-        return made
+        setattr(module, name, norm.compute_weight(module))
+        module.register_forward_pre_hook(norm)
+        return norm
 
     def remove(self, module: Module) -> None:
         """Make the weight a parameter again."""

@@ -63,13 +63,13 @@ class LRScheduler:
         self.optimizer = optimizer
         for number, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", _copied(group["lr"]))
+                group.setdefault("initial_lr", _copy(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{number}] "
                     "when resuming scheduler with last_epoch >= 0"
                 )
-        self.base_lrs = [_copied(group["initial_lr"]) for group in optimizer.param_groups]
+        self.base_lrs = [_copy(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._initial_step()
 
@@ -135,7 +135,7 @@ def set_rates(scheduler: LRScheduler, rates: list[Any]) -> None:
     groups = scheduler.optimizer.param_groups
     for group, rate in zip(groups, rates, strict=False):
         set_option(group, "lr", rate)
-    scheduler._last_lr = [_copied(group["lr"]) for group in groups]
+    scheduler._last_lr = [_copy(group["lr"]) for group in groups]
 
 
 def present_rates(scheduler: LRScheduler, factor: float = 1.0) -> list[Any]:
@@ -160,7 +160,7 @@ def set_option(group: dict[str, Any], option: str, value: Any) -> None:
         group[option] = value
 
 
-def _copied(value: Any) -> Any:
+def _copy(value: Any) -> Any:
     return value.clone() if isinstance(value, Tensor) else value
 
 

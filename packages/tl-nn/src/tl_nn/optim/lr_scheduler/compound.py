@@ -83,12 +83,12 @@ class SequentialLR(LRScheduler):
 
     def recursive_undo(self, sched: Any = None) -> None:
         """Take back one step of the schedulers, or of those inside of `sched`."""
-        given = self if sched is None else sched
-        if hasattr(given, "_schedulers"):
-            for inner in given._schedulers:
+        scheduler = self if sched is None else sched
+        if hasattr(scheduler, "_schedulers"):
+            for inner in scheduler._schedulers:
                 self.recursive_undo(inner)
-        elif hasattr(given, "last_epoch"):
-            given.last_epoch -= 1
+        elif hasattr(scheduler, "last_epoch"):
+            scheduler.last_epoch -= 1
 
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer, to be given to `load_state_dict`."""
@@ -185,5 +185,5 @@ def _state_with_schedulers(scheduler: SequentialLR | ChainedScheduler) -> dict[s
 def _load_with_schedulers(scheduler: SequentialLR | ChainedScheduler, state: dict[str, Any]) -> None:
     own = {name: value for name, value in state.items() if name != "_schedulers"}
     scheduler.__dict__.update(own)
-    for part, kept in zip(scheduler._schedulers, state["_schedulers"], strict=True):
-        part.load_state_dict(kept)
+    for part, saved_state in zip(scheduler._schedulers, state["_schedulers"], strict=True):
+        part.load_state_dict(saved_state)

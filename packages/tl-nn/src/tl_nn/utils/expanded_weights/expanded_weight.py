@@ -51,8 +51,8 @@ class ExpandedWeight(Tensor):
                 "Can only build ExpandedWeights objects of tensors that require_grad: orig_weight requires none"
             )
         kind: Any = Tensor
-        made: ExpandedWeight = kind._make_subclass(cls, orig_weight, True)
-        return made
+        weight: ExpandedWeight = kind._make_subclass(cls, orig_weight, True)
+        return weight
 
     def __init__(self, orig_weight: Any, batch_size: int, loss_reduction: str) -> None:
         self.orig_weight = orig_weight

@@ -37,10 +37,10 @@ def is_batch_first(values: Sequence[Any]) -> bool:
     Raises:
         RuntimeError: If they say different things.
     """
-    said = {value.batch_first for value in values if isinstance(value, ExpandedWeight)}
-    if len(said) > 1:
+    choices = {value.batch_first for value in values if isinstance(value, ExpandedWeight)}
+    if len(choices) > 1:
         raise RuntimeError("Got conflicting batch_first arguments in the same layer")
-    return said.pop() if said else True
+    return choices.pop() if choices else True
 
 
 def forward_helper(func: Callable[..., Any], expanded_args: Any, expanded_kwargs: dict[str, Any]) -> Any:
@@ -71,7 +71,7 @@ def _plain(value: Any) -> Any:
     return value.orig_weight if isinstance(value, ExpandedWeight) else value
 
 
-def check_batch(func: Callable[..., Any], input: Any, others: Sequence[Any]) -> None:
+def check_batch(func: Callable[..., Any], input: Any, arguments: Sequence[Any]) -> None:
     """RuntimeError unless the input is a batch of the size that the expanded weights among the others have."""
     name = getattr(func, "__name__", repr(func))
     if isinstance(input, ExpandedWeight):
@@ -93,14 +93,14 @@ def check_batch(func: Callable[..., Any], input: Any, others: Sequence[Any]) -> 
             f"0 is not a valid batch size for Expanded Weights but got an input of shape {tuple(input.shape)} in "
             f"function {name}"
         )
-    batch_first = is_batch_first(others)
+    batch_first = is_batch_first(arguments)
     if not batch_first and input.dim() == 1:
         raise RuntimeError(
             f"Expanded Weights with batch_first=False requires an input of two dimensions at least, got one of shape "
             f"{tuple(input.shape)} in function {name}"
         )
     batch_size = input.shape[0 if batch_first else 1]
-    for weight in others:
+    for weight in arguments:
         if isinstance(weight, ExpandedWeight) and not _fits(weight, batch_size):
             raise RuntimeError(
                 f"Expected ExpandedWeights to have batch size matching input but got input batch size of "
@@ -133,9 +133,9 @@ def set_grad_sample_if_exists(maybe_expanded_weight: Any, per_sample_grad_fn: Ca
     if maybe_expanded_weight.loss_reduction == "mean":
         grads = grads * size
     if size > grads.shape[0] and maybe_expanded_weight.allow_smaller_batches:
-        whole = grads.new_zeros(size, *grads.shape[1:])
-        whole[: grads.shape[0]] = grads
-        grads = whole
+        all_grads = grads.new_zeros(size, *grads.shape[1:])
+        all_grads[: grads.shape[0]] = grads
+        grads = all_grads
     before = getattr(weight, "grad_sample", None)
     weight.grad_sample = grads if before is None else before + grads
 

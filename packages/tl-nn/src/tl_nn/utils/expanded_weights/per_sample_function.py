@@ -73,8 +73,8 @@ def call(func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
         name = getattr(func, "__name__", repr(func))
         raise RuntimeError(f"Expanded Weights encountered but cannot handle function {name}")
     values = {**dict(zip(rule.names, args, strict=False)), **kwargs}
-    others = [value for name, value in values.items() if name != "input"]
-    check_batch(func, values["input"], others)
+    arguments = [value for name, value in values.items() if name != "input"]
+    check_batch(func, values["input"], arguments)
     if values["input"].dim() < rule.rank(values):
         raise RuntimeError(
             f"Expanded Weights requires a batch of inputs, of {rule.rank(values)} dimensions at least in function "
@@ -91,8 +91,8 @@ class _PerSample(Function):
     """The call; backward leaves the samples' gradients with the weights, and returns that of the input."""
 
     @staticmethod
-    def forward(ctx: Any, func: Any, rule: _Rule, names: tuple[str, ...], *given: Any) -> Any:
-        values = dict(zip(names, given, strict=True))
+    def forward(ctx: Any, func: Any, rule: _Rule, names: tuple[str, ...], *arguments: Any) -> Any:
+        values = dict(zip(names, arguments, strict=True))
         plain = {name: weight.orig_weight.detach() for name, weight in _weights(values).items()}
         result = func(**{**values, **plain})
         ctx.func, ctx.values, ctx.plain = func, {**values, **rule.repeated(values)}, tuple(plain)
@@ -111,13 +111,15 @@ class _PerSample(Function):
             with enable_grad():
                 x = input.detach().requires_grad_()
                 results[3 + position] = grad(ctx.func(**{**values, "input": x}), x, upstream)[0]
-        found = _of_samples(ctx.func, values, ctx.plain, is_batch_first(tuple(weights.values())), upstream)
-        for weight, gradients in zip(weights.values(), found, strict=True):
-            set_grad_sample_if_exists(weight, partial(_given, gradients))
+        sample_grads = _of_samples(
+            ctx.func, values, ctx.plain, is_batch_first(tuple(weights.values())), upstream
+        )
+        for weight, gradients in zip(weights.values(), sample_grads, strict=True):
+            set_grad_sample_if_exists(weight, partial(_constant, gradients))
         return tuple(results)
 
 
-def _given(gradients: Any, weight: Any) -> Any:
+def _constant(gradients: Any, weight: Any) -> Any:
     return gradients
 
 
@@ -125,13 +127,13 @@ def _of_samples(func: Any, values: _Values, names: tuple[str, ...], batch_first:
     """The gradients of each sample by the named arguments, the samples along the first dimension."""
     dim = 0 if batch_first else 1
 
-    def of_sample(sample: Any, pulled: Any) -> Any:
+    def of_sample(sample: Any, gradient: Any) -> Any:
         batch = {**values, "input": sample.unsqueeze(dim)}
         _, pull = vjp(
             lambda *weights: func(**{**batch, **dict(zip(names, weights, strict=True))}),
             *(values[name] for name in names),
         )
-        return pull(pulled.unsqueeze(dim))
+        return pull(gradient.unsqueeze(dim))
 
     return vmap(of_sample, in_dims=(dim, dim))(values["input"], upstream)
 
