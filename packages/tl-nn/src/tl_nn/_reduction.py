@@ -1,4 +1,4 @@
-"""How a loss over many elements becomes one number."""
+"""Reductions of a loss over many elements to one number."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def reduce_losses(losses: Tensor, reduction: str) -> Tensor:
 
 
 def reduction_code(reduction: str) -> int:
-    """The number by which operators know a reduction."""
+    """The number of a reduction in calls of operators."""
     check(reduction)
     return _NAMES.index(reduction)
 
 
 def reduction_name(code: int, function: str) -> str:
-    """The reduction of a number; `function` is the one that was given it, for the error.
+    """The reduction with a number. `function` is the caller's name for the error.
 
     Raises:
         ValueError: If it is the number of none.
@@ -47,7 +47,7 @@ def check(reduction: str) -> None:
 
 
 def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
-    """The reduction that the two old switches mean; left out, each of them is True."""
+    """The reduction of the two old switches. Each of them is True by default."""
     if reduce is not None and not reduce:
         reduction = "none"
     else:

@@ -36,5 +36,5 @@ _ratio_any_t: TypeAlias = _scalar_or_tuple_any_t[float]
 
 _tensor_list_t: TypeAlias = _scalar_or_tuple_any_t[Tensor]
 
-# For pooling that may also return where the largest elements stood.
+# For pooling that may also return the positions of the largest elements.
 _maybe_indices_t: TypeAlias = _scalar_or_tuple_2_t[Tensor]

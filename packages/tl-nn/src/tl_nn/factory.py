@@ -10,7 +10,7 @@ _NAMES = ("device", "dtype", "memory_format")
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
-    """The arguments among those of a module that functions such as `tl.empty` take.
+    """The arguments of a module that functions such as `tl.empty` take.
 
     Args:
         kwargs: `device`, `dtype` and `memory_format`; or those within `factory_kwargs`, where a module has an

@@ -35,15 +35,15 @@ def functional_call(
         kwargs (dict, optional): The keyword arguments.
         tie_weights (bool): Whether a tensor that the module has under several names is exchanged under all of
             them.
-        strict (bool): Whether it must be all parameters and buffers, and nothing else.
+        strict (bool): Whether the names must be exactly the parameters and buffers.
 
     Returns:
-        What the module returns.
+        The module's result.
 
     Raises:
         RuntimeError: If `strict` and names are missing or too many.
         TypeError: If what is given for a name, or the attribute of that name, is neither a tensor nor None.
-        ValueError: If tied names are given different tensors, or a name stands in several dictionaries.
+        ValueError: If tied names are given different tensors, or several dictionaries contain a name.
 
     Example:
         >>> import tl_core, tl_nn.func
@@ -78,13 +78,13 @@ def _merge(several: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
 def exchange(
     module: Module, tensors: Mapping[str, Tensor], tie_weights: bool = False, strict: bool = False
 ) -> Iterator[None]:
-    """A module with other tensors, within a context; what code in it assigned is handed on to `tensors`.
+    """A context in which a module has other tensors. Assignments in the context are copied to `tensors`.
 
     Args:
         module: the module, which is as before afterwards.
         tensors: the tensors to take, by name.
         tie_weights: whether a tensor that the module has under several names is exchanged under all of them.
-        strict: whether it must be all parameters and buffers, and nothing else.
+        strict: whether the names must be exactly the parameters and buffers.
     """
     replacements = dict(tensors)
     if tie_weights:
@@ -110,7 +110,7 @@ _ABSENT: Any = object()
 
 
 def _slots(module: Module, tensors: Mapping[str, Any]) -> Iterator[tuple[Any, str]]:
-    """The dictionary and the name under which each tensor stands."""
+    """The dictionary and the name of each tensor in the module."""
     for path, tensor in tensors.items():
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"{tensor} is not an instance of torch.Tensor, given as {path!r}")
@@ -125,7 +125,7 @@ def _slots(module: Module, tensors: Mapping[str, Any]) -> Iterator[tuple[Any, st
 
 
 def _tie(module: Module, replacements: dict[str, Any]) -> None:
-    """Let the names of one tensor have the same new one."""
+    """Give all names of a tied tensor the same replacement."""
     names: dict[int, list[str]] = {}
     everything = (
         *module.named_parameters(remove_duplicate=False),

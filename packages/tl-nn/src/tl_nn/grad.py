@@ -49,7 +49,7 @@ def conv1d_input(
         input_size (sequence of int): The shape of the input.
         weight (Tensor): The weight.
         grad_output (Tensor): The gradient by the result.
-        stride, padding, dilation, groups: Those of the convolution.
+        stride, padding, dilation, groups: The options of the convolution.
 
     Example:
         >>> import tl_core
@@ -69,7 +69,7 @@ def conv1d_weight(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """The gradient of `conv1d` by its weight, of shape `weight_size`; see `conv1d_input`.
+    """The gradient of `conv1d` by its weight, of shape `weight_size`. See `conv1d_input`.
 
     Args:
         input: the input of the convolution.
@@ -98,7 +98,7 @@ def conv2d_input(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """The gradient of `conv2d` by its input; see `conv1d_input`.
+    """The gradient of `conv2d` by its input. See `conv1d_input`.
 
     Args:
         input_size: the sizes of the input.
@@ -129,7 +129,7 @@ def conv2d_weight(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """The gradient of `conv2d` by its weight; see `conv1d_weight`.
+    """The gradient of `conv2d` by its weight. See `conv1d_weight`.
 
     Args:
         input: the input of the convolution.
@@ -158,7 +158,7 @@ def conv3d_input(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """The gradient of `conv3d` by its input; see `conv1d_input`.
+    """The gradient of `conv3d` by its input. See `conv1d_input`.
 
     Args:
         input_size: the sizes of the input.
@@ -186,7 +186,7 @@ def conv3d_weight(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """The gradient of `conv3d` by its weight; see `conv1d_weight`.
+    """The gradient of `conv3d` by its weight. See `conv1d_weight`.
 
     Args:
         input: the input of the convolution.

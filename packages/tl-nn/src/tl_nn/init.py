@@ -47,7 +47,7 @@ def _without_grad(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """How much a layer's weights must be scaled so that values keep their size through an activation.
+    """The factor of a layer's weights with which values keep their size through an activation.
 
     Args:
         nonlinearity (str): The name of the function: "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
@@ -105,7 +105,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
         tensor: the tensor to be filled.
         a: the lower bound.
         b: the upper bound.
-        generator: the source of random numbers; None for the default one.
+        generator: the source of random numbers. None selects the default one.
 
     Example:
         >>> import tl_core, tl_nn
@@ -125,7 +125,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
         tensor: the tensor to be filled.
         mean: the mean.
         std: the standard deviation.
-        generator: the source of random numbers; None for the default one.
+        generator: the source of random numbers. None selects the default one.
 
     Example:
         >>> import tl_core, tl_nn
@@ -146,7 +146,7 @@ def trunc_normal_(
 ) -> Tensor:
     """Fill with numbers drawn from the part of the normal distribution between `a` and `b`.
 
-    Numbers outside are drawn again, which works best where the mean lies between the bounds.
+    Numbers outside are drawn again, which works best where the mean is between the bounds.
 
     Args:
         tensor: the tensor to be filled.
@@ -154,7 +154,7 @@ def trunc_normal_(
         std: the standard deviation.
         a: the lower bound.
         b: the upper bound.
-        generator: the source of random numbers; None for the default one.
+        generator: the source of random numbers. None selects the default one.
 
     Example:
         >>> import tl_core, tl_nn
@@ -176,12 +176,12 @@ def trunc_normal_(
 
 
 def _normal_share(mean: float, std: float, a: float, b: float) -> float:
-    """The part of the normal distribution that lies between two bounds."""
+    """The part of the normal distribution between two bounds."""
     return (erf((b - mean) / (std * sqrt(2.0))) - erf((a - mean) / (std * sqrt(2.0)))) / 2.0
 
 
 class _Normal:
-    """Proposals from the normal distribution itself, refused where they are out of bounds."""
+    """Proposals from the normal distribution itself, rejected where they are out of bounds."""
 
     def __init__(self, tensor: Tensor, mean: float, std: float, a: float, b: float) -> None:
         self.mean, self.std = mean, std
@@ -214,7 +214,7 @@ class _Uniform:
 
 
 def _draw_until_accepted(tensor: Tensor, proposals: _Normal | _Uniform, generator: Any) -> Tensor:
-    """Fill with proposals; all of them are drawn anew as long as any place is still refused."""
+    """Fill with proposals. All of them are drawn again until each place has an accepted one."""
     proposals.propose(tensor, generator)
     pending = proposals.rejections(tensor, generator)
     while bool(pending.any()):
@@ -317,7 +317,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """How many inputs and outputs each unit of a layer with this weight has.
+    """The number of inputs and outputs of each unit of a layer with this weight.
 
     Raises:
         ValueError: If the tensor has fewer than 2 dimensions.
@@ -344,7 +344,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
     Args:
         tensor: the tensor to be filled.
         gain: the factor of the nonlinearity: see `calculate_gain`.
-        generator: the source of random numbers; None for the default one.
+        generator: the source of random numbers. None selects the default one.
 
     Raises:
         ValueError: If the tensor has fewer than 2 dimensions.
@@ -367,7 +367,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
     Args:
         tensor: the tensor to be filled.
         gain: the factor of the nonlinearity: see `calculate_gain`.
-        generator: the source of random numbers; None for the default one.
+        generator: the source of random numbers. None selects the default one.
 
     Raises:
         ValueError: If the tensor has fewer than 2 dimensions.
@@ -426,14 +426,14 @@ def kaiming_normal_(
 ) -> Tensor:
     """Fill from the normal distribution of `std = gain / sqrt(fan)`: He et al., 2015.
 
-    The arguments are those of `kaiming_uniform_`.
+    See `kaiming_uniform_` for the arguments.
 
     Args:
         tensor: the tensor to be filled.
         a: the negative slope of the nonlinearity, for "leaky_relu".
         mode: "fan_in" keeps the variance forward, "fan_out" backward.
-        nonlinearity: "relu", "leaky_relu" or another name that `calculate_gain` knows.
-        generator: the source of random numbers; None for the default one.
+        nonlinearity: "relu", "leaky_relu" or another name that `calculate_gain` supports.
+        generator: the source of random numbers. None selects the default one.
 
     Example:
         >>> import tl_core, tl_nn
@@ -494,7 +494,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     """Fill a matrix with normal numbers, of which a part of each column is 0: Martens, 2010.
 
     Args:
-        tensor (Tensor, with 2 dimensions): What to fill.
+        tensor (Tensor, with 2 dimensions): The tensor to fill.
         sparsity (float): The part of each column that is 0.
         std (float): The standard deviation of the other numbers.
         generator (Generator, optional): The source of random numbers, except of the positions of the zeros.

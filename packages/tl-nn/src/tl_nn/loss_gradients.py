@@ -1,4 +1,4 @@
-"""Gradients of losses and of `glu` by the names that others know."""
+"""Gradients of losses and of `glu` under PyTorch's names."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class FunctionalModule(FunctionalModuleWithBuffers):
 
 
 def _without_values(model: Module) -> Module:
-    """A copy whose tensors have no memory: they are given at each call."""
+    """A copy whose tensors have no memory. Each call passes their values."""
     tensors = [*model.parameters(), *model.buffers()]
     memo = {id(t): _of_no_memory(t) for t in tensors}
     return copy.deepcopy(model, memo)
@@ -159,12 +159,12 @@ def _stack(several: Sequence[Sequence[Tensor]]) -> tuple[Tensor, ...]:
 def functional_init(
     model_class: Callable[..., Module], ensemble_shape: tuple[int, ...] = (), device: Any = "cpu"
 ) -> Callable[..., Any]:
-    """The function that makes a module, or as many as the one number in `ensemble_shape` says.
+    """The function that builds a module, or an ensemble of `ensemble_shape` modules.
 
     Args:
-        model_class: makes a module.
+        model_class: builds a module.
         ensemble_shape: () or (n,).
-        device: where the parameters go.
+        device: the device of the parameters.
 
     Returns:
         A function of the module's own arguments, which gives (parameters, function, names of the parameters); the
@@ -191,12 +191,12 @@ def functional_init(
 def functional_init_with_buffers(
     model_class: Callable[..., Module], ensemble_shape: tuple[int, ...] = (), device: Any = "cpu"
 ) -> Callable[..., Any]:
-    """The same for modules with buffers: (parameters, buffers, function, their names, those of the buffers).
+    """`functional_init` for modules with buffers: (parameters, buffers, function, parameter names, buffer names).
 
     Args:
         model_class: the class of the module.
         ensemble_shape: the sizes of the ensemble: () for one, (n,) for n.
-        device: where the tensors are.
+        device: the device of the tensors.
     """
     _check_shape(ensemble_shape)
 

@@ -1,4 +1,4 @@
-"""What `compile` makes of a module: a module that holds it and answers for it."""
+"""The result of `compile` on a module: a module that contains the original and forwards attributes to it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .modules.registration import _INITIAL_STATE, _MEMBER_DICTS
 
 __all__ = ["OptimizedModule"]
 
-# What belongs to the wrapper itself, its hooks among it; all else is the module's.
+# The attributes of the wrapper, such as its hooks. All other attributes belong to the module.
 _OWN = frozenset({"_orig_mod", "dynamo_ctx", "forward", *(name for name, _ in _INITIAL_STATE)})
 
 
@@ -20,7 +20,7 @@ class OptimizedModule(Module):
 
     Args:
         mod: the module.
-        dynamo_ctx: what is called in the module's place; by default the module.
+        dynamo_ctx: the callable to run in the module's place, by default the module.
 
     Example:
         >>> import tl_nn
@@ -37,16 +37,16 @@ class OptimizedModule(Module):
         self.dynamo_ctx = dynamo_ctx
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Calls the module, or what it was compiled to.
+        """Calls the module, or its compiled form.
 
         Args:
-            args, kwargs: what it is called with.
+            args, kwargs: the arguments of the module.
         """
         call = self.dynamo_ctx
         return self._orig_mod(*args, **kwargs) if call is None else call(*args, **kwargs)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: the module. What it was compiled to is made anew by `compile`."""
+        """The pickled state: the module. `compile` compiles it again."""
         return {**super().__getstate__(), "dynamo_ctx": None}
 
     @property

@@ -10,7 +10,7 @@ from tl_core.overrides import DisableTorchFunctionSubclass
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 
-# What may be done with a tensor whose shape isn't known yet: converting it, and asking what it is made of.
+# The operations on a tensor whose shape isn't known yet: conversions and queries of its kind.
 _ALLOWED = frozenset(
     [
         "__delete__",
@@ -109,7 +109,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
 
     Args:
         requires_grad (bool): Whether it is trained.
-        device, dtype (optional): What it is going to have.
+        device, dtype (optional): The future device and element type.
 
     Example:
         >>> import tl_nn
@@ -130,7 +130,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[ove
 
     Args:
         requires_grad (bool): Whether it requires a gradient.
-        device, dtype (optional): What it is going to have.
+        device, dtype (optional): The future device and element type.
         persistent (bool): Whether it is part of the module's state.
 
     Example:

@@ -1,3 +1,3 @@
-"""The version of tl-nn; the build reads it from here."""
+"""The version of tl-nn, which the build reads."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""What handlers of `__torch_dispatch__` see of functions that are one operator of aten and several of ours.
+"""Functions that are one operator for handlers of `__torch_dispatch__`, as in PyTorch, and several operators of tl.
 
 Where one handles operators, the function is that operator, and its gradient the operator that others have for it.
 """
@@ -45,7 +45,7 @@ class _Whole(Function):
 
 
 def _call(operator: Any, *args: Any) -> Any:
-    """The operator as handlers see it; its parts where there are none, or a graph of the gradient is wanted."""
+    """The single operator for handlers, or its parts without handlers or with a graph of the gradient."""
     return operator(*args) if is_grad_enabled() or not is_handled(args) else asked(operator, *args)
 
 
@@ -85,7 +85,7 @@ def _of_scores(
 
 
 def _is_plain_loss(arguments: dict[str, Any]) -> bool:
-    """Whether nothing is asked of a loss that its operator does not know."""
+    """Whether the operator of a loss supports all arguments of a call."""
     tensors = [arguments["input"], arguments["target"]]
     old = arguments.get("size_average") is not None or arguments.get("reduce") is not None
     return (
@@ -150,7 +150,7 @@ def call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         args, kwargs: its arguments.
 
     Returns:
-        Its result; NotImplemented where nobody handles operators, or no operator does what the call asks for.
+        Its result. NotImplemented without a handler, or if no operator supports the call.
 
     Example:
         >>> call("mse_loss", (1, 2), {})
@@ -159,7 +159,7 @@ def call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     try:
         bound = _signature(name).bind(*args, **kwargs)
     except TypeError:
-        return NotImplemented  # the function says what is wrong
+        return NotImplemented  # the function raises the error
     bound.apply_defaults()
     arguments = bound.arguments
     parameters, reads, gradients = _TABLE[name]

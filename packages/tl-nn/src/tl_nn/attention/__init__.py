@@ -1,4 +1,4 @@
-"""How scaled dot product attention is computed."""
+"""Kernels of scaled dot product attention."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class SDPBackend(Enum):
     def __int__(self) -> int:
         return int(self.value)
 
-    __index__ = __int__  # no int itself, yet a number where one is asked for
+    __index__ = __int__  # a member is no int, but `int()` accepts it
 
 
 _SWITCHES = {
@@ -81,7 +81,7 @@ def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = Fa
     Args:
         backends (SDPBackend or list of them): The ways allowed. On the CPU, attention raises RuntimeError unless
             FLASH_ATTENTION or MATH is among them.
-        set_priority (bool): Whether they are tried in the order given; on the CPU there is one way.
+        set_priority (bool): Whether the order of the backends is their priority. The CPU has one backend.
 
     Raises:
         AssertionError: If it is neither a way nor a list of them.

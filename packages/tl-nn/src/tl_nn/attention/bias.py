@@ -14,7 +14,7 @@ __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_le
 
 
 class CausalVariant(IntEnum):
-    """Which corner of the scores the triangle of a causal mask begins in.
+    """The corner of the scores in which the triangle of a causal mask begins.
 
     UPPER_LEFT: query i sees keys up to i. LOWER_RIGHT: the last query sees all keys. They are the same where there
     are as many queries as keys.
@@ -59,7 +59,7 @@ class CausalBias(Tensor):
         return bias
 
     def _materialize(self, device: Any = None) -> Tensor:
-        """The mask, shape (seq_len_q, seq_len_kv): True for what is seen."""
+        """The mask, shape (seq_len_q, seq_len_kv): True for visible pairs."""
         shape = (self.seq_len_q, self.seq_len_kv)
         shift = self.seq_len_kv - self.seq_len_q if self.variant is CausalVariant.LOWER_RIGHT else 0
         return tl_core.ones(shape, device=device, dtype=tl_core.bool).tril(shift)
@@ -116,7 +116,7 @@ def causal_upper_left(*size: int) -> CausalBias:
 
 
 def causal_lower_right(*size: int) -> CausalBias:
-    """A causal mask of this size whose triangle begins in the lower right corner; see `causal_upper_left`.
+    """A causal mask of this size whose triangle begins in the lower right corner. See `causal_upper_left`.
 
     Example:
         >>> import tl_core, tl_nn

@@ -1,4 +1,4 @@
-"""Which library computes `FLASH_ATTENTION`: programs register implementations and choose one."""
+"""Implementations of `FLASH_ATTENTION`: programs register implementations and select one."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _active: list[tuple[str, Any]] = []
 
 
 def register_flash_attention_impl(impl: str, *, register_fn: Callable[..., Any]) -> None:
-    """Makes an implementation known.
+    """Registers an implementation.
 
     Args:
         impl: its name.
-        register_fn: what puts it in place, when it is chosen; what it returns may have `remove()`, which takes it away.
+        register_fn: installs the implementation. Its result may have `remove()`, which removes the implementation.
 
     Example:
         >>> register_flash_attention_impl("mine", register_fn=lambda: None)
@@ -34,7 +34,7 @@ def register_flash_attention_impl(impl: str, *, register_fn: Callable[..., Any])
 
 
 def list_flash_attention_impls() -> list[str]:
-    """The names of the implementations that are known.
+    """The names of the registered implementations.
 
     Example:
         >>> isinstance(list_flash_attention_impls(), list)
@@ -44,7 +44,7 @@ def list_flash_attention_impls() -> list[str]:
 
 
 def current_flash_attention_impl() -> str | None:
-    """The implementation that was chosen; None for tl's own.
+    """The selected implementation. None stands for tl's own.
 
     Example:
         >>> print(current_flash_attention_impl())
@@ -54,13 +54,13 @@ def current_flash_attention_impl() -> str | None:
 
 
 def activate_flash_attention_impl(impl: str) -> None:
-    """Chooses an implementation.
+    """Selects an implementation.
 
     Args:
         impl: its name.
 
     Raises:
-        ValueError: it isn't known.
+        ValueError: it isn't registered.
 
     Example:
         >>> register_flash_attention_impl("mine", register_fn=lambda: None)
@@ -79,7 +79,7 @@ def activate_flash_attention_impl(impl: str) -> None:
 
 
 def restore_flash_attention_impl(_raise_warn: bool = True) -> None:
-    """Goes back to tl's own.
+    """Selects tl's own implementation again.
 
     Example:
         >>> restore_flash_attention_impl(_raise_warn=False)

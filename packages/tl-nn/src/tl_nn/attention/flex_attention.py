@@ -26,7 +26,7 @@ _DEFAULT_SPARSE_BLOCK_SIZE = 128
 
 
 class AuxRequest(NamedTuple):
-    """What `flex_attention` is to return beside the result.
+    """Switches for the auxiliary outputs of `flex_attention`.
 
     Example:
         >>> import tl_core
@@ -41,7 +41,7 @@ class AuxRequest(NamedTuple):
 
 
 class AuxOutput(NamedTuple):
-    """What `flex_attention` returned beside the result.
+    """The auxiliary outputs of `flex_attention`.
 
     Example:
         >>> import tl_core
@@ -54,7 +54,7 @@ class AuxOutput(NamedTuple):
 
 
 def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
-    """The mask that leaves out nothing.
+    """The mask that keeps all pairs.
 
     Args:
         batch: the index of the batch.
@@ -71,7 +71,7 @@ def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) ->
 
 
 def or_masks(*mask_mods: _Mod) -> _Mod:
-    """The mask of what any of some masks leaves in.
+    """The union of masks: a pair is visible in any of them.
 
     Raises:
         RuntimeError: If one of them can't be called.
@@ -99,7 +99,7 @@ def or_masks(*mask_mods: _Mod) -> _Mod:
 
 
 def and_masks(*mask_mods: _Mod) -> _Mod:
-    """The mask of what all of some masks leave in.
+    """The intersection of masks: a pair is visible in all of them.
 
     Raises:
         RuntimeError: If one of them can't be called.
@@ -143,8 +143,8 @@ def create_mask(
     """The elements of a mask that is given as a function.
 
     Args:
-        mod_fn (callable): `mod_fn(b, h, q_idx, kv_idx)` gives True for what is seen; or it changes scores,
-            `mod_fn(score, b, h, q_idx, kv_idx)`, and gives minus infinity for what isn't.
+        mod_fn (callable): `mod_fn(b, h, q_idx, kv_idx)` returns True for visible pairs. Or it changes scores,
+            `mod_fn(score, b, h, q_idx, kv_idx)`, and returns minus infinity for hidden pairs.
         B, H (int, optional): The numbers of batches and heads, 1 where the mask is the same for all.
         Q_LEN, KV_LEN (int): The numbers of queries and keys.
         device (optional): Where to put it.
@@ -167,7 +167,7 @@ def create_mask(
 
 
 def _count_positional(function: _Mod) -> int:
-    """How many arguments a function takes by position."""
+    """The number of positional arguments of a function."""
     from inspect import Parameter, signature
 
     by_position = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
@@ -178,7 +178,7 @@ def _count_positional(function: _Mod) -> int:
 
 
 class BlockMask:
-    """Which blocks of the scores a mask leaves in, altogether or in part.
+    """The blocks of the scores that a mask keeps, completely or in part.
 
     Made by `create_block_mask` or `from_kv_blocks`.
 
@@ -187,9 +187,9 @@ class BlockMask:
         kv_num_blocks: for each block of queries the number of its partly masked blocks of keys, int32 of shape
             (B, H, query blocks).
         kv_indices: which ones these are, int32 of shape (B, H, query blocks, key blocks).
-        full_kv_num_blocks: the same of blocks that no element is masked in; None for none.
+        full_kv_num_blocks: the same of blocks that no element is masked in. None for none.
         full_kv_indices: which ones these are.
-        q_num_blocks: the numbers of partly masked blocks of queries for each block of keys; None if they aren't
+        q_num_blocks: the numbers of partly masked blocks of queries for each block of keys. None if they aren't
             known.
         q_indices: which ones these are.
         full_q_num_blocks: the same of blocks that no element is masked in.
@@ -334,7 +334,7 @@ class BlockMask:
         """The blocks as a picture: dark where all are left in, light where some are.
 
         Args:
-            grid_size (int or (int, int)): The largest numbers of rows and columns of the picture; -1 for all blocks.
+            grid_size (int or (int, int)): The largest numbers of rows and columns of the picture. -1 for all blocks.
             limit (int): The largest number of batches and heads shown.
         """
         dense = self.to_dense()
@@ -387,7 +387,7 @@ _TENSORS = (
 
 
 def _dense(counts: Tensor, indices: Tensor) -> Tensor:
-    """Which blocks are listed, as bool of shape (*, rows, columns)."""
+    """The listed blocks as bool of shape (*, rows, columns)."""
     columns = indices.shape[-1]
     listed = tl_core.arange(columns, device=indices.device) < counts.unsqueeze(-1)
     dense = tl_core.zeros(indices.shape, dtype=tl_core.int32, device=indices.device)
@@ -395,14 +395,14 @@ def _dense(counts: Tensor, indices: Tensor) -> Tensor:
 
 
 def _list_blocks(dense: Tensor) -> tuple[Tensor, Tensor]:
-    """The inverse: how many blocks each row has, and their columns at the beginning."""
+    """The inverse: the number of blocks of each row, and their columns at the beginning."""
     counts = dense.to(tl_core.int32).sum(-1).to(tl_core.int32)
     order = tl_core.argsort(dense.to(tl_core.int32), dim=-1, descending=True, stable=True)
     return counts, order.to(tl_core.int32).contiguous()
 
 
 def _transpose_blocks(counts: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    """The same blocks by columns."""
+    """The blocks listed by columns."""
     return _list_blocks(_dense(counts, indices).transpose(-2, -1))
 
 
@@ -443,7 +443,7 @@ def create_block_mask(
     """The blocks of a mask that is given as a function.
 
     Args:
-        mask_mod (callable): `mask_mod(b, h, q_idx, kv_idx)` gives True for what is seen. It is called once, with
+        mask_mod (callable): `mask_mod(b, h, q_idx, kv_idx)` returns True for visible pairs. It is called once, with
             tensors of indices that broadcast against each other.
         B, H (int, optional): The numbers of batches and heads, 1 where the mask is the same for all.
         Q_LEN, KV_LEN (int): The numbers of queries and keys.
@@ -470,7 +470,7 @@ def create_block_mask(
 
 
 def _by_blocks(mask: Tensor, size: tuple[int, int], separate: bool) -> tuple[Tensor, Tensor | None]:
-    """Which blocks are left in in part, and which altogether."""
+    """The blocks that the mask keeps in part, and the blocks that it keeps completely."""
     *leading, queries, keys = mask.shape
     rows, columns = -(-queries // size[0]), -(-keys // size[1])
     padded = mask.new_zeros((*leading, rows * size[0], columns * size[1]))
@@ -502,18 +502,18 @@ def flex_attention(
     that broadcast against each other and against the scores.
 
     Args:
-        query (Tensor, shape (B, Hq, L, E)): What asks.
-        key, value (Tensor, shape (B, H, S, E), (B, H, S, Ev)): What is asked, and what answers.
+        query (Tensor, shape (B, Hq, L, E)): The queries.
+        key, value (Tensor, shape (B, H, S, E), (B, H, S, Ev)): The keys and values.
         score_mod (callable, optional): `score_mod(score, b, h, q_idx, kv_idx)` gives the scores to take.
-        block_mask (BlockMask, optional): What is seen.
+        block_mask (BlockMask, optional): The visible pairs.
         scale (float, optional): The factor of the scores, by default `1 / sqrt(E)`.
         enable_gqa (bool): Whether Hq may be a multiple of H.
         return_lse (bool): Whether the logarithm of each query's sum is returned too, shape (B, Hq, L).
         kernel_options (dict, optional): Accepted for compatibility.
-        return_aux (AuxRequest, optional): What else to return.
+        return_aux (AuxRequest, optional): The auxiliary outputs to return.
 
     Returns:
-        Tensor, shape (B, Hq, L, Ev), or it and what was asked for.
+        Tensor, shape (B, Hq, L, Ev), or it and the auxiliary outputs.
 
     Raises:
         ValueError: If shapes don't fit, or types differ.
@@ -538,7 +538,7 @@ def flex_attention(
     if block_mask is not None:
         scores = where(block_mask.mask_mod(*indices), scores, float("-inf"))
     largest = scores.amax(-1, keepdim=True)
-    # A query that sees nothing gets zeros.
+    # A query without visible keys gets zeros.
     blind = largest == float("-inf")
     shifted = (scores - where(blind, 0.0, largest)).exp()
     total = where(blind, 1.0, shifted.sum(-1, keepdim=True))

@@ -1,4 +1,4 @@
-"""What pickles of modules from before PyTorch 1.2 name; nothing else uses it."""
+"""Names in pickles of modules from before PyTorch 1.2."""
 
 
 def _get_thnn_function_backend() -> None:

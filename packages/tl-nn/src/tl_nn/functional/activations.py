@@ -140,8 +140,8 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
     Args:
         input: the values, of any shape.
-        threshold: what elements have to exceed.
-        value: what replaces the others.
+        threshold: the lower bound of unchanged elements.
+        value: the replacement of all other elements.
         inplace: whether the result is written into `input`.
 
     Example:
@@ -159,8 +159,8 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
 
     Args:
         input: the values, of any shape.
-        threshold: what elements have to exceed.
-        value: what replaces the others.
+        threshold: the lower bound of unchanged elements.
+        value: the replacement of all other elements.
 
     Example:
         >>> import tl_core
@@ -219,7 +219,7 @@ def rrelu(
         input: the values, of any shape.
         lower: the lower bound of the factors.
         upper: the upper bound, at least the lower.
-        training: whether factors are drawn; otherwise all are the mean of the bounds.
+        training: whether factors are random. Otherwise all are the mean of the bounds.
         inplace: whether the result is written into `input`.
 
     Example:
@@ -239,7 +239,7 @@ def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, traini
         input: the values, of any shape.
         lower: the lower bound of the factors.
         upper: the upper bound, at least the lower.
-        training: whether factors are drawn; otherwise all are the mean of the bounds.
+        training: whether factors are random. Otherwise all are the mean of the bounds.
 
     Example:
         >>> import tl_core
@@ -470,7 +470,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     Args:
         input (Tensor): Of any shape.
         dim (int): The dimension along which the results sum to 1.
-        dtype (dtype, optional): What the input is cast to first.
+        dtype (dtype, optional): The type of the conversion of the input.
 
     Example:
         >>> import tl_core, tl_nn
@@ -487,7 +487,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     Args:
         input: the scores.
         dim: the dimension over which the results are normalized.
-        dtype: the type to which the input is converted first; None keeps its own.
+        dtype: the type to which the input is converted first. None keeps its own.
 
     Example:
         >>> import tl_core
@@ -505,7 +505,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     Args:
         input: the scores.
         dim: the dimension over which the results are normalized.
-        dtype: the type to which the input is converted first; None keeps its own.
+        dtype: the type to which the input is converted first. None keeps its own.
 
     Example:
         >>> import tl_core
@@ -521,7 +521,7 @@ def _softmax_dim(dim: int | None, input: Tensor, name: str, stacklevel: int) -> 
 
 
 def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
-    """The dimension that older programs mean by leaving it out; warns of it."""
+    """The dimension of calls without `dim`, with a warning."""
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. "
         "Change the call to include dim=X as an argument.",

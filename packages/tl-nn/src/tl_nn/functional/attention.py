@@ -48,7 +48,7 @@ def multi_head_attention_forward(
     """Attention of several heads, with the projections into and out of them.
 
     Args:
-        query (Tensor, shape (L, N, E) or (L, E)): What is asked for: L targets.
+        query (Tensor, shape (L, N, E) or (L, E)): The queries: L targets.
         key, value (Tensor, shape (S, N, E_k), (S, N, E_v), or without N): S sources,
             and what they give.
         embed_dim_to_check (int): E, which must be a multiple of `num_heads`.
@@ -62,7 +62,7 @@ def multi_head_attention_forward(
         out_proj_weight, out_proj_bias (Tensor): The projection of the result.
         key_padding_mask (Tensor, shape (N, S) or (S,), optional): True, or a number that is added, for keys that
             are to be ignored.
-        need_weights (bool): Whether the weights are returned; without, they never stand in memory.
+        need_weights (bool): Whether the weights are returned. Without it, they are never stored.
         attn_mask (Tensor, shape (L, S) or (N * num_heads, L, S), optional): True, or a number that is added,
             where a query must not look.
         q_proj_weight, k_proj_weight, v_proj_weight (Tensor, optional): With `use_separate_proj_weight`.
@@ -278,7 +278,7 @@ def _merge_masks(
 
 
 def _softmax_of_visible(scores: Tensor) -> Tensor:
-    """The softmax by rows; zeros where a query sees no key."""
+    """The softmax by rows. A query without visible keys gets zeros."""
     blind = (scores == -math.inf).all(-1, keepdim=True)
     return scores.masked_fill(blind, 0.0).softmax(-1).masked_fill(blind, 0.0)
 
@@ -297,7 +297,7 @@ def _attend_with_weights(
 def _attend(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, p: float, is_causal: bool, heads: tuple[int, int]
 ) -> Tensor:
-    """The heads' results; `heads` is the batch and the number of heads of each sample."""
+    """The heads' results. `heads` is the batch and the number of heads of each sample."""
     batch, num_heads = heads
     if mask is not None:
         one = mask.dim() == 3 and mask.shape[0] == 1 and batch * q.shape[0] > 1

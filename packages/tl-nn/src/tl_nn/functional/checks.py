@@ -6,7 +6,7 @@ from tl_core import Tensor
 
 
 def check_tensor(function: str, value: Any, argument: str = "input") -> None:
-    """Refuse what isn't a tensor or like one, where no operator comes first to do it.
+    """Raise TypeError for an argument that isn't tensor-like, where no operator checks it first.
 
     Args:
         function: the name of the function, for the error.

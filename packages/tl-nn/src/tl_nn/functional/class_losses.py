@@ -31,7 +31,7 @@ def nll_loss(
             uint8.
         weight (Tensor, shape (C,), optional): A factor for each class.
         size_average, reduce (bool, optional): Older spellings of `reduction`.
-        ignore_index (int): Targets of this value count for nothing.
+        ignore_index (int): Targets of this value are ignored.
         reduction (str): "none" for a loss of each sample, "mean" for their mean weighted by `weight`, "sum" for
             their sum.
 
@@ -72,7 +72,7 @@ def cross_entropy(
             floating-point type, the probabilities of all classes.
         weight (Tensor, shape (C,), optional): A factor for each class.
         size_average, reduce (bool, optional): Older spellings of `reduction`.
-        ignore_index (int): Targets of this value count for nothing; only for classes.
+        ignore_index (int): Targets of this value are ignored; only for classes.
         reduction (str): "none" for a loss of each sample, "mean" for their mean, "sum" for their sum.
         label_smoothing (float): From 0 to 1: how much of each target is spread evenly over all classes.
 
@@ -115,7 +115,7 @@ def _class_dim(input: Tensor) -> int:
 
 
 def _weights(weight: Tensor, target: Tensor, is_counted: Tensor) -> Tensor:
-    """The factor of each sample: that of its class, 0 where it is ignored."""
+    """The factor of each sample: its class's factor, or 0 for ignored samples."""
     return where(is_counted, weight.gather(0, target.reshape(-1)).reshape(target.shape), 0.0)
 
 

@@ -14,7 +14,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     """The cosine of the angle between vectors.
 
     Args:
-        x1, x2 (Tensor): Broadcast; of floating-point types.
+        x1, x2 (Tensor): Vectors of floating-point types, which are broadcast.
         dim (int): The dimension of a vector.
         eps (float): The least length of a vector that it is divided by.
 

@@ -18,7 +18,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     Args:
         input (Tensor): Of any shape and a floating-point type.
         p (float): From 0 to 1.
-        training (bool): Where False, the input is returned as it is.
+        training (bool): Where False, the input is returned unchanged.
         inplace (bool): Whether the input itself is changed.
 
     Raises:
@@ -161,7 +161,7 @@ def feature_alpha_dropout(
 
 
 def _is_off(input: Tensor, p: float, training: bool) -> bool:
-    """Whether there is nothing to drop."""
+    """Whether a call drops no elements."""
     _check_probability(p)
     check_tensor("dropout", input)
     return not training or p == 0.0 or input.numel() == 0

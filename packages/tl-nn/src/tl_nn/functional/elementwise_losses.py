@@ -43,7 +43,7 @@ def mse_loss(
         input, target (Tensor): Of the same shape; other shapes are broadcast, with a warning.
         size_average, reduce (bool, optional): Older spellings of `reduction`.
         reduction (str): "none" for the elements, "mean" for their mean, "sum" for their sum.
-        weight (Tensor, optional): A factor for each element; the mean is then over the weights.
+        weight (Tensor, optional): A factor for each element. The mean is then over the weights.
 
     Raises:
         ValueError: If `reduction` is another name.
@@ -69,7 +69,7 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The absolute difference of each element, reduced; the arguments are those of `mse_loss`.
+    """The absolute difference of each element, reduced. See `mse_loss` for the arguments.
 
     Args:
         input: the predictions.
@@ -135,7 +135,7 @@ def smooth_l1_loss(
 
     Args:
         input, target, size_average, reduce, reduction: See `mse_loss`.
-        beta (float): Where the parabola ends; with 0 it is `l1_loss`.
+        beta (float): The end of the parabola. 0 is `l1_loss`.
 
     Raises:
         RuntimeError: If `beta` is negative.
@@ -299,13 +299,13 @@ _TINY = 1e-12
 
 
 def _log(x: Tensor) -> Tensor:
-    """The logarithm of `x`, at least -100; its gradient stays finite."""
+    """The logarithm of `x`, at least -100, with a finite gradient."""
     usual = x > _TINY
     return where(usual, where(usual, x, 1.0).log(), _steep_log(x))
 
 
 def _log_of_rest(x: Tensor) -> Tensor:
-    """The logarithm of `1 - x`, at least -100; its gradient stays finite."""
+    """The logarithm of `1 - x`, at least -100, with a finite gradient."""
     rest = 1 - x
     usual = rest > _TINY
     return where(usual, (-where(usual, x, 0.0)).log1p(), _steep_log(rest))
@@ -421,7 +421,7 @@ def gaussian_nll_loss(
         var (Tensor or float): Variances: of input's shape, of that without the last dimension, or with size 1 in
             one dimension.
         full (bool): Whether `log(2 pi) / 2` is added.
-        eps (float): The least variance; the gradient passes through it.
+        eps (float): The least variance. Its gradient is the identity.
         reduction (str): See `mse_loss`.
 
     Raises:

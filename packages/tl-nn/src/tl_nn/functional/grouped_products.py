@@ -28,10 +28,10 @@ def grouped_mm(
     Args:
         mat_a (Tensor): (rows, K), (groups, M, K), or (M, K of all groups).
         mat_b (Tensor): (groups, K, N), (K, columns), or (K of all groups, N).
-        offs (Tensor): where each group ends in the dimension that the groups share, int32; None where both matrices
+        offs (Tensor): the end of each group in the dimension that the groups share, int32. None where both matrices
             have three dimensions.
         bias (Tensor): not supported.
-        out_dtype (dtype): that of mat_a.
+        out_dtype (dtype): the type of mat_a.
 
     Returns:
         (rows, N), (M, columns), or (groups, M, N).
@@ -59,7 +59,7 @@ def product_of_groups(a: Tensor, b: Tensor, offs: Tensor | None) -> Tensor:
 
     Args:
         a, b: the matrices, of two or three dimensions.
-        offs: where each group ends; None where both have three.
+        offs: the end of each group. None where both have three.
     """
     check_groups(a, b, offs)
     if offs is None:
@@ -125,7 +125,7 @@ def _parts(m: Tensor, sizes: list[int], dim: int) -> tuple[Tensor, ...]:
 
 
 def _along(dim: int, products: list[Tensor], size: int) -> Tensor:
-    """The products one after another; zeros behind them."""
+    """The products one after another, then zeros."""
     result = tl_core.cat(products, dim)
     rest = size - result.shape[dim]
     if rest == 0:

@@ -19,7 +19,7 @@ GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
 
 
 def _none_or_dtype(input: Tensor | None) -> Any:
-    """The element type of a tensor; None of None.
+    """The element type of a tensor. None for None.
 
     Raises:
         RuntimeError: If it is neither.
@@ -43,9 +43,9 @@ def _canonical_mask(
 
     Args:
         mask: the mask, or None.
-        mask_name: what errors call it.
+        mask_name: the name of the mask in errors.
         other_type: the type of another mask, or None.
-        other_name: what warnings call that one.
+        other_name: the name of the other mask in warnings.
         target_type: the type of the numbers.
         check_other: whether masks of different types are warned of.
 
@@ -78,7 +78,7 @@ def _in_projection(
     b_k: Tensor | None = None,
     b_v: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Query, key and value, each through a matrix of its own; keys and values may have other sizes.
+    """Query, key and value, each through its own matrix. Keys and values may have other sizes.
 
     Raises:
         AssertionError: If a matrix or bias doesn't fit.
@@ -96,7 +96,7 @@ def _in_projection(
 def _in_projection_packed(
     q: Tensor, k: Tensor, v: Tensor, w: Tensor, b: Tensor | None = None
 ) -> list[Tensor]:
-    """Query, key and value through one matrix with the rows of all three; one product where they are the same."""
+    """Query, key and value through one matrix with the rows of all three. Equal inputs need one product."""
     if q is k and k is v:
         return list(linear(q, w, b).chunk(3, -1))
     size = q.size(-1)
@@ -130,6 +130,6 @@ def _no_grad_embedding_renorm_(weight: Tensor, input: Tensor, max_norm: float, n
 
 
 def assert_int_or_pair(arg: Sequence[int], arg_name: str, message: str) -> None:
-    """Refuses, with AssertionError, what is neither a number nor a pair; `message` is formatted with the name."""
+    """Raises AssertionError unless the value is a number or a pair. `message` is formatted with the name."""
     if not (isinstance(arg, int) or len(arg) == 2):
         raise AssertionError(message.format(arg_name))

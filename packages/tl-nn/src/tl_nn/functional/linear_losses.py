@@ -33,7 +33,7 @@ def linear_cross_entropy(
         target (Tensor): The classes, shape (N,) or (N, d1, ...), or the probabilities of all classes.
         linear_bias (Tensor, shape (C,) or (C, d1, ...), optional): Added to the scores.
         weight, reduction, label_smoothing: See `cross_entropy`.
-        ignore_index (int, optional): Targets of this value count for nothing, by default -100.
+        ignore_index (int, optional): Targets of this value are ignored, by default -100.
         options: Accepted for compatibility: there is one way to compute it.
 
     Raises:

@@ -36,7 +36,7 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """`max(0, -target * (input1 - input2) + margin)`, reduced; target 1 asks for a larger `input1`, -1 for a smaller.
+    """`max(0, -target * (input1 - input2) + margin)`, reduced. Target 1 requires a larger `input1`, -1 a smaller.
 
     Args:
         input1: the first values.
@@ -236,7 +236,7 @@ def multi_margin_loss(
         input (Tensor, shape (N, C) or (C,)): The scores of the classes.
         target (Tensor of int64, shape (N,) or ()): The class of each sample.
         p (int): 1 or 2.
-        margin (float): By how much the score of the target is to exceed each other.
+        margin (float): The required distance of the target's score to all other scores.
         weight (Tensor, shape (C,), optional): A factor for the samples of each class.
         size_average: deprecated, with `reduce`: whether losses are averaged.
         reduce: deprecated: whether losses are reduced at all.
@@ -409,7 +409,7 @@ def triplet_margin_with_distance_loss(
         anchor: the vectors that distances are measured from.
         positive: vectors to be near.
         negative: vectors to be far.
-        distance_function: the distance of two tensors of vectors; None for `pairwise_distance`.
+        distance_function: the distance of two tensors of vectors. None for `pairwise_distance`.
         margin: by how much the negative is to be farther.
         swap: whether the distance of positive and negative is used where it is less than that of anchor and
             negative.
@@ -463,5 +463,5 @@ def _valid_reduction(size_average: bool | None, reduce: bool | None, reduction: 
 
 
 def _reduced_or_zero(losses: Tensor, reduction: str) -> Tensor:
-    """As `reduce_losses`; the mean of no losses is 0."""
+    """`reduce_losses`, but the mean of no losses is 0."""
     return reduce_losses(losses, "sum" if reduction == "mean" and not losses.numel() else reduction)

@@ -37,7 +37,7 @@ def batch_norm(
     Args:
         input (Tensor, shape (N, C, *)): The values to normalize, C channels each.
         running_mean, running_var (Tensor, shape (C,), optional): Training moves them towards the batch's mean and
-            unbiased variance; otherwise they are what the input is normalized with.
+            unbiased variance; otherwise the input is normalized with them.
         weight, bias (Tensor, shape (C,), optional): Factor and shift of each channel, of the input's type, or
             float32 beside a half type.
         training (bool): Whether the batch's own statistics are used.
@@ -74,7 +74,7 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalize each channel of each sample over its positions; the arguments are those of `batch_norm`.
+    """Normalize each channel of each sample over its positions. See `batch_norm` for the arguments.
 
     Args:
         input: the values, (batch, channels, *spatial).
@@ -141,8 +141,8 @@ def rms_norm(
     Args:
         input: the values.
         normalized_shape: the sizes of the last dimensions, over which the mean is taken.
-        weight: the factors, of that shape; None for 1.
-        eps: added to the mean square; None for the smallest step at 1 of the type.
+        weight: the factors, of that shape. None selects 1.
+        eps: added to the mean square. None selects the smallest step at 1 of the type.
 
     References:
         Zhang and Sennrich, Root Mean Square Layer Normalization, 2019.

@@ -119,7 +119,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
 
 @overridable
 def kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor:
-    """`nn.functional.kl_div`, whose mean is that of all elements.
+    """`nn.functional.kl_div` with the mean over all elements.
 
     Args:
         input: the scores or numbers, of any shape.
@@ -314,12 +314,12 @@ def _feature_dropout(input: Tensor, p: float, train: bool, inplace: bool) -> Ten
 
 @overridable
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
-    """The norm of all dimensions but one, which stay as dimensions of size 1; for -1 of all, without dimensions.
+    """The norm over all dimensions but one, which have size 1 in the result. -1 is the norm over all dimensions.
 
     Args:
         v: the tensor.
         pow: the order of the norm.
-        dim: the dimension that is kept.
+        dim: the dimension that the norm leaves out.
 
     Example:
         >>> import tl_core
@@ -341,7 +341,7 @@ def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
     Args:
         v: the directions.
         g: the lengths, of size 1 in all dimensions but `dim`.
-        dim: the dimension that has a length for each index; -1 for one length.
+        dim: the dimension that has a length for each index. -1 for one length.
 
     Example:
         >>> import tl_core

@@ -82,11 +82,11 @@ def max_pool1d(
         input (Tensor, shape (batch, channels, width) or (channels, width)): Of floating numbers or integers; NaN
             counts as the largest.
         kernel_size (int): Elements of a window.
-        stride (int, optional): From one window to the next; `kernel_size` if left out.
+        stride (int, optional): The distance of the windows, by default `kernel_size`.
         padding (int): Elements smaller than all others on both sides, at most half of the window.
         dilation (int): From one element of a window to the next.
         ceil_mode (bool): Whether a last window may reach over the edge.
-        return_indices (bool): Whether to return also where each maximum stands; of equals, the first.
+        return_indices (bool): Whether to return also the position of each maximum, or of the first of equal ones.
 
     Raises:
         RuntimeError: If the window doesn't fit, or a number is out of its range.
@@ -118,8 +118,8 @@ def max_pool2d(
     Args:
         input: the values, (batch, channels, *spatial) or without the batch.
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
-        stride: the distance of the windows; None for their extent.
-        padding: what is added on both sides of the input, at most half of the window.
+        stride: the distance of the windows. None selects the window's size.
+        padding: the number of elements added on both sides, at most half of the window.
         dilation: the distance of the elements that a window sees.
         ceil_mode: whether windows may reach over the end of the input.
         return_indices: whether the indices of the largest elements in their planes are returned too, int64.
@@ -150,8 +150,8 @@ def max_pool3d(
     Args:
         input: the values, (batch, channels, *spatial) or without the batch.
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
-        stride: the distance of the windows; None for their extent.
-        padding: what is added on both sides of the input, at most half of the window.
+        stride: the distance of the windows. None selects the window's size.
+        padding: the number of elements added on both sides, at most half of the window.
         dilation: the distance of the elements that a window sees.
         ceil_mode: whether windows may reach over the end of the input.
         return_indices: whether the indices of the largest elements in their planes are returned too, int64.
@@ -182,8 +182,8 @@ def max_pool1d_with_indices(
     Args:
         input: the values, (batch, channels, *spatial) or without the batch.
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
-        stride: the distance of the windows; None for their extent.
-        padding: what is added on both sides of the input, at most half of the window.
+        stride: the distance of the windows. None selects the window's size.
+        padding: the number of elements added on both sides, at most half of the window.
         dilation: the distance of the elements that a window sees.
         ceil_mode: whether windows may reach over the end of the input.
         return_indices: whether the indices of the largest elements in their planes are returned too, int64.
@@ -212,8 +212,8 @@ def max_pool2d_with_indices(
     Args:
         input: the values, (batch, channels, *spatial) or without the batch.
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
-        stride: the distance of the windows; None for their extent.
-        padding: what is added on both sides of the input, at most half of the window.
+        stride: the distance of the windows. None selects the window's size.
+        padding: the number of elements added on both sides, at most half of the window.
         dilation: the distance of the elements that a window sees.
         ceil_mode: whether windows may reach over the end of the input.
         return_indices: whether the indices of the largest elements in their planes are returned too, int64.
@@ -242,8 +242,8 @@ def max_pool3d_with_indices(
     Args:
         input: the values, (batch, channels, *spatial) or without the batch.
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
-        stride: the distance of the windows; None for their extent.
-        padding: what is added on both sides of the input, at most half of the window.
+        stride: the distance of the windows. None selects the window's size.
+        padding: the number of elements added on both sides, at most half of the window.
         dilation: the distance of the elements that a window sees.
         ceil_mode: whether windows may reach over the end of the input.
         return_indices: whether the indices of the largest elements in their planes are returned too, int64.
@@ -273,7 +273,7 @@ def avg_pool1d(
 
     Args:
         input (Tensor, shape (batch, channels, width) or (channels, width)): Of floating numbers or int64.
-        kernel_size, stride, padding, ceil_mode: As of `max_pool1d`; the elements of the padding are 0.
+        kernel_size, stride, padding, ceil_mode: As in `max_pool1d`. The elements of the padding are 0.
         count_include_pad (bool): Whether the elements of the padding count in the mean.
 
     Raises:
@@ -307,11 +307,11 @@ def avg_pool2d(
     Args:
         input: the values, (batch, channels, *spatial) or without the batch.
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
-        stride: the distance of the windows; None for their extent.
-        padding: what is added on both sides of the input, at most half of the window.
+        stride: the distance of the windows. None selects the window's size.
+        padding: the number of elements added on both sides, at most half of the window.
         ceil_mode: whether windows may reach over the end of the input.
         count_include_pad: whether the added zeros count in the mean.
-        divisor_override: what a window's sum is divided by instead of its size; not 0.
+        divisor_override: the divisor of a window's sum instead of its size, not 0.
         out: a tensor that takes the result.
 
     Example:
@@ -344,11 +344,11 @@ def avg_pool3d(
     Args:
         input: the values, (batch, channels, *spatial) or without the batch.
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
-        stride: the distance of the windows; None for their extent.
-        padding: what is added on both sides of the input, at most half of the window.
+        stride: the distance of the windows. None selects the window's size.
+        padding: the number of elements added on both sides, at most half of the window.
         ceil_mode: whether windows may reach over the end of the input.
         count_include_pad: whether the added zeros count in the mean.
-        divisor_override: what a window's sum is divided by instead of its size; not 0.
+        divisor_override: the divisor of a window's sum instead of its size, not 0.
         out: a tensor that takes the result.
 
     Example:
@@ -368,7 +368,7 @@ def avg_pool3d(
 
 
 def _result_size(input: Tensor, output_size: Any, n: int) -> list[int]:
-    """The size that is asked for: None stands for the input's."""
+    """The size of the result: None stands for the input's."""
     sizes = (output_size,) * n if output_size is None or isinstance(output_size, int) else output_size
     if input.dim() <= len(sizes):
         raise ValueError(
@@ -394,7 +394,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
 
 @overridable
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of as many rectangles as `output_size`, (height, width), asks for; None keeps a size.
+    """The means of the rectangles of a grid of `output_size`, (height, width). None keeps a size.
 
     Example:
         >>> import tl_core
@@ -407,7 +407,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 
 @overridable
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of as many boxes as `output_size`, (depth, height, width), asks for; None keeps a size.
+    """The means of the boxes of a grid of `output_size`, (depth, height, width). None keeps a size.
 
     Example:
         >>> import tl_core
@@ -426,7 +426,7 @@ def adaptive_max_pool1d_with_indices(
 
     Args:
         input: the values, (batch, channels, *spatial) or without the batch.
-        output_size: the spatial size of the output, one number or one each; None keeps the input's.
+        output_size: the spatial size of the output, one number or one each. None keeps the input's.
         return_indices: whether the indices of the maxima are returned too, int64.
 
     Example:
@@ -446,7 +446,7 @@ def adaptive_max_pool2d_with_indices(
 
     Args:
         input: the values, (batch, channels, *spatial) or without the batch.
-        output_size: the spatial size of the output, one number or one each; None keeps the input's.
+        output_size: the spatial size of the output, one number or one each. None keeps the input's.
         return_indices: whether the indices of the maxima are returned too, int64.
 
     Example:
@@ -466,7 +466,7 @@ def adaptive_max_pool3d_with_indices(
 
     Args:
         input: the values, (batch, channels, *spatial) or without the batch.
-        output_size: the spatial size of the output, one number or one each; None keeps the input's.
+        output_size: the spatial size of the output, one number or one each. None keeps the input's.
         return_indices: whether the indices of the maxima are returned too, int64.
 
     Example:
@@ -484,7 +484,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: Ints, return_indices: bool =
 
     Args:
         input: the values, (batch, channels, *spatial) or without the batch.
-        output_size: the spatial size of the output, one number or one each; None keeps the input's.
+        output_size: the spatial size of the output, one number or one each. None keeps the input's.
         return_indices: whether the indices of the maxima are returned too, int64.
 
     Example:
@@ -499,11 +499,11 @@ def adaptive_max_pool1d(input: Tensor, output_size: Ints, return_indices: bool =
 
 @overridable
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maxima of as many rectangles as `output_size` asks for, and, if asked for, their positions.
+    """The maxima of the rectangles of a grid of `output_size`, and optionally their positions.
 
     Args:
         input: the values, (batch, channels, *spatial) or without the batch.
-        output_size: the spatial size of the output, one number or one each; None keeps the input's.
+        output_size: the spatial size of the output, one number or one each. None keeps the input's.
         return_indices: whether the indices of the maxima are returned too, int64.
 
     Example:
@@ -518,11 +518,11 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 
 @overridable
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maxima of as many boxes as `output_size` asks for, and, if asked for, their positions.
+    """The maxima of the boxes of a grid of `output_size`, and optionally their positions.
 
     Args:
         input: the values, (batch, channels, *spatial) or without the batch.
-        output_size: the spatial size of the output, one number or one each; None keeps the input's.
+        output_size: the spatial size of the output, one number or one each. None keeps the input's.
         return_indices: whether the indices of the maxima are returned too, int64.
 
     Example:
@@ -559,7 +559,7 @@ def lp_pool1d(
         input: the values, (batch, channels, *spatial) or without the batch.
         norm_type: the exponent p, not 0.
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
-        stride: the distance of the windows; None for their extent.
+        stride: the distance of the windows. None selects the window's size.
         ceil_mode: whether windows may reach over the end of the input.
 
     Example:
@@ -580,7 +580,7 @@ def lp_pool2d(
         input: the values, (batch, channels, *spatial) or without the batch.
         norm_type: the exponent p, not 0.
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
-        stride: the distance of the windows; None for their extent.
+        stride: the distance of the windows. None selects the window's size.
         ceil_mode: whether windows may reach over the end of the input.
 
     Example:
@@ -602,7 +602,7 @@ def lp_pool3d(
         input: the values, (batch, channels, *spatial) or without the batch.
         norm_type: the exponent p, not 0.
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
-        stride: the distance of the windows; None for their extent.
+        stride: the distance of the windows. None selects the window's size.
         ceil_mode: whether windows may reach over the end of the input.
 
     Example:
@@ -661,7 +661,7 @@ def fractional_max_pool2d_with_indices(
         input: the values, (batch, channels, *spatial) or without the batch.
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
         output_size: the spatial size of the output, one number or one for each spatial dimension.
-        output_ratio: the same as a share of the input's size, between 0 and 1; one of the two is given.
+        output_ratio: the output's size as a share of the input's, between 0 and 1, instead of `output_size`.
         return_indices: whether the indices of the largest elements in their planes are returned too, int64.
 
     Example:
@@ -689,7 +689,7 @@ def fractional_max_pool3d_with_indices(
         input: the values, (batch, channels, *spatial) or without the batch.
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
         output_size: the spatial size of the output, one number or one for each spatial dimension.
-        output_ratio: the same as a share of the input's size, between 0 and 1; one of the two is given.
+        output_ratio: the output's size as a share of the input's, between 0 and 1, instead of `output_size`.
         return_indices: whether the indices of the largest elements in their planes are returned too, int64.
 
     Example:
@@ -719,7 +719,7 @@ def fractional_max_pool2d(
         output_size (int or two ints, optional): Size of the result.
         output_ratio (float or two floats, optional): Size of the result in parts of the input's, if `output_size`
             isn't given.
-        return_indices (bool): Whether to return also where each maximum stands.
+        return_indices (bool): Whether to return also the position of each maximum.
 
     Raises:
         ValueError: If neither size nor ratio is given.
@@ -750,7 +750,7 @@ def fractional_max_pool3d(
         input: the values, (batch, channels, *spatial) or without the batch.
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
         output_size: the spatial size of the output, one number or one for each spatial dimension.
-        output_ratio: the same as a share of the input's size, between 0 and 1; one of the two is given.
+        output_ratio: the output's size as a share of the input's, between 0 and 1, instead of `output_size`.
         return_indices: whether the indices of the largest elements in their planes are returned too, int64.
 
     Example:
@@ -829,13 +829,13 @@ def max_unpool1d(
     Args:
         input (Tensor, shape (batch, channels, width) or (channels, width)): The maxima.
         indices (Tensor of int64, shaped as `input`): Where they were.
-        kernel_size, stride, padding: Those of `max_pool1d`.
+        kernel_size, stride, padding: See `max_pool1d`.
         output_size (sequence of ints, optional): The size of the result, which those don't determine alone.
 
     Raises:
         ValueError: If `output_size` doesn't go with the other sizes.
         RuntimeError: If `indices` has another shape.
-        IndexError: If an index lies outside of the result.
+        IndexError: If an index is outside of the result.
 
     Example:
         >>> import tl_core, tl_nn
@@ -862,9 +862,9 @@ def max_unpool2d(
         input: the maxima.
         indices: where the maxima were, from `return_indices`.
         kernel_size: the extent of the windows of the pooling.
-        stride: their distance; None for their extent.
+        stride: the distance of the windows. None selects the window's size.
         padding: the padding of the pooling.
-        output_size: the size of the result, where several would fit; None for the smallest.
+        output_size: the size of the result, where several would fit. None selects the smallest.
 
     Example:
         >>> import tl_core
@@ -892,9 +892,9 @@ def max_unpool3d(
         input: the maxima.
         indices: where the maxima were, from `return_indices`.
         kernel_size: the extent of the windows of the pooling.
-        stride: their distance; None for their extent.
+        stride: the distance of the windows. None selects the window's size.
         padding: the padding of the pooling.
-        output_size: the size of the result, where several would fit; None for the smallest.
+        output_size: the size of the result, where several would fit. None selects the smallest.
 
     Example:
         >>> import tl_core

@@ -13,7 +13,7 @@ __all__ = ["gumbel_softmax"]
 def gumbel_softmax(
     logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:
-    """Samples of classes as probabilities; Jang, Gu and Poole, and Maddison, Mnih and Teh, 2016.
+    """Samples of classes as probabilities (Jang, Gu and Poole, and Maddison, Mnih and Teh, 2016).
 
     Args:
         logits (Tensor, shape (*, classes)): Unnormalised log-probabilities.

@@ -16,7 +16,7 @@ __all__ = ["ScalingType", "SwizzleType", "scaled_grouped_mm", "scaled_mm"]
 
 
 class ScalingType(enum.Enum):
-    """Which elements of a matrix share a scale."""
+    """The sets of elements of a matrix that share a scale."""
 
     TensorWise = 0
     RowWise = 1
@@ -54,26 +54,26 @@ def scaled_mm(
 ) -> Tensor:
     """The product of two float8 matrices, each multiplied by its scales: (mat_a · scale_a) (mat_b · scale_b) + bias.
 
-    The CPU knows a scale for the whole matrix, and a scale for each row of mat_a and column of mat_b. Sums are of
+    The CPU supports a scale for the whole matrix, and a scale for each row of mat_a and column of mat_b. Sums are of
     float32.
 
     Args:
         mat_a (Tensor): (M, K).
         mat_b (Tensor): (K, N).
-        scale_a, scale_b (Tensor): the scales, float32; several for recipes of two levels.
+        scale_a, scale_b (Tensor): the scales, float32. Recipes of two levels need several.
         scale_recipe_a, scale_recipe_b (ScalingType): which elements share a scale.
         swizzle_a, swizzle_b (SwizzleType): the order of the scales of blocks.
         bias (Tensor): N numbers that are added.
-        output_dtype (dtype): that of the result; None: that of mat_a.
+        output_dtype (dtype): the type of the result. None selects mat_a's type.
         contraction_dim (tuple of int): the dimensions of mat_a and mat_b that are summed over; by default the last
             of mat_a and the first of mat_b.
-        use_fast_accum (bool): nothing changes: sums have full precision.
+        use_fast_accum (bool): ignored: sums have full precision.
 
     Returns:
         Tensor: (M, N).
 
     Raises:
-        ValueError: the scales do not fit the matrices, or are of blocks, which only accelerators know.
+        ValueError: the scales do not fit the matrices, or are of blocks, which only accelerators support.
         RuntimeError: the matrices do not fit each other.
 
     Example:
@@ -121,12 +121,12 @@ def scaled_grouped_mm(
         swizzle_a, swizzle_b (SwizzleType): the order of the scales of blocks.
         bias (Tensor): not supported.
         offs (Tensor): where each group ends, int32.
-        output_dtype (dtype): that of the result.
+        output_dtype (dtype): the type of the result.
         contraction_dim (tuple of int): not supported: the last of mat_a and the next to last of mat_b.
-        use_fast_accum (bool): nothing changes: sums have full precision.
+        use_fast_accum (bool): ignored: sums have full precision.
 
     Returns:
-        Tensor: as that of `grouped_mm`.
+        Tensor: see `grouped_mm`.
 
     Raises:
         ValueError: a recipe is another one.
@@ -173,9 +173,9 @@ def product_by_recipes(
         recipe_a, recipe_b: which elements share a scale.
         swizzle_a, swizzle_b: the order of the scales of blocks.
         bias: N numbers that are added.
-        out_dtype: that of the result.
+        out_dtype: the type of the result.
         contraction_dim: the dimensions that are summed over.
-        use_fast_accum: nothing changes.
+        use_fast_accum: ignored.
     """
     recipes = ([ScalingType(r) for r in recipe] for recipe in (recipe_a, recipe_b))
     a, b = recipes
@@ -209,8 +209,8 @@ def product_with_scales(
         scale_a, scale_b: one number each, or (M, 1) and (1, N).
         bias: N numbers that are added.
         scale_result: not used by float32 sums.
-        out_dtype: that of the result; None: that of mat_a.
-        use_fast_accum: nothing changes.
+        out_dtype: the type of the result. None selects mat_a's type.
+        use_fast_accum: ignored.
     """
     for name, m in (("mat1", mat_a), ("mat2", mat_b)):
         if m.dim() != 2:
@@ -251,8 +251,8 @@ def grouped_product_with_scales(
         offs: where each group ends.
         bias: not supported.
         scale_result: not used by float32 sums.
-        out_dtype: that of the result; None: bfloat16.
-        use_fast_accum: nothing changes.
+        out_dtype: the type of the result. None selects bfloat16.
+        use_fast_accum: ignored.
     """
     if bias is not None:
         raise RuntimeError("Bias not supported yet")

@@ -17,7 +17,7 @@ __all__ = ["ctc_loss"]
 
 _IMPOSSIBLE = (
     -1e30
-)  # the logarithm of the probability of what can't be; finite, so that gradients stay numbers
+)  # the logarithm of the probability of an impossible event, finite so that gradients are finite
 
 
 @overridable
@@ -36,7 +36,7 @@ def ctc_loss(
     Args:
         log_probs (Tensor, shape (T, N, C) or (T, C)): Log-probabilities of C labels, the blank among them.
         targets (Tensor, shape (N, S) or (sum of target_lengths,)): Labels, without the blank.
-        input_lengths, target_lengths (Tensor or sequence of int, N numbers): How much of each sequence counts.
+        input_lengths, target_lengths (Tensor or sequence of int, N numbers): The lengths of the sequences of a batch.
         blank (int): The blank's label.
         reduction (str): "none"; "sum"; or "mean", for the mean of the losses divided by their targets' lengths.
         zero_infinity (bool): Whether infinite losses, of targets longer than the input allows, and their
@@ -77,7 +77,7 @@ def ctc_loss(
 
 
 class _Lengths(NamedTuple):
-    """How much of each sequence counts."""
+    """The lengths of the sequences of a batch."""
 
     tensor: Tensor
     values: list[int] | None  # None under a vmap over the lengths: each example has its own
@@ -108,7 +108,7 @@ def _check_sizes(log_probs: Tensor, blank: int) -> None:
 
 
 def _check_lengths(log_probs: Tensor, inputs: _Lengths, lengths: _Lengths) -> None:
-    """What isn't known here is an index of `_ending`, which refuses it."""
+    """Unknown lengths become an index in `_ending`, whose operator checks them."""
     steps = log_probs.shape[0]
     for n in inputs.values or ():
         if not 0 <= n <= steps:
@@ -120,8 +120,8 @@ def _check_lengths(log_probs: Tensor, inputs: _Lengths, lengths: _Lengths) -> No
 def _probability_mass(log_probs: Tensor, inputs: _Lengths) -> Tensor:
     """Zeros, with the gradient of each sample's probabilities.
 
-    With it, the gradient by log-probabilities is that by the scores they are the log-softmax of, which is what the
-    reference computes and users of unnormalized inputs see.
+    The sum makes the gradient by log-probabilities equal to the gradient by the scores before the log-softmax. PyTorch
+    computes this gradient, also for unnormalized inputs.
     """
     steps = tl_core.arange(log_probs.shape[0], device=log_probs.device).unsqueeze(1)
     counted = (steps < inputs.tensor).unsqueeze(-1)
@@ -174,7 +174,7 @@ def _negative_log_likelihood(
 
 
 def _ending(alphas: Tensor, inputs: Tensor, ends: Tensor) -> Tensor:
-    """How unlikely it is to be at the last label or at the blank behind it once each sample's input has ended."""
+    """The negative log-probability of the last label or the blank behind it at the end of each sample's input."""
     ended = alphas.gather(0, inputs.view(1, -1, 1).expand(1, -1, alphas.shape[2])).squeeze(0)
     ends = ends.unsqueeze(1)
     last, label = ended.gather(1, ends), ended.gather(1, (ends - 1).clamp_min(0))

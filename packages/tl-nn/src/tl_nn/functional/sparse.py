@@ -28,11 +28,11 @@ def embedding(
     Args:
         input (Tensor of int64 or int32, shape (*)): The indices of rows, each from 0 to the number of rows.
         weight (Tensor, shape (V, D)): The table.
-        padding_idx (int, optional): A row without gradient; negative numbers count from the end.
+        padding_idx (int, optional): A row without gradient. Negative numbers count from the end.
         max_norm (float, optional): Rows that are looked up are first shortened, in place, to this norm.
         norm_type (float): The exponent of that norm.
         scale_grad_by_freq (bool): Whether a row's gradient is divided by how often the row is looked up.
-        sparse (bool): Whether the gradient is a sparse tensor, of the rows that were asked for only.
+        sparse (bool): Whether the gradient is a sparse tensor, of the looked-up rows only.
 
     Returns:
         Tensor, shape (*, D)
@@ -86,10 +86,10 @@ def embedding_bag(
         weight (Tensor, shape (V, D)): The table.
         offsets (Tensor, shape (B,)): Where each bag begins, for a vector of indices.
         max_norm, norm_type, scale_grad_by_freq, sparse: See `embedding`.
-        mode (str): "sum", "mean" or "max"; an empty bag gives zeros.
+        mode (str): "sum", "mean" or "max". The result of an empty bag is zero.
         per_sample_weights (Tensor, of input's shape, optional): A factor for each row, for sums.
         include_last_offset (bool): Whether `offsets` ends with the number of indices.
-        padding_idx (int, optional): A row that counts for nothing.
+        padding_idx (int, optional): A row that the result ignores.
 
     Returns:
         Tensor, shape (B, D)
@@ -126,7 +126,7 @@ def embedding_bag(
 def _bags(
     input: Tensor, weight: Tensor, offsets: Tensor | None, factors: Tensor | None, with_end: bool
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Indices and weights as vectors, and where the bags begin, and the last ends if that is asked for."""
+    """Indices and weights as vectors, and the beginnings of the bags, optionally with the end of the last."""
     if factors is not None and input.shape != factors.shape:
         raise ValueError(
             f"embedding_bag: If per_sample_weights ({list(factors.shape)}) is not None, "

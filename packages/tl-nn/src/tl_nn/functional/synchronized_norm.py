@@ -17,16 +17,16 @@ __all__ = ["ProcessGroup", "synchronized_batch_norm"]
 
 
 class ProcessGroup(Protocol):
-    """What is asked of a group of processes: that of `tl_distributed` has it."""
+    """The interface of a group of processes, which `tl_distributed` implements."""
 
     def size(self) -> int:
-        """How many processes there are."""
+        """The number of processes."""
 
     def allgather(self, output_tensors: list[Any], input_tensor: Tensor) -> Any:
-        """Begins to collect the tensors of all processes; the handle has `wait`."""
+        """Begins to collect the tensors of all processes. The handle has `wait`."""
 
     def allreduce(self, tensors: Tensor) -> Any:
-        """Begins to sum a tensor over all processes, in place; the handle has `wait`."""
+        """Begins to sum a tensor over all processes, in place. The handle has `wait`."""
 
 
 def synchronized_batch_norm(
@@ -44,9 +44,9 @@ def synchronized_batch_norm(
     Its gradient can't be differentiated again.
 
     Args:
-        input: shape (N, C, ...); the number of samples may differ between processes and may be 0.
-        running_mean: moves towards the mean; None if it isn't kept.
-        running_var: moves towards the unbiased variance; None if it isn't kept.
+        input: shape (N, C, ...). The number of samples may differ between processes and may be 0.
+        running_mean: moves towards the mean. None if it isn't kept.
+        running_var: moves towards the unbiased variance. None if it isn't kept.
         weight: the factor of each channel, or None.
         bias: the shift of each channel, or None.
         momentum: how far the running statistics move.
@@ -116,7 +116,7 @@ def _gather_statistics(own: Tensor, group: ProcessGroup) -> tuple[int, Tensor, T
 
 
 class _Normalize(Function):
-    """`(input - mean) * inverse * weight + bias`, whose gradient knows that mean and inverse depend on the inputs."""
+    """`(input - mean) * inverse * weight + bias`, whose gradient includes the derivatives of mean and inverse."""
 
     @staticmethod
     def forward(

@@ -36,7 +36,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             so on. A negative number cuts.
         mode (str): "constant": a number; "reflect": the input mirrored at its border, which isn't repeated;
             "replicate": the border itself; "circular": the other side.
-        value (float, optional): The number; 0 if left out.
+        value (float, optional): The number, by default 0.
 
     Raises:
         RuntimeError: If there are more widths than dimensions, or a width is too large for the mode.
@@ -152,7 +152,7 @@ def interpolate(
     return getattr(nn_functions, name)(input, sizes, bool(align_corners), factors)
 
 
-# For functions whose own arguments have been asked whether they take the call over.
+# For callers that have already tried `__torch_function__` of their arguments.
 _interpolated: Any = made_of_others(interpolate)
 
 
@@ -179,10 +179,10 @@ def upsample(
 
     Args:
         input: the grid, (batch, channels, *spatial).
-        size: the spatial size of the result; this or `scale_factor` is given.
+        size: the spatial size of the result, instead of `scale_factor`.
         scale_factor: the factor of each spatial size.
         mode: "nearest", "linear", "bilinear", "bicubic", "trilinear" or "area".
-        align_corners: whether the corners' elements keep their values; only for modes that interpolate.
+        align_corners: whether the corners' elements keep their values. Only for modes that interpolate.
 
     Example:
         >>> import tl_core
@@ -205,7 +205,7 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
 
     Args:
         input: the grid, (batch, channels, *spatial).
-        size: the spatial size of the result; this or `scale_factor` is given.
+        size: the spatial size of the result, instead of `scale_factor`.
         scale_factor: the factor of each spatial size.
 
     Example:
@@ -231,7 +231,7 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 
     Args:
         input: the grid, (batch, channels, *spatial).
-        size: the spatial size of the result; this or `scale_factor` is given.
+        size: the spatial size of the result, instead of `scale_factor`.
         scale_factor: the factor of each spatial size.
 
     Example:
@@ -271,9 +271,9 @@ def grid_sample(
         input (Tensor, shape (batch, channels, height, width) or (batch, channels, depth, height, width)): Of
             floating numbers.
         grid (Tensor, shape (batch, out height, out width, 2) or (batch, out depth, out height, out width, 3)):
-            Points as (x, y) or (x, y, z); -1 and 1 are the input's borders.
+            Points as (x, y) or (x, y, z). -1 and 1 are the input's borders.
         mode (str): "bilinear", "nearest" or, of images, "bicubic".
-        padding_mode (str): What lies outside of the input: "zeros", its "border", or its "reflection".
+        padding_mode (str): The values outside of the input: "zeros", its "border", or its "reflection".
         align_corners (bool, optional): Whether -1 and 1 are the centres of the outermost elements, or else
             (False) their outer edges.
 
@@ -296,8 +296,8 @@ def grid_sample(
 
 
 def _code(argument: str, name: str, codes: tuple[str, ...]) -> int:
-    """The number by which the operator knows a name, its place among all of them."""
-    # Compared, not looked up in a table: what stands for the name in a trace says then that it has no value.
+    """The number of a name in the operator's arguments: its position in `codes`."""
+    # A comparison, not a lookup in a table: a traced name raises here that it has no value.
     if name not in codes:
         *quotes, last = (repr(code) for code in codes)
         raise ValueError(

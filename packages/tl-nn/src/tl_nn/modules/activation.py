@@ -107,7 +107,7 @@ class Mish(_MaybeInPlace):
 
 
 class SELU(_MaybeInPlace):
-    """A scaled exponential unit that keeps zero mean and unit variance; see `tl_nn.functional.selu`.
+    """A scaled exponential unit that keeps zero mean and unit variance. See `tl_nn.functional.selu`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -226,7 +226,7 @@ class Threshold(Module):
 
     Args:
         threshold (float): The threshold.
-        value (float): What takes the place of elements up to it.
+        value (float): The replacement of elements up to the threshold.
         inplace (bool): Whether the input itself is changed.
 
     Example:
@@ -427,7 +427,7 @@ class PReLU(Module):
 
     Args:
         num_parameters (int): 1, or the number of channels, which are dimension 1 of the input.
-        init (float): What the weight is at first.
+        init (float): The initial weight.
         device, dtype (optional): Of the weight.
 
     Attributes:
@@ -567,7 +567,7 @@ class Hardshrink(_Shrink):
 
 
 class Softshrink(_Shrink):
-    """`x` moved towards 0 by `lambd`; 0 where it would pass it.
+    """`x` moved towards 0 by `lambd`, at most to 0.
 
     Example:
         >>> import tl_core, tl_nn

@@ -22,7 +22,7 @@ class _ASMoutput(NamedTuple):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Log-probabilities of many classes, of which the rare ones form clusters; Grave et al., 2016.
+    """Log-probabilities of many classes, of which the rare ones form clusters (Grave et al., 2016).
 
     The classes are sorted by how often they occur, the most frequent first.
 
@@ -30,7 +30,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         in_features (int): The size of the input.
         n_classes (int): The number of classes.
         cutoffs (sequence of int): Where the clusters begin: classes before the first one have no cluster.
-        div_value (float): By how much each cluster's features are fewer than those of the one before.
+        div_value (float): The ratio of the number of features of a cluster to the next cluster's.
         head_bias (bool): Whether the frequent classes and clusters have biases.
         device, dtype (optional): Of the parameters.
 

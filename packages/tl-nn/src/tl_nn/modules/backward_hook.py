@@ -1,4 +1,4 @@
-"""Gradients seen at the border of a module: what full backward hooks are called with."""
+"""Gradients at the border of a module: the arguments of full backward hooks."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class BackwardHook:
         return marked
 
     def setup_output_hook(self, result: Any) -> Any:
-        """What the module returns instead of `result`."""
+        """The module's result instead of `result`."""
         if not isinstance(result, tuple):
             return self._mark_outputs((result,))[0]
         marked = self._mark_outputs(result)
@@ -56,7 +56,7 @@ class BackwardHook:
         return marked
 
     def leave(self, grads: _Gradients) -> _Gradients:
-        """Backward at the outputs: `grads` are those of the tensors among them."""
+        """Backward at the outputs: `grads` are the gradients of the tensors among them."""
         self.grad_outputs = _spread(self.output_positions, grads, self.output_count)
         for hook in self.user_pre_hooks:
             new_grads = hook(self.module, self.grad_outputs)
@@ -70,8 +70,8 @@ class BackwardHook:
         return result
 
     def enter(self, grads: _Gradients) -> _Gradients:
-        """Backward at the inputs: `grads` are those of the tensors among them."""
-        if self.grad_outputs is None:  # it came by another way than the outputs: a second derivative does
+        """Backward at the inputs: `grads` are the gradients of the tensors among them."""
+        if self.grad_outputs is None:  # a second derivative reaches the inputs without the outputs
             return grads
         positions = self.input_positions or []
         grad_inputs = _spread(positions, grads, self.input_count)
@@ -101,7 +101,7 @@ class BackwardHook:
 
 
 def _mark(identity: type[Function], call: BackwardHook, values: tuple[Any, ...]) -> tuple[Any, Any]:
-    """Put an identity behind the tensors among `values`; also gives their positions, or None if none learns."""
+    """Put an identity behind the tensors among `values`. Returns their positions too, or None without gradients."""
     positions = [position for position, value in enumerate(values) if isinstance(value, Tensor)]
     if not (is_grad_enabled() and any(values[position].requires_grad for position in positions)):
         return values, None

@@ -27,12 +27,12 @@ __all__ = [
 
 
 class _NormBase(Module):
-    """What layers share that normalize each channel: affine parameters and running statistics.
+    """Base class of layers that normalize each channel: affine parameters and running statistics.
 
     Args:
         num_features (int): The number of channels.
         eps (float): Added to the variance, against division by zero.
-        momentum (float or None): How fast the running statistics change; None makes them plain means over all
+        momentum (float or None): The weight of the newest batch in the statistics. None makes them plain means over all
             batches.
         affine (bool): Whether a factor and a shift of each channel are learned.
         track_running_stats (bool): Whether there are running statistics, which are used in evaluation.
@@ -127,7 +127,7 @@ class _NormBase(Module):
 
 
 def count_batch(norm: Any) -> float:
-    """Count a batch in training; gives how much of the running statistics it replaces."""
+    """Count a batch in training. Returns the batch's weight in the running statistics."""
     factor = 0.0 if norm.momentum is None else norm.momentum
     if norm.training and norm.track_running_stats and norm.num_batches_tracked is not None:
         norm.num_batches_tracked.add_(1)
@@ -157,12 +157,12 @@ def refuse_dims(input: Tensor, allowed: tuple[int, ...]) -> None:
 
 
 class BatchNorm1d(_BatchNorm):
-    """Normalizes each channel of inputs of shape (N, C) or (N, C, L) over the batch; Ioffe and Szegedy, 2015.
+    """Normalizes each channel of inputs of shape (N, C) or (N, C, L) over the batch (Ioffe and Szegedy, 2015).
 
     Args:
         num_features (int): The number of channels C.
         eps (float): Added to the variance, against division by zero.
-        momentum (float or None): How fast the running statistics change; None makes them plain means over all
+        momentum (float or None): The weight of the newest batch in the statistics. None makes them plain means over all
             batches.
         affine (bool): Whether a factor and a shift of each channel are learned.
         track_running_stats (bool): Whether there are running statistics, which are used in evaluation.
@@ -188,18 +188,18 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Normalizes each channel of inputs of shape (N, C, H, W) over the batch; see `BatchNorm1d`.
+    """Normalizes each channel of inputs of shape (N, C, H, W) over the batch. See `BatchNorm1d`.
 
     Args:
         num_features: the number of channels C.
         eps: added to the variance, against division by zero.
-        momentum: the weight of the newest batch in the running statistics; None makes them plain means over all
+        momentum: the weight of the newest batch in the running statistics. None makes them plain means over all
             batches.
         affine: whether a factor and a shift of each channel are learned.
         track_running_stats: whether running statistics are kept, which are used in evaluation.
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
-        bias: whether there is a shift; without effect unless `affine`.
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
+        bias: whether the layer adds a shift. Ignored unless `affine`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -213,18 +213,18 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Normalizes each channel of inputs of shape (N, C, D, H, W) over the batch; see `BatchNorm1d`.
+    """Normalizes each channel of inputs of shape (N, C, D, H, W) over the batch. See `BatchNorm1d`.
 
     Args:
         num_features: the number of channels C.
         eps: added to the variance, against division by zero.
-        momentum: the weight of the newest batch in the running statistics; None makes them plain means over all
+        momentum: the weight of the newest batch in the running statistics. None makes them plain means over all
             batches.
         affine: whether a factor and a shift of each channel are learned.
         track_running_stats: whether running statistics are kept, which are used in evaluation.
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
-        bias: whether there is a shift; without effect unless `affine`.
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
+        bias: whether the layer adds a shift. Ignored unless `affine`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -284,17 +284,17 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
 
 
 class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
-    """`BatchNorm1d` without `num_features`, which the first input tells.
+    """`BatchNorm1d` without `num_features`, which the first input determines.
 
     Args:
         eps: added to the variance, against division by zero.
-        momentum: the weight of the newest batch in the running statistics; None makes them plain means over all
+        momentum: the weight of the newest batch in the running statistics. None makes them plain means over all
             batches.
         affine: whether a factor and a shift of each channel are learned.
         track_running_stats: whether running statistics are kept, which are used in evaluation.
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
-        bias: whether there is a shift; without effect unless `affine`.
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
+        bias: whether the layer adds a shift. Ignored unless `affine`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -308,17 +308,17 @@ class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
 
 
 class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
-    """`BatchNorm2d` without `num_features`, which the first input tells.
+    """`BatchNorm2d` without `num_features`, which the first input determines.
 
     Args:
         eps: added to the variance, against division by zero.
-        momentum: the weight of the newest batch in the running statistics; None makes them plain means over all
+        momentum: the weight of the newest batch in the running statistics. None makes them plain means over all
             batches.
         affine: whether a factor and a shift of each channel are learned.
         track_running_stats: whether running statistics are kept, which are used in evaluation.
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
-        bias: whether there is a shift; without effect unless `affine`.
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
+        bias: whether the layer adds a shift. Ignored unless `affine`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -334,17 +334,17 @@ class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
 
 
 class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
-    """`BatchNorm3d` without `num_features`, which the first input tells.
+    """`BatchNorm3d` without `num_features`, which the first input determines.
 
     Args:
         eps: added to the variance, against division by zero.
-        momentum: the weight of the newest batch in the running statistics; None makes them plain means over all
+        momentum: the weight of the newest batch in the running statistics. None makes them plain means over all
             batches.
         affine: whether a factor and a shift of each channel are learned.
         track_running_stats: whether running statistics are kept, which are used in evaluation.
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
-        bias: whether there is a shift; without effect unless `affine`.
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
+        bias: whether the layer adds a shift. Ignored unless `affine`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -370,7 +370,7 @@ class SyncBatchNorm(_BatchNorm):
         num_features, eps, momentum, affine, track_running_stats, device, dtype: See `BatchNorm1d`.
         process_group (optional): The processes whose batches belong together; by default all. A process that isn't one
             of them normalizes by itself.
-        bias: whether there is a shift; without effect unless `affine`.
+        bias: whether the layer adds a shift. Ignored unless `affine`.
 
     Raises:
         ValueError: If the input has fewer than two dimensions, or the group has one value a channel in training.
@@ -433,7 +433,7 @@ class SyncBatchNorm(_BatchNorm):
         """The module with all its batch normalization layers exchanged for synchronized ones.
 
         Args:
-            module (Module): A module; layers inside of it are exchanged in place.
+            module (Module): A module; its layers are exchanged in place.
             process_group (optional): The processes whose batches belong together.
 
         Example:

@@ -11,7 +11,7 @@ __all__ = ["ChannelShuffle"]
 
 
 class ChannelShuffle(Module):
-    """Divides channels into groups and takes one of each group in turn; Zhang et al., 2018.
+    """Divides channels into groups and interleaves the groups (Zhang et al., 2018).
 
     Args:
         groups (int): The number of groups, which must divide the number of channels.

@@ -19,7 +19,7 @@ __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequen
 
 
 class _Numbered(Module):
-    """Modules under the names "0", "1", …: what `Sequential` and `ModuleList` share."""
+    """Modules under the names "0", "1", …, the base class of `Sequential` and `ModuleList`."""
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -39,12 +39,12 @@ class _Numbered(Module):
         _renumber(self, self._modules.values())
 
     def append(self, module: Any) -> Self:
-        """Add a module at the end; returns self."""
+        """Add a module at the end. Returns self."""
         self.add_module(str(len(self)), module)
         return self
 
     def insert(self, index: int, module: Any) -> Self:
-        """Put a module before the one at `index`; returns self.
+        """Put a module before the one at `index`. Returns self.
 
         Raises:
             IndexError: If `index` is beyond either end.
@@ -72,7 +72,7 @@ class Sequential(_Numbered):
     """Modules that are called one after the other, each with the result of the one before.
 
     Args:
-        *args (Module, or one OrderedDict of them): The modules in order; a dictionary also names them.
+        *args (Module, or one OrderedDict of them): The modules in order. A dictionary also names them.
 
     Example:
         >>> import tl_core, tl_nn
@@ -100,7 +100,7 @@ class Sequential(_Numbered):
         return self._modules[_name_at(self, position)]
 
     def extend(self, sequential: Iterable[Any]) -> Self:
-        """Add the modules of `sequential` at the end; returns self."""
+        """Add the modules of `sequential` at the end. Returns self."""
         for module in sequential:
             self.append(module)
         return self
@@ -133,7 +133,7 @@ class Sequential(_Numbered):
 
 
 class ModuleList(_Numbered):
-    """A list of modules, all of them registered; it can't be called itself.
+    """A list of registered modules, which has no `forward`.
 
     Args:
         modules (iterable of Module, optional): The modules to hold.
@@ -156,11 +156,11 @@ class ModuleList(_Numbered):
         return self._modules[_name_at(self, position)]
 
     def _get_abs_string_index(self, idx: int) -> str:
-        """The name of the module at a position, which counts from the end if it is negative; subclasses ask for it."""
+        """The name of the module at a position, which counts from the end if it is negative. Subclasses call it."""
         return str(_wrapped_index(idx, len(self)))
 
     def extend(self, modules: Iterable[Any]) -> Self:
-        """Add modules at the end; returns self.
+        """Add modules at the end. Returns self.
 
         Raises:
             TypeError: If `modules` isn't iterable.
@@ -257,7 +257,7 @@ class ModuleDict(Module):
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
-        """Add the modules of a mapping or of an iterable of pairs, replacing those of the same name.
+        """Add the modules of a mapping or of an iterable of pairs, replacing entries of the same name.
 
         Raises:
             TypeError: If `modules` isn't iterable, or one of its elements isn't.
@@ -268,10 +268,10 @@ class ModuleDict(Module):
 
 
 class ParameterList(Module):
-    """A list whose tensors are parameters, all of them registered; it may hold other values too.
+    """A list whose tensors are registered parameters. It may contain other values too.
 
     Args:
-        values (iterable, optional): What to hold; tensors are made parameters.
+        values (iterable, optional): The values. Tensors become parameters.
 
     Example:
         >>> import tl_core, tl_nn
@@ -294,7 +294,7 @@ class ParameterList(Module):
         return getattr(self, self._get_abs_string_index(position))
 
     def _get_abs_string_index(self, idx: int) -> str:
-        """The name of the value at a position, which counts from the end if it is negative; subclasses ask for it."""
+        """The name of the value at a position, which counts from the end if it is negative. Subclasses call it."""
         return str(_wrapped_index(idx, len(self)))
 
     def __setitem__(self, position: int, value: Any) -> None:
@@ -307,13 +307,13 @@ class ParameterList(Module):
         return iter(self[index] for index in range(len(self)))
 
     def append(self, value: Any) -> Self:
-        """Add a value at the end; returns self."""
+        """Add a value at the end. Returns self."""
         setattr(self, str(len(self)), _as_parameter(value))
         self._size += 1
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
-        """Add values at the end; returns self.
+        """Add values at the end. Returns self.
 
         Raises:
             TypeError: If `values` isn't iterable, or is a single tensor.
@@ -338,10 +338,10 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dictionary whose tensors are parameters, all of them registered; it may hold other values too.
+    """A dictionary whose tensors are registered parameters. It may contain other values too.
 
     Args:
-        parameters (mapping or iterable of pairs, optional): What to hold; tensors are made parameters.
+        parameters (mapping or iterable of pairs, optional): The values. Tensors become parameters.
 
     Example:
         >>> import tl_core, tl_nn
@@ -429,7 +429,7 @@ class ParameterDict(Module):
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
-        """Add the values of a mapping or of an iterable of pairs, replacing those of the same name.
+        """Add the values of a mapping or of an iterable of pairs, replacing entries of the same name.
 
         Raises:
             TypeError: If `parameters` isn't iterable, or one of its elements isn't.
@@ -474,7 +474,7 @@ def _name_at(module: Module, position: Any) -> str:
 
 
 def _renumber(module: Module, modules: Iterable[Any]) -> None:
-    """Make a module hold exactly these, under their numbers."""
+    """Replace a module's children by these, under their numbers."""
     numbered = {str(index): child for index, child in enumerate(modules)}
     module._modules.clear()
     module._modules.update(numbered)
@@ -509,7 +509,7 @@ def _checked_key(key: Any) -> str:
 
 
 def _describe(value: Any, kind_of: Callable[[Tensor], Any]) -> str:
-    """One line about a value: what `kind_of` says of a tensor and its shape, the class of anything else."""
+    """One line about a value: `kind_of` and the shape of a tensor, the class of any other value."""
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"

@@ -35,7 +35,7 @@ _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(Module):
-    """What all convolutions share: sizes, parameters, their initialisation."""
+    """Base class of all convolutions: sizes, parameters, their initialisation."""
 
     __constants__ = [
         "stride",
@@ -226,7 +226,7 @@ class Conv1d(_Convolution):
             number for all spatial dimensions or one for each.
         groups (int): Into how many groups, which don't see each other, the channels are divided.
         bias (bool): Whether a bias is learned.
-        padding_mode (str): What the input is padded with: "zeros", "reflect", "replicate" or "circular".
+        padding_mode (str): The source of the padding: "zeros", "reflect", "replicate" or "circular".
         device, dtype (optional): Of the parameters.
 
     Attributes:
@@ -250,7 +250,7 @@ class Conv1d(_Convolution):
 
 
 class Conv2d(_Convolution):
-    """A convolution over two dimensions; see `Conv1d` for arguments, attributes and errors.
+    """A convolution over two dimensions. See `Conv1d` for arguments, attributes and errors.
 
     Args:
         in_channels: the channels of the input.
@@ -261,9 +261,9 @@ class Conv2d(_Convolution):
         dilation: the distance of the elements that the kernel sees, by default 1.
         groups: into how many groups, which don't see each other, the channels are divided.
         bias: whether a bias is learned.
-        padding_mode: what the input is padded with: "zeros", "reflect", "replicate" or "circular".
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
+        padding_mode: the source of the padding: "zeros", "reflect", "replicate" or "circular".
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
 
     Example:
         >>> import tl_core, tl_nn
@@ -276,7 +276,7 @@ class Conv2d(_Convolution):
 
 
 class Conv3d(_Convolution):
-    """A convolution over three dimensions; see `Conv1d` for arguments, attributes and errors.
+    """A convolution over three dimensions. See `Conv1d` for arguments, attributes and errors.
 
     Args:
         in_channels: the channels of the input.
@@ -287,9 +287,9 @@ class Conv3d(_Convolution):
         dilation: the distance of the elements that the kernel sees, by default 1.
         groups: into how many groups, which don't see each other, the channels are divided.
         bias: whether a bias is learned.
-        padding_mode: what the input is padded with: "zeros", "reflect", "replicate" or "circular".
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
+        padding_mode: the source of the padding: "zeros", "reflect", "replicate" or "circular".
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
 
     Example:
         >>> import tl_core, tl_nn
@@ -344,7 +344,7 @@ class _ConvTransposeNd(_ConvNd):
     def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
         """The transposed convolution of `input`, shape (N, in_channels, ...) or (in_channels, ...).
 
-        `output_size`, of the spatial dimensions or of all, decides what the stride leaves open.
+        `output_size`, of the spatial dimensions or of all, selects among the sizes that the stride allows.
         """
         if self.padding_mode != "zeros":
             raise ValueError(f"Only `zeros` padding mode is supported for {type(self).__name__}")
@@ -401,7 +401,7 @@ class ConvTranspose1d(_ConvTransposeNd):
 
     Args:
         in_channels, out_channels (int): The sizes of the channel dimension of input and output.
-        kernel_size, stride, padding, dilation (int or tuple): Those of the convolution whose gradient this is:
+        kernel_size, stride, padding, dilation (int or tuple): The options of the convolution whose gradient this is:
             the stride spreads the input, the padding is taken off the output.
         output_padding (int or tuple): Added to one side of the output's size, which a stride leaves open.
         groups (int): Into how many groups, which don't see each other, the channels are divided.
@@ -430,22 +430,22 @@ class ConvTranspose1d(_ConvTransposeNd):
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """A transposed convolution over two dimensions; see `ConvTranspose1d` for arguments and errors.
+    """A transposed convolution over two dimensions. See `ConvTranspose1d` for arguments and errors.
 
     Args:
         in_channels: the channels of the input.
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the factor by which the input is spread, by default 1.
-        padding: what is taken off both sides of the output.
-        output_padding: what is added to one side of the output's size, which a stride leaves open; less than the
+        padding: the number of elements removed from both sides of the output.
+        output_padding: the addition to the output's size, which a stride leaves open. It is less than the
             stride.
         groups: into how many groups, which don't see each other, the channels are divided.
         bias: whether a bias is learned.
         dilation: the distance of the elements that the kernel sees, by default 1.
         padding_mode: "zeros".
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
 
     Example:
         >>> import tl_core, tl_nn
@@ -459,22 +459,22 @@ class ConvTranspose2d(_ConvTransposeNd):
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """A transposed convolution over three dimensions; see `ConvTranspose1d` for arguments and errors.
+    """A transposed convolution over three dimensions. See `ConvTranspose1d` for arguments and errors.
 
     Args:
         in_channels: the channels of the input.
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the factor by which the input is spread, by default 1.
-        padding: what is taken off both sides of the output.
-        output_padding: what is added to one side of the output's size, which a stride leaves open; less than the
+        padding: the number of elements removed from both sides of the output.
+        output_padding: the addition to the output's size, which a stride leaves open. It is less than the
             stride.
         groups: into how many groups, which don't see each other, the channels are divided.
         bias: whether a bias is learned.
         dilation: the distance of the elements that the kernel sees, by default 1.
         padding_mode: "zeros".
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
 
     Example:
         >>> import tl_core, tl_nn
@@ -570,7 +570,7 @@ class _LazyConvTranspose(_LazyConvXdMixin, _ConvTransposeNd):
 
 
 class LazyConv1d(_LazyConvolution, Conv1d):
-    """`Conv1d` without `in_channels`, which the first input tells.
+    """`Conv1d` without `in_channels`, which the first input determines.
 
     Args:
         out_channels: the channels of the output.
@@ -580,9 +580,9 @@ class LazyConv1d(_LazyConvolution, Conv1d):
         dilation: the distance of the elements that the kernel sees, by default 1.
         groups: into how many groups, which don't see each other, the channels are divided.
         bias: whether a bias is learned.
-        padding_mode: what the input is padded with: "zeros", "reflect", "replicate" or "circular".
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
+        padding_mode: the source of the padding: "zeros", "reflect", "replicate" or "circular".
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
 
     Example:
         >>> import tl_core, tl_nn
@@ -597,7 +597,7 @@ class LazyConv1d(_LazyConvolution, Conv1d):
 
 
 class LazyConv2d(_LazyConvolution, Conv2d):
-    """`Conv2d` without `in_channels`, which the first input tells.
+    """`Conv2d` without `in_channels`, which the first input determines.
 
     Args:
         out_channels: the channels of the output.
@@ -607,9 +607,9 @@ class LazyConv2d(_LazyConvolution, Conv2d):
         dilation: the distance of the elements that the kernel sees, by default 1.
         groups: into how many groups, which don't see each other, the channels are divided.
         bias: whether a bias is learned.
-        padding_mode: what the input is padded with: "zeros", "reflect", "replicate" or "circular".
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
+        padding_mode: the source of the padding: "zeros", "reflect", "replicate" or "circular".
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
 
     Example:
         >>> import tl_core, tl_nn
@@ -621,7 +621,7 @@ class LazyConv2d(_LazyConvolution, Conv2d):
 
 
 class LazyConv3d(_LazyConvolution, Conv3d):
-    """`Conv3d` without `in_channels`, which the first input tells.
+    """`Conv3d` without `in_channels`, which the first input determines.
 
     Args:
         out_channels: the channels of the output.
@@ -631,9 +631,9 @@ class LazyConv3d(_LazyConvolution, Conv3d):
         dilation: the distance of the elements that the kernel sees, by default 1.
         groups: into how many groups, which don't see each other, the channels are divided.
         bias: whether a bias is learned.
-        padding_mode: what the input is padded with: "zeros", "reflect", "replicate" or "circular".
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
+        padding_mode: the source of the padding: "zeros", "reflect", "replicate" or "circular".
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
 
     Example:
         >>> import tl_core, tl_nn
@@ -645,21 +645,21 @@ class LazyConv3d(_LazyConvolution, Conv3d):
 
 
 class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
-    """`ConvTranspose1d` without `in_channels`, which the first input tells.
+    """`ConvTranspose1d` without `in_channels`, which the first input determines.
 
     Args:
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the factor by which the input is spread, by default 1.
-        padding: what is taken off both sides of the output.
-        output_padding: what is added to one side of the output's size, which a stride leaves open; less than the
+        padding: the number of elements removed from both sides of the output.
+        output_padding: the addition to the output's size, which a stride leaves open. It is less than the
             stride.
         groups: into how many groups, which don't see each other, the channels are divided.
         bias: whether a bias is learned.
         dilation: the distance of the elements that the kernel sees, by default 1.
         padding_mode: "zeros".
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
 
     Example:
         >>> import tl_core, tl_nn
@@ -671,21 +671,21 @@ class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
 
 
 class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
-    """`ConvTranspose2d` without `in_channels`, which the first input tells.
+    """`ConvTranspose2d` without `in_channels`, which the first input determines.
 
     Args:
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the factor by which the input is spread, by default 1.
-        padding: what is taken off both sides of the output.
-        output_padding: what is added to one side of the output's size, which a stride leaves open; less than the
+        padding: the number of elements removed from both sides of the output.
+        output_padding: the addition to the output's size, which a stride leaves open. It is less than the
             stride.
         groups: into how many groups, which don't see each other, the channels are divided.
         bias: whether a bias is learned.
         dilation: the distance of the elements that the kernel sees, by default 1.
         padding_mode: "zeros".
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
 
     Example:
         >>> import tl_core, tl_nn
@@ -697,21 +697,21 @@ class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
 
 
 class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
-    """`ConvTranspose3d` without `in_channels`, which the first input tells.
+    """`ConvTranspose3d` without `in_channels`, which the first input determines.
 
     Args:
         out_channels: the channels of the output.
         kernel_size: the extent of the kernel, one number for all spatial dimensions or one each.
         stride: the factor by which the input is spread, by default 1.
-        padding: what is taken off both sides of the output.
-        output_padding: what is added to one side of the output's size, which a stride leaves open; less than the
+        padding: the number of elements removed from both sides of the output.
+        output_padding: the addition to the output's size, which a stride leaves open. It is less than the
             stride.
         groups: into how many groups, which don't see each other, the channels are divided.
         bias: whether a bias is learned.
         dilation: the distance of the elements that the kernel sees, by default 1.
         padding_mode: "zeros".
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
 
     Example:
         >>> import tl_core, tl_nn

@@ -11,7 +11,7 @@ __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Fe
 
 
 class _DropoutNd(Module):
-    """What all dropout layers share: the probability, and whether the input itself is changed.
+    """Base class of all dropout layers: the probability, and the switch of the in-place form.
 
     Args:
         p (float): The probability of an element, or a channel, to become zero: from 0 to 1.
@@ -95,7 +95,7 @@ class Dropout3d(_DropoutNd):
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps mean and variance of inputs with zero mean and unit variance; goes with SELU.
+    """Dropout that keeps mean and variance of inputs with zero mean and unit variance, for use with SELU.
 
     Example:
         >>> import tl_core, tl_nn

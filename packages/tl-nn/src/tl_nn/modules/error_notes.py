@@ -7,7 +7,7 @@ from typing import Any
 
 from tl_core import Tensor, strided
 
-# What operators raise. Everything else, such as an exception that steers a program, passes untouched.
+# The errors of operators. All other exceptions, such as control flow of a program, pass unchanged.
 NOTED_ERRORS = (RuntimeError, ValueError, TypeError, IndexError)
 _KEY = "_tl_module"
 
@@ -34,7 +34,7 @@ def add_error_notes(module: Any, error: Exception, args: tuple, kwargs: dict[str
 
     Args:
         module: the module whose call failed.
-        error: what it raised.
+        error: the exception of its forward.
         args: the positional arguments of the call.
         kwargs: its keyword arguments.
     """

@@ -45,7 +45,7 @@ class Unflatten(Module):
 
     Args:
         dim (int or str): The dimension, or its name.
-        unflattened_size (sequence of int, or of pairs of a name and an int): What it becomes; one size may be -1.
+        unflattened_size (sequence of int, or of pairs of a name and an int): The new sizes. One size may be -1.
             Pairs where `dim` is a name.
 
     Raises:

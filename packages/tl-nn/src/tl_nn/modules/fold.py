@@ -17,7 +17,7 @@ class Unfold(Module):
 
     Args:
         kernel_size, dilation, padding, stride (int or tuple): The size of a block, the distance of its elements,
-            the zeros added on both sides, the distance of blocks; one number for both dimensions or one for each.
+            the zeros added on both sides, the distance of blocks. One number for both dimensions or one for each.
 
     Example:
         >>> import tl_core, tl_nn
@@ -50,7 +50,7 @@ class Fold(Unfold):
 
     Args:
         output_size (int or tuple): The spatial size of the result.
-        kernel_size, dilation, padding, stride (int or tuple): Those of `Unfold`.
+        kernel_size, dilation, padding, stride (int or tuple): See `Unfold`.
 
     Example:
         >>> import tl_core, tl_nn

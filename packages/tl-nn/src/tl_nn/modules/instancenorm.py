@@ -100,7 +100,7 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalizes each channel of each sample of shape (N, C, L) or (C, L); Ulyanov et al., 2016.
+    """Normalizes each channel of each sample of shape (N, C, L) or (C, L) (Ulyanov et al., 2016).
 
     Args:
         num_features (int): The number of channels C.
@@ -125,18 +125,18 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalizes each channel of each sample of shape (N, C, H, W) or (C, H, W); see `InstanceNorm1d`.
+    """Normalizes each channel of each sample of shape (N, C, H, W) or (C, H, W). See `InstanceNorm1d`.
 
     Args:
         num_features: the number of channels C.
         eps: added to the variance, against division by zero.
-        momentum: the weight of the newest batch in the running statistics; None makes them plain means over all
+        momentum: the weight of the newest batch in the running statistics. None makes them plain means over all
             batches.
         affine: whether a factor and a shift of each channel are learned.
         track_running_stats: whether running statistics are kept, which are used in evaluation.
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
-        bias: whether there is a shift; without effect unless `affine`.
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
+        bias: whether the layer adds a shift. Ignored unless `affine`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -150,18 +150,18 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalizes each channel of each sample of shape (N, C, D, H, W) or (C, D, H, W); see `InstanceNorm1d`.
+    """Normalizes each channel of each sample of shape (N, C, D, H, W) or (C, D, H, W). See `InstanceNorm1d`.
 
     Args:
         num_features: the number of channels C.
         eps: added to the variance, against division by zero.
-        momentum: the weight of the newest batch in the running statistics; None makes them plain means over all
+        momentum: the weight of the newest batch in the running statistics. None makes them plain means over all
             batches.
         affine: whether a factor and a shift of each channel are learned.
         track_running_stats: whether running statistics are kept, which are used in evaluation.
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
-        bias: whether there is a shift; without effect unless `affine`.
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
+        bias: whether the layer adds a shift. Ignored unless `affine`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -181,17 +181,17 @@ class _LazyInstanceNorm(_LazyNormBase, _InstanceNorm):
 
 
 class LazyInstanceNorm1d(_LazyInstanceNorm):
-    """`InstanceNorm1d` without `num_features`, which the first input tells; affine and tracking by default.
+    """`InstanceNorm1d` without `num_features`, which the first input determines. Affine and tracking by default.
 
     Args:
         eps: added to the variance, against division by zero.
-        momentum: the weight of the newest batch in the running statistics; None makes them plain means over all
+        momentum: the weight of the newest batch in the running statistics. None makes them plain means over all
             batches.
         affine: whether a factor and a shift of each channel are learned.
         track_running_stats: whether running statistics are kept, which are used in evaluation.
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
-        bias: whether there is a shift; without effect unless `affine`.
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
+        bias: whether the layer adds a shift. Ignored unless `affine`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -205,17 +205,17 @@ class LazyInstanceNorm1d(_LazyInstanceNorm):
 
 
 class LazyInstanceNorm2d(_LazyInstanceNorm):
-    """`InstanceNorm2d` without `num_features`, which the first input tells.
+    """`InstanceNorm2d` without `num_features`, which the first input determines.
 
     Args:
         eps: added to the variance, against division by zero.
-        momentum: the weight of the newest batch in the running statistics; None makes them plain means over all
+        momentum: the weight of the newest batch in the running statistics. None makes them plain means over all
             batches.
         affine: whether a factor and a shift of each channel are learned.
         track_running_stats: whether running statistics are kept, which are used in evaluation.
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
-        bias: whether there is a shift; without effect unless `affine`.
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
+        bias: whether the layer adds a shift. Ignored unless `affine`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -229,17 +229,17 @@ class LazyInstanceNorm2d(_LazyInstanceNorm):
 
 
 class LazyInstanceNorm3d(_LazyInstanceNorm):
-    """`InstanceNorm3d` without `num_features`, which the first input tells.
+    """`InstanceNorm3d` without `num_features`, which the first input determines.
 
     Args:
         eps: added to the variance, against division by zero.
-        momentum: the weight of the newest batch in the running statistics; None makes them plain means over all
+        momentum: the weight of the newest batch in the running statistics. None makes them plain means over all
             batches.
         affine: whether a factor and a shift of each channel are learned.
         track_running_stats: whether running statistics are kept, which are used in evaluation.
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
-        bias: whether there is a shift; without effect unless `affine`.
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
+        bias: whether the layer adds a shift. Ignored unless `affine`.
 
     Example:
         >>> import tl_core, tl_nn

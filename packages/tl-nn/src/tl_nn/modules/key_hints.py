@@ -1,4 +1,4 @@
-"""What somebody meant whose names of parameters don't fit: the same names behind a prefix, or the nearest ones."""
+"""Hints for wrong names of parameters: equal names behind a prefix, or the nearest names."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def key_hints(missing: Sequence[str], unexpected: Sequence[str], loaded: int, to
 
 
 def _prefix(short: Sequence[str], long: Sequence[str]) -> str:
-    """What stands before every short name in the long ones; nothing if it doesn't hold for all of them."""
+    """The prefix of every short name in the long names, or "" unless all of them have it."""
     if not short or not long:
         return ""
     prefixes = [name.removesuffix(short[0]) for name in long if name.endswith(f".{short[0]}")]

@@ -24,7 +24,7 @@ class LazyModuleMixin:
         self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
 
     def _save_to_state_dict(self: Any, destination: Any, prefix: str, keep_vars: bool) -> None:
-        """Parameters without a shape are saved as they are: there is nothing to detach."""
+        """Parameters without a shape are saved unchanged, because they have no values to detach."""
         for name, value in (*self._parameters.items(), *self._buffers.items()):
             if value is not None and name not in self._non_persistent_buffers_set:
                 destination[prefix + name] = value if is_lazy(value) or keep_vars else value.detach()
@@ -39,14 +39,14 @@ class LazyModuleMixin:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Give parameters without a shape that of what is loaded into them."""
+        """Give parameters without a shape the shapes of their entries in the state."""
         for name, value in (*self._parameters.items(), *self._buffers.items()):
             entry = state_dict.get(prefix + name)
             if value is not None and entry is not None and is_lazy(value) and not is_lazy(entry):
                 value.materialize(entry.shape)
 
     def initialize_parameters(self: Any, *args: Any, **kwargs: Any) -> None:
-        """Give all parameters their shapes, from the arguments of the first call; subclasses define it."""
+        """Give all parameters their shapes, from the arguments of the first call. Subclasses define it."""
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def has_uninitialized_params(self: Any) -> bool:

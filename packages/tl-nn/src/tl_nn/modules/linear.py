@@ -18,7 +18,7 @@ __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
-    """Gives back its input, whatever the arguments it is made with.
+    """Returns its input. The constructor ignores its arguments.
 
     Example:
         >>> import tl_core, tl_nn
@@ -101,7 +101,7 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """`Linear` without `in_features`, which the first input tells.
+    """`Linear` without `in_features`, which the first input determines.
 
     Args:
         out_features (int): The size of the last dimension of the output.

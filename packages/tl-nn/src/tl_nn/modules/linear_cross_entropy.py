@@ -15,7 +15,7 @@ __all__ = ["LinearCrossEntropyLoss"]
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """The cross entropy of a linear layer's scores; see `tl_nn.functional.linear_cross_entropy`.
+    """The cross entropy of a linear layer's scores. See `tl_nn.functional.linear_cross_entropy`.
 
     Args:
         in_features (int): The size of the input.
@@ -24,7 +24,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         bias (bool): Whether scores have a bias.
         device, dtype (optional): Of the layer's parameters.
         reduction, weight, label_smoothing: See `CrossEntropyLoss`.
-        ignore_index (int, optional): Targets of this value count for nothing, by default -100.
+        ignore_index (int, optional): Targets of this value are ignored, by default -100.
         options: Accepted for compatibility: there is one way to compute it.
 
     Attributes:

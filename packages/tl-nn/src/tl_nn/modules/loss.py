@@ -40,7 +40,7 @@ __all__ = [
 
 
 class _Loss(Module):
-    """What all losses share: the reduction.
+    """Base class of all losses: the reduction.
 
     Args:
         size_average, reduce (bool, optional): Older spellings of `reduction`.
@@ -80,7 +80,7 @@ def _weight(loss: Any) -> Tensor | None:
 
 
 class L1Loss(_Loss):
-    """The absolute difference of each element; see `tl_nn.functional.l1_loss`.
+    """The absolute difference of each element. See `tl_nn.functional.l1_loss`.
 
     Args:
         size_average: deprecated, with `reduce`: whether losses are averaged.
@@ -99,7 +99,7 @@ class L1Loss(_Loss):
 
 
 class MSELoss(_Loss):
-    """The squared difference of each element; see `tl_nn.functional.mse_loss`.
+    """The squared difference of each element. See `tl_nn.functional.mse_loss`.
 
     Args:
         size_average: deprecated, with `reduce`: whether losses are averaged.
@@ -118,7 +118,7 @@ class MSELoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """A parabola for small differences, straight lines for large ones; see `smooth_l1_loss`.
+    """A parabola for small differences, straight lines for large ones. See `smooth_l1_loss`.
 
     Args:
         beta (float): Where the parabola ends.
@@ -148,7 +148,7 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """A parabola for small differences, straight lines for large ones; see `huber_loss`.
+    """A parabola for small differences, straight lines for large ones. See `huber_loss`.
 
     Args:
         reduction (str): "none", "mean" or "sum".
@@ -173,11 +173,11 @@ class HuberLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """The Kullback-Leibler divergence; see `tl_nn.functional.kl_div`.
+    """The Kullback-Leibler divergence. See `tl_nn.functional.kl_div`.
 
     Args:
         log_target (bool): Whether the target holds logarithms.
-        size_average, reduce, reduction: See `L1Loss`; the reduction may also be "batchmean".
+        size_average, reduce, reduction: See `L1Loss`. The reduction may also be "batchmean".
 
     Example:
         >>> import tl_core, tl_nn
@@ -205,7 +205,7 @@ class KLDivLoss(_Loss):
 
 
 class BCELoss(_WeightedLoss):
-    """The binary cross entropy of probabilities; see `tl_nn.functional.binary_cross_entropy`.
+    """The binary cross entropy of probabilities. See `tl_nn.functional.binary_cross_entropy`.
 
     Args:
         weight (Tensor, optional): A factor for each element, broadcast.
@@ -223,7 +223,7 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """The binary cross entropy of scores; see `binary_cross_entropy_with_logits`.
+    """The binary cross entropy of scores. See `binary_cross_entropy_with_logits`.
 
     Args:
         weight (Tensor, optional): A factor for each element, broadcast.
@@ -261,11 +261,11 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """The negative log-likelihood of classes; see `tl_nn.functional.nll_loss`.
+    """The negative log-likelihood of classes. See `tl_nn.functional.nll_loss`.
 
     Args:
         weight (Tensor, shape (C,), optional): A factor for each class.
-        ignore_index (int): Targets of this value count for nothing.
+        ignore_index (int): Targets of this value are ignored.
         size_average, reduce, reduction: See `L1Loss`.
 
     Example:
@@ -297,7 +297,7 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """As `NLLLoss`, which takes scores of any number of dimensions; deprecated.
+    """Deprecated: `NLLLoss`, which takes scores of any number of dimensions.
 
     Example:
         >>> import tl_core, tl_nn, warnings
@@ -325,11 +325,11 @@ class NLLLoss2d(NLLLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """The cross entropy of scores; see `tl_nn.functional.cross_entropy`.
+    """The cross entropy of scores. See `tl_nn.functional.cross_entropy`.
 
     Args:
         weight (Tensor, shape (C,), optional): A factor for each class.
-        ignore_index (int): Targets of this value count for nothing.
+        ignore_index (int): Targets of this value are ignored.
         label_smoothing (float): From 0 to 1: how much of each target is spread evenly over all classes.
         size_average, reduce, reduction: See `L1Loss`.
 
@@ -369,7 +369,7 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class PoissonNLLLoss(_Loss):
-    """The negative log-likelihood of counts under Poisson distributions; see `poisson_nll_loss`.
+    """The negative log-likelihood of counts under Poisson distributions. See `poisson_nll_loss`.
 
     Args:
         log_input (bool): Whether the input is the logarithm of the rate.
@@ -407,7 +407,7 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """The negative log-likelihood under normal distributions; see `gaussian_nll_loss`.
+    """The negative log-likelihood under normal distributions. See `gaussian_nll_loss`.
 
     Args:
         full (bool): Whether the constant part is added.
@@ -434,7 +434,7 @@ class GaussianNLLLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """`log(1 + exp(-target * input))` for targets of 1 and -1; see `soft_margin_loss`.
+    """`log(1 + exp(-target * input))` for targets of 1 and -1. See `soft_margin_loss`.
 
     Args:
         size_average: deprecated, with `reduce`: whether losses are averaged.
@@ -453,7 +453,7 @@ class SoftMarginLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """How much other classes come near to several target classes; see `multilabel_margin_loss`.
+    """The margin loss of several target classes against all other classes. See `multilabel_margin_loss`.
 
     Args:
         size_average: deprecated, with `reduce`: whether losses are averaged.
@@ -473,7 +473,7 @@ class MultiLabelMarginLoss(_Loss):
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """The mean binary cross entropy of the scores of all classes; see `multilabel_soft_margin_loss`.
+    """The mean binary cross entropy of the scores of all classes. See `multilabel_soft_margin_loss`.
 
     Args:
         weight (Tensor, shape (C,), optional): A factor for each class.
@@ -491,7 +491,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """How much other classes come near to the target class; see `multi_margin_loss`.
+    """The margin loss of the target class against all other classes. See `multi_margin_loss`.
 
     Args:
         p (int): The exponent, 1 or 2.
@@ -560,7 +560,7 @@ class _MarginLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_MarginLoss):
-    """Distances for targets of 1, and what they lack to a margin for targets of -1; see `hinge_embedding_loss`.
+    """Distances for targets of 1, and the rest to a margin for targets of -1. See `hinge_embedding_loss`.
 
     Args:
         margin (float): The distance from which on a pair is far enough.
@@ -588,7 +588,7 @@ class HingeEmbeddingLoss(_MarginLoss):
 
 
 class CosineEmbeddingLoss(_MarginLoss):
-    """Whether pairs of vectors are similar, or not, as they should be; see `cosine_embedding_loss`.
+    """The loss of the similarity of pairs of vectors. See `cosine_embedding_loss`.
 
     Args:
         margin (float): The cosine, from -1 to 1, below which a pair is different enough.
@@ -607,7 +607,7 @@ class CosineEmbeddingLoss(_MarginLoss):
 
 
 class MarginRankingLoss(_MarginLoss):
-    """Whether one number exceeds another, as it should; see `margin_ranking_loss`.
+    """The loss of the order of two numbers. See `margin_ranking_loss`.
 
     Args:
         margin (float): By how much it should.
@@ -626,7 +626,7 @@ class MarginRankingLoss(_MarginLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """Whether anchors are nearer to one vector than to another; see `triplet_margin_loss`.
+    """The loss of anchors that are nearer to the negative vector than to the positive one. See `triplet_margin_loss`.
 
     Args:
         margin (float): By how much they should be nearer.
@@ -679,10 +679,10 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """`TripletMarginLoss` with any distance; see `triplet_margin_with_distance_loss`.
+    """`TripletMarginLoss` with any distance. See `triplet_margin_with_distance_loss`.
 
     Args:
-        distance_function (callable, optional): Gives the distances of two tensors; by default that of
+        distance_function (callable, optional): Returns the distances of two tensors, by default of
             `PairwiseDistance`.
         margin (float): By how much anchors should be nearer to the positive.
         swap (bool): Whether the negative's distance to the positive counts if it is the smaller one.
@@ -736,12 +736,12 @@ def _check_triplet_margin(name: str, margin: float) -> None:
 
 
 class CTCLoss(_Loss):
-    """The loss of an alignment of labels with a longer sequence; see `ctc_loss`.
+    """The loss of an alignment of labels with a longer sequence. See `ctc_loss`.
 
     Args:
         blank (int): The label of no label.
-        reduction (str): "none", "mean" or "sum"; the mean is over losses divided by the lengths of their targets.
-        zero_infinity (bool): Whether losses that are infinite, as the target is too long, count for nothing.
+        reduction (str): "none", "mean" or "sum". The mean is over losses divided by the lengths of their targets.
+        zero_infinity (bool): Whether infinite losses, of targets that are too long, become 0.
 
     Example:
         >>> import tl_core, tl_nn

@@ -8,11 +8,11 @@ from ..functional.helpers import _canonical_mask
 
 
 def canonical_mask(mask: Tensor | None, name: str, like: Tensor) -> Tensor | None:
-    """A mask as numbers of a tensor's type: minus infinity where it is True; floating-point masks as they are.
+    """A mask as numbers of a tensor's type: minus infinity where it is True. Floating-point masks stay unchanged.
 
     Args:
         mask: the mask, bool or floating, or None.
-        name: what errors call it.
+        name: the name of the mask in errors.
         like: the tensor whose type the result has.
 
     Raises:

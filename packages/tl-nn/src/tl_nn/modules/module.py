@@ -1,6 +1,6 @@
 """The base class of all neural network modules, its call, and the hooks that stand around it.
 
-The tables of hooks for all modules stand here by the names that programs of the reference read, and set, here.
+This module contains the tables of hooks for all modules under PyTorch's names, which programs read and set.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class _HooksMixin(_RegistrationMixin):
             raise
 
     def forward(self, *input: Any) -> Any:
-        """The computation of this module; every class defines it.
+        """The computation of this module. Every class defines it.
 
         Call the module itself, not this method: only the call runs the hooks.
         """
@@ -208,14 +208,14 @@ class _HooksMixin(_RegistrationMixin):
     def register_backward_hook(self, hook: Any) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` with the gradients of the last operation only.
 
-        Kept for old programs: `register_full_backward_hook` gives those of the whole module.
+        For old programs: the hooks of `register_full_backward_hook` get the gradients of the complete module.
         """
         _decide_backward_kind(self, full=False)
         return _insert(self._backward_hooks, RemovableHandle(self._backward_hooks), hook, False)
 
 
 def register_module_forward_pre_hook(hook: Any) -> RemovableHandle:
-    """Call `hook(module, args)` before every module's forward; before its own pre-hooks.
+    """Call `hook(module, args)` before every module's forward and its own pre-hooks.
 
     The hook returns None or new arguments.
 
@@ -233,12 +233,12 @@ def register_module_forward_pre_hook(hook: Any) -> RemovableHandle:
 def register_module_forward_hook(
     hook: Any, *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """Call `hook(module, args, output)` after every module's forward; before its own forward hooks.
+    """Call `hook(module, args, output)` after every module's forward, before its own forward hooks.
 
-    The arguments are those of `Module.register_forward_hook`.
+    See `Module.register_forward_hook` for the arguments.
 
     Args:
-        hook: the function; what it returns, unless None, replaces the output.
+        hook: the function. Its result, unless None, replaces the output.
         with_kwargs: whether it takes the keyword arguments of the call too, before the output.
         always_call: whether it is called also after an error.
 
@@ -321,7 +321,7 @@ def _register_global_backward(hook: Any, full: bool) -> RemovableHandle:
 def _call_with_hooks(
     module: _HooksMixin, args: tuple[Any, ...], kwargs: dict[str, Any], ran: set[int]
 ) -> Any:
-    """Call a module; the numbers of the forward hooks that ran are added to `ran`."""
+    """Call a module, and add the numbers of its forward hooks to `ran`."""
     args, kwargs = _run_forward_pre_hooks(module, args, kwargs)
     border = _backward_border(module)
     if border is not None:
@@ -401,7 +401,7 @@ def _attach_partial_hooks(module: _HooksMixin, args: tuple[Any, ...], result: An
 
 
 def _warn_of_partial_hooks(args: tuple[Any, ...], result: Any) -> None:
-    """FutureWarning where the gradients of the last operation aren't those of the module."""
+    """FutureWarning where the gradients of the last operation differ from the module's gradients."""
     results = result if isinstance(result, tuple) else (result,)
     if not all(isinstance(value, Tensor) for value in args):
         reason = "on a Module that does not take as input a single Tensor or a tuple of Tensors"
@@ -449,7 +449,7 @@ def _insert(
 def _checked_arguments(
     value: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """What a pre-hook with keyword arguments returned, or the present arguments for None."""
+    """The result of a pre-hook with keyword arguments, or the present arguments for None."""
     if value is None:
         return args, kwargs
     if not (isinstance(value, tuple) and len(value) == 2):
@@ -495,7 +495,7 @@ class Module(_HooksMixin, _ToMixin, _StateDictMixin):
     _compiled_call_impl: Any = None
 
     def train(self, mode: bool = True) -> Self:
-        """Set training mode here and in every submodule; layers such as dropout behave accordingly.
+        """Set training mode here and in every submodule. Layers such as dropout depend on it.
 
         Raises:
             ValueError: If `mode` isn't a bool.
@@ -538,7 +538,7 @@ class Module(_HooksMixin, _ToMixin, _StateDictMixin):
         """Compile `forward` in place, as `torch.compile` compiles a function: its graphs go to a backend.
 
         Args:
-            args, kwargs: what `torch.compile` takes besides the function.
+            args, kwargs: the arguments of `torch.compile` after the function.
 
         Example:
             >>> import tl_nn, warnings
@@ -566,7 +566,7 @@ class Module(_HooksMixin, _ToMixin, _StateDictMixin):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What stands between the brackets when the module is printed; empty by default."""
+        """The text between the brackets of the module's `repr`, empty by default."""
         return ""
 
     def __repr__(self) -> str:

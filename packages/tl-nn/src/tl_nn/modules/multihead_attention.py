@@ -19,7 +19,7 @@ __all__ = ["MultiheadAttention"]
 
 
 class MultiheadAttention(Module):
-    """Attention with several heads; Vaswani et al., 2017.
+    """Attention with several heads (Vaswani et al., 2017).
 
     Args:
         embed_dim (int): The size of queries and results.
@@ -155,7 +155,7 @@ class MultiheadAttention(Module):
             attn_mask (Tensor, shape (L, S) or (N * num_heads, L, S), optional): Pairs to leave out, where it is True;
                 or numbers to add to their scores.
             average_attn_weights (bool): Whether the weights returned are the mean over heads.
-            is_causal (bool): A hint that `attn_mask` leaves out all later keys; only used with it.
+            is_causal (bool): A hint that `attn_mask` leaves out all later keys. Only used with it.
 
         Returns:
             The result, of the query's shape, and the weights, shape (N, L, S) or (N, num_heads, L, S), or None.
@@ -204,7 +204,7 @@ class MultiheadAttention(Module):
             query (Tensor, shape (N, L, E)): The query.
 
         Returns:
-            The mask, and 0 if it is for pairs, 1 if it is for positions, 2 if it is for both; or None twice.
+            The mask, and 0 for a mask of pairs, 1 of positions, 2 of both. Or None twice.
         """
         if attn_mask is None:
             return key_padding_mask, None if key_padding_mask is None else 1
@@ -230,6 +230,6 @@ def _sum(mask: Tensor, padding: Tensor, query: Tensor) -> Tensor:
 
 
 def _swap_batch(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The inputs with the batch as second dimension; what was one tensor stays one."""
+    """The inputs with the batch as second dimension. Equal inputs stay one tensor."""
     transposes = {id(each): each.transpose(1, 0) for each in (query, key, value)}
     return transposes[id(query)], transposes[id(key)], transposes[id(value)]

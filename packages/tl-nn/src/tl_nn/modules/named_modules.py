@@ -23,7 +23,7 @@ class _NamedModulesMixin(_RegistrationMixin):
         recurse: bool = True,
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
-        """Yield what `get_members_fn` gives for this module and, with `recurse`, all below it."""
+        """Yield the members that `get_members_fn` returns for this module and, with `recurse`, all submodules."""
         visited: set[Any] = set()
         owners = (
             self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
@@ -56,7 +56,7 @@ class _NamedModulesMixin(_RegistrationMixin):
         yield from self._named_members(_own_parameters, prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """Yield each parameter once: what an optimizer is given.
+        """Yield each parameter once, for an optimizer.
 
         Example:
             >>> import tl_nn
@@ -69,7 +69,7 @@ class _NamedModulesMixin(_RegistrationMixin):
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """Yield each buffer with its dotted name; the arguments are those of `named_parameters`."""
+        """Yield each buffer with its dotted name. See `named_parameters` for the arguments."""
         yield from self._named_members(_own_buffers, prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
@@ -96,7 +96,7 @@ class _NamedModulesMixin(_RegistrationMixin):
         """Yield this module and every module below it, parents first, with dotted names.
 
         Args:
-            memo (set, optional): Modules already seen, which are left out; the set is extended.
+            memo (set, optional): Modules to leave out. The iteration adds its modules to the set.
             prefix (str): The name of this module, put before the others with a dot.
             remove_duplicate (bool): Whether a module reached in two ways is yielded only the first time.
 
@@ -122,7 +122,7 @@ class _NamedModulesMixin(_RegistrationMixin):
             yield module
 
     def apply(self, fn: Callable[[Any], Any]) -> Self:
-        """Call `fn(module)` for every module, children before their parent; returns self.
+        """Call `fn(module)` for every module, children before their parent. Returns self.
 
         Example:
             >>> import tl_nn
@@ -141,7 +141,7 @@ class _NamedModulesMixin(_RegistrationMixin):
     # Looking up
 
     def get_submodule(self, target: str) -> Any:
-        """The submodule at the dotted path `target`; the empty path is this module.
+        """The submodule at the dotted path `target`. The empty path is this module.
 
         Raises:
             AttributeError: If the path leads nowhere, or to something that isn't a module.
@@ -163,8 +163,8 @@ class _NamedModulesMixin(_RegistrationMixin):
         """Put `module` at the dotted path `target`.
 
         Args:
-            target (str): The path; all but its last name must exist.
-            module (Module): What to put there.
+            target (str): The path. All but its last name must exist.
+            module (Module): The new submodule.
             strict (bool): Whether there must already be a submodule at the path.
 
         Raises:

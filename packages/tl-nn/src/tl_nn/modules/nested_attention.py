@@ -13,7 +13,7 @@ __all__ = ["as_nested_batch", "nested_attention", "padded_again"]
 
 
 def _nested_module() -> Any:
-    from tl_core import nested  # only who has nested tensors pays for it
+    from tl_core import nested  # programs without nested tensors do not import it
 
     return nested
 
@@ -28,7 +28,7 @@ def nested_attention(
     need_weights: bool,
     is_causal: bool,
 ) -> Tensor:
-    """What `MultiheadAttention` makes of nested sequences (B, j, E), whose padding nobody stores.
+    """The result of `MultiheadAttention` on nested sequences (B, j, E), without padding.
 
     Args:
         module: the layer.
@@ -76,7 +76,7 @@ def _check(module: Any, tensors: tuple[Tensor, ...], *unsupported: Any) -> None:
 
 
 def _each_once(tensors: tuple[Tensor, ...], f: Any) -> list[Tensor]:
-    """f of each; what was one tensor stays one."""
+    """The results of `f`. Equal tensors have one result."""
     tensors_by_id = {id(t): t for t in tensors}
     results_by_id = {key: f(t) for key, t in tensors_by_id.items()}
     return [results_by_id[id(t)] for t in tensors]
@@ -105,12 +105,12 @@ def _project(module: Any, query: Tensor, key: Tensor, value: Tensor) -> tuple[Te
 
 
 def as_nested_batch(src: Tensor, padding: Tensor | None, mask_check: bool) -> Tensor | None:
-    """The sequences of a padded batch (B, L, E) as a nested tensor; None if padding does not only stand at the ends.
+    """The sequences of a padded batch (B, L, E) as a nested tensor, or None if padding is not only at the ends.
 
     Args:
         src: the padded batch, of shape (B, L, E).
         padding: True where there is padding, of shape (B, L).
-        mask_check: whether the padding is looked at; otherwise it stands at the ends, as the caller says.
+        mask_check: whether the padding is checked. Otherwise the caller guarantees padding at the ends.
     """
     if padding is None or padding.dtype != tl_core.bool or src.dim() != 3 or padding.shape != src.shape[:2]:
         return None

@@ -16,7 +16,7 @@ __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSN
 
 
 class LocalResponseNorm(Module):
-    """Divides each element by a power of the mean square over nearby channels; Krizhevsky et al., 2012.
+    """Divides each element by a power of the mean square over nearby channels (Krizhevsky et al., 2012).
 
     Args:
         size (int): The number of channels summed over.
@@ -74,7 +74,7 @@ class CrossMapLRN2d(LocalResponseNorm):
 
 
 class _OverLastDims(Module):
-    """What layers share that normalize over the last dimensions: their sizes, and learned factors.
+    """Base class of layers that normalize over the last dimensions: their sizes, and learned factors.
 
     Args:
         normalized_shape (int or list of int): The sizes of the dimensions normalized over.
@@ -108,7 +108,7 @@ class _OverLastDims(Module):
 
 
 class LayerNorm(_OverLastDims):
-    """Gives the last dimensions of each sample mean 0 and variance 1; Ba, Kiros and Hinton, 2016.
+    """Gives the last dimensions of each sample mean 0 and variance 1 (Ba, Kiros and Hinton, 2016).
 
     Args:
         normalized_shape (int or list of int): The sizes of the dimensions normalized over.
@@ -154,11 +154,11 @@ class LayerNorm(_OverLastDims):
 
 
 class RMSNorm(_OverLastDims):
-    """Divides the last dimensions of each sample by their root mean square; Zhang and Sennrich, 2019.
+    """Divides the last dimensions of each sample by their root mean square (Zhang and Sennrich, 2019).
 
     Args:
         normalized_shape (int or list of int): The sizes of the dimensions normalized over.
-        eps (float, optional): Added under the root; by default the type's resolution.
+        eps (float, optional): The summand under the root, by default the type's resolution.
         elementwise_affine (bool): Whether a factor of each position is learned.
         device, dtype (optional): Of the parameter.
 
@@ -197,7 +197,7 @@ class RMSNorm(_OverLastDims):
 
 
 class GroupNorm(Module):
-    """Gives each group of channels of each sample mean 0 and variance 1; Wu and He, 2018.
+    """Gives each group of channels of each sample mean 0 and variance 1 (Wu and He, 2018).
 
     Args:
         num_groups (int): The number of groups.

@@ -30,11 +30,11 @@ __all__ = [
 
 
 class _Pad(Module):
-    """What all padding layers share: how much each side of the spatial dimensions grows.
+    """Base class of all padding layers: the padding of each side of the spatial dimensions.
 
     Args:
         padding (int or tuple): For all sides, or for each: the last dimension first, `(left, right, top, bottom,
-            front, back)`; negative numbers take off.
+            front, back)`. Negative numbers remove elements.
     """
 
     __constants__ = ["padding"]
@@ -84,7 +84,7 @@ class _ZeroPadNd(_ConstantPadNd):
 
 
 class _ReflectionPadNd(_Pad):
-    """Pads with what is mirrored at the edge, which itself isn't repeated."""
+    """Pads with the reflection at the edge, without the edge."""
 
     _mode = "reflect"
 
@@ -96,7 +96,7 @@ class _ReplicationPadNd(_Pad):
 
 
 class _CircularPadNd(_Pad):
-    """Pads with what stands at the other end."""
+    """Pads with the values of the other end."""
 
     _mode = "circular"
 
@@ -106,7 +106,7 @@ class ConstantPad1d(_ConstantPadNd):
 
     Args:
         padding (int or tuple): For both sides of all spatial dimensions, or for each side: the last dimension
-            first, as in `(left, right, top, bottom)`; negative numbers take off.
+            first, as in `(left, right, top, bottom)`. Negative numbers remove elements.
         value (float): The value.
 
     Example:
@@ -119,7 +119,7 @@ class ConstantPad1d(_ConstantPadNd):
 
 
 class ConstantPad2d(_ConstantPadNd):
-    """Pads inputs of shape (N, C, H, W) or (C, H, W) with one value; see `ConstantPad1d`.
+    """Pads inputs of shape (N, C, H, W) or (C, H, W) with one value. See `ConstantPad1d`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -133,7 +133,7 @@ class ConstantPad2d(_ConstantPadNd):
 
 
 class ConstantPad3d(_ConstantPadNd):
-    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with one value; see `ConstantPad1d`.
+    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with one value. See `ConstantPad1d`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -145,7 +145,7 @@ class ConstantPad3d(_ConstantPadNd):
 
 
 class ZeroPad1d(_ZeroPadNd):
-    """Pads inputs of shape (N, C, W) or (C, W) with zeros; see `ConstantPad1d`.
+    """Pads inputs of shape (N, C, W) or (C, W) with zeros. See `ConstantPad1d`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -157,7 +157,7 @@ class ZeroPad1d(_ZeroPadNd):
 
 
 class ZeroPad2d(_ZeroPadNd):
-    """Pads inputs of shape (N, C, H, W) or (C, H, W) with zeros; see `ConstantPad1d`.
+    """Pads inputs of shape (N, C, H, W) or (C, H, W) with zeros. See `ConstantPad1d`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -170,7 +170,7 @@ class ZeroPad2d(_ZeroPadNd):
 
 
 class ZeroPad3d(_ZeroPadNd):
-    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with zeros; see `ConstantPad1d`.
+    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with zeros. See `ConstantPad1d`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -182,7 +182,7 @@ class ZeroPad3d(_ZeroPadNd):
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    """Pads inputs of shape (N, C, W) or (C, W) with what is mirrored at the edge; see `ConstantPad1d`.
+    """Pads inputs of shape (N, C, W) or (C, W) with a reflection at the edge. See `ConstantPad1d`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -194,7 +194,7 @@ class ReflectionPad1d(_ReflectionPadNd):
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    """Pads inputs of shape (N, C, H, W) or (C, H, W) with what is mirrored at the edge; see `ConstantPad1d`.
+    """Pads inputs of shape (N, C, H, W) or (C, H, W) with a reflection at the edge. See `ConstantPad1d`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -208,7 +208,7 @@ class ReflectionPad2d(_ReflectionPadNd):
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with what is mirrored at the edge; see `ConstantPad1d`.
+    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with a reflection at the edge. See `ConstantPad1d`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -220,7 +220,7 @@ class ReflectionPad3d(_ReflectionPadNd):
 
 
 class ReplicationPad1d(_ReplicationPadNd):
-    """Pads inputs of shape (N, C, W) or (C, W) with the value at the edge; see `ConstantPad1d`.
+    """Pads inputs of shape (N, C, W) or (C, W) with the value at the edge. See `ConstantPad1d`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -232,7 +232,7 @@ class ReplicationPad1d(_ReplicationPadNd):
 
 
 class ReplicationPad2d(_ReplicationPadNd):
-    """Pads inputs of shape (N, C, H, W) or (C, H, W) with the value at the edge; see `ConstantPad1d`.
+    """Pads inputs of shape (N, C, H, W) or (C, H, W) with the value at the edge. See `ConstantPad1d`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -246,7 +246,7 @@ class ReplicationPad2d(_ReplicationPadNd):
 
 
 class ReplicationPad3d(_ReplicationPadNd):
-    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with the value at the edge; see `ConstantPad1d`.
+    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with the value at the edge. See `ConstantPad1d`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -258,7 +258,7 @@ class ReplicationPad3d(_ReplicationPadNd):
 
 
 class CircularPad1d(_CircularPadNd):
-    """Pads inputs of shape (N, C, W) or (C, W) with what stands at the other end; see `ConstantPad1d`.
+    """Pads inputs of shape (N, C, W) or (C, W) with the values of the other end. See `ConstantPad1d`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -270,7 +270,7 @@ class CircularPad1d(_CircularPadNd):
 
 
 class CircularPad2d(_CircularPadNd):
-    """Pads inputs of shape (N, C, H, W) or (C, H, W) with what stands at the other end; see `ConstantPad1d`.
+    """Pads inputs of shape (N, C, H, W) or (C, H, W) with the values of the other end. See `ConstantPad1d`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -285,7 +285,7 @@ class CircularPad2d(_CircularPadNd):
 
 
 class CircularPad3d(_CircularPadNd):
-    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with what stands at the other end; see `ConstantPad1d`.
+    """Pads inputs of shape (N, C, D, H, W) or (C, D, H, W) with the values of the other end. See `ConstantPad1d`.
 
     Example:
         >>> import tl_core, tl_nn

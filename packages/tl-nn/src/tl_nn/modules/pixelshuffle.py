@@ -11,7 +11,7 @@ __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
 class PixelShuffle(Module):
-    """Turns channels into pixels: shape (*, C * r * r, H, W) into (*, C, H * r, W * r); Shi et al., 2016.
+    """Turns channels into pixels: shape (*, C * r * r, H, W) into (*, C, H * r, W * r) (Shi et al., 2016).
 
     Args:
         upscale_factor (int): The factor r.

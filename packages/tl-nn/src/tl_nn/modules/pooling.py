@@ -35,7 +35,7 @@ __all__ = [
 
 
 class _Pool(Module):
-    """What all pooling layers share: the function of `functional` they call, looked up when called."""
+    """Base class of all pooling layers: the function of `functional` they call, looked up when called."""
 
     _function: str
 
@@ -116,12 +116,12 @@ class MaxPool1d(_MaxPoolNd):
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The largest element of each window over inputs of shape (N, C, H, W) or (C, H, W); see `MaxPool1d`.
+    """The largest element of each window over inputs of shape (N, C, H, W) or (C, H, W). See `MaxPool1d`.
 
     Args:
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
-        stride: the distance of the windows; None for their extent.
-        padding: what is added on both sides of the input, at most half of the window.
+        stride: the distance of the windows. None selects the window's size.
+        padding: the number of elements added on both sides, at most half of the window.
         dilation: the distance of the elements that a window sees.
         return_indices: whether the indices of the largest elements in their planes are returned too, int64.
         ceil_mode: whether windows may reach over the end of the input.
@@ -136,12 +136,12 @@ class MaxPool2d(_MaxPoolNd):
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The largest element of each window over inputs of shape (N, C, D, H, W) or (C, D, H, W); see `MaxPool1d`.
+    """The largest element of each window over inputs of shape (N, C, D, H, W) or (C, D, H, W). See `MaxPool1d`.
 
     Args:
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
-        stride: the distance of the windows; None for their extent.
-        padding: what is added on both sides of the input, at most half of the window.
+        stride: the distance of the windows. None selects the window's size.
+        padding: the number of elements added on both sides, at most half of the window.
         dilation: the distance of the elements that a window sees.
         return_indices: whether the indices of the largest elements in their planes are returned too, int64.
         ceil_mode: whether windows may reach over the end of the input.
@@ -176,10 +176,10 @@ class _MaxUnpoolNd(_Pool):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Puts what `MaxPool1d` took back to its place, among zeros.
+    """Puts the maxima of `MaxPool1d` back to their positions, among zeros.
 
     Args:
-        kernel_size, stride, padding (int or tuple): Those of the pooling.
+        kernel_size, stride, padding (int or tuple): See the pooling.
 
     Raises:
         ValueError: If `output_size` can't have been the size of the input.
@@ -196,11 +196,11 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Puts what `MaxPool2d` took back to its place, among zeros; see `MaxUnpool1d`.
+    """Puts the maxima of `MaxPool2d` back to their positions, among zeros. See `MaxUnpool1d`.
 
     Args:
         kernel_size: the extent of the windows of the pooling.
-        stride: their distance; None for their extent.
+        stride: the distance of the windows. None selects the window's size.
         padding: the padding of the pooling.
 
     Example:
@@ -216,11 +216,11 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Puts what `MaxPool3d` took back to its place, among zeros; see `MaxUnpool1d`.
+    """Puts the maxima of `MaxPool3d` back to their positions, among zeros. See `MaxUnpool1d`.
 
     Args:
         kernel_size: the extent of the windows of the pooling.
-        stride: their distance; None for their extent.
+        stride: the distance of the windows. None selects the window's size.
         padding: the padding of the pooling.
 
     Example:
@@ -326,17 +326,17 @@ class _DividedAvgPoolNd(_AvgPoolNd):
 
 
 class AvgPool2d(_DividedAvgPoolNd):
-    """The mean of each window over inputs of shape (N, C, H, W) or (C, H, W); see `AvgPool1d`.
+    """The mean of each window over inputs of shape (N, C, H, W) or (C, H, W). See `AvgPool1d`.
 
-    `divisor_override` is what the sum of a window is divided by instead of its size.
+    `divisor_override` divides the sum of a window instead of its size.
 
     Args:
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
-        stride: the distance of the windows; None for their extent.
-        padding: what is added on both sides of the input, at most half of the window.
+        stride: the distance of the windows. None selects the window's size.
+        padding: the number of elements added on both sides, at most half of the window.
         ceil_mode: whether windows may reach over the end of the input.
         count_include_pad: whether the added zeros count in the mean.
-        divisor_override: what a window's sum is divided by instead of its size; not 0.
+        divisor_override: the divisor of a window's sum instead of its size, not 0.
 
     Example:
         >>> import tl_core, tl_nn
@@ -348,15 +348,15 @@ class AvgPool2d(_DividedAvgPoolNd):
 
 
 class AvgPool3d(_DividedAvgPoolNd):
-    """The mean of each window over inputs of shape (N, C, D, H, W) or (C, D, H, W); see `AvgPool2d`.
+    """The mean of each window over inputs of shape (N, C, D, H, W) or (C, D, H, W). See `AvgPool2d`.
 
     Args:
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
-        stride: the distance of the windows; None for their extent.
-        padding: what is added on both sides of the input, at most half of the window.
+        stride: the distance of the windows. None selects the window's size.
+        padding: the number of elements added on both sides, at most half of the window.
         ceil_mode: whether windows may reach over the end of the input.
         count_include_pad: whether the added zeros count in the mean.
-        divisor_override: what a window's sum is divided by instead of its size; not 0.
+        divisor_override: the divisor of a window's sum instead of its size, not 0.
 
     Example:
         >>> import tl_core, tl_nn
@@ -411,7 +411,7 @@ class _FractionalMaxPoolNd(_Pool):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """The largest element of windows at random positions, over (N, C, H, W) or (C, H, W); Graham, 2014.
+    """The largest element of windows at random positions, over (N, C, H, W) or (C, H, W) (Graham, 2014).
 
     Args:
         kernel_size (int or tuple): Extent of the window.
@@ -439,7 +439,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
     Args:
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
         output_size: the spatial size of the output, one number or one for each spatial dimension.
-        output_ratio: the same as a share of the input's size, between 0 and 1; one of the two is given.
+        output_ratio: the output's size as a share of the input's, between 0 and 1, instead of `output_size`.
         return_indices: whether the indices of the largest elements in their planes are returned too, int64.
 
     Example:
@@ -496,12 +496,12 @@ class LPPool1d(_LPPoolNd):
 
 
 class LPPool2d(_LPPoolNd):
-    """The norm of each window over inputs of shape (N, C, H, W) or (C, H, W); see `LPPool1d`.
+    """The norm of each window over inputs of shape (N, C, H, W) or (C, H, W). See `LPPool1d`.
 
     Args:
         norm_type: the exponent p, not 0.
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
-        stride: the distance of the windows; None for their extent.
+        stride: the distance of the windows. None selects the window's size.
         ceil_mode: whether windows may reach over the end of the input.
 
     Example:
@@ -514,12 +514,12 @@ class LPPool2d(_LPPoolNd):
 
 
 class LPPool3d(_LPPoolNd):
-    """The norm of each window over inputs of shape (N, C, D, H, W) or (C, D, H, W); see `LPPool1d`.
+    """The norm of each window over inputs of shape (N, C, D, H, W) or (C, D, H, W). See `LPPool1d`.
 
     Args:
         norm_type: the exponent p, not 0.
         kernel_size: the extent of the window, one number for all spatial dimensions or one each.
-        stride: the distance of the windows; None for their extent.
+        stride: the distance of the windows. None selects the window's size.
         ceil_mode: whether windows may reach over the end of the input.
 
     Example:
@@ -556,7 +556,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """The means of as many parts as the output is to have, over inputs of shape (N, C, L) or (C, L).
 
     Args:
-        output_size (int or tuple): The spatial size of the output; None keeps the input's in a dimension.
+        output_size (int or tuple): The spatial size of the output. None keeps the input's in a dimension.
 
     Example:
         >>> import tl_core, tl_nn
@@ -610,7 +610,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """The largest elements of as many parts as the output is to have, over shape (N, C, L) or (C, L).
 
     Args:
-        output_size (int or tuple): The spatial size of the output; None keeps the input's in a dimension.
+        output_size (int or tuple): The spatial size of the output. None keeps the input's in a dimension.
         return_indices (bool): Whether the indices of the largest elements are returned too.
 
     Example:

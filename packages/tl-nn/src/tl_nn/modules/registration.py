@@ -1,4 +1,4 @@
-"""What a module holds by name: parameters, buffers and submodules, and how assignment sorts them."""
+"""The parameters, buffers and submodules of a module by name, and their assignment."""
 
 from __future__ import annotations
 
@@ -99,14 +99,14 @@ class _RegistrationMixin:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        # A __getattr__ of the class's own would be asked for what isn't there before __init__, and may not end.
+        # Before __init__, a subclass's __getattr__ would be called for missing attributes and may recurse forever.
         if "__getattr__" in cls.__dict__:
             for name in _MEMBER_DICTS:
                 if name not in cls.__dict__:
                     setattr(cls, name, _UNSET)
 
     # Reading, writing and deleting an attribute. None of it touches __dict__: an instance keeps its attributes
-    # in a compact form until somebody asks for its dictionary.
+    # in a compact form until a program reads its dictionary.
 
     def __getattr__(self, name: str) -> Any:
         if (
@@ -123,7 +123,7 @@ class _RegistrationMixin:
         if modules is _UNSET:
             _set_before_init(self, name, value)
             return
-        # Asking for Parameter or Buffer runs Python: only tensors are asked.
+        # `isinstance` with Parameter or Buffer runs Python, so only tensors are tested.
         is_tensor = isinstance(value, Tensor)
         if is_tensor and isinstance(value, Parameter):
             _assign_parameter(self, name, value)
@@ -220,7 +220,7 @@ class _RegistrationMixin:
             self._non_persistent_buffers_set.add(name)
 
     def add_module(self, name: str, module: Any) -> None:
-        """Add a submodule under `name`; None reserves the name.
+        """Add a submodule under `name`. None reserves the name.
 
         Raises:
             TypeError: If `name` isn't a string or `module` isn't a module.
@@ -321,7 +321,7 @@ def _assign_buffer(module: _RegistrationMixin, name: str, value: Any) -> None:
     if value is not None and not isinstance(value, Tensor):
         _refuse_value("buffer", name, value, "torch.nn.Buffer, torch.Tensor or None expected")
     if isinstance(value, Buffer):
-        # Persistence is said only where it is unusual: a subclass may override register_buffer without it.
+        # Persistence is passed only where it is unusual: a subclass may override register_buffer without it.
         options = () if getattr(value, "persistent", True) else (False,)
         module.register_buffer(name, value, *options)
     else:

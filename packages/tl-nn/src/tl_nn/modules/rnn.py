@@ -28,7 +28,7 @@ def _uniform(module: Module, hidden_size: int) -> None:
 
 
 class RNNBase(Module):
-    """What the recurrent layers share: their sizes, and parameters for each layer and direction.
+    """Base class of the recurrent layers: their sizes, and parameters for each layer and direction.
 
     Args:
         mode (str): "RNN_TANH", "RNN_RELU", "LSTM" or "GRU".
@@ -38,7 +38,7 @@ class RNNBase(Module):
         batch_first (bool): Whether the batch is the first dimension of input and output.
         dropout (float): The probability of dropout between layers, from 0 to 1.
         bidirectional (bool): Whether each layer also runs backward.
-        proj_size (int): The size to which an LSTM's output is projected; 0 for none.
+        proj_size (int): The size to which an LSTM's output is projected. 0 selects no projection.
         device, dtype (optional): Of the parameters.
 
     Raises:
@@ -253,7 +253,7 @@ class RNNBase(Module):
         return ", ".join(parts)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_flat_weights": self._flat_weights}  # as the reference keeps it
+        return {**super().__getstate__(), "_flat_weights": self._flat_weights}  # as in PyTorch
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = state.copy()
@@ -313,7 +313,7 @@ def _each(state: Any, change: Callable[[Tensor], Tensor]) -> Any:
 
 
 class RNN(RNNBase):
-    """Layers of Elman units, `tanh(W x + b + U h + c)`; Elman, 1990.
+    """Layers of Elman units, `tanh(W x + b + U h + c)` (Elman, 1990).
 
     Args:
         input_size, hidden_size (int): The sizes of the input and of the state.
@@ -363,7 +363,7 @@ class RNN(RNNBase):
 
 
 class GRU(RNNBase):
-    """Layers of gated recurrent units; Cho et al., 2014.
+    """Layers of gated recurrent units (Cho et al., 2014).
 
     Parameters and attributes are those of `RNN`, without `nonlinearity`; the rows of weights and biases are those
     of the reset, update and new gates.
@@ -376,8 +376,8 @@ class GRU(RNNBase):
         batch_first: whether the batch is the first dimension of input and output instead of the second.
         dropout: the probability of dropout between layers, from 0 to 1.
         bidirectional: whether each layer also runs backward.
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
 
     Example:
         >>> import tl_core, tl_nn
@@ -407,7 +407,7 @@ class LSTM(RNNBase):
 
     Parameters and attributes are those of `RNN`, without `nonlinearity`; the rows of weights and biases are those
     of the input, forget, cell and output gates. With `proj_size`, the output is projected to that size by
-    `weight_hr_l[k]`; Sak et al., 2014.
+    `weight_hr_l[k]` (Sak et al., 2014).
 
     Args:
         input_size: the size of a step's input.
@@ -417,9 +417,9 @@ class LSTM(RNNBase):
         batch_first: whether the batch is the first dimension of input and output instead of the second.
         dropout: the probability of dropout between layers, from 0 to 1.
         bidirectional: whether each layer also runs backward.
-        proj_size: the size to which the output is projected, less than `hidden_size`; 0 for none.
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
+        proj_size: the size to which the output is projected, less than `hidden_size`. 0 selects no projection.
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
 
     Example:
         >>> import tl_core, tl_nn
@@ -477,7 +477,7 @@ class LSTM(RNNBase):
 
 
 class RNNCellBase(Module):
-    """What the recurrent cells share: their sizes and parameters.
+    """Base class of the recurrent cells: their sizes and parameters.
 
     Args:
         input_size, hidden_size (int): The sizes of the input and of the state.
@@ -607,8 +607,8 @@ class LSTMCell(RNNCellBase):
         input_size: the size of a step's input.
         hidden_size: the size of the state.
         bias: whether there are biases.
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
 
     Example:
         >>> import tl_core, tl_nn
@@ -639,8 +639,8 @@ class GRUCell(RNNCellBase):
         input_size: the size of a step's input.
         hidden_size: the size of the state.
         bias: whether there are biases.
-        device: where the parameters are made; None for the default device.
-        dtype: the type of the parameters; None for the default type.
+        device: the device of the parameters. None selects the default device.
+        dtype: the type of the parameters. None selects the default type.
 
     Example:
         >>> import tl_core, tl_nn

@@ -16,7 +16,7 @@ __all__ = ["Embedding", "EmbeddingBag"]
 
 
 class _Table(Module):
-    """What lookup tables share: the table, and how its rows are kept short.
+    """Base class of lookup tables: the table, and the limit of the norm of its rows.
 
     Raises:
         AssertionError: If `padding_idx` isn't a row, or a given table has another shape.
@@ -67,7 +67,7 @@ class _Table(Module):
         self.weight = Parameter(weight, requires_grad=requires_grad)
 
     def reset_parameters(self) -> None:
-        """Draw the table from the standard normal distribution; the row of the padding is zero."""
+        """Draw the table from the standard normal distribution. The row of the padding is zero."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with no_grad():
@@ -117,7 +117,7 @@ class Embedding(_Table):
         max_norm (float, optional): Rows with a larger norm are scaled down, in place, when they are looked up.
         norm_type (float): The exponent of that norm.
         scale_grad_by_freq (bool): Whether gradients are divided by how often a row was looked up.
-        sparse (bool): Whether the gradient is a sparse tensor, of the rows that were asked for only: for `SGD`,
+        sparse (bool): Whether the gradient is a sparse tensor, of the looked-up rows only: for `SGD`,
             `SparseAdam` and `Adagrad`.
         device, dtype (optional): Of the table.
 
@@ -206,7 +206,7 @@ class EmbeddingBag(_Table):
 
     Args:
         num_embeddings, embedding_dim, max_norm, norm_type, scale_grad_by_freq, sparse, padding_idx: See
-            `Embedding`; vectors of the padding don't count.
+            `Embedding`. Vectors of the padding are ignored.
         mode (str): "sum", "mean" or "max".
         include_last_offset (bool): Whether the offsets end with the number of indices.
         device, dtype (optional): Of the table.
@@ -293,7 +293,7 @@ class EmbeddingBag(_Table):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> Self:
-        """A layer with a given table; see `Embedding.from_pretrained`.
+        """A layer with a given table. See `Embedding.from_pretrained`.
 
         Example:
             >>> import tl_core, tl_nn

@@ -49,7 +49,7 @@ class _StateDictMixin(_NamedModulesMixin):
         """All parameters and persistent buffers, by dotted name.
 
         Args:
-            destination (dict, optional): Filled and returned; a new `OrderedDict` by default.
+            destination (dict, optional): The dictionary for the result, by default a new `OrderedDict`.
             prefix (str): Put before every name.
             keep_vars (bool): Whether the tensors stay attached to the graph; they are detached by default, sharing
                 memory.
@@ -86,14 +86,14 @@ class _StateDictMixin(_NamedModulesMixin):
     # Extra state
 
     def get_extra_state(self) -> Any:
-        """What to save beside the tensors; a class that overrides this overrides `set_extra_state` too.
+        """The state to save beside the tensors. A class that overrides this overrides `set_extra_state` too.
 
         The result is part of `state_dict` under `_extra_state` and has to be picklable.
         """
         raise RuntimeError(f"{type(self).__name__} has no extra state: it doesn't override get_extra_state()")
 
     def set_extra_state(self, state: Any) -> None:
-        """Take back what `get_extra_state` gave; called while loading."""
+        """Load a result of `get_extra_state`. `load_state_dict` calls it."""
         raise RuntimeError(f"{type(self).__name__} has no extra state: it doesn't override set_extra_state()")
 
     # Loading
@@ -143,7 +143,7 @@ class _StateDictMixin(_NamedModulesMixin):
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Load this module's own state, without its submodules'; classes override it to read old formats.
+        """Load this module's own state, without its submodules. Classes override it to read old formats.
 
         `missing_keys`, `unexpected_keys` and `error_msgs` are extended; nothing is raised, so that the
         caller can report all trouble at once.
@@ -178,7 +178,7 @@ class _StateDictMixin(_NamedModulesMixin):
         return _register(self._state_dict_hooks, _InPlaceHook(hook))
 
     def _register_state_dict_hook(self, hook: Any) -> RemovableHandle:
-        """Like `register_state_dict_post_hook`; the hook may also return another dictionary."""
+        """Like `register_state_dict_post_hook`. The hook may also return another dictionary."""
         return _register(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Any) -> RemovableHandle:
@@ -286,7 +286,7 @@ class _InPlaceHook:
 
 
 class _Load:
-    """One call of `load_state_dict`: what to load, how, and what was found wrong."""
+    """One call of `load_state_dict`: the state, the options, and the errors."""
 
     def __init__(self, state_dict: Mapping[str, Any], strict: bool, assign: bool) -> None:
         self.metadata = getattr(state_dict, "_metadata", None)
@@ -357,7 +357,7 @@ def _by_child(state: Mapping[str, Any], prefix: str) -> dict[str, dict[str, Any]
 def _load_member(
     module: Any, name: str, key: str, present: Tensor, value: Any, assign: bool, error_msgs: list[str]
 ) -> None:
-    """Copy or assign one tensor; whatever is wrong with it is added to `error_msgs`."""
+    """Copy or assign one tensor. Errors are added to `error_msgs`."""
     if not isinstance(value, Tensor):
         error_msgs.append(
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
@@ -399,7 +399,7 @@ def _assign(module: Any, name: str, present: Tensor, value: Tensor) -> None:
 
 
 def _swap(present: Tensor, value: Tensor, assign: bool) -> None:
-    """Puts what `module_load` makes of the entry into the place of the parameter or buffer, which stays the object."""
+    """Swap the result of `module_load` into the parameter or buffer, which stays the same object."""
     loaded = present.module_load(value, assign=assign)
     if loaded is present or loaded is value:
         raise RuntimeError(
@@ -433,7 +433,7 @@ def _register(hooks: OrderedDict[int, Any], hook: Any) -> RemovableHandle:
 def _positional_arguments(
     args: tuple[Any, ...], destination: Any, prefix: str, keep_vars: bool
 ) -> tuple[Any, str, bool]:
-    """The arguments of `state_dict` when, as was once usual, they are given by position."""
+    """The positional arguments of `state_dict`, for old programs."""
     warnings.warn(
         "Positional args are being deprecated, use kwargs instead. Refer to the documentation of "
         "Module.state_dict for details.",

@@ -27,7 +27,7 @@ class _ToMixin(_NamedModulesMixin):
     """
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replace each parameter, its gradient, and each buffer by what `fn` makes of it."""
+        """Replace each parameter, its gradient, and each buffer by the result of `fn`."""
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -44,7 +44,7 @@ class _ToMixin(_NamedModulesMixin):
 
         Called as `to(device=None, dtype=None, non_blocking=False)`, `to(dtype, non_blocking=False)`,
         `to(tensor, non_blocking=False)` or `to(memory_format=channels_last)`. Only floating-point and
-        complex tensors change their element type; a memory format concerns 4-D and 5-D tensors.
+        complex tensors change their element type. A memory format concerns 4-D and 5-D tensors.
 
         Raises:
             TypeError: If the arguments fit none of these forms, or the dtype is an integer or boolean one.
@@ -76,10 +76,10 @@ class _ToMixin(_NamedModulesMixin):
         return self._apply(convert)
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
-        """Move to `device` without copying: the values there are whatever the memory holds.
+        """Move to `device` without copying. The values there are uninitialized.
 
         Args:
-            device (device, str or int, optional): The target; None keeps each tensor's own device.
+            device (device, str or int, optional): The target. None keeps each tensor's own device.
             recurse (bool): Whether submodules are included.
 
         Example:
@@ -167,7 +167,7 @@ def _convert(parameter: Parameter, fn: Callable[[Tensor], Tensor], name: str) ->
 
 
 def _swap(parameter: Parameter, data: Tensor, grad: Tensor | None, name: str) -> Parameter:
-    """The same object, which is what the conversion has made, whatever class or device that has."""
+    """The object of the parameter with the class, device and values of the conversion's result."""
     before = parameter.grad
     parameter.grad = None
     try:

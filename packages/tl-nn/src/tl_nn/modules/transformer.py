@@ -37,7 +37,7 @@ switches.declare("backends.mha.fastpath", True, bool)
 
 
 class _Layer(Module):
-    """What the layers of encoder and decoder share: attention, a network of two layers, normalization."""
+    """Base class of the layers of encoder and decoder: attention, a network of two layers, normalization."""
 
     __constants__ = ["norm_first"]
     self_attn: Any
@@ -73,7 +73,7 @@ class _Layer(Module):
 
 
 class TransformerEncoderLayer(_Layer):
-    """Self-attention and a network of two layers, each with a residual and normalization; Vaswani et al., 2017.
+    """Self-attention and a network of two layers, each with a residual and normalization (Vaswani et al., 2017).
 
     Args:
         d_model (int): The size of the features.
@@ -152,7 +152,7 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to the encoder's output, and a network; see `TransformerEncoderLayer`.
+    """Self-attention, attention to the encoder's output, and a network. See `TransformerEncoderLayer`.
 
     Args:
         d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps: See `TransformerEncoderLayer`.
@@ -211,7 +211,7 @@ class TransformerDecoderLayer(_Layer):
             tgt (Tensor, shape (T, N, E), (N, T, E) with `batch_first`, or (T, E)): The sequence.
             memory (Tensor, shape (S, N, E), (N, S, E) or (S, E)): The encoder's output.
             tgt_mask, tgt_key_padding_mask, memory_mask, memory_key_padding_mask (Tensor, optional): Pairs and
-                positions to leave out in both; see `MultiheadAttention.forward`.
+                positions to leave out in both. See `MultiheadAttention.forward`.
             tgt_is_causal, memory_is_causal (bool): Hints that the masks leave out all later positions.
         """
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
@@ -307,7 +307,7 @@ class TransformerEncoder(_Stack):
         Args:
             src, src_key_padding_mask: See `TransformerEncoderLayer.forward`.
             mask (Tensor, optional): Pairs of positions to leave out.
-            is_causal (bool, optional): Whether the mask leaves out all later positions; by default it is looked at.
+            is_causal (bool, optional): Whether the mask leaves out all later positions, by default a test of the mask.
         """
         padding = canonical_mask(src_key_padding_mask, "src_key_padding_mask", src)
         mask = canonical_mask(mask, "mask", src)
@@ -370,7 +370,7 @@ class TransformerDecoder(_Stack):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The sequence after all layers; see `TransformerDecoderLayer.forward`."""
+        """The sequence after all layers. See `TransformerDecoderLayer.forward`."""
         causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal)
         output = tgt
         for layer in self.layers:
@@ -388,7 +388,7 @@ class TransformerDecoder(_Stack):
 
 
 class Transformer(Module):
-    """Encoder and decoder; Vaswani et al., 2017.
+    """Encoder and decoder (Vaswani et al., 2017).
 
     Args:
         d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps: See `TransformerEncoderLayer`.
@@ -465,8 +465,8 @@ class Transformer(Module):
         """The decoder's output for a source and a target.
 
         Args:
-            src (Tensor, shape (S, N, E), (N, S, E) with `batch_first`, or (S, E)): What the encoder reads.
-            tgt (Tensor, shape (T, N, E), (N, T, E) or (T, E)): What the decoder reads.
+            src (Tensor, shape (S, N, E), (N, S, E) with `batch_first`, or (S, E)): The input of the encoder.
+            tgt (Tensor, shape (T, N, E), (N, T, E) or (T, E)): The input of the decoder.
             others: See `TransformerEncoder.forward` and `TransformerDecoder.forward`.
 
         Returns:
@@ -523,7 +523,7 @@ def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = N
 def _detect_is_causal_mask(
     mask: Tensor | None, is_causal: bool | None = None, size: int | None = None
 ) -> bool:
-    """Whether the mask leaves out all later positions, unless the caller says so."""
+    """Whether the mask leaves out all later positions, unless the caller passes it."""
     if is_causal is not None:
         return is_causal
     if mask is None:

@@ -17,7 +17,7 @@ class Upsample(Module):
 
     Args:
         size (int or tuple, optional): The spatial size of the output.
-        scale_factor (float or tuple, optional): The factor of the spatial size; one of the two is given.
+        scale_factor (float or tuple, optional): The factor of the spatial size, instead of `size`.
         mode (str): "nearest", "linear", "bilinear", "bicubic" or "trilinear", for the numbers of dimensions they
             fit.
         align_corners (bool, optional): Whether the corner pixels of input and output lie on one another; not for

@@ -9,7 +9,7 @@ __all__ = ["consume_prefix_in_state_dict_if_present"]
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
-    """A function that repeats a single value `n` times and turns an iterable into a tuple as it is."""
+    """A function that repeats a single value `n` times and turns an iterable into a tuple."""
 
     def parse(value: Any) -> tuple[Any, ...]:
         return tuple(value) if isinstance(value, Iterable) else (value,) * n
@@ -30,7 +30,7 @@ def _reverse_repeat_tuple(values: Iterable[Any], n: int) -> tuple[Any, ...]:
 
 
 def _list_with_default(out_size: int | Sequence[int | None], defaults: Sequence[int]) -> Any:
-    """Sizes with those that are None taken from the end of `defaults`; one number stays one.
+    """Sizes whose None entries come from the end of `defaults`. One number stays one.
 
     Raises:
         ValueError: If there are not more defaults than sizes.
@@ -46,7 +46,7 @@ def _list_with_default(out_size: int | Sequence[int | None], defaults: Sequence[
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
     """Take `prefix` off the names in a state dictionary, in place, order kept.
 
-    Names without the prefix stay; so does the metadata, with the prefix taken off its names.
+    Names without the prefix stay. The metadata stays, with the prefix removed from its names.
 
     Example:
         >>> from tl_nn.modules.utils import consume_prefix_in_state_dict_if_present

@@ -44,16 +44,16 @@ def adadelta(
     """Change `params` by `grads` with the rule of `Adadelta`, and the lists of its state too.
 
     Args:
-        params: the parameters, a list of tensors; changed in place.
+        params: the parameters, a list of tensors, changed in place.
         grads: their gradients, a list as long.
         square_avgs: the running mean squares, a list.
         acc_deltas: the running mean squares of the changes, a list.
-        state_steps: the numbers of steps done, tensors of one element; changed in place.
-        capturable: for devices that record graphs; AssertionError with parameters on the CPU.
-        foreach: whether all tensors are worked on together; None leaves the choice to tl, without a change of
+        state_steps: the numbers of steps done, tensors of one element, changed in place.
+        capturable: for devices that record graphs. Parameters on the CPU raise AssertionError.
+        foreach: whether one call updates all tensors. None leaves the choice to tl, without a change of
             results.
         differentiable: whether gradients flow through the step.
-        has_complex: whether there are complex parameters; tl looks itself.
+        has_complex: whether there are complex parameters. tl checks it itself.
         lr: the learning rate.
         rho: how much of the running means is kept.
         eps: added to denominators.
@@ -84,7 +84,7 @@ class Adadelta(RuleOptimizer):
     """Adadelta, of Zeiler, 2012.
 
     Args:
-        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`.
+        params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. See `Optimizer`.
         lr (float or Tensor): The factor of the step that the rule finds.
         rho (float): How slowly the running means of squared gradients and squared steps change, from 0 to 1.
         eps (float): Added under the roots.

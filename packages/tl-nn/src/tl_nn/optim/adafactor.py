@@ -37,25 +37,25 @@ def adafactor(
 ) -> None:
     """Change `params` by `grads` with the rule of `Adafactor`, and the lists of its state too.
 
-    Matrices have a row and a column of running means, other parameters a variance; the other entries are None.
+    Matrices have a row and a column of running means, other parameters a variance. The other entries are None.
 
     Args:
-        params: the parameters, a list of tensors; changed in place.
+        params: the parameters, a list of tensors, changed in place.
         grads: their gradients, a list as long.
         row_vars: the factors of the mean squares by row, a list.
         col_vars: the factors by column, a list.
         variances: the mean squares of vectors, a list.
-        state_steps: the numbers of steps done, tensors of one element; changed in place.
-        foreach: whether all tensors are worked on together; None leaves the choice to tl, without a change of
+        state_steps: the numbers of steps done, tensors of one element, changed in place.
+        foreach: whether one call updates all tensors. None leaves the choice to tl, without a change of
             results.
         grad_scale: must be None: gradients are unscaled before.
         found_inf: must be None.
-        has_complex: whether there are complex parameters; tl looks itself.
+        has_complex: whether there are complex parameters. tl checks it itself.
         d: the root mean square at which changes are clipped.
         lr: the learning rate.
         beta2_decay: the exponent with which `1 - beta2` falls with the step.
         weight_decay: the factor of the penalty on large parameters.
-        eps: what is added to the squares, and the least scale of a parameter.
+        eps: the summand of the squares, and the least scale of a parameter.
         maximize: whether the steps go upward.
 
     Example:
@@ -109,7 +109,7 @@ class Adafactor(RuleOptimizer):
     """Adafactor, of Shazeer and Stern, 2018.
 
     Args:
-        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`; of real
+        params (iterable of Tensor, of (str, Tensor), or of dict): The parameters, see `Optimizer`. They are of real
             types.
         lr (float or Tensor): The largest step relative to the size of a parameter.
         beta2_decay (float): The power, at most 0, of the number of steps with which the weight of a new squared

@@ -39,18 +39,18 @@ def adagrad(
     """Change `params` by `grads` with the rule of `Adagrad`, and the lists of its state too.
 
     Args:
-        params: the parameters, a list of tensors; changed in place.
+        params: the parameters, a list of tensors, changed in place.
         grads: their gradients, a list as long.
         state_sums: the sums of squares, a list.
-        state_steps: the numbers of steps done, tensors of one element; changed in place.
-        fused: whether one kernel does the step; None leaves the choice to tl.
+        state_steps: the numbers of steps done, tensors of one element, changed in place.
+        fused: whether one kernel does the step. None leaves the choice to tl.
         grad_scale: must be None: gradients are unscaled before.
         found_inf: must be None.
-        has_sparse_grad: whether there are sparse gradients; tl looks itself.
-        foreach: whether all tensors are worked on together; None leaves the choice to tl, without a change of
+        has_sparse_grad: whether there are sparse gradients. tl checks it itself.
+        foreach: whether one call updates all tensors. None leaves the choice to tl, without a change of
             results.
         differentiable: whether gradients flow through the step.
-        has_complex: whether there are complex parameters; tl looks itself.
+        has_complex: whether there are complex parameters. tl checks it itself.
         lr: the learning rate.
         weight_decay: the factor of the penalty on large parameters.
         lr_decay: how fast the learning rate falls with the step.
@@ -59,7 +59,7 @@ def adagrad(
 
     Raises:
         NotImplementedError: If gradients are to be unscaled, which is the work of GradScaler here.
-        RuntimeError: If `fused` or `weight_decay` is asked for with sparse gradients.
+        RuntimeError: If `fused` or `weight_decay` is set with sparse gradients.
 
     Example:
         >>> import tl_core
@@ -119,18 +119,18 @@ class Adagrad(RuleOptimizer):
     """Adagrad, of Duchi, Hazan and Singer, 2011.
 
     Args:
-        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`.
+        params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. See `Optimizer`.
         lr (float or Tensor): The learning rate.
         lr_decay (float): How much the learning rate shrinks with the number of steps: `lr / (1 + steps *
             lr_decay)`.
         weight_decay (float): The factor of the penalty on large parameters.
-        initial_accumulator_value (float): What the sums of squares begin with.
+        initial_accumulator_value (float): The initial sums of squares.
         eps (float): Added to the roots, against division by zero.
         foreach, maximize, differentiable, fused: See `Adam`.
 
     Raises:
         ValueError: If a number is negative.
-        RuntimeError: If `fused` is asked for together with `foreach` or `differentiable`.
+        RuntimeError: If `fused` is set together with `foreach` or `differentiable`.
 
     Example:
         >>> import tl_core, tl_nn

@@ -44,20 +44,20 @@ def adam(
     """Change `params` by `grads` with the rule of `Adam`, and the lists of its state too.
 
     Args:
-        params: the parameters, a list of tensors; changed in place.
+        params: the parameters, a list of tensors, changed in place.
         grads: their gradients, a list as long.
         exp_avgs: the running means, a list.
         exp_avg_sqs: the running mean squares, a list.
-        max_exp_avg_sqs: the largest of these so far, a list; empty unless `amsgrad`.
-        state_steps: the numbers of steps done, tensors of one element; changed in place.
-        foreach: whether all tensors are worked on together; None leaves the choice to tl, without a change of
+        max_exp_avg_sqs: the largest of these so far, a list. Empty unless `amsgrad`.
+        state_steps: the numbers of steps done, tensors of one element, changed in place.
+        foreach: whether one call updates all tensors. None leaves the choice to tl, without a change of
             results.
-        capturable: for devices that record graphs; AssertionError with parameters on the CPU.
+        capturable: for devices that record graphs. Parameters on the CPU raise AssertionError.
         differentiable: whether gradients flow through the step.
-        fused: whether one kernel does the step; None leaves the choice to tl.
+        fused: whether one kernel does the step. None leaves the choice to tl.
         grad_scale: must be None: gradients are unscaled before.
         found_inf: must be None.
-        has_complex: whether there are complex parameters; tl looks itself.
+        has_complex: whether there are complex parameters. tl checks it itself.
         decoupled_weight_decay: whether the decay acts on the parameters themselves instead of through the
             gradients.
         amsgrad: whether the largest of the running mean squares so far is used.
@@ -69,7 +69,7 @@ def adam(
         maximize: whether the steps go upward.
 
     Raises:
-        AssertionError: If `capturable` is asked for with parameters on the CPU.
+        AssertionError: If `capturable` is set with parameters on the CPU.
         NotImplementedError: If gradients are to be unscaled, which is the work of GradScaler here.
 
     Example:
@@ -142,7 +142,7 @@ def _update_by_operators(
     amsgrad: bool,
     maximize: bool,
 ) -> None:
-    """The rule spelt out in operators."""
+    """The rule as a program of operators."""
     counts = count_steps(steps)
     grads = with_decay(params, grads, lr, weight_decay, decoupled_weight_decay, maximize)
     params, grads, means, squares, largest = as_real(params, grads, means, squares, largest)
@@ -171,7 +171,7 @@ class Adam(RuleOptimizer):
     """Adam, of Kingma and Ba, 2014.
 
     Args:
-        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`.
+        params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. See `Optimizer`.
         lr (float or Tensor): The learning rate.
         betas ((float, float)): How slowly the running means of the gradient and of its square change.
         eps (float): Added to the root of the mean square, against division by zero.
@@ -179,14 +179,14 @@ class Adam(RuleOptimizer):
         amsgrad (bool): Whether the largest mean square so far is taken instead of the present one.
         foreach (bool, optional): Accepted for compatibility.
         maximize (bool): Whether to go up instead of down.
-        capturable (bool): For recording in a device's graph; not for parameters on the CPU.
+        capturable (bool): For recording in a device's graph, not for parameters on the CPU.
         differentiable (bool): Whether gradients are recorded through the step.
-        fused (bool, optional): Whether one operator updates all parameters; by default wherever it can.
+        fused (bool, optional): Whether one operator updates all parameters, by default if possible.
         decoupled_weight_decay (bool): Whether weight decay acts on the parameters themselves, as in `AdamW`.
 
     Raises:
         ValueError: If a number is out of range.
-        RuntimeError: If `fused` is asked for together with `foreach` or `differentiable`.
+        RuntimeError: If `fused` is set together with `foreach` or `differentiable`.
 
     Example:
         >>> import tl_core, tl_nn

@@ -37,17 +37,17 @@ def adamax(
     """Change `params` by `grads` with the rule of `Adamax`, and the lists of its state too.
 
     Args:
-        params: the parameters, a list of tensors; changed in place.
+        params: the parameters, a list of tensors, changed in place.
         grads: their gradients, a list as long.
         exp_avgs: the running means, a list.
         exp_infs: the running maxima of the absolute values, a list.
-        state_steps: the numbers of steps done, tensors of one element; changed in place.
-        foreach: whether all tensors are worked on together; None leaves the choice to tl, without a change of
+        state_steps: the numbers of steps done, tensors of one element, changed in place.
+        foreach: whether one call updates all tensors. None leaves the choice to tl, without a change of
             results.
         maximize: whether the steps go upward.
         differentiable: whether gradients flow through the step.
-        capturable: for devices that record graphs; AssertionError with parameters on the CPU.
-        has_complex: whether there are complex parameters; tl looks itself.
+        capturable: for devices that record graphs. Parameters on the CPU raise AssertionError.
+        has_complex: whether there are complex parameters. tl checks it itself.
         eps: added to denominators.
         beta1: how much of the running mean is kept, from 0 to 1.
         beta2: how much of the running mean square is kept, from 0 to 1.
@@ -80,7 +80,7 @@ class Adamax(RuleOptimizer):
     """Adamax, of Kingma and Ba, 2014.
 
     Args:
-        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`.
+        params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. See `Optimizer`.
         lr (float or Tensor): The learning rate.
         betas ((float, float)): How slowly the running mean of the gradient and its largest size change.
         eps (float): Added to the size of the gradient, against division by zero.

@@ -14,7 +14,7 @@ __all__ = ["AdamW", "adamw"]
 class AdamW(Adam):
     """AdamW, of Loshchilov and Hutter, 2017.
 
-    The arguments are those of `Adam`; `weight_decay` shrinks the parameters by
+    See `Adam` for the arguments. `weight_decay` shrinks the parameters by
     `lr * weight_decay` at each step and doesn't enter the running means.
 
     Args:
@@ -25,11 +25,11 @@ class AdamW(Adam):
         weight_decay: the factor of the penalty on large parameters.
         amsgrad: whether the largest of the running mean squares so far is used.
         maximize: whether the steps go upward.
-        foreach: whether all tensors are worked on together; None leaves the choice to tl, without a change of
+        foreach: whether one call updates all tensors. None leaves the choice to tl, without a change of
             results.
-        capturable: for devices that record graphs; AssertionError with parameters on the CPU.
+        capturable: for devices that record graphs. Parameters on the CPU raise AssertionError.
         differentiable: whether gradients flow through the step.
-        fused: whether one kernel does the step; None leaves the choice to tl.
+        fused: whether one kernel does the step. None leaves the choice to tl.
 
     Example:
         >>> import tl_core, tl_nn
@@ -86,15 +86,15 @@ def adamw(
     state_steps: list[Tensor],
     **options: Any,
 ) -> None:
-    """Change `params` by `grads` with the rule of `AdamW`; the options are those of `adam`.
+    """Change `params` by `grads` with the rule of `AdamW`. See `adam` for the options.
 
     Args:
-        params: the parameters, a list of tensors; changed in place.
+        params: the parameters, a list of tensors, changed in place.
         grads: their gradients, a list as long.
         exp_avgs: the running means, a list.
         exp_avg_sqs: the running mean squares, a list.
-        max_exp_avg_sqs: the largest of these so far, a list; empty unless `amsgrad`.
-        state_steps: the numbers of steps done, tensors of one element; changed in place.
+        max_exp_avg_sqs: the largest of these so far, a list. Empty unless `amsgrad`.
+        state_steps: the numbers of steps done, tensors of one element, changed in place.
         options: the keyword arguments of `adam`.
 
     Example:

@@ -38,18 +38,18 @@ def asgd(
     """Change `params` by `grads` with the rule of `ASGD`, and the lists of its state too.
 
     Args:
-        params: the parameters, a list of tensors; changed in place.
+        params: the parameters, a list of tensors, changed in place.
         grads: their gradients, a list as long.
         axs: the averages of the parameters, a list.
         mus: the weights of these averages, a list.
         etas: the learning rates, a list.
-        state_steps: the numbers of steps done, tensors of one element; changed in place.
-        foreach: whether all tensors are worked on together; None leaves the choice to tl, without a change of
+        state_steps: the numbers of steps done, tensors of one element, changed in place.
+        foreach: whether one call updates all tensors. None leaves the choice to tl, without a change of
             results.
         maximize: whether the steps go upward.
         differentiable: whether gradients flow through the step.
-        capturable: for devices that record graphs; AssertionError with parameters on the CPU.
-        has_complex: whether there are complex parameters; tl looks itself.
+        capturable: for devices that record graphs. Parameters on the CPU raise AssertionError.
+        has_complex: whether there are complex parameters. tl checks it itself.
         lambd: how fast the learning rate decays.
         lr: the learning rate.
         t0: the step from which on parameters are averaged.
@@ -98,7 +98,7 @@ class ASGD(RuleOptimizer):
     The mean of the parameters over the steps is kept in the state as "ax".
 
     Args:
-        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`.
+        params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. See `Optimizer`.
         lr (float or Tensor): The learning rate of the first step.
         lambd (float): How much the parameters, and with the number of steps the learning rate, shrink.
         alpha (float): The power with which the learning rate shrinks.

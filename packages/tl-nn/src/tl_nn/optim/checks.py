@@ -16,7 +16,7 @@ _AT_LEAST_ZERO = (
 
 
 def check_options(options: dict[str, Any]) -> None:
-    """Refuse what no optimizer takes: numbers out of range, and ways of computing that exclude one another."""
+    """Raise an error for numbers out of range and for switches that exclude one another."""
     if "lr" in options:
         check_lr(options["lr"])
     eps = options.get("eps", 0.0)

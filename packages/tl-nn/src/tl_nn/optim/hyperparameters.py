@@ -16,7 +16,7 @@ _OTHERS = ("grad_scale", "found_inf")
 
 
 def as_number(value: Any) -> Any:
-    """A number of a hyperparameter; a tensor of no dimension where derivatives with respect to it are recorded.
+    """The number of a hyperparameter, or a tensor without dimensions if its derivatives are recorded.
 
     Args:
         value: a number or a tensor of one element.

@@ -21,8 +21,8 @@ class LBFGS(Optimizer):
     It keeps `history_size + 1` times the memory of the parameters, and takes one group of parameters only.
 
     Args:
-        params (iterable of Tensor): What to optimize.
-        lr (float or Tensor): The length of a step relative to that of Newton's method.
+        params (iterable of Tensor): The parameters.
+        lr (float or Tensor): The length of a step relative to Newton's method.
         max_iter (int): The largest number of directions followed in one step.
         max_eval (int, optional): The largest number of times the closure is called in one step; by default
             `max_iter * 5 / 4`.
@@ -103,7 +103,7 @@ class LBFGS(Optimizer):
 
 
 class _Descent:
-    """The directions followed in one step; what the next step goes on from is in `state`."""
+    """The search of one step. `state` contains the history for the next step."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class _Descent:
         self.direction = self._newton_direction()
 
     def _remember(self, change: Tensor, step: Tensor) -> None:
-        """Let the last step and the change of the gradient over it enter the estimate of the inverse Hessian."""
+        """Add the last step and its change of the gradient to the estimate of the inverse Hessian."""
         state = self.state
         curvature = change.dot(step)
         if curvature <= 1e-10:

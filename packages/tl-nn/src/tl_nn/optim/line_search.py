@@ -33,7 +33,7 @@ def strong_wolfe(
     grad: Tensor,
     derivative: Tensor,
 ) -> tuple[float, Tensor, Any, int]:
-    """A step size that fulfils the strong Wolfe conditions, as far as it is found.
+    """A step size that fulfils the strong Wolfe conditions, or the best size of the search.
 
     Args:
         at (callable): Gives loss and gradient after a step of a size along the direction.
@@ -59,9 +59,9 @@ class _Search:
         self.length = direction.abs().max()
 
     def point(self, size: Any) -> _Point:
-        """The point after a step of this size; outside the domain of the loss, where it counts as infinite.
+        """The point after a step of this size. Outside the domain of the loss, the loss is infinite.
 
-        Nothing is known of where such a point leads, so a step to it is too long, as in minFunc.
+        A step to a point outside the domain is too long, as in minFunc.
         """
         loss, grad = self.at(size, self.direction)
         self.evaluations += 1
@@ -74,11 +74,11 @@ class _Search:
         return self.start.loss + _DECREASE * size * self.start.derivative
 
     def is_flat(self, point: _Point) -> bool:
-        """Whether little enough of the slope is left."""
+        """Whether the slope is small enough."""
         return bool(abs(point.derivative) <= -_CURVATURE * self.start.derivative)
 
     def bracket(self, size: Any) -> tuple[list[_Point], bool]:
-        """Points between which a good one lies, and whether one of them is good already."""
+        """A bracket of a good point, and whether one of its ends is good."""
         previous, new = self.start, self.point(size)
         while self.iterations < _ITERATIONS:
             rising = self.iterations > 1 and new.loss >= previous.loss
@@ -94,7 +94,7 @@ class _Search:
         return [self.start, new], False
 
     def zoom(self, ends: list[_Point], is_final: bool) -> _Point:
-        """The best point found by shrinking the bracket."""
+        """The best point after shrinking the bracket."""
         if is_final:
             return ends[0]
         slow = False
@@ -130,7 +130,7 @@ def _inside(low: _Point, high: _Point, slow: bool) -> tuple[Any, bool]:
 
 
 def _cubic_minimum(a: _Point, b: _Point, bounds: tuple[Any, Any] | None = None) -> Any:
-    """Where the cubic with these values and derivatives is least; the middle of the bounds if it has no minimum."""
+    """The minimum of the cubic with these values and derivatives, or the middle of the bounds."""
     low, high = bounds or sorted((a.size, b.size))
     first = a.derivative + b.derivative - 3 * (a.loss - b.loss) / (a.size - b.size)
     square = float(first * first - a.derivative * b.derivative)

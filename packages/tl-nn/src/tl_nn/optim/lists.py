@@ -28,7 +28,7 @@ __all__ = [
 
 
 def as_real(params: list[Tensor], grads: list[Tensor], *state: list[Tensor]) -> tuple[list[Tensor], ...]:
-    """The lists with complex tensors as views on pairs of real numbers; conjugate gradients are written out.
+    """The lists with complex tensors as views on pairs of real numbers. Conjugate gradients are materialized.
 
     Args:
         params: the parameters.
@@ -81,8 +81,8 @@ def update_moments(
     """Let gradients enter their running means, and their squares the running mean squares.
 
     Args:
-        means: the running means; changed in place.
-        squares: the running mean squares; changed in place.
+        means: the running means, changed in place.
+        squares: the running mean squares, changed in place.
         grads: their gradients.
         beta1: how much of the means is kept.
         beta2: how much of the mean squares is kept.
@@ -95,7 +95,7 @@ def scale(tensors: list[Tensor], factor: Any) -> None:
     """`tensors *= factor`, in place.
 
     Args:
-        tensors: what is changed.
+        tensors: the tensors to change.
         factor: a number, or a tensor of no dimension whose derivative is recorded.
     """
     if isinstance(factor, Tensor):
@@ -108,7 +108,7 @@ def scale_each(tensors: list[Tensor], factors: list[Any]) -> None:
     """`tensors *= factors`, in place.
 
     Args:
-        tensors: what is changed.
+        tensors: the tensors to change.
         factors: a list as long of numbers, or of tensors of no dimension whose derivatives are recorded.
     """
     if any(isinstance(factor, Tensor) for factor in factors):
@@ -118,11 +118,11 @@ def scale_each(tensors: list[Tensor], factors: list[Any]) -> None:
 
 
 def add_scaled(tensors: list[Tensor], summands: list[Tensor], factor: Any) -> list[Tensor]:
-    """`tensors + factor * others`.
+    """`tensors + factor * summands`.
 
     Args:
         tensors: the first summands.
-        others: what is added, a list as long.
+        summands: the second summands, a list as long.
         factor: a number, or a tensor of no dimension whose derivative is recorded.
     """
     if isinstance(factor, Tensor):
@@ -146,7 +146,7 @@ def approach(means: list[Tensor], values: list[Tensor], weight: Any) -> None:
     """Let values enter their running means: `means += weight * (values - means)`, in place.
 
     Args:
-        means: the running means; changed in place.
+        means: the running means, changed in place.
         values: a list as long.
         weight: a number, or a tensor of no dimension whose derivative is recorded.
     """
@@ -158,12 +158,12 @@ def approach(means: list[Tensor], values: list[Tensor], weight: Any) -> None:
 
 
 def add_squares(squares: list[Tensor], values: list[Tensor], decay: Any) -> None:
-    """Let the squares of values enter their running means, in place.
+    """Add the squares of values to their running means, in place.
 
     Args:
-        squares: the running means; changed in place.
+        squares: the running means, changed in place.
         values: a list as long.
-        kept: how much of the means is kept: a number, or a tensor of no dimension whose derivative is recorded.
+        decay: the factor of the means: a number, or a tensor of no dimension whose derivative is recorded.
     """
     scale(squares, decay)
     if isinstance(decay, Tensor):
@@ -178,13 +178,13 @@ def _replace(tensors: list[Tensor], values: list[Tensor]) -> None:
 
 
 def count_steps(steps: list[Tensor]) -> list[float]:
-    """The numbers of steps, this one included."""
+    """Increment the numbers of steps and return them."""
     tl_core._foreach_add_(steps, 1)
     return [step.item() for step in steps]
 
 
 def clone_for_graph(tensors: list[Tensor], differentiable: bool) -> list[Tensor]:
-    """The tensors themselves, or copies that a graph may keep while the originals are changed in place."""
+    """The tensors themselves, or copies for a graph, which survive changes of the originals."""
     return tl_core._foreach_clone(tensors) if differentiable else tensors
 
 
@@ -193,7 +193,7 @@ def subtract_scaled(params: list[Tensor], updates: list[Tensor], lr: Any) -> Non
 
     Args:
         params: the parameters, a list of tensors.
-        updates: what is subtracted, a list as long.
+        updates: the subtrahends, a list as long.
         lr: the learning rate: a number, or a tensor of no dimension whose derivative is recorded.
     """
     if isinstance(lr, Tensor):

@@ -34,9 +34,9 @@ def muon(
     """Change `params` by `grads` with the rule of `Muon`, and the lists of its state too.
 
     Args:
-        params: the parameters, matrices; changed in place.
+        params: the parameters, matrices, changed in place.
         grads: their gradients, a list as long.
-        muon_momentum_bufs: the running means of the gradients, a list as long; changed in place.
+        muon_momentum_bufs: the running means of the gradients, a list as long, changed in place.
         foreach: must not be True.
         lr: the learning rate.
         weight_decay: the factor of the penalty on large parameters.
@@ -45,7 +45,7 @@ def muon(
         ns_coefficients: the coefficients of the Newton-Schulz polynomial.
         ns_steps: the number of its iterations.
         eps: the least norm of a gradient.
-        adjust_lr_fn: how the learning rate depends on the sizes of a matrix; None is "original".
+        adjust_lr_fn: the dependence of the learning rate on the sizes of a matrix. None is "original".
         has_complex: must be False.
 
     Raises:
@@ -104,7 +104,7 @@ class Muon(RuleOptimizer):
     the weights of the last layer.
 
     Args:
-        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`; matrices.
+        params (iterable of Tensor, of (str, Tensor), or of dict): The parameters, all matrices. See `Optimizer`.
         lr (float or Tensor): The learning rate.
         weight_decay (float): How much the parameters shrink in each step, relative to `lr`.
         momentum (float): The weight of earlier gradients.
@@ -114,7 +114,7 @@ class Muon(RuleOptimizer):
         ns_steps (int): The number of Newton-Schulz iterations.
         adjust_lr_fn (str, optional): "original" multiplies `lr` by `sqrt(max(1, rows / columns))`,
             "match_rms_adamw" by `0.2 * sqrt(max(rows, columns))` (Liu et al. 2025, *Muon is scalable for LLM
-            training*); None is "original".
+            training*). None is "original".
 
     Raises:
         ValueError: If a number is out of range, or a parameter is no matrix.

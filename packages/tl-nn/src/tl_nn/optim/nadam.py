@@ -40,19 +40,19 @@ def nadam(
     """Change `params` by `grads` with the rule of `NAdam`, and the lists of its state too.
 
     Args:
-        params: the parameters, a list of tensors; changed in place.
+        params: the parameters, a list of tensors, changed in place.
         grads: their gradients, a list as long.
         exp_avgs: the running means, a list.
         exp_avg_sqs: the running mean squares, a list.
         mu_products: the products of the momenta so far, a list.
-        state_steps: the numbers of steps done, tensors of one element; changed in place.
+        state_steps: the numbers of steps done, tensors of one element, changed in place.
         decoupled_weight_decay: whether the decay acts on the parameters themselves instead of through the
             gradients.
-        foreach: whether all tensors are worked on together; None leaves the choice to tl, without a change of
+        foreach: whether one call updates all tensors. None leaves the choice to tl, without a change of
             results.
-        capturable: for devices that record graphs; AssertionError with parameters on the CPU.
+        capturable: for devices that record graphs. Parameters on the CPU raise AssertionError.
         differentiable: whether gradients flow through the step.
-        has_complex: whether there are complex parameters; tl looks itself.
+        has_complex: whether there are complex parameters. tl checks it itself.
         maximize: whether the steps go upward.
         beta1: how much of the running mean is kept, from 0 to 1.
         beta2: how much of the running mean square is kept, from 0 to 1.
@@ -99,7 +99,7 @@ class NAdam(RuleOptimizer):
     """NAdam, of Dozat, 2016.
 
     Args:
-        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`.
+        params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. See `Optimizer`.
         lr (float or Tensor): The learning rate.
         betas ((float, float)): How slowly the running means of the gradient and of its square change.
         eps (float): Added to the root of the mean square, against division by zero.

@@ -25,7 +25,7 @@ ParamsT = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tens
 StateDict = dict[str, Any]
 params_t = ParamsT  # the older name
 
-# What the options that most optimizers share mean, for docstrings.
+# Descriptions of common options, for docstrings.
 _params_doc = "params (iterable): tensors, pairs of a name and a tensor, or dicts of parameter groups"
 _foreach_doc = (
     "foreach (bool, optional): whether one operator steps all parameters; None: as the device likes"
@@ -82,17 +82,17 @@ def register_optimizer_step_post_hook(hook: Any) -> RemovableHandle:
 
 
 class Optimizer:
-    """Changes parameters by their gradients; each subclass has a rule for it.
+    """Changes parameters by their gradients with the rule of a subclass.
 
     Args:
-        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize; a dictionary is a group with
+        params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. A dictionary is a group with
             options of its own, its tensors under "params".
         defaults (dict): The options of groups that don't give them.
 
     Attributes:
-        param_groups (list of dict): The options and parameters of each group; options may be changed between
+        param_groups (list of dict): The options and parameters of each group. Options may be changed between
             steps.
-        state (dict): What the rule remembers of each parameter.
+        state (dict): The state of each parameter.
 
     Raises:
         TypeError: If something isn't a tensor or a group.
@@ -160,7 +160,7 @@ class Optimizer:
             closure (callable, optional): Computes the loss and its gradients anew.
 
         Returns:
-            What `closure` returned, or None.
+            The result of `closure`, or None.
         """
         raise NotImplementedError(f"{type(self).__name__} doesn't define step()")
 
@@ -170,7 +170,7 @@ class Optimizer:
 
         @wraps(func)
         def step(self: Any, *args: Any, **kwargs: Any) -> Any:
-            self._opt_called = True  # a scheduler's first step asks for it
+            self._opt_called = True  # a scheduler's first step reads it
             if is_recording():
                 recording.describe_at_end(self, lambda: _describe_tensors(self))
                 with EventRange(f"Optimizer.step#{type(self).__name__}.step"):
@@ -297,13 +297,13 @@ class Optimizer:
         return result
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over options and state from what `state_dict` gave; parameters go by their order.
+        """Load options and state from a result of `state_dict`. Parameters correspond by their order.
 
-        Tensors of the state are cast to type and device of their parameter, except step counts; one that has both
-        is taken as it is, without a copy. The groups' options are copied.
+        Tensors of the state are cast to type and device of their parameter, except step counts. A tensor with both
+        is used without a copy. The groups' options are copied.
 
         Args:
-            state_dict (dict): What `state_dict` of an optimizer with groups of the same sizes gave.
+            state_dict (dict): A result of `state_dict` of an optimizer with groups of equal sizes.
 
         Raises:
             ValueError: If number or sizes of the groups differ.
@@ -338,7 +338,7 @@ class Optimizer:
     # Hooks
 
     def register_step_pre_hook(self, hook: Any) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` before each step; it returns None or new `(args, kwargs)`."""
+        """Call `hook(optimizer, args, kwargs)` before each step. It returns None or new `(args, kwargs)`."""
         return _insert(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Any) -> RemovableHandle:
@@ -346,15 +346,15 @@ class Optimizer:
         return _insert(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer)` before `state_dict`; with `prepend`, before the other hooks."""
+        """Call `hook(optimizer)` before `state_dict`. With `prepend`, the hook runs before the other hooks."""
         return _insert(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` after `state_dict`; it returns None or another result."""
+        """Call `hook(optimizer, state_dict)` after `state_dict`. It returns None or another result."""
         return _insert(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` before loading; it returns None or what to load instead."""
+        """Call `hook(optimizer, state_dict)` before loading. It returns None or the state to load instead."""
         return _insert(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
@@ -411,14 +411,14 @@ def evaluate(closure: Callable[[], Any] | None) -> Any:
         return closure()
 
 
-# ---- what other libraries' optimizers use -------------------------------------------------------------------------
+# ---- helpers for optimizers of other libraries ---------------------------------------------------------------------
 def _get_value(x: Any) -> Any:
     """A number, also of a tensor with one element."""
     return x.item() if isinstance(x, Tensor) else x
 
 
 def _stack_if_compiling(x: Any) -> Any:
-    """The argument: nothing is compiled."""
+    """The argument, because optimizers are not compiled."""
     return x
 
 
@@ -432,7 +432,7 @@ def _get_scalar_dtype(is_fused: bool | None = None) -> Any:
 
 
 def _view_as_real(params: list[Tensor], *state_and_grads: list[Tensor]) -> None:
-    """Puts views as pairs of real numbers in place of complex parameters, and of what belongs to them."""
+    """Replaces complex parameters and their state by views as pairs of real numbers."""
     for i, param in enumerate(params):
         if param.is_complex():
             params[i] = tl_core.view_as_real(param)
@@ -441,12 +441,12 @@ def _view_as_real(params: list[Tensor], *state_and_grads: list[Tensor]) -> None:
 
 
 def _disable_dynamo_if_unsupported(single_tensor_fn: Any = None) -> Callable[[_Step], _Step]:
-    """A decorator that leaves the function as it is: nothing is compiled."""
+    """A decorator without effect, because optimizers are not compiled."""
     return lambda function: function
 
 
 def _complete(optimizer: Optimizer) -> None:
-    """Set what a new optimizer has and one unpickled from an older version may lack."""
+    """Set the attributes of new optimizers that an optimizer unpickled from an older version may lack."""
     for name in _HOOK_DICTS:
         optimizer.__dict__.setdefault(name, OrderedDict())
     optimizer._patch_step_function()
@@ -558,14 +558,14 @@ def _without_params(group: dict[str, Any]) -> dict[str, Any]:
 
 
 def _loaded_options(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
-    """The options of a loaded group; it keeps the present names if it came without any."""
+    """The options of a loaded group, with the present names if it has none."""
     if "param_names" in old and "param_names" not in new:
         return {**new, "param_names": old["param_names"]}
     return new
 
 
 def _cast(state: Any, param: Tensor, group: dict[str, Any], key: str | None = None) -> Any:
-    """A parameter's state with tensors of the parameter's type and device; those that have both are kept."""
+    """A parameter's state with tensors of the parameter's type and device; tensors with both stay unchanged."""
     if isinstance(state, Tensor):
         if key != "step":
             return state.to(param.device, param.dtype if param.is_floating_point() else state.dtype)
@@ -597,7 +597,7 @@ def _get_capturable_supported_devices(supports_xla: bool = True) -> list[str]:
 
 
 def fusable(params: list[Tensor]) -> bool:
-    """Whether one operator can update all of these: dense floating-point tensors of one type on the CPU."""
+    """Whether one operator can update these parameters: dense floating-point tensors of one type on the CPU."""
     if not (params and params[0].is_floating_point()):
         return False
     dtype, dense = params[0].dtype, tl_core.strided

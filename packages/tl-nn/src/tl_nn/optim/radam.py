@@ -37,18 +37,18 @@ def radam(
     """Change `params` by `grads` with the rule of `RAdam`, and the lists of its state too.
 
     Args:
-        params: the parameters, a list of tensors; changed in place.
+        params: the parameters, a list of tensors, changed in place.
         grads: their gradients, a list as long.
         exp_avgs: the running means, a list.
         exp_avg_sqs: the running mean squares, a list.
-        state_steps: the numbers of steps done, tensors of one element; changed in place.
+        state_steps: the numbers of steps done, tensors of one element, changed in place.
         decoupled_weight_decay: whether the decay acts on the parameters themselves instead of through the
             gradients.
-        foreach: whether all tensors are worked on together; None leaves the choice to tl, without a change of
+        foreach: whether one call updates all tensors. None leaves the choice to tl, without a change of
             results.
         differentiable: whether gradients flow through the step.
-        capturable: for devices that record graphs; AssertionError with parameters on the CPU.
-        has_complex: whether there are complex parameters; tl looks itself.
+        capturable: for devices that record graphs. Parameters on the CPU raise AssertionError.
+        has_complex: whether there are complex parameters. tl checks it itself.
         maximize: whether the steps go upward.
         beta1: how much of the running mean is kept, from 0 to 1.
         beta2: how much of the running mean square is kept, from 0 to 1.
@@ -92,7 +92,7 @@ class RAdam(RuleOptimizer):
     """Rectified Adam, of Liu et al., 2019.
 
     Args:
-        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`.
+        params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. See `Optimizer`.
         lr (float or Tensor): The learning rate.
         betas ((float, float)): How slowly the running means of the gradient and of its square change.
         eps (float): Added to the root of the mean square, against division by zero.

@@ -49,20 +49,20 @@ def rmsprop(
     """Change `params` by `grads` with the rule of `RMSprop`, and the lists of its state too.
 
     Args:
-        params: the parameters, a list of tensors; changed in place.
+        params: the parameters, a list of tensors, changed in place.
         grads: their gradients, a list as long.
         square_avgs: the running mean squares, a list.
-        grad_avgs: the running means of the gradients, a list; empty unless `centered`.
-        momentum_buffer_list: the momenta, a list; None or empty without momentum.
-        state_steps: the numbers of steps done, tensors of one element; changed in place.
-        foreach: whether all tensors are worked on together; None leaves the choice to tl, without a change of
+        grad_avgs: the running means of the gradients, a list. Empty unless `centered`.
+        momentum_buffer_list: the momenta, a list. None or empty without momentum.
+        state_steps: the numbers of steps done, tensors of one element, changed in place.
+        foreach: whether one call updates all tensors. None leaves the choice to tl, without a change of
             results.
         maximize: whether the steps go upward.
         differentiable: whether gradients flow through the step.
-        capturable: for devices that record graphs; AssertionError with parameters on the CPU.
-        has_complex: whether there are complex parameters; tl looks itself.
+        capturable: for devices that record graphs. Parameters on the CPU raise AssertionError.
+        has_complex: whether there are complex parameters. tl checks it itself.
         lr: the learning rate.
-        alpha: how much of the running mean square is kept.
+        alpha: the decay of the running mean square.
         eps: added to denominators.
         weight_decay: the factor of the penalty on large parameters.
         momentum: the factor of the momentum.
@@ -107,10 +107,10 @@ def _begin(group: dict[str, Any], param: Tensor) -> dict[str, Any]:
 
 
 class RMSprop(RuleOptimizer):
-    """RMSprop, of Hinton's lectures, 2012; centered, of Graves, 2013.
+    """RMSprop (Hinton's lectures, 2012), or its centered form (Graves, 2013).
 
     Args:
-        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`.
+        params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. See `Optimizer`.
         lr (float or Tensor): The learning rate.
         alpha (float): How slowly the running mean of the squared gradient changes.
         eps (float): Added to the root of the mean square, against division by zero.

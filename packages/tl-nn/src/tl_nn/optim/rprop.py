@@ -36,21 +36,21 @@ def rprop(
     """Change `params` by `grads` with the rule of `Rprop`, and the lists of its state too.
 
     Args:
-        params: the parameters, a list of tensors; changed in place.
+        params: the parameters, a list of tensors, changed in place.
         grads: their gradients, a list as long.
         prevs: the gradients of the step before, a list.
         step_sizes: the step size of each element, a list.
-        state_steps: the numbers of steps done, tensors of one element; changed in place.
-        foreach: whether all tensors are worked on together; None leaves the choice to tl, without a change of
+        state_steps: the numbers of steps done, tensors of one element, changed in place.
+        foreach: whether one call updates all tensors. None leaves the choice to tl, without a change of
             results.
-        capturable: for devices that record graphs; AssertionError with parameters on the CPU.
+        capturable: for devices that record graphs. Parameters on the CPU raise AssertionError.
         maximize: whether the steps go upward.
         differentiable: whether gradients flow through the step.
-        has_complex: whether there are complex parameters; tl looks itself.
+        has_complex: whether there are complex parameters. tl checks it itself.
         step_size_min: the smallest step size.
         step_size_max: the largest step size.
         etaminus: the factor where the gradient changes its sign.
-        etaplus: the factor where it keeps it.
+        etaplus: the factor where the sign stays.
 
     Example:
         >>> import tl_core
@@ -92,7 +92,7 @@ class Rprop(RuleOptimizer):
     changes.
 
     Args:
-        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`.
+        params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. See `Optimizer`.
         lr (float or Tensor): The first step size.
         etas ((float, float)): The factors by which a step size shrinks and grows.
         step_sizes ((float, float)): The smallest and the largest step size.

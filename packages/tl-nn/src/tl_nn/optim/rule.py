@@ -1,4 +1,4 @@
-"""Optimizers whose rule is a function of lists: parameters, gradients, and the tensors kept of each."""
+"""Optimizers whose rule is a function of lists: parameters, gradients, and their state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .checks import check_options
 from .hyperparameters import as_number
 from .optimizer import Optimizer, _use_grad_for_differentiable, evaluate
 
-# What groups saved by versions that didn't have these options mean.
+# The options of groups from versions without these options.
 _LATER_OPTIONS = {
     "momentum": 0,
     "centered": False,
@@ -34,7 +34,7 @@ _SEVERAL = {
     "etas": ("etaminus", "etaplus"),
     "step_sizes": ("step_size_min", "step_size_max"),
 }
-# What is kept as a tensor of one element, and was a plain number in older versions.
+# State that is a tensor of one element, and was a plain number in older versions.
 _COUNTS = ("step", "eta", "mu", "mu_product")
 
 _IS_SPARSE = attrgetter("is_sparse")
@@ -42,25 +42,25 @@ _IS_SPARSE = attrgetter("is_sparse")
 
 @dataclass(frozen=True)
 class Rule:
-    """An update rule: its function, and what it keeps of each parameter.
+    """An update rule: its function, and the state of each parameter.
 
-    `update` takes the parameters, their gradients, a list for each name of `kept`, and the group's options by name;
-    where a gradient is sparse, `has_sparse_grad` too, or the gradient is refused. `begin` makes what is kept of a
+    `update` takes the parameters, their gradients, a list for each of `state_names`, and the group's options by name.
+    Where a gradient is sparse, it takes `has_sparse_grad` too, or the optimizer raises. `begin` returns the state of a
     parameter before its first step.
 
     Args:
         update: the function that changes parameters and state.
-        kept: the names of the state of each parameter.
-        begin: makes the state of a parameter before its first step; None for zeros and no steps.
+        state_names: the names of the state of each parameter.
+        begin: returns the state of a parameter before its first step. None stands for zeros and no steps.
         replaces: whether `update` puts other tensors into the lists.
-        partial: whether a list has None for parameters of which nothing is kept under its name.
+        partial: whether a list has None for parameters without state under its name.
     """
 
     update: Callable[..., None]
     state_names: tuple[str, ...]
     begin: Callable[[dict[str, Any], Tensor], dict[str, Any]] | None = None  # by default, zeros and no steps
     replaces: bool = False  # whether `update` puts other tensors into the lists
-    partial: bool = False  # whether a list has None for parameters of which nothing is kept under its name
+    partial: bool = False  # whether a list has None for parameters without state under its name
     takes: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -101,7 +101,7 @@ class RuleOptimizer(Optimizer):
 
     @_use_grad_for_differentiable
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters once; see `Optimizer.step`."""
+        """Change the parameters once. See `Optimizer.step`."""
         loss = evaluate(closure)
         for group in self.param_groups:
             params = [param for param in group["params"] if param.grad is not None]
@@ -116,7 +116,7 @@ def options_of(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def count(value: float | Tensor = 0.0) -> Tensor:
-    """A number as it is kept of a parameter."""
+    """A number as a tensor of the state of a parameter."""
     dtype = tl_core.float64 if tl_core.get_default_dtype() == tl_core.float64 else tl_core.float32
     number = as_number(value)
     if isinstance(number, Tensor):
@@ -125,7 +125,7 @@ def count(value: float | Tensor = 0.0) -> Tensor:
 
 
 def full(param: Tensor, value: float | Tensor) -> Tensor:
-    """A tensor of a parameter's shape and type, laid out as it is, of one number; both parts, if it is complex."""
+    """A tensor of one number with a parameter's shape, type and strides. Both parts of complex numbers are equal."""
     number = as_number(value)
     if isinstance(number, Tensor):
         return zeros(param) + number * (1 + 1j if param.is_complex() else 1)
@@ -134,12 +134,12 @@ def full(param: Tensor, value: float | Tensor) -> Tensor:
 
 
 def zeros(param: Tensor) -> Tensor:
-    """Zeros of a parameter's shape and type, laid out as it is."""
+    """Zeros of a parameter's shape, type and strides."""
     return tl_core.zeros_like(param, memory_format=tl_core.preserve_format)
 
 
 def initial_state(param: Tensor, names: Iterable[str]) -> dict[str, Any]:
-    """What is kept of a parameter before its first step: no steps, and zeros under the other names."""
+    """The state of a parameter before its first step: no steps, and zeros under the other names."""
     return {"step": count(), **{name: zeros(param) for name in names if name != "step"}}
 
 
@@ -170,6 +170,6 @@ def _refusal(optimizer: RuleOptimizer) -> str:
 
 def _begin(rule: Rule, state: Any, group: dict[str, Any], param: Tensor) -> dict[str, Any]:
     entry = rule.begin(group, param) if rule.begin else initial_state(param, rule.state_names)
-    if entry:  # a rule that keeps nothing leaves no entry
+    if entry:  # a rule without state leaves no entry
         state[param] = entry
     return entry

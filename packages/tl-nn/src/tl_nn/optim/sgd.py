@@ -39,13 +39,13 @@ def sgd(
     `momentum_buffer_list` is changed too: entries that are None, at the first step, are filled in.
 
     Args:
-        params: the parameters, a list of tensors; changed in place.
+        params: the parameters, a list of tensors, changed in place.
         d_p_list: their gradients, a list as long.
-        momentum_buffer_list: the momenta, a list; None or empty without momentum.
-        has_sparse_grad: whether there are sparse gradients; tl looks itself.
-        foreach: whether all tensors are worked on together; None leaves the choice to tl, without a change of
+        momentum_buffer_list: the momenta, a list. None or empty without momentum.
+        has_sparse_grad: whether there are sparse gradients. tl checks it itself.
+        foreach: whether one call updates all tensors. None leaves the choice to tl, without a change of
             results.
-        fused: whether one kernel does the step; None leaves the choice to tl.
+        fused: whether one kernel does the step. None leaves the choice to tl.
         grad_scale: must be None: gradients are unscaled before.
         found_inf: must be None.
         weight_decay: the factor of the penalty on large parameters.
@@ -57,7 +57,7 @@ def sgd(
 
     Raises:
         NotImplementedError: If gradients are to be unscaled, which is the work of GradScaler here.
-        RuntimeError: If `fused` is asked for with sparse gradients.
+        RuntimeError: If `fused` is set with sparse gradients.
 
     Example:
         >>> import tl_core
@@ -118,7 +118,7 @@ def _update_by_operators(
     nesterov: bool,
     maximize: bool,
 ) -> None:
-    """The rule spelt out in operators."""
+    """The rule as a program of operators."""
     steps = directions(params, grads, maximize, weight_decay)
     if has_effect(momentum):
         for index, (step, buffer) in enumerate(zip(steps, buffers, strict=True)):
@@ -146,7 +146,7 @@ class SGD(RuleOptimizer):
     """Stochastic gradient descent.
 
     Args:
-        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`.
+        params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. See `Optimizer`.
         lr (float or Tensor): The learning rate.
         momentum (float): How much of the previous direction is kept.
         dampening (float): How much of the gradient is left out of the direction.
@@ -155,11 +155,11 @@ class SGD(RuleOptimizer):
         maximize (bool): Whether to go up instead of down.
         foreach (bool, optional): Accepted for compatibility.
         differentiable (bool): Whether gradients are recorded through the step.
-        fused (bool, optional): Whether one operator updates all parameters; by default wherever it can.
+        fused (bool, optional): Whether one operator updates all parameters, by default if possible.
 
     Raises:
         ValueError: If a number is negative, or Nesterov momentum is wanted without momentum or with dampening.
-        RuntimeError: If `fused` is asked for together with `foreach` or `differentiable`.
+        RuntimeError: If `fused` is set together with `foreach` or `differentiable`.
 
     Example:
         >>> import tl_core, tl_nn

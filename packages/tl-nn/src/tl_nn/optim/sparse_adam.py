@@ -21,7 +21,7 @@ class SparseAdam(Optimizer):
     Rows without a gradient stay as they are, and so do their running means.
 
     Args:
-        params (iterable of Tensor, of (str, Tensor), or of dict): What to optimize, see `Optimizer`.
+        params (iterable of Tensor, of (str, Tensor), or of dict): The parameters. See `Optimizer`.
         lr (float or Tensor): The learning rate.
         betas ((float, float)): How slowly the running means of the gradient and of its square change.
         eps (float): Added to the root of the mean square, against division by zero.
@@ -65,7 +65,7 @@ class SparseAdam(Optimizer):
 
     @_use_grad_for_differentiable
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the rows of the parameters that have gradients once; see `Optimizer.step`.
+        """Change the rows of the parameters that have gradients once. See `Optimizer.step`.
 
         Raises:
             RuntimeError: If a gradient is dense.
@@ -96,7 +96,7 @@ def _change_rows(param: Tensor, grad: Tensor, state: dict[str, Any], group: dict
 
 
 def _move(average: Tensor, indices: Tensor, to: Tensor, share: float) -> Tensor:
-    """What is kept at some indices, moved by a share of the way to new values; there, the result."""
+    """Move an average at some indices by a share of the way to new values. Returns the new values there."""
     before = average.sparse_mask(indices)._values()
     way = (to - before) * share
     average.add_(with_values(indices, way))

@@ -127,8 +127,8 @@ class AveragedModel(Module):
         model (Module): The model to average.
         device (optional): Where the averages are kept.
         avg_fn (callable, optional): `avg_fn(average, parameter, number of averaged)` gives a parameter's new
-            average; by default all have equal weights.
-        multi_avg_fn (callable, optional): The same for lists of parameters, in place; not together with `avg_fn`.
+            average. By default, all have equal weights.
+        multi_avg_fn (callable, optional): `avg_fn` for lists of parameters, in place. Only one of the two is allowed.
         use_buffers (bool): Whether buffers are averaged too, instead of copied from the model.
 
     Attributes:
@@ -169,7 +169,7 @@ class AveragedModel(Module):
         self.use_buffers = use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the averaged model makes of the input."""
+        """The averaged model's result."""
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
@@ -216,7 +216,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     Args:
         loader (iterable): Of tensors, or of lists and tuples whose first element is a tensor: what the model is
             called with.
-        model (Module): The model; its parameters stay as they are.
+        model (Module): The model. Its parameters stay unchanged.
         device (optional): Where the data are moved first.
 
     Example:
@@ -257,7 +257,7 @@ class SWALR(LRScheduler):
         swa_lr (float or list of float): The value, for all groups or for each.
         anneal_epochs (int): The number of epochs it takes.
         anneal_strategy (str): "cos" or "linear".
-        last_epoch (int): The epoch to go on from; -1 begins anew.
+        last_epoch (int): The last epoch. -1 starts a new schedule.
 
     Raises:
         ValueError: If there are another number of values than groups, the strategy has another name, or
@@ -296,7 +296,7 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The learning rates of the groups at the present step; called by `step`."""
+        """The learning rates of the groups at the present step. `step` calls it."""
         warn_outside_step(self)
         step = self._step_count - 1
         if self.anneal_epochs == 0:
@@ -324,6 +324,6 @@ def _rates(swa_lr: Any, optimizer: Optimizer) -> list[Any]:
 
 
 def _part(scheduler: SWALR, step: int) -> float:
-    """How much of the way to the fixed value is gone after a number of steps."""
+    """The share of the way to the fixed value after a number of steps."""
     share = max(0.0, min(1.0, step / max(1, scheduler.anneal_epochs)))
     return share if scheduler._anneal_strategy == "linear" else (1 - cos(pi * share)) / 2

@@ -36,7 +36,7 @@ class Gather:
 
     @staticmethod
     def apply(target_device: Any, dim: int, *inputs: Tensor) -> Tensor:
-        """The tensors, one after the other along a dimension; those without dimensions become a vector."""
+        """The tensors, one after the other along a dimension. Tensors without dimensions become a vector."""
         joined = [t.unsqueeze(0) if t.dim() == 0 else t for t in inputs]
         return comm.gather(joined, dim, target_device)
 

@@ -47,12 +47,12 @@ def broadcast(tensor: Tensor, devices: Any = None, *, out: Any = None) -> tuple[
 def broadcast_coalesced(
     tensors: Sequence[Tensor], devices: Any, buffer_size: int = 10485760
 ) -> list[tuple[Tensor, ...]]:
-    """Several tensors on each of some devices; `buffer_size` is accepted for compatibility.
+    """Several tensors on each of some devices. `buffer_size` is accepted for compatibility.
 
     Args:
         tensors: the tensors.
         devices: the devices, as `device` or index.
-        buffer_size: bytes; accepted for compatibility.
+        buffer_size: bytes, accepted for compatibility.
 
     Example:
         >>> import tl_core
@@ -64,7 +64,7 @@ def broadcast_coalesced(
 
 
 def reduce_add(inputs: Sequence[Tensor], destination: Any = None) -> Tensor:
-    """The sum of tensors of one shape, on a device, by default that of the first.
+    """The sum of tensors of one shape, on a device, by default the first tensor's.
 
     Raises:
         ValueError: If the shapes differ.
@@ -91,8 +91,8 @@ def reduce_add_coalesced(
 
     Args:
         inputs: a list of tensors of each device.
-        destination: the device of the result; None for the first tensor's.
-        buffer_size: bytes; accepted for compatibility.
+        destination: the device of the result. None selects the first tensor's.
+        buffer_size: bytes, accepted for compatibility.
 
     Example:
         >>> import tl_core
@@ -115,7 +115,7 @@ def scatter(
     """Parts of a tensor, each on a device, or written into each of some tensors.
 
     Args:
-        tensor (Tensor): What to divide.
+        tensor (Tensor): The tensor to divide.
         devices (sequence of devices): Where the parts go.
         chunk_sizes (sequence of int, optional): The sizes of the parts, by default as equal as possible.
         dim (int): The dimension along which it is divided.
@@ -143,7 +143,7 @@ def gather(
     Args:
         tensors: the tensors.
         dim: the dimension along which tensors are divided or joined.
-        destination: the device of the result; None for the first tensor's.
+        destination: the device of the result. None selects the first tensor's.
         out: tensors that take the result instead of new ones.
 
     Raises:

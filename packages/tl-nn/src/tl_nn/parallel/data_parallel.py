@@ -16,7 +16,7 @@ __all__ = ["DataParallel", "data_parallel"]
 class DataParallel(Module):
     """Runs replicas of a module on several devices, each with a part of the batch.
 
-    Without an accelerator, the module is called as it is.
+    Without an accelerator, the module is called directly.
 
     Args:
         module (Module): The module.
@@ -50,7 +50,7 @@ class DataParallel(Module):
             self.output_device = self.device_ids[0] if output_device is None else output_device
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """What the module returns, joined along the batch."""
+        """The results of the module, joined along the batch."""
         if not self.device_ids:
             return self.module(*inputs, **kwargs)
         return data_parallel(
@@ -66,11 +66,11 @@ class DataParallel(Module):
         return scatter_kwargs(inputs, kwargs, device_ids, self.dim)
 
     def parallel_apply(self, replicas: Sequence[Module], inputs: Any, kwargs: Any) -> list[Any]:
-        """What each replica returns."""
+        """The results of the replicas."""
         return parallel_apply(replicas, inputs, kwargs, self.device_ids[: len(replicas)])
 
     def gather(self, outputs: Any, output_device: Any) -> Any:
-        """What they return, joined."""
+        """The results, joined."""
         return gather(outputs, output_device, self.dim)
 
 
@@ -82,7 +82,7 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: Any = None,
 ) -> Any:
-    """Run a module on several devices, each with a part of the batch; see `DataParallel`.
+    """Run a module on several devices, each with a part of the batch. See `DataParallel`.
 
     Args:
         module (Module): The module.

@@ -25,7 +25,7 @@ def parallel_apply(
         modules (sequence of Module): The modules.
         inputs (sequence): For each its arguments, a tuple, or its only argument.
         kwargs_tup (sequence of dict, optional): For each its keyword arguments.
-        devices (sequence, optional): Where each of them is; nothing depends on it.
+        devices (sequence, optional): The device of each module, without effect on the result.
 
     Raises:
         AssertionError: If the lengths differ.

@@ -47,7 +47,7 @@ def _each(values: Any, target_gpus: Sequence[Any], dim: int) -> list[Any]:
 def scatter_kwargs(
     inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Sequence[Any], dim: int = 0
 ) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
-    """Arguments and keyword arguments for each device, as many of the ones as of the others.
+    """Arguments and keyword arguments for each device, in lists of equal length.
 
     Args:
         inputs: the arguments: tensors in tuples, lists and dictionaries.
@@ -66,7 +66,7 @@ def scatter_kwargs(
 
 
 def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
-    """What several devices returned, joined on one; numbers of no dimension become a vector.
+    """The results of several devices, joined on one. Tensors without dimensions become a vector.
 
     Args:
         outputs: a container of each device.

@@ -51,7 +51,7 @@ __all__ = [
     "weight_norm",
 ]
 
-# Modules that are imported when somebody asks for them.
+# Modules that are imported on first access.
 _LAZY = ("parametrizations", "prune", "stateless")
 
 

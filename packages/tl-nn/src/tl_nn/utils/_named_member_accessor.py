@@ -52,12 +52,12 @@ def set_tensor(module: Module, name: str, tensor: Tensor) -> None:
 
 
 def swap_tensor(module: Module, name: str, tensor: Tensor, allow_missing: bool = False) -> Tensor:
-    """Puts a tensor in the place of a module's, and gives the one that was there.
+    """Replaces a tensor of a module, and returns the previous one.
 
     Args:
         module: the module.
         name: the tensor's name, without dots.
-        tensor: the new one; what an earlier call gave for a tensor that was missing removes it again.
+        tensor: the new tensor. The result of a call for a missing tensor removes the tensor again.
         allow_missing: whether there need be none.
 
     Raises:
@@ -112,7 +112,7 @@ def swap_submodule(module: Module, name: str, submodule: Module) -> Module:
 
 
 class NamedMemberAccessor:
-    """Reads and exchanges the tensors and modules of a module by dotted names; modules once found are remembered.
+    """Reads and exchanges the tensors and modules of a module by dotted names. Modules are cached.
 
     Args:
         module: the module.
@@ -123,7 +123,7 @@ class NamedMemberAccessor:
         self.memo: dict[str, Module] = {"": module}
 
     def get_submodule(self, name: str) -> Module:
-        """The module of that name; AttributeError if there is none."""
+        """The module of that name. AttributeError if there is none."""
         if name in self.memo:
             return self.memo[name]
         prefix, _, attribute = name.rpartition(".")
@@ -144,11 +144,11 @@ class NamedMemberAccessor:
         """Puts a module in the place of the one of that name, and gives that."""
         owner, attribute = self._owner(path)
         before = swap_submodule(owner, attribute, value)
-        self.memo = {"": self.module}  # what was below the old one is no more
+        self.memo = {"": self.module}  # the children of the previous module are gone
         return before
 
     def get_tensor(self, name: str) -> Tensor:
-        """The tensor of that name; AttributeError if there is none."""
+        """The tensor of that name. AttributeError if there is none."""
         owner, attribute = self._owner(name)
         try:
             tensor: Tensor = getattr(owner, attribute)
@@ -163,7 +163,7 @@ class NamedMemberAccessor:
         set_tensor(owner, attribute, value)
 
     def del_tensor(self, name: str) -> None:
-        """Removes the tensor of that name; AttributeError if there is none."""
+        """Removes the tensor of that name. AttributeError if there is none."""
         owner, attribute = self._owner(name)
         if not hasattr(owner, attribute):
             raise AttributeError(f"{type(owner).__name__} has no attribute `{name}`")
@@ -179,7 +179,7 @@ class NamedMemberAccessor:
         return [self.get_tensor(name) for name in names]
 
     def set_tensors(self, names: Iterable[str], values: Iterable[Tensor]) -> None:
-        """Sets the tensors of those names; ValueError if there are more of one than of the other."""
+        """Sets the tensors of those names. ValueError unless there are as many names as tensors."""
         for name, value in _pairs(names, values):
             self.set_tensor(name, value)
 
@@ -202,7 +202,7 @@ class NamedMemberAccessor:
     def swap_tensors_dict(
         self, named_tensors: Mapping[str, Tensor], allow_missing: bool = False
     ) -> tuple[dict[str, Tensor], list[str]]:
-        """Sets tensors by their names; gives those that were there, and the names that were missing."""
+        """Sets tensors by their names. Returns the previous tensors, and the names that were missing."""
         before: dict[str, Tensor] = {}
         missing = []
         try:
@@ -224,7 +224,7 @@ class NamedMemberAccessor:
         return sorted(own - names), sorted(names - own)
 
     def named_parameters(self, remove_duplicate: bool = True) -> Iterable[tuple[str, Tensor]]:
-        """The parameters with their names; those of several under the first, unless `remove_duplicate` is False."""
+        """The parameters with their names. A tied parameter has its first name, unless `remove_duplicate` is False."""
         yield from self.module.named_parameters(remove_duplicate=remove_duplicate)
 
     def named_buffers(self, remove_duplicate: bool = True) -> Iterable[tuple[str, Tensor]]:

@@ -33,7 +33,7 @@ def get_total_norm(
 
     Args:
         tensors (Tensor or iterable of them): Of floating-point types.
-        norm_type (float): The exponent; `inf` for the largest absolute value.
+        norm_type (float): The exponent. `inf` is the largest absolute value.
         error_if_nonfinite (bool): Whether a norm that isn't finite is an error.
         foreach (bool, optional): Accepted for compatibility: there is one way to compute it.
 
@@ -73,7 +73,7 @@ def clip_grads_with_norm_(
         parameters: the parameters, or one.
         max_norm: the largest norm allowed.
         total_norm: the norm of all gradients, a tensor of one element.
-        foreach: whether all gradients are worked on together; None leaves the choice to tl.
+        foreach: whether one call scales all gradients. None leaves the choice to tl.
 
     Example:
         >>> import tl_core, tl_nn
@@ -100,7 +100,7 @@ def clip_grad_norm_(
     """Scale the gradients, in place, so that the norm of all of them together is at most `max_norm`.
 
     Args:
-        parameters (Tensor or iterable of them): Those without a gradient are left out.
+        parameters (Tensor or iterable of them): Parameters without a gradient are left out.
         max_norm (float): The largest norm allowed.
         norm_type, error_if_nonfinite, foreach: See `get_total_norm`.
 
@@ -134,9 +134,9 @@ def clip_grad_norm(
     Args:
         parameters: the parameters, or one.
         max_norm: the largest norm allowed.
-        norm_type: the exponent of the norm; infinity for the largest element.
+        norm_type: the exponent of the norm. Infinity is the largest element.
         error_if_nonfinite: whether an infinite or NaN norm raises RuntimeError.
-        foreach: whether all gradients are worked on together; None leaves the choice to tl.
+        foreach: whether one call scales all gradients. None leaves the choice to tl.
 
     Example:
         >>> import tl_core, tl_nn
@@ -166,7 +166,7 @@ def clip_grad_value_(
     Args:
         parameters: the parameters, or one.
         clip_value: the largest absolute value allowed.
-        foreach: whether all gradients are worked on together; None leaves the choice to tl.
+        foreach: whether one call scales all gradients. None leaves the choice to tl.
 
     Example:
         >>> import tl_core, tl_nn

@@ -16,7 +16,7 @@ _M = TypeVar("_M", bound=Module)
 
 
 def fuse_conv_bn_eval(conv: _M, bn: Any, transpose: bool = False) -> _M:
-    """A convolution that does what a convolution and a batch normalization after it do in evaluation.
+    """A convolution equal to a convolution and a batch normalization after it in evaluation.
 
     Args:
         conv (Module): The convolution, in evaluation.
@@ -83,7 +83,7 @@ def fuse_conv_bn_weights(
 
 
 def fuse_linear_bn_eval(linear: _M, bn: Any) -> _M:
-    """A linear layer that does what a linear layer and a batch normalization after it do in evaluation.
+    """A linear layer equal to a linear layer and a batch normalization after it in evaluation.
 
     Raises:
         AssertionError: If one of them is in training, there are no running statistics, or the sizes differ.
@@ -114,7 +114,7 @@ def fuse_linear_bn_weights(
     bn_w: Tensor | None,
     bn_b: Tensor | None,
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of a linear layer with a batch normalization folded in; see `fuse_conv_bn_weights`.
+    """Weight and bias of a linear layer with a batch normalization folded in. See `fuse_conv_bn_weights`.
 
     Args:
         linear_w: the weight, (out, in).

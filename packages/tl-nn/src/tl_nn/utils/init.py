@@ -12,11 +12,11 @@ _M = TypeVar("_M", bound=Module)
 
 
 def skip_init(module_cls: type[_M], *args: Any, **kwargs: Any) -> _M:
-    """A module whose parameters and buffers are whatever the memory holds, for those who fill them anyway.
+    """A module with uninitialized parameters and buffers, for programs that fill them.
 
     Args:
         module_cls (type): A module's class that takes the keyword `device`.
-        *args, **kwargs: What to make it with.
+        *args, **kwargs: Arguments of the constructor.
 
     Raises:
         RuntimeError: If it isn't a module's class, or doesn't take `device`.

@@ -15,7 +15,7 @@ __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 
 def norm_except(v: Tensor, dim: int) -> Tensor:
-    """The 2-norm over all dimensions but one, which keeps its place; -1 is over all."""
+    """The 2-norm over all dimensions but one, which keeps its place. -1 is over all."""
     if dim == -1:
         return (v * v).sum().sqrt()
     dims = [d for d in range(v.dim()) if d != dim % v.dim()]
@@ -39,12 +39,12 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Train length and direction of a weight by themselves; Salimans and Kingma, 2016.
+    """Train length and direction of a weight by themselves (Salimans and Kingma, 2016).
 
     Args:
         module (Module): The module.
         name (str): The weight.
-        dim (int, optional): The dimension that has a length for each index; None for one length.
+        dim (int, optional): The dimension with a length for each index. None selects one length.
 
     Returns:
         Module: `module`, whose lengths are `parametrizations.weight.original0`, its direction `original1`.
@@ -58,7 +58,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def upgrade(state_dict: Any, prefix: str, *rest: Any) -> None:
-        """Take over what the older function of this name saved."""
+        """Load the state of the older function of this name."""
         old = [f"{prefix}{name}_g", f"{prefix}{name}_v"]
         if all(key in state_dict for key in old):
             for number, key in enumerate(old):
@@ -115,7 +115,7 @@ class _SpectralNorm(Module):
         matrix = self._as_matrix(weight)
         if self.training:
             self._iterate(matrix, self.n_power_iterations)
-        # Copies: the next iteration would change what backward needs.
+        # Copies, because the next iteration would change tensors that backward needs.
         u, v = self._u.clone(), self._v.clone()
         return weight / tl_core.dot(u, tl_core.mv(matrix, v))
 
@@ -136,7 +136,7 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> Module:
-    """Divide a weight by its largest singular value, estimated by power iteration; Miyato et al., 2018.
+    """Divide a weight by its largest singular value, estimated by power iteration (Miyato et al., 2018).
 
     Args:
         module (Module): The module.
@@ -226,7 +226,7 @@ class _Orthogonal(Module):
 
     @no_grad()
     def right_inverse(self, Q: Tensor) -> Tensor:
-        """A matrix from which `forward` makes `Q`."""
+        """A matrix that `forward` maps to `Q`."""
         if Q.shape != self.shape:
             raise ValueError(
                 f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}."
@@ -249,7 +249,7 @@ class _Orthogonal(Module):
         else:
             columns = tl_core.randn(*matrix.shape[:-2], height, height - width, dtype=matrix.dtype)
             self.base = _orthonormal(tl_core.cat([matrix, columns.to(matrix.device)], -1))
-        start = tl_core.zeros_like(Q)  # what all three maps turn into the identity
+        start = tl_core.zeros_like(Q)  # all three maps turn it into the identity
         start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
         return start
 
@@ -281,7 +281,7 @@ def orthogonal(
     *,
     use_trivialization: bool = True,
 ) -> Module:
-    """Keep a matrix orthogonal, or with orthonormal rows or columns; Lezcano-Casado, 2019.
+    """Keep a matrix orthogonal, or with orthonormal rows or columns (Lezcano-Casado, 2019).
 
     Args:
         module (Module): The module.

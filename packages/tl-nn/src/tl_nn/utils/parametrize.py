@@ -173,7 +173,7 @@ def _invert(modules: ModuleList, original: Tensor) -> Any:
     value: Any = original
     for module in reversed(list(modules)):
         if hasattr(module, "right_inverse"):
-            with suppress(NotImplementedError):  # the documented way to say that there is none
+            with suppress(NotImplementedError):  # documented for parametrizations without an inverse
                 value = module.right_inverse(value)
     return value
 
@@ -221,14 +221,14 @@ def _register(module: Module, name: str, tensor: Any) -> None:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Let a parameter or buffer be computed by a module from what is trained instead.
+    """Compute a parameter or buffer by a module from an original, which is trained instead.
 
-    The tensor becomes a property that calls the parametrization; the original moves to
+    The tensor becomes a property that calls the parametrization. The original moves to
     `module.parametrizations[tensor_name].original`. Several parametrizations of a tensor are applied one after the
     other. Assigning to the tensor calls `right_inverse`, where parametrizations have it.
 
     Args:
-        module (Module): The module; its class is exchanged for one that has the properties.
+        module (Module): The module. Its class is replaced by a subclass with the properties.
         tensor_name (str): The name of the parameter or buffer.
         parametrization (Module): Computes the tensor from the original, of the same shape and type.
         unsafe (bool): Whether it may change shape and type, which isn't checked then.
@@ -276,7 +276,7 @@ def register_parametrization(
 
 
 def _check_further(existing: ParametrizationList, before: Tensor, parametrization: Module) -> None:
-    """Refuse another parametrization that changes what the tensor is."""
+    """Raise ValueError for a further parametrization that changes shape or type of the tensor."""
     after = parametrization(before)
     _check_result(after, before)
     if hasattr(parametrization, "right_inverse"):
@@ -308,7 +308,7 @@ def _inject_class(module: Module) -> None:
         )
 
     def deepcopy_module(self: Any, memo: dict[int, Any]) -> Any:
-        """A copy; the parametrized tensors are computed from copies of the originals."""
+        """A copy. The parametrized tensors are computed from copies of the originals."""
         if id(self) in memo:
             return memo[id(self)]
         twin = self.__new__(self.__class__)
@@ -363,7 +363,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     Args:
         module (Module): The module.
         tensor_name (str): The name of the tensor.
-        leave_parametrized (bool): Whether the tensor keeps its present value, instead of that of the original.
+        leave_parametrized (bool): Whether the tensor keeps its present value instead of the original's.
 
     Returns:
         Module: `module`
@@ -411,7 +411,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
 
 def _left(original: Tensor, value: Tensor) -> Tensor:
-    """The original with the value of the parametrized tensor; a new one where types differ."""
+    """The original with the value of the parametrized tensor, or a new one where types differ."""
     with tl_core.no_grad():
         if original.dtype == value.dtype:
             original.data = value.detach().clone() if value.data is original.data else value.detach()
@@ -444,7 +444,7 @@ def transfer_parametrizations_and_params(
 
     Args:
         from_module, to_module (Module): From which, and to which.
-        tensor_name (str, optional): The tensor; by default all.
+        tensor_name (str, optional): The tensor, by default all.
 
     Returns:
         Module: `to_module`

@@ -25,7 +25,7 @@ def call_for_per_sample_grads(
 
     Args:
         module (Module): The module.
-        batch_size (int, optional): How many samples the inputs have; by default their common size along the batch's
+        batch_size (int, optional): The number of samples of the inputs, by default their common size along the batch's
             dimension.
         loss_reduction ({"sum", "mean"}): How the loss joins the samples. With "mean" the gradients are multiplied by
             the batch's size.

@@ -33,7 +33,7 @@ __all__ = [
 
 
 class BasePruningMethod(ABC):
-    """A way to choose what is pruned; each subclass defines `compute_mask` and the class attribute `PRUNING_TYPE`.
+    """A method of pruning. Each subclass defines `compute_mask` and the class attribute `PRUNING_TYPE`.
 
     Applied to a module, it is a hook that computes the tensor from `<name>_orig` and `<name>_mask` before each call.
 
@@ -61,11 +61,11 @@ class BasePruningMethod(ABC):
         """The mask for a tensor.
 
         Args:
-            t (Tensor): What decides: the larger, the more important.
-            default_mask (Tensor): What has been pruned already.
+            t (Tensor): The importance of each element.
+            default_mask (Tensor): The mask of earlier pruning.
 
         Returns:
-            Tensor, of the shape of `t`: 1 for what stays, 0 for what goes.
+            Tensor, of the shape of `t`: 1 for elements that stay, 0 for pruned elements.
         """
 
     def apply_mask(self, module: Module) -> Tensor:
@@ -90,8 +90,8 @@ class BasePruningMethod(ABC):
         Args:
             module (Module): The module.
             name (str): The parameter.
-            *args, **kwargs: What the method is made with.
-            importance_scores (Tensor, optional): What decides instead of the parameter itself, of its shape.
+            *args, **kwargs: Arguments of the method's constructor.
+            importance_scores (Tensor, optional): Scores that replace the parameter's values, of its shape.
 
         Returns:
             The method, in a `PruningContainer` if there was one already.
@@ -125,8 +125,8 @@ class BasePruningMethod(ABC):
 
         Args:
             t (Tensor): The tensor.
-            default_mask (Tensor, optional): What has been pruned already.
-            importance_scores (Tensor, optional): What decides instead of the tensor itself, of its shape.
+            default_mask (Tensor, optional): The mask of earlier pruning.
+            importance_scores (Tensor, optional): Scores that replace the tensor's values, of its shape.
         """
         scores = t if importance_scores is None else importance_scores
         if scores.shape != t.shape:
@@ -195,7 +195,7 @@ def _restore(module: Module, name: str, original: Any) -> None:
 
 
 class PruningContainer(BasePruningMethod):
-    """Several pruning methods of one tensor, each for what the ones before have left.
+    """Several pruning methods of one tensor, each for the elements that remain.
 
     Args:
         *args (BasePruningMethod): The methods, or a list of them.
@@ -248,7 +248,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[idx]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """What the last method makes of what the others have left."""
+        """The mask after the last method, applied to the remaining elements."""
         method = self._pruning_methods[-1]
         index = _left(method, default_mask)
         mask = default_mask.clone()
@@ -258,7 +258,7 @@ class PruningContainer(BasePruningMethod):
 
 
 def _left(method: BasePruningMethod, mask: Tensor) -> Any:
-    """Where there is still something for a method to choose from."""
+    """The index of the elements that a method may still prune."""
     if method.PRUNING_TYPE == "unstructured":
         return mask == 1
     if method.PRUNING_TYPE == "structured":
@@ -272,7 +272,7 @@ def _left(method: BasePruningMethod, mask: Tensor) -> Any:
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing, but makes mask and original, as if it did.
+    """Prunes no elements, but registers mask and original.
 
     Example:
         >>> import tl_core, tl_nn
@@ -287,7 +287,7 @@ class Identity(BasePruningMethod):
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask as it is."""
+        """The default mask."""
         return default_mask
 
     @classmethod
@@ -297,14 +297,14 @@ class Identity(BasePruningMethod):
 
 
 class _Amount(BasePruningMethod):
-    """A method that prunes a number, or a share, of what there is."""
+    """A method that prunes a number, or a share, of elements or slices."""
 
     def __init__(self, amount: Any) -> None:
         _validate_pruning_amount_init(amount)
         self.amount = amount
 
     def _count(self, size: int) -> int:
-        """How many of `size` things go."""
+        """The number of the `size` elements to prune."""
         return _compute_nparams_toprune(self.amount, size)
 
 
@@ -350,7 +350,7 @@ class RandomUnstructured(_Unstructured):
 
     @classmethod
     def apply(cls, module: Module, name: str, amount: Any) -> Any:  # type: ignore[override]
-        """Prune a parameter; see `random_unstructured`."""
+        """Prune a parameter. See `random_unstructured`."""
         return super().apply(module, name, amount=amount)
 
 
@@ -379,7 +379,7 @@ class L1Unstructured(_Unstructured):
     def apply(  # type: ignore[override]
         cls, module: Module, name: str, amount: Any, importance_scores: Tensor | None = None
     ) -> Any:
-        """Prune a parameter; see `l1_unstructured`."""
+        """Prune a parameter. See `l1_unstructured`."""
         return super().apply(module, name, amount=amount, importance_scores=importance_scores)
 
 
@@ -433,7 +433,7 @@ class RandomStructured(_Structured):
 
     @classmethod
     def apply(cls, module: Module, name: str, amount: Any, dim: int = -1) -> Any:  # type: ignore[override]
-        """Prune a parameter; see `random_structured`."""
+        """Prune a parameter. See `random_structured`."""
         return super().apply(module, name, amount=amount, dim=dim)
 
 
@@ -483,15 +483,15 @@ class LnStructured(_Structured):
         dim: int,
         importance_scores: Tensor | None = None,
     ) -> Any:
-        """Prune a parameter; see `ln_structured`."""
+        """Prune a parameter. See `ln_structured`."""
         return super().apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes what a given mask says.
+    """Prunes the elements where a mask is 0.
 
     Args:
-        mask (Tensor): 1 for what stays, 0 for what goes.
+        mask (Tensor): 1 for elements that stay, 0 for pruned elements.
 
     Example:
         >>> import tl_core, tl_nn
@@ -516,7 +516,7 @@ class CustomFromMask(BasePruningMethod):
 
     @classmethod
     def apply(cls, module: Module, name: str, mask: Tensor) -> Any:  # type: ignore[override]
-        """Prune a parameter; see `custom_from_mask`."""
+        """Prune a parameter. See `custom_from_mask`."""
         return super().apply(module, name, mask=mask)
 
 
@@ -560,7 +560,7 @@ def random_unstructured(module: Module, name: str, amount: Any) -> Module:
 def l1_unstructured(
     module: Module, name: str, amount: Any, importance_scores: Tensor | None = None
 ) -> Module:
-    """Prune the elements of a parameter with the smallest absolute values; see `random_unstructured`.
+    """Prune the elements of a parameter with the smallest absolute values. See `random_unstructured`.
 
     `importance_scores`, of the parameter's shape, decide instead of it.
 
@@ -568,7 +568,7 @@ def l1_unstructured(
         module: the module.
         name: the parameter's name.
         amount: how many are pruned: a number of them, or a share from 0.0 to 1.0.
-        importance_scores: what is compared instead of the parameter, of its shape; None for the parameter.
+        importance_scores: scores that replace the parameter's values, of its shape. None selects the values.
 
     Example:
         >>> import tl_core, tl_nn
@@ -583,7 +583,7 @@ def l1_unstructured(
 
 
 def random_structured(module: Module, name: str, amount: Any, dim: int) -> Module:
-    """Prune slices of a parameter along `dim`, chosen at random; see `random_unstructured`.
+    """Prune slices of a parameter along `dim`, chosen at random. See `random_unstructured`.
 
     Args:
         module: the module.
@@ -606,7 +606,7 @@ def random_structured(module: Module, name: str, amount: Any, dim: int) -> Modul
 def ln_structured(
     module: Module, name: str, amount: Any, n: Any, dim: int, importance_scores: Tensor | None = None
 ) -> Module:
-    """Prune the slices of a parameter along `dim` with the smallest n-norms; see `l1_unstructured`.
+    """Prune the slices of a parameter along `dim` with the smallest n-norms. See `l1_unstructured`.
 
     Args:
         module: the module.
@@ -614,7 +614,7 @@ def ln_structured(
         amount: how many are pruned: a number of them, or a share from 0.0 to 1.0.
         n: the exponent of the norm.
         dim: the dimension whose slices are pruned.
-        importance_scores: what is compared instead of the parameter, of its shape; None for the parameter.
+        importance_scores: scores that replace the parameter's values, of its shape. None selects the values.
 
     Example:
         >>> import tl_core, tl_nn
@@ -629,7 +629,7 @@ def ln_structured(
 
 
 def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
-    """Prune what a mask of the parameter's shape says: 1 stays, 0 goes.
+    """Prune the elements of a parameter where a mask of its shape is 0.
 
     Args:
         module: the module.
@@ -653,13 +653,13 @@ def global_unstructured(
     importance_scores: dict[tuple[Module, str], Tensor] | None = None,
     **kwargs: Any,
 ) -> None:
-    """Prune elements of several parameters, which are chosen as if they were one.
+    """Prune elements of several parameters as if they were one.
 
     Args:
         parameters (iterable of (Module, str)): The parameters.
         pruning_method (type): A class that prunes elements, such as `L1Unstructured`.
-        importance_scores (dict, optional): What decides instead of the parameters, for each of the pairs.
-        **kwargs: What the method is made with, such as `amount`.
+        importance_scores (dict, optional): Scores that replace the parameters' values, for each of the pairs.
+        **kwargs: Arguments of the method's constructor, such as `amount`.
 
     Raises:
         TypeError: If `parameters` isn't iterable, or the method prunes slices.
@@ -727,7 +727,7 @@ def remove(module: Module, name: str) -> Module:
 
 
 def is_pruned(module: Module) -> bool:
-    """Whether something in a module is pruned.
+    """Whether a module has pruned parameters.
 
     Example:
         >>> import tl_nn
@@ -739,7 +739,7 @@ def is_pruned(module: Module) -> bool:
 
 
 def _validate_pruning_amount_init(amount: Any) -> None:
-    """Refuse what is neither a number of elements nor a share."""
+    """Raise an error unless the amount is a number of elements or a share."""
     if not isinstance(amount, (int, float)) or isinstance(amount, bool):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     out_of_range = amount < 0 if isinstance(amount, int) else not 0.0 <= amount <= 1.0
@@ -772,5 +772,5 @@ def _validate_pruning_dim(t: Tensor, dim: int) -> None:
 
 
 def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
-    """How many of `tensor_size` things go."""
+    """The number of the `tensor_size` elements to prune."""
     return amount if isinstance(amount, int) else round(amount * tensor_size)

@@ -41,7 +41,7 @@ class PackedSequence(_Fields):
     Attributes:
         data (Tensor, shape (sum of lengths, *)): The elements: the first of all sequences, the second of all that
             have one, and so on.
-        batch_sizes (Tensor of int64): How many sequences have an element at each step; on the CPU.
+        batch_sizes (Tensor of int64): The number of sequences with an element at each step, on the CPU.
         sorted_indices, unsorted_indices (Tensor of int64, optional): How the sequences were sorted by length, and
             how to put them back.
 
@@ -76,7 +76,7 @@ class PackedSequence(_Fields):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """Moved or converted, see `Tensor.to`; the sequence itself if nothing changes."""
+        """The sequence moved or converted, see `Tensor.to`. Without a change, the sequence itself."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
@@ -140,12 +140,12 @@ class PackedSequence(_Fields):
         return self.data.is_cuda
 
     def is_pinned(self) -> bool:
-        """Whether the elements are in memory from which a device can read by itself."""
+        """Whether the elements are in memory that a device can read directly."""
         return self.data.is_pinned()
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that puts back what `permutation` took elsewhere.
+    """The inverse of `permutation`.
 
     Example:
         >>> import tl_core, tl_nn
@@ -167,7 +167,7 @@ def pack_padded_sequence(
         input (Tensor, shape (T, B, *), or (B, T, *) with `batch_first`): The sequences, padded to the longest.
         lengths (Tensor on the CPU, or list of int): The length of each.
         batch_first (bool): Whether the batch is the first dimension.
-        enforce_sorted (bool): Whether the sequences must come with the longest first; otherwise they are sorted.
+        enforce_sorted (bool): Whether the sequences must be sorted, the longest first. Otherwise they are sorted here.
 
     Raises:
         RuntimeError: If lengths don't decrease though they must, aren't positive, or are of another number.
@@ -192,7 +192,7 @@ def pack_padded_sequence(
 
 
 def _batch_sizes(steps: Tensor, lengths: Tensor) -> list[int]:
-    """How many sequences are still running at each step."""
+    """The number of sequences that have an element at each step."""
     if lengths.dim() != 1 or lengths.dtype != tl_core.int64 or lengths.device.type != "cpu":
         raise RuntimeError(
             "'lengths' argument should be a 1D CPU int64 tensor, but got "
@@ -231,14 +231,14 @@ def pad_packed_sequence(
     Args:
         sequence (PackedSequence): The sequences.
         batch_first (bool): Whether the batch becomes the first dimension.
-        padding_value (float): What is put after the end of a sequence.
-        total_length (int, optional): The length to pad to, by default that of the longest.
+        padding_value (float): The padding after the end of a sequence.
+        total_length (int, optional): The length to pad to, by default the longest.
 
     Returns:
         The batch, and the length of each sequence.
 
     Raises:
-        ValueError: If `total_length` is less than that of the longest.
+        ValueError: If `total_length` is less than the longest length.
 
     Example:
         >>> import tl_core, tl_nn
@@ -282,7 +282,7 @@ def pad_sequence(
     Args:
         sequences (list of Tensor, each of shape (L, *)): The sequences.
         batch_first (bool): Whether the batch becomes the first dimension.
-        padding_value (float): What is put beside a sequence.
+        padding_value (float): The padding beside a sequence.
         padding_side (str): "right" or "left".
 
     Returns:
@@ -344,7 +344,7 @@ def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> Packe
 
     Args:
         sequences (list of Tensor, each of shape (L, *)): The sequences.
-        enforce_sorted (bool): Whether they must come with the longest first; otherwise they are sorted.
+        enforce_sorted (bool): Whether they must be sorted, the longest first. Otherwise they are sorted here.
 
     Example:
         >>> import tl_core, tl_nn

@@ -56,7 +56,7 @@ class SpectralNorm:
                 for _ in range(self.n_power_iterations):
                     v.copy_(unit(tl_core.mv(matrix.t(), u), self.eps))
                     u.copy_(unit(tl_core.mv(matrix, v), self.eps))
-            u, v = u.clone(), v.clone()  # the next iteration would change what backward needs
+            u, v = u.clone(), v.clone()  # the next iteration would change tensors that backward needs
         return weight / tl_core.dot(u, tl_core.mv(matrix, v))
 
     def remove(self, module: Module) -> None:
@@ -100,7 +100,7 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> _M:
-    """Divide a weight by its largest singular value, estimated by power iteration; Miyato et al., 2018.
+    """Divide a weight by its largest singular value, estimated by power iteration (Miyato et al., 2018).
 
     The older form of `parametrizations.spectral_norm`: the parameter is `weight_orig`, and the weight is computed
     before each call.

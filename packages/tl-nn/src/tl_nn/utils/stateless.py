@@ -22,9 +22,9 @@ def _reparametrize_module(
     strict: bool = False,
     stack_weights: bool = False,
 ) -> AbstractContextManager[None]:
-    """The module with other tensors, within a context, as programs know it that work on modules themselves.
+    """A context in which a module has other tensors, as programs with their own modules use it.
 
-    `stack_weights` asks that nested contexts end in order, which they do here in any case.
+    `stack_weights` requires nested contexts to end in order, which always holds here.
     """
     return func.exchange(module, parameters_and_buffers, tie_weights, strict)
 

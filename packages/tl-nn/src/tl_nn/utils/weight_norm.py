@@ -56,7 +56,7 @@ class WeightNorm:
 
 
 def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
-    """Train length and direction of a weight by themselves; Salimans and Kingma, 2016.
+    """Train length and direction of a weight by themselves (Salimans and Kingma, 2016).
 
     The older form of `parametrizations.weight_norm`: the parameters are `weight_g` and `weight_v`, and the weight is
     computed before each call.
@@ -64,7 +64,7 @@ def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
     Args:
         module (Module): The module.
         name (str): The weight.
-        dim (int, optional): The dimension that has a length for each index; None for one length.
+        dim (int, optional): The dimension with a length for each index. None selects one length.
 
     Raises:
         RuntimeError: If it is normalized already.

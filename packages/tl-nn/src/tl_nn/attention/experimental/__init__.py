@@ -1,1 +1,1 @@
-"""Where attention functions stand that may still change; there are none at present."""
+"""Attention functions that may still change. The module is empty."""

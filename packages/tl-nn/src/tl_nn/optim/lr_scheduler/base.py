@@ -13,7 +13,7 @@ __all__ = ["LRScheduler"]
 
 
 def warn_of_epoch() -> None:
-    """Says to the caller of a `step` that the number of the epoch is better left out."""
+    """Warn the caller of `step` that the argument `epoch` is deprecated."""
     warnings.warn(
         "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please "
         "use `scheduler.step()` to step the scheduler.",
@@ -29,7 +29,7 @@ class LRScheduler:
 
     Args:
         optimizer (Optimizer): Whose learning rates to change.
-        last_epoch (int): The epoch to go on from; -1 begins anew.
+        last_epoch (int): The last epoch. -1 starts a new schedule.
 
     Attributes:
         base_lrs (list): The learning rates of the groups at the beginning.
@@ -83,7 +83,7 @@ class LRScheduler:
             self._is_initial = False
 
     def get_lr(self) -> list[Any]:
-        """The learning rates of the groups at `last_epoch`; called by `step`."""
+        """The learning rates of the groups at `last_epoch`. `step` calls it."""
         raise NotImplementedError(f"{type(self).__name__} doesn't define get_lr()")
 
     def get_last_lr(self) -> list[Any]:
@@ -91,7 +91,7 @@ class LRScheduler:
         return self._last_lr
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on to the next epoch; call it after the optimizer's step.
+        """Start the next epoch. Call it after the optimizer's step.
 
         Args:
             epoch (int, optional): The epoch to go to, an older use that isn't recommended.
@@ -126,7 +126,7 @@ class LRScheduler:
         return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` gave."""
+        """Load a result of `state_dict`."""
         self.__dict__.update(state_dict)
 
 
@@ -144,7 +144,7 @@ def present_rates(scheduler: LRScheduler, factor: float = 1.0) -> list[Any]:
 
 
 def warn_outside_step(scheduler: LRScheduler) -> None:
-    """Warn whoever calls `get_lr` that it computes the rates instead of telling them."""
+    """Warn a caller of `get_lr` that it computes the rates of the next epoch."""
     if not scheduler._get_lr_called_within_step:
         warnings.warn(
             "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
@@ -153,7 +153,7 @@ def warn_outside_step(scheduler: LRScheduler) -> None:
 
 
 def set_option(group: dict[str, Any], option: str, value: Any) -> None:
-    """Set an option of a group; a tensor there is filled, as programs may hold on to it."""
+    """Set an option of a group. A tensor is changed in place, because programs may reference it."""
     if isinstance(group[option], Tensor):
         group[option].fill_(float(value))
     else:

@@ -20,7 +20,7 @@ class SequentialLR(LRScheduler):
         optimizer (Optimizer): Whose learning rates to change.
         schedulers (list of LRScheduler): In their order.
         milestones (list of int): The epochs at which the second, third, … scheduler begins.
-        last_epoch (int): The epoch to go on from; -1 begins anew.
+        last_epoch (int): The last epoch. -1 starts a new schedule.
 
     Raises:
         ValueError: If there is no scheduler, one belongs to another optimizer or needs a metric, or the
@@ -71,7 +71,7 @@ class SequentialLR(LRScheduler):
         self._last_lr = self._schedulers[0].get_last_lr()
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on to the next epoch; call it after the optimizer's step."""
+        """Start the next epoch. Call it after the optimizer's step."""
         self.last_epoch += 1
         position = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[position]
@@ -95,7 +95,7 @@ class SequentialLR(LRScheduler):
         return _state_with_schedulers(self)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` gave."""
+        """Load a result of `state_dict`."""
         _load_with_schedulers(self, state_dict)
 
 
@@ -104,7 +104,7 @@ class ChainedScheduler(LRScheduler):
 
     Args:
         schedulers (sequence of LRScheduler): In their order.
-        optimizer (Optimizer, optional): Whose learning rates they change; that of the first scheduler by default.
+        optimizer (Optimizer, optional): The optimizer of the schedulers, by default the first scheduler's.
 
     Raises:
         ValueError: If there is no scheduler, or one belongs to another optimizer or needs a metric.
@@ -139,7 +139,7 @@ class ChainedScheduler(LRScheduler):
         self._last_lr = self._schedulers[-1].get_last_lr()
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on to the next epoch; call it after the optimizer's step."""
+        """Start the next epoch. Call it after the optimizer's step."""
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = self._schedulers[-1].get_last_lr()
@@ -149,7 +149,7 @@ class ChainedScheduler(LRScheduler):
         return _state_with_schedulers(self)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` gave."""
+        """Load a result of `state_dict`."""
         _load_with_schedulers(self, state_dict)
 
 

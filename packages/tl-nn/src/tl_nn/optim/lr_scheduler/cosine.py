@@ -18,7 +18,7 @@ class CosineAnnealingLR(LRScheduler):
         optimizer (Optimizer): Whose learning rates to change.
         T_max (int): The number of epochs to the lowest rate.
         eta_min (float): The lowest rate.
-        last_epoch (int): The epoch to go on from; -1 begins anew.
+        last_epoch (int): The last epoch. -1 starts a new schedule.
 
     Example:
         >>> import tl_core, tl_nn
@@ -60,7 +60,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         T_0 (int): The number of epochs to the first restart.
         T_mult (int): How many times as many epochs lie between two restarts as between the two before.
         eta_min (float): The lowest rate.
-        last_epoch (int): The epoch to go on from; -1 begins anew.
+        last_epoch (int): The last epoch. -1 starts a new schedule.
 
     Raises:
         ValueError: If `T_0` isn't a positive integer, `T_mult` not an integer from 1 on, or `eta_min` no number.

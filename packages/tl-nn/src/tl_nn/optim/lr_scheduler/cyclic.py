@@ -19,16 +19,16 @@ class CyclicLR(LRScheduler):
         optimizer (Optimizer): Whose learning rates to change.
         base_lr, max_lr (float or list of float): The lower and the upper rate, for all groups or for each.
         step_size_up (int): The number of steps upwards.
-        step_size_down (int, optional): The number of steps downwards; as many as upwards by default.
+        step_size_down (int, optional): The number of steps downwards, by default as many as upwards.
         mode (str): "triangular" with the same height in each cycle, "triangular2" with half the height of the
             cycle before, "exp_range" with a height of `gamma ** step`.
         gamma (float): For "exp_range".
         scale_fn (callable, optional): Gives the height, instead of `mode`, from the number of the cycle or of the
             step.
-        scale_mode (str): What `scale_fn` is called with: "cycle" or "iterations".
+        scale_mode (str): The argument of `scale_fn`: "cycle" or "iterations".
         cycle_momentum (bool): Whether the momentum goes down while the rate goes up.
         base_momentum, max_momentum (float or list of float): The lower and the upper momentum.
-        last_epoch (int): The step to go on from; -1 begins anew.
+        last_epoch (int): The last step. -1 starts a new schedule.
 
     Raises:
         ValueError: If a list doesn't fit the groups, the mode isn't known, or the optimizer has no momentum.
@@ -96,7 +96,7 @@ class CyclicLR(LRScheduler):
         return _HEIGHTS[self.mode](x, self.gamma)
 
     def get_lr(self) -> list[Any]:
-        """The learning rates at `last_epoch`; sets the momentum too."""
+        """The learning rates at `last_epoch`. Also sets the momentum."""
         warn_outside_step(self)
         cycle = floor(1 + self.last_epoch / self.total_size)
         part = 1.0 + self.last_epoch / self.total_size - cycle
@@ -108,14 +108,14 @@ class CyclicLR(LRScheduler):
         return [low + (high - low) * height for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer; of `scale_fn`, only what a callable object holds."""
+        """All attributes but the optimizer. `scale_fn` becomes the attributes of a callable object, or None."""
         state = super().state_dict()
         custom = state.pop("_scale_fn_custom")
         state["_scale_fn_custom"] = getattr(custom, "__dict__", {}).copy() or None
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` gave; a function stays, a callable object is updated."""
+        """Load a result of `state_dict`. A function stays, a callable object is updated."""
         state = dict(state_dict)
         attributes = state.pop("_scale_fn_custom")
         super().load_state_dict(state)
@@ -136,7 +136,7 @@ class OneCycleLR(LRScheduler):
     Args:
         optimizer (Optimizer): Whose learning rates to change.
         max_lr (float or list of float): The largest rate, for all groups or for each.
-        total_steps (int, optional): The number of steps; or else `epochs` times `steps_per_epoch`.
+        total_steps (int, optional): The number of steps, by default `epochs` times `steps_per_epoch`.
         epochs, steps_per_epoch (int, optional): Instead of `total_steps`.
         pct_start (float): The part of the steps that go upwards.
         anneal_strategy (str): "cos" or "linear".
@@ -145,7 +145,7 @@ class OneCycleLR(LRScheduler):
         div_factor (float): The first rate is `max_lr / div_factor`.
         final_div_factor (float): The last rate is the first one divided by this.
         three_phase (bool): Whether the way down first ends at the first rate, as steep as the way up.
-        last_epoch (int): The step to go on from; -1 begins anew.
+        last_epoch (int): The last step. -1 starts a new schedule.
 
     Raises:
         ValueError: If an option is out of range, the optimizer has no momentum, or there are more steps than
@@ -202,7 +202,7 @@ class OneCycleLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The learning rates at `last_epoch`; sets the momentum too."""
+        """The learning rates at `last_epoch`. Also sets the momentum."""
         warn_outside_step(self)
         if self.last_epoch > self.total_steps:
             raise ValueError(
@@ -233,7 +233,7 @@ def _positive(option: str, value: Any) -> int:
 
 
 def _phases(steps: int, pct_start: float, three_phase: bool) -> list[dict[str, Any]]:
-    """Where each phase ends, and between which options of a group it goes."""
+    """The end of each phase, and the options of a group between which it interpolates."""
     peak = pct_start * steps - 1
     up = _phase(peak, ("initial_lr", "max_lr"), ("max_momentum", "base_momentum"))
     if not three_phase:

@@ -40,7 +40,7 @@ class _ByFunction(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer; of the functions, only what callable objects hold."""
+        """All attributes but the optimizer. Functions become the attributes of callable objects, or None."""
         state = {name: value for name, value in super().state_dict().items() if name != "lr_lambdas"}
         state["lr_lambdas"] = [
             None if isinstance(function, FunctionType) else function.__dict__.copy()
@@ -49,7 +49,7 @@ class _ByFunction(LRScheduler):
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` gave; functions stay, callable objects are updated."""
+        """Load a result of `state_dict`. Functions stay, callable objects are updated."""
         super().load_state_dict({name: value for name, value in state_dict.items() if name != "lr_lambdas"})
         for function, state in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
             if state is not None:
@@ -61,8 +61,8 @@ class LambdaLR(_ByFunction):
 
     Args:
         optimizer (Optimizer): Whose learning rates to change.
-        lr_lambda (callable or list of them): Called as `lr_lambda(epoch)`; a list has one for each group.
-        last_epoch (int): The epoch to go on from; -1 begins anew.
+        lr_lambda (callable or list of them): Called as `lr_lambda(epoch)`. A list has one for each group.
+        last_epoch (int): The last epoch. -1 starts a new schedule.
 
     Example:
         >>> import tl_core, tl_nn
@@ -82,12 +82,12 @@ class LambdaLR(_ByFunction):
 
 
 class MultiplicativeLR(_ByFunction):
-    """The learning rate of the epoch before times a function of the epoch; arguments as `LambdaLR`.
+    """The learning rate of the epoch before times a function of the epoch. See `LambdaLR` for the arguments.
 
     Args:
         optimizer: the optimizer whose learning rates change.
         lr_lambda: the factor as a function of the epoch, or a list with one for each group.
-        last_epoch: the epoch to go on from; -1 to begin.
+        last_epoch: the last epoch. -1 starts a new schedule.
 
     Example:
         >>> import tl_core, tl_nn
@@ -121,7 +121,7 @@ class StepLR(LRScheduler):
         optimizer (Optimizer): Whose learning rates to change.
         step_size (int): The number of epochs between changes.
         gamma (float): The factor.
-        last_epoch (int): The epoch to go on from; -1 begins anew.
+        last_epoch (int): The last epoch. -1 starts a new schedule.
 
     Example:
         >>> import tl_core, tl_nn
@@ -158,7 +158,7 @@ class MultiStepLR(LRScheduler):
         optimizer (Optimizer): Whose learning rates to change.
         milestones (iterable of int): The epochs.
         gamma (float): The factor.
-        last_epoch (int): The epoch to go on from; -1 begins anew.
+        last_epoch (int): The last epoch. -1 starts a new schedule.
 
     Example:
         >>> import tl_core, tl_nn
@@ -199,7 +199,7 @@ class ConstantLR(LRScheduler):
         optimizer (Optimizer): Whose learning rates to change.
         factor (float): From 0 to 1.
         total_iters (int): The number of epochs.
-        last_epoch (int): The epoch to go on from; -1 begins anew.
+        last_epoch (int): The last epoch. -1 starts a new schedule.
 
     Raises:
         ValueError: If `factor` isn't from 0 to 1.
@@ -247,7 +247,7 @@ class LinearLR(LRScheduler):
         start_factor (float): The factor at first: above 0, up to 1.
         end_factor (float): The factor at the end: from 0 to 1.
         total_iters (int): The number of epochs.
-        last_epoch (int): The epoch to go on from; -1 begins anew.
+        last_epoch (int): The last epoch. -1 starts a new schedule.
 
     Raises:
         ValueError: If a factor is out of range.
@@ -309,7 +309,7 @@ class ExponentialLR(LRScheduler):
     Args:
         optimizer (Optimizer): Whose learning rates to change.
         gamma (float): The factor.
-        last_epoch (int): The epoch to go on from; -1 begins anew.
+        last_epoch (int): The last epoch. -1 starts a new schedule.
 
     Example:
         >>> import tl_core, tl_nn
@@ -345,7 +345,7 @@ class PolynomialLR(LRScheduler):
         optimizer (Optimizer): Whose learning rates to change.
         total_iters (int): The number of epochs.
         power (float): The exponent.
-        last_epoch (int): The epoch to go on from; -1 begins anew.
+        last_epoch (int): The last epoch. -1 starts a new schedule.
 
     Example:
         >>> import tl_core, tl_nn

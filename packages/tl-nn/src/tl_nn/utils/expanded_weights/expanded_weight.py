@@ -12,8 +12,8 @@ __all__ = ["ExpandedWeight"]
 class ExpandedWeight(Tensor):
     """A weight that gets, in place of a gradient, one for each sample of the batch.
 
-    It has the memory of the weight. The functions that know it (`per_sample_function.py`) leave the gradients in
-    `orig_weight.grad_sample`, with the samples along the first dimension; `orig_weight.grad` stays as it is.
+    It has the memory of the weight. The functions that support it (`per_sample_function.py`) store the gradients in
+    `orig_weight.grad_sample`, with the samples along the first dimension. `orig_weight.grad` stays unchanged.
 
     Args:
         orig_weight (Tensor): The weight, which requires a gradient.
@@ -34,7 +34,7 @@ class ExpandedWeight(Tensor):
         [[[1.0, 2.0]], [[3.0, 4.0]]]
     """
 
-    _call: ClassVar[Any]  # what calls functions on these: per_sample_function.py
+    _call: ClassVar[Any]  # the function of per_sample_function.py that handles calls with these weights
     orig_weight: Any
     batch_size: int
     batch_first: bool

@@ -1,4 +1,4 @@
-"""What a function needs that knows `ExpandedWeight`: its arguments as plain tensors, and a place for the gradients."""
+"""Helpers of functions that support `ExpandedWeight`: arguments as plain tensors, and a place for the gradients."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def standard_kwargs(kwarg_names: Sequence[str], expanded_args: Sequence[Any]) ->
 
 
 def is_batch_first(values: Sequence[Any]) -> bool:
-    """Whether the samples lie along the inputs' first dimension: what the expanded weights among the values say.
+    """Whether the samples are along the inputs' first dimension, by the expanded weights among the values.
 
     Raises:
-        RuntimeError: If they say different things.
+        RuntimeError: If the weights differ in `batch_first`.
     """
     choices = {value.batch_first for value in values if isinstance(value, ExpandedWeight)}
     if len(choices) > 1:
@@ -48,7 +48,7 @@ def forward_helper(func: Callable[..., Any], expanded_args: Any, expanded_kwargs
 
     Args:
         func (callable): The function.
-        expanded_args (sequence): Its arguments; the first is the input, a batch of samples.
+        expanded_args (sequence): Its arguments. The first is the input, a batch of samples.
         expanded_kwargs (dict): Its keyword arguments.
 
     Raises:
@@ -72,7 +72,7 @@ def _plain(value: Any) -> Any:
 
 
 def check_batch(func: Callable[..., Any], input: Any, arguments: Sequence[Any]) -> None:
-    """RuntimeError unless the input is a batch of the size that the expanded weights among the others have."""
+    """RuntimeError unless the input is a batch of the size that the expanded weights among the arguments have."""
     name = getattr(func, "__name__", repr(func))
     if isinstance(input, ExpandedWeight):
         raise RuntimeError(
@@ -118,7 +118,7 @@ def set_grad_sample_if_exists(maybe_expanded_weight: Any, per_sample_grad_fn: Ca
     """Adds the gradients of the samples, made by a function of the weight, to `grad_sample` of an expanded weight.
 
     Args:
-        maybe_expanded_weight (any): The weight; for all else nothing is done.
+        maybe_expanded_weight (any): The weight. Other values are ignored.
         per_sample_grad_fn (callable): Is given the weight itself and returns its gradients, the samples along the
             first dimension.
 
@@ -143,7 +143,7 @@ def set_grad_sample_if_exists(maybe_expanded_weight: Any, per_sample_grad_fn: Ca
 def unpack_expanded_weight_or_tensor(
     maybe_expanded_weight: Any, func: Callable[[Any], Any] = lambda x: x
 ) -> Any:
-    """A function's value at the weight of an expanded weight, or at a tensor without gradient; None for all else.
+    """A function's value at the weight of an expanded weight, or at a tensor without gradient. None for all else.
 
     Raises:
         RuntimeError: If it is a plain tensor that requires a gradient.
@@ -170,7 +170,7 @@ def sum_over_all_but_batch_and_last_n(tensor: Tensor, n_dims: int) -> Tensor:
     """The sum over all dimensions but the first and the last ones.
 
     Args:
-        tensor (Tensor, shape (N, *, last n_dims dimensions)): What is summed.
+        tensor (Tensor, shape (N, *, last n_dims dimensions)): The tensor to sum.
         n_dims (int): How many of the last dimensions stay.
 
     Example:

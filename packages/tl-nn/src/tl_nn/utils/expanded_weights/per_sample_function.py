@@ -1,4 +1,4 @@
-"""The functions that know `ExpandedWeight`: called on the weights themselves, differentiated sample by sample."""
+"""The functions that support `ExpandedWeight`: called on the weights, differentiated sample by sample."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Values = dict[str, Any]
 
 
 class _Rule(NamedTuple):
-    """How a function is called, and what of a call isn't repeated for the derivative."""
+    """The call of a function, and the arguments whose effects the derivative does not repeat."""
 
     names: tuple[str, ...]
     rank: Callable[[_Values], int]  # how many dimensions a batch of samples has at least
@@ -66,7 +66,7 @@ def call(func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
     """Calls a function on arguments some of which are `ExpandedWeight`.
 
     Raises:
-        RuntimeError: If the function doesn't know them, or the input is no batch of their size.
+        RuntimeError: If the function doesn't support them, or the input is no batch of their size.
     """
     rule = _RULES.get(func)
     if rule is None:
@@ -88,7 +88,7 @@ def _weights(values: _Values) -> _Values:
 
 
 class _PerSample(Function):
-    """The call; backward leaves the samples' gradients with the weights, and returns that of the input."""
+    """The call. Backward stores the samples' gradients at the weights, and returns the gradient of the input."""
 
     @staticmethod
     def forward(ctx: Any, func: Any, rule: _Rule, names: tuple[str, ...], *arguments: Any) -> Any:
