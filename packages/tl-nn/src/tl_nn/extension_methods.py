@@ -30,8 +30,8 @@ def generate_methods_for_privateuse1_backend(
 
     Args:
         for_tensor: whether tensors get them.
-        for_module: whether modules do; tensors must have them, too.
-        for_packed_sequence: whether packed sequences do; tensors must have them, too.
+        for_module: whether modules get the methods. It requires the methods of tensors.
+        for_packed_sequence: whether packed sequences get the methods. It requires the methods of tensors.
         for_storage: whether storages do.
         unsupported_dtype: element types that the device has no storages of.
 

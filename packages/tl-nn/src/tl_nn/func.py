@@ -42,7 +42,7 @@ def functional_call(
 
     Raises:
         RuntimeError: If `strict` and names are missing or too many.
-        TypeError: If what is given for a name, or the attribute of that name, is neither a tensor nor None.
+        TypeError: If the value for a name, or the attribute of that name, is neither a tensor nor None.
         ValueError: If tied names are given different tensors, or several dictionaries contain a name.
 
     Example:
@@ -164,7 +164,7 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
         models (list of modules): All of one class and in the same mode of training.
 
     Returns:
-        (parameters, buffers): dictionaries from names to tensors; where parameters require gradients, the stacks do.
+        (parameters, buffers): dictionaries of tensors. Stacks require gradients where the parameters do.
 
     Raises:
         RuntimeError: If there is no module, or they differ in mode or class, or in whether a parameter requires
@@ -203,7 +203,7 @@ def _one_stack(name: str, tensors: list[Tensor]) -> Tensor:
 
 
 def replace_all_batch_norm_modules_(root: Module) -> Module:
-    """Take the running statistics out of every batch norm in a module, so that it computes those of each batch.
+    """Remove the running statistics of every batch norm in a module, so that it uses the statistics of each batch.
 
     Args:
         root (Module): The module, which is changed.

@@ -398,7 +398,7 @@ def kaiming_uniform_(
     Args:
         tensor (Tensor, with 2 or more dimensions): The weight of a layer.
         a (float): The slope of "leaky_relu".
-        mode (str): "fan_in" keeps the size of values in forward, "fan_out" that of gradients in backward.
+        mode (str): "fan_in" keeps the size of values in forward, "fan_out" the size of gradients in backward.
         nonlinearity (str): The activation that follows, as in `calculate_gain`.
         generator (Generator, optional): The source of random numbers.
 

@@ -29,7 +29,7 @@ def mse_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int) 
     Args:
         grad_output: the gradient of the loss.
         self: the predictions.
-        target: what they are compared with.
+        target: the targets of the predictions.
         reduction: 0 for the losses, 1 for their mean, 2 for their sum.
 
     Returns:

@@ -84,7 +84,7 @@ def make_functional_with_buffers(
         disable_autograd_tracking: whether the parameters are to be outside of the graph of derivatives.
 
     Returns:
-        (function, parameters, buffers); the function takes (parameters, buffers, *args).
+        (function, parameters, buffers). The function takes (parameters, buffers, *args).
 
     Example:
         >>> import tl_core, tl_nn
@@ -108,7 +108,7 @@ def make_functional(
         disable_autograd_tracking: whether the parameters are to be outside of the graph of derivatives.
 
     Returns:
-        (function, parameters); the function takes (parameters, *args).
+        (function, parameters). The function takes (parameters, *args).
 
     Raises:
         RuntimeError: the module has buffers.

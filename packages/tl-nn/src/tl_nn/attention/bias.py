@@ -29,7 +29,7 @@ class CausalVariant(IntEnum):
 
 
 class CausalBias(Tensor):
-    """A causal mask, to be given to scaled dot product attention as `attn_mask`, and to nothing else.
+    """A causal mask, only for the argument `attn_mask` of scaled dot product attention.
 
     Args:
         variant (CausalVariant): Which corner the triangle begins in.

@@ -91,7 +91,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 @overridable
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """`min(max(x, min_val), max_val)`; the gradient is 0 at the two bounds themselves.
+    """`min(max(x, min_val), max_val)`, with gradient 0 at the two bounds.
 
     Args:
         input: the values, of any shape.
@@ -155,7 +155,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 @overridable
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """`x` where it exceeds `threshold`, else `value`; in place.
+    """`x` where it exceeds `threshold`, else `value`, in place.
 
     Args:
         input: the values, of any shape.

@@ -72,7 +72,7 @@ def cross_entropy(
             floating-point type, the probabilities of all classes.
         weight (Tensor, shape (C,), optional): A factor for each class.
         size_average, reduce (bool, optional): Older spellings of `reduction`.
-        ignore_index (int): Targets of this value are ignored; only for classes.
+        ignore_index (int): Targets of this value are ignored. Only for classes.
         reduction (str): "none" for a loss of each sample, "mean" for their mean, "sum" for their sum.
         label_smoothing (float): From 0 to 1: how much of each target is spread evenly over all classes.
 

@@ -66,7 +66,7 @@ def unfold(
         stride (int or (int, int)): The distance between blocks.
 
     Returns:
-        Tensor, shape (N, C * block, L): A column for each of the L blocks; without N as the input.
+        Tensor, shape (N, C * block, L): A column for each of the L blocks. N is as in the input.
 
     Raises:
         RuntimeError: If not one block fits, or a size is out of its range.

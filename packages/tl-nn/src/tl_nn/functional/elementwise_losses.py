@@ -40,7 +40,7 @@ def mse_loss(
     """The squared difference of each element, reduced.
 
     Args:
-        input, target (Tensor): Of the same shape; other shapes are broadcast, with a warning.
+        input, target (Tensor): Tensors of equal shape. Other shapes are broadcast, with a warning.
         size_average, reduce (bool, optional): Older spellings of `reduction`.
         reduction (str): "none" for the elements, "mean" for their mean, "sum" for their sum.
         weight (Tensor, optional): A factor for each element. The mean is then over the weights.

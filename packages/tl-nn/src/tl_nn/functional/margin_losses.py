@@ -122,7 +122,7 @@ def cosine_embedding_loss(
         reduction: "mean", "sum" or "none", which leaves a loss for each sample.
 
     Raises:
-        RuntimeError: If the number of dimensions of target isn't one less than that of the inputs.
+        RuntimeError: If target does not have one dimension less than the inputs.
 
     Example:
         >>> import tl_core, tl_nn

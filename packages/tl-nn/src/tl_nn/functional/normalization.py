@@ -136,7 +136,7 @@ def layer_norm(
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """Divide by the root of the mean square over the last dimensions; without `eps`, the type's own is added.
+    """Divide by the root of the mean square over the last dimensions. The default `eps` is the type's.
 
     Args:
         input: the values.

@@ -1,5 +1,5 @@
-"""Losses and dropouts as `torch` itself has them: what is done with a batch's losses is a number, 0 for nothing, 1 for
-their mean, 2 for their sum; what `nn.functional` calls `training` has to be said."""
+"""Losses and dropouts as operators of `torch` itself. The reduction of a loss is a number: 0 for "none", 1 for
+the mean, 2 for the sum. The argument `training` of `nn.functional` is required."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def scaled_grouped_mm(
     contraction_dim: Sequence[int] = (),
     use_fast_accum: bool = False,
 ) -> Tensor:
-    """The products of groups of float8 matrices with a scale for each row and column; see `grouped_mm`, `scaled_mm`.
+    """The products of groups of float8 matrices with a scale for each row and column. See `grouped_mm`, `scaled_mm`.
 
     Args:
         mat_a (Tensor): the left matrices.

@@ -38,7 +38,7 @@ def ctc_loss(
         targets (Tensor, shape (N, S) or (sum of target_lengths,)): Labels, without the blank.
         input_lengths, target_lengths (Tensor or sequence of int, N numbers): The lengths of the sequences of a batch.
         blank (int): The blank's label.
-        reduction (str): "none"; "sum"; or "mean", for the mean of the losses divided by their targets' lengths.
+        reduction (str): "none", "sum", or "mean", for the mean of the losses divided by their targets' lengths.
         zero_infinity (bool): Whether infinite losses, of targets longer than the input allows, and their
             gradients become 0.
 

@@ -174,7 +174,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 
     Args:
         tensor (Tensor of int64, shape (*)): Classes, from 0.
-        num_classes (int): The length of the vectors; by default one more than the largest class.
+        num_classes (int): The length of the vectors, by default one more than the largest class.
 
     Returns:
         Tensor of int64, shape (*, num_classes)

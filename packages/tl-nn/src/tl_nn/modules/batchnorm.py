@@ -368,7 +368,7 @@ class SyncBatchNorm(_BatchNorm):
 
     Args:
         num_features, eps, momentum, affine, track_running_stats, device, dtype: See `BatchNorm1d`.
-        process_group (optional): The processes whose batches belong together; by default all. A process that isn't one
+        process_group (optional): The processes whose batches belong together, by default all. A process that isn't one
             of them normalizes by itself.
         bias: whether the layer adds a shift. Ignored unless `affine`.
 
@@ -433,7 +433,7 @@ class SyncBatchNorm(_BatchNorm):
         """The module with all its batch normalization layers exchanged for synchronized ones.
 
         Args:
-            module (Module): A module; its layers are exchanged in place.
+            module (Module): A module, whose layers are replaced in place.
             process_group (optional): The processes whose batches belong together.
 
         Example:

@@ -1,4 +1,4 @@
-"""The base class of all neural network modules, its call, and the hooks that stand around it.
+"""The base class of all neural network modules, its call, and the hooks around the call.
 
 This module contains the tables of hooks for all modules under PyTorch's names, which programs read and set.
 """
@@ -186,8 +186,8 @@ class _HooksMixin(_RegistrationMixin):
     def register_full_backward_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are known.
 
-        `grad_input` has one entry for each positional argument, `grad_output` one for each output;
-        entries of what isn't a tensor are None. The hook returns None, or gradients of the inputs to go on
+        `grad_input` has one entry for each positional argument, `grad_output` one for each output.
+        Entries of values other than tensors are None. The hook returns None, or gradients of the inputs to go on
         with instead. Inputs and outputs may not be changed in place.
 
         Raises:

@@ -146,8 +146,8 @@ class MultiheadAttention(Module):
         """Let the queries attend to the keys.
 
         Args:
-            query, key, value (Tensor, shape (L, N, E), (S, N, kdim), (S, N, vdim)): What asks, what is asked, and
-                what answers; with `batch_first` N comes first, and it may lack. Nested tensors need `batch_first`,
+            query, key, value (Tensor, shape (L, N, E), (S, N, kdim), (S, N, vdim)): The queries, keys and
+                values. With `batch_first`, N comes first, and N is optional. Nested tensors need `batch_first`,
                 and take neither masks nor `need_weights`.
             key_padding_mask (Tensor, shape (N, S) or (S,), optional): Keys to leave out, where it is True; or numbers
                 to add to their scores.

@@ -403,7 +403,7 @@ class GRU(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Layers of long short-term memory; Hochreiter and Schmidhuber, 1997, with forget gates.
+    """Layers of long short-term memory (Hochreiter and Schmidhuber, 1997), with forget gates.
 
     Parameters and attributes are those of `RNN`, without `nonlinearity`; the rows of weights and biases are those
     of the input, forget, cell and output gates. With `proj_size`, the output is projected to that size by
@@ -601,7 +601,7 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of long short-term memory; arguments and attributes are those of `RNNCell`, with four gates' rows.
+    """One step of long short-term memory, with four gates' rows. See `RNNCell` for arguments and attributes.
 
     Args:
         input_size: the size of a step's input.
@@ -633,7 +633,7 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of a gated recurrent unit; arguments and attributes are those of `RNNCell`, with three gates' rows.
+    """One step of a gated recurrent unit, with three gates' rows. See `RNNCell` for arguments and attributes.
 
     Args:
         input_size: the size of a step's input.

@@ -51,7 +51,7 @@ class _StateDictMixin(_NamedModulesMixin):
         Args:
             destination (dict, optional): The dictionary for the result, by default a new `OrderedDict`.
             prefix (str): Put before every name.
-            keep_vars (bool): Whether the tensors stay attached to the graph; they are detached by default, sharing
+            keep_vars (bool): Whether the tensors stay attached to the graph. They are detached by default, sharing
                 memory.
 
         Example:
@@ -114,7 +114,7 @@ class _StateDictMixin(_NamedModulesMixin):
 
         Raises:
             TypeError: If `state_dict` isn't a mapping.
-            RuntimeError: If a shape doesn't fit or, with `strict`, the names don't; every reason is listed, with how
+            RuntimeError: If a shape doesn't fit or, with `strict`, the names don't. Every reason is listed, with how
                 many names were loaded, and the nearest ones of those that weren't.
 
         Example:

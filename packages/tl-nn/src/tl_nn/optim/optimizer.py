@@ -565,7 +565,7 @@ def _loaded_options(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cast(state: Any, param: Tensor, group: dict[str, Any], key: str | None = None) -> Any:
-    """A parameter's state with tensors of the parameter's type and device; tensors with both stay unchanged."""
+    """A parameter's state with tensors of the parameter's type and device. Tensors with both stay unchanged."""
     if isinstance(state, Tensor):
         if key != "step":
             return state.to(param.device, param.dtype if param.is_floating_point() else state.dtype)
@@ -587,7 +587,7 @@ def _kind_of(value: Any) -> str:
 def _default_to_fused_or_foreach(
     params: list[Tensor], differentiable: bool, use_fused: bool = False
 ) -> tuple[bool, bool]:
-    """Whether a rule runs as one operator over all parameters, and whether over lists of them."""
+    """The values of `fused` and `foreach`: one operator for all parameters, operators over lists."""
     return use_fused and not differentiable and fusable(params), False
 
 

@@ -33,7 +33,7 @@ _cache: dict[tuple[int, str], Tensor | None] = {}
 def cached() -> Iterator[None]:
     """Within this context, parametrized tensors are computed once and then kept.
 
-    For modules that use a parametrized tensor several times in one call. What was computed is thrown away at the
+    For modules that use a parametrized tensor several times in one call. The cached tensors are dropped at the
     end of the outermost context.
 
     Example:

@@ -52,7 +52,7 @@ def forward_helper(func: Callable[..., Any], expanded_args: Any, expanded_kwargs
         expanded_kwargs (dict): Its keyword arguments.
 
     Raises:
-        RuntimeError: If the first argument is no batch, or one of another size than that of the weights.
+        RuntimeError: If the first argument is no batch, or its size differs from the weights' batch size.
 
     Example:
         >>> import tl_core, tl_nn
