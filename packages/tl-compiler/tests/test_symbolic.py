@@ -7,7 +7,7 @@ import pytest
 
 from tl_compiler.symbolic.dims import DimDynamic
 from tl_compiler.symbolic.errors import GuardOnDataDependentSymNode
-from tl_compiler.symbolic.expression import Integer, Symbol, call, expand, logic, negated, relation
+from tl_compiler.symbolic.expression import Integer, Symbol, call, expand, logic, negate, relation
 from tl_compiler.symbolic.parsing import parse
 from tl_compiler.symbolic.printing import source_text, stored_text, text
 from tl_compiler.symbolic.ranges import ValueRanges, bounds, int_oo
@@ -42,7 +42,7 @@ EXPRESSIONS = [
     (call("IntTrueDiv", A, Integer(2)), "IntTrueDiv(s0, 2)"),
     (relation("==", A, Integer(5)), "Eq(s0, 5)"),
     (B + 1 <= A, "s1 + 1 <= s0"),
-    (negated(A < B), "s0 >= s1"),
+    (negate(A < B), "s0 >= s1"),
     (logic("and", A > 2, A < B), "(s0 > 2) & (s0 < s1)"),
     (A**2 + A * B + A + 3, "s0**2 + s0*s1 + s0 + 3"),
 ]

@@ -304,7 +304,7 @@ class _Trace:
             index = self.indices.get(id(x))  # type: ignore[assignment]
             if index is not None and self.state.tensors[index] is x:
                 return "state", index
-            node = self.mode.tracked(x)
+            node = self.mode.node_of_tensor(x)
             if node is None:
                 raise Break("the result has a tensor that no operator made")
             if node not in nodes:

@@ -68,14 +68,14 @@ class Expr:
     @property
     def free_symbols(self) -> set[Symbol]:
         """The symbols in it."""
-        found: set[Symbol] = set()
+        symbols: set[Symbol] = set()
         stack: list[Expr] = [self]
         while stack:
             e = stack.pop()
             if isinstance(e, Symbol):
-                found.add(e)
+                symbols.add(e)
             stack.extend(e.args)
-        return found
+        return symbols
 
     @property
     def is_number(self) -> bool:
@@ -152,10 +152,10 @@ class Expr:
         return add(sympify(other), self)
 
     def __sub__(self, other: Any) -> Expr:
-        return add(self, scaled(sympify(other), -1))
+        return add(self, scale(sympify(other), -1))
 
     def __rsub__(self, other: Any) -> Expr:
-        return add(sympify(other), scaled(self, -1))
+        return add(sympify(other), scale(self, -1))
 
     def __mul__(self, other: Any) -> Expr:
         return mul(self, sympify(other))
@@ -164,7 +164,7 @@ class Expr:
         return mul(sympify(other), self)
 
     def __neg__(self) -> Expr:
-        return scaled(self, -1)
+        return scale(self, -1)
 
     def __pow__(self, other: Any) -> Expr:
         return power(self, sympify(other))
@@ -320,7 +320,7 @@ class Symbol(Expr):
 
 
 class Sum(Expr):
-    """Terms with coefficients, and a constant. `add` and `scaled` make them.
+    """Terms with coefficients, and a constant. `add` and `scale` make them.
 
     Args:
         terms: pairs of a term and its coefficient, in the order of their keys.
@@ -348,11 +348,11 @@ class Sum(Expr):
 
     @property
     def is_integer(self) -> bool:
-        whole = isinstance(self.constant, int)
-        return whole and all(t.is_integer and isinstance(c, int) for t, c in self.terms)
+        integral = isinstance(self.constant, int)
+        return integral and all(t.is_integer and isinstance(c, int) for t, c in self.terms)
 
     def _rebuild(self, args: list[Expr]) -> Expr:
-        parts = [scaled(a, c) for a, (_, c) in zip(args, self.terms, strict=True)]
+        parts = [scale(a, c) for a, (_, c) in zip(args, self.terms, strict=True)]
         return reduce(add, parts, sympify(self.constant))
 
     def evaluate(self, values: Mapping[Symbol, Number]) -> Number:
@@ -513,7 +513,7 @@ class Relation(Expr):
 
 
 class Logic(Expr):
-    """Conditions joined by and, or; or one negated. `logic` and `negated` make them.
+    """Conditions joined by and, or; or one negated. `logic` and `negate` make them.
 
     Args:
         op: `and`, `or`, `not`.
@@ -535,13 +535,13 @@ class Logic(Expr):
         return self._key[1]
 
     def _rebuild(self, args: list[Expr]) -> Expr:
-        return negated(args[0]) if self.op == "not" else logic(self.op, *args)
+        return negate(args[0]) if self.op == "not" else logic(self.op, *args)
 
     def evaluate(self, values: Mapping[Symbol, Number]) -> bool:
-        found = (bool(a.evaluate(values)) for a in self.args)
+        operands = (bool(a.evaluate(values)) for a in self.args)
         if self.op == "not":
-            return not next(found)
-        return all(found) if self.op == "and" else any(found)
+            return not next(operands)
+        return all(operands) if self.op == "and" else any(operands)
 
 
 # ---- making them
@@ -586,14 +586,14 @@ def _parts(e: Expr) -> tuple[dict[Expr, Number], Number]:
 
 
 def _sum_of(terms: dict[Expr, Number], constant: Number) -> Expr:
-    kept = {t: c for t, c in terms.items() if c != 0}
-    if not kept:
+    nonzero = {t: c for t, c in terms.items() if c != 0}
+    if not nonzero:
         return sympify(constant)
-    if constant == 0 and len(kept) == 1:
-        ((term, coefficient),) = kept.items()
+    if constant == 0 and len(nonzero) == 1:
+        ((term, coefficient),) = nonzero.items()
         if coefficient == 1 and isinstance(coefficient, int):
             return term
-    return Sum(tuple(sorted(kept.items(), key=lambda item: order_key(item[0]))), constant)
+    return Sum(tuple(sorted(nonzero.items(), key=lambda item: order_key(item[0]))), constant)
 
 
 def add(a: Expr, b: Expr) -> Expr:
@@ -605,7 +605,7 @@ def add(a: Expr, b: Expr) -> Expr:
     return _sum_of(merged, constant + other)
 
 
-def scaled(e: Expr, factor: Number) -> Expr:
+def scale(e: Expr, factor: Number) -> Expr:
     """An expression times a number."""
     terms, constant = _parts(e)
     return _sum_of({t: c * factor for t, c in terms.items()}, constant * factor)
@@ -625,17 +625,19 @@ def _split(e: Expr) -> tuple[Number, dict[Expr, int]]:
 
 
 def _product_of(number: Number, factors: dict[Expr, int]) -> Expr:
-    kept = {b: n for b, n in factors.items() if n != 0}
+    powers = {b: n for b, n in factors.items() if n != 0}
     if number == 0:
         return sympify(number)
-    if not kept:
+    if not powers:
         return sympify(number)
-    if len(kept) == 1 and next(iter(kept.values())) == 1:
+    if len(powers) == 1 and next(iter(powers.values())) == 1:
         return (
-            scaled(next(iter(kept)), number) if number != 1 or isinstance(number, float) else next(iter(kept))
+            scale(next(iter(powers)), number)
+            if number != 1 or isinstance(number, float)
+            else next(iter(powers))
         )
-    made = Product(tuple(sorted(kept.items(), key=lambda item: order_key(item[0]))))
-    return made if number == 1 and isinstance(number, int) else _sum_of({made: number}, 0)
+    product = Product(tuple(sorted(powers.items(), key=lambda item: order_key(item[0]))))
+    return product if number == 1 and isinstance(number, int) else _sum_of({product: number}, 0)
 
 
 def mul(a: Expr, b: Expr) -> Expr:
@@ -654,35 +656,35 @@ def power(a: Expr, b: Expr) -> Expr:
             return sympify(a.value**b.value)
         number, factors = _split(a)
         return _product_of(number**b.value, {f: n * b.value for f, n in factors.items()})
-    whole = a.is_integer and b.is_integer
-    return call("PowByNatural" if whole else "FloatPow", a, b)
+    integral = a.is_integer and b.is_integer
+    return call("PowByNatural" if integral else "FloatPow", a, b)
 
 
 def expand(e: Expr) -> Expr:
     """The expression with its products of sums multiplied out."""
     if isinstance(e, Sum):
-        parts = [scaled(expand(t), c) for t, c in e.terms]
+        parts = [scale(expand(t), c) for t, c in e.terms]
         return reduce(add, parts, sympify(e.constant))
     if isinstance(e, Product):
         factors = [expand(b) for b, n in e.factors for _ in range(n)]
-        return reduce(_distributed, factors)
+        return reduce(_distribute, factors)
     if isinstance(e, Call):
         return call(e.name, *(expand(a) for a in e.args))
     return e
 
 
-def _distributed(a: Expr, b: Expr) -> Expr:
+def _distribute(a: Expr, b: Expr) -> Expr:
     (left, x), (right, y) = _parts(a), _parts(b)
     left_all = [*((t, c) for t, c in left.items()), (Integer(1), x)]
     right_all = [*((t, c) for t, c in right.items()), (Integer(1), y)]
-    products = (scaled(mul(s, t), c * d) for s, c in left_all for t, d in right_all if c != 0 and d != 0)
+    products = (scale(mul(s, t), c * d) for s, c in left_all for t, d in right_all if c != 0 and d != 0)
     return reduce(add, products, Integer(0))  # type: ignore[arg-type]
 
 
 def _quotient(a: Expr, b: Expr) -> Expr | None:
     """`a / b` where it is an expression without a remainder."""
     if isinstance(a, Sum):
-        parts = [_quotient(scaled(t, c), b) if len(a.terms) > 1 or a.constant else None for t, c in a.terms]
+        parts = [_quotient(scale(t, c), b) if len(a.terms) > 1 or a.constant else None for t, c in a.terms]
         if len(a.terms) > 1 or a.constant:
             parts += [_quotient(Integer(int(a.constant)), b)] if a.constant else []
             return None if any(p is None for p in parts) else reduce(add, parts, Integer(0))  # type: ignore[arg-type]
@@ -723,10 +725,10 @@ def floor_div(a: Expr, b: Expr) -> Expr:
     ):
         return floor_div(a.args[0], mul(a.args[1], b))
     if isinstance(b, Integer) and isinstance(a, Sum):
-        whole = {t: c // b.value for t, c in a.terms if isinstance(c, int) and c % b.value == 0}
-        if whole:
-            rest = _sum_of({t: c for t, c in a.terms if t not in whole}, a.constant)
-            return add(_sum_of(whole, 0), floor_div(rest, b))  # type: ignore[arg-type]
+        multiples = {t: c // b.value for t, c in a.terms if isinstance(c, int) and c % b.value == 0}
+        if multiples:
+            rest = _sum_of({t: c for t, c in a.terms if t not in multiples}, a.constant)
+            return add(_sum_of(multiples, 0), floor_div(rest, b))  # type: ignore[arg-type]
     common = math.gcd(_content(a), _content(b))
     if common > 1:
         top, below = _quotient(a, Integer(common)), _quotient(b, Integer(common))
@@ -756,7 +758,7 @@ def mod(a: Expr, b: Expr) -> Expr:
     if common > 1:
         top, below = _quotient(a, Integer(common)), _quotient(b, Integer(common))
         if top is not None and below is not None:
-            return scaled(mod(top, below), common)
+            return scale(mod(top, below), common)
     nonnegative = is_nonnegative(a) and is_nonnegative(b)
     return Call("Mod" if nonnegative else "PythonMod", (a, b))
 
@@ -769,7 +771,7 @@ def _without_remainders(a: Sum, b: Expr) -> Expr:
     ]
     if all(x is y for (x, _), (y, _) in zip(terms, a.terms, strict=True)):
         return a
-    return reduce(add, (scaled(t, c) for t, c in terms), sympify(a.constant))
+    return reduce(add, (scale(t, c) for t, c in terms), sympify(a.constant))
 
 
 def is_nonnegative(e: Expr) -> bool:
@@ -795,16 +797,16 @@ def _extreme(name: str, operands: tuple[Expr, ...]) -> Expr:
         flat.update(dict.fromkeys(e.args if isinstance(e, Call) and e.name == name else (e,)))
     pick = FUNCTIONS[name]
     numbers = [e.value for e in flat if isinstance(e, (Integer, Float))]
-    others = [e for e in flat if not isinstance(e, (Integer, Float))]
-    kept = [a for a in others if not any(_dominates(name, b, a) for b in others if b is not a)]
+    symbolic = [e for e in flat if not isinstance(e, (Integer, Float))]
+    survivors = [a for a in symbolic if not any(_dominates(name, b, a) for b in symbolic if b is not a)]
     if numbers:
         number = sympify(pick(numbers))
-        if not any(_dominates(name, e, number) for e in kept):
-            kept = [e for e in kept if not _dominates(name, number, e)]
-            kept.append(number)
-    if len(kept) == 1:
-        return kept[0]
-    return Call(name, tuple(sorted(kept, key=lambda e: (not isinstance(e, Integer), order_key(e)))))
+        if not any(_dominates(name, e, number) for e in survivors):
+            survivors = [e for e in survivors if not _dominates(name, number, e)]
+            survivors.append(number)
+    if len(survivors) == 1:
+        return survivors[0]
+    return Call(name, tuple(sorted(survivors, key=lambda e: (not isinstance(e, Integer), order_key(e)))))
 
 
 def _dominates(name: str, a: Expr, b: Expr) -> bool:
@@ -870,15 +872,15 @@ def logic(op: str, *operands: Expr) -> Expr:
         flat.update(dict.fromkeys(e.args if isinstance(e, Logic) and e.op == op else (e,)))
     if any(isinstance(e, Boolean) and e._key[0] is absorbing for e in flat):
         return sympify(absorbing)
-    kept = [e for e in flat if not isinstance(e, Boolean)]
-    if any(negated(e) in flat for e in kept):
+    conditions = [e for e in flat if not isinstance(e, Boolean)]
+    if any(negate(e) in flat for e in conditions):
         return sympify(absorbing)
-    if len(kept) < 2:
-        return kept[0] if kept else sympify(not absorbing)
-    return Logic(op, tuple(kept))
+    if len(conditions) < 2:
+        return conditions[0] if conditions else sympify(not absorbing)
+    return Logic(op, tuple(conditions))
 
 
-def negated(e: Expr) -> Expr:
+def negate(e: Expr) -> Expr:
     """The condition that holds where another doesn't."""
     if isinstance(e, Boolean):
         return false if e._key[0] else true
@@ -887,5 +889,5 @@ def negated(e: Expr) -> Expr:
     if isinstance(e, Logic):
         if e.op == "not":
             return e.args[0]
-        return logic("or" if e.op == "and" else "and", *(negated(a) for a in e.args))
+        return logic("or" if e.op == "and" else "and", *(negate(a) for a in e.args))
     return Logic("not", (e,))

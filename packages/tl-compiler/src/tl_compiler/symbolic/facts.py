@@ -80,12 +80,12 @@ class Facts:
         """
         if not isinstance(expr, Expr) or not self.replacements:
             return expr
-        found = self._replaced.get(expr)
-        if found is None:
-            found = self._replaced[expr] = expr.xreplace(self.replacements)
-        return found
+        result = self._replaced.get(expr)
+        if result is None:
+            result = self._replaced[expr] = expr.xreplace(self.replacements)
+        return result
 
-    def _learned(self) -> None:
+    def _new_version(self) -> None:
         self.version += 1
         self._replaced = {}
 
@@ -102,10 +102,10 @@ class Facts:
         e = self.replace(sympify(expr))
         if not self.divisible and not e.has(Call):
             return e
-        return self._simplified(e)
+        return self._reduce(e)
 
-    def _simplified(self, e: Expr) -> Expr:
-        rebuilt = [self._simplified(a) for a in e.args]
+    def _reduce(self, e: Expr) -> Expr:
+        rebuilt = [self._reduce(a) for a in e.args]
         if rebuilt and any(a is not b for a, b in zip(rebuilt, e.args, strict=True)):
             e = e._rebuild(rebuilt)
         if isinstance(e, Call) and e.name in ("Mod", "PythonMod"):
@@ -184,10 +184,10 @@ class Facts:
         low, high = bounds(e, self._ranges(size_oblivious))
         if low == high:
             return low
-        known = canonical(e)
-        if known is None:
+        fact = canonical(e)
+        if fact is None:
             return None
-        return self._by_facts(*known)
+        return self._by_facts(*fact)
 
     def _by_facts(self, op: str, d: Expr) -> bool | None:
         """Whether a canonical comparison follows from one that is known, which may be stronger by a number."""
@@ -209,7 +209,7 @@ class Facts:
 
     def _data_dependent(self, e: Expr) -> GuardOnDataDependentSymNode:
         unbacked = sorted((s for s in e.free_symbols if self.is_unbacked_symint(s)), key=str)
-        made = "".join(
+        origins = "".join(
             f"\n  {s} was made at {self.var_to_stack[s]}" for s in unbacked if self.var_to_stack.get(s)
         )
         where = user_line()
@@ -217,7 +217,7 @@ class Facts:
             f"Could not guard on data-dependent expression {e} (unhinted: {e}).  (Size-like symbols: "
             f"{', '.join(sorted(map(str, self.size_like & e.free_symbols))) or 'none'})\n\n"
             "The program branches on, or makes a size of, a value that only the data decide, at "
-            f"{where or '?'}.{made}\n"
+            f"{where or '?'}.{origins}\n"
             "torch.cond(pred, true_fn, false_fn, operands) keeps both branches; torch._check(condition) states what "
             "always holds"
         )
@@ -231,18 +231,18 @@ class Facts:
             condition: the condition.
         """
         self._use(condition)
-        self._learned()
+        self._new_version()
 
     def _use(self, fact: Expr) -> None:
         if isinstance(fact, Logic) and fact.op == "and":
             for part in fact.args:
                 self._use(part)
             return
-        known = canonical(fact)
-        if known is None:
+        normal = canonical(fact)
+        if normal is None:
             return
-        op, d = known
-        self._facts.add(known)
+        op, d = normal
+        self._facts.add(normal)
         if op == "==":
             self._facts |= {("<=", d), ("<=", -d)}
             self._use_equality(d)
@@ -257,13 +257,13 @@ class Facts:
         """Learns the range of a symbol in which a condition of it alone is proved to hold, such as Min(5, s) == 5."""
         symbols = fact.free_symbols
         symbol = next(iter(symbols))
-        held, hint = self.var_to_range.get(symbol), self.var_to_val.get(symbol)
-        if len(symbols) != 1 or held is None or not isinstance(hint, int) or symbol in self.replacements:
+        current, hint = self.var_to_range.get(symbol), self.var_to_val.get(symbol)
+        if len(symbols) != 1 or current is None or not isinstance(hint, int) or symbol in self.replacements:
             return
-        low, high = (self._last_that_holds(fact, symbol, hint, end) for end in (held.lower, held.upper))
+        low, high = (self._last_that_holds(fact, symbol, hint, end) for end in (current.lower, current.upper))
         for allowed in (
-            ValueRanges(low, held.upper),
-            ValueRanges(held.lower, high),
+            ValueRanges(low, current.upper),
+            ValueRanges(current.lower, high),
             ValueRanges(low, high),
         ):
             if allowed.lower < allowed.upper and self._proves(fact, symbol, allowed):
@@ -283,12 +283,12 @@ class Facts:
 
     def _proves(self, fact: Expr, symbol: Symbol, allowed: ValueRanges) -> bool:
         """Whether a range alone makes a condition hold."""
-        held, divisible = self.var_to_range[symbol], self.divisible
+        current, divisible = self.var_to_range[symbol], self.divisible
         self.var_to_range[symbol], self.divisible = allowed, set()
         try:
-            return bool(bounds(self._simplified(fact), self.var_to_range)[0])
+            return bool(bounds(self._reduce(fact), self.var_to_range)[0])
         finally:
-            self.var_to_range[symbol], self.divisible = held, divisible
+            self.var_to_range[symbol], self.divisible = current, divisible
 
     def _use_equality(self, d: Expr) -> None:
         if isinstance(d, Call) and d.name in ("Mod", "PythonMod"):
@@ -332,7 +332,7 @@ class Facts:
     def _solve_again(self, symbol: Symbol) -> None:
         """Replaces the newest symbol of an equality that became simpler by the ranges that it led to."""
         value = self.replacements[symbol]
-        simple = self._simplified(value)
+        simple = self._reduce(value)
         if simple != value:
             del self.replacements[symbol]
             self._use_equality(expand(symbol - simple))
@@ -343,13 +343,17 @@ class Facts:
         if len(terms) != 1 or not isinstance(terms[0][0], Symbol):
             return
         (symbol, k), c = terms[0], int(constant)
-        held = self.var_to_range.get(symbol, ValueRanges.unknown_int())  # type: ignore[call-overload]
+        current = self.var_to_range.get(symbol, ValueRanges.unknown_int())  # type: ignore[call-overload]
         # k·s + c ≤ 0
-        made = (held.lower, min(held.upper, -c // k)) if k > 0 else (max(held.lower, -(-c // -k)), held.upper)
-        if made[0] <= made[1]:
-            self._narrow(symbol, ValueRanges(*made))  # type: ignore[arg-type]
-            if made[0] == made[1]:
-                self._set(symbol, Integer(int(made[0])))  # type: ignore[arg-type]
+        interval = (
+            (current.lower, min(current.upper, -c // k))
+            if k > 0
+            else (max(current.lower, -(-c // -k)), current.upper)
+        )
+        if interval[0] <= interval[1]:
+            self._narrow(symbol, ValueRanges(*interval))  # type: ignore[arg-type]
+            if interval[0] == interval[1]:
+                self._set(symbol, Integer(int(interval[0])))  # type: ignore[arg-type]
 
     def _narrow(self, symbol: Symbol, allowed: ValueRanges) -> None:
         """Learns a range, and which line of the program it comes from."""
@@ -362,11 +366,11 @@ class Facts:
         if len(terms) != 1 or not isinstance(terms[0][0], Symbol) or constant % terms[0][1]:
             return
         symbol, value = terms[0][0], -constant // terms[0][1]
-        held = self.var_to_range.get(symbol)
-        if held and held.lower == value < held.upper:
-            self._narrow(symbol, ValueRanges(held.lower + 1, held.upper))
-        elif held and held.upper == value > held.lower:
-            self._narrow(symbol, ValueRanges(held.lower, held.upper - 1))
+        current = self.var_to_range.get(symbol)
+        if current and current.lower == value < current.upper:
+            self._narrow(symbol, ValueRanges(current.lower + 1, current.upper))
+        elif current and current.upper == value > current.lower:
+            self._narrow(symbol, ValueRanges(current.lower, current.upper - 1))
 
     def constrain_symbol_range(self, s: Symbol, compiler_min: Any, compiler_max: Any) -> None:
         """Narrows the range of a symbol, without a guard.
@@ -375,11 +379,11 @@ class Facts:
             s: the symbol.
             compiler_min, compiler_max: the least and the greatest value.
         """
-        held = self.var_to_range.get(s, ValueRanges.unknown_int())
-        self.var_to_range[s] = held & ValueRanges(compiler_min, compiler_max)
+        current = self.var_to_range.get(s, ValueRanges.unknown_int())
+        self.var_to_range[s] = current & ValueRanges(compiler_min, compiler_max)
         if self.var_to_range[s].is_singleton():
             self._set(s, Integer(int(self.var_to_range[s].lower)))
-        self._learned()
+        self._new_version()
 
 
 def _number_of(symbol: Symbol) -> int:

@@ -71,8 +71,8 @@ class GuardedSymbols(SymbolMaker):
 
     def get_nontrivial_guards(self) -> list[Expr]:
         """The guards that aren't always true by what is known now."""
-        found = [self.simplify(g.expr) for g in self.guards]
-        return [e for e in found if self._nontrivial(e)]
+        conditions = [self.simplify(g.expr) for g in self.guards]
+        return [e for e in conditions if self._nontrivial(e)]
 
     def _nontrivial(self, e: Expr) -> bool:
         low, high = bounds(e, self.var_to_range)
@@ -99,10 +99,10 @@ class GuardedSymbols(SymbolMaker):
         Returns:
             The conditions.
         """
-        wanted = None if symbols is None else set(symbols)
-        found = [g.expr for g in self.guards]
-        found += [a.expr for held in self.deferred_runtime_asserts.values() for a in held]
-        return tuple(e for e in found if wanted is None or e.free_symbols & wanted)
+        selection = None if symbols is None else set(symbols)
+        conditions = [g.expr for g in self.guards]
+        conditions += [a.expr for asserts in self.deferred_runtime_asserts.values() for a in asserts]
+        return tuple(e for e in conditions if selection is None or e.free_symbols & selection)
 
     def get_pruned_guards(self, symints: Sequence[Any]) -> list[ShapeGuard]:
         """The guards in which only the symbols of some numbers occur.
@@ -164,10 +164,10 @@ class GuardedSymbols(SymbolMaker):
                 continue
             lines.append(source_text(e, lambda s: names.get(s, s.name)))
         for symbol, name in names.items():
-            held = self.var_to_range.get(symbol)
-            if held:
-                low = f"{held.lower} <= " if held.lower not in (-int_oo, 0) else ""
-                high = f" <= {held.upper}" if held.upper != int_oo else ""
+            interval = self.var_to_range.get(symbol)
+            if interval:
+                low = f"{interval.lower} <= " if interval.lower not in (-int_oo, 0) else ""
+                high = f" <= {interval.upper}" if interval.upper != int_oo else ""
                 if low or high:
                     lines.append(f"{low}{name}{high}")
         return [_Exprs(list(dict.fromkeys(lines))) for _ in langs]
@@ -234,13 +234,13 @@ class GuardedSymbols(SymbolMaker):
         Returns:
             A number for each symbol.
         """
-        found: dict[Symbol, int] = {}
+        values: dict[Symbol, int] = {}
         for value, arg in zip(placeholders, args, strict=True):
             pairs = zip(_inputs_of(value, ""), _inputs_of(arg, ""), strict=True)
             for (e, _), (n, _) in pairs:
                 if isinstance(e, Symbol):
-                    found[e] = int(n)
-        return found
+                    values[e] = int(n)
+        return values
 
 
 class _Exprs:

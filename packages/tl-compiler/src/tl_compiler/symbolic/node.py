@@ -18,7 +18,7 @@ from .expression import (
     Symbol,
     call,
     logic,
-    negated,
+    negate,
     power,
     relation,
     sympify,
@@ -103,8 +103,8 @@ class SymNode:
     def hint(self) -> Any:
         """Its value in the example, or None."""
         if self._hint is _NO_HINT:
-            found = self.shape_env.size_hint(self._expr, allow_none=True)
-            return None if found is None else self.pytype(found)
+            value = self.shape_env.size_hint(self._expr, allow_none=True)
+            return None if value is None else self.pytype(value)
         return self._hint
 
     def has_hint(self) -> bool:
@@ -120,20 +120,20 @@ class SymNode:
         Returns:
             The number.
         """
-        found = self.hint
-        if found is not None:
-            return found
+        value = self.hint
+        if value is not None:
+            return value
         if fallback is not None:
             return fallback
         return self.pytype(self.shape_env.size_hint(self.expr))
 
     def example(self) -> Any:
         """A plain number that stands for it where operators run on examples; of what data decide any that may be."""
-        found = self.hint
+        value = self.hint
         probes = self.shape_env.__dict__.get("probes")
-        if found is None and probes is not None:
+        if value is None and probes is not None:
             return self.pytype(probes.evaluate(self.expr, 0))
-        return self.require_hint() if found is None else found
+        return self.require_hint() if value is None else value
 
     def maybe_as_constant(self) -> Any:
         """The plain number that it is, or None."""
@@ -144,18 +144,18 @@ class SymNode:
 
     def maybe_as_int(self) -> int | None:
         """The int that it is, or None."""
-        found = self.maybe_as_constant()
-        return int(found) if found is not None and self.pytype is not float else None
+        value = self.maybe_as_constant()
+        return int(value) if value is not None and self.pytype is not float else None
 
     def maybe_as_float(self) -> float | None:
         """The float that it is, or None."""
-        found = self.maybe_as_constant()
-        return float(found) if found is not None else None
+        value = self.maybe_as_constant()
+        return float(value) if value is not None else None
 
     def maybe_as_bool(self) -> bool | None:
         """The bool that it is, or None."""
-        found = self.maybe_as_constant()
-        return bool(found) if found is not None and self.pytype is bool else None
+        value = self.maybe_as_constant()
+        return bool(value) if value is not None and self.pytype is bool else None
 
     def is_int(self) -> bool:
         """Whether it is an int."""
@@ -263,109 +263,113 @@ class SymNode:
         return self.guard_bool("", 0)
 
     # ---- arithmetic
-    def _made(self, expr: Expr, pytype: type) -> SymNode:
+    def _node(self, expr: Expr, pytype: type) -> SymNode:
         return SymNode(expr, self.shape_env, pytype)
 
     def sym_float(self) -> SymNode:
         """The number as a float."""
         if self.pytype is float:
             return self
-        return self._made(call("ToFloat", self.expr), float)
+        return self._node(call("ToFloat", self.expr), float)
 
     def sym_int(self) -> SymNode:
         """The number as an int; of a condition 1 or 0."""
         if self.pytype is bool:
-            return self._made(call("Piecewise", Integer(1), self.expr, Integer(0)), int)
+            return self._node(call("Piecewise", Integer(1), self.expr, Integer(0)), int)
         return self.trunc()
 
     def trunc(self) -> SymNode:
         """The number without its fraction."""
-        return self._made(call("TruncToInt", self.expr), int)
+        return self._node(call("TruncToInt", self.expr), int)
 
     def floor(self) -> SymNode:
         """The number rounded down."""
-        return self._made(call("FloorToInt", self.expr), int)
+        return self._node(call("FloorToInt", self.expr), int)
 
     def ceil(self) -> SymNode:
         """The number rounded up."""
-        return self._made(call("CeilToInt", self.expr), int)
+        return self._node(call("CeilToInt", self.expr), int)
 
     def round(self, ndigits: int | None = None) -> SymNode:
         """The number rounded, half to even."""
         if ndigits is None:
-            return self._made(call("RoundToInt", self.expr), int)
-        return self._made(call("RoundDecimal", self.expr, Integer(ndigits)), float)
+            return self._node(call("RoundToInt", self.expr), int)
+        return self._node(call("RoundDecimal", self.expr, Integer(ndigits)), float)
 
     def is_integer(self) -> SymNode:
         """Whether it is a whole number."""
         if self.pytype is int:
             return self.wrap_bool(True)
-        whole = call("TruncToFloat", self.expr)
-        return self._made(relation("==", self.expr, whole), bool)
+        truncation = call("TruncToFloat", self.expr)
+        return self._node(relation("==", self.expr, truncation), bool)
 
     def neg(self) -> SymNode:
         """The number below zero."""
-        return self._made(-self.expr, self.pytype)
+        return self._node(-self.expr, self.pytype)
 
     def abs(self) -> SymNode:
         """The number without its sign."""
-        return self._made(self.shape_env.simplify(call("Abs", self.expr)), self.pytype)
+        return self._node(self.shape_env.simplify(call("Abs", self.expr)), self.pytype)
 
     def sym_not(self) -> SymNode:
         """The condition that holds where this one doesn't."""
-        return self._made(negated(self.expr), bool)
+        return self._node(negate(self.expr), bool)
 
     def sym_ite(self, t: SymNode, f: SymNode) -> SymNode:
         """One of two numbers, as this condition says."""
-        return self._made(call("Piecewise", t.expr, self.expr, f.expr), t.pytype)
+        return self._node(call("Piecewise", t.expr, self.expr, f.expr), t.pytype)
 
     def truediv(self, other: SymNode) -> SymNode:
         """The quotient."""
         name = "FloatTrueDiv" if float in (self.pytype, other.pytype) else "IntTrueDiv"
         a, b = (self.sym_float(), other.sym_float()) if name == "FloatTrueDiv" else (self, other)
-        return self._made(call(name, a.expr, b.expr), float)
+        return self._node(call(name, a.expr, b.expr), float)
 
     def floordiv(self, other: SymNode) -> SymNode:
         """The quotient rounded down."""
         if float in (self.pytype, other.pytype):
             quotient = call("FloatTrueDiv", self.sym_float().expr, other.sym_float().expr)
-            return self._made(call("ToFloat", call("FloorToInt", quotient)), float)
-        return self._made(self.shape_env.simplify(self.expr // other.expr), int)
+            return self._node(call("ToFloat", call("FloorToInt", quotient)), float)
+        return self._node(self.shape_env.simplify(self.expr // other.expr), int)
 
     def pow_by_natural(self, other: SymNode) -> SymNode:
         """The power with an exponent of zero or more."""
-        return self._made(power(self.expr, other.expr), int)
+        return self._node(power(self.expr, other.expr), int)
 
     def float_pow(self, other: SymNode) -> SymNode:
         """The power of floats."""
-        return self._made(call("FloatPow", self.sym_float().expr, other.sym_float().expr), float)
+        return self._node(call("FloatPow", self.sym_float().expr, other.sym_float().expr), float)
 
     def pow(self, other: SymNode) -> SymNode:
         """The power."""
-        whole = self.pytype is int and other.pytype is int
-        return self.pow_by_natural(other) if whole else self.float_pow(other)
+        integral = self.pytype is int and other.pytype is int
+        return self.pow_by_natural(other) if integral else self.float_pow(other)
 
     def sym_sum(self, args: Any) -> SymNode:
         """The sum of several numbers."""
         total: Expr = Integer(0)
         for a in args:
             total = total + sympify(a)
-        return self._made(total, int)
+        return self._node(total, int)
 
     def is_contiguous(self, sizes: Any, strides: Any) -> SymNode:
         """Whether a geometry is contiguous, decided by the example."""
-        wanted, good = 1, True
+        step, good = 1, True
         for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
-            good &= size.require_hint() == 1 or stride.require_hint() == wanted
-            wanted *= size.require_hint()
+            good &= size.require_hint() == 1 or stride.require_hint() == step
+            step *= size.require_hint()
         return self.wrap_bool(bool(good))
 
 
 def _arithmetic(make: Callable[[Expr, Expr], Expr]) -> Callable[[SymNode, SymNode], SymNode]:
     def method(self: SymNode, other: SymNode) -> SymNode:
         kind = float if float in (self.pytype, other.pytype) else int
-        a, b = (self.sym_float(), other.sym_float()) if kind is float else (self._whole(), other._whole())  # type: ignore[attr-defined]
-        return self._made(make(a.expr, b.expr), kind)
+        a, b = (
+            (self.sym_float(), other.sym_float())
+            if kind is float
+            else (self._as_number(), other._as_number())
+        )  # type: ignore[attr-defined]
+        return self._node(make(a.expr, b.expr), kind)
 
     return method
 
@@ -376,21 +380,21 @@ def _comparison(sign: str) -> Callable[[SymNode, SymNode], SymNode]:
             same = logic(
                 "or",
                 logic("and", self.expr, other.expr),
-                logic("and", negated(self.expr), negated(other.expr)),
+                logic("and", negate(self.expr), negate(other.expr)),
             )
-            return self._made(same if sign == "==" else negated(same), bool)
+            return self._node(same if sign == "==" else negate(same), bool)
         if float in (self.pytype, other.pytype):
             self, other = self.sym_float(), other.sym_float()
-        return self._made(relation(sign, self.expr, other.expr), bool)
+        return self._node(relation(sign, self.expr, other.expr), bool)
 
     return method
 
 
-def _whole(self: SymNode) -> SymNode:
+def _as_number(self: SymNode) -> SymNode:
     return self.sym_int() if self.pytype is bool else self
 
 
-SymNode._whole = _whole  # type: ignore[attr-defined]
+SymNode._as_number = _as_number  # type: ignore[attr-defined]
 _ARITHMETIC: dict[str, Callable[[Expr, Expr], Expr]] = {
     "add": operator.add,
     "sub": operator.sub,
@@ -410,8 +414,8 @@ for _name, _sign in {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "
 def _bits(name: str) -> Callable[[SymNode, SymNode], SymNode]:
     def method(self: SymNode, other: SymNode) -> SymNode:
         if self.pytype is bool and other.pytype is bool and name != "xor":
-            return self._made(logic(name, self.expr, other.expr), bool)
-        return self._made(call(f"BitwiseFn_bitwise_{name}", self.expr, other.expr), int)
+            return self._node(logic(name, self.expr, other.expr), bool)
+        return self._node(call(f"BitwiseFn_bitwise_{name}", self.expr, other.expr), int)
 
     return method
 
@@ -425,7 +429,7 @@ for _name in ("and", "or"):
 
 def _function(name: str) -> Callable[[SymNode], SymNode]:
     def method(self: SymNode) -> SymNode:
-        return self._made(call(f"OpaqueUnaryFn_{name}", self.sym_float().expr), float)
+        return self._node(call(f"OpaqueUnaryFn_{name}", self.sym_float().expr), float)
 
     return method
 

@@ -18,7 +18,7 @@ from .expression import (
     false,
     logic,
     mul,
-    negated,
+    negate,
     power,
     relation,
     sympify,
@@ -135,9 +135,9 @@ class _Reader:
         if name == "Symbol":
             return self._symbol(node, options)
         if name == "Integer":
-            return Integer(int(self._signed(node.args[0])))
+            return Integer(int(self._signed_number(node.args[0])))
         if name == "Float":
-            return Float(float(self._signed(node.args[0])))
+            return Float(float(self._signed_number(node.args[0])))
         if name == "Piecewise":
             return self._piecewise(node, depth)
         if options:
@@ -149,11 +149,11 @@ class _Reader:
             return reduce(add if name == "Add" else mul, args)
         if name in ("And", "Or"):
             return logic(name.lower(), *args)
-        wanted = 2 if name in _RELATIONS or name == "Pow" else 1 if name == "Not" else len(args)
-        if len(args) != wanted:
+        arity = 2 if name in _RELATIONS or name == "Pow" else 1 if name == "Not" else len(args)
+        if len(args) != arity:
             raise self._refuse(f"{len(args)} arguments of {name}")
         if name == "Not":
-            return negated(args[0])
+            return negate(args[0])
         if name in _RELATIONS:
             return relation(_RELATIONS[name], *args)
         if name == "Pow":
@@ -172,7 +172,7 @@ class _Reader:
         except (TypeError, ZeroDivisionError, OverflowError) as error:
             raise self._refuse(f"wrong arguments of {name}") from error
 
-    def _signed(self, node: ast.AST) -> Any:
+    def _signed_number(self, node: ast.AST) -> Any:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return -self._plain(node.operand)
         return self._plain(node)
@@ -182,9 +182,9 @@ class _Reader:
         if not isinstance(name, str) or not name.isidentifier():
             raise self._refuse("a symbol without a name")
         if name not in self.symbols:
-            said = {k: bool(self._plain(v)) for k, v in options.items()}
-            integer = said.get("integer", not said.get("real", False))
-            self.symbols[name] = Symbol(name, said.get("positive", False), integer)
+            assumptions = {k: bool(self._plain(v)) for k, v in options.items()}
+            integer = assumptions.get("integer", not assumptions.get("real", False))
+            self.symbols[name] = Symbol(name, assumptions.get("positive", False), integer)
         return self.symbols[name]
 
     def _piecewise(self, node: ast.Call, depth: int) -> Expr:

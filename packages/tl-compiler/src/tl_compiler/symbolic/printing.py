@@ -32,22 +32,22 @@ def _print_key(terms: list[Expr]) -> Any:
     return key
 
 
-def _ordered(e: Sum) -> list[tuple[Expr, Any]]:
+def _print_order(e: Sum) -> list[tuple[Expr, Any]]:
     return sorted(e.terms, key=_print_key([t for t, _ in e.terms]))
 
 
 def _inner(e: Expr) -> str:
     """Within a sum, product, power or comparison: quotients get parentheses of their own."""
-    found = text(e)
-    return f"({found})" if isinstance(e, Call) and e.name == "FloorDiv" else found
+    inner = text(e)
+    return f"({inner})" if isinstance(e, Call) and e.name == "FloorDiv" else inner
 
 
 def _factor(e: Expr, always: bool = False) -> str:
-    found = _inner(e)
+    inner = _inner(e)
     return (
-        f"({found})"
+        f"({inner})"
         if isinstance(e, (Sum, Relation, Logic)) or (always and isinstance(e, Product))
-        else found
+        else inner
     )
 
 
@@ -61,13 +61,13 @@ def _term(term: Expr, coefficient: Any) -> str:
 
 
 def _sum_text(e: Sum) -> str:
-    pieces = [_term(t, c) for t, c in _ordered(e)]
+    pieces = [_term(t, c) for t, c in _print_order(e)]
     if e.constant != 0:
         pieces.append(str(e.constant))
-    made = pieces[0]
+    result = pieces[0]
     for piece in pieces[1:]:
-        made += f" - {piece[1:]}" if piece.startswith("-") else f" + {piece}"
-    return made
+        result += f" - {piece[1:]}" if piece.startswith("-") else f" + {piece}"
+    return result
 
 
 def text(e: Expr) -> str:
@@ -129,8 +129,8 @@ def source_text(e: Expr, names: Any = None) -> str:
         if isinstance(x, Symbol):
             return str(names(x)) if names else x.name
         if isinstance(x, Sum):
-            made = " + ".join(go(t) if c == 1 else f"{c}*{wrap(t)}" for t, c in _ordered(x))
-            return made + (f" + {x.constant}" if x.constant else "")
+            result = " + ".join(go(t) if c == 1 else f"{c}*{wrap(t)}" for t, c in _print_order(x))
+            return result + (f" + {x.constant}" if x.constant else "")
         if isinstance(x, Product):
             return "*".join(wrap(b) if n == 1 else f"{wrap(b)}**{n}" for b, n in x.factors)
         if isinstance(x, Relation):
@@ -213,7 +213,7 @@ def stored_text(e: Expr) -> str:
         positive = "positive=True, " if e.positive else ""
         return f"Symbol({e.name!r}, {positive}integer={e.is_integer})"
     if isinstance(e, Sum):
-        terms = [_stored_term(t, c) for t, c in _ordered(e)]
+        terms = [_stored_term(t, c) for t, c in _print_order(e)]
         terms += [_stored_number(e.constant)] if e.constant != 0 else []
         return terms[0] if len(terms) == 1 else f"Add({', '.join(terms)})"
     if isinstance(e, Product):

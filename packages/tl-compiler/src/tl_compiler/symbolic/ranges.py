@@ -129,8 +129,8 @@ def bounds(e: Expr, ranges: Mapping[Symbol, ValueRanges]) -> tuple[Any, Any]:
         value = e.evaluate({})
         return value, value
     if isinstance(e, Symbol):
-        found = ranges.get(e)
-        return (found.lower, found.upper) if found else (-math.inf, math.inf)
+        interval = ranges.get(e)
+        return (interval.lower, interval.upper) if interval else (-math.inf, math.inf)
     if isinstance(e, Sum):
         low = high = e.constant
         for term, coefficient in e.terms:
@@ -138,7 +138,10 @@ def bounds(e: Expr, ranges: Mapping[Symbol, ValueRanges]) -> tuple[Any, Any]:
             a, b = _times(a, coefficient), _times(b, coefficient)
             low, high = low + min(a, b), high + max(a, b)
         if any(_is_quotient(term) for term, _ in e.terms):
-            low, high = max(low, _relaxed(e, ranges, True)), min(high, _relaxed(e, ranges, False))
+            low, high = (
+                max(low, _quotient_free_bound(e, ranges, True)),
+                min(high, _quotient_free_bound(e, ranges, False)),
+            )
         return low, high
     if isinstance(e, Product):
         total: tuple[Any, Any] = (1, 1)
@@ -169,7 +172,7 @@ def _is_quotient(e: Expr) -> bool:
     )
 
 
-def _relaxed(e: Sum, ranges: Mapping[Symbol, ValueRanges], least: bool) -> Any:
+def _quotient_free_bound(e: Sum, ranges: Mapping[Symbol, ValueRanges], least: bool) -> Any:
     """A bound of a sum in which a // q lies between (a - q + 1) / q and a / q, so that its terms meet the others'."""
     if not e.is_integer:
         return -math.inf if least else math.inf
@@ -229,13 +232,13 @@ def _call_bounds(e: Call, args: list[tuple[Any, Any]]) -> tuple[Any, Any]:
             return low, high
         return 0, min(most - 1, high) if low >= 0 else most - 1
     if e.name in ("ToFloat", "TruncToInt", "FloorToInt", "CeilToInt", "RoundToInt"):
-        whole = {
+        rounding = {
             "FloorToInt": math.floor,
             "CeilToInt": math.ceil,
             "RoundToInt": round,
             "TruncToInt": math.trunc,
         }
-        f = whole.get(e.name, float)
+        f = rounding.get(e.name, float)
         return tuple(x if math.isinf(x) else f(x) for x in args[0])  # type: ignore[operator,return-value]
     if e.name == "IntTrueDiv" and args[1][0] > 0:
         return _corners(lambda x, y: 0.0 if math.isinf(y) else x / y, args[0], args[1])

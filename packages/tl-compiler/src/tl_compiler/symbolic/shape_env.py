@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .expression import Boolean, Expr, Relation, Symbol, negated, sympify, true
+from .expression import Boolean, Expr, Relation, Symbol, negate, sympify, true
 from .guards import GuardedSymbols, RuntimeAssert, ShapeGuard, as_multiple
 from .ranges import ValueRanges, bounds
 from .symbol_maker import ShapeEnvSettings
@@ -36,7 +36,7 @@ class ShapeEnv(GuardedSymbols):
         tracked_fakes: list[Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        said = {
+        settings = {
             "allow_scalar_outputs": True,
             "allow_dynamic_output_shape_ops": True,
             "assume_static_by_default": False,
@@ -46,11 +46,11 @@ class ShapeEnv(GuardedSymbols):
             "trace_asserts": False,
         }
         for name, value in kwargs.items():
-            if name not in said and name not in ("co_fields", "allow_complex_guards_as_runtime_asserts"):
+            if name not in settings and name not in ("co_fields", "allow_complex_guards_as_runtime_asserts"):
                 raise TypeError(f"ShapeEnv() got an unexpected keyword argument {name!r}")
-            if name in said and value is not None:
-                said[name] = value
-        super().__init__(ShapeEnvSettings(**said))
+            if name in settings and value is not None:
+                settings[name] = value
+        super().__init__(ShapeEnvSettings(**settings))
         self.should_record_events = bool(should_record_events)
         self.tracked_fakes = tracked_fakes
         self.assumed: dict[Symbol, int] = {}  # sizes taken to be 2 or more, and the least that was promised
@@ -67,10 +67,10 @@ class ShapeEnv(GuardedSymbols):
             return sym_node.constant
         if self.assumed and sym_node.pytype is bool:
             self._check_assumed(self.replace(sym_node._expr))
-        found = self.evaluate_expr(
+        value = self.evaluate_expr(
             sym_node._expr, size_oblivious=size_oblivious, fallback_value=fallback_value
         )
-        return sym_node.pytype(found)
+        return sym_node.pytype(value)
 
     def evaluate_expr(
         self,
@@ -99,9 +99,9 @@ class ShapeEnv(GuardedSymbols):
             GuardOnDataDependentSymNode: it depends on data.
         """
         e = self.simplify(orig_expr)
-        known = self._statically(e, size_oblivious)
-        if known is not None:
-            return known
+        static = self._statically(e, size_oblivious)
+        if static is not None:
+            return static
         value = self.size_hint(e, allow_none=True)
         if value is None:
             value = hint if hint is not None and not e.free_symbols - set(self.var_to_val) else None
@@ -109,21 +109,21 @@ class ShapeEnv(GuardedSymbols):
             if fallback_value is not None:
                 return fallback_value
             raise self._data_dependent(e)
-        guard = (e if value else negated(e)) if isinstance(value, bool) else Relation("==", e, sympify(value))
+        guard = (e if value else negate(e)) if isinstance(value, bool) else Relation("==", e, sympify(value))
         guard = as_multiple(guard)
         self._note(guard, size_oblivious)
         return value
 
     def _check_assumed(self, e: Expr) -> None:
         """Lets the program check an answer to a branch that holds only as sizes are taken to be 2 or more."""
-        held = self.var_to_range
-        promised = {s: n for s, n in self.assumed.items() if held[s].lower == 2 and s in e.free_symbols}
-        known = self._statically(self.simplify(e)) if promised else None
-        if known is None or not asked_by_program():
+        ranges = self.var_to_range
+        promised = {s: n for s, n in self.assumed.items() if ranges[s].lower == 2 and s in e.free_symbols}
+        static = self._statically(self.simplify(e)) if promised else None
+        if static is None or not asked_by_program():
             return
-        low, high = bounds(e, {**held, **{s: ValueRanges(n, held[s].upper) for s, n in promised.items()}})
+        low, high = bounds(e, {**ranges, **{s: ValueRanges(n, ranges[s].upper) for s, n in promised.items()}})
         if low != high:
-            self._check_at_run(e if known else negated(e))
+            self._check_at_run(e if static else negate(e))
 
     def _check_at_run(self, condition: Expr) -> None:
         checks = self.deferred_runtime_asserts.setdefault(None, [])
@@ -135,15 +135,15 @@ class ShapeEnv(GuardedSymbols):
     def expect_true(self, expr: Any) -> bool:
         """A condition that the program asserts: known, a guard, or checked when the program runs."""
         e = self.simplify(expr)
-        known = self._statically(e)
-        if known is not None:
-            return bool(known)
+        static = self._statically(e)
+        if static is not None:
+            return bool(static)
         unbacked = any(self.is_unbacked_symint(s) for s in e.free_symbols)
         if not unbacked and not self.prefer_deferred_runtime_asserts_over_guards:
             return bool(self.evaluate_expr(e))
-        held = RuntimeAssert(e, f"Expected {e} to be True but got False", user_line())
+        check = RuntimeAssert(e, f"Expected {e} to be True but got False", user_line())
         owner = max((s for s in e.free_symbols if self.is_unbacked_symint(s)), key=str, default=None)
-        self.deferred_runtime_asserts.setdefault(owner, []).append(held)
+        self.deferred_runtime_asserts.setdefault(owner, []).append(check)
         self.learn(e)
         return True
 
@@ -158,19 +158,19 @@ class ShapeEnv(GuardedSymbols):
         """
         before = {id(check) for check in self._checks()}
         symbols, guards = set(self.var_to_range), len(self.guards)
-        known = self.replacements, dict(self.var_to_range), set(self._facts), set(self.divisible)
+        facts = self.replacements, dict(self.var_to_range), set(self._facts), set(self.divisible)
 
-        def made() -> list[RuntimeAssert]:
+        def new_checks() -> list[RuntimeAssert]:
             return [check for check in self._checks() if id(check) not in before]
 
         try:
-            yield made
+            yield new_checks
         finally:
-            own = made()
-            for owner, held in self.deferred_runtime_asserts.items():
-                self.deferred_runtime_asserts[owner] = [c for c in held if id(c) in before]
+            own = new_checks()
+            for owner, checks in self.deferred_runtime_asserts.items():
+                self.deferred_runtime_asserts[owner] = [c for c in checks if id(c) in before]
             replaced, ranges = self.replacements, self.var_to_range
-            self.replacements, self.var_to_range, self._facts, self.divisible = known
+            self.replacements, self.var_to_range, self._facts, self.divisible = facts
             self.replacements = {
                 **{s: e for s, e in replaced.items() if s not in symbols},
                 **self.replacements,
@@ -181,10 +181,10 @@ class ShapeEnv(GuardedSymbols):
             for check in own:
                 if not check.expr.free_symbols & symbols:
                     self._use(check.expr)
-            self._learned()
+            self._new_version()
 
     def _checks(self) -> list[RuntimeAssert]:
-        return [check for held in self.deferred_runtime_asserts.values() for check in held]
+        return [check for checks in self.deferred_runtime_asserts.values() for check in checks]
 
     def _note(self, guard: Expr, size_oblivious: bool = False) -> None:
         if self._suppressed:
@@ -223,7 +223,7 @@ class ShapeEnv(GuardedSymbols):
         Returns:
             Pairs of an expression and true or false.
         """
-        return (e, true), (negated(e), sympify(False))
+        return (e, true), (negate(e), sympify(False))
 
     def evaluate_symexpr(self, code: str) -> Any:
         """The value in the example of an expression in text."""
@@ -248,9 +248,9 @@ class ShapeEnv(GuardedSymbols):
             AssertionError: it does not.
         """
         for name in ("var_to_val", "var_to_range", "replacements", "divisible"):
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if mine != theirs:
-                raise AssertionError(f"ShapeEnv not equal: field {name}: {mine} and {theirs}")
+            mine, value = getattr(self, name), getattr(other, name)
+            if mine != value:
+                raise AssertionError(f"ShapeEnv not equal: field {name}: {mine} and {value}")
         if [g.expr for g in self.guards] != [g.expr for g in other.guards]:
             raise AssertionError("ShapeEnv not equal: field guards")
 

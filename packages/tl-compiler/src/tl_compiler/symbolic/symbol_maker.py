@@ -112,11 +112,11 @@ class SymbolMaker(Facts):
         if specialize and val in (0, 1) and not isinstance(val, float):
             return sympify(val)
         if dynamic_dim is DimDynamic.DUCK and self.duck_shape and val in self.val_to_var:
-            found = self.val_to_var[val]
-            if isinstance(found, Symbol):
-                self.var_to_sources[found].append(source)
-                self.source_to_symbol[name] = found
-            return found
+            expr = self.val_to_var[val]
+            if isinstance(expr, Symbol):
+                self.var_to_sources[expr].append(source)
+                self.source_to_symbol[name] = expr
+            return expr
         symbol = self._fresh(
             "zf" if isinstance(val, float) else "s", bool(positive), not isinstance(val, float)
         )
@@ -192,20 +192,20 @@ class SymbolMaker(Facts):
         ]
         strides = self._strides_of(list(ex.shape), list(ex.stride()), sizes)
         offset = ex.storage_offset()
-        made = [self.create_symintnode(e, hint=h) for e, h in zip(sizes, ex.shape, strict=True)]
+        lengths = [self.create_symintnode(e, hint=h) for e, h in zip(sizes, ex.shape, strict=True)]
         steps = [self.create_symintnode(e, hint=h) for e, h in zip(strides, ex.stride(), strict=True)]
-        return tuple(made), tuple(steps), offset
+        return tuple(lengths), tuple(steps), offset
 
     def _strides_of(self, sizes: list[int], strides: list[int], exprs: list[Expr]) -> list[Expr]:
         """Strides as products of sizes and strides where they are, else numbers."""
-        found: list[Expr | None] = [None] * len(sizes)
-        known: dict[int, Expr] = {1: Integer(1), 0: Integer(0)}
+        result: list[Expr | None] = [None] * len(sizes)
+        products: dict[int, Expr] = {1: Integer(1), 0: Integer(0)}
         order = sorted(range(len(sizes)), key=lambda i: (strides[i], sizes[i] != 1, -i))
         for i in order:
-            e = known.get(strides[i], Integer(strides[i]))
-            found[i] = e
-            known.setdefault(strides[i] * sizes[i], exprs[i] * e)
-        return found  # type: ignore[return-value]
+            e = products.get(strides[i], Integer(strides[i]))
+            result[i] = e
+            products.setdefault(strides[i] * sizes[i], exprs[i] * e)
+        return result  # type: ignore[return-value]
 
     def add_var_to_val(self, expr: Symbol, val: Any) -> None:
         """Says what a symbol is in the example.
@@ -233,7 +233,7 @@ class SymbolMaker(Facts):
         return SymBool(SymNode(sympify(sym), self, bool))
 
     # ---- of data
-    def _unbacked(self, prefix: str, integer: bool) -> Symbol:
+    def _unbacked_symbol(self, prefix: str, integer: bool) -> Symbol:
         symbol = self._fresh(prefix, False, integer)
         self.var_to_stack[symbol] = user_line()
         self.pending_fresh_unbacked_symbols.append(symbol)
@@ -242,7 +242,7 @@ class SymbolMaker(Facts):
 
     def create_unbacked_symint(self, source: Any = None) -> SymInt:
         """A symbolic int whose value depends on data, so that it has no hint."""
-        return SymInt(SymNode(self._unbacked("u", True), self, int))
+        return SymInt(SymNode(self._unbacked_symbol("u", True), self, int))
 
     def new_dynamic_size(self, least: int = 0, most: int | None = None) -> SymInt:
         """A size that depends on data.
@@ -259,11 +259,11 @@ class SymbolMaker(Facts):
 
     def create_unbacked_symfloat(self) -> SymFloat:
         """A symbolic float whose value depends on data."""
-        return SymFloat(SymNode(self._unbacked("zuf", False), self, float))
+        return SymFloat(SymNode(self._unbacked_symbol("zuf", False), self, float))
 
     def create_unbacked_symbool(self) -> SymBool:
         """A symbolic bool whose value depends on data."""
-        symbol = self._unbacked("u", True)
+        symbol = self._unbacked_symbol("u", True)
         self.var_to_range[symbol] = ValueRanges(0, 1)
         return SymBool(SymNode(Relation("==", symbol, Integer(1)), self, bool))
 

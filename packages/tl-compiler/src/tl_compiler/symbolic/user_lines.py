@@ -54,13 +54,13 @@ def user_stack(until: str = "") -> list[tuple[str, int, str]]:
     Returns:
         The lines.
     """
-    found: list[tuple[str, int, str]] = []
+    lines: list[tuple[str, int, str]] = []
     frame: Any = sys._getframe(1)
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
         if frame.f_code.co_name == until:
             break
         if not _is_ours(frame) or name.startswith(("tl_nn.modules", "tl_nn.functional")):
-            found.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
+            lines.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
         frame = frame.f_back
-    return found[::-1]
+    return lines[::-1]

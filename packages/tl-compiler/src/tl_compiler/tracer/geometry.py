@@ -19,10 +19,10 @@ _META = tl_core.device("meta")
 
 def probes_of(shape_env: Any) -> Probes:
     """The probes of an environment, made when they are first needed."""
-    held = shape_env.__dict__.get("probes")
-    if held is None:
-        held = shape_env.__dict__["probes"] = Probes(shape_env)
-    return held
+    probes = shape_env.__dict__.get("probes")
+    if probes is None:
+        probes = shape_env.__dict__["probes"] = Probes(shape_env)
+    return probes
 
 
 def sizes_of(fake: Any) -> list[Expr]:
@@ -104,8 +104,8 @@ class Geometry:
             lanes = [meta_at(probes, sizes, steps, dtype, i) for i in range(1, LANES)]
         for e in sizes:
             probes.remember(e)
-        made = [env.create_symintnode(e, hint=env.size_hint(e, allow_none=True)) for e in sizes]
-        return cls(env, tuple(made), lanes)
+        symints = [env.create_symintnode(e, hint=env.size_hint(e, allow_none=True)) for e in sizes]
+        return cls(env, tuple(symints), lanes)
 
     def learn(self, size: Any, value: int) -> None:
         """Takes note of what a size is in the example, where only data decide it.
@@ -125,9 +125,9 @@ class Geometry:
         Returns:
             The fake.
         """
-        made = Geometry(self.env, self.sizes, list(self._lanes), self._origin)
-        made._version = self._version
-        fake.say_sizes(made)
+        geometry = Geometry(self.env, self.sizes, list(self._lanes), self._origin)
+        geometry._version = self._version
+        fake.say_sizes(geometry)
         return fake
 
     def lane(self, fake: Any, number: int) -> Any:
@@ -144,16 +144,16 @@ class Geometry:
     def _renew(self, fake: Any) -> None:
         probes = probes_of(self.env)
         exprs = [self.env.replace(sympify(n)) for n in self.sizes]
-        held = self._lanes or [None] * (LANES - 1)
+        lanes = self._lanes or [None] * (LANES - 1)
         for i in range(1, LANES):
-            wanted = tuple(int(e.evaluate(probes.lane(i))) for e in exprs)
-            if held[i - 1] is None or tuple(held[i - 1].shape) != wanted:
-                held[i - 1] = self._at(fake, i, wanted)
-        self._lanes, self._version = held, self.env.version
+            shape = tuple(int(e.evaluate(probes.lane(i))) for e in exprs)
+            if lanes[i - 1] is None or tuple(lanes[i - 1].shape) != shape:
+                lanes[i - 1] = self._at(fake, i, shape)
+        self._lanes, self._version = lanes, self.env.version
 
-    def _at(self, fake: Any, number: int, wanted: tuple[int, ...]) -> Any:
-        found = None if self._origin is None else self._origin(number)
-        return alike(fake.elem, wanted) if found is None or tuple(found.shape) != wanted else found
+    def _at(self, fake: Any, number: int, shape: tuple[int, ...]) -> Any:
+        view = None if self._origin is None else self._origin(number)
+        return alike(fake.elem, shape) if view is None or tuple(view.shape) != shape else view
 
     # ---- what programs ask
     def says(self, fake: Any, name: str, args: tuple[Any, ...]) -> Any:
@@ -171,8 +171,8 @@ class Geometry:
         if name in ("numel", "nelement"):
             return self._numel()
         if name == "stride":
-            found = self._strides(fake)
-            return found[args[0]] if args and args[0] is not None else found
+            strides = self._strides(fake)
+            return strides[args[0]] if args and args[0] is not None else strides
         return NotImplemented
 
     def _numel(self) -> Any:
@@ -185,20 +185,20 @@ class Geometry:
         """Products of sizes where they are."""
         probes, exprs = probes_of(self.env), [sympify(n) for n in self.sizes]
         lanes = [fake.elem.stride(), *(self.lane(fake, i).stride() for i in range(1, LANES))]
-        known = [sympify(1)]
+        products = [sympify(1)]
         for e in reversed(exprs):
-            known.append(known[-1] * e)
-        found: list[Any] = []
+            products.append(products[-1] * e)
+        result: list[Any] = []
         for values in zip(*lanes, strict=True):
-            e = probes.fit(values, [*known, *exprs])  # type: ignore[assignment]
-            found.append(values[0] if e is None else self.env.create_symintnode(e, hint=values[0]))
-        return tuple(found)
+            e = probes.fit(values, [*products, *exprs])  # type: ignore[assignment]
+            result.append(values[0] if e is None else self.env.create_symintnode(e, hint=values[0]))
+        return tuple(result)
 
     def settle(self) -> None:
         """Sizes that were learned to be numbers are numbers from now on."""
-        self.sizes = tuple(self._settled(n) for n in self.sizes)
+        self.sizes = tuple(self._size(n) for n in self.sizes)
 
-    def _settled(self, n: Any) -> Any:
+    def _size(self, n: Any) -> Any:
         e = n.node.expr if isinstance(n, SymInt) else sympify(n)
         hint = self.env.size_hint(e, allow_none=True)
         return self.env.create_symintnode(e, hint=hint)

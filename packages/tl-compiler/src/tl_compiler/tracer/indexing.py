@@ -10,14 +10,14 @@ import tl_core.operators.packets
 from tl_core.subclasses import FakeTensor
 from tl_core.symbolic.numbers import SymInt
 
-__all__ = ["assign", "indexed"]
+__all__ = ["assign", "index_fake"]
 
 Tensor = tl_core.Tensor
 _END = (1 << 63) - 1
 _MASKS = (tl_core.bool, tl_core.uint8)
 
 
-def indexed(x: Any, index: Any) -> Any:
+def index_fake(x: Any, index: Any) -> Any:
     """The part of a fake that an index names.
 
     Args:

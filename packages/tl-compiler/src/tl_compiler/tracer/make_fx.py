@@ -84,7 +84,7 @@ def make_fx(
         raise AssertionError(f"tracing_mode must be one of {', '.join(_MODES)}, got {tracing_mode!r}")
 
     @functools.wraps(f)
-    def traced(*args: Any) -> GraphModule:
+    def trace_call(*args: Any) -> GraphModule:
         trace = functools.partial(
             _Trace,
             f,
@@ -99,7 +99,7 @@ def make_fx(
             return _in_lanes(trace, args)
         return trace(tracing_mode).run(args)
 
-    return traced
+    return trace_call
 
 
 def _argument_names(f: Any, args: tuple[Any, ...]) -> list[str]:
@@ -155,12 +155,12 @@ class _Trace:
         flat, in_spec = tree_flatten(args)
         names = _argument_names(self.f, args)
         owners = [name for name, a in zip(names, args, strict=True) for _ in tree_flatten(a)[0]]
-        given = [
+        inputs = [
             self._input(value, f"{owner}_1", i)
             for i, (value, owner) in enumerate(zip(flat, owners, strict=True))
         ]
         with self.mode:
-            out = _trace_boundary(self.f, in_spec.unflatten(given))
+            out = _trace_boundary(self.f, in_spec.unflatten(inputs))
         result = self._result(out)
         self.mode.restore_grad()
         self.tracer.graph.output(result)
@@ -171,20 +171,20 @@ class _Trace:
         if any(not child.is_leaf() for child in in_spec.children_specs):
             self.tracer.graph.set_codegen(_PyTreeCodeGen(_PyTreeInfo(names, in_spec, None)))
         name = getattr(self.f, "__name__", type(self.f).__name__)
-        made = _make_graph_module(
+        module = _make_graph_module(
             self.tracer.root, self.tracer.graph, name if name.isidentifier() else "lambda"
         )
-        made.meta["shape_env"] = self.env
-        object.__setattr__(made, "shape_env", self.env)
-        return made
+        module.meta["shape_env"] = self.env
+        object.__setattr__(module, "shape_env", self.env)
+        return module
 
     def _input(self, value: Any, name: str, i: int) -> Any:
         node = self.tracer.graph.placeholder(name)
-        made = self._stands_for(value, f"L['t_{i}']")
-        if isinstance(made, (Tensor, SymInt, SymFloat, SymBool)):
-            self.mode.track(made, node)
-        node.meta["val"] = made
-        return made
+        proxy = self._stands_for(value, f"L['t_{i}']")
+        if isinstance(proxy, (Tensor, SymInt, SymFloat, SymBool)):
+            self.mode.track(proxy, node)
+        node.meta["val"] = proxy
+        return proxy
 
     def _stands_for(self, value: Any, source: str) -> Any:
         if self.tracing_mode == "real":
@@ -229,8 +229,8 @@ def traced_operator(
         for i, t in zip(at_tensors, tensors, strict=True):
             leaves[i] = t
         positional, named = spec.unflatten(leaves)
-        results, found = tree_flatten(call(*positional, **named))
-        out_spec.append(found)
+        results, result_spec = tree_flatten(call(*positional, **named))
+        out_spec.append(result_spec)
         return tuple(results)
 
     mode = "symbolic" if dynamic else "fake"
@@ -262,13 +262,13 @@ def _in_lanes(trace: Callable[..., _Trace], args: tuple[Any, ...]) -> GraphModul
     flat, in_spec = tree_flatten(args)
     symbols = _new_symbols(env, flat)
     probes = probes_of(env)
-    made = []
+    traces = []
     for lane in range(LANES):
         values = probes.lane(lane)
         examples = [_at(mode, value, exprs, values) for value, exprs in zip(flat, symbols, strict=True)]
         one = trace("fake", fake_mode=mode)
-        made.append((one.run(in_spec.unflatten(examples)), one))
-    aligned = _Aligned(made, env, flat, symbols)
+        traces.append((one.run(in_spec.unflatten(examples)), one))
+    aligned = _Aligned(traces, env, flat, symbols)
     module = aligned.module()
 
     def holds(at: dict[Symbol, Any]) -> bool:
@@ -320,8 +320,8 @@ def parts_of(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
     def program(*leaves: Any) -> Any:
         positional, named = spec.unflatten(list(leaves))
-        results, found = tree_flatten(op.decompose(*positional, **named))
-        out_spec.append(found)
+        results, result_spec = tree_flatten(op.decompose(*positional, **named))
+        out_spec.append(result_spec)
         return tuple(results)
 
     def trace(examples: tuple[Any, ...]) -> tuple[GraphModule, _Trace]:
@@ -337,16 +337,16 @@ def parts_of(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         )
         return one.run(examples), one
 
-    made = []
+    traces = []
     with disable_current_modes():
         for lane in range(LANES):
             try:
-                made.append(trace(tuple(_in_lane(leaf, lane, mode) for leaf in flat)))
+                traces.append(trace(tuple(_in_lane(leaf, lane, mode) for leaf in flat)))
             except _DO_NOT_FIT:
                 return NotImplemented
         exprs = [_exprs_of(leaf) for leaf in flat]
         try:
-            aligned = _Aligned(made, mode.shape_env, flat, exprs)
+            aligned = _Aligned(traces, mode.shape_env, flat, exprs)
             graph = aligned.module()
         except RuntimeError:
             return NotImplemented
@@ -402,8 +402,8 @@ def _at(mode: Any, value: Any, exprs: list[Expr], values: dict[Symbol, Any]) -> 
     with no_modes():
         order = sorted(range(value.ndim), key=lambda d: -value.stride(d))
         elem = tl_core.empty([sizes[d] for d in order], dtype=value.dtype, device="meta")
-        made = FakeTensor(mode, elem.permute([order.index(d) for d in range(value.ndim)]), value.device)
-    return made.requires_grad_() if value.requires_grad else made
+        fake = FakeTensor(mode, elem.permute([order.index(d) for d in range(value.ndim)]), value.device)
+    return fake.requires_grad_() if value.requires_grad else fake
 
 
 class _Number(NamedTuple):
@@ -422,32 +422,36 @@ def _structure(nodes: list[Node]) -> list[Any]:
     return [(n.op, n.target if n.op != "get_attr" else "", n.name) for n in nodes]
 
 
-def _same(got: Any, given: Any, at: dict[Symbol, Any]) -> bool:
+def _same(argument: Any, expected: Any, at: dict[Symbol, Any]) -> bool:
     """Whether arguments are those of an aligned graph at values of the symbols."""
-    if isinstance(given, _Number):
-        return bool(got == given.expr.evaluate(at))
-    if isinstance(given, Node):
-        return isinstance(got, Node)
-    if isinstance(given, (list, tuple)):
-        return len(got) == len(given) and all(_same(a, b, at) for a, b in zip(got, given, strict=True))
-    if isinstance(given, dict):
-        return got.keys() == given.keys() and all(_same(got[k], b, at) for k, b in given.items())
-    return bool(type(got) is type(given) and got == given)
+    if isinstance(expected, _Number):
+        return bool(argument == expected.expr.evaluate(at))
+    if isinstance(expected, Node):
+        return isinstance(argument, Node)
+    if isinstance(expected, (list, tuple)):
+        return len(argument) == len(expected) and all(
+            _same(a, b, at) for a, b in zip(argument, expected, strict=True)
+        )
+    if isinstance(expected, dict):
+        return argument.keys() == expected.keys() and all(
+            _same(argument[k], b, at) for k, b in expected.items()
+        )
+    return bool(type(argument) is type(expected) and argument == expected)
 
 
 class _Aligned:
     """Three graphs of one program, node by node."""
 
-    def __init__(self, made: list[Any], env: Any, flat: list[Any], symbols: list[list[Expr]]) -> None:
-        self.modules = [m for m, _ in made]
+    def __init__(self, traces: list[Any], env: Any, flat: list[Any], symbols: list[list[Expr]]) -> None:
+        self.modules = [m for m, _ in traces]
         self.env, self.probes = env, probes_of(env)
-        self.trace = made[0][1]
+        self.trace = traces[0][1]
         self.mode = self.trace.mode
-        self.known: list[Expr] = [e for exprs in symbols for e in exprs if not isinstance(e, Integer)]
+        self.exprs: list[Expr] = [e for exprs in symbols for e in exprs if not isinstance(e, Integer)]
         self.symbols = symbols
         self.structure: list[Any] = []
-        self.given: list[Any] = []  # the arguments of each node
-        for e in self.known:
+        self.arguments: list[Any] = []  # the arguments of each node
+        for e in self.exprs:
             self.probes.remember(e)
 
     def module(self) -> GraphModule:
@@ -461,12 +465,12 @@ class _Aligned:
         for row in zip(*columns, strict=True):
             node = row[0]
             self._sizes(row)
-            given = self._merged([(n.args, n.kwargs) for n in row])
-            self.given.append(given)
+            arguments = self._merge([(n.args, n.kwargs) for n in row])
+            self.arguments.append(arguments)
             if node.op in ("placeholder", "get_attr"):
                 continue
             with graph.inserting_before(node):
-                args, kwargs = self._with_nodes(given)
+                args, kwargs = self._with_nodes(arguments)
             node.args, node.kwargs = tuple(args), dict(kwargs)
         eliminate_dead(graph)
         self.modules[0].recompile()
@@ -481,16 +485,17 @@ class _Aligned:
         """
         nodes = list(module.graph.nodes)
         return _structure(nodes) == self.structure and all(
-            _same((n.args, n.kwargs), given, at) for n, given in zip(nodes, self.given, strict=True)
+            _same((n.args, n.kwargs), arguments, at)
+            for n, arguments in zip(nodes, self.arguments, strict=True)
         )
 
-    def _with_nodes(self, given: Any) -> Any:
+    def _with_nodes(self, arguments: Any) -> Any:
         """Arguments with nodes in the place of numbers that depend on sizes."""
 
         def node_or_constant(a: Any) -> Any:
             return self.mode.node_of_expr(a.expr, a.pytype) if isinstance(a, _Number) else a
 
-        return tree_map(node_or_constant, given, is_leaf=lambda a: isinstance(a, _Number))
+        return tree_map(node_or_constant, arguments, is_leaf=lambda a: isinstance(a, _Number))
 
     def _same_structure(self, columns: list[list[Node]]) -> None:
         shapes = [_structure(c) for c in columns]
@@ -516,22 +521,22 @@ class _Aligned:
         values: list[Any] = [n.meta.get("val") for n in row]
         if not isinstance(values[0], FakeTensor):
             return
-        found = []
+        sizes = []
         metas = [v.elem for v in values]
         for numbers in zip(*(m.shape for m in metas), strict=True):
-            e = self._fitted(tuple(numbers))
-            found.append(self.env.create_symintnode(e, hint=numbers[0]) if e is not None else numbers[0])
-            if e is not None and not isinstance(e, Integer) and e not in self.known:
-                self.known.append(e)
-        if any(isinstance(n, SymInt) for n in found):
-            Geometry(self.env, tuple(found), metas[1:]).attached_to(values[0])
+            e = self._fit(tuple(numbers))
+            sizes.append(self.env.create_symintnode(e, hint=numbers[0]) if e is not None else numbers[0])
+            if e is not None and not isinstance(e, Integer) and e not in self.exprs:
+                self.exprs.append(e)
+        if any(isinstance(n, SymInt) for n in sizes):
+            Geometry(self.env, tuple(sizes), metas[1:]).attached_to(values[0])
 
-    def _fitted(self, numbers: tuple[Any, ...]) -> Expr | None:
+    def _fit(self, numbers: tuple[Any, ...]) -> Expr | None:
         if all(n == numbers[0] for n in numbers):
             return sympify(numbers[0])
-        return self.probes.fit(numbers, self.known[:24])
+        return self.probes.fit(numbers, self.exprs[:24])
 
-    def _merged(self, parts: list[Any]) -> Any:
+    def _merge(self, parts: list[Any]) -> Any:
         first = parts[0]
         if isinstance(first, Node):
             return first
@@ -540,10 +545,10 @@ class _Aligned:
                 raise RuntimeError(
                     "make_fx(tracing_mode='symbolic'): the length of an argument depends on the sizes"
                 )
-            made = [self._merged([p[i] for p in parts]) for i in range(len(first))]
-            return made if isinstance(first, list) else tuple(made)
+            items = [self._merge([p[i] for p in parts]) for i in range(len(first))]
+            return items if isinstance(first, list) else tuple(items)
         if isinstance(first, dict):
-            return {k: self._merged([p[k] for p in parts]) for k in first}
+            return {k: self._merge([p[k] for p in parts]) for k in first}
         if all(type(p) is type(first) and p == first for p in parts):
             return first
         return self._number(parts)
@@ -552,7 +557,7 @@ class _Aligned:
         if isinstance(parts[0], bool) or not all(isinstance(p, int) for p in parts):
             e = self._inverse(parts)
         else:
-            e = self._fitted(tuple(parts))
+            e = self._fit(tuple(parts))
         if e is None:
             raise RuntimeError(
                 f"make_fx(tracing_mode='symbolic'): the number {parts[0]} changes with the sizes of the "
@@ -567,7 +572,7 @@ class _Aligned:
 
         if not all(isinstance(p, float) for p in parts):
             return None
-        for e in self.known:
+        for e in self.exprs:
             values = self.probes.lanes_of(e)
             if all(p == float(v) for p, v in zip(parts, values, strict=True)):
                 return call("ToFloat", e)

@@ -63,11 +63,11 @@ class Probes:
     def __init__(self, shape_env: Any) -> None:
         self.env = shape_env
         self.values: list[dict[Symbol, Any]] = [{} for _ in range(LANES)]
-        self.found: dict[Lanes, Expr] = {}
+        self.exprs: dict[Lanes, Expr] = {}
         # The sizes that nothing fits, from the values of other symbols; None: the operator raises there.
         self.defined: dict[Symbol, Callable[[dict[Symbol, Any]], int | None]] = {}
         self._version = -1
-        self._chosen = 0
+        self._choices = 0
 
     # ---- values of symbols
     def lane(self, number: int) -> dict[Symbol, Any]:
@@ -92,7 +92,7 @@ class Probes:
         if self._version == env.version and len(self.values[0]) >= len(env.var_to_range):
             return
         if self._version != env.version:
-            self.found = {}
+            self.exprs = {}
             self._version = env.version
         for symbol in list(env.var_to_range):
             if symbol not in self.values[0] and symbol not in env.replacements:
@@ -105,19 +105,23 @@ class Probes:
 
     def _choose(self, symbol: Symbol) -> Lanes:
         """The example's value, and two that leave the same remainders, within the symbol's range."""
-        held = self.env.var_to_range[symbol]
+        interval = self.env.var_to_range[symbol]
         hint = self.env.var_to_val.get(symbol)
         if isinstance(hint, float) or not symbol.is_integer:
             return (hint or 1.5, 2.75, 5.5)
         if hint is None:
-            hint = _HINT_OF_UNKNOWN if _HINT_OF_UNKNOWN in held else int(max(held.lower, min(held.upper, 1)))
-        low, high = held.lower, held.upper
-        index = self._chosen
-        self._chosen += 1
+            hint = (
+                _HINT_OF_UNKNOWN
+                if _HINT_OF_UNKNOWN in interval
+                else int(max(interval.lower, min(interval.upper, 1)))
+            )
+        low, high = interval.lower, interval.upper
+        index = self._choices
+        self._choices += 1
         for step in _STEPS:
-            wanted = [hint + step * _PRIMES[(2 * index + i) % len(_PRIMES)] for i in (0, 1)]
-            if all(w <= high for w in wanted):
-                return (hint, *wanted)
+            probes = [hint + step * _PRIMES[(2 * index + i) % len(_PRIMES)] for i in (0, 1)]
+            if all(w <= high for w in probes):
+                return (hint, *probes)
         for step in _STEPS:
             room = [
                 v
@@ -146,7 +150,7 @@ class Probes:
         ends = {s for s in self.values[0] if moved is None or s in moved}
         far = _FAR.get(sum(s.is_integer for s in ends), _FAR_OF_MORE)
         at = {s: self._end(s, low, far) if s in ends else value for s, value in self.values[0].items()}
-        return self.completed(at)
+        return self.complete(at)
 
     def beside(self, symbols: Iterable[Symbol]) -> Iterator[dict[Symbol, Any]]:
         """Values for which all guards hold, where one symbol after the other is next to the example's value.
@@ -159,22 +163,22 @@ class Probes:
         """
         self._refresh()
         for s in symbols:
-            hint, held = self.values[0].get(s), self.env.var_to_range.get(s)
-            if s.is_integer and isinstance(hint, int) and held is not None:
-                other = hint + 1 if hint < held.upper else max(hint - 1, int(held.lower))
-                at = self.completed({**self.values[0], s: other})
+            hint, interval = self.values[0].get(s), self.env.var_to_range.get(s)
+            if s.is_integer and isinstance(hint, int) and interval is not None:
+                other = hint + 1 if hint < interval.upper else max(hint - 1, int(interval.lower))
+                at = self.complete({**self.values[0], s: other})
                 if at is not None:
                     yield at
 
     def _end(self, symbol: Symbol, low: bool, far: int) -> Any:
-        hint, held = self.values[0][symbol], self.env.var_to_range.get(symbol)
-        if held is None or not symbol.is_integer or isinstance(hint, float):
+        hint, interval = self.values[0][symbol], self.env.var_to_range.get(symbol)
+        if interval is None or not symbol.is_integer or isinstance(hint, float):
             return hint
         if low:
-            return hint if held.lower == -int_oo else min(int(held.lower), hint)
-        return int(held.upper) if held.upper != int_oo else hint + far
+            return hint if interval.lower == -int_oo else min(int(interval.lower), hint)
+        return int(interval.upper) if interval.upper != int_oo else hint + far
 
-    def completed(self, at: dict[Symbol, Any]) -> dict[Symbol, Any] | None:
+    def complete(self, at: dict[Symbol, Any]) -> dict[Symbol, Any] | None:
         """Values for which all guards hold, next to some.
 
         Args:
@@ -239,9 +243,9 @@ class Probes:
         """
         self._refresh()
         if not isinstance(e, Integer):
-            self.found.setdefault(self.lanes_of(e), e)
+            self.exprs.setdefault(self.lanes_of(e), e)
 
-    def fit(self, lanes: Lanes, known: list[Expr], again: Any = None) -> Expr | None:
+    def fit(self, lanes: Lanes, candidates: list[Expr], again: Any = None) -> Expr | None:
         """The expression of a size.
 
         Args:
@@ -255,29 +259,29 @@ class Probes:
         if all(v == lanes[0] for v in lanes[1:]):
             return Integer(int(lanes[0]))
         self._refresh()
-        found = self.found.get(lanes)
-        if found is not None:
-            return found
-        for e in known:
+        expr = self.exprs.get(lanes)
+        if expr is not None:
+            return expr
+        for e in candidates:
             if self.lanes_of(e) == lanes:
                 return self._keep(lanes, e)
-        e = self._combined(lanes, known)  # type: ignore[assignment]
+        e = self._combine(lanes, candidates)  # type: ignore[assignment]
         if e is None:
-            e = self._affine(lanes, known, again)
+            e = self._affine(lanes, candidates, again)
         return None if e is None else self._keep(lanes, e)
 
     def _keep(self, lanes: Lanes, e: Expr) -> Expr:
-        self.found[lanes] = e
+        self.exprs[lanes] = e
         return e
 
-    def _combined(self, lanes: Lanes, known: list[Expr]) -> Expr | None:
+    def _combine(self, lanes: Lanes, candidates: list[Expr]) -> Expr | None:
         """A product, sum or difference of what is known, times or over a number."""
-        unique = list(dict.fromkeys(e for e in known if not isinstance(e, Integer)))[:8]
+        unique = list(dict.fromkeys(e for e in candidates if not isinstance(e, Integer)))[:8]
         values = [self.lanes_of(e) for e in unique]
         for n in (1, 2, 3):
-            for chosen in itertools.combinations(range(len(unique)), n):
+            for subset in itertools.combinations(range(len(unique)), n):
                 product, numbers = sympify(1), [1] * LANES
-                for i in chosen:
+                for i in subset:
                     product = product * unique[i]
                     numbers = [a * b for a, b in zip(numbers, values[i], strict=True)]
                 if any(v == 0 for v in numbers):
@@ -286,25 +290,29 @@ class Probes:
                 if all(Fraction(a, b) == ratio for a, b in zip(lanes, numbers, strict=True)) and (
                     n > 1 or ratio > 0
                 ):
-                    made = product * ratio.numerator
-                    return made if ratio.denominator == 1 else floor_div(made, Integer(ratio.denominator))
+                    multiple = product * ratio.numerator
+                    return (
+                        multiple
+                        if ratio.denominator == 1
+                        else floor_div(multiple, Integer(ratio.denominator))
+                    )
         for i, j in itertools.permutations(range(len(unique)), 2):
             for sign in (1, -1):
                 rest = {a - b - sign * c for a, b, c in zip(lanes, values[i], values[j], strict=True)}
                 if len(rest) == 1:
                     return unique[i] + unique[j] * sign + rest.pop()
-        return self._sum_of_all(lanes, [e for e in known if not isinstance(e, Integer)])
+        return self._sum_of_all(lanes, [e for e in candidates if not isinstance(e, Integer)])
 
-    def _sum_of_all(self, lanes: Lanes, known: list[Expr]) -> Expr | None:
-        if len(known) < 2:
+    def _sum_of_all(self, lanes: Lanes, candidates: list[Expr]) -> Expr | None:
+        if len(candidates) < 2:
             return None
-        total = sum(known[1:], known[0])
+        total = sum(candidates[1:], candidates[0])
         rest = {a - b for a, b in zip(lanes, self.lanes_of(total), strict=True)}
         return total + rest.pop() if len(rest) == 1 else None
 
-    def _affine(self, lanes: Lanes, known: list[Expr], again: Any) -> Expr | None:
+    def _affine(self, lanes: Lanes, candidates: list[Expr], again: Any) -> Expr | None:
         """A multiple of one symbol plus a number, or such a quotient rounded down."""
-        symbols = sorted({s for e in known for s in e.free_symbols}, key=str)
+        symbols = sorted({s for e in candidates for s in e.free_symbols}, key=str)
         for symbol in symbols:
             values = self.lanes_of(symbol)
             if values[1] == values[0] or values[2] == values[1]:
@@ -317,9 +325,9 @@ class Probes:
                 return symbol * p + (lanes[0] - p * values[0])
             if q > 64:
                 continue
-            made = self._quotient(symbol, p, q, lanes, values, again)
-            if made is not None:
-                return made
+            quotient = self._quotient(symbol, p, q, lanes, values, again)
+            if quotient is not None:
+                return quotient
         return None
 
     def _quotient(
@@ -336,7 +344,7 @@ class Probes:
         if not fits:
             return None
         c = fits[0] if len(fits) == 1 else next((c for c in fits if (p * values[0] + c) % q == 0), fits[0])
-        whole, rest = divmod(c, q)
+        integer, rest = divmod(c, q)
         if rest:
-            whole, rest = whole + 1, rest - q
-        return floor_div(symbol * p + rest, Integer(q)) + whole
+            integer, rest = integer + 1, rest - q
+        return floor_div(symbol * p + rest, Integer(q)) + integer

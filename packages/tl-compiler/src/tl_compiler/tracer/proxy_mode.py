@@ -64,9 +64,9 @@ def _function_of(name: str) -> Callable[..., Any]:
     """What a graph does for a function of expressions."""
     import math
 
-    found = _FUNCTIONS.get(name)
-    if found is not None:
-        return found
+    function = _FUNCTIONS.get(name)
+    if function is not None:
+        return function
     later: dict[str, Callable[..., Any]] = {
         "Max": tl_core.symbolic.arithmetic.sym_max,
         "Min": tl_core.symbolic.arithmetic.sym_min,
@@ -183,10 +183,10 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         """
         if isinstance(value, Tensor):
             key = id(value)
-            held: Any = value
+            owner: Any = value
             if not isinstance(value, FakeTensor):
-                held = weakref.ref(value, lambda _: self._nodes.pop(key, None))
-            self._nodes[key] = (held, node)
+                owner = weakref.ref(value, lambda _: self._nodes.pop(key, None))
+            self._nodes[key] = (owner, node)
             if self.tracing_mode == "real":
                 self._in_memory[_location(value)] = value, node
             self._note_sizes(value, node)
@@ -220,21 +220,21 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             return
 
         def read() -> Node:
-            found = self._size_node(node, i, e)
+            size = self._size_node(node, i, e)
             if constant:
-                found = self._call(operator.sub, (found, constant), e - constant)
-            return found if factor == 1 else self._call(operator.floordiv, (found, factor), symbol)
+                size = self._call(operator.sub, (size, constant), e - constant)
+            return size if factor == 1 else self._call(operator.floordiv, (size, factor), symbol)
 
         self._sources[symbol] = read  # type: ignore[index]
 
     def _size_node(self, node: Node, i: int, e: Expr) -> Node:
-        found = self._sizes.get((node, i))
-        if found is None:
-            found = self._sizes[node, i] = self._call(
+        size = self._sizes.get((node, i))
+        if size is None:
+            size = self._sizes[node, i] = self._call(
                 tl_core.operators.packets.aten.sym_size.int, (node, i), e, after=node
             )
-            self._numbers.setdefault(e, found)
-        return found
+            self._numbers.setdefault(e, size)
+        return size
 
     def _call(self, target: Any, args: tuple[Any, ...], e: Expr | None, after: Node | None = None) -> Node:
         name = getattr(target, "overloadpacket", target).__name__
@@ -279,12 +279,12 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         if e.is_number:
             value = e.evaluate({})
             return value if pytype is None else pytype(value)
-        found = self._numbers.get(e)
-        if found is None:
-            found = self._numbers[e] = self._made(e)
-        return found
+        node = self._numbers.get(e)
+        if node is None:
+            node = self._numbers[e] = self._compute(e)
+        return node
 
-    def _made(self, e: Expr) -> Node:
+    def _compute(self, e: Expr) -> Node:
         if isinstance(e, Symbol):
             source = self._sources.get(e)
             if source is None and self.symbol_from_outside is not None:
@@ -306,10 +306,10 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             parts = [self.node_of_expr(a, bool) for a in e.args]
             if e.op == "not":
                 return self._call(tl_core.symbolic.arithmetic.sym_not, (parts[0],), e)
-            made = parts[0]
+            node = parts[0]
             for part in parts[1:]:
-                made = self._call(operator.and_ if e.op == "and" else operator.or_, (made, part), None)
-            return made
+                node = self._call(operator.and_ if e.op == "and" else operator.or_, (node, part), None)
+            return node
         if isinstance(e, Call):
             if e.name == "Piecewise":
                 a, c, b = e.args
@@ -319,15 +319,15 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         raise TypeError(f"no node for {e}")
 
     def _chain(self, function: Any, parts: list[Expr]) -> Node:
-        made, total = self.node_of_expr(parts[0]), parts[0]
+        node, total = self.node_of_expr(parts[0]), parts[0]
         for part in parts[1:]:
             total = function(total, part)
-            found = self._numbers.get(total)
-            made = (
-                found if found is not None else self._call(function, (made, self.node_of_expr(part)), total)
+            prefix = self._numbers.get(total)
+            node = (
+                prefix if prefix is not None else self._call(function, (node, self.node_of_expr(part)), total)
             )
-            self._numbers[total] = made
-        return made
+            self._numbers[total] = node
+        return node
 
     def _sum_node(self, e: Sum) -> Node:
         total: Any = None
@@ -360,19 +360,19 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         if hasattr(a, "ready_node"):
             return a.ready_node
         if isinstance(a, (list, tuple)) and type(a) in (list, tuple, tl_core.Size):
-            made = [self.node_of(x) for x in a]
-            return made if isinstance(a, list) else tuple(made)
+            items = [self.node_of(x) for x in a]
+            return items if isinstance(a, list) else tuple(items)
         if isinstance(a, dict):
             return {k: self.node_of(v) for k, v in a.items()}
         return a.node if isinstance(a, Proxy) else a
 
-    def tracked(self, t: Any) -> Node | None:
+    def node_of_tensor(self, t: Any) -> Node | None:
         """The node of a tensor, or None."""
-        held = self._nodes.get(id(t))
-        if held is None:
+        entry = self._nodes.get(id(t))
+        if entry is None:
             return None
-        owner = held[0]() if isinstance(held[0], weakref.ref) else held[0]
-        return held[1] if owner is t else None
+        owner = entry[0]() if isinstance(entry[0], weakref.ref) else entry[0]
+        return entry[1] if owner is t else None
 
     def node_or_none(self, t: Any) -> Node | None:
         """The node of a tensor, or of one with the same elements: autograd keeps results as objects of its own.
@@ -380,18 +380,18 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         Args:
             t: the tensor.
         """
-        node = self.tracked(t)
+        node = self.node_of_tensor(t)
         if node is None and self.tracing_mode == "real":
             _, node = self._in_memory.get(_location(t), (None, None))
         return node
 
     def _tensor_node(self, t: Any) -> Node:
-        node = self.tracked(t)
+        node = self.node_of_tensor(t)
         if node is not None:
             return node
-        held = self._constants.get(id(t))
-        if held is not None and held[0] is t:
-            return held[1]
+        entry = self._constants.get(id(t))
+        if entry is not None and entry[0] is t:
+            return entry[1]
         node = self.node_or_none(t) or self._constant(t)
         self._constants[id(t)] = (t, node)
         return node
@@ -411,11 +411,11 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         """What stands for a tensor that the program holds."""
         if isinstance(t, FakeTensor):
             return t
-        held = self._fakes.get(id(t))
-        if held is None or held[0] is not t:
+        entry = self._fakes.get(id(t))
+        if entry is None or entry[0] is not t:
             with no_modes():
-                held = self._fakes[id(t)] = (t, self.fake_mode.from_tensor(t, static_shapes=True))
-        return held[1]
+                entry = self._fakes[id(t)] = (t, self.fake_mode.from_tensor(t, static_shapes=True))
+        return entry[1]
 
     # ---- recording
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -429,9 +429,9 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             out = formula(_Recorded(self), *args, **kwargs)
             if out is not NotImplemented:
                 return out
-        return self.recorded(func, args, kwargs)
+        return self.record(func, args, kwargs)
 
-    def recorded(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    def record(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Records an operator, or what the table has in its place.
 
         Args:
@@ -458,9 +458,10 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
 
         Tensors of such a class that are values of the graph, such as its inputs, stay whole.
         """
-        others = [t for t in types if not issubclass(t, FakeTensor)]
-        return bool(others) and any(
-            type(leaf) in others and self.tracked(leaf) is None for leaf in pytree.tree_leaves((args, kwargs))
+        classes = [t for t in types if not issubclass(t, FakeTensor)]
+        return bool(classes) and any(
+            type(leaf) in classes and self.node_of_tensor(leaf) is None
+            for leaf in pytree.tree_leaves((args, kwargs))
         )
 
     def _record(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -471,20 +472,20 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             return self._scalar(func, args, kwargs)
         if name in _UNRECORDED:
             return self._execute(func, args, kwargs)
-        recorded = func
+        record = func
         if name == "aten.lift_fresh.default":  # the program makes the tensor anew whenever it runs
-            recorded = tl_core.operators.packets.aten.lift_fresh_copy.default
-            func = recorded if self.tracing_mode == "real" else func
+            record = tl_core.operators.packets.aten.lift_fresh_copy.default
+            func = record if self.tracing_mode == "real" else func
         self._switch_grad(tl_core.is_grad_enabled())
         node = self.tracer.create_node(
             "call_function",
-            recorded,
+            record,
             tuple(self.node_of(a) for a in args),
             {k: self.node_of(v) for k, v in kwargs.items()},
-            getattr(recorded, "overloadpacket", recorded).__name__,
+            getattr(record, "overloadpacket", record).__name__,
         )
         self._describe(node)
-        self._note_call(node, getattr(recorded, "overloadpacket", recorded).__name__)
+        self._note_call(node, getattr(record, "overloadpacket", record).__name__)
         out = self._execute(func, args, kwargs)
         self._track_result(out, node, func, args, kwargs)
         return out
@@ -501,7 +502,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             func: the operator.
             args, kwargs: its arguments.
         """
-        args, kwargs = self._substituted(args), {k: self._substituted(v) for k, v in kwargs.items()}
+        args, kwargs = self._substitute(args), {k: self._substitute(v) for k, v in kwargs.items()}
         if isinstance(func, PythonOperator):  # the operators that it calls see the fakes
             out = func(*args, **kwargs)
         else:
@@ -510,12 +511,12 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             require_gradients(func, out, args, kwargs)
         return out
 
-    def _substituted(self, a: Any) -> Any:
+    def _substitute(self, a: Any) -> Any:
         if isinstance(a, Tensor):
             return a if isinstance(a, FakeTensor) else self.fake_of(a)
         if isinstance(a, (list, tuple)):
-            made = [self._substituted(x) for x in a]
-            return made if isinstance(a, list) else tuple(made)
+            items = [self._substitute(x) for x in a]
+            return items if isinstance(a, list) else tuple(items)
         return a
 
     def _track_result(self, out: Any, node: Node, func: Any, args: Any, kwargs: Any) -> None:
@@ -541,13 +542,13 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         # A real tensor that the program holds and writes to: from now on this node has its value.
         for a in (*args, *kwargs.values()):
             if isinstance(a, Tensor) and a is not out:
-                held = self._fakes.get(id(a))
-                if held is not None and held[0] is a and held[1] is out:
+                entry = self._fakes.get(id(a))
+                if entry is not None and entry[0] is a and entry[1] is out:
                     self._constants[id(a)] = (a, node)
 
     def _scalar(self, func: Any, args: Any, kwargs: Any) -> Any:
         t = args[0]
-        node = self.tracked(t)
+        node = self.node_of_tensor(t)
         if node is None and not isinstance(t, FakeTensor):
             return func(*args, **kwargs)
         if self.tracing_mode == "real":
@@ -558,16 +559,16 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                     "trace this with dynamic shapes; try setting tracing_mode='symbolic' in your make_fx call."
                 )
             return func(*args, **kwargs)
-        made = self.tracer.create_node(
+        node = self.tracer.create_node(
             "call_function", tl_core.operators.packets.aten.item.default, (self.node_of(t),), {}, "item"
         )
-        self._describe(made)
+        self._describe(node)
         out = unbacked_number(self.shape_env, t.dtype)
         if getattr(t, "real_tensor", None) is not None:
             learn(self.shape_env, out, t.real_tensor.item())
-        made.meta["val"] = out
-        note_unbacked_bindings(self.shape_env, made, out)
-        self.track(out, made)
+        node.meta["val"] = out
+        note_unbacked_bindings(self.shape_env, node, out)
+        self.track(out, node)
         return out
 
     def record_call(
@@ -585,8 +586,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             The node.
         """
         self._switch_grad(tl_core.is_grad_enabled())
-        made = tuple(self.node_of(a) for a in args), {k: self.node_of(v) for k, v in kwargs.items()}
-        node = self.tracer.create_node("call_function", target, *made, name)
+        arguments = tuple(self.node_of(a) for a in args), {k: self.node_of(v) for k, v in kwargs.items()}
+        node = self.tracer.create_node("call_function", target, *arguments, name)
         self._describe(node)
         node.meta["val"] = out
         if isinstance(out, (Tensor, _SYMBOLIC)):
@@ -621,22 +622,22 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         """
         if self.shape_env is None:
             return
-        held = self.shape_env.deferred_runtime_asserts.values() if checks is None else [checks]
-        for check in [c for several in held for c in several]:
+        groups = self.shape_env.deferred_runtime_asserts.values() if checks is None else [checks]
+        for check in [c for several in groups for c in several]:
             e = self._to_check(check.expr)
             node = self.node_of_expr(e, bool)
             if isinstance(node, Node):
-                said = f"Runtime assertion failed for expression {check.expr}"
+                message = f"Runtime assertion failed for expression {check.expr}"
                 self.tracer.graph.call_function(
-                    tl_core.operators.packets.aten._assert_scalar.default, (node, said)
+                    tl_core.operators.packets.aten._assert_scalar.default, (node, message)
                 )
 
     def _to_check(self, condition: Expr) -> Expr:
         """A condition by what is known of its symbols; as it was stated if it is known by that alone."""
-        known = self.shape_env.replace(condition)
+        simplified = self.shape_env.replace(condition)
         readable = self.symbol_from_outside is not None or condition.free_symbols <= self._sources.keys()
-        stated = known.is_number and readable
-        return condition if stated else known
+        stated = simplified.is_number and readable
+        return condition if stated else simplified
 
     def _note_call(self, node: Node, name: str) -> None:
         """Notes which call of the program a node is, where composite operators are whole."""
@@ -677,7 +678,7 @@ class _Recorded:
         self.mode = mode
 
     def __call__(self, op: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return self.mode.recorded(op, args, kwargs)
+        return self.mode.record(op, args, kwargs)
 
     unseen = whole = __call__
 

@@ -101,19 +101,19 @@ class RangeCheck:
             return int(hint)
 
         def holds(value: int) -> bool:
-            at = self.probes.completed({**self.probes.lane(0), symbol: value})
+            at = self.probes.complete({**self.probes.lane(0), symbol: value})
             return at is None or self._holds(at, low)
 
         step = -1 if low else 1
         if abs(end - hint) > self.steps:
-            return _halved(holds, hint, end)
+            return _bisect(holds, hint, end)
         value = hint
         while value != end and holds(value + step):
             value += step
         return int(value)
 
 
-def _halved(holds: Callable[[int], bool], good: int, bad: int) -> int:
+def _bisect(holds: Callable[[int], bool], good: int, bad: int) -> int:
     while abs(good - bad) > 1:
         middle = (good + bad) // 2
         good, bad = (middle, bad) if holds(middle) else (good, middle)

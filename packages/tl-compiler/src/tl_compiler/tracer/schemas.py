@@ -54,27 +54,27 @@ def _split(text: str) -> list[str]:
 
 
 def _parameters(text: str) -> tuple[Parameter, ...]:
-    found, keyword_only = [], False
+    parameters, keyword_only = [], False
     for part in _split(text):
         if part == "*":
             keyword_only = True
             continue
-        kind, _, rest = part.rpartition(" ") if "=" not in part else _typed(part)
+        kind, _, rest = part.rpartition(" ") if "=" not in part else _split_default(part)
         name, equals, default = rest.partition("=")
-        found.append(
+        parameters.append(
             Parameter(name, re.sub(r"\([^)]*\)", "", kind), default if equals else None, keyword_only)
         )
-    return tuple(found)
+    return tuple(parameters)
 
 
-def _typed(part: str) -> tuple[str, str, str]:
+def _split_default(part: str) -> tuple[str, str, str]:
     head, _, default = part.partition("=")
     kind, _, name = head.rpartition(" ")
     return kind, " ", f"{name}={default}"
 
 
 @lru_cache(maxsize=4096)
-def _parsed(text: str) -> SchemaOf:
+def _parse(text: str) -> SchemaOf:
     head, _, tail = text.rpartition("->")
     opened = head.index("(")
     inner = head[opened + 1 : head.rindex(")")]
@@ -95,4 +95,4 @@ def schema_of(operator: Any) -> SchemaOf:
         What its schema says.
     """
     text = getattr(operator, "_schema_text", None)
-    return _parsed(text if isinstance(text, str) else str(operator._schema))
+    return _parse(text if isinstance(text, str) else str(operator._schema))

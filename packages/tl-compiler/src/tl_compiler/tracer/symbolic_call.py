@@ -33,15 +33,15 @@ _DO_NOT_FIT = (RuntimeError, ValueError, IndexError, KeyError)
 
 def leaves_of(args: Any, kwargs: dict[str, Any]) -> list[Any]:
     """The tensors and symbolic numbers among the arguments of a call."""
-    found: list[Any] = []
+    leaves: list[Any] = []
     stack = [args, list(kwargs.values())]
     while stack:
         for a in stack.pop():
             if isinstance(a, (list, tuple)):
                 stack.append(a)
             elif isinstance(a, (Tensor, *_SYMBOLIC)):
-                found.append(a)
-    return found
+                leaves.append(a)
+    return leaves
 
 
 class SymbolicCall:
@@ -69,7 +69,7 @@ class SymbolicCall:
             if rule is not None:
                 return self._by_rule(rule)
             outs = self._in_all_lanes()
-            sizes = self._fitted(outs, self._known(), ())
+            sizes = self._fit_sizes(outs, self._input_sizes(), ())
             symbols = {s for e in self._sizes_given() for s in e.free_symbols}
             check = RangeCheck(
                 self.probes,
@@ -78,7 +78,7 @@ class SymbolicCall:
                 _DO_NOT_FIT,
             )
             if not check.run():
-                sizes = self._fitted(outs, None, ())
+                sizes = self._fit_sizes(outs, None, ())
             return self._join(outs, sizes)
 
     # ---- the rule of the row
@@ -129,8 +129,8 @@ class SymbolicCall:
             values = self.probes.lane(lane) if at is None else at
             return a.node.pytype(a.node.expr.evaluate(values))
         if isinstance(a, (list, tuple)):
-            made = [self._in_lane(x, lane, at) for x in a]
-            return made if isinstance(a, list) else tuple(made)
+            items = [self._in_lane(x, lane, at) for x in a]
+            return items if isinstance(a, list) else tuple(items)
         if isinstance(a, dict):
             return {k: self._in_lane(v, lane, at) for k, v in a.items()}
         return a
@@ -161,7 +161,7 @@ class SymbolicCall:
             self._narrow(error)
         raise RuntimeError(f"{self.func}(): no sizes but those of the example fit its arguments")
 
-    def _known(self) -> list[Expr]:
+    def _input_sizes(self) -> list[Expr]:
         order: list[Expr] = []
         for a in self.leaves:
             if isinstance(a, FakeTensor) and a.symbolic is not None:
@@ -178,9 +178,9 @@ class SymbolicCall:
             if self._helps([guard]):
                 self.env.evaluate_expr(guard)
                 return
-        for together in (self._aligned(), candidates):
+        for together in (self._align(), candidates):
             if len(together) > 1 and self._helps(together):
-                for guard in self._needed(together):
+                for guard in self._minimize(together):
                     self.env.evaluate_expr(guard)
                 return
         if candidates:
@@ -200,45 +200,47 @@ class SymbolicCall:
                 fixed.add(e.value)
             elif hint is not None:
                 hints[e] = int(hint)
-        made = [relation("==", a, b) for a, b in itertools.combinations(hints, 2) if hints[a] == hints[b]]
-        made += [relation("==", a, sympify(h)) for a, h in hints.items() if h in fixed]
-        return made + [relation("==", a, sympify(h)) for a, h in hints.items() if h not in fixed]
+        equalities = [
+            relation("==", a, b) for a, b in itertools.combinations(hints, 2) if hints[a] == hints[b]
+        ]
+        equalities += [relation("==", a, sympify(h)) for a, h in hints.items() if h in fixed]
+        return equalities + [relation("==", a, sympify(h)) for a, h in hints.items() if h not in fixed]
 
     def _sizes_given(self) -> list[Expr]:
-        found: list[Expr] = []
+        sizes: list[Expr] = []
         for a in self.leaves:
             if isinstance(a, FakeTensor):
-                found += [self.env.replace(e) for e in sizes_of(a)]
+                sizes += [self.env.replace(e) for e in sizes_of(a)]
             elif isinstance(a, SymInt) and a.node.hint is not None:
-                found.append(a.node.expr)
-        return found
+                sizes.append(a.node.expr)
+        return sizes
 
-    def _aligned(self) -> list[Expr]:
+    def _align(self) -> list[Expr]:
         """The equalities of sizes of two tensors that stand at the same place, counted from the end, in the example."""
         shapes = [
             [self.env.replace(e) for e in sizes_of(a)] for a in self.leaves if isinstance(a, FakeTensor)
         ]
-        found = []
+        equalities = []
         for one, other in itertools.combinations(shapes, 2):
             for a, b in zip(reversed(one), reversed(other), strict=False):
                 hint = self.env.size_hint(a, allow_none=True)
                 if a != b and hint is not None and hint == self.env.size_hint(b, allow_none=True):
-                    found.append(relation("==", a, b))
-        return list(dict.fromkeys(found))
+                    equalities.append(relation("==", a, b))
+        return list(dict.fromkeys(equalities))
 
-    def _needed(self, guards: list[Expr]) -> list[Expr]:
+    def _minimize(self, guards: list[Expr]) -> list[Expr]:
         """Of equalities that help together, those that help without the others; numbers are given up first."""
-        kept = list(guards)
+        subset = list(guards)
         for guard in reversed(guards):
-            rest = [g for g in kept if g is not guard]
+            rest = [g for g in subset if g is not guard]
             if rest and self._helps(rest):
-                kept = rest
-        return kept
+                subset = rest
+        return subset
 
     def _helps(self, guards: list[Expr]) -> bool:
         """Whether the operator runs at other sizes if guards hold."""
         trial = _Trial(self.env, guards)
-        if not trial.learned:
+        if not trial.substitutions:
             return False
         for i in range(1, LANES):
             try:
@@ -248,13 +250,13 @@ class SymbolicCall:
         return True
 
     # ---- results
-    def _fitted(self, outs: list[Any], known: list[Expr] | None, path: tuple[int, ...]) -> Any:
+    def _fit_sizes(self, outs: list[Any], candidates: list[Expr] | None, path: tuple[int, ...]) -> Any:
         """The sizes of each result as expressions; without those that are known, as symbols of their own."""
         first = outs[0]
         if isinstance(first, Tensor):
-            return self._sizes(outs, known, path)
+            return self._sizes(outs, candidates, path)
         if isinstance(first, (list, tuple)):
-            return [self._fitted([o[i] for o in outs], known, (*path, i)) for i in range(len(first))]
+            return [self._fit_sizes([o[i] for o in outs], candidates, (*path, i)) for i in range(len(first))]
         return None
 
     def _agree(self, out: Any, sizes: Any, at: dict[Symbol, Any]) -> bool:
@@ -274,26 +276,26 @@ class SymbolicCall:
         if isinstance(first, Tensor):
             return self._tensor(outs, sizes, path)
         if isinstance(first, (list, tuple)):
-            made = [self._join([o[i] for o in outs], sizes[i], (*path, i)) for i in range(len(first))]
-            return made if isinstance(first, list) else _tuple_like(first, made)
+            items = [self._join([o[i] for o in outs], sizes[i], (*path, i)) for i in range(len(first))]
+            return items if isinstance(first, list) else _tuple_like(first, items)
         return first
 
     def _tensor(self, outs: list[Any], exprs: list[Expr], path: tuple[int, ...]) -> Any:
-        made = self._written(outs[0])
-        new = made is None
-        if made is None:
-            made = FakeTensor(self.mode, outs[0], self.device)
+        fake = self._mutated_fake(outs[0])
+        new = fake is None
+        if fake is None:
+            fake = FakeTensor(self.mode, outs[0], self.device)
         else:
-            made.take_geometry(outs[0])
+            fake.take_geometry(outs[0])
         exprs = [self.env.replace(e) for e in exprs]
         if all(isinstance(e, Integer) for e in exprs):
-            made.say_sizes(None)
-            return made
+            fake.say_sizes(None)
+            return fake
         sizes = tuple(
             self.env.create_symintnode(e, hint=self.env.size_hint(e, allow_none=True)) for e in exprs
         )
         origin = self._again_in_lane(path) if new and self.func.is_view else None
-        return Geometry(self.env, sizes, list(outs[1:]), origin).attached_to(made)
+        return Geometry(self.env, sizes, list(outs[1:]), origin).attached_to(fake)
 
     def _again_in_lane(self, path: tuple[int, ...]) -> Callable[[int], Any]:
         """What runs the operator in a lane, for the strides of a view."""
@@ -307,18 +309,22 @@ class SymbolicCall:
 
         return run
 
-    def _written(self, out: Any) -> Any:
+    def _mutated_fake(self, out: Any) -> Any:
         """The fake that an operator has returned, because it wrote to it; None: the result is new."""
         for a in self.leaves:
             if isinstance(a, FakeTensor) and self._examples[id(a)] is out:
                 return a
         return None
 
-    def _sizes(self, outs: list[Any], known: list[Expr] | None, path: tuple[int, ...]) -> list[Expr]:
+    def _sizes(self, outs: list[Any], candidates: list[Expr] | None, path: tuple[int, ...]) -> list[Expr]:
         exprs: list[Expr] = []
         for d, values in enumerate(zip(*(tuple(o.shape) for o in outs), strict=True)):
             again = self._again(path, d)
-            e = self._fresh(values, again) if known is None else self.probes.fit(values, known, again)
+            e = (
+                self._fresh(values, again)
+                if candidates is None
+                else self.probes.fit(values, candidates, again)
+            )
             if e is None:
                 e = self._fresh(values, again)
             elif isinstance(e, Call) and e.name == "FloorDiv" and self.func._native_name in _ALL_ELEMENTS:
@@ -354,7 +360,7 @@ class SymbolicCall:
         self.probes.fix(symbol, values)
         self.probes.defined[symbol] = definition
         self.env.of_results.add(symbol)
-        self.probes.found[values] = symbol
+        self.probes.exprs[values] = symbol
         return symbol
 
 
@@ -371,11 +377,11 @@ def _same_structure(outs: list[Any]) -> bool:
     return all(shape(o) == shape(outs[0]) for o in outs[1:])
 
 
-def _tuple_like(out: Any, made: list[Any]) -> Any:
+def _tuple_like(out: Any, items: list[Any]) -> Any:
     kind = type(out)
     if kind is tuple:
-        return tuple(made)
-    return kind(*made) if hasattr(kind, "_fields") else kind(made)
+        return tuple(items)
+    return kind(*items) if hasattr(kind, "_fields") else kind(items)
 
 
 class _Trial:
@@ -395,13 +401,13 @@ class _Trial:
         for guard in guards:
             trial._use(trial.replace(guard))
             trial._replaced = {}
-        self.learned = {s: e for s, e in trial.replacements.items() if env.replacements.get(s) != e}
+        self.substitutions = {s: e for s, e in trial.replacements.items() if env.replacements.get(s) != e}
         self._env = trial
 
     def values(self, lane: dict[Symbol, Any]) -> dict[Symbol, Any]:
         """The values of a lane with what was learned."""
-        made = dict(lane)
+        result = dict(lane)
         self._env._replaced = {}
         for symbol in self._env.replacements:
-            made[symbol] = self._env.replace(symbol).evaluate(made)
-        return made
+            result[symbol] = self._env.replace(symbol).evaluate(result)
+        return result

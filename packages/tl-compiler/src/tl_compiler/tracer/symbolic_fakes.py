@@ -16,7 +16,7 @@ from ..symbolic.expression import Expr, Integer, sympify
 from ..symbolic.ranges import bounds, int_oo
 from ..symbolic.shape_env import ShapeEnv
 from .geometry import Geometry, probes_of
-from .indexing import assign, indexed
+from .indexing import assign, index_fake
 from .symbolic_call import SymbolicCall, leaves_of
 
 __all__ = [
@@ -69,10 +69,10 @@ def fake_of_sizes(mode: Any, sizes: list[Expr], strides: list[Expr], dtype: Any,
     env = mode.shape_env
     with no_modes():
         hints = [[_hint(env, e) for e in exprs] for exprs in (sizes, strides)]
-        made = FakeTensor(mode, tl_core.empty_strided(*hints, dtype=dtype, device="meta"), device)
+        fake = FakeTensor(mode, tl_core.empty_strided(*hints, dtype=dtype, device="meta"), device)
     if all(isinstance(e, Integer) for e in (*sizes, *strides)):
-        return made
-    return Geometry.of_expressions(env, sizes, dtype, strides).attached_to(made)
+        return fake
+    return Geometry.of_expressions(env, sizes, dtype, strides).attached_to(fake)
 
 
 def _hint(env: Any, e: Expr) -> int:
@@ -150,7 +150,7 @@ class SymbolicFakes:
 
     def indexed(self, fake: Any, index: Any) -> Any:
         """The part of a fake that an index names, in which symbolic numbers may stand."""
-        return indexed(fake, index)
+        return index_fake(fake, index)
 
     def assign(self, fake: Any, index: Any, value: Any) -> None:
         """Writes to the part of a fake that an index names, in which symbolic numbers may stand."""
@@ -176,7 +176,7 @@ class SymbolicFakes:
         rule = _RULES.get(name)
         return NotImplemented if rule is None else rule(self, *args, **kwargs)
 
-    def _made(self, like: Any, sizes: list[Any], dtype: Any) -> FakeTensor:
+    def _fake(self, like: Any, sizes: list[Any], dtype: Any) -> FakeTensor:
         """A contiguous fake of these sizes."""
         exprs = [sympify(n) for n in sizes]
         geometry = Geometry.of_expressions(self.env, exprs, dtype)
@@ -193,15 +193,15 @@ class SymbolicFakes:
         return self.env.new_dynamic_size(0, None if most == int_oo else most)
 
     def _nonzero(self, x: Any) -> Any:
-        return self._made(x, [self._up_to(*x.shape), x.ndim], tl_core.int64)
+        return self._fake(x, [self._up_to(*x.shape), x.ndim], tl_core.int64)
 
     def _nonzero_numpy(self, x: Any) -> Any:
         count = self._up_to(*(x.shape if x.ndim else (1,)))
-        return [self._made(x, [count], tl_core.int64) for _ in range(max(x.ndim, 1))]
+        return [self._fake(x, [count], tl_core.int64) for _ in range(max(x.ndim, 1))]
 
     def _masked_select(self, x: Any, mask: Any) -> Any:
         sizes = x.shape if x.ndim >= mask.ndim else mask.shape
-        return self._made(x, [self._up_to(*sizes)], x.dtype)
+        return self._fake(x, [self._up_to(*sizes)], x.dtype)
 
     def _index(self, x: Any, indices: Any) -> Any:
         """Elements at indices of which some are masks: as many indices as a mask has dimensions take its place."""
@@ -212,22 +212,22 @@ class SymbolicFakes:
         return self.call(tl_core.operators.packets.aten.index.Tensor, (x, columns), {}, x.device)
 
     def _repeat_interleave(self, repeats: Any, *, output_size: Any = None) -> Any:
-        return self._made(
+        return self._fake(
             repeats, [self.env.new_dynamic_size() if output_size is None else output_size], tl_core.int64
         )
 
     def _bincount(self, x: Any, weights: Any = None, minlength: int = 0) -> Any:
         dtype = tl_core.int64 if weights is None else weights.dtype
-        return self._made(x, [self.env.new_dynamic_size(minlength)], dtype)
+        return self._fake(x, [self.env.new_dynamic_size(minlength)], dtype)
 
     def _unique(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         size = self.env.new_dynamic_size()
-        whole = self._made(x, list(x.shape), tl_core.int64) if x.symbolic is not None else None
-        if whole is None:
+        inverse = self._fake(x, list(x.shape), tl_core.int64) if x.symbolic is not None else None
+        if inverse is None:
             with no_modes():
                 elem = tl_core.empty(x.shape, dtype=tl_core.int64, device="meta")
-            whole = FakeTensor(self.mode, elem, x.device)
-        return self._made(x, [size], x.dtype), whole, self._made(x, [size], tl_core.int64)
+            inverse = FakeTensor(self.mode, elem, x.device)
+        return self._fake(x, [size], x.dtype), inverse, self._fake(x, [size], tl_core.int64)
 
 
 _RULES: dict[str, Any] = {
