@@ -12,7 +12,7 @@ from tl_compiler import fx
 from tl_compiler.export import Dim, export, load, save, unflatten
 from tl_compiler.export._remove_auto_functionalized_pass import unsafe_remove_auto_functionalized_pass
 from tl_compiler.export._remove_effect_tokens_pass import _remove_effect_tokens
-from tl_compiler.export.constant_attributes import ConstantAttrMap, gathered
+from tl_compiler.export.constant_attributes import ConstantAttrMap, gather_constants
 from tl_compiler.export.graph_signature import InputKind, InputSpec, OutputKind, OutputSpec, TokenArgument
 from tl_compiler.export.passes.replace_set_grad_with_hop_pass import replace_set_grad_with_hop_pass
 from tl_compiler.export.passes.replace_view_ops_with_view_copy_ops_pass import (
@@ -397,7 +397,7 @@ def test_constants_by_identity():
     model = nn.Module()
     model.inner = nn.Linear(1, 1)
     model.a, model.inner.b, model.other = shared, shared, tl.ones(1)
-    found = gathered(model)
+    found = gather_constants(model)
     assert found[shared] == ["a", "inner.b"] and len(found) == 2
     assert tl.ones(1) not in found and model.inner.weight not in found
     del found[shared]

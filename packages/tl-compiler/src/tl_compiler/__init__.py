@@ -10,6 +10,6 @@ operator_hooks.makers["symbolic_fakes"] = "tl_compiler.tracer.symbolic_fakes:Sym
 operator_hooks.makers["shape_env"] = "tl_compiler.symbolic.shape_env:ShapeEnv"
 operator_hooks.makers["make_fx"] = "tl_compiler.tracer.make_fx:traced_operator"
 operator_hooks.makers["compile"] = "tl_compiler.compiler.compile:compile"
-operator_hooks.makers["decompose"] = "tl_compiler.export.decompose:decomposed"
+operator_hooks.makers["decompose"] = "tl_compiler.export.decompose:decompose_program"
 operator_hooks.makers["reduce_graph_module"] = "tl_compiler.fx.retracing:reduce_graph_module"
 operator_hooks.makers["reduce_package_graph_module"] = "tl_compiler.fx.retracing:reduce_package_graph_module"

@@ -82,9 +82,9 @@ def export(
         >>> ep.module()(tl_core.ones(5, 3)).shape
         torch.Size([5, 3])
     """
-    from ._trace import exported
+    from ._trace import trace_program
 
-    return exported(
+    return trace_program(
         mod,
         args,
         None if kwargs is None else dict(kwargs),
@@ -264,14 +264,14 @@ def draft_export(
 
     from .dynamic_shapes import refine_dynamic_shapes_from_suggested_fixes
 
-    said, report = dynamic_shapes, []
+    shapes, report = dynamic_shapes, []
     for _ in range(8):
         try:
-            made = export(
+            program = export(
                 mod,
                 args,
                 kwargs,
-                dynamic_shapes=said,
+                dynamic_shapes=shapes,
                 preserve_module_call_signature=preserve_module_call_signature,
                 prefer_deferred_runtime_asserts_over_guards=prefer_deferred_runtime_asserts_over_guards,
             )
@@ -281,8 +281,8 @@ def draft_export(
             ):
                 raise
             report.append(str(error))
-            said = refine_dynamic_shapes_from_suggested_fixes(str(error), said)
+            shapes = refine_dynamic_shapes_from_suggested_fixes(str(error), shapes)
         else:
-            object.__setattr__(made, "_report", report)
-            return made
+            object.__setattr__(program, "_report", report)
+            return program
     raise RuntimeError("draft_export(): the fixes that were suggested lead to no program")

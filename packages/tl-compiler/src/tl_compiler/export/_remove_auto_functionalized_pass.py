@@ -50,33 +50,35 @@ def _write_in_place(call: Node) -> None:
     args, kwargs = _arguments(schema, dict(call.kwargs))
     count = len(schema.returns)
     with graph.inserting_before(call):
-        made = graph.call_function(op, args, kwargs)
-    made.meta = {k: v for k, v in call.meta.items() if k != "val"}
+        mutation = graph.call_function(op, args, kwargs)
+    mutation.meta = {k: v for k, v in call.meta.items() if k != "val"}
     values = call.meta.get("val")
     if values is not None:
-        made.meta["val"] = values[:count] if count > 1 else values[0]
-    written = [call.kwargs[name] for name in written_names(op)]
+        mutation.meta["val"] = values[:count] if count > 1 else values[0]
+    mutated = [call.kwargs[name] for name in written_names(op)]
     for item in sorted(call.users):
         at: Any = item.args[1]
-        _replace(item, _result(made, at, count, item) if at < max(count, 1) else written[at - max(count, 1)])
+        _replace(
+            item, _result(mutation, at, count, item) if at < max(count, 1) else mutated[at - max(count, 1)]
+        )
     graph.erase_node(call)
 
 
-def _arguments(schema: Any, given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _arguments(schema: Any, named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Arguments by position as far as the schema has them so, the others by name."""
     args: list[Any] = []
     for argument in schema.arguments:
-        if argument.kwarg_only or argument.name not in given:
+        if argument.kwarg_only or argument.name not in named:
             break
-        args.append(given.pop(argument.name))
-    return tuple(args), given
+        args.append(named.pop(argument.name))
+    return tuple(args), named
 
 
-def _result(made: Node, at: int, count: int, like: Node) -> Node:
+def _result(mutation: Node, at: int, count: int, like: Node) -> Node:
     if count < 2:
-        return made
-    with made.graph.inserting_before(like):
-        item = made.graph.call_function(operator.getitem, (made, at))
+        return mutation
+    with mutation.graph.inserting_before(like):
+        item = mutation.graph.call_function(operator.getitem, (mutation, at))
     item.meta = dict(like.meta)
     return item
 

@@ -35,13 +35,13 @@ def _remove_effect_tokens(ep: ExportedProgram) -> ExportedProgram:
 
 def _drop_outputs(graph: Any, signature: Any) -> None:
     output = graph.output_node()
-    kept = [
+    remaining = [
         (spec, node)
         for spec, node in zip(signature.output_specs, output.args[0], strict=True)
         if spec.kind is not OutputKind.TOKEN
     ]
-    output.args = (tuple(node for _, node in kept),)
-    signature.output_specs[:] = [spec for spec, _ in kept]
+    output.args = (tuple(node for _, node in remaining),)
+    signature.output_specs[:] = [spec for spec, _ in remaining]
 
 
 def _call_directly(call: Node) -> None:
@@ -49,17 +49,17 @@ def _call_directly(call: Node) -> None:
     graph, (token, op, *args) = call.graph, call.args
     several = len(op._schema.returns) > 1
     with graph.inserting_before(call):
-        made = graph.call_function(op, tuple(args), dict(call.kwargs))
-    made.meta = {k: v for k, v in call.meta.items() if k != "val"}
+        direct = graph.call_function(op, tuple(args), dict(call.kwargs))
+    direct.meta = {k: v for k, v in call.meta.items() if k != "val"}
     values = call.meta.get("val")
     if values is not None:
-        made.meta["val"] = values[1:] if several else values[1]
+        direct.meta["val"] = values[1:] if several else values[1]
     for item in sorted(call.users):
         at: Any = item.args[1]
         if at and several:
-            item.target, item.args = operator.getitem, (made, at - 1)
+            item.target, item.args = operator.getitem, (direct, at - 1)
             continue
-        item.replace_all_uses_with(made if at else token)
+        item.replace_all_uses_with(direct if at else token)
         graph.erase_node(item)
     graph.erase_node(call)
 

@@ -47,12 +47,12 @@ from .naming import input_names, placeholder_name
 from .passes.replace_set_grad_with_hop_pass import replace_set_grad_with_hop_pass
 from .sources import SourceNotes
 
-__all__ = ["exported"]
+__all__ = ["trace_program"]
 
 Tensor = tl_core.Tensor
 
 
-def exported(
+def trace_program(
     mod: Any,
     args: tuple[Any, ...],
     kwargs: dict[str, Any] | None,
@@ -93,7 +93,7 @@ def _check_arguments(mod: Any, args: Any) -> None:
 class _Export:
     def __init__(self, mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any], deferred: bool) -> None:
         self.mod, self.args = mod, args
-        self.kwargs = self._ordered(kwargs)
+        self.kwargs = self._sort_keywords(kwargs)
         self.fake_mode = mode_for(
             (args, self.kwargs, dict(mod.named_parameters()), dict(mod.named_buffers()))
         )
@@ -111,7 +111,7 @@ class _Export:
         self._counts: dict[str, int] = {}  # calls of modules
         self._paths = {id(m): name for name, m in mod.named_modules()}
         self._swapped: list[tuple[dict[str, Any], str, Any, Any]] = []
-        self._taken: set[str] = set()  # names of inputs
+        self._input_names: set[str] = set()  # names of inputs
         self._first_input: Node | None = None
         self._state: dict[str, Any] = {}
         self.mode = ProxyTorchDispatchMode(
@@ -127,7 +127,7 @@ class _Export:
         self.mode.exports = True
         self.sources: SourceNotes | None = None
 
-    def _ordered(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+    def _sort_keywords(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         """Keyword arguments in the order of the signature."""
         names = list(inspect.signature(self.mod.forward).parameters)
         order = {name: i for i, name in enumerate(names)}
@@ -144,19 +144,19 @@ class _Export:
             ) from error
         spec = spec_by_name(combined, dynamic_shapes)
         leaves = check_spec(combined, spec, isinstance(dynamic_shapes, (tuple, list)))
-        made = [self.inputs.fake(leaf, shape, path) for leaf, shape, path in leaves]
+        fakes = [self.inputs.fake(leaf, shape, path) for leaf, shape, path in leaves]
         names = input_names([path for _, _, path in leaves])
-        self._taken = set(names)
+        self._input_names = set(names)
         self._hold_state()
-        self._user_inputs(made, names)
+        self._user_inputs(fakes, names)
         flat, in_spec = tree_flatten((self.args, self.kwargs))
-        args, kwargs = self._given(made, flat, leaves, in_spec)
+        args, kwargs = self._call_arguments(fakes, flat, leaves, in_spec)
         out = self._trace(args, kwargs)
         results, out_spec = tree_flatten(out)
         output_specs = self._outputs(results)
         return self._program(in_spec, out_spec, output_specs)
 
-    def _given(self, made: list[Any], flat: list[Any], leaves: list[Any], in_spec: TreeSpec) -> Any:
+    def _call_arguments(self, fakes: list[Any], flat: list[Any], leaves: list[Any], in_spec: TreeSpec) -> Any:
         """The arguments with fakes in place of tensors."""
         order = [leaf for leaf, _, _ in leaves]
         if len(order) != len(flat) or any(a is not b for a, b in zip(order, flat, strict=True)):
@@ -164,12 +164,12 @@ class _Export:
                 UserErrorType.INVALID_INPUT,
                 "arguments whose order by name is not that of the call aren't supported",
             )
-        return in_spec.unflatten(made)
+        return in_spec.unflatten(fakes)
 
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         before = self._attributes()
         try:
-            with self._recording(), self._followed(), self.mode, self.sources or contextlib.nullcontext():
+            with self._recording(), self._follow_graph(), self.mode, self.sources or contextlib.nullcontext():
                 out = _trace_boundary(self.mod, args, kwargs)
                 self._assigned_buffers()
         except GuardOnDataDependentSymNode as error:
@@ -186,7 +186,7 @@ class _Export:
     # ---- parameters, buffers, constants
     def _hold_state(self) -> None:
         """Puts a fake in the place of each parameter and buffer, and makes their inputs."""
-        seen: dict[int, tuple[Any, Node]] = {}
+        entries: dict[int, tuple[Any, Node]] = {}
         for kind, prefix, named in (
             (InputKind.PARAMETER, "p_", self.mod.named_parameters(remove_duplicate=False)),
             (InputKind.BUFFER, "b_", self.mod.named_buffers(remove_duplicate=False)),
@@ -196,14 +196,14 @@ class _Export:
                 owner = self.mod.get_submodule(module)
                 table = owner._parameters if kind is InputKind.PARAMETER else owner._buffers
                 absent = kind is InputKind.BUFFER and last in owner._non_persistent_buffers_set
-                if id(value) in seen:
-                    stands, node = seen[id(value)]
+                if id(value) in entries:
+                    stands, node = entries[id(value)]
                 else:
                     stands = self.fake_mode.from_tensor(value, static_shapes=True)
                     node = self._state_input(kind, prefix, name, value, absent)
                     node.meta["val"] = stands
                     self.mode.track(stands, node)
-                    seen[id(value)] = (stands, node)
+                    entries[id(value)] = (stands, node)
                 self._swapped.append((table, last, value, stands))
                 table[last] = stands
                 if absent:
@@ -219,12 +219,12 @@ class _Export:
 
     def _free_name(self, name: str) -> str:
         """A name that is none of the user's inputs."""
-        number, made = 0, name
-        while made in self._taken:
+        number, unique = 0, name
+        while unique in self._input_names:
             number += 1
-            made = f"{name}_{number}"
-        self._taken.add(made)
-        return made
+            unique = f"{name}_{number}"
+        self._input_names.add(unique)
+        return unique
 
     def _placeholder(self, name: str) -> Node:
         """An input; where the name is another's, with a number."""
@@ -241,14 +241,14 @@ class _Export:
     def _assigned_buffers(self) -> None:
         """A buffer that the program assigned is written: its new value is copied to it."""
         for table, name, value, stands in self._swapped:
-            found = table.get(name)
-            if found is stands or found is None or not isinstance(found, Tensor):
+            current = table.get(name)
+            if current is stands or current is None or not isinstance(current, Tensor):
                 continue
             if isinstance(value, tl_nn.Parameter):
                 raise AssertionError(
                     f"The parameter {name} was assigned during export, which is not supported"
                 )
-            tl_core.operators.packets.aten.copy_.default(stands, found)
+            tl_core.operators.packets.aten.copy_.default(stands, current)
 
     def _attributes(self) -> dict[tuple[int, str], Any]:
         return {
@@ -260,21 +260,21 @@ class _Export:
 
     def _refuse_assigned(self, before: dict[tuple[int, str], Any]) -> None:
         """Raises where the program kept a traced tensor in an attribute, which would be lost."""
-        found = []
+        attributes = []
         for path, module in self.mod.named_modules():
             for name, value in list(module.__dict__.items()):
                 if isinstance(value, FakeTensor) and before.get((id(module), name)) is not value:
-                    found.append(f"self.{path + '.' if path else ''}{name}")
+                    attributes.append(f"self.{path + '.' if path else ''}{name}")
                     if (id(module), name) in before:
                         module.__dict__[name] = before[id(module), name]
                     else:
                         del module.__dict__[name]
-        if found:
-            names = ", ".join(found)
+        if attributes:
+            names = ", ".join(attributes)
             raise ValueError(
-                f"The tensor attribute{'s' if len(found) > 1 else ''} {names} "
-                f"{'were' if len(found) > 1 else 'was'} assigned during export. Such attributes must be registered as "
-                "buffers using the `register_buffer` API (https://pytorch.org/docs/stable/generated/"
+                f"The tensor attribute{'s' if len(attributes) > 1 else ''} {names} "
+                f"{'were' if len(attributes) > 1 else 'was'} assigned during export. Such attributes must be "
+                "registered as buffers using the `register_buffer` API (https://pytorch.org/docs/stable/generated/"
                 "torch.nn.Module.html#torch.nn.Module.register_buffer)."
             )
 
@@ -289,8 +289,8 @@ class _Export:
             node = self._placeholder(self._free_name(placeholder_name("c_", name)))
         stands = self.mode.fake_of(t)
         node.meta["val"] = stands
-        for held in {name, *self._attributes_of(t)}:
-            self.constants[held] = t.detach() if t.requires_grad else t
+        for path in {name, *self._attributes_of(t)}:
+            self.constants[path] = t.detach() if t.requires_grad else t
         at = sum(1 for s in self.specs if s.kind is not InputKind.USER_INPUT)
         self.specs.insert(at, InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(node.name), name))
         return node
@@ -308,8 +308,8 @@ class _Export:
         ]
 
     # ---- the user's inputs and outputs
-    def _user_inputs(self, made: list[Any], names: list[str]) -> None:
-        for value, name in zip(made, names, strict=True):
+    def _user_inputs(self, fakes: list[Any], names: list[str]) -> None:
+        for value, name in zip(fakes, names, strict=True):
             node = self._placeholder(name)
             self._first_input = self._first_input or node
             node.meta["val"] = value
@@ -372,7 +372,9 @@ class _Export:
         call = ModuleCallSignature([], [], in_spec, out_spec, self._argument_names())
         entries = [ModuleCallEntry("", call)]
         entries += [ModuleCallEntry(n, self.calls.get(n)) for n, _ in self.mod.named_modules() if n]
-        entries += [ModuleCallEntry(n, said) for n, said in self.calls.items() if "@" in n]  # further calls
+        entries += [
+            ModuleCallEntry(n, call_signature) for n, call_signature in self.calls.items() if "@" in n
+        ]  # further calls
         return ExportedProgram(
             root=module,
             graph=module.graph,
@@ -423,7 +425,7 @@ class _Export:
                 value.symbolic.settle()
 
     def _ranges(self) -> dict[Any, ValueRanges]:
-        found: dict[Any, ValueRanges] = {}
+        ranges: dict[Any, ValueRanges] = {}
         for node in self.graph.nodes:
             value = node.meta.get("val")
             numbers = value.shape if isinstance(value, FakeTensor) else (value,)
@@ -432,16 +434,20 @@ class _Export:
                     e = n.node.expr
                     for symbol in sorted(e.free_symbols, key=str):
                         if symbol in self.env.var_to_range:
-                            found.setdefault(symbol, self._shown_range(symbol))
+                            ranges.setdefault(symbol, self._shown_range(symbol))
                     if node.op == "placeholder" and not isinstance(e, Symbol):
-                        found.setdefault(e, ValueRanges(*bounds(e, self.env.var_to_range)))
-        return found
+                        ranges.setdefault(e, ValueRanges(*bounds(e, self.env.var_to_range)))
+        return ranges
 
     def _shown_range(self, symbol: Symbol) -> ValueRanges:
-        held = self.env.var_to_range[symbol]
-        return ValueRanges(0, held.upper) if held.lower == 2 and self._said_less(symbol) else held
+        interval = self.env.var_to_range[symbol]
+        return (
+            ValueRanges(0, interval.upper)
+            if interval.lower == 2 and self._promised_less(symbol)
+            else interval
+        )
 
-    def _said_less(self, symbol: Symbol) -> bool:
+    def _promised_less(self, symbol: Symbol) -> bool:
         """Whether a size below 2 was promised: what a trace assumes of 0 and 1 is not what the user said."""
         name = next((n for n, s in self.inputs.roots.items() if s == symbol), None)
         return name is not None and self.inputs.named[name].min < 2
@@ -470,15 +476,15 @@ class _Export:
             self._modules.pop()
 
     @contextlib.contextmanager
-    def _followed(self) -> Iterator[None]:
+    def _follow_graph(self) -> Iterator[None]:
         """Lets a module that is a graph run node by node, so that what is recorded says what its nodes say."""
         if not isinstance(self.mod, GraphModule) or "forward" in self.mod.__dict__:
             yield
             return
-        written = self.mod.forward
+        original = self.mod.forward
 
         def forward(*args: Any, **kwargs: Any) -> Any:
-            return written(*args, **kwargs) if kwargs else FollowedRun(self.mod, self.mode).run(*args)
+            return original(*args, **kwargs) if kwargs else FollowedRun(self.mod, self.mode).run(*args)
 
         object.__setattr__(self.mod, "forward", forward)
         try:
@@ -531,7 +537,7 @@ def _export(
     _is_torch_jit_trace: bool = False,
 ) -> ExportedProgram:
     """A program as `export` makes it; unless `pre_dispatch`, without writes and in core operators."""
-    made = exported(
+    program = trace_program(
         mod,
         args,
         kwargs,
@@ -539,7 +545,7 @@ def _export(
         preserve_module_call_signature,
         allow_complex_guards_as_runtime_asserts,
     )
-    return made if pre_dispatch else made.run_decompositions({})
+    return program if pre_dispatch else program.run_decompositions({})
 
 
 def _export_to_torch_ir(f: Any, *args: Any, **kwargs: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import tl_core
 from tl_core.tensors.parameter import Parameter
 
-__all__ = ["ConstantAttrMap", "gathered"]
+__all__ = ["ConstantAttrMap", "gather_constants"]
 
 
 class ConstantAttrMap(MutableMapping[Any, list[str]]):
@@ -23,17 +23,17 @@ class ConstantAttrMap(MutableMapping[Any, list[str]]):
     """
 
     def __init__(self) -> None:
-        self._held: dict[int, tuple[Any, list[str]]] = {}
+        self._entries: dict[int, tuple[Any, list[str]]] = {}
 
     def __getitem__(self, key: Any) -> list[str]:
-        if id(key) not in self._held:
+        if id(key) not in self._entries:
             raise KeyError(key)
-        return self._held[id(key)][1]
+        return self._entries[id(key)][1]
 
     def __setitem__(self, key: Any, value: list[str]) -> None:
         if not isinstance(value, list):
             raise TypeError(f"the names of a constant are a list, got {type(value)}")
-        self._held[id(key)] = key, value
+        self._entries[id(key)] = key, value
 
     def add(self, key: Any, value: str) -> None:
         """Notes one more name of a constant.
@@ -42,22 +42,22 @@ class ConstantAttrMap(MutableMapping[Any, list[str]]):
             key: the constant.
             value: the name.
         """
-        self._held.setdefault(id(key), (key, []))[1].append(value)
+        self._entries.setdefault(id(key), (key, []))[1].append(value)
 
     def __delitem__(self, key: Any) -> None:
-        del self._held[id(key)]
+        del self._entries[id(key)]
 
     def __iter__(self) -> Iterator[Any]:
-        return iter([key for key, _ in self._held.values()])
+        return iter([key for key, _ in self._entries.values()])
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._entries)
 
     def __contains__(self, key: object) -> bool:
-        return id(key) in self._held
+        return id(key) in self._entries
 
 
-def gathered(m: Any) -> ConstantAttrMap:
+def gather_constants(m: Any) -> ConstantAttrMap:
     """The constants of a module.
 
     Args:
@@ -70,11 +70,11 @@ def gathered(m: Any) -> ConstantAttrMap:
         >>> import tl_nn
         >>> layer = tl_nn.Linear(1, 1)
         >>> layer.scale = tl_core.ones(1)
-        >>> list(gathered(layer).values())
+        >>> list(gather_constants(layer).values())
         [['scale']]
     """
     state = {id(t) for t in (*m.parameters(), *m.buffers())}
-    found = ConstantAttrMap()
+    constants = ConstantAttrMap()
     for path, module in m.named_modules():
         for name, value in vars(module).items():
             if (
@@ -82,5 +82,5 @@ def gathered(m: Any) -> ConstantAttrMap:
                 and not isinstance(value, Parameter)
                 and id(value) not in state
             ):
-                found.add(value, f"{path}.{name}" if path else name)
-    return found
+                constants.add(value, f"{path}.{name}" if path else name)
+    return constants

@@ -23,12 +23,12 @@ def check_constraints(inputs: Inputs) -> None:
     Raises:
         UserError: with what is violated, and the fixes that are suggested.
     """
-    found = _Check(inputs)
-    found.run()
-    if found.problems:
-        names = ", ".join(dict.fromkeys(n for n, _ in found.problems))
-        text = "\n".join(f"  - {p}" for _, p in found.problems)
-        fixes = "".join(f"\n  {f}" for f in dict.fromkeys(found.fixes))
+    check = _Check(inputs)
+    check.run()
+    if check.problems:
+        names = ", ".join(dict.fromkeys(n for n, _ in check.problems))
+        text = "\n".join(f"  - {p}" for _, p in check.problems)
+        fixes = "".join(f"\n  {f}" for f in dict.fromkeys(check.fixes))
         raise UserError(
             UserErrorType.CONSTRAINT_VIOLATION,
             f'Constraints violated ({names})! For more information, run with TORCH_LOGS="+dynamic".\n{text}'
@@ -54,8 +54,8 @@ class _Check:
         """Looks at every dimension that was said to be dynamic, then at the guards."""
         self._find_multiples()
         for d in self.inputs.dims:
-            if isinstance(d.said, _DimHint):
-                self._hinted(d)
+            if isinstance(d.spec, _DimHint):
+                self._check_hint(d)
         for name, symbol in self.inputs.roots.items():
             if isinstance(symbol, Symbol):
                 self._root(name, symbol)
@@ -65,8 +65,8 @@ class _Check:
         line = self.env.reasons.get(symbol)
         return f", at {line}" if line else ""
 
-    def _hinted(self, d: DimOfInput) -> None:
-        if d.said.type is not _DimHintType.DYNAMIC:
+    def _check_hint(self, d: DimOfInput) -> None:
+        if d.spec.type is not _DimHintType.DYNAMIC:
             return
         e = self.env.replace(d.expr)
         if isinstance(e, Integer):
@@ -84,16 +84,16 @@ class _Check:
             )
 
     def _first(self, symbol: Symbol) -> DimOfInput | None:
-        found = [d for d in self.inputs.dims if symbol in d.expr.free_symbols]
-        return next((d for d in found if d.expr == symbol), found[0] if found else None)
+        dims = [d for d in self.inputs.dims if symbol in d.expr.free_symbols]
+        return next((d for d in dims if d.expr == symbol), dims[0] if dims else None)
 
     # ---- sizes that must be multiples
     def _find_multiples(self) -> None:
         """Which sizes, with something added, must be multiples of a number: they are said by a new size."""
         for guard in self.env.guards:
-            found = _congruence(self.env.replace(guard.expr))
-            if found is not None and found[0] in self.names:
-                self.multiples.setdefault(found[0], found[1:])
+            congruence = _congruence(self.env.replace(guard.expr))
+            if congruence is not None and congruence[0] in self.names:
+                self.multiples.setdefault(congruence[0], congruence[1:])
 
     def _by_root(self, symbol: Symbol, e: Expr) -> tuple[Expr, str]:
         """An expression of a size as one of the new size that is suggested for it, and that one's name."""
@@ -118,17 +118,17 @@ class _Check:
     def _root(self, name: str, symbol: Symbol) -> None:
         e = self.env.replace(symbol)
         if isinstance(e, Integer):
-            self._specialized(name, symbol, e.value)
+            self._check_constant(name, symbol, e.value)
         elif e != symbol:
-            self._related(name, symbol, e)
+            self._check_relation(name, symbol, e)
         else:
-            self._ranged(name, symbol)
+            self._check_range(name, symbol)
 
-    def _specialized(self, name: str, symbol: Symbol, value: int) -> None:
+    def _check_constant(self, name: str, symbol: Symbol, value: int) -> None:
         first = self._first(symbol)
         source = first.source if first else name
-        said = self.inputs.named[name]
-        if first is not None and isinstance(first.said, _DerivedDim) and first.said.root is said:
+        dim = self.inputs.named[name]
+        if first is not None and isinstance(first.spec, _DerivedDim) and first.spec.root is dim:
             pass
         self.problems.append(
             (
@@ -143,45 +143,47 @@ class _Check:
         )
         self.fixes.append(f"{name} = {value}")
 
-    def _related(self, name: str, symbol: Symbol, e: Expr) -> None:
-        others = sorted(e.free_symbols, key=str)
-        if len(others) != 1 or others[0] not in self.names:
+    def _check_relation(self, name: str, symbol: Symbol, e: Expr) -> None:
+        symbols = sorted(e.free_symbols, key=str)
+        if len(symbols) != 1 or symbols[0] not in self.names:
             self.problems.append(
                 (name, f"{name} must always be {e}, which was not said{self._where(symbol)}")
             )
             return
-        other = self.names[others[0]]
-        mine, theirs = self._first(symbol), self._first(others[0])
-        a, b = (mine.source if mine else name), (theirs.source if theirs else other)
-        text = _derived_text(*self._by_root(others[0], e))
+        other = self.names[symbols[0]]
+        first, second = self._first(symbol), self._first(symbols[0])
+        a, b = (first.source if first else name), (second.source if second else other)
+        text = _derived_text(*self._by_root(symbols[0], e))
         if isinstance(e, Symbol):
-            said = f"The values of {name} = {a} and {other} = {b} must always be equal{self._where(symbol)}."
+            problem = (
+                f"The values of {name} = {a} and {other} = {b} must always be equal{self._where(symbol)}."
+            )
         else:
-            rule = guard_text(e, {others[0]: other})
-            said = (
+            rule = guard_text(e, {symbols[0]: other})
+            problem = (
                 f"The values of {name} = {a} must always be related to the values of {other} = {b} by {name} = {rule}"
                 f"{self._where(symbol)}."
             )
-        self.problems.append((name, said))
+        self.problems.append((name, problem))
         if text is not None:
             self.fixes.append(f"{name} = {text}")
 
-    def _ranged(self, name: str, symbol: Symbol) -> None:
-        said = self.inputs.named[name]
-        held = self.env.var_to_range[symbol]
-        low = said.min if said.min > 2 else 0
+    def _check_range(self, name: str, symbol: Symbol) -> None:
+        dim = self.inputs.named[name]
+        interval = self.env.var_to_range[symbol]
+        low = dim.min if dim.min > 2 else 0
         first = self._first(symbol)
         source = first.source if first else name
         texts = []
-        if held.upper < said.max:
-            texts.append(f"{source} <= {held.upper}")
-        if held.lower > max(low, 2):
-            texts.append(f"{held.lower} <= {source}")
+        if interval.upper < dim.max:
+            texts.append(f"{source} <= {interval.upper}")
+        if interval.lower > max(low, 2):
+            texts.append(f"{interval.lower} <= {source}")
         if not texts:
             if symbol in self.multiples:
                 self._suggest(name, symbol, 0, int_oo, False)
             return
-        shown = f"{said.min} <= {name} <= {said.max}" if said.max != int_oo or said.min else "of all sizes"
+        shown = f"{dim.min} <= {name} <= {dim.max}" if dim.max != int_oo or dim.min else "of all sizes"
         for text in texts:
             self.problems.append(
                 (
@@ -193,7 +195,7 @@ class _Check:
                     ),
                 )
             )
-        self._suggest(name, symbol, int(held.lower), held.upper, True)
+        self._suggest(name, symbol, int(interval.lower), interval.upper, True)
 
     # ---- what is left of the guards
     def _guards(self) -> None:
@@ -212,18 +214,18 @@ class _Check:
             if low:
                 continue
             if _congruence(e) is not None:
-                self._divided(e, symbol)
+                self._check_multiple(e, symbol)
                 continue
             if name in {n for n, _ in self.problems}:
                 continue
-            source, said = self.sources.get(symbol, name), self.inputs.named[name]
+            source, dim = self.sources.get(symbol, name), self.inputs.named[name]
             text = guard_text(e, {symbol: source})
             self.problems.append(
                 (
                     name,
                     (
                         f"Not all values of {name} = {source} in the specified range "
-                        f"{said.min} <= {name} <= {said.max} satisfy the generated guard {text}, at {guard.sloc}."
+                        f"{dim.min} <= {name} <= {dim.max} satisfy the generated guard {text}, at {guard.sloc}."
                     ),
                 )
             )
@@ -233,16 +235,16 @@ class _Check:
     def _least(self, symbol: Symbol) -> int:
         return 2 if self.env.var_to_val[symbol] > 1 else 0
 
-    def _divided(self, e: Any, symbol: Symbol) -> None:
+    def _check_multiple(self, e: Any, symbol: Symbol) -> None:
         name = self.names[symbol]
-        source, said = self.sources.get(symbol, name), self.inputs.named[name]
+        source, dim = self.sources.get(symbol, name), self.inputs.named[name]
         text = guard_text(e.lhs, {symbol: source})
         self.problems.append(
             (
                 name,
                 (
-                    f"Not all values of {name} = {source} in the specified range {said.min} <= {name} <= "
-                    f"{said.max} satisfy the generated guard {text} == 0."
+                    f"Not all values of {name} = {source} in the specified range {dim.min} <= {name} <= "
+                    f"{dim.max} satisfy the generated guard {text} == 0."
                 ),
             )
         )

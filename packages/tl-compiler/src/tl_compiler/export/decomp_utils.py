@@ -137,11 +137,11 @@ class CustomDecompTable(dict[Any, Callable[..., Any]]):
         Returns:
             The table.
         """
-        made = CustomDecompTable()
-        made.clear()
-        dict.update(made, self)
-        made.deleted = set(self.deleted)
-        return made
+        table = CustomDecompTable()
+        table.clear()
+        dict.update(table, self)
+        table.deleted = set(self.deleted)
+        return table
 
     def materialize(self) -> dict[Any, Callable[..., Any]]:
         """The entries as a plain dictionary.

@@ -30,11 +30,11 @@ from .graph_signature import (
     OutputSpec,
     TensorArgument,
 )
-from .inherited import said_of
+from .inherited import inherited_meta
 from .regions import without_regions
 from .verifier import Verifier
 
-__all__ = ["decomposed"]
+__all__ = ["decompose_program"]
 
 _MUTATION = {
     InputKind.BUFFER: OutputKind.BUFFER_MUTATION,
@@ -44,12 +44,12 @@ _MUTATION = {
 }
 
 
-def decomposed(ep: ExportedProgram, table: dict[Any, Callable[..., Any]] | None) -> ExportedProgram:
+def decompose_program(ep: ExportedProgram, table: dict[Any, Callable[..., Any]] | None) -> ExportedProgram:
     """The program in other operators; `run_decompositions` has the arguments."""
     flat = without_regions(ep.graph_module)
     graph, mutated = _functional(ep, flat)
     table = CustomDecompTable() if table is None else table
-    root, graph = _retraced(flat, graph, table)
+    root, graph = _retrace(flat, graph, table)
     module = GraphModule(root, graph, "GraphModule")
     module.meta.update(ep.graph_module.meta)
     signature = _signature(ep, graph, mutated)
@@ -68,14 +68,14 @@ def decomposed(ep: ExportedProgram, table: dict[Any, Callable[..., Any]] | None)
 
 def _functional(ep: ExportedProgram, flat: GraphModule) -> tuple[Graph, list[OutputSpec]]:
     """The graph without writes; new values of inputs come first among its outputs."""
-    graph, _nodes, written = functional_graph(flat.graph)
+    graph, _nodes, values_after = functional_graph(flat.graph)
     specs = {s.arg.name: s for s in ep.graph_signature.input_specs}
     values, mutated = [], []
     for node in flat.graph.nodes:
-        if node in written and node.op == "placeholder":
+        if node in values_after and node.op == "placeholder":
             spec = specs[node.name]
             target = spec.target if spec.target is not None else node.name
-            values.append(written[node])
+            values.append(values_after[node])
             mutated.append(OutputSpec(_MUTATION[spec.kind], TensorArgument(""), target))
     output = graph.output_node()
     output.args = ((*values, *output.args[0]),)
@@ -83,17 +83,17 @@ def _functional(ep: ExportedProgram, flat: GraphModule) -> tuple[Graph, list[Out
     return graph, mutated
 
 
-def _retraced(flat: GraphModule, graph: Graph, table: Any) -> tuple[Any, Graph]:
+def _retrace(flat: GraphModule, graph: Graph, table: Any) -> tuple[Any, Graph]:
     """The graph with operators replaced by what the table says."""
     tracer = PythonKeyTracer()
     tracer.root = tl_nn.Module()
     env = flat.meta.get("shape_env")
-    found = _Table(table)
+    lookup = _Table(table)
     mode = ProxyTorchDispatchMode(
         tracer,
         "symbolic",
         pre_dispatch=True,
-        decomposition_table=found,
+        decomposition_table=lookup,
         fake_mode=mode_of_values([n.meta.get("val") for n in graph.nodes], env),
     )
     values: dict[Node, Any] = {}
@@ -109,24 +109,24 @@ def _retraced(flat: GraphModule, graph: Graph, table: Any) -> tuple[Any, Graph]:
 
 def _run(flat: GraphModule, tracer: Any, mode: Any, node: Node, values: dict[Node, Any]) -> Any:
     if node.op == "placeholder":
-        made = tracer.graph.placeholder(str(node.target))
-        made.meta = dict(node.meta)
+        placeholder = tracer.graph.placeholder(str(node.target))
+        placeholder.meta = dict(node.meta)
         value = node.meta.get("val")
         if isinstance(value, tl_core.Tensor):
             value = value.__deepcopy__({}) if isinstance(value, FakeTensor) else value
-            made.meta["val"] = value
+            placeholder.meta["val"] = value
         if isinstance(value, tl_core.Tensor) or hasattr(value, "node"):
-            mode.track(value, made)
+            mode.track(value, placeholder)
         return value
     if node.op == "get_attr":
-        found: Any = flat
+        attribute: Any = flat
         for part in str(node.target).split("."):
-            found = getattr(found, part)
-        return found
+            attribute = getattr(attribute, part)
+        return attribute
     args = map_arg(tuple(node.args), lambda n: values[n])
     kwargs = dict(map_arg(dict(node.kwargs), lambda n: values[n]))
     args = tuple(list(a) if isinstance(a, list) else a for a in args)
-    mode.inherited = said_of(node)
+    mode.inherited = inherited_meta(node)
     target: Any = node.target
     try:
         if isinstance(target, CompositeOperator) and not kwargs and not is_taken_apart(target):
@@ -151,13 +151,13 @@ class _Table(dict[Any, Any]):
         super().__init__(table)
         self.deleted = getattr(table, "deleted", set())  # type: ignore[var-annotated]
         self.running: set[Any] = set()  # some are made of themselves, with other arguments
-        self.whole = not isinstance(table, CustomDecompTable)
+        self.fixed = not isinstance(table, CustomDecompTable)
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The function that takes an operator's place."""
-        found = super().get(key)
-        if found is not None or self.whole or key in self.deleted:
-            return found
+        decomposition = super().get(key)
+        if decomposition is not None or self.fixed or key in self.deleted:
+            return decomposition
         if key in self.running or not is_taken_apart(key):
             return None
 

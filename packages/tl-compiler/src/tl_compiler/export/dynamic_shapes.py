@@ -98,7 +98,7 @@ class Dim:
         bounds += [f"max={max_}"] if max_ != int_oo else []
         return f"Dim({', '.join([repr(name), *bounds])})"
 
-    def _derived(self, name: str, fn: Callable[[int], int]) -> Dim:
+    def _derive(self, name: str, fn: Callable[[int], int]) -> Dim:
         return _DerivedDim(name, self, fn)
 
     def __add__(self, other: Any) -> Dim:
@@ -107,7 +107,7 @@ class Dim:
                 f"Attempted to add {other} to {self.__name__}, where an integer was expected."
             )
         sign = "+" if other >= 0 else "-"
-        return self._derived(f"{self.__name__} {sign} {abs(other)}", lambda x: x + other)
+        return self._derive(f"{self.__name__} {sign} {abs(other)}", lambda x: x + other)
 
     __radd__ = __add__
 
@@ -129,7 +129,7 @@ class Dim:
                 f"Attempted to multiply {other} with {self.__name__}, where a positive integer was expected."
             )
         name = f"{other}*{self.__name__}" if self.__name__.isidentifier() else f"{other}*({self.__name__})"
-        return self._derived(name, lambda x: x * other)
+        return self._derive(name, lambda x: x * other)
 
     __rmul__ = __mul__
 
@@ -254,16 +254,16 @@ def _is_container(x: Any) -> bool:
     return node_type(x) in SUPPORTED_NODES
 
 
-def _check_dim(dim: Any, index: Any, tensor: Any, where: str, seen: dict[str, tuple[Any, Any]]) -> None:
+def _check_dim(dim: Any, index: Any, tensor: Any, where: str, ranges: dict[str, tuple[Any, Any]]) -> None:
     if isinstance(dim, Dim):
         key = dim.__name__
-        if key in seen and seen[key] != (dim.min, dim.max):
-            low, high = seen[key]
+        if key in ranges and ranges[key] != (dim.min, dim.max):
+            low, high = ranges[key]
             raise _spec_error(
                 f"Found different definitions {Dim._readable(key, low, high)} and {dim} for the same symbolic "
                 f"dimension {dim}!"
             )
-        seen[key] = (dim.min, dim.max)
+        ranges[key] = (dim.min, dim.max)
     elif dim is not None and not isinstance(dim, (int, _DimHint)):
         raise _spec_error(
             f"Unexpected dimension mapped to index {index} in input tensor shape {tensor.shape} specified at "
@@ -272,7 +272,7 @@ def _check_dim(dim: Any, index: Any, tensor: Any, where: str, seen: dict[str, tu
         )
 
 
-def _check_shape(tensor: Any, shape: Any, where: str, seen: dict[str, tuple[Any, Any]]) -> None:
+def _check_shape(tensor: Any, shape: Any, where: str, ranges: dict[str, tuple[Any, Any]]) -> None:
     rank = len(tensor.shape)
     if isinstance(shape, dict):
         for i, dim in shape.items():
@@ -281,7 +281,7 @@ def _check_shape(tensor: Any, shape: Any, where: str, seen: dict[str, tuple[Any,
                     f"Unexpected dimension {i} of the input tensor of shape {tuple(tensor.shape)} specified at "
                     f"`dynamic_shapes{where}`"
                 )
-            _check_dim(dim, i, tensor, where, seen)
+            _check_dim(dim, i, tensor, where, ranges)
     elif isinstance(shape, (tuple, list)):
         if len(shape) != rank:
             raise _spec_error(
@@ -289,7 +289,7 @@ def _check_shape(tensor: Any, shape: Any, where: str, seen: dict[str, tuple[Any,
                 f"the actual tensor shape {tensor.shape} (expected {rank}, but got {len(shape)} instead)"
             )
         for i, dim in enumerate(shape):
-            _check_dim(dim, i, tensor, where, seen)
+            _check_dim(dim, i, tensor, where, ranges)
     elif shape is not None:
         raise _spec_error(
             f"Unexpected input tensor shape {shape} specified at `dynamic_shapes{where}` (expected either a list/tuple "
@@ -346,15 +346,15 @@ def _spec_children(tree: Any, spec: Any, kind: Any, names: list[Any], path: str)
                 f"{names}, but `dynamic_shapes{path}` has keys {list(spec)}\n{_SPEC_HELP}"
             )
         return [spec[n] for n in names]
-    given = SUPPORTED_NODES[node_type(spec)].flatten_fn(spec)[0] if _is_container(spec) else []
+    children = SUPPORTED_NODES[node_type(spec)].flatten_fn(spec)[0] if _is_container(spec) else []
     if dataclasses.is_dataclass(spec) and not _is_container(spec):
-        given = [getattr(spec, f.name) for f in dataclasses.fields(spec)]
-    if len(given) != len(names):
+        children = [getattr(spec, f.name) for f in dataclasses.fields(spec)]
+    if len(children) != len(names):
         raise _spec_error(
             f"Detected mismatch between the structure of `inputs` and `dynamic_shapes`: `inputs{path}` has "
-            f"{len(names)} elements, but `dynamic_shapes{path}` has {len(given)} elements\n{_SPEC_HELP}"
+            f"{len(names)} elements, but `dynamic_shapes{path}` has {len(children)} elements\n{_SPEC_HELP}"
         )
-    return list(given)
+    return list(children)
 
 
 def spec_by_name(combined: dict[str, Any], dynamic_shapes: Any) -> dict[str, Any] | None:
@@ -413,28 +413,30 @@ def check_spec(
     Raises:
         UserError: what is said does not fit.
     """
-    found: list[tuple[Any, Any, str]] = []
-    seen: dict[str, tuple[Any, Any]] = {}
+    entries: list[tuple[Any, Any, str]] = []
+    ranges: dict[str, tuple[Any, Any]] = {}
 
     def visit(leaf: Any, shape: Any, path: str) -> None:
         if isinstance(leaf, tl_core.Tensor):
             if isinstance(shape, _DimHint):
                 shape = dict.fromkeys(range(leaf.dim()), shape)
-            _check_shape(leaf, shape, path, seen)
+            _check_shape(leaf, shape, path, ranges)
         elif shape is not None and not (isinstance(leaf, int) and isinstance(shape, (_DimHint, Dim))):
             raise _spec_error(
                 f"Cannot associate shape {shape} specified at `dynamic_shapes{path}` to non-tensor type "
                 f"{type(leaf)} at "
                 f"`inputs{path}` (expected None)"
             )
-        found.append((leaf, shape, path))
+        entries.append((leaf, shape, path))
 
     for i, (name, value) in enumerate(combined.items()):
-        at, start = f"[{i if in_order else repr(name)}]", len(found)
+        at, start = f"[{i if in_order else repr(name)}]", len(entries)
         _walk(value, None if spec is None else spec[name], at, visit)
-        found[start:] = [(leaf, shape, f"[{name!r}]{path[len(at) :]}") for leaf, shape, path in found[start:]]
+        entries[start:] = [
+            (leaf, shape, f"[{name!r}]{path[len(at) :]}") for leaf, shape, path in entries[start:]
+        ]
     _check_roots(spec)
-    return found
+    return entries
 
 
 def _check_roots(spec: Any) -> None:
@@ -465,7 +467,7 @@ class ShapesCollection:
 
     def __init__(self) -> None:
         self._shapes: dict[int, Any] = {}
-        self._held: list[Any] = []
+        self._tensors: list[Any] = []
 
     def __setitem__(self, t: Any, shape: Any) -> None:
         if not isinstance(t, (tl_core.Tensor, _IntWrapper)):
@@ -474,12 +476,12 @@ class ShapesCollection:
         if before is not None and before != shape:
             raise AssertionError(f"Shapes assigned to input is a mismatch: expected {before}, got {shape}")
         self._shapes[id(t)] = shape
-        self._held.append(t)
+        self._tensors.append(t)
 
     def __getitem__(self, t: Any) -> Any:
         if id(t) not in self._shapes:
             self._shapes[id(t)] = {}
-            self._held.append(t)
+            self._tensors.append(t)
         return self._shapes[id(t)]
 
     def __len__(self) -> int:
@@ -500,20 +502,20 @@ class ShapesCollection:
         Raises:
             ValueError: a tensor of which something is said isn't among the inputs.
         """
-        found: set[int] = set()
+        ids: set[int] = set()
 
-        def said(leaf: Any) -> Any:
-            found.add(id(leaf))
+        def spec_of(leaf: Any) -> Any:
+            ids.add(id(leaf))
             return self._shapes.get(id(leaf))
 
-        made = {name: tree_map(said, value) for name, value in _combine_args(m, args, kwargs).items()}
-        if any(i not in found for i in self._shapes):
+        shapes = {name: tree_map(spec_of, value) for name, value in _combine_args(m, args, kwargs).items()}
+        if any(i not in ids for i in self._shapes):
             raise ValueError(
                 "Some tensors that were assigned shapes were not found in args. Maybe such tensors were copied when "
                 "passing them as args? Maybe such tensors are contained in classes that were not registered "
                 "with pytree?"
             )
-        return made
+        return shapes
 
 
 class AdditionalInputs:
@@ -551,9 +553,9 @@ class AdditionalInputs:
             What `export` takes as `dynamic_shapes`.
         """
         first = _combine_args(m, args, kwargs)
-        others = [_combine_args(m, *example) for example in self._examples]
+        rest = [_combine_args(m, *example) for example in self._examples]
 
-        def said(leaf: Any, *more: Any) -> Any:
+        def spec_of(leaf: Any, *more: Any) -> Any:
             if isinstance(leaf, tl_core.Tensor):
                 columns = zip(leaf.shape, *(o.shape for o in more), strict=True)
                 return tuple(None if len(set(c)) == 1 else Dim.DYNAMIC for c in columns)
@@ -561,7 +563,7 @@ class AdditionalInputs:
                 return Dim.DYNAMIC
             return None
 
-        return {name: tree_map(said, value, *(o[name] for o in others)) for name, value in first.items()}
+        return {name: tree_map(spec_of, value, *(o[name] for o in rest)) for name, value in first.items()}
 
     def verify(self, ep: Any) -> None:
         """Calls a program with each example.
@@ -596,12 +598,12 @@ def refine_dynamic_shapes_from_suggested_fixes(msg: str, dynamic_shapes: Any) ->
     text = msg.partition("Suggested fixes:")[2]
     fixes: dict[str, Any] = {}
     for line in text.strip().splitlines():
-        found = re.match(r"\s*(\w+)\s*=\s*(.+?)\s*(#.*)?$", line)
-        if not found:
+        match = re.match(r"\s*(\w+)\s*=\s*(.+?)\s*(#.*)?$", line)
+        if not match:
             continue
-        name, value = found.group(1), found.group(2)
+        name, value = match.group(1), match.group(2)
         fixes[name] = _fix(name, value)
-    roots = dict(_named(dynamic_shapes))
+    roots = dict(_named_dims(dynamic_shapes))
     resolved: dict[str, Any] = {}
     for name, fix in fixes.items():
         resolved[name] = fix(resolved, roots) if callable(fix) else fix
@@ -621,35 +623,35 @@ def refine_dynamic_shapes_from_suggested_fixes(msg: str, dynamic_shapes: Any) ->
     return tree_map(refine, dynamic_shapes, is_leaf=lambda x: isinstance(x, Dim))
 
 
-def _named(tree: Any) -> list[tuple[str, Dim]]:
-    found: list[tuple[str, Dim]] = []
+def _named_dims(tree: Any) -> list[tuple[str, Dim]]:
+    names: list[tuple[str, Dim]] = []
 
     def visit(leaf: Any) -> Any:
         if isinstance(leaf, Dim):
             root = leaf.root if isinstance(leaf, _DerivedDim) else leaf
-            found.append((root.__name__, root))
+            names.append((root.__name__, root))
         return leaf
 
     tree_map(visit, tree)
-    return found
+    return names
 
 
 def _fix(name: str, value: str) -> Any:
     if value.isdigit():
         return int(value)
-    made = re.match(r"Dim\('(\w+)'(.*)\)$", value)
-    if made:
-        said = dict(re.findall(r"(min|max)=(\d+)", made.group(2)))
-        return Dim(made.group(1), **{k: int(v) for k, v in said.items()})
+    match = re.match(r"Dim\('(\w+)'(.*)\)$", value)
+    if match:
+        limits = dict(re.findall(r"(min|max)=(\d+)", match.group(2)))
+        return Dim(match.group(1), **{k: int(v) for k, v in limits.items()})
     linear = re.match(r"(?:(\d+)\*)?(\w+)(?:\s*([+-])\s*(\d+))?$", value)
     if linear is None:
         return lambda resolved, roots: roots.get(name)
     factor, root, sign, offset = linear.groups()
 
-    def derived(resolved: dict[str, Any], roots: dict[str, Dim]) -> Any:
+    def derive(resolved: dict[str, Any], roots: dict[str, Dim]) -> Any:
         base: Any = resolved.get(root) or roots.get(root) or Dim(root)
         if factor:
             base = base * int(factor)
         return base if offset is None else base + (int(offset) if sign == "+" else -int(offset))
 
-    return derived
+    return derive

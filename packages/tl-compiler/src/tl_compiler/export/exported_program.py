@@ -263,11 +263,11 @@ class ExportedProgram:
                 f"Ran into a kwarg keyword mismatch: Got the following keywords {list(kwargs)} but expected {order}"
             )
         kwargs = {name: kwargs[name] for name in order}
-        found = tree_flatten((args, kwargs))[1]
-        if found != spec:
+        actual = tree_flatten((args, kwargs))[1]
+        if actual != spec:
             raise ValueError(
                 f"Trying to flatten user inputs with exported input tree spec: \n{spec}\nbut actually got inputs "
-                f"with tree spec of: \n{found}."
+                f"with tree spec of: \n{actual}."
             )
         return args, kwargs
 
@@ -351,9 +351,9 @@ class ExportedProgram:
         Returns:
             A graph module that is called as the original was.
         """
-        from .unlift import unlifted
+        from .unlift import unlift
 
-        made = unlifted(self, check_guards)
+        module = unlift(self, check_guards)
 
         def refuse(mode: bool = True) -> Any:
             raise NotImplementedError("Calling train() is not supported yet.")
@@ -361,9 +361,9 @@ class ExportedProgram:
         def refuse_eval(mode: bool = True) -> Any:
             raise NotImplementedError("Calling eval() is not supported yet.")
 
-        object.__setattr__(made, "train", refuse)
-        object.__setattr__(made, "eval", refuse_eval)
-        return made
+        object.__setattr__(module, "train", refuse)
+        object.__setattr__(module, "eval", refuse_eval)
+        return module
 
     def run_decompositions(
         self,
@@ -379,14 +379,14 @@ class ExportedProgram:
         Returns:
             The program.
         """
-        made: ExportedProgram = maker("decompose")(self, decomp_table)
-        return made
+        program: ExportedProgram = maker("decompose")(self, decomp_table)
+        return program
 
     def _transform_do_not_use(self, *passes: Callable[[Any], Any]) -> ExportedProgram:
         """The program with graph passes applied."""
-        from .passes.pass_base import transformed
+        from .passes.pass_base import apply_passes
 
-        return transformed(self, passes)
+        return apply_passes(self, passes)
 
     def _check_input_constraints(self, flat_args_with_path: list[Any]) -> None:
         from .unlift import check_inputs
@@ -410,7 +410,7 @@ class ExportedProgram:
         constants: Any = None,
         verifiers: Any = None,
     ) -> ExportedProgram:
-        graph_signature = _renamed(graph_signature, _join_items(graph_module.graph))
+        graph_signature = _rename_outputs(graph_signature, _join_items(graph_module.graph))
         return ExportedProgram(
             root=graph_module,
             graph=graph_module.graph,
@@ -435,24 +435,24 @@ class ExportedProgram:
         )
 
 
-def _renamed(signature: ExportGraphSignature, names: dict[str, str]) -> ExportGraphSignature:
+def _rename_outputs(signature: ExportGraphSignature, names: dict[str, str]) -> ExportGraphSignature:
     """A signature in which nodes have other names."""
     if not any(getattr(s.arg, "name", None) in names for s in signature.output_specs):
         return signature
-    made = copy.deepcopy(signature)
-    for spec in made.output_specs:
+    result = copy.deepcopy(signature)
+    for spec in result.output_specs:
         if spec.arg.name in names:
             spec.arg = dataclasses.replace(spec.arg, name=names[spec.arg.name])
-    return made
+    return result
 
 
 def _join_items(graph: Graph) -> dict[str, str]:
     """Lets one node stand for each element of a result of several; returns the names of those it stands for."""
     names: dict[str, str] = {}
-    seen: dict[Any, Any] = {}
+    items: dict[Any, Any] = {}
     for node in list(graph.nodes):
         if node.op == "call_function" and node.target is operator.getitem:
-            first = seen.setdefault(node.args, node)
+            first = items.setdefault(node.args, node)
             if first is not node:
                 node.replace_all_uses_with(first)
                 graph.erase_node(node)
@@ -461,9 +461,11 @@ def _join_items(graph: Graph) -> dict[str, str]:
 
 
 def _module(root: Any, graph: Graph) -> GraphModule:
-    made = GraphModule(root if not isinstance(root, GraphModule) else _attributes(root), graph, "GraphModule")
-    made.meta.update(getattr(root, "meta", {}) if isinstance(root, GraphModule) else {})
-    return made
+    module = GraphModule(
+        root if not isinstance(root, GraphModule) else _attributes(root), graph, "GraphModule"
+    )
+    module.meta.update(getattr(root, "meta", {}) if isinstance(root, GraphModule) else {})
+    return module
 
 
 def _attributes(root: GraphModule) -> Any:

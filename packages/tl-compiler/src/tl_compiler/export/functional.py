@@ -64,12 +64,14 @@ def functional_graph(graph: Graph) -> tuple[Graph, dict[Node, Node], dict[Node, 
     Returns:
         The graph, its nodes by those of the other, and for each input that was written the node of its new value.
     """
-    made = _Functional(graph)
-    made.run()
-    written = {
-        n: made.now[n] for n in made.nodes if n.op == "placeholder" and made.now[n] is not made.nodes[n]
+    rewrite = _Functional(graph)
+    rewrite.run()
+    values = {
+        n: rewrite.now[n]
+        for n in rewrite.nodes
+        if n.op == "placeholder" and rewrite.now[n] is not rewrite.nodes[n]
     }
-    return made.graph, made.nodes, written
+    return rewrite.graph, rewrite.nodes, values
 
 
 class _Functional:
@@ -95,8 +97,8 @@ class _Functional:
                 self._copy(node)
 
     def _copy(self, node: Node) -> None:
-        made = self.graph.node_copy(node, self._value)
-        self.nodes[node] = self.now[node] = made
+        copy = self.graph.node_copy(node, self._value)
+        self.nodes[node] = self.now[node] = copy
         source = node.args[0] if node.args else None
         if not isinstance(source, Node):
             return
@@ -118,68 +120,68 @@ class _Functional:
         node = self._real(node)
         if node in self.stale:
             self.stale.discard(node)
-            made = self.graph.node_copy(node, self._value)
-            self.now[node] = made
+            view = self.graph.node_copy(node, self._value)
+            self.now[node] = view
         return self.now[node]
 
     def _call(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], like: Node) -> Node:
-        made = self.graph.create_node("call_function", target, args, kwargs, target.overloadpacket.__name__)
-        made.meta = dict(like.meta)
-        return made
+        call = self.graph.create_node("call_function", target, args, kwargs, target.overloadpacket.__name__)
+        call.meta = dict(like.meta)
+        return call
 
     def _write(self, node: Node, target: OpOverload) -> None:
         parameters = schema_of(target).arguments
         functional = _functional_of(target)
         out = node.kwargs.get("out")
-        written = out if isinstance(out, Node) else node.args[0]
+        destination = out if isinstance(out, Node) else node.args[0]
         if functional is None and can_auto_functionalize(target):
             self._write_copies(node, target)
             return
-        if functional is None or not isinstance(written, Node):
+        if functional is None or not isinstance(destination, Node):
             raise NotImplementedError(
                 f"{target} writes to an argument, and there is no operator that returns the result"
             )
         args = map_arg(tuple(node.args), self._value)
         kwargs = dict(map_arg({k: v for k, v in node.kwargs.items() if k != "out"}, self._value))
         if target.overloadpacket.__name__ == "copy_":
-            made = self._copied(node, written, args)
+            value = self._copy_into(node, destination, args)
         else:
             args = args[: len(parameters)]
-            made = self._call(functional, tuple(args), kwargs, node)
-            self._keep_dtype(made, written)
-        self.aliases[node] = self._real(written)
-        self.nodes[node] = made
-        self._set(self._real(written), made)
+            value = self._call(functional, tuple(args), kwargs, node)
+            self._keep_dtype(value, destination)
+        self.aliases[node] = self._real(destination)
+        self.nodes[node] = value
+        self._set(self._real(destination), value)
 
     def _write_copies(self, node: Node, target: OpOverload) -> None:
         """An operator of which nothing returns what it writes gets copies, which its call returns."""
         names = [a.name for a in target._schema.arguments]
-        given = {**dict(zip(names, node.args, strict=False)), **node.kwargs}
-        kwargs = dict(map_arg(given, self._value))
-        made = self.graph.create_node(
+        named = {**dict(zip(names, node.args, strict=False)), **node.kwargs}
+        kwargs = dict(map_arg(named, self._value))
+        call = self.graph.create_node(
             "call_function", auto_functionalized, (target,), kwargs, auto_functionalized.__name__
         )
-        made.meta = dict(node.meta)
+        call.meta = dict(node.meta)
         count = len(target._schema.returns)
-        self.nodes[node] = self.now[node] = self._item(made, 0, node) if count == 1 else made
+        self.nodes[node] = self.now[node] = self._item(call, 0, node) if count == 1 else call
         for i, name in enumerate(written_names(target)):
-            written = given.get(name)
-            if isinstance(written, Node):
-                self._set(self._real(written), self._item(made, max(count, 1) + i, written))
+            destination = named.get(name)
+            if isinstance(destination, Node):
+                self._set(self._real(destination), self._item(call, max(count, 1) + i, destination))
 
-    def _item(self, made: Node, i: int, like: Node) -> Node:
-        item = self.graph.create_node("call_function", operator.getitem, (made, i), {}, "getitem")
+    def _item(self, call: Node, i: int, like: Node) -> Node:
+        item = self.graph.create_node("call_function", operator.getitem, (call, i), {}, "getitem")
         item.meta = dict(like.meta)
         return item
 
-    def _copied(self, node: Node, written: Node, args: Any) -> Node:
+    def _copy_into(self, node: Node, destination: Node, args: Any) -> Node:
         return self._call(tl_core.operators.packets.aten.copy.default, tuple(args), {}, node)
 
-    def _keep_dtype(self, made: Node, written: Node) -> None:
+    def _keep_dtype(self, value: Node, destination: Node) -> None:
         """In-place operators keep the dtype of what they write."""
-        held = written.meta.get("val")
-        if held is not None:
-            made.meta["val"] = held
+        example = destination.meta.get("val")
+        if example is not None:
+            value.meta["val"] = example
 
     def _set(self, node: Node, value: Node) -> None:
         """Gives a node a new value, and with it what it is a view of, and the other views of that."""
@@ -190,17 +192,17 @@ class _Functional:
         base = self.viewed.get(node)  # type: ignore[assignment]
         if base is not None:
             base = self._real(base)
-            self._set_base(base, self._scattered(node, base, value), node)
+            self._set_base(base, self._scatter(node, base, value), node)
 
-    def _set_base(self, base: Node, value: Node, written: Node) -> None:
+    def _set_base(self, base: Node, value: Node, destination: Node) -> None:
         self.now[base] = value
         for view, viewed in self.viewed.items():
-            if self._real(viewed) is base and view is not written:
+            if self._real(viewed) is base and view is not destination:
                 self._forget(view)
         outer = self.viewed.get(base)
         if outer is not None:
             outer = self._real(outer)
-            self._set_base(outer, self._scattered(base, outer, value), base)
+            self._set_base(outer, self._scatter(base, outer, value), base)
 
     def _forget(self, view: Node) -> None:
         self.stale.add(view)
@@ -208,7 +210,7 @@ class _Functional:
             if self._real(base) is view:
                 self._forget(other)
 
-    def _scattered(self, view: Node, base: Node, value: Node) -> Node:
+    def _scatter(self, view: Node, base: Node, value: Node) -> Node:
         """The value of a base where a view of it has a new value."""
         of_list = view.target is operator.getitem
         viewing: Node = view.args[0] if of_list else view
@@ -241,22 +243,22 @@ class _Functional:
             self._copy(node)
             return
         args = map_arg(tuple(node.args[:8]), self._value)
-        made = self._call(
+        call = self._call(
             tl_core.operators.packets.aten._native_batch_norm_legit_functional.default, args, {}, node
         )
-        made.meta.pop("val", None)  # it returns more
-        self.nodes[node] = self.now[node] = self._item(made, 0, node)
+        call.meta.pop("val", None)  # it returns more
+        self.nodes[node] = self.now[node] = self._item(call, 0, node)
         for i, stat in enumerate(node.args[3:5], 3):
-            self._set(self._real(stat), self._item(made, i, stat))
+            self._set(self._real(stat), self._item(call, i, stat))
 
 
 # ---- the value of a base, by the operator that made the view: an operator and its arguments
 def _by_scatter(name: str) -> Any:
-    def made(f: _Functional, view: Node, base: Node, value: Node, *args: Any, **kwargs: Any) -> Any:
+    def write_back(f: _Functional, view: Node, base: Node, value: Node, *args: Any, **kwargs: Any) -> Any:
         rest, named = map_arg(tuple(args), f._value), dict(map_arg(kwargs, f._value))
         return name, (f.now[base], value, *rest), named
 
-    return made
+    return write_back
 
 
 def _by_sizes(f: _Functional, view: Node, base: Node, value: Node, *args: Any, **kwargs: Any) -> Any:
@@ -267,7 +269,7 @@ def _by_itself(name: str) -> Any:
     return lambda f, view, base, value, *args, **kwargs: (name, (value, *args), kwargs)
 
 
-def _unpermuted(f: _Functional, view: Node, base: Node, value: Node, dims: Any) -> Any:
+def _inverse_permute(f: _Functional, view: Node, base: Node, value: Node, dims: Any) -> Any:
     order = [d % len(dims) for d in dims]
     return "permute", (value, [order.index(i) for i in range(len(order))]), {}
 
@@ -291,7 +293,7 @@ _WRITTEN_BACK: dict[str, Any] = {
     **dict.fromkeys(("detach", "alias"), _by_sizes),
     "transpose": _by_itself("transpose"),
     "t": _by_itself("t"),
-    "permute": _unpermuted,
+    "permute": _inverse_permute,
 }
 _OF_LISTS: dict[str, Any] = {
     "unbind": _one_of_slices,
@@ -308,11 +310,11 @@ def _functional_of(target: OpOverload) -> Any:
         return getattr(space, "copy", None) or target
     if overload == "out" or overload.endswith("_out"):
         base, overload = packet, overload.removesuffix("_out").removesuffix("out") or "default"
-    found = getattr(space, base, None)
-    if found is None:
+    overloads = getattr(space, base, None)
+    if overloads is None:
         return None
-    for name in (overload, "default", *found.overloads()):
-        made = getattr(found, name, None)
-        if made is not None and not schema_of(made).writes:
-            return made
+    for name in (overload, "default", *overloads.overloads()):
+        functional = getattr(overloads, name, None)
+        if functional is not None and not schema_of(functional).writes:
+            return functional
     return None

@@ -83,7 +83,7 @@ def node_inline_(call_mod_node: Node) -> GraphModule | None:
     part = owner.get_submodule(str(call_mod_node.target)) if call_mod_node.op == "call_module" else None
     if not isinstance(part, GraphModule):
         raise AssertionError(f"node_inline_(): {call_mod_node} calls no graph module")
-    result = _copied(call_mod_node, part)
+    result = _copy_part(call_mod_node, part)
     if isinstance(result, (tuple, list)):
         _read_from(call_mod_node, result)
     elif isinstance(result, Node):
@@ -94,7 +94,7 @@ def node_inline_(call_mod_node: Node) -> GraphModule | None:
     return owner
 
 
-def _copied(call: Node, part: GraphModule) -> Any:
+def _copy_part(call: Node, part: GraphModule) -> Any:
     """Copies the nodes of a part before its call; what the part returns, by those nodes."""
     graph = call.graph
     inputs = part.graph.find_nodes(op="placeholder")

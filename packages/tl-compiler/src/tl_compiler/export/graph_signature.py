@@ -262,7 +262,7 @@ class ExportGraphSignature:
     def _inputs(self, kind: InputKind) -> list[InputSpec]:
         return [s for s in self.input_specs if s.kind is kind]
 
-    def _mapped(self, kind: InputKind) -> Mapping[str, str]:
+    def _targets(self, kind: InputKind) -> Mapping[str, str]:
         return MappingProxyType({s.arg.name: str(s.target) for s in self._inputs(kind)})
 
     def _outputs(self, kind: OutputKind) -> Mapping[str, str]:
@@ -307,22 +307,22 @@ class ExportGraphSignature:
     @property
     def inputs_to_parameters(self) -> Mapping[str, str]:
         """From inputs to names of parameters."""
-        return self._mapped(InputKind.PARAMETER)
+        return self._targets(InputKind.PARAMETER)
 
     @property
     def inputs_to_buffers(self) -> Mapping[str, str]:
         """From inputs to names of buffers."""
-        return self._mapped(InputKind.BUFFER)
+        return self._targets(InputKind.BUFFER)
 
     @property
     def inputs_to_lifted_tensor_constants(self) -> Mapping[str, str]:
         """From inputs to names of constants."""
-        return self._mapped(InputKind.CONSTANT_TENSOR)
+        return self._targets(InputKind.CONSTANT_TENSOR)
 
     @property
     def inputs_to_lifted_custom_objs(self) -> Mapping[str, str]:
         """From inputs to names of objects."""
-        return self._mapped(InputKind.CUSTOM_OBJ)
+        return self._targets(InputKind.CUSTOM_OBJ)
 
     @property
     def buffers_to_mutate(self) -> Mapping[str, str]:

@@ -10,21 +10,21 @@ from ..fx.interpreter import Interpreter
 from ..fx.node import Node
 from ..higher_order.wrap import wrap_with_set_grad_enabled
 
-__all__ = ["FollowedRun", "said_of"]
+__all__ = ["FollowedRun", "inherited_meta"]
 
 _KEPT = ("custom", "nn_module_stack", "source_fn_stack", "stack_trace", "torch_fn")
 
 
-def said_of(node: Node) -> dict[str, Any]:
+def inherited_meta(node: Node) -> dict[str, Any]:
     """What a node says of where it comes from.
 
     Args:
         node: the node.
     """
-    found = {name: node.meta[name] for name in _KEPT if name in node.meta}
-    stack = found.setdefault("nn_module_stack", {})
-    found["nn_module_stack"] = dict(stack)
-    return found
+    meta = {name: node.meta[name] for name in _KEPT if name in node.meta}
+    stack = meta.setdefault("nn_module_stack", {})
+    meta["nn_module_stack"] = dict(stack)
+    return meta
 
 
 class FollowedRun(Interpreter):
@@ -46,7 +46,7 @@ class FollowedRun(Interpreter):
             n: the node.
         """
         before = self.mode.inherited
-        self.mode.inherited = said_of(n) if n.op.startswith("call") else before
+        self.mode.inherited = inherited_meta(n) if n.op.startswith("call") else before
         try:
             return super().run_node(n)
         finally:
@@ -61,6 +61,6 @@ class FollowedRun(Interpreter):
         """
         if target is not wrap_with_set_grad_enabled:
             return super().call_function(target, args, kwargs)
-        enable_grad, part, *given = args
+        enable_grad, part, *inputs = args
         with tl_core.set_grad_enabled(enable_grad):
-            return FollowedRun(part, self.mode).run(*given)
+            return FollowedRun(part, self.mode).run(*inputs)

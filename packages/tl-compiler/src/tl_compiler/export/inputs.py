@@ -34,7 +34,7 @@ class DimOfInput:
     source: str  # as errors name it: L['x'].size()[0]
     path: str
     dim: int
-    said: Any  # a Dim or a hint
+    spec: Any  # a Dim or a hint
     expr: Expr
     hint: int
 
@@ -59,7 +59,7 @@ class Inputs:
     problems: list[tuple[str, str]] = field(default_factory=list)  # names, what is wrong
     fixes: list[str] = field(default_factory=list)
     _fakes: dict[int, FakeTensor] = field(default_factory=dict)
-    _held: list[Any] = field(default_factory=list)
+    _leaves: list[Any] = field(default_factory=list)
 
     @property
     def env(self) -> ShapeEnv:
@@ -84,83 +84,89 @@ class Inputs:
             return self._number(leaf, shape, source, path)
         if isinstance(leaf, FakeTensor):
             return leaf
-        held = self._fakes.get(id(leaf))
-        if held is not None:
-            return held
+        fake = self._fakes.get(id(leaf))
+        if fake is not None:
+            return fake
         if isinstance(shape, _DimHint):
             shape = dict.fromkeys(range(leaf.dim()), shape)
-        said = dict(enumerate(shape)) if isinstance(shape, (tuple, list)) else (shape or {})
-        sizes = [self._size(n, said.get(i), source, path, i) for i, n in enumerate(leaf.shape)]
+        specs = dict(enumerate(shape)) if isinstance(shape, (tuple, list)) else (shape or {})
+        sizes = [self._size(n, specs.get(i), source, path, i) for i, n in enumerate(leaf.shape)]
         stands = self.mode.from_tensor(leaf, static_shapes=True)
-        made = self._fakes[id(leaf)] = self.mode.symbolic.give_sizes(stands, sizes)
-        self._held.append(leaf)
-        return made
+        result = self._fakes[id(leaf)] = self.mode.symbolic.give_sizes(stands, sizes)
+        self._leaves.append(leaf)
+        return result
 
-    def _number(self, value: int, said: Any, source: str, path: str) -> Any:
-        if not isinstance(said, (_DimHint, Dim)) or (
-            isinstance(said, _DimHint) and said.type is _DimHintType.STATIC
+    def _number(self, value: int, spec: Any, source: str, path: str) -> Any:
+        if not isinstance(spec, (_DimHint, Dim)) or (
+            isinstance(spec, _DimHint) and spec.type is _DimHintType.STATIC
         ):
             return value
         e = self.env.create_symbol(value, source, DimDynamic.DYNAMIC, None, None, True)
         if isinstance(e, Symbol):
-            low, high = getattr(said, "min", None), getattr(said, "max", None)
-            held = self.env.var_to_range[e]
-            bounds = ValueRanges(held.lower if low is None else low, held.upper if high is None else high)
+            low, high = getattr(spec, "min", None), getattr(spec, "max", None)
+            interval = self.env.var_to_range[e]
+            bounds = ValueRanges(
+                interval.lower if low is None else low, interval.upper if high is None else high
+            )
             self.env.var_to_range[e] = bounds
-        self.dims.append(DimOfInput(source, path, -1, said, e, value))
+        self.dims.append(DimOfInput(source, path, -1, spec, e, value))
         return self.env.create_symintnode(e, hint=value)
 
-    def _size(self, n: int, said: Any, source: str, path: str, i: int) -> Expr:
+    def _size(self, n: int, spec: Any, source: str, path: str, i: int) -> Expr:
         where = f"{source}.size()[{i}]"
-        if said is None or (isinstance(said, _DimHint) and said.type is _DimHintType.STATIC):
+        if spec is None or (isinstance(spec, _DimHint) and spec.type is _DimHintType.STATIC):
             return Integer(n)
-        if isinstance(said, (int, _StaticDim)):
-            wanted = said.value if isinstance(said, _StaticDim) else said
-            if wanted != n:
+        if isinstance(spec, (int, _StaticDim)):
+            size = spec.value if isinstance(spec, _StaticDim) else spec
+            if size != n:
                 raise UserError(
                     UserErrorType.INVALID_INPUT,
-                    f"Static shape constraint of {wanted} does not match input size of {n}, for "
+                    f"Static shape constraint of {size} does not match input size of {n}, for "
                     f"`inputs{path}.shape[{i}]`",
                 )
             return Integer(n)
-        e = self._hinted(n, said, where) if isinstance(said, _DimHint) else self._named_size(n, said, where)
-        self.dims.append(DimOfInput(where, path, i, said, e, n))
+        e = (
+            self._size_of_hint(n, spec, where)
+            if isinstance(spec, _DimHint)
+            else self._named_size(n, spec, where)
+        )
+        self.dims.append(DimOfInput(where, path, i, spec, e, n))
         return e
 
-    def _hinted(self, n: int, said: _DimHint, where: str) -> Expr:
+    def _size_of_hint(self, n: int, hint: _DimHint, where: str) -> Expr:
         e = self.env.create_symbol(n, where, DimDynamic.DYNAMIC)
         if isinstance(e, Symbol):
-            low = 2 if said.min is None else max(said.min, 2)
-            high = int_oo if said.max is None else said.max
+            low = 2 if hint.min is None else max(hint.min, 2)
+            high = int_oo if hint.max is None else hint.max
             if not low <= n <= high and n > 1:
                 raise UserError(
-                    UserErrorType.INVALID_INPUT, f"{where} is {n}, outside of its range: {said!r}"
+                    UserErrorType.INVALID_INPUT, f"{where} is {n}, outside of its range: {hint!r}"
                 )
             self.env.var_to_range[e] = ValueRanges(low, high)
-            if (said.min or 0) < low:
-                self.env.assumed[e] = said.min or 0
+            if (hint.min or 0) < low:
+                self.env.assumed[e] = hint.min or 0
         return e
 
-    def _named_size(self, n: int, said: Dim, where: str) -> Expr:
-        root = said.root if isinstance(said, _DerivedDim) else said
+    def _named_size(self, n: int, dim: Dim, where: str) -> Expr:
+        root = dim.root if isinstance(dim, _DerivedDim) else dim
         self.named.setdefault(root.__name__, root)
-        factor, offset = (said.factor, said.offset) if isinstance(said, _DerivedDim) else (1, 0)
+        factor, offset = (dim.factor, dim.offset) if isinstance(dim, _DerivedDim) else (1, 0)
         hint, left = divmod(n - offset, factor)
-        if left or not said.min <= n <= said.max:
+        if left or not dim.min <= n <= dim.max:
             raise UserError(
                 UserErrorType.CONSTRAINT_VIOLATION,
-                f'Constraints violated ({said.__name__})! For more information, run with TORCH_LOGS="+dynamic".\n  - '
-                f"{where} is {n}, which is not a value of {said.__name__} in the specified range "
-                f"{said.min} <= {said.__name__} <= {said.max}",
+                f'Constraints violated ({dim.__name__})! For more information, run with TORCH_LOGS="+dynamic".\n  - '
+                f"{where} is {n}, which is not a value of {dim.__name__} in the specified range "
+                f"{dim.min} <= {dim.__name__} <= {dim.max}",
             )
         symbol = self.roots.get(root.__name__)
         if symbol is None:
-            if hint in (0, 1) and root is said:
+            if hint in (0, 1) and root is dim:
                 self.problems.append((root.__name__, self._constant(root.__name__, where, hint)))
                 self.fixes.append(f"{root.__name__} = {hint}")
                 return Integer(n)
-            made = self.env.create_symbol(hint, where, DimDynamic.DYNAMIC, None, True, hint in (0, 1))
-            symbol = self.roots[root.__name__] = made  # type: ignore[assignment]
+            expr = self.env.create_symbol(hint, where, DimDynamic.DYNAMIC, None, True, hint in (0, 1))
+            symbol = self.roots[root.__name__] = expr  # type: ignore[assignment]
             low = max(int(root.min), 2 if hint > 1 else 0)
             self.env.var_to_range[symbol] = ValueRanges(low, root.max)  # type: ignore[index]
             if root.min < low:
@@ -170,7 +176,7 @@ class Inputs:
             raise UserError(
                 UserErrorType.CONSTRAINT_VIOLATION,
                 f'Constraints violated ({root.__name__})! For more information, run with TORCH_LOGS="+dynamic".\n  - '
-                f"The values of {root.__name__} = {first.source} and {said.__name__} = {where} must always be "
+                f"The values of {root.__name__} = {first.source} and {dim.__name__} = {where} must always be "
                 "equal, got "
                 f"{first.hint} and {n}",
             )

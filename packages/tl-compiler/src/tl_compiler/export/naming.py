@@ -33,14 +33,14 @@ def input_names(paths: list[str]) -> list[str]:
         ['x', 'd_key', 'd_l_0']
     """
     used: dict[str, int] = {}
-    made = []
+    names = []
     for path in paths:
         name = "_".join(part for part in re.split(r"[^a-zA-Z0-9_]+", path) if part).lower() or "arg"
         name = f"arg_{name}" if name[0].isdigit() else name
         count = used.get(name, 0)
         used[name] = count + 1
-        made.append(name if not count else f"{name}_{count}")
-    return made
+        names.append(name if not count else f"{name}_{count}")
+    return names
 
 
 def name_outputs(signature: Any, graph: Any) -> None:

@@ -6,14 +6,14 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from .constant_attributes import ConstantAttrMap, gathered
+from .constant_attributes import ConstantAttrMap, gather_constants
 
 __all__: list[str] = []
 
 
 def _gather_constant_attrs(m: Any) -> ConstantAttrMap:
     """The tensors that a module and those in it hold as plain attributes, with the dotted names of these."""
-    return gathered(m)
+    return gather_constants(m)
 
 
 @contextlib.contextmanager
@@ -22,4 +22,4 @@ def _fakify_script_objects(mod: Any, args: Any, kwargs: Any, fake_mode: Any) -> 
 
     There are no objects of script classes here, so that everything stands for itself.
     """
-    yield mod, args, kwargs, gathered(mod), {}
+    yield mod, args, kwargs, gather_constants(mod), {}

@@ -64,12 +64,12 @@ class _Rebuild(Transformer):
             args, kwargs: its arguments.
             meta: what is noted of the node.
         """
-        made = super().call_function(target, args, kwargs)
-        made.node.meta.update(meta)
+        proxy = super().call_function(target, args, kwargs)
+        proxy.node.meta.update(meta)
         if self._node is not None and self._node.target is target:
-            made.node._rename(self._node.name)
+            proxy.node._rename(self._node.name)
             self._node = None  # a pass may record it several times
-        return made
+        return proxy
 
     def run_node(self, n: Node) -> Any:
         """Runs a node.

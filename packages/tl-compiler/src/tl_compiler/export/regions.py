@@ -33,16 +33,16 @@ def without_regions(gm: GraphModule) -> GraphModule:
     """
     if not any(map(_is_region, gm.graph.nodes)):
         return gm
-    made = GraphModule(gm, gm.graph)  # which copies a graph that is another's
-    made.meta.update(gm.meta)
-    for call in nodes_filter(made.graph.nodes, _is_region):
-        _, held, *args = call.args
-        with made.graph.inserting_before(call):
-            part = made.graph.call_module(str(held.target), tuple(args))
+    result = GraphModule(gm, gm.graph)  # which copies a graph that is another's
+    result.meta.update(gm.meta)
+    for call in nodes_filter(result.graph.nodes, _is_region):
+        _, part_of, *args = call.args
+        with result.graph.inserting_before(call):
+            part = result.graph.call_module(str(part_of.target), tuple(args))
         node_replace_(call, part)
-        made.graph.erase_node(held)
+        result.graph.erase_node(part_of)
         node_inline_(part)
-    return made
+    return result
 
 
 def _is_region(node: Node) -> bool:

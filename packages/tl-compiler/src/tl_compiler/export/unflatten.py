@@ -16,7 +16,7 @@ from ..fx.graph_module import GraphModule
 from ..fx.interpreter import Interpreter
 from ..fx.node import Node, map_arg
 from .graph_signature import ConstantArgument
-from .unlift import _bound, _hold, check_inputs, unlifted
+from .unlift import _bound, _hold, check_inputs, unlift
 
 __all__ = [
     "FlatArgsAdapter",
@@ -104,12 +104,12 @@ class InterpreterModule(tl_nn.Module):
             TypeError: a signature was preserved, and the arguments have another structure.
         """
         if self._signature is not None:
-            return self._called(args, kwargs)
+            return self._call_with_signature(args, kwargs)
         names = [str(n.target) for n in self.graph.nodes if n.op == "placeholder"]
-        given = [*args, *(kwargs[n] for n in names[len(args) :] if n in kwargs)]
-        return Interpreter(self, graph=self.graph).run(*given, enable_io_processing=False)
+        inputs = [*args, *(kwargs[n] for n in names[len(args) :] if n in kwargs)]
+        return Interpreter(self, graph=self.graph).run(*inputs, enable_io_processing=False)
 
-    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call_with_signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of a call as the original module was called."""
         signature = self._signature
         order = list(signature.in_spec.children_specs[1].context)
@@ -121,12 +121,12 @@ class InterpreterModule(tl_nn.Module):
                 f"{self._ty or 'the module'} was exported with arguments of the structure {signature.in_spec}, "
                 f"got {spec}"
             )
-        given = [
+        inputs = [
             leaf
-            for leaf, said in zip(leaves, signature.inputs, strict=True)
-            if not isinstance(said, ConstantArgument)
+            for leaf, leaf_spec in zip(leaves, signature.inputs, strict=True)
+            if not isinstance(leaf_spec, ConstantArgument)
         ]
-        out = Interpreter(self, graph=self.graph).run(*given, enable_io_processing=False)
+        out = Interpreter(self, graph=self.graph).run(*inputs, enable_io_processing=False)
         return signature.out_spec.unflatten(list(out))
 
     def type_name(self) -> Any:
@@ -226,7 +226,7 @@ class UnflattenedModule(tl_nn.Module):
         self.flat_args_adapter = flat_args_adapter
         self.graph_signature = export_module.graph_signature
         self._spec = export_module.call_spec
-        flat = unlifted(export_module, False)
+        flat = unlift(export_module, False)
         _hold(export_module, self)
         copies: dict[int, Any] = {}  # what it writes is its own
         for owner in (*flat.modules(), *self.modules()):
@@ -234,9 +234,9 @@ class UnflattenedModule(tl_nn.Module):
                 if buffer is not None and not any(buffer is c for c in copies.values()):
                     owner._buffers[name] = copies.setdefault(id(buffer), buffer.clone())
         for node in flat.graph.nodes:  # the graphs of higher-order operators
-            found = getattr(flat, str(node.target), None) if node.op == "get_attr" else None
-            if isinstance(found, GraphModule):
-                self.add_module(str(node.target), found)
+            attribute = getattr(flat, str(node.target), None) if node.op == "get_attr" else None
+            if isinstance(attribute, GraphModule):
+                self.add_module(str(node.target), attribute)
         self.graph = _Builder(self, flat).build()
         self.graph.owning_module = self
         self._names = export_module.module_call_graph[0].signature.forward_arg_names
@@ -252,15 +252,15 @@ class UnflattenedModule(tl_nn.Module):
             What it returns.
         """
         spec = self._spec.in_spec
-        given, keywords = _bound(args, kwargs, spec, self._names, list(spec.children_specs[1].context))
-        leaves, found = tree_flatten((given, keywords))
-        if found != spec:
+        positional, keywords = _bound(args, kwargs, spec, self._names, list(spec.children_specs[1].context))
+        leaves, actual = tree_flatten((positional, keywords))
+        if actual != spec:
             if self.flat_args_adapter is None:
                 raise TypeError(
                     "There is no flat args adapter sepcified. Are you sure you are calling this with the right "
                     "arguments?"
                 )
-            leaves = self.flat_args_adapter.adapt(spec, found, leaves)
+            leaves = self.flat_args_adapter.adapt(spec, actual, leaves)
             if len(leaves) != spec.num_leaves:
                 raise TypeError(f"Flat args adaption failed, number of args mismatch Adatped: {len(leaves)}")
         self._check(leaves, [f"*args[{i}]" for i in range(len(leaves))])
@@ -317,7 +317,7 @@ class _Builder:
         self.nodes = list(flat.graph.nodes)
         self.by_name = {n.name: n for n in self.nodes}
         self.calls: dict[str, int] = {}
-        self.made: dict[
+        self.instances: dict[
             str, dict[str, InterpreterModule]
         ] = {}  # by path, then by name: calls that do the same are one
         self.signatures = {
@@ -338,14 +338,14 @@ class _Builder:
         return graph
 
     def _value(self, graph: Graph, values: dict[Node, Node], node: Node, path: str) -> Node:
-        found = values.get(node)
-        if found is None and node.op == "get_attr":
+        copy = values.get(node)
+        if copy is None and node.op == "get_attr":
             target = str(node.target)
             local = target[len(path) + 1 :] if path and target.startswith(path + ".") else target
-            found = values[node] = graph.create_node("get_attr", local, (), {}, local.replace(".", "_"))
-        if found is None:
+            copy = values[node] = graph.create_node("get_attr", local, (), {}, local.replace(".", "_"))
+        if copy is None:
             raise RuntimeError(f"{node} is used outside of the module that computes it")
-        return found
+        return copy
 
     def _fill(self, graph: Graph, path: str, body: list[Node], values: dict[Node, Node], holder: Any) -> None:
         """Adds the nodes of a module; runs of nodes of a child become a call of it."""
@@ -388,7 +388,7 @@ class _Builder:
         self, graph: Graph, path: str, child: str, body: list[Node], values: dict[Node, Node], holder: Any
     ) -> None:
         full = f"{path}.{child}" if path else child
-        if self._is_whole(self._numbered(full), body):
+        if self._is_whole(self._call_name(full), body):
             self._call_as_it_was(graph, path, child, body, values, holder)
             return
         inside = set(body)
@@ -413,7 +413,7 @@ class _Builder:
             for i, node in enumerate(outputs):
                 values[node] = graph.create_node("call_function", operator.getitem, (call, i), {}, node.name)
 
-    def _numbered(self, full: str) -> str:
+    def _call_name(self, full: str) -> str:
         """The name of the next call of a module."""
         number = self.calls.get(full, 0)
         return f"{full}@{number}" if number else full
@@ -423,36 +423,36 @@ class _Builder:
         signature = self.signatures.get(full)
         if signature is None:
             return False
-        given, returned = (
-            {self.by_name.get(a.name) for a in said if not isinstance(a, ConstantArgument)}
-            for said in (signature.inputs, signature.outputs)
+        inputs, returned = (
+            {self.by_name.get(a.name) for a in specs if not isinstance(a, ConstantArgument)}
+            for specs in (signature.inputs, signature.outputs)
         )
         inside = set(body)
         read = {n for b in body for n in b.all_input_nodes if n not in inside and n.op != "get_attr"}
         used = {n for n in body if any(u not in inside for u in n.users)}
-        return read <= given and used <= returned and None not in given and returned <= (inside | given)
+        return read <= inputs and used <= returned and None not in inputs and returned <= (inside | inputs)
 
     def _call_as_it_was(
         self, graph: Graph, path: str, child: str, body: list[Node], values: dict[Node, Node], holder: Any
     ) -> None:
         """A call of a module whose signature was preserved: with containers, constants and names of arguments."""
         full = f"{path}.{child}" if path else child
-        signature = self.signatures[self._numbered(full)]
+        signature = self.signatures[self._call_name(full)]
         inner = Graph()
         local: dict[Node, Node] = {}
         leaves: list[Any] = []
-        for said in signature.inputs:
-            if isinstance(said, ConstantArgument):
-                leaves.append(said.value)
+        for spec in signature.inputs:
+            if isinstance(spec, ConstantArgument):
+                leaves.append(spec.value)
                 continue
-            node = self.by_name[said.name]
+            node = self.by_name[spec.name]
             leaves.append(self._value(graph, values, node, path))
             local[node] = inner.placeholder(node.name)
         module = InterpreterModule(inner, self._type(body[0], full), signature)
         self._fill(inner, full, body, local, module)
         results: list[Any] = [
-            said.value if isinstance(said, ConstantArgument) else self.by_name[said.name]
-            for said in signature.outputs
+            spec.value if isinstance(spec, ConstantArgument) else self.by_name[spec.name]
+            for spec in signature.outputs
         ]
         inner.output(tuple(local[r] if isinstance(r, Node) else r for r in results))
         name = self._attach(holder, child, full, module)
@@ -475,13 +475,13 @@ class _Builder:
         number = self.calls.get(full, 0)
         self.calls[full] = number + 1
         name = child if not number else f"{child}@{number}"
-        earlier = self.made.setdefault(full, {})
-        for known, other in earlier.items():
+        earlier = self.instances.setdefault(full, {})
+        for earlier_name, other in earlier.items():
             if _do_the_same(module, other):
-                holder._modules[known] = other
-                return known
+                holder._modules[earlier_name] = other
+                return earlier_name
         earlier[name] = module
-        for key, value in self._held(full).items():
+        for key, value in self._state(full).items():
             if key in module._modules or getattr(module, key, None) is not None:
                 continue
             if isinstance(value, tl_core.Tensor) and not isinstance(value, tl_nn.Parameter):
@@ -491,13 +491,13 @@ class _Builder:
         holder._modules[name] = module
         return name
 
-    def _held(self, full: str) -> dict[str, Any]:
+    def _state(self, full: str) -> dict[str, Any]:
         """The parameters, buffers and modules that a module holds."""
         module = self.flat
         for part in full.split("."):
             module = getattr(module, part, None)  # type: ignore[assignment]
             if module is None:
                 return {}
-        found = {**module._parameters, **module._buffers}
-        found.update({k: v for k, v in module._modules.items() if not isinstance(v, InterpreterModule)})
-        return found
+        state = {**module._parameters, **module._buffers}
+        state.update({k: v for k, v in module._modules.items() if not isinstance(v, InterpreterModule)})
+        return state

@@ -18,12 +18,12 @@ from ..symbolic.expression import Expr, Integer, sympify
 from ..symbolic.ranges import int_oo
 from .graph_signature import ConstantArgument, InputKind, OutputKind
 
-__all__ = ["check_inputs", "unlifted"]
+__all__ = ["check_inputs", "unlift"]
 
 _MUTATIONS = (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION, OutputKind.USER_INPUT_MUTATION)
 
 
-def unlifted(ep: Any, check_guards: bool) -> GraphModule:
+def unlift(ep: Any, check_guards: bool) -> GraphModule:
     """A module that runs a program as the original was called.
 
     Args:
@@ -35,17 +35,17 @@ def unlifted(ep: Any, check_guards: bool) -> GraphModule:
     """
     graph, root = Graph(), tl_nn.Module()
     copies: dict[Node, Node] = {}
-    held = {s.arg.name: s for s in ep.graph_signature.input_specs}
-    inputs = {name for name, s in held.items() if s.kind is InputKind.USER_INPUT}
+    specs = {s.arg.name: s for s in ep.graph_signature.input_specs}
+    inputs = {name for name, s in specs.items() if s.kind is InputKind.USER_INPUT}
     _hold(ep, root)
     for node in ep.graph.nodes:
-        if node.op == "placeholder" and held[node.name].kind is not InputKind.USER_INPUT:
-            name = _attribute_name(held[node.name])
-            made = graph.create_node(
-                "get_attr", str(held[node.name].target), (), {}, node.name if name in inputs else name
+        if node.op == "placeholder" and specs[node.name].kind is not InputKind.USER_INPUT:
+            name = _attribute_name(specs[node.name])
+            attribute = graph.create_node(
+                "get_attr", str(specs[node.name].target), (), {}, node.name if name in inputs else name
             )
-            made.meta = dict(node.meta)
-            copies[node] = made
+            attribute.meta = dict(node.meta)
+            copies[node] = attribute
         elif node.op == "output":
             _output(ep, graph, node, copies)
         else:
@@ -80,11 +80,11 @@ def _hold_attribute(root: Any, path: str, value: Any, persistent: bool = True) -
     *parts, last = path.split(".")
     holder = root
     for part in parts:
-        found = getattr(holder, part, None)
-        if found is None:
-            found = tl_nn.Module()
-            holder.add_module(part, found)
-        holder = found
+        child = getattr(holder, part, None)
+        if child is None:
+            child = tl_nn.Module()
+            holder.add_module(part, child)
+        holder = child
     if isinstance(value, tl_nn.Parameter):
         holder.register_parameter(last, value)
     elif isinstance(value, tl_nn.Module):
@@ -103,13 +103,13 @@ def _hold(ep: Any, root: Any) -> None:
         name = str(spec.target)
         if spec.kind is InputKind.PARAMETER:
             value = ep.state_dict[name]
-            kept = (
+            constant = (
                 value if isinstance(value, tl_nn.Parameter) else tl_nn.Parameter(value, value.requires_grad)
             )
-            _hold_attribute(root, name, kept)
+            _hold_attribute(root, name, constant)
         elif spec.kind is InputKind.BUFFER:
-            found = ep.state_dict[name] if spec.persistent else ep.constants[name]
-            _hold_attribute(root, name, found, bool(spec.persistent))
+            tensor = ep.state_dict[name] if spec.persistent else ep.constants[name]
+            _hold_attribute(root, name, tensor, bool(spec.persistent))
         elif spec.kind in (InputKind.CONSTANT_TENSOR, InputKind.CUSTOM_OBJ):
             _hold_attribute(root, name, ep.constants[name], persistent=False)
     _hold_other_names(ep, root)
@@ -117,10 +117,10 @@ def _hold(ep: Any, root: Any) -> None:
 
 def _hold_other_names(ep: Any, root: Any) -> None:
     """Gives a module what a program's parameters and buffers are called besides."""
-    held = {str(s.target) for s in ep.graph_signature.input_specs if s.target is not None}
-    named = {id(ep.state_dict[name]): name for name in held if name in ep.state_dict}
+    targets = {str(s.target) for s in ep.graph_signature.input_specs if s.target is not None}
+    named = {id(ep.state_dict[name]): name for name in targets if name in ep.state_dict}
     for name, value in ep.state_dict.items():
-        if name not in held and id(value) in named:
+        if name not in targets and id(value) in named:
             _hold_attribute(root, name, _read(root, named[id(value)]))
 
 
@@ -128,16 +128,16 @@ def _output(ep: Any, graph: Graph, node: Node, copies: dict[Node, Node]) -> None
     """Writes new values to what is mutated, and returns the user's results."""
     targets = {s.target: s.arg.name for s in ep.graph_signature.input_specs if s.target is not None}
     by_name = {n.name: n for n in copies}
-    kept: list[Any] = []
+    results: list[Any] = []
     for spec, value in zip(ep.graph_signature.output_specs, node.args[0], strict=True):
-        found = copies[value] if isinstance(value, Node) else value
+        result = copies[value] if isinstance(value, Node) else value
         if spec.kind not in _MUTATIONS:
-            kept.append(found)
+            results.append(result)
             continue
         name = targets.get(spec.target, spec.target)
-        written = copies[by_name[str(name)]]
-        graph.call_function(tl_core.operators.packets.aten.copy_.default, (written, found))
-    graph.output(tuple(kept))
+        destination = copies[by_name[str(name)]]
+        graph.call_function(tl_core.operators.packets.aten.copy_.default, (destination, result))
+    graph.output(tuple(results))
 
 
 def _call_info(ep: Any, graph: Graph) -> _PyTreeInfo | None:
@@ -159,17 +159,17 @@ def _checker(ep: Any) -> Any:
     names = ep.module_call_graph[0].signature.forward_arg_names if ep.module_call_graph else None
 
     def check(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        given, keywords = _bound(args, kwargs, spec, names, order)
-        leaves, found = tree_flatten_with_path((given, keywords))
-        if spec is not None and found != spec and not _alike(found, spec):
+        positional, keywords = _bound(args, kwargs, spec, names, order)
+        leaves, actual = tree_flatten_with_path((positional, keywords))
+        if spec is not None and actual != spec and not _alike(actual, spec):
             raise ValueError(
                 "Trying to flatten user inputs with exported input tree spec: \n"
-                f"{spec}\nbut actually got inputs with tree spec of: \n{found}.\nPlease check that the inputs "
+                f"{spec}\nbut actually got inputs with tree spec of: \n{actual}.\nPlease check that the inputs "
                 "have the same "
                 "number and type of args and kwargs as the ones you used when tracing."
             )
         check_inputs(ep, [leaf for _, leaf in leaves], [_path_text(path) for path, _ in leaves])
-        return tuple(given), keywords
+        return tuple(positional), keywords
 
     return check
 
@@ -185,19 +185,19 @@ def _bound(
     if spec is None:
         return args, kwargs
     count = spec.children_specs[0].num_children
-    given, keywords = list(args), dict(kwargs)
-    for name in (names or [])[len(given) : count]:
+    positional, keywords = list(args), dict(kwargs)
+    for name in (names or [])[len(positional) : count]:
         if name not in keywords:
             break
-        given.append(keywords.pop(name))
-    if len(given) > count and names:
-        for name, value in zip(names[count:], given[count:], strict=False):
+        positional.append(keywords.pop(name))
+    if len(positional) > count and names:
+        for name, value in zip(names[count:], positional[count:], strict=False):
             if name in order:
                 keywords.setdefault(name, value)
-        given = given[:count] + given[len(names) :]
+        positional = positional[:count] + positional[len(names) :]
     if set(keywords) == set(order):
         keywords = {name: keywords[name] for name in order}
-    return tuple(given), keywords
+    return tuple(positional), keywords
 
 
 def _alike(a: TreeSpec, b: TreeSpec) -> bool:
@@ -248,11 +248,11 @@ def check_inputs(ep: Any, leaves: list[Any], paths: list[str]) -> None:
     _check_derived(sizes, later)
 
 
-def _check_constant(expected: Any, got: Any, path: str) -> None:
+def _check_constant(expected: Any, actual: Any, path: str) -> None:
     if type(expected) in (int, float, bool, str, type(None)) and (
-        type(got) is not type(expected) or got != expected
+        type(actual) is not type(expected) or actual != expected
     ):
-        raise RuntimeError(f"Expected input at {path} to be equal to {expected}, but got {got}")
+        raise RuntimeError(f"Expected input at {path} to be equal to {expected}, but got {actual}")
 
 
 def _check_value(ep: Any, val: Any, leaf: Any, path: str, sizes: Any, later: Any) -> None:
@@ -269,42 +269,42 @@ def _check_value(ep: Any, val: Any, leaf: Any, path: str, sizes: Any, later: Any
             f"Unexpected number of dimensions in input at {path}.shape (expected {list(val.shape)}, got "
             f"{list(leaf.shape)})"
         )
-    for i, (wanted, got) in enumerate(zip(val.shape, leaf.shape, strict=True)):
-        _check_size(ep, sympify(wanted), int(got), f"{path}.shape[{i}]", sizes, later)
+    for i, (expected, actual) in enumerate(zip(val.shape, leaf.shape, strict=True)):
+        _check_size(ep, sympify(expected), int(actual), f"{path}.shape[{i}]", sizes, later)
 
 
-def _check_size(ep: Any, e: Expr, got: int, path: str, sizes: Any, later: Any) -> None:
+def _check_size(ep: Any, e: Expr, actual: int, path: str, sizes: Any, later: Any) -> None:
     if isinstance(e, Integer):
-        if e.value != got:
-            raise RuntimeError(f"Expected input at {path} to be equal to {e.value}, but got {got}")
+        if e.value != actual:
+            raise RuntimeError(f"Expected input at {path} to be equal to {e.value}, but got {actual}")
         return
     if not e.is_symbol:
-        later.append((e, got, path))
-    elif e in sizes and sizes[e][0] != got:
-        raise RuntimeError(f"Expected input at {path} to be equal to {sizes[e][0]}, but got {got}")
+        later.append((e, actual, path))
+    elif e in sizes and sizes[e][0] != actual:
+        raise RuntimeError(f"Expected input at {path} to be equal to {sizes[e][0]}, but got {actual}")
     else:
-        sizes.setdefault(e, (got, path))
-    held = ep.range_constraints.get(e)
-    if held is None:
+        sizes.setdefault(e, (actual, path))
+    interval = ep.range_constraints.get(e)
+    if interval is None:
         return
-    if held.lower not in (-int_oo,) and got < held.lower and held.lower > 2:
-        raise RuntimeError(f"Expected input at {path} to be >= {held.lower}, but got {got}")
-    if got > held.upper:
-        raise RuntimeError(f"Expected input at {path} to be <= {held.upper}, but got {got}")
+    if interval.lower not in (-int_oo,) and actual < interval.lower and interval.lower > 2:
+        raise RuntimeError(f"Expected input at {path} to be >= {interval.lower}, but got {actual}")
+    if actual > interval.upper:
+        raise RuntimeError(f"Expected input at {path} to be <= {interval.upper}, but got {actual}")
 
 
 def _check_derived(sizes: Any, later: Any) -> None:
-    for e, got, path in later:
+    for e, actual, path in later:
         values = {s: sizes[s][0] for s in e.free_symbols if s in sizes}
         if len(values) == len(e.free_symbols):
-            wanted = e.evaluate(values)
-            if wanted != got:
-                raise RuntimeError(f"Expected input at {path} to be equal to {wanted}, but got {got}")
+            expected = e.evaluate(values)
+            if expected != actual:
+                raise RuntimeError(f"Expected input at {path} to be equal to {expected}, but got {actual}")
         elif len(e.free_symbols) == 1 and not values:
             (symbol,) = e.free_symbols
             rate, offset = e.evaluate({symbol: 1}) - e.evaluate({symbol: 0}), e.evaluate({symbol: 0})
-            if (got - offset) % rate:
+            if (actual - offset) % rate:
                 raise RuntimeError(
                     f"Expected input at {path} to be of the form {e}, where {symbol} is an integer"
                 )
-            sizes[symbol] = ((got - offset) // rate, path)
+            sizes[symbol] = ((actual - offset) // rate, path)

@@ -21,11 +21,11 @@ class Verifier:
     """Checks that a program holds only operators, and that its signature fits its graph."""
 
     dialect: ClassVar[str] = "ATEN"
-    _known: ClassVar[dict[str, type[Verifier]]] = {}
+    _dialects: ClassVar[dict[str, type[Verifier]]] = {}
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        Verifier._known.setdefault(cls.dialect, cls)
+        Verifier._dialects.setdefault(cls.dialect, cls)
 
     def allowed_builtin_ops(self) -> tuple[Any, ...]:
         """The functions of Python that a graph may call.
@@ -108,7 +108,7 @@ class TrainingIRVerifier(Verifier):
     dialect: ClassVar[str] = "TRAINING"
 
 
-Verifier._known["ATEN"] = Verifier
+Verifier._dialects["ATEN"] = Verifier
 
 
 def load_verifier(dialect: str) -> type[Verifier]:
@@ -117,7 +117,7 @@ def load_verifier(dialect: str) -> type[Verifier]:
     Args:
         dialect: its name.
     """
-    return Verifier._known.get(dialect, Verifier)
+    return Verifier._dialects.get(dialect, Verifier)
 
 
 def _check_signature(ep: Any) -> None:
@@ -133,8 +133,8 @@ def _check_signature(ep: Any) -> None:
         if spec.kind is InputKind.PARAMETER and spec.target not in ep.state_dict:
             raise SpecViolationError(f"Parameter {spec.target} is not in the state dict.")
         if spec.kind is InputKind.BUFFER:
-            held = ep.state_dict if spec.persistent else ep.constants
-            if spec.target not in held:
+            tensors = ep.state_dict if spec.persistent else ep.constants
+            if spec.target not in tensors:
                 raise SpecViolationError(f"Buffer {spec.target} is not in the state dict.")
         if spec.kind is InputKind.CONSTANT_TENSOR and spec.target not in ep.constants:
             raise SpecViolationError(f"Constant {spec.target} is not among the constants.")

@@ -115,9 +115,9 @@ def _of_operators(
     whole: bool,
     deferred: bool,
 ) -> ExportResult:
-    from tl_compiler.export._trace import exported
+    from tl_compiler.export._trace import trace_program
 
-    program = exported(module, args, kwargs, shapes, (), deferred, notes_sources=True)
+    program = trace_program(module, args, kwargs, shapes, (), deferred, notes_sources=True)
     env = program.graph_module.meta["shape_env"]
     if not whole:
         program = program.run_decompositions(table or {})

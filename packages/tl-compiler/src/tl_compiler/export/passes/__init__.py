@@ -31,25 +31,27 @@ def move_to_device_pass(ep: ExportedProgram, location: Any) -> ExportedProgram:
         device(type='cpu')
     """
 
-    def moved(device: Any) -> Any:
+    def target_device(device: Any) -> Any:
         if isinstance(location, dict):
             return tl_core.device(location.get(str(device), device))
         return tl_core.device(location)
 
-    for held in (ep.state_dict, ep.constants):
-        for name, value in held.items():
+    for tensors in (ep.state_dict, ep.constants):
+        for name, value in tensors.items():
             if isinstance(value, tl_core.Tensor):
-                new = value.to(moved(value.device))
-                kept = isinstance(value, tl_core.tensors.parameter.Parameter) and not isinstance(
+                new = value.to(target_device(value.device))
+                is_parameter = isinstance(value, tl_core.tensors.parameter.Parameter) and not isinstance(
                     new, type(value)
                 )
-                held[name] = tl_core.tensors.parameter.Parameter(new, value.requires_grad) if kept else new
+                tensors[name] = (
+                    tl_core.tensors.parameter.Parameter(new, value.requires_grad) if is_parameter else new
+                )
     for node in ep.graph.nodes:
         if "device" in node.kwargs and node.kwargs["device"] is not None:
-            node.kwargs = {**node.kwargs, "device": moved(node.kwargs["device"])}
+            node.kwargs = {**node.kwargs, "device": target_device(node.kwargs["device"])}
         value = node.meta.get("val")
         if isinstance(value, FakeTensor):
-            node.meta["val"] = value.on_device(moved(value.device))
+            node.meta["val"] = value.on_device(target_device(value.device))
     ep.graph_module.recompile()
     ep.validate()
     return ep

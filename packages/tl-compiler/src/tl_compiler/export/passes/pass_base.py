@@ -8,10 +8,10 @@ from typing import Any
 
 from ..naming import name_outputs
 
-__all__ = ["transformed"]
+__all__ = ["apply_passes"]
 
 
-def transformed(ep: Any, passes: Sequence[Callable[[Any], Any]]) -> Any:
+def apply_passes(ep: Any, passes: Sequence[Callable[[Any], Any]]) -> Any:
     """The program with graph passes applied.
 
     Args:
@@ -24,10 +24,10 @@ def transformed(ep: Any, passes: Sequence[Callable[[Any], Any]]) -> Any:
     module = copy.deepcopy(ep.graph_module)
     changed = False
     for one in passes:
-        found = one(module)
-        if found is not None:
-            module = getattr(found, "graph_module", module)
-            changed |= bool(getattr(found, "modified", True))
+        result = one(module)
+        if result is not None:
+            module = getattr(result, "graph_module", module)
+            changed |= bool(getattr(result, "modified", True))
     if not changed:
         return ep
     signature = copy.deepcopy(ep.graph_signature)

@@ -71,19 +71,19 @@ def replace_set_grad_with_hop_pass(gm: GraphModule, graph_signature: Any = None)
     _in_subgraphs(gm)
     if not any(map(_is_set_grad_enabled_node, gm.graph.nodes)):
         return gm, graph_signature
-    made = sequential_split(gm, _is_set_grad_enabled_node)
-    for call in nodes_filter(made.graph.nodes, lambda n: _part_of(n) is not None):
+    result = sequential_split(gm, _is_set_grad_enabled_node)
+    for call in nodes_filter(result.graph.nodes, lambda n: _part_of(n) is not None):
         differs = _is_set_grad_enabled_sub_mod(call, omit_if_same_with_ambient=True)
         on = bool(_without_switch(call))
         if differs and nodes_first(_part_of(call).graph.nodes, _computes):  # type: ignore[union-attr]
-            _wrapped(call, on)
+            _wrap(call, on)
         else:
             node_inline_(call)
-    made.graph.lint()
-    made.recompile()
+    result.graph.lint()
+    result.recompile()
     if graph_signature is not None:
-        name_outputs(graph_signature, made.graph)
-    return made, graph_signature
+        name_outputs(graph_signature, result.graph)
+    return result, graph_signature
 
 
 def _computes(node: Node) -> bool:
@@ -96,8 +96,8 @@ def _in_subgraphs(gm: GraphModule) -> None:
     for node in gm.graph.nodes:
         if _is_set_grad_enabled_node(node):
             on = node.args[0]
-        for held in nodes_filter(node.all_input_nodes, lambda n: n.op == "get_attr"):
-            owner, _, name = str(held.target).rpartition(".")
+        for attribute in nodes_filter(node.all_input_nodes, lambda n: n.op == "get_attr"):
+            owner, _, name = str(attribute.target).rpartition(".")
             module: Any = gm.get_submodule(owner)
             if isinstance(getattr(module, name), GraphModule):
                 with tl_core.set_grad_enabled(on):
@@ -115,7 +115,7 @@ def _without_switch(call: Node) -> Any:
     return on
 
 
-def _wrapped(call: Node, on: bool) -> None:
+def _wrap(call: Node, on: bool) -> None:
     """Calls a submodule through the operator, which returns a tuple; one result gives it its name."""
     graph, part = call.graph, _part_of(call)
     output = part.graph.output_node()  # type: ignore[union-attr]
@@ -126,25 +126,25 @@ def _wrapped(call: Node, on: bool) -> None:
     with graph.inserting_before(call):
         args = (on, graph.get_attr(str(call.target)), *call.args)
         name = "wrap_with_set_grad_enabled" if single is None else single.name
-        made = graph.create_node("call_function", wrap_with_set_grad_enabled, args, {}, name)
-        made.meta = _said_together(part)  # type: ignore[arg-type]
-        item = made if single is None else graph.call_function(operator.getitem, (made, 0))
+        wrapper = graph.create_node("call_function", wrap_with_set_grad_enabled, args, {}, name)
+        wrapper.meta = _common_meta(part)  # type: ignore[arg-type]
+        item = wrapper if single is None else graph.call_function(operator.getitem, (wrapper, 0))
     if single is not None:
         item.meta = dict(single.meta)
     call.replace_all_uses_with(item)
     graph.erase_node(call)
-    for i, user in enumerate(made.users if single is None else ()):
+    for i, user in enumerate(wrapper.users if single is None else ()):
         user.meta = dict(output.args[0][i].meta)
 
 
-def _said_together(part: GraphModule) -> dict[str, Any]:
+def _common_meta(part: GraphModule) -> dict[str, Any]:
     """What a call says of the nodes in it: the values that they give, and the modules that all of them ran in."""
     results: Any = part.graph.output_node().args[0]
-    made: dict[str, Any] = {"val": tuple(r.meta.get("val") for r in results)}
+    meta: dict[str, Any] = {"val": tuple(r.meta.get("val") for r in results)}
     stacks = [list(n.meta.get("nn_module_stack", {}).items()) for n in part.graph.nodes if _computes(n)]
     shared = stacks[0]
     for stack in stacks[1:]:
         same = [a == b for a, b in zip(shared, stack, strict=False)]
         shared = shared[: same.index(False) if False in same else len(same)]
-    made["nn_module_stack"] = dict(shared)
-    return made
+    meta["nn_module_stack"] = dict(shared)
+    return meta

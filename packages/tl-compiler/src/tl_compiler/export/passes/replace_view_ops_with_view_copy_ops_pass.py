@@ -66,5 +66,5 @@ class ReplaceViewOpsWithViewCopyOpsPass(ExportPassBase):
         Returns:
             What stands for the result.
         """
-        found = get_view_copy_of_view_op(op._schema) if isinstance(op, OpOverload) else None
-        return super().call_operator(op if found is None else found, args, kwargs, meta)
+        copying = get_view_copy_of_view_op(op._schema) if isinstance(op, OpOverload) else None
+        return super().call_operator(op if copying is None else copying, args, kwargs, meta)

@@ -44,12 +44,12 @@ class _Writer:
         self.zip.writestr(info, data)
         self.digest.update(name.encode())
 
-    def tensors(self, held: dict[str, Any], where: tuple[str, str, str]) -> None:
+    def tensors(self, tensors: dict[str, Any], where: tuple[str, str, str]) -> None:
         """Adds tensors: their storages, and what is said of each."""
         folder, config_name, prefix = where
         config: dict[str, Any] = {}
         paths: dict[int, str] = {}
-        for name, t in held.items():
+        for name, t in tensors.items():
             storage = t.untyped_storage()
             key = storage.data_ptr() or id(storage)
             if key not in paths:
@@ -65,9 +65,9 @@ class _Writer:
 
 
 def _bytes_of(storage: Any) -> bytes:
-    made = tl_core.empty(0, dtype=tl_core.uint8)
-    made.set_(storage.cpu() if storage.device.type != "cpu" else storage, 0, (storage.nbytes(),), (1,))
-    return bytes(memoryview(made)) if storage.nbytes() else b""
+    data = tl_core.empty(0, dtype=tl_core.uint8)
+    data.set_(storage.cpu() if storage.device.type != "cpu" else storage, 0, (storage.nbytes(),), (1,))
+    return bytes(memoryview(data)) if storage.nbytes() else b""
 
 
 def save_program(
@@ -161,11 +161,11 @@ class _Archive:
         folder, config_name, _ = where
         if not self.has(folder + config_name):
             return {}
-        held: dict[str, Any] = {}
+        tensors: dict[str, Any] = {}
         storages: dict[str, Any] = {}
         for name, payload in self.json(folder + config_name)["config"].items():
-            held[name] = self._tensor(folder, name, payload, storages)
-        return held
+            tensors[name] = self._tensor(folder, name, payload, storages)
+        return tensors
 
     def _tensor(self, folder: str, name: str, payload: Any, storages: dict[str, Any]) -> Any:
         path = payload["path_name"]
@@ -179,10 +179,10 @@ class _Archive:
         dtype = DTYPES[meta["dtype"]]
         if path not in storages:
             storages[path] = bytearray(self.read(folder + path))
-        return _placed(name, storages[path], dtype, meta, bool(payload["is_param"]))
+        return _place(name, storages[path], dtype, meta, bool(payload["is_param"]))
 
 
-def _placed(name: str, data: bytearray, dtype: Any, meta: Any, is_param: bool) -> Any:
+def _place(name: str, data: bytearray, dtype: Any, meta: Any, is_param: bool) -> Any:
     """A tensor on the bytes of a storage, inside its bounds."""
     sizes, strides, offset = sizes_of_meta(meta)
     if len(sizes) != len(strides) or offset < 0 or any(n < 0 for n in (*sizes, *strides)) or len(sizes) > 64:
@@ -192,15 +192,15 @@ def _placed(name: str, data: bytearray, dtype: Any, meta: Any, is_param: bool) -
     if last >= count or any(n >= 1 << 62 for n in (*sizes, *strides, offset)):
         raise FileRefused(f"the tensor {name[:80]!r} is larger than its record")
     if count:
-        made = tl_core.frombuffer(data, dtype=dtype).as_strided(sizes, strides, offset)
+        tensor = tl_core.frombuffer(data, dtype=dtype).as_strided(sizes, strides, offset)
     else:
-        made = tl_core.empty_strided(sizes, strides, dtype=dtype)
+        tensor = tl_core.empty_strided(sizes, strides, dtype=dtype)
     device = meta["device"]["type"]
     if device not in ("cpu", "meta"):
-        made = made.to(tl_core.device(device, meta["device"]["index"] or 0))
+        tensor = tensor.to(tl_core.device(device, meta["device"]["index"] or 0))
     if is_param:
-        return tl_nn.Parameter(made, bool(meta["requires_grad"]))
-    return made.requires_grad_() if meta["requires_grad"] else made
+        return tl_nn.Parameter(tensor, bool(meta["requires_grad"]))
+    return tensor.requires_grad_() if meta["requires_grad"] else tensor
 
 
 def load_program(
@@ -227,7 +227,7 @@ def load_program(
                 raise FileRefused(
                     f"the file's operators of {name} have version {data['opset_version'].get(name)}, expected {version}"
                 )
-        made = Reader(data, archive.tensors(_WEIGHTS), archive.tensors(_CONSTANTS)).read()
+        program = Reader(data, archive.tensors(_WEIGHTS), archive.tensors(_CONSTANTS)).read()
     except FileRefused:
         raise
     except (
@@ -245,4 +245,4 @@ def load_program(
     for name in extra_files or {}:
         if archive.has(f"extra/{name}"):
             extra_files[name] = archive.read(f"extra/{name}").decode("utf-8")  # type: ignore[index]
-    return made
+    return program

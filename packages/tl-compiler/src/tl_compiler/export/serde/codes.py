@@ -129,14 +129,14 @@ def function_named(name: Any) -> Any:
         raise FileRefused(f"the target of a node is a name, got {type(name).__name__}")
     if name in _FUNCTIONS:
         return _FUNCTIONS[name]
-    found = _OPERATOR_NAME.match(name)
-    if found is None:
+    match = _OPERATOR_NAME.match(name)
+    if match is None:
         raise FileRefused(f"{name[:80]!r} is no operator: files may call operators and arithmetic only")
-    space, base, overload = found.groups()
+    space, base, overload = match.groups()
     if space == "higher_order":
         return _higher_order(base)
     for alias in aliases(f"{space}.{base}.{overload or 'default'}"):
-        operator_ = _found(*alias.split("."))
+        operator_ = _overload(*alias.split("."))
         if operator_ is not None:
             break
     else:
@@ -146,7 +146,7 @@ def function_named(name: Any) -> Any:
     return operator_
 
 
-def _found(space: str, base: str, overload: str) -> Any:
+def _overload(space: str, base: str, overload: str) -> Any:
     packet = getattr(getattr(tl_core.operators.packets, space), base, None)
     return getattr(packet, overload, None)
 
@@ -156,7 +156,7 @@ def _higher_order(name: str) -> Any:
     from ...higher_order.base import HigherOrderOperator
 
     load_all()
-    found = HigherOrderOperator.known.get(name)
-    if found is None:
+    operator_ = HigherOrderOperator.known.get(name)
+    if operator_ is None:
         raise FileRefused(f"there is no higher-order operator {name}")
-    return found
+    return operator_

@@ -147,7 +147,7 @@ class Reader:
             for s in signature.input_specs
             if s.kind is InputKind.CONSTANT_TENSOR or s.persistent is False
         }
-        made = ExportedProgram(
+        program = ExportedProgram(
             root=gm,
             graph=gm.graph,
             graph_signature=signature,
@@ -157,8 +157,8 @@ class Reader:
             constants=constants,  # type: ignore[arg-type]
             verifiers=self._verifiers(),
         )
-        made._guards_code = _texts(self.data.get("guards_code") or [], "guards_code")
-        return made
+        program._guards_code = _texts(self.data.get("guards_code") or [], "guards_code")
+        return program
 
     def _verifiers(self) -> list[Any]:
         dialects = _texts(self.data.get("verifiers") or ["TRAINING"], "verifiers")
@@ -169,24 +169,24 @@ class Reader:
     def _state(self, spec: Any) -> Any:
         if spec.target not in self.tensors:
             raise FileRefused(f"the file lacks the tensor {spec.target!r}")
-        found = self.tensors[spec.target]
-        if spec.kind is InputKind.PARAMETER and not isinstance(found, tl_nn.Parameter):
-            wants = found.requires_grad
-            found = self.tensors[spec.target] = tl_nn.Parameter(found, wants)
-        return found
+        tensor = self.tensors[spec.target]
+        if spec.kind is InputKind.PARAMETER and not isinstance(tensor, tl_nn.Parameter):
+            wants = tensor.requires_grad
+            tensor = self.tensors[spec.target] = tl_nn.Parameter(tensor, wants)
+        return tensor
 
     def _constant(self, spec: Any) -> Any:
-        found = self.constants.get(spec.target, self.tensors.get(spec.target))
-        if found is None:
+        value = self.constants.get(spec.target, self.tensors.get(spec.target))
+        if value is None:
             raise FileRefused(f"the file lacks the constant {spec.target!r}")
-        return found
+        return value
 
     # ---- symbols
     def _ranges(self) -> None:
-        for name, held in (self.data.get("range_constraints") or {}).items():
+        for name, entry in (self.data.get("range_constraints") or {}).items():
             e = self.expression(name, None)
-            low = -int_oo if held.get("min_val") is None else int(held["min_val"])
-            high = int_oo if held.get("max_val") is None else int(held["max_val"])
+            low = -int_oo if entry.get("min_val") is None else int(entry["min_val"])
+            high = int_oo if entry.get("max_val") is None else int(entry["max_val"])
             self.ranges[e] = ValueRanges(low, high)
             if isinstance(e, Symbol):
                 self.env.var_to_range[e] = self.ranges[e]
@@ -234,8 +234,8 @@ class Reader:
         for e in (*sizes, *strides):
             if isinstance(e, Integer) and not 0 <= e.value < 1 << 62:
                 raise FileRefused(f"a tensor of size {e.value}")
-        made = fake_of_sizes(self.mode, sizes, strides, dtype, _device(meta["device"]))
-        return made.requires_grad_() if meta["requires_grad"] else made
+        fake = fake_of_sizes(self.mode, sizes, strides, dtype, _device(meta["device"]))
+        return fake.requires_grad_() if meta["requires_grad"] else fake
 
     # ---- the signature
     def _signature(self, data: Json) -> ExportGraphSignature:
@@ -254,8 +254,8 @@ class Reader:
             "as_sym_bool": SymBoolArgument,
         }
         if kind in symbolic:
-            named, held = _only(value, "a number")
-            return symbolic[kind](_name(held)) if named == "as_name" else ConstantArgument("", held)
+            named, content = _only(value, "a number")
+            return symbolic[kind](_name(content)) if named == "as_name" else ConstantArgument("", content)
         return ConstantArgument("", _constant_value(kind, value))
 
     def _input_spec(self, data: Any) -> InputSpec:
@@ -263,8 +263,8 @@ class Reader:
         if kind == "user_input":
             return InputSpec(InputKind.USER_INPUT, self._argument_spec(value["arg"]), None)
         if kind == "constant_input":
-            held = _constant_value(*_only(value["value"], "a constant"))
-            return InputSpec(InputKind.USER_INPUT, ConstantArgument(_name(value["name"]), held), None)
+            constant = _constant_value(*_only(value["value"], "a constant"))
+            return InputSpec(InputKind.USER_INPUT, ConstantArgument(_name(value["name"]), constant), None)
         kinds = {
             "parameter": (InputKind.PARAMETER, "parameter_name"),
             "buffer": (InputKind.BUFFER, "buffer_name"),
@@ -272,10 +272,10 @@ class Reader:
         }
         if kind not in kinds:
             raise FileRefused(f"an input of kind {kind!r} isn't taken")
-        made, field = kinds[kind]
+        input_kind, field = kinds[kind]
         arg = TensorArgument(_name(value["arg"]["name"]))
         persistent = bool(value["persistent"]) if kind == "buffer" else None
-        return InputSpec(made, arg, _fqn(value[field]), persistent)
+        return InputSpec(input_kind, arg, _fqn(value[field]), persistent)
 
     def _output_spec(self, data: Any) -> OutputSpec:
         kind, value = _only(data, "an output")
@@ -293,19 +293,19 @@ class Reader:
         }
         if kind not in kinds:
             raise FileRefused(f"an output of kind {kind!r} isn't taken")
-        made, field = kinds[kind]
-        return OutputSpec(made, arg, _fqn(value[field]))
+        output_kind, field = kinds[kind]
+        return OutputSpec(output_kind, arg, _fqn(value[field]))
 
     def _entry(self, data: Any) -> ModuleCallEntry:
-        held = data.get("signature")
-        if held is None:
+        call_signature = data.get("signature")
+        if call_signature is None:
             return ModuleCallEntry(_fqn(data["fqn"]))
-        names = held.get("forward_arg_names")
+        names = call_signature.get("forward_arg_names")
         signature = ModuleCallSignature(
-            [self._argument_spec(a) for a in held["inputs"]],
-            [self._argument_spec(a) for a in held["outputs"]],
-            _spec(held["in_spec"]),
-            _spec(held["out_spec"]),
+            [self._argument_spec(a) for a in call_signature["inputs"]],
+            [self._argument_spec(a) for a in call_signature["outputs"]],
+            _spec(call_signature["in_spec"]),
+            _spec(call_signature["out_spec"]),
             None if names is None else [_name(n) for n in names],
         )
         return ModuleCallEntry(_fqn(data["fqn"]), signature)
@@ -381,27 +381,27 @@ class _GraphReader:
                     raise FileRefused("an input that is a symbolic constant")
                 self._add_input(_name(name), self._symbolic(name, kind))
             else:
-                held = _constant_value(kind, value)
+                constant = _constant_value(kind, value)
                 name = spec.arg.name if spec is not None and spec.arg.name else f"arg_{i}"
-                self._add_input(_name(name), held)
+                self._add_input(_name(name), constant)
 
     def _add_input(self, name: str, value: Any) -> None:
         node = self.graph.placeholder(name)
-        self._named(node, name)
+        self._name_node(node, name)
         node.meta["val"] = value
         self.nodes[name] = node
 
-    def _named(self, node: Node, name: str) -> None:
+    def _name_node(self, node: Node, name: str) -> None:
         """A node keeps the name of the file, also where that is a name of Python's own, such as `input`."""
         if name in self.nodes or (node.name != name and not hasattr(builtins, name)):
             raise FileRefused(f"the name {str(name)[:80]!r} occurs twice, or can't be one")
         node.name = name
 
     def _tensor(self, name: str) -> Any:
-        found = self.data["tensor_values"].get(name)
-        if found is None:
+        meta = self.data["tensor_values"].get(name)
+        if meta is None:
             raise FileRefused(f"nothing is said of the tensor {name[:80]!r}")
-        return self.reader.fake(found)
+        return self.reader.fake(meta)
 
     def _symbolic(self, name: str, kind: str) -> Any:
         tables = {
@@ -409,10 +409,10 @@ class _GraphReader:
             "as_sym_bool": "sym_bool_values",
             "as_sym_float": "sym_float_values",
         }
-        found = (self.data.get(tables[kind]) or {}).get(name)
-        if found is None:
+        entry = (self.data.get(tables[kind]) or {}).get(name)
+        if entry is None:
             raise FileRefused(f"nothing is said of the number {str(name)[:80]!r}")
-        e = self.reader.number(found, "a number")
+        e = self.reader.number(entry, "a number")
         return self.reader.symbolic(e, kind.removeprefix("as_sym_"))
 
     # ---- arguments
@@ -480,11 +480,11 @@ class _GraphReader:
     def _operator_arguments(self, data: Json, target: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
         parameters = schema_of(target).arguments
         by_name = {p.name: p for p in parameters}
-        for i, given in enumerate(data["inputs"]):
-            value, name = self.argument(given["arg"]), given["name"]
+        for i, entry in enumerate(data["inputs"]):
+            value, name = self.argument(entry["arg"]), entry["name"]
             if not isinstance(name, str):
                 raise FileRefused("an argument without a name")
-            keyword = given.get("kind") == 2 or (name in by_name and by_name[name].keyword_only)
+            keyword = entry.get("kind") == 2 or (name in by_name and by_name[name].keyword_only)
             if keyword:
                 kwargs[_name(name)] = value
             elif i == len(args) and i < len(parameters):
@@ -500,15 +500,15 @@ class _GraphReader:
     def _result(self, node: Node, data: Any) -> None:
         kind, value = _only(data, "a result")
         if kind == "as_tensor":
-            self._noted(node, value["name"], self._tensor(value["name"]))
+            self._add_result(node, value["name"], self._tensor(value["name"]))
         elif kind.startswith("as_sym_"):
             name = _only(value, "a number")[1]
-            self._noted(node, name, self._symbolic(name, kind))
+            self._add_result(node, name, self._symbolic(name, kind))
         else:
             raise FileRefused(f"a result of kind {kind!r} isn't taken")
 
-    def _noted(self, node: Node, name: str, value: Any) -> None:
-        self._named(node, name)
+    def _add_result(self, node: Node, name: str, value: Any) -> None:
+        self._name_node(node, name)
         node.meta["val"] = value
         self.nodes[name] = node
 

@@ -178,11 +178,11 @@ class _GraphWriter:
     def of_node(self, node: Node) -> Json:
         """An argument that is the value of another node."""
         if node.op == "get_attr":
-            found = self.module
+            attribute = self.module
             for part in str(node.target).split("."):
-                found = getattr(found, part)
-            if hasattr(found, "graph"):
-                return {"as_graph": {"name": node.name, "graph": _GraphWriter(found).write()}}
+                attribute = getattr(attribute, part)
+            if hasattr(attribute, "graph"):
+                return {"as_graph": {"name": node.name, "graph": _GraphWriter(attribute).write()}}
             raise NotImplementedError(f"the attribute {node.target} can't stand in a file")
         value = node.meta.get("val")
         if isinstance(value, tl_core.Tensor):
@@ -240,24 +240,24 @@ class _GraphWriter:
         """The arguments of an operator, by the names of its schema."""
         parameters = schema_of(target).arguments
         positional = positional_count(node)
-        made = [
+        entries = [
             {"name": p.name, "arg": self.argument(a, p.type), "kind": 1 if i < positional else 2}
             for i, (p, a) in enumerate(zip(parameters, node.args, strict=False))
         ]
         types = {p.name: p.type for p in parameters}
-        made += [
+        entries += [
             {"name": k, "arg": self.argument(v, types.get(k, "")), "kind": 2} for k, v in node.kwargs.items()
         ]
-        return made
+        return entries
 
     def plain_inputs(self, node: Node) -> list[Json]:
         """The arguments of a function of Python, or of a higher-order operator."""
         names = ["a", "b", "c"] if getattr(node.target, "__module__", "") == "_operator" else []
-        made = [
+        entries = [
             {"name": names[i] if i < len(names) else "", "arg": self.argument(a), "kind": 1}
             for i, a in enumerate(node.args)
         ]
-        return made + [{"name": k, "arg": self.argument(v), "kind": 2} for k, v in node.kwargs.items()]
+        return entries + [{"name": k, "arg": self.argument(v), "kind": 2} for k, v in node.kwargs.items()]
 
     def node_outputs(self, node: Node) -> list[Json]:
         """The results of a node: those of several have the names of the nodes that take them out."""
@@ -267,22 +267,24 @@ class _GraphWriter:
         if not isinstance(value, (list, tuple)):
             return [self.result(node, value)]
         users = {u.args[1]: u for u in node.users if u.target is operator.getitem}
-        found = []
+        entries = []
         for i, item in enumerate(value):
             if isinstance(item, tl_core.Tensor):
                 user = users.get(i)
                 name = user.name if user is not None else f"{node.name}_unused_{i}"
                 self.tensors[name] = tensor_meta(item)
-                found.append({"as_tensor": {"name": name}})
+                entries.append({"as_tensor": {"name": name}})
             elif isinstance(item, (SymInt, SymFloat, SymBool)):
                 user = users.get(i)
-                found.append(self.number(user.name if user is not None else f"{node.name}_unused_{i}", item))
+                entries.append(
+                    self.number(user.name if user is not None else f"{node.name}_unused_{i}", item)
+                )
             else:
-                found.append(self.constant(item))
+                entries.append(self.constant(item))
         target = node.target
         if isinstance(target, OpOverload) and schema_of(target).returns == ("Tensor[]",):
-            return [{"as_tensors": [f["as_tensor"] for f in found]}]
-        return found
+            return [{"as_tensors": [f["as_tensor"] for f in entries]}]
+        return entries
 
 
 def _single_of_higher_order(node: Node) -> bool | None:
@@ -293,14 +295,14 @@ def _single_of_higher_order(node: Node) -> bool | None:
 
 
 def _metadata(node: Node) -> dict[str, str]:
-    made: dict[str, str] = {}
+    metadata: dict[str, str] = {}
     trace = node.meta.get("stack_trace")
     if trace:
-        made["stack_trace"] = str(trace)
+        metadata["stack_trace"] = str(trace)
     stack = node.meta.get("nn_module_stack")
     if stack:
-        made["nn_module_stack"] = ";".join(f"{k},{path},{kind}" for k, (path, kind) in stack.items())
-    return made
+        metadata["nn_module_stack"] = ";".join(f"{k},{path},{kind}" for k, (path, kind) in stack.items())
+    return metadata
 
 
 def _argument_spec(arg: Any) -> Json:
