@@ -139,5 +139,5 @@ class _LazyGraphModule(GraphModule):
 
 
 def _restored_lazy(*recorded: Any) -> GraphModule:
-    made = restored(*recorded)
-    return _LazyGraphModule(made, made.graph)
+    module = restored(*recorded)
+    return _LazyGraphModule(module, module.graph)

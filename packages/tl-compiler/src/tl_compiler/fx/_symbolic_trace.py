@@ -121,8 +121,8 @@ def _first_proxy(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Proxy | None:
         if isinstance(value, Proxy):
             return value
         inner = _inside(value)
-        if inner and (found := _first_proxy(inner, {})) is not None:
-            return found
+        if inner and (proxy := _first_proxy(inner, {})) is not None:
+            return proxy
     return None
 
 
@@ -234,8 +234,8 @@ class Tracer(TracerBase):
         Returns:
             True for the modules of the library but Sequential, unless a subclass says otherwise.
         """
-        ours = m.__module__.startswith(("tl_nn.modules", "tl_quantization.nn", "torch.nn"))
-        return ours and not isinstance(m, tl_nn.Sequential)
+        is_layer = m.__module__.startswith(("tl_nn.modules", "tl_quantization.nn", "torch.nn"))
+        return is_layer and not isinstance(m, tl_nn.Sequential)
 
     def path_of_module(self, mod: Any) -> str:
         """The dotted path of a submodule of the root.
@@ -355,12 +355,12 @@ class Tracer(TracerBase):
         return self.create_node("get_attr", name, (), {})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tracer:
-        made = type(self).__new__(type(self))
-        memo[id(self)] = made
+        tracer = type(self).__new__(type(self))
+        memo[id(self)] = tracer
         shared = ("_autowrap_modules", "_autowrapped", "root", "submodule_paths", "tensor_attrs")
         for key, value in self.__dict__.items():
-            made.__dict__[key] = value if key in shared else copy.deepcopy(value, memo)
-        return made
+            tracer.__dict__[key] = value if key in shared else copy.deepcopy(value, memo)
+        return tracer
 
     def get_fresh_qualname(self, prefix: str) -> str:
         """A name that no attribute of the root has.
@@ -429,9 +429,9 @@ class Tracer(TracerBase):
             root_fn = _positional(function, names[code.co_argcount :])
         if concrete_args is None:
             return root_fn, args
-        return self._flattened(root_fn, names, args)
+        return self._flatten(root_fn, names, args)
 
-    def _flattened(
+    def _flatten(
         self, root_fn: Callable[..., Any], names: list[str], args: list[Any]
     ) -> tuple[Callable[..., Any], list[Any]]:
         """The function of the leaves of its arguments, where containers are among these."""
@@ -440,8 +440,8 @@ class Tracer(TracerBase):
             return root_fn, args
         self.graph._codegen = codegen = _PyTreeCodeGen(_PyTreeInfo(names, in_spec, None))
 
-        def call(*given: Any) -> Any:
-            result = root_fn(*pytree.tree_unflatten(list(given), in_spec))
+        def call(*inputs: Any) -> Any:
+            result = root_fn(*pytree.tree_unflatten(list(inputs), in_spec))
             out_leaves, out_spec = pytree.tree_flatten(result)
             codegen.pytree_info = codegen.pytree_info._replace(out_spec=out_spec)
             return out_leaves
@@ -462,25 +462,25 @@ class Tracer(TracerBase):
             count += 1
             if value is PH:
                 return self.create_proxy("placeholder", f"{name}_{count}", (), {})
-            given = self.create_proxy(
+            proxy = self.create_proxy(
                 "placeholder", f"{name}_{count}", () if isinstance(value, PHBase) else defaults, {}
             )
             if isinstance(value, PHBase):
-                _transfer_attrs(value, given.node)
-                return given
-            self._specialize(name, given, value)
+                _transfer_attrs(value, proxy.node)
+                return proxy
+            self._specialize(name, proxy, value)
             return value
 
         return pytree.tree_map(mark, concrete[name])
 
-    def _specialize(self, name: str, given: Proxy, value: Any) -> None:
+    def _specialize(self, name: str, proxy: Proxy, value: Any) -> None:
         """Records that an argument must have the value that the graph is specialized to."""
-        said = f"{name} has been specialized to have value {value} but got another value"
+        message = f"{name} has been specialized to have value {value} but got another value"
         if value is None:
-            self.create_proxy("call_function", _assert_is_none, (given, said), {})
+            self.create_proxy("call_function", _assert_is_none, (proxy, message), {})
         elif isinstance(value, (bool, int, float, complex, str, tl_core.dtype, tl_core.device)):
-            same = self.create_proxy("call_function", operator.eq, (given, value), {})
-            self.create_proxy("call_function", recordable_assert, (same, said), {})
+            same = self.create_proxy("call_function", operator.eq, (proxy, value), {})
+            self.create_proxy("call_function", recordable_assert, (same, message), {})
         else:
             warnings.warn(
                 f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up "
@@ -533,7 +533,7 @@ class Tracer(TracerBase):
             )  # who replaces that question wants a function's parts
         _tracing += 1
         try:
-            with self._patched(inspect.unwrap(forward).__globals__):
+            with self._patch(inspect.unwrap(forward).__globals__):
                 result = function(*args)
             self.create_node(
                 "output", "output", (self.create_arg(result),), {}, type_expr=_return_type(forward)
@@ -544,7 +544,7 @@ class Tracer(TracerBase):
         return self.graph
 
     @contextmanager
-    def _patched(self, names: dict[str, Any]) -> Iterator[None]:
+    def _patch(self, names: dict[str, Any]) -> Iterator[None]:
         """While a program is traced: calls and attributes of modules, and the functions that are recorded."""
         cache = dict[str, Any]()
         module_call, module_getattr = tl_nn.Module.__call__, tl_nn.Module.__getattr__

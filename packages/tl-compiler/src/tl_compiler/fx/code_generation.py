@@ -142,7 +142,7 @@ class _Writer:
     globals: dict[str, Any] = field(default_factory=dict)
     wrapped: dict[str, None] = field(default_factory=dict)
 
-    def named(self, hint: str, value: Any) -> str:
+    def name_of(self, hint: str, value: Any) -> str:
         """The name by which the text says a value that is a global."""
         dotted = hint.split(".")
         if dotted[0] == "torch" and _resolves(hint, value):
@@ -165,7 +165,7 @@ class _Writer:
         if isinstance(arg, Node):
             return repr(arg)
         if isinstance(arg, tuple) and hasattr(arg, "_fields"):
-            kind = self.named(f"{type(arg).__module__}.{type(arg).__name__}", type(arg))
+            kind = self.name_of(f"{type(arg).__module__}.{type(arg).__name__}", type(arg))
             return f"{kind}({', '.join(map(self.text_of, arg))})"
         if isinstance(arg, (list, tuple)):
             items = [self.text_of(item) for item in arg]
@@ -186,11 +186,11 @@ class _Writer:
             self.globals["device"] = tl_core.device
             return repr(arg)
         if isinstance(arg, enum.Enum):
-            return f"{self.named(f'{type(arg).__module__}.{type(arg).__qualname__}', type(arg))}.{arg.name}"
+            return f"{self.name_of(f'{type(arg).__module__}.{type(arg).__qualname__}', type(arg))}.{arg.name}"
         if isinstance(arg, type) or callable(arg):
-            return self.named(qualified_name(arg), arg)
+            return self.name_of(qualified_name(arg), arg)
         if isinstance(arg, tl_core.Tensor):
-            return self.named("_tensor_constant", arg)
+            return self.name_of("_tensor_constant", arg)
         return repr(arg)
 
     def annotation(self, kind: Any) -> str:
@@ -206,7 +206,7 @@ class _Writer:
                 self.globals.setdefault("torch", root_namespace())
                 return "torch.Tensor"
             module = kind.__module__
-            return self.named(
+            return self.name_of(
                 kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}", kind
             )
         origin = getattr(kind, "__origin__", None)
@@ -223,13 +223,13 @@ class _Writer:
             if getattr(kind, "__module__", "") == "typing"
             else getattr(kind, "__name__", "annotation")
         )
-        return self.named(name, kind)
+        return self.name_of(name, kind)
 
     def _generic(self, hint: str, general: Any, parts: tuple[Any, ...]) -> str:
         """A generic type of others: `typing_List[str]`."""
         if any(isinstance(part, (list, typing.TypeVar)) for part in parts) or Ellipsis in parts:
             parts = tuple(part for part in parts if not isinstance(part, typing.TypeVar))
-        written = [
+        arguments = [
             "..."
             if part is Ellipsis
             else "None"
@@ -241,8 +241,8 @@ class _Writer:
             else self.annotation(part)
             for part in parts
         ]
-        name = self.named(hint, general)
-        return f"{name}[{', '.join(written)}]" if written else name
+        name = self.name_of(hint, general)
+        return f"{name}[{', '.join(arguments)}]" if arguments else name
 
     def call(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> str:
         """Arguments as they stand between parentheses."""
@@ -262,10 +262,10 @@ def _is_hashable(value: Any) -> bool:
 
 
 def _resolves(path: str, value: Any) -> bool:
-    found = root_namespace()
+    holder = root_namespace()
     for part in path.split(".")[1:]:
-        found = getattr(found, part, None)
-    return found is value
+        holder = getattr(holder, part, None)
+    return holder is value
 
 
 def _attribute_path(root: str, target: str) -> str:
@@ -368,7 +368,7 @@ class CodeGen:
                 if origin != before:
                     lines += [("", None)] if lines else []
                     lines.append((f"# {origin}", None))
-            lines += self._recorded(writer, node, text + _forgotten(node, last_use), number, style)
+            lines += self._profile(writer, node, text + _forgotten(node, last_use), number, style)
         if self._body_transformer:
             numbers_of = dict(lines)
             changed = self._body_transformer([f"{line}\n" for line, _ in lines])
@@ -393,7 +393,7 @@ class CodeGen:
         return PythonCode(src, {**writer.globals, **{k: v for k, v in _ALWAYS.items() if k in src}}, numbers)
 
     @staticmethod
-    def _recorded(
+    def _profile(
         writer: _Writer, node: Node, text: str, number: int, style: Style
     ) -> list[tuple[str, int | None]]:
         """The lines of a statement; a range for the profiler around it where that is asked for."""
@@ -421,8 +421,8 @@ class CodeGen:
         kind = writer.annotation(node.type)
         typed = f" : {kind}" if kind else ""
         if style.verbose and node.op != "output":
-            seen = describe(node, style.include_stride, style.include_device)
-            typed = f': "{seen}"' if seen else typed
+            annotation = describe(node, style.include_stride, style.include_device)
+            typed = f': "{annotation}"' if annotation else typed
         if node.op == "placeholder":
             default = f" = {writer.text_of(node.args[0])}" if node.args else ""
             stars = "*" * (len(str(node.target)) - len(str(node.target).lstrip("*")))
@@ -460,7 +460,7 @@ class CodeGen:
             and node.args[1].isidentifier()
         ):
             return f"{writer.text_of(node.args[0])}.{node.args[1]}"
-        called = writer.named(qualified_name(target), target)
+        called = writer.name_of(qualified_name(target), target)
         if node.meta.get("is_wrapped") or getattr(target, "_fx_wrapped", False):
             writer.wrapped.setdefault(called)
         return f"{called}({writer.call(node.args, node.kwargs)})"
@@ -482,13 +482,13 @@ class _Text(str):
 
 def last_uses(graph: Graph) -> dict[Node, list[Node]]:
     """The nodes whose value is used for the last time by each node."""
-    seen: set[Node] = set()
+    users: set[Node] = set()
     ends: dict[Node, list[Node]] = {}
 
     for user in reversed(list(graph.nodes)):
         for node in user.all_input_nodes:
-            if node not in seen:
-                seen.add(node)
+            if node not in users:
+                users.add(node)
                 ends.setdefault(user, []).append(node)
     return ends
 

@@ -47,10 +47,10 @@ _OPERATORS = frozenset(
 
 
 def _of_layers(function: Any) -> bool:
-    written = getattr(
+    original = getattr(
         function, "__wrapped__", function
     )  # says where it stands also where programs import torch
-    module = getattr(written, "__module__", None) or ""
+    module = getattr(original, "__module__", None) or ""
     return module.startswith(("tl_nn.functional", "torch.nn.functional"))
 
 
@@ -103,10 +103,10 @@ def full_call(
     if form is None or len(args) > len(form[0]):
         return args, kwargs
     names, defaults, required = form
-    given = dict(zip(names, args, strict=False)) | kwargs
-    if not all(name in given for name in names[:required]):
+    values = dict(zip(names, args, strict=False)) | kwargs
+    if not all(name in values for name in names[:required]):
         return args, kwargs
     return (
-        tuple(given[name] for name in names[:required]),
-        {name: given.get(name, default) for name, default in defaults.items()},
+        tuple(values[name] for name in names[:required]),
+        {name: values.get(name, default) for name, default in defaults.items()},
     )

@@ -114,10 +114,10 @@ class Graph:
         Returns:
             The output node.
         """
-        found = self.find_nodes(op="output")
-        if len(found) != 1:
-            raise AssertionError(f"a graph has one output node, this one has {len(found)}")
-        return found[0]
+        outputs = self.find_nodes(op="output")
+        if len(outputs) != 1:
+            raise AssertionError(f"a graph has one output node, this one has {len(outputs)}")
+        return outputs[0]
 
     def find_nodes(self, *, op: str, target: Target | None = None, sort: bool = True) -> list[Node]:
         """The nodes of a kind.
@@ -324,17 +324,17 @@ class Graph:
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Graph:
         memo = {} if memo is None else memo
-        made = Graph(tracer_cls=self._tracer_cls)
-        memo[id(self)] = made
+        graph = Graph(tracer_cls=self._tracer_cls)
+        memo[id(self)] = graph
         copies: dict[Node, Node] = {}
-        found = made.graph_copy(self, copies, return_output_node=True)
-        made._codegen = copy.deepcopy(self._codegen)
+        output = graph.graph_copy(self, copies, return_output_node=True)
+        graph._codegen = copy.deepcopy(self._codegen)
         memo.update((id(old), new) for old, new in copies.items())
-        if found is not None:
-            result, old = found
-            memo[id(old)] = new = made.output(result, type_expr=old.type)
+        if output is not None:
+            result, old = output
+            memo[id(old)] = new = graph.output(result, type_expr=old.type)
             new.meta = copy.copy(old.meta)
-        return made
+        return graph
 
     # ---- changing it
     def inserting_before(self, n: Node | None = None) -> _InsertPoint:
@@ -420,7 +420,7 @@ class Graph:
             RuntimeError: a node is of another graph, or used before it runs; a name occurs twice; the owning module
                 lacks an attribute that is named.
         """
-        seen: dict[Node, None] = {}
+        defined: dict[Node, None] = {}
         names: set[str] = set()
         for node in self.nodes:
             for argument in node.all_input_nodes:
@@ -429,29 +429,29 @@ class Graph:
                         f"Argument '{argument}' of Node '{node}' does not belong to this Graph: node_copy's "
                         f"arg_transform maps the arguments of copies\n{self}"
                     )
-                if argument not in seen:
+                if argument not in defined:
                     raise RuntimeError(
                         f"Argument '{argument}' of Node '{node}' was used before it has been defined\n{self}"
                     )
             if node.name in names:
                 raise RuntimeError(f"Node redefined name {node.name}!")
-            seen[node] = None
+            defined[node] = None
             names.add(node.name)
             self._lint_target(node)
 
     def _lint_target(self, node: Node) -> None:
         if node.op not in ("get_attr", "call_module") or self._owning_module is None:
             return
-        held = self._owning_module
+        owner = self._owning_module
         for part in str(node.target).split("."):
-            if not hasattr(held, part):
+            if not hasattr(owner, part):
                 raise RuntimeError(
                     f"Node {node} target {node.target} references nonexistent attribute {part}"
                 )
-            held = getattr(held, part)
-        if node.op == "call_module" and not isinstance(held, tl_nn.Module):
+            owner = getattr(owner, part)
+        if node.op == "call_module" and not isinstance(owner, tl_nn.Module):
             raise RuntimeError(
-                f"Node {node} target {node.target} does not reference an nn.Module: it is a {type(held)}"
+                f"Node {node} target {node.target} does not reference an nn.Module: it is a {type(owner)}"
             )
 
     # ---- code

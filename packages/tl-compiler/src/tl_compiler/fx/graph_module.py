@@ -33,7 +33,7 @@ _HOOKS = ("_erase_node_hooks", "_create_node_hooks", "_replace_hooks", "_deepcop
 _DERIVED = ("_graph", "_code", "_lineno_map", "_in_spec", "_out_spec", *_HOOKS)
 
 
-def _compiled(code: PythonCode, source: str = "") -> Any:
+def _compile(code: PythonCode, source: str = "") -> Any:
     """The function of generated code, whose lines tracebacks can show."""
     filename = f"<eval_with_key>.{next(_number)}{source}"
     linecache.cache[filename] = (len(code.src), None, code.src.splitlines(True), filename)
@@ -44,13 +44,13 @@ def _compiled(code: PythonCode, source: str = "") -> Any:
 
 def _holder(module: Any, path: list[str], make: bool) -> Any:
     for part in path:
-        found = getattr(module, part, None)
-        if found is None:
+        child = getattr(module, part, None)
+        if child is None:
             if not make:
                 return None
-            found = tl_nn.Module()
-            module.add_module(part, found)
-        module = found
+            child = tl_nn.Module()
+            module.add_module(part, child)
+        module = child
     return module
 
 
@@ -166,11 +166,11 @@ class GraphModule(tl_nn.Module):
         codegen = self._graph._codegen
         if isinstance(codegen, _PyTreeCodeGen):
             self._in_spec, self._out_spec = codegen.pytree_info.in_spec, codegen.pytree_info.out_spec
-        made = self._graph.python_code("self")
-        self._code = made.src
-        self._lineno_map = made._lineno_map
-        type(self).forward = _compiled(made, self._graph._source)  # type: ignore[method-assign]
-        return made
+        code = self._graph.python_code("self")
+        self._code = code.src
+        self._lineno_map = code._lineno_map
+        type(self).forward = _compile(code, self._graph._source)  # type: ignore[method-assign]
+        return code
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -203,7 +203,7 @@ class GraphModule(tl_nn.Module):
         Returns:
             The text.
         """
-        made = self._graph.python_code(
+        code = self._graph.python_code(
             "self",
             verbose=True,
             include_stride=include_stride,
@@ -212,7 +212,7 @@ class GraphModule(tl_nn.Module):
             expanded_def=expanded_def,
             additional_meta=additional_meta,
         )
-        text = _as_class(self, type(self).__name__, made.src)
+        text = _as_class(self, type(self).__name__, code.src)
         for name, child in self.named_children():
             if isinstance(child, GraphModule):
                 inner = child.print_readable(
@@ -242,13 +242,13 @@ class GraphModule(tl_nn.Module):
         *path, last = target.split(".")
         holder: Any = self
         for part in path:
-            found = getattr(holder, part, None)
-            if found is None:
-                found = tl_nn.Module()
-                setattr(holder, part, found)
-            if not isinstance(found, tl_nn.Module):
+            child = getattr(holder, part, None)
+            if child is None:
+                child = tl_nn.Module()
+                setattr(holder, part, child)
+            if not isinstance(child, tl_nn.Module):
                 return False
-            holder = found
+            holder = child
         holder.add_module(last, m)
         return True
 
@@ -277,10 +277,10 @@ class GraphModule(tl_nn.Module):
             parts = str(node.target).split(".")
             used.update(".".join(parts[: i + 1]) for i in range(len(parts)))
             try:
-                held = self.get_submodule(str(node.target))
+                module = self.get_submodule(str(node.target))
             except AttributeError:
                 continue  # a tensor; a wrong target is lint's to name
-            used.update(f"{node.target}.{name}" for name, _ in held.named_modules() if name)
+            used.update(f"{node.target}.{name}" for name, _ in module.named_modules() if name)
         for name in [name for name, _ in self.named_modules() if name and name not in used]:
             self.delete_submodule(name)
 
@@ -300,28 +300,28 @@ class GraphModule(tl_nn.Module):
 
     # ---- copies and pickles
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
-        made = type(self).__new__(type(self))
-        memo[id(self)] = made
-        tl_nn.Module.__init__(made)
-        made.__dict__.update({**_no_hooks(), **copy.deepcopy(self._plain_state(), memo)})
-        made._deepcopy_hooks = list(self._deepcopy_hooks)
-        made.__class__.__name__ = type(self).__name__
-        made.graph = copy.deepcopy(self._graph)
-        for name, value in made.meta.get(_USER_PRESERVED_ATTRIBUTES_KEY, {}).items():
-            setattr(made, name, value)
-        for hook in made._deepcopy_hooks:
-            hook(made)
-        return made
+        copied = type(self).__new__(type(self))
+        memo[id(self)] = copied
+        tl_nn.Module.__init__(copied)
+        copied.__dict__.update({**_no_hooks(), **copy.deepcopy(self._plain_state(), memo)})
+        copied._deepcopy_hooks = list(self._deepcopy_hooks)
+        copied.__class__.__name__ = type(self).__name__
+        copied.graph = copy.deepcopy(self._graph)
+        for name, value in copied.meta.get(_USER_PRESERVED_ATTRIBUTES_KEY, {}).items():
+            setattr(copied, name, value)
+        for hook in copied._deepcopy_hooks:
+            hook(copied)
+        return copied
 
     def __copy__(self) -> GraphModule:
-        made = GraphModule(self, copy.deepcopy(self.graph), type(self).__name__)
-        made.meta = self.meta
-        return made
+        copied = GraphModule(self, copy.deepcopy(self.graph), type(self).__name__)
+        copied.meta = self.meta
+        return copied
 
     def _replicate_for_data_parallel(self) -> GraphModule:
-        made = self.__copy__()
-        made._is_replica = True
-        return made
+        replica = self.__copy__()
+        replica._is_replica = True
+        return replica
 
     def _plain_state(self) -> dict[str, Any]:
         """What a copy or pickle keeps besides the graph."""
@@ -330,14 +330,14 @@ class GraphModule(tl_nn.Module):
     def __reduce__(self) -> Any:
         codegen = copy.copy(self._graph._codegen)
         codegen._body_transformer = None
-        written = (recorded(self._graph), None if type(codegen) is CodeGen else codegen)
-        return restored, (self._plain_state(), written, self._graph._tracer_cls, type(self).__name__)
+        content = (node_records(self._graph), None if type(codegen) is CodeGen else codegen)
+        return restored, (self._plain_state(), content, self._graph._tracer_cls, type(self).__name__)
 
     def __reduce_package__(self, exporter: Any) -> Any:
         """Puts the code into a package, where a person can read it; the graph is traced from it when it is read."""
-        made = self._graph.python_code("self")
+        code = self._graph.python_code("self")
         name = f"fx-generated._{exporter.get_unique_id()}"
-        text = import_block(made.globals, exporter.importer) + self.code
+        text = import_block(code.globals, exporter.importer) + self.code
         exporter.save_source_string(name, text)
         body = {**self._plain_state(), "_graphmodule_cls_name": type(self).__name__}
         return maker("reduce_package_graph_module"), (body, name)
@@ -408,7 +408,7 @@ class _Reference:
     name: str
 
 
-def recorded(graph: Graph) -> list[tuple[Any, ...]]:
+def node_records(graph: Graph) -> list[tuple[Any, ...]]:
     """The nodes of a graph as data.
 
     Args:
@@ -438,7 +438,7 @@ def _target(node: Node) -> Any:
 
 
 def restored(
-    state: dict[str, Any], written: tuple[list[tuple[Any, ...]], Any], tracer_cls: Any, class_name: str
+    state: dict[str, Any], content: tuple[list[tuple[Any, ...]], Any], tracer_cls: Any, class_name: str
 ) -> GraphModule:
     """Makes a graph module from a pickle: the graph is built again, and its code generated.
 
@@ -452,7 +452,7 @@ def restored(
         The module.
     """
     graph, nodes = Graph(tracer_cls=tracer_cls), dict[str, Any]()
-    records, codegen = written
+    records, codegen = content
 
     def find(argument: Any) -> Any:
         return map_aggregate(argument, lambda a: nodes[a.name] if isinstance(a, _Reference) else a)
@@ -462,12 +462,12 @@ def restored(
         nodes[name] = graph.create_node(op, called, find(args), dict(find(kwargs)), name, kind)
     if codegen is not None:
         graph.set_codegen(codegen)
-    made = GraphModule.__new__(GraphModule)
-    tl_nn.Module.__init__(made)
-    made.__dict__.update({**_no_hooks(), **state})
-    made.__class__.__name__ = class_name
-    made.graph = graph
-    return made
+    module = GraphModule.__new__(GraphModule)
+    tl_nn.Module.__init__(module)
+    module.__dict__.update({**_no_hooks(), **state})
+    module.__class__.__name__ = class_name
+    module.graph = graph
+    return module
 
 
 def _no_hooks() -> dict[str, Any]:

@@ -342,10 +342,10 @@ class Transformer(Interpreter):
             result = super().run(enable_io_processing=False)
         if result is not None:
             old = self.graph.output_node()
-            made = self.new_graph.output(
+            output = self.new_graph.output(
                 map_aggregate(result, lambda a: a.node if isinstance(a, Proxy) else a), type_expr=old.type
             )
-            made.meta.update(old.meta)
+            output.meta.update(old.meta)
         return GraphModule(self.module, self.new_graph)
 
 

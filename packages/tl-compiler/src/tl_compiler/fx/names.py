@@ -95,8 +95,8 @@ def function_named(path: str) -> Any:
         True
     """
     module, _, name = path.rpartition(".")
-    for known, holder in _public_modules():
-        if known == module and hasattr(holder, name):
+    for public_name, holder in _public_modules():
+        if public_name == module and hasattr(holder, name):
             return getattr(holder, name)
     if module.startswith("tl_"):
         return getattr(import_module(module), name)

@@ -157,9 +157,9 @@ def normalize_function(
     signatures, schemas = get_signature_for_torch_op(target, return_schemas=True)
     fitting = []
     for i, signature in enumerate(signatures or ()):
-        found = _bound(signature, args, kwargs or {}, normalize_to_only_use_kwargs)
-        if found is not None:
-            fitting.append((found, schemas and schemas[i]))
+        arguments = _bound(signature, args, kwargs or {}, normalize_to_only_use_kwargs)
+        if arguments is not None:
+            fitting.append((arguments, schemas and schemas[i]))
     if len(fitting) > 1 and arg_types is not None:
         typed = [pair for pair in fitting if _types_fit(pair[1], arg_types, kwarg_types or {})]
         fitting = typed or fitting
@@ -179,13 +179,13 @@ _SCHEMA_TYPES = {
 def _types_fit(schema: Any, arg_types: tuple[Any, ...], kwarg_types: dict[str, Any]) -> bool:
     """Whether types of arguments can be those of a schema, as far as its types are simple ones."""
     names = [a.name for a in schema.arguments]
-    given = dict(zip(names, arg_types, strict=False)) | kwarg_types
+    types = dict(zip(names, arg_types, strict=False)) | kwarg_types
     for argument in schema.arguments:
-        wanted = _SCHEMA_TYPES.get(str(argument.type))
-        kind = given.get(argument.name)
-        if wanted is None or kind is None:
+        expected = _SCHEMA_TYPES.get(str(argument.type))
+        kind = types.get(argument.name)
+        if expected is None or kind is None:
             continue
-        if not type_matches(wanted, kind) and not (wanted is float and kind is int):
+        if not type_matches(expected, kind) and not (expected is float and kind is int):
             return False
     return True
 
@@ -241,11 +241,11 @@ def create_type_hint(x: Any) -> Any:
     if not isinstance(x, (list, tuple)):
         return x
 
-    def made(kind: Any) -> Any:
+    def container_of(kind: Any) -> Any:
         return List[kind] if isinstance(x, list) else Tuple[kind, ...]  # noqa: UP006
 
     if not x:
-        return made(Any)
+        return container_of(Any)
     base = x[0]
     for kind in x:
         if kind is base:
@@ -253,8 +253,8 @@ def create_type_hint(x: Any) -> Any:
         if isinstance(kind, type) and isinstance(base, type) and issubclass(base, kind):
             base = kind
         elif not (isinstance(kind, type) and isinstance(base, type) and issubclass(kind, base)):
-            return made(Any)
-    return made(base)
+            return container_of(Any)
+    return container_of(base)
 
 
 def type_matches(signature_type: Any, argument_type: Any) -> bool:

@@ -28,7 +28,7 @@ class Patcher:
 
     def __init__(self) -> None:
         self._replaced: list[tuple[Callable[[Any], None], Any, Any]] = []  # how, what is there now, what was
-        self._known: set[tuple[int, str]] = set()
+        self._patched: set[tuple[int, str]] = set()
         self.visited: set[int] = set()
 
     def patch(self, frame_dict: dict[str, Any], name: str, new_fn: Any, deduplicate: bool = True) -> None:
@@ -70,9 +70,9 @@ class Patcher:
     def _replace(
         self, owner: Any, name: str, write: Callable[[Any], None], new: Any, before: Any, once: bool
     ) -> None:
-        if once and (id(owner), name) in self._known:
+        if once and (id(owner), name) in self._patched:
             return
-        self._known.add((id(owner), name))
+        self._patched.add((id(owner), name))
         self._replaced.append((write, new, before))
         write(new)
 
@@ -104,7 +104,7 @@ class Patcher:
     def __exit__(self, *error: object) -> None:
         self.revert_all_patches()
         self._replaced.clear()
-        self._known.clear()
+        self._patched.clear()
         self.visited.clear()
 
 
@@ -115,10 +115,10 @@ def without_stars(function: Callable[..., Any], count: int) -> Callable[..., Any
         function: the function.
         count: how many arguments it has before the rest.
     """
-    given = function.__code__.co_flags
-    extra = bool(given & inspect.CO_VARARGS) + bool(given & inspect.CO_VARKEYWORDS)
+    flags = function.__code__.co_flags
+    extra = bool(flags & inspect.CO_VARARGS) + bool(flags & inspect.CO_VARKEYWORDS)
     code = function.__code__.replace(
-        co_argcount=count + extra, co_posonlyargcount=0, co_kwonlyargcount=0, co_flags=given & ~HAS_VARSTUFF
+        co_argcount=count + extra, co_posonlyargcount=0, co_kwonlyargcount=0, co_flags=flags & ~HAS_VARSTUFF
     )
     return FunctionType(
         code, function.__globals__, function.__name__, function.__defaults__, function.__closure__

@@ -152,8 +152,8 @@ class TracerBase:
         if hasattr(a, "__fx_create_arg__"):
             return a.__fx_create_arg__(self)
         if isinstance(a, tuple) and hasattr(a, "_fields"):
-            made = self.create_proxy("call_function", type(a), tuple(a), {})
-            return made.node
+            proxy = self.create_proxy("call_function", type(a), tuple(a), {})
+            return proxy.node
         if isinstance(a, (tuple, list)):
             items = [self.create_arg(item) for item in a]
             return tuple(items) if isinstance(a, tuple) else immutable_list(items)
@@ -204,14 +204,14 @@ class TracerBase:
         Raises:
             TraceError: the number of items isn't known.
         """
-        wanted = _unpacked_names()
-        if wanted is None:
+        count = _unpacked_names()
+        if count is None:
             raise TraceError(
                 f"Proxy object cannot be iterated: while '{obj.node.name}' is traced, nobody knows how many items it "
                 "has. Unpacking into names works; a loop needs a number from elsewhere"
             )
         return iter(
-            [self.create_proxy("call_function", operator.getitem, (obj, i), {}) for i in range(wanted)]
+            [self.create_proxy("call_function", operator.getitem, (obj, i), {}) for i in range(count)]
         )
 
     def keys(self, obj: Proxy) -> Any:
@@ -228,14 +228,14 @@ class TracerBase:
 
 def _inherit_meta(node: Node) -> None:
     """Gives a node what is known of the one that it is made from."""
-    known = fx_traceback.get_current_meta()
-    if known.get("stack_trace"):
-        node.stack_trace = known["stack_trace"]
+    meta = fx_traceback.get_current_meta()
+    if meta.get("stack_trace"):
+        node.stack_trace = meta["stack_trace"]
     for key in fx_traceback._COPY_META_FIELDS:
-        if key in known:
-            node.meta[key] = copy.copy(known[key])
-    if "in_grad_fn" in known:
-        node.meta["seq_nr"] = known["grad_fn_seq_nr"][-1]
+        if key in meta:
+            node.meta[key] = copy.copy(meta[key])
+    if "in_grad_fn" in meta:
+        node.meta["seq_nr"] = meta["grad_fn_seq_nr"][-1]
 
 
 def _refuse_writes(kind: str, target: Target, kwargs: dict[str, Argument]) -> None:
@@ -245,8 +245,8 @@ def _refuse_writes(kind: str, target: Target, kwargs: dict[str, Argument]) -> No
         raise RuntimeError(
             f"Tried to trace mutable operation aten::{name}.out. FX only supports functional code"
         )
-    ours = getattr(target, "__module__", "") != "_operator"  # and_ and or_ write nothing
-    if kind == "call_function" and ours and name.endswith("_") and not name.startswith("_"):
+    may_write = getattr(target, "__module__", "") != "_operator"  # and_ and or_ write nothing
+    if kind == "call_function" and may_write and name.endswith("_") and not name.startswith("_"):
         raise RuntimeError(f"Tried to trace mutable operation aten::{name}. FX only supports functional code")
 
 
@@ -311,9 +311,9 @@ class Proxy:
         return Attribute(self, k)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Proxy:
-        made = Proxy(copy.deepcopy(self.node, memo), copy.deepcopy(self.tracer, memo))
-        memo[id(self)] = made
-        return made
+        proxy = Proxy(copy.deepcopy(self.node, memo), copy.deepcopy(self.tracer, memo))
+        memo[id(self)] = proxy
+        return proxy
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ = state
@@ -470,8 +470,8 @@ class GraphAppendingTracer(TracerBase):
 
 
 def _recording(function: Any, reflected: bool = False) -> Any:
-    def method(self: Proxy, *others: Any) -> Proxy:
-        args = (*others, self) if reflected else (self, *others)
+    def method(self: Proxy, *operands: Any) -> Proxy:
+        args = (*operands, self) if reflected else (self, *operands)
         return self.tracer.create_proxy("call_function", function, args, {})
 
     return method

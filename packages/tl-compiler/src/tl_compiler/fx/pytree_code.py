@@ -86,15 +86,15 @@ class _PyTreeCodeGen(CodeGen):
             names.insert(0, "self")
         if not names:
             return lines
-        given = f"[{', '.join(arguments)}], self._in_spec"
+        inputs = f"[{', '.join(arguments)}], self._in_spec"
         if self._has_keywords():
             count = self.pytree_info.in_spec.children_specs[0].num_children
             keys = self.pytree_info.in_spec.children_specs[1].context
             own = arguments[1:] if arguments[:1] == ["self"] else arguments
             names = names[1:] if arguments[:1] == ["self"] else names
             keywords = ", ".join(f"{key!r}:{name}" for key, name in zip(keys, own[count:], strict=True))
-            given = f"([{', '.join(own[:count])}], {{{keywords}}}), self._in_spec"
-        return f"{lines}\n    {', '.join([*names, ''])}= fx_pytree.tree_flatten_spec({given})"
+            inputs = f"([{', '.join(own[:count])}], {{{keywords}}}), self._in_spec"
+        return f"{lines}\n    {', '.join([*names, ''])}= fx_pytree.tree_flatten_spec({inputs})"
 
     def generate_output(self, output_args: Any) -> str:
         """The line of `return`.

@@ -88,9 +88,9 @@ def origin_comment(node: Node, before: str, additional_meta: tuple[str, ...] = (
         return f"No stacktrace found for following nodes{extra}"
     lines = node.stack_trace.strip().split("\n")
     for i in range(len(lines) - 1, -1, -1):
-        found = _FRAME.match(lines[i])
-        if found:
-            file, number, name = found.groups()
+        match = _FRAME.match(lines[i])
+        if match:
+            file, number, name = match.groups()
             code = lines[i + 1].strip() if i + 1 < len(lines) else ""
             return f"File: {file}:{number} in {name}, code: {code}{extra}"
     return before + extra

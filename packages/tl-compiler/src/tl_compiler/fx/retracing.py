@@ -72,8 +72,8 @@ def _traced_again(forward: Callable[..., Any], body: dict[str, Any]) -> GraphMod
 
     graph = KeepModules().trace(holder, **body.get("_tracer_extras", {}))
     graph._tracer_cls = body.get("_tracer_cls")
-    made = GraphModule(holder, graph, name)
+    module = GraphModule(holder, graph, name)
     for key, value in holder.__dict__.items():
-        if not hasattr(made, key) and key not in _DERIVED:
-            setattr(made, key, value)
-    return made
+        if not hasattr(module, key) and key not in _DERIVED:
+            setattr(module, key, value)
+    return module

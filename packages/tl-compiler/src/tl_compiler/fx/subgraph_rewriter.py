@@ -163,16 +163,16 @@ def _replace(
     ignore_literals: bool,
     make: Callable[[InternalMatch, Graph, Graph], Graph] | None = None,
 ) -> list[ReplacedPatterns]:
-    graph, wanted = gm.graph, _graph_of(pattern)
+    graph, pattern_graph = gm.graph, _graph_of(pattern)
     matcher = SubgraphMatcher(
-        wanted, match_output=False, match_placeholder=False, ignore_literals=ignore_literals
+        pattern_graph, match_output=False, match_placeholder=False, ignore_literals=ignore_literals
     )
-    found = [m for m in matcher.match(graph) if all(f(m, graph, wanted) for f in filters)]
-    given = None if replacement is None else _graph_of(replacement)
+    matches = [m for m in matcher.match(graph) if all(f(m, graph, pattern_graph) for f in filters)]
+    replacement_graph = None if replacement is None else _graph_of(replacement)
     replaced: list[ReplacedPatterns] = []
     moved: dict[Node, Node] = {}  # a node that was replaced -> what came in its place
-    for match in found:
-        graph_in = given if make is None else make(match, graph, wanted)
+    for match in matches:
+        graph_in = replacement_graph if make is None else make(match, graph, pattern_graph)
         if graph_in is None:
             raise AssertionError("Must provide either a replacement GraphModule or a replacement callback")
         replaced.append(_put_in(graph, match, graph_in, moved))
@@ -210,7 +210,7 @@ def _put_in(
         else graph.inserting_after(last or behind)
     ):
         result = graph.graph_copy(replacement, val_map)
-    made = [node for node in graph.nodes if node not in before]
+    new_nodes = [node for node in graph.nodes if node not in before]
     results = [result] if isinstance(result, Node) else list(result or ())
     if len(results) != len(match.returning_nodes):
         raise AssertionError(
@@ -222,4 +222,4 @@ def _put_in(
     for node in reversed(list(graph.nodes)):
         if node in inner and node.op not in ("placeholder", "output") and not node.users:
             graph.erase_node(node)
-    return ReplacedPatterns(anchor, match.nodes_map, made)
+    return ReplacedPatterns(anchor, match.nodes_map, new_nodes)

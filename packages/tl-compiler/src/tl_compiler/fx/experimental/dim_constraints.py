@@ -52,16 +52,20 @@ class DimConstraints:
         """
         if not isinstance(expr, Expr) or not expr.args:
             return expr
-        made = expr._rebuild([self.rewrite_with_congruences(s, a) for a in expr.args])
-        if not isinstance(made, Call) or made.name not in ("FloorDiv", "Mod", "PythonMod") or not made.has(s):
-            return made
-        base, divisor = made.args
+        result = expr._rebuild([self.rewrite_with_congruences(s, a) for a in expr.args])
+        if (
+            not isinstance(result, Call)
+            or result.name not in ("FloorDiv", "Mod", "PythonMod")
+            or not result.has(s)
+        ):
+            return result
+        base, divisor = result.args
         remainder = call("Mod", base, divisor).evaluate(self._values)
         congruence = call("Mod", base - remainder, divisor)
         if congruence != 0:
             self._congruences.setdefault(s, set()).add(congruence)
-        if made.name == "FloorDiv":
-            return call("FloorDiv", base - remainder, divisor) if remainder else made
+        if result.name == "FloorDiv":
+            return call("FloorDiv", base - remainder, divisor) if remainder else result
         return sympify(remainder)
 
     def add_equality(self, source: Any, expr: Any) -> None:
@@ -99,8 +103,8 @@ class DimConstraints:
         return self._names.get(name, name)
 
     def _symbol_text(self, symbol: Symbol) -> str:
-        held = self._sources.get(symbol)
-        return self._name(held[0]) if held else symbol.name
+        sources = self._sources.get(symbol)
+        return self._name(sources[0]) if sources else symbol.name
 
     def solve(self) -> None:
         """Works out which sizes are numbers."""
@@ -143,11 +147,11 @@ class DimConstraints:
             The text.
         """
         lines = [f"  {name} = {value}" for name, value in forced_specializations.items()]
-        for symbol, held in self._env.var_to_range.items():
-            if symbol in self._env.replacements or (held.lower <= 2 and held.upper == int_oo):
+        for symbol, interval in self._env.var_to_range.items():
+            if symbol in self._env.replacements or (interval.lower <= 2 and interval.upper == int_oo):
                 continue
-            low = f", min={held.lower}" if held.lower > 2 else ""
-            high = f", max={held.upper}" if held.upper != int_oo else ""
+            low = f", min={interval.lower}" if interval.lower > 2 else ""
+            high = f", max={interval.upper}" if interval.upper != int_oo else ""
             name = self._symbol_text(symbol)
             lines.append(f"  {name} = Dim('{name}'{low}{high})")
         return "\nSuggested fixes:\n" + "\n".join(lines) if lines else ""

@@ -133,8 +133,8 @@ def get_isolated_graphmodule(
     flat, spec = tree_flatten((args, kwargs))
 
     def call(*leaves: Any) -> Any:
-        given, keywords = spec.unflatten(leaves)
-        return func(*given, **keywords)
+        positional, keywords = spec.unflatten(leaves)
+        return func(*positional, **keywords)
 
     return make_fx(call, tracing_mode=tracing_mode)(*flat)
 

@@ -139,18 +139,18 @@ class _SizeKey:
 
 
 def _pending_in(value: Any, pending: set[Symbol]) -> dict[Symbol, tuple[Any, ...]]:
-    found: dict[Symbol, tuple[Any, ...]] = {}
+    bindings: dict[Symbol, tuple[Any, ...]] = {}
     for path, leaf in tree_leaves_with_path(value):
         if isinstance(leaf, (SymInt, SymFloat)) and leaf.node.expr in pending:
-            found.setdefault(leaf.node.expr, path)
+            bindings.setdefault(leaf.node.expr, path)
         elif isinstance(leaf, SymBool):
             for symbol in leaf.node.expr.free_symbols & pending:
-                found.setdefault(symbol, (*path, ConvertIntKey()))
+                bindings.setdefault(symbol, (*path, ConvertIntKey()))
         elif isinstance(leaf, tl_core.Tensor):
             for i, n in enumerate(leaf.shape):
                 if isinstance(n, SymInt) and n.node.expr in pending:
-                    found.setdefault(n.node.expr, (*path, _SizeKey(i)))
-    return found
+                    bindings.setdefault(n.node.expr, (*path, _SizeKey(i)))
+    return bindings
 
 
 def compute_unbacked_bindings(
@@ -178,8 +178,8 @@ def compute_unbacked_bindings(
     if shape_env is None or not shape_env.pending_fresh_unbacked_symbols:
         return None
     pending = set(shape_env.pending_fresh_unbacked_symbols)
-    found = _pending_in(example_value, pending)
-    missing = pending - set(found)
+    bindings = _pending_in(example_value, pending)
+    missing = pending - set(bindings)
     if not peek:
         shape_env.pending_fresh_unbacked_symbols.clear()
     if missing and not peek:
@@ -188,7 +188,7 @@ def compute_unbacked_bindings(
         raise PendingUnbackedSymbolNotFound(
             f"Pending unbacked symbols {missing} not in returned outputs {tree_leaves(example_value)}"
         )
-    return found
+    return bindings
 
 
 def note_unbacked_bindings(shape_env: Any, n: Any, result: Any) -> None:

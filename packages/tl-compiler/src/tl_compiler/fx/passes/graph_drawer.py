@@ -76,14 +76,14 @@ class FxGraphDrawer:
         self._ignore_state = ignore_parameters_and_buffers
         self._skip_names = skip_node_names_in_args
         self._parse_stack_trace = parse_stack_trace
-        self._dot_graphs = {name: self._drawn(graph_module, name)}
+        self._dot_graphs = {name: self._draw(graph_module, name)}
         for node in graph_module.graph.nodes:
             if node.op != "call_module":
                 continue
             inner = self._get_leaf_node(graph_module, node)
             if isinstance(inner, GraphModule):
                 path = f"{name}_{node.target}"
-                self._dot_graphs[path] = self._drawn(inner, path)
+                self._dot_graphs[path] = self._draw(inner, path)
 
     def get_dot_graph(self, submod_name: str | None = None) -> Any:
         """The drawing.
@@ -165,15 +165,15 @@ class FxGraphDrawer:
         lines += [f"fusion_component={fusion}"] if fusion else []
         if self._parse_stack_trace and node.stack_trace:
             lines.append(node.stack_trace.strip().split("\n")[0].strip())
-        return "{" + r"\n".join(_escaped(line) for line in lines) + r"\n}"
+        return "{" + r"\n".join(_escape(line) for line in lines) + r"\n}"
 
     def _arguments(self, module: GraphModule, node: Node) -> list[str]:
         if node.op == "get_attr" or not (node.args or node.kwargs):
             return []
         args, kwargs = node.args, node.kwargs
         if self.normalize_args and callable(node.target):
-            found = normalize_function(node.target, args, kwargs, normalize_to_only_use_kwargs=True)
-            args, kwargs = found if found else (args, kwargs)
+            normal = normalize_function(node.target, args, kwargs, normalize_to_only_use_kwargs=True)
+            args, kwargs = normal if normal else (args, kwargs)
         texts = []
         for name, values in (("args", list(args)), ("kwargs", dict(kwargs))):
             if self._skip_names and isinstance(values, list):
@@ -195,21 +195,21 @@ class FxGraphDrawer:
             return list(chain.from_iterable(self._values(v, f"{prefix}{i}.") for i, v in enumerate(metadata)))
         return []
 
-    def _drawn(self, module: GraphModule, name: str) -> Any:
+    def _draw(self, module: GraphModule, name: str) -> Any:
         graph = self._pydot.Dot(name, rankdir="TB")
-        known: dict[str, Any] = {}
+        nodes: dict[str, Any] = {}
         for node in module.graph.nodes:
             if self._ignore_getattr and node.op == "get_attr":
                 continue
             graph.add_node(self._pydot.Node(node.name, label=self._label(module, node), **self._style(node)))
-            known[node.name] = node
+            nodes[node.name] = node
             if node.op == "call_module" and not self._ignore_state:
                 called = self._get_leaf_node(module, node)
                 if not isinstance(called, GraphModule):
                     self._draw_state(graph, node, called)
         for node in module.graph.nodes:
             for user in node.users:
-                if node.name in known and user.name in known:
+                if node.name in nodes and user.name in nodes:
                     graph.add_edge(self._pydot.Edge(node.name, user.name))
         return graph
 
@@ -223,7 +223,7 @@ class FxGraphDrawer:
                 graph.add_edge(self._pydot.Edge(own, node.name))
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     for sign in "{}<>|":
         text = text.replace(sign, "\\" + sign)
     return text

@@ -102,12 +102,12 @@ def get_tensor_meta(node: Node) -> Any:
         >>> get_tensor_meta(list(module.graph.nodes)[1]).shape
         torch.Size([2])
     """
-    found = node.meta.get("tensor_meta")
-    if not found:
+    meta = node.meta.get("tensor_meta")
+    if not meta:
         raise RuntimeError(
             f"Node {node} has no tensor metadata associated with it! Check that shape propagation has run."
         )
-    return found
+    return meta
 
 
 def _bytes(metadata: Any) -> int:
@@ -139,9 +139,9 @@ def get_size_of_node(fx_module: GraphModule, node: Node) -> size_bytes:
     Returns:
         Both numbers.
     """
-    held = 0
+    parameters = 0
     if node.op == "call_module":
         called = dict(fx_module.named_modules())[str(node.target)]
-        held = sum(p.nelement() * p.element_size() for p in called.parameters())
+        parameters = sum(p.nelement() * p.element_size() for p in called.parameters())
     own = _bytes(get_tensor_meta(node))
-    return size_bytes(own, own + held)
+    return size_bytes(own, own + parameters)

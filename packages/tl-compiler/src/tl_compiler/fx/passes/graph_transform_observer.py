@@ -45,7 +45,7 @@ class GraphTransformObserver:
         self.created_nodes: set[str] = set()
         self.name_to_node: dict[str, Node] = {}
         self.copied_gms: list[GraphModule] = []
-        self._before: Any = self._drawn("input_graph") if log_url else None
+        self._before: Any = self._draw("input_graph") if log_url else None
 
     def apply_gm_pass(self, pass_fn: Callable[[GraphModule], _T]) -> _T | None:
         """Runs a pass over the module, watched.
@@ -87,10 +87,10 @@ class GraphTransformObserver:
         self.gm._deepcopy_hooks.remove(self.on_deepcopy)
         if self.log_url and (self.created_nodes or self.erased_nodes):
             self._before.write(str(Path(self.log_url) / f"pass_{self.passname}_input_graph.dot"))
-            after = self._drawn("output_graph")
+            after = self._draw("output_graph")
             after.write(str(Path(self.log_url) / f"pass_{self.passname}_output_graph.dot"))
 
-    def _drawn(self, what: str) -> Any:
+    def _draw(self, what: str) -> Any:
         from .graph_drawer import FxGraphDrawer
 
         return FxGraphDrawer(self.gm, f"{self.passname}_{what}", ignore_getattr=True).get_dot_graph()
@@ -130,9 +130,9 @@ class GraphTransformObserver:
         if replacement.name in self.created_nodes:
             action.append(NodeSourceAction.CREATE)
         source = NodeSource(old, self.passname, action)
-        known = [s for s in replacement.meta.get("from_node", []) if s.name]
-        if source not in known:
-            replacement.meta["from_node"] = [*known, source]
+        sources = [s for s in replacement.meta.get("from_node", []) if s.name]
+        if source not in sources:
+            replacement.meta["from_node"] = [*sources, source]
 
     def on_deepcopy(self, gm: GraphModule) -> None:
         """Called with each deep copy of the module: it is watched, too.

@@ -128,11 +128,11 @@ class _MinimizerBase:
     # ---- one part
     def _part(self, nodes: NodeList) -> tuple[GraphModule, str]:
         inside = set(nodes)
-        seen = False
+        started = False
         for node in self.module.graph.nodes:
             if node.op in CALLABLE_NODE_OPS:
-                seen = seen or node in inside
-                node.tag = "minimize" if node in inside else "main_1" if seen else "main_0"
+                started = started or node in inside
+                node.tag = "minimize" if node in inside else "main_1" if started else "main_0"
         # What is behind the part, but not of its results, stays before it where the order asks for it.
         for node in self.module.graph.nodes:
             if getattr(node, "tag", "") == "main_0" and any(
@@ -157,14 +157,14 @@ class _MinimizerBase:
     def _get_submod_inputs(self, split: GraphModule, name: str) -> tuple[Tensors, Tensors]:
         from .splitter_base import generate_inputs_for_submodules
 
-        given = generate_inputs_for_submodules(split, self.sample_input, [name])[name]
+        inputs = generate_inputs_for_submodules(split, self.sample_input, [name])[name]
         calls = [n for n in split.graph.nodes if n.op == "call_module" and n.target == name]
         placeholders = getattr(split, name).graph.find_nodes(op="placeholder")
         if not self.settings.accumulate_error or not calls:
-            return given, given
+            return inputs, inputs
         names = [node.name for node in placeholders]
-        b_given = tuple(self.b_outputs.get(n, value) for n, value in zip(names, given, strict=True))
-        return given, b_given
+        b_given = tuple(self.b_outputs.get(n, value) for n, value in zip(names, inputs, strict=True))
+        return inputs, b_given
 
     def _run_and_compare(
         self, split: GraphModule, name: str, output_names: Names, report_idx: int = -1

@@ -119,10 +119,10 @@ def these_before_those_pass_constraint(these: Pass, those: Pass) -> Callable[[Pa
         True
     """
 
-    def allowed(a: Pass, b: Pass) -> bool:
+    def may_precede(a: Pass, b: Pass) -> bool:
         return not (unwrap(a) == those and unwrap(b) == these)
 
-    return allowed
+    return may_precede
 
 
 class PassManager(Schedule):

@@ -19,7 +19,7 @@ class _Storages(Interpreter):
     def __init__(self, module: GraphModule) -> None:
         super().__init__(module, garbage_collect_values=False)
         self.storages: dict[Node, set[int]] = {}
-        self.kept: list[Any] = []
+        self.values: list[Any] = []
 
     def run_node(self, n: Node) -> Any:
         """Runs a node.
@@ -31,7 +31,7 @@ class _Storages(Interpreter):
             Its value.
         """
         result = super().run_node(n)
-        self.kept.append(result)
+        self.values.append(result)
         values = result if isinstance(result, (list, tuple)) else [result]
         self.storages[n] = {v.untyped_storage().data_ptr() for v in values if isinstance(v, tl_core.Tensor)}
         if isinstance(result, tl_core.Tensor):
@@ -52,10 +52,10 @@ def _inplace_target(node: Node) -> Any:
     from tl_core.operators import packets as ops
 
     try:
-        found = getattr(ops.aten, f"{packet.__name__}_")
+        inplace_packet = getattr(ops.aten, f"{packet.__name__}_")
     except AttributeError:
         return None
-    return getattr(found, getattr(node.target, "_overloadname", "default"), None)
+    return getattr(inplace_packet, getattr(node.target, "_overloadname", "default"), None)
 
 
 def reinplace(gm: GraphModule, *sample_args: Any) -> GraphModule:
@@ -91,15 +91,15 @@ def reinplace(gm: GraphModule, *sample_args: Any) -> GraphModule:
             continue
         if own.meta.get("reinplace") != node.meta.get("reinplace") or _is_overlapping(probe.env.get(own)):
             continue
-        sharing = [n for n, held in probe.storages.items() if held & memory]
+        sharing = [n for n, storages in probe.storages.items() if storages & memory]
         read_later = any(user is not node and order[user] > order[node] for n in sharing for user in n.users)
         read_beside = any(n is not own and node in n.users for n in sharing)
         if read_later or read_beside or list(node.all_input_nodes).count(own) > 1 or own in node.args[1:]:
             continue
         node.target = target
-        for holder, held in list(probe.storages.items()):
-            if held & probe.storages[node]:
-                probe.storages[holder] = held | memory
+        for holder, storages in list(probe.storages.items()):
+            if storages & probe.storages[node]:
+                probe.storages[holder] = storages | memory
     for node in gm.graph.nodes:
         node.meta.pop("reinplace", None)
     gm.recompile()

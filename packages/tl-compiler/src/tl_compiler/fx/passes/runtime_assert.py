@@ -30,7 +30,7 @@ def insert_deferred_runtime_asserts(gm: GraphModule, shape_env: Any, name: str, 
         if node.op == "placeholder":
             _bind(graph, node, bound)
     pending = [check for checks in shape_env.deferred_runtime_asserts.values() for check in checks]
-    done: set[str] = set()
+    asserted: set[str] = set()
     last_input = max((n for n in graph.nodes if n.op == "placeholder"), default=None)
     for node in list(graph.nodes):
         if node.op == "placeholder" and node is not last_input:
@@ -39,15 +39,15 @@ def insert_deferred_runtime_asserts(gm: GraphModule, shape_env: Any, name: str, 
             _bind(graph, node, bound)
         for check in pending:
             symbols = {str(s) for s in getattr(check.expr, "free_symbols", ())}
-            if str(check.expr) in done or not symbols <= bound.keys():
+            if str(check.expr) in asserted or not symbols <= bound.keys():
                 continue
-            done.add(str(check.expr))
+            asserted.add(str(check.expr))
             behind = max((bound[s] for s in symbols), default=node)
             with graph.inserting_after(max(behind, node)):
-                made = _evaluate(graph, check.expr, {s: bound[s] for s in symbols})
-            with graph.inserting_after(made):
+                condition = _evaluate(graph, check.expr, {s: bound[s] for s in symbols})
+            with graph.inserting_after(condition):
                 text = f"Runtime assertion failed for expression {check.expr} in {name}"
-                graph.call_function(recordable_assert, (made, text))
+                graph.call_function(recordable_assert, (condition, text))
     gm.recompile()
 
 

@@ -38,10 +38,10 @@ def this_before_that_pass_constraint(this: Pass, that: Pass) -> Constraint:
         (True, False)
     """
 
-    def allowed(a: Pass, b: Pass) -> bool:
+    def may_precede(a: Pass, b: Pass) -> bool:
         return not (a == that and b == this)
 
-    return allowed
+    return may_precede
 
 
 class Schedule:

@@ -65,9 +65,9 @@ def _metadata(value: Any) -> TensorMetadata:
         if value.dim() == 5
         else []
     )
-    found = next((f for f in formats if value.is_contiguous(memory_format=f)), None)
+    memory_format = next((f for f in formats if value.is_contiguous(memory_format=f)), None)
     return TensorMetadata(
-        value.shape, value.dtype, value.requires_grad, value.stride(), found, value.is_quantized, {}
+        value.shape, value.dtype, value.requires_grad, value.stride(), memory_format, value.is_quantized, {}
     )
 
 
@@ -96,18 +96,18 @@ class ShapeProp(FakeRun):
             Its value.
         """
         result = super().run_node(n)
-        found = False
+        has_tensor = False
 
         def look(value: Any) -> Any:
-            nonlocal found
+            nonlocal has_tensor
             if isinstance(value, tl_core.Tensor):
-                found = True
+                has_tensor = True
                 return _metadata(value)
             return value
 
-        seen = map_aggregate(result, look)
-        if found:
-            n.meta["tensor_meta"] = seen
+        metadata = map_aggregate(result, look)
+        if has_tensor:
+            n.meta["tensor_meta"] = metadata
         n.meta["type"] = type(result)
         return result
 

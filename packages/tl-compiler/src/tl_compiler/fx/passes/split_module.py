@@ -85,18 +85,18 @@ def split_module(
     for node in m.graph.nodes:
         for used in node.all_input_nodes:
             _note_use(used, part_of.get(node), part_of)
-    ordered = _ordered(parts, bool(keep_original_order))
+    ordered = _sort_parts(parts, bool(keep_original_order))
     originals = {node.name: node for node in m.graph.nodes}
     for part in ordered:
         for i, name in enumerate(part.inputs):
             label = name if keep_original_input_name else f"arg_{i}"
-            taken = part.graph.placeholder(label, type_expr=originals[name].type)
-            taken.meta = originals[name].meta.copy()
-            part.environment[originals[name]] = taken
+            placeholder = part.graph.placeholder(label, type_expr=originals[name].type)
+            placeholder.meta = originals[name].meta.copy()
+            part.environment[originals[name]] = placeholder
     for node in m.graph.nodes:
         if node in part_of:
             _copy_into(part_of[node], node, m, qualname_map, bool(keep_original_node_name))
-    return _assembled(m, ordered, originals)
+    return _assemble(m, ordered, originals)
 
 
 def _assign(
@@ -126,7 +126,7 @@ def _note_use(used: Node, user: Partition | None, part_of: dict[Node, Partition]
         user.inputs.setdefault(used.name)
 
 
-def _ordered(parts: dict[str, Partition], keep: bool) -> list[Partition]:
+def _sort_parts(parts: dict[str, Partition], keep: bool) -> list[Partition]:
     waiting = {name: len(part.dependencies) for name, part in parts.items()}
     ordered: list[Partition] = []
     ready = [name for name, count in waiting.items() if count == 0]
@@ -150,23 +150,23 @@ def _copy_into(
     target = node.target
     if node.op == "call_module":
         path = str(node.target)
-        held: Any = m
+        owner: Any = m
         for piece in path.split("."):
-            if not hasattr(held, piece):
+            if not hasattr(owner, piece):
                 raise AttributeError(f"Operator target {path} not found!")
-            held = getattr(held, piece)
+            owner = getattr(owner, piece)
         target = path.replace(".", "_")
-        part.targets[target] = held
+        part.targets[target] = owner
         if qualname_map is not None:
             qualname_map[f"{part.submod_name}.{target}"] = path
-    made = part.graph.create_node(
+    copied = part.graph.create_node(
         node.op, target, args, dict(kwargs), node.name if keep_name else None, node.type
     )
-    made.meta = node.meta.copy()
-    part.environment[node] = made
+    copied.meta = node.meta.copy()
+    part.environment[node] = copied
 
 
-def _assembled(m: GraphModule, ordered: list[Partition], originals: dict[str, Node]) -> GraphModule:
+def _assemble(m: GraphModule, ordered: list[Partition], originals: dict[str, Node]) -> GraphModule:
     base = Graph()
     values: dict[str, Node] = {}
     attributes: dict[str, Any] = {}
@@ -176,16 +176,16 @@ def _assembled(m: GraphModule, ordered: list[Partition], originals: dict[str, No
         elif node.op == "get_attr":
             values[node.name] = base.get_attr(str(node.target), node.type)
             values[node.name].meta = node.meta.copy()
-            held: Any = m
+            owner: Any = m
             for piece in str(node.target).split("."):
-                if not hasattr(held, piece):
+                if not hasattr(owner, piece):
                     raise AttributeError(f"Node target {node.target} not found!")
-                held = getattr(held, piece)
-            attributes[str(node.target)] = held
+                owner = getattr(owner, piece)
+            attributes[str(node.target)] = owner
     for part in ordered:
-        given = tuple(part.environment[originals[name]] for name in part.outputs)
-        if given:
-            part.graph.output(given[0] if len(given) == 1 else given)
+        outputs = tuple(part.environment[originals[name]] for name in part.outputs)
+        if outputs:
+            part.graph.output(outputs[0] if len(outputs) == 1 else outputs)
         else:
             part.graph.output(())
         attributes[part.submod_name] = GraphModule(part.targets, part.graph)
@@ -198,6 +198,6 @@ def _assembled(m: GraphModule, ordered: list[Partition], originals: dict[str, No
     for node in m.graph.find_nodes(op="output"):
         base.output(map_arg(node.args[0], lambda n: values[n.name])).meta = node.meta.copy()
     base._codegen = m.graph._codegen
-    made = GraphModule(attributes, base)
-    made.meta.update(getattr(m, "meta", {}))
-    return made
+    module = GraphModule(attributes, base)
+    module.meta.update(getattr(m, "meta", {}))
+    return module

@@ -165,8 +165,8 @@ def split_by_tags(
     for node in main.nodes:
         if node.op == "get_attr":
             root[str(node.target)] = getattr_recursive(gm, str(node.target))
-    made = GraphModuleCls(root, main)
-    return (made, paths) if return_fqn_mapping else made
+    module = GraphModuleCls(root, main)
+    return (module, paths) if return_fqn_mapping else module
 
 
 def _check_order(node: Node, part: Component, part_of: dict[Node, Component]) -> None:
@@ -195,9 +195,9 @@ def _input_of(
         return in_part[node]
     if node not in part.orig_inputs:
         part.orig_inputs.append(node)
-        taken = part.graph.placeholder(node.name, type_expr=node.type)
-        taken.meta = copy.copy(node.meta)
-        part.input_placeholders.append(taken)
+        placeholder = part.graph.placeholder(node.name, type_expr=node.type)
+        placeholder.meta = copy.copy(node.meta)
+        part.input_placeholders.append(placeholder)
         if node in part_of and node not in part_of[node].orig_outputs:
             part_of[node].orig_outputs.append(node)
     return part.input_placeholders[part.orig_inputs.index(node)]
@@ -218,9 +218,9 @@ def _call_parts(
     for part in parts:
         if not part.orig_outputs and not any(owner is part for owner in part_of.values()):
             continue
-        given = tuple(in_part[n] for n in part.orig_outputs)
-        single = len(given) == 1 and not return_tuple
-        part.graph.output(given[0] if single else given)
+        outputs = tuple(in_part[n] for n in part.orig_outputs)
+        single = len(outputs) == 1 and not return_tuple
+        part.graph.output(outputs[0] if single else outputs)
         part.gm = kind(gm, part.graph, part.name)
         call = main.call_module(part.name, tuple(in_main[n] for n in part.orig_inputs))
         if single:

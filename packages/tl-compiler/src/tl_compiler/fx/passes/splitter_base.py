@@ -194,11 +194,11 @@ def generate_inputs_for_submodules(
         >>> generate_inputs_for_submodules(layers, (tl_core.ones(1),), ["1"])
         {'1': (tensor([1.]),)}
     """
-    seen: dict[str, Any] = {}
+    inputs_of: dict[str, Any] = {}
     names = {module: name for name, module in model.named_modules() if name in target_submodules}
     handles = [
         module.register_forward_pre_hook(
-            lambda m, given: seen.__setitem__(names[m], copy.deepcopy(given) if deepcopy else given)
+            lambda m, args: inputs_of.__setitem__(names[m], copy.deepcopy(args) if deepcopy else args)
         )
         for module in names
     ]
@@ -208,7 +208,7 @@ def generate_inputs_for_submodules(
     finally:
         for handle in handles:
             handle.remove()
-    return seen
+    return inputs_of
 
 
 class _SplitterBase:
@@ -297,24 +297,26 @@ class _SplitterBase:
             FxNetSplitterInternalError: there is a cycle.
         """
         pending = [n for n in self.module.graph.nodes if n.op in CALLABLE_NODE_OPS]
-        done: NodeSet = set()
+        placed: NodeSet = set()
         parts: list[Subgraph] = []
         current: NodeList = []
         ready = [n for n in pending if not self.deps[n]]
         acc = bool(ready) and all(n in self.acc_nodes for n in ready)
         while pending:
-            found = next((n for n in pending if (n in self.acc_nodes) == acc and self.deps[n] <= done), None)
-            if found is None:
-                if not current and not any(self.deps[n] <= done for n in pending):
+            first = next(
+                (n for n in pending if (n in self.acc_nodes) == acc and self.deps[n] <= placed), None
+            )
+            if first is None:
+                if not current and not any(self.deps[n] <= placed for n in pending):
                     raise FxNetSplitterInternalError("Subgraph can't be empty")
                 if current:
                     parts.append(Subgraph(acc, current))
                 acc, current = not acc, []
                 continue
-            group = [n for n in pending if n in self.fusions.get(found, {found})]
+            group = [n for n in pending if n in self.fusions.get(first, {first})]
             current += group
-            done.update(group)
-            pending = [n for n in pending if n not in done]
+            placed.update(group)
+            pending = [n for n in pending if n not in placed]
         if current:
             parts.append(Subgraph(acc, current))
         if not parts:
@@ -330,15 +332,15 @@ class _SplitterBase:
         Returns:
             The parts that are left.
         """
-        kept: list[Subgraph] = []
+        remaining: list[Subgraph] = []
         for part in subgraphs:
             if part.is_acc and len(part.nodes) >= self.settings.min_acc_module_size:
-                kept.append(part)
-            elif kept and not kept[-1].is_acc:
-                kept[-1].nodes.extend(part.nodes)
+                remaining.append(part)
+            elif remaining and not remaining[-1].is_acc:
+                remaining[-1].nodes.extend(part.nodes)
             else:
-                kept.append(Subgraph(False, part.nodes))
-        return kept
+                remaining.append(Subgraph(False, part.nodes))
+        return remaining
 
     def tag(self, subgraphs: list[Subgraph]) -> None:
         """Gives each node the name of its part.
@@ -369,12 +371,12 @@ class _SplitterBase:
         Returns:
             The split module.
         """
-        made = split_by_tags(self.module, self.tags, return_tuple=self._return_tuple)
+        module = split_by_tags(self.module, self.tags, return_tuple=self._return_tuple)
         if remove_tag:
             for node in self.module.graph.nodes:
                 if hasattr(node, "tag"):
                     del node.tag
-        return made
+        return module
 
     def __call__(self) -> GraphModule:
         subgraphs = self.remove_small_acc_subgraphs(self.put_nodes_into_subgraphs())
@@ -393,10 +395,10 @@ class _SplitterBase:
         Returns:
             The module, the inputs, and the prefix of the parts that aren't for the accelerator.
         """
-        made = self()
-        names = [name for name, _ in made.named_children()]
-        inputs = generate_inputs_for_submodules(made, self.sample_input, names)
-        return SplitResult(made, inputs, self.non_acc_submodule_name)
+        module = self()
+        names = [name for name, _ in module.named_children()]
+        inputs = generate_inputs_for_submodules(module, self.sample_input, names)
+        return SplitResult(module, inputs, self.non_acc_submodule_name)
 
     # ---- looking at it
     def _lower_model_to_backend(self, mod: GraphModule, inputs: Tensors) -> tl_nn.Module:
@@ -416,13 +418,13 @@ class _SplitterBase:
             The text.
         """
         modules: Mapping[str, Any] = dict(self.module.named_modules())
-        known: dict[bool, dict[str, None]] = {True: {}, False: {}}
+        targets: dict[bool, dict[str, None]] = {True: {}, False: {}}
         for node in self.module.graph.nodes:
             if node.op in CALLABLE_NODE_OPS:
                 supported = self.operator_support.is_node_supported(modules, node)
-                known[supported].setdefault(get_node_target(modules, node))
-        text = "\nSupported node types in the model:\n" + "".join(f"{t}\n" for t in known[True])
-        text += "\nUnsupported node types in the model:\n" + "".join(f"{t}\n" for t in known[False])
+                targets[supported].setdefault(get_node_target(modules, node))
+        text = "\nSupported node types in the model:\n" + "".join(f"{t}\n" for t in targets[True])
+        text += "\nUnsupported node types in the model:\n" + "".join(f"{t}\n" for t in targets[False])
         text += f"\n{self.module.graph}\n" if dump_graph else ""
         print(text)
         return text

@@ -221,13 +221,13 @@ def leads_back(inside: set[Node]) -> bool:
         False
     """
     pending = [user for node in inside for user in node.users if user not in inside]
-    seen: set[Node] = set()
+    visited: set[Node] = set()
     while pending:
         node = pending.pop()
         if node in inside:
             return True
-        if node not in seen:
-            seen.add(node)
+        if node not in visited:
+            visited.add(node)
             pending.extend(node.users)
     return False
 
@@ -251,29 +251,29 @@ def legalize_graph(gm: GraphModule) -> GraphModule:
     """
     waiting = {node: len(node.all_input_nodes) for node in gm.graph.nodes}
     ready = [node for node in gm.graph.nodes if waiting[node] == 0]
-    made = Graph()
+    graph = Graph()
     copies: dict[Node, Node] = {}
     while ready:
         node = ready.pop(0)
         if node.op == "output":
             continue
-        copies[node] = made.node_copy(node, lambda n: copies[n])
+        copies[node] = graph.node_copy(node, lambda n: copies[n])
         for user in node.users:
             waiting[user] -= 1
             if waiting[user] == 0:
                 ready.append(user)
-    return _with_nodes(gm, made, copies)
+    return _with_nodes(gm, graph, copies)
 
 
-def _with_nodes(gm: GraphModule, made: Graph, copies: dict[Node, Node]) -> GraphModule:
+def _with_nodes(gm: GraphModule, graph: Graph, copies: dict[Node, Node]) -> GraphModule:
     outputs = gm.graph.find_nodes(op="output")
     if len(copies) + len(outputs) < len(gm.graph.nodes):
         missing = [node for node in gm.graph.nodes if node not in copies and node.op != "output"]
         raise RuntimeError(f"Input graph has cycles, unable to add {missing}")
     for output in outputs:
-        made.node_copy(output, lambda n: copies[n])
-    made._codegen = gm.graph._codegen
-    gm.graph = made
+        graph.node_copy(output, lambda n: copies[n])
+    graph._codegen = gm.graph._codegen
+    gm.graph = graph
     return gm
 
 
@@ -294,7 +294,7 @@ def stable_topological_sort(gm: GraphModule) -> GraphModule:
         >>> [node.op for node in stable_topological_sort(symbolic_trace(lambda x: x + 1)).graph.nodes]
         ['placeholder', 'call_function', 'output']
     """
-    made = Graph()
+    graph = Graph()
     copies: dict[Node, Node] = {}
     waiting: dict[Node, list[Node]] = {}
     pending = [node for node in reversed(list(gm.graph.nodes)) if node.op != "output"]
@@ -304,6 +304,6 @@ def stable_topological_sort(gm: GraphModule) -> GraphModule:
         if missing:
             waiting.setdefault(missing[-1], []).append(node)
             continue
-        copies[node] = made.node_copy(node, lambda n: copies[n])
+        copies[node] = graph.node_copy(node, lambda n: copies[n])
         pending.extend(reversed(waiting.pop(node, [])))
-    return _with_nodes(gm, made, copies)
+    return _with_nodes(gm, graph, copies)

@@ -135,8 +135,8 @@ class CapabilityBasedPartitioner:
         self._keep_items_with_their_source(group_of, groups)
         if not self.allows_single_node_partition:
             self._drop_small(groups)
-        found = [group for group in groups.values() if group.size()]
-        return sorted(found, key=lambda g: -max(order or 0 for order in g.nodes.values()))
+        partitions = [group for group in groups.values() if group.size()]
+        return sorted(partitions, key=lambda g: -max(order or 0 for order in g.nodes.values()))
 
     def _is_cyclic(
         self, one: Partition, other: Partition, group_of: dict[Node, int], groups: dict[int, Partition]
@@ -144,15 +144,15 @@ class CapabilityBasedPartitioner:
         """Whether a way leads from two groups, taken as one, out of them and back; other groups are one step."""
         merged = {**one.nodes, **other.nodes}
         pending = [user for node in merged for user in node.users if user not in merged]
-        seen: set[Node] = set()
+        visited: set[Node] = set()
         seen_groups: set[int] = set()
         while pending:
             node = pending.pop()
             if node in merged:
                 return True
-            if node in seen:
+            if node in visited:
                 continue
-            seen.add(node)
+            visited.add(node)
             members: Iterable[Node] = (node,)
             if node in group_of:
                 if group_of[node] in seen_groups:

@@ -77,7 +77,7 @@ def _topological_sort_passes(passes: list[Pass], constraints: list[Constraint]) 
     return ordered
 
 
-def _checked(result: Any, name: str) -> Any:
+def _check_result(result: Any, name: str) -> Any:
     if isinstance(result, PassResult) or hasattr(result, "graph_module"):
         return result
     raise TypeError(
@@ -164,7 +164,7 @@ class PassManager(Schedule):
                 name = getattr(one, "__name__", type(one).__name__)
                 logger.debug("Running pass '%s'", name)
                 try:
-                    result = _checked(one(module), name)
+                    result = _check_result(one(module), name)
                 except Exception as error:
                     before = [getattr(p, "__name__", type(p).__name__) for p in self.passes[:i]]
                     raise Exception(

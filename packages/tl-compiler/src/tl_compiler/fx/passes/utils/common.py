@@ -73,5 +73,5 @@ def compare_graphs(left: Graph, right: Graph) -> bool:
         >>> compare_graphs(a, b)
         True
     """
-    found = SubgraphMatcher(left, match_output=True, match_placeholder=True).match(right)
-    return len(found) > 0 and all(isinstance(n, Node) for n in found[0].nodes_map)
+    matches = SubgraphMatcher(left, match_output=True, match_placeholder=True).match(right)
+    return len(matches) > 0 and all(isinstance(n, Node) for n in matches[0].nodes_map)

@@ -119,7 +119,7 @@ def fuse_as_graphmodule(
     inputs: dict[Node, Node] = {}
     copies: dict[Node, Node] = {}
 
-    def remapped(used: Node) -> Node:
+    def remap(used: Node) -> Node:
         if used in inside:
             return copies[used]
         if used not in inputs:
@@ -128,13 +128,13 @@ def fuse_as_graphmodule(
         return inputs[used]
 
     for node in nodes:
-        copies[node] = graph.node_copy(node, remapped)
+        copies[node] = graph.node_copy(node, remap)
     outputs = tuple(node for node in nodes if any(user not in inside for user in node.users))
     values = tuple(copies[node] for node in outputs)
     graph.output(values[0] if len(values) == 1 and not always_return_tuple else values)
     graph.lint()
-    made, _ = lift_subgraph_as_module(gm, graph, comp_name="", class_name=module_name)
-    return made, tuple(inputs), outputs
+    module, _ = lift_subgraph_as_module(gm, graph, comp_name="", class_name=module_name)
+    return module, tuple(inputs), outputs
 
 
 def insert_subgm(
@@ -212,9 +212,9 @@ def fuse_by_partitions(
     """
     for number, group in enumerate(partitions):
         ordered = topo_sort(list(group))
-        made, inputs, outputs = fuse_as_graphmodule(
+        module, inputs, outputs = fuse_as_graphmodule(
             gm, ordered, f"{prefix}{number}", group, always_return_tuple=always_return_tuple
         )
-        insert_subgm(gm, made, inputs, outputs)
+        insert_subgm(gm, module, inputs, outputs)
         erase_nodes(gm, ordered)
     return legalize_graph(gm)

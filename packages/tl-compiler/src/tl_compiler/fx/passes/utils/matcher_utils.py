@@ -95,26 +95,26 @@ class SubgraphMatcher:
             [n for n in reversed(graph.nodes) if self._same_kind(anchor, n) and node_name_match in n.name]
             for anchor in self.pattern_anchors
         ]
-        found: list[InternalMatch] = []
-        self._from_anchors(0, candidates, InternalMatch([]), found)
-        contained = [m for m in found if self._is_contained(m) and not _leads_back(m)]
+        matches: list[InternalMatch] = []
+        self._from_anchors(0, candidates, InternalMatch([]), matches)
+        contained = [m for m in matches if self._is_contained(m) and not _leads_back(m)]
         return self._without_overlaps(contained) if self.remove_overlapping_matches else contained
 
     def _from_anchors(
-        self, index: int, candidates: list[list[Node]], match: InternalMatch, found: list[InternalMatch]
+        self, index: int, candidates: list[list[Node]], match: InternalMatch, matches: list[InternalMatch]
     ) -> None:
         if index == len(self.pattern_anchors):
             match.placeholder_nodes = [
                 match.nodes_map[n] for n in self.pattern_placeholder_nodes if n in match.nodes_map
             ]
             match.returning_nodes = [match.nodes_map[n] for n in self.pattern_returning_nodes]
-            found.append(match)
+            matches.append(match)
             return
         for node in candidates[index]:
             trial = copy.copy(match)
             if self._match_nodes(self.pattern_anchors[index], node, trial):
                 trial.anchors.append(node)
-                self._from_anchors(index + 1, candidates, trial, found)
+                self._from_anchors(index + 1, candidates, trial, matches)
 
     # ---- two nodes
     def _same_kind(self, own: Node, other: Node) -> bool:
@@ -130,18 +130,18 @@ class SubgraphMatcher:
 
     def _same_attribute(self, own: Node, other: Node) -> bool:
         """Modules are the same if their classes are, other attributes if their types are."""
-        ours, theirs = (_attribute(node) for node in (own, other))
-        if ours is None or theirs is None:
+        own_value, other_value = (_attribute(node) for node in (own, other))
+        if own_value is None or other_value is None:
             return own.target == other.target
-        return type(ours) is type(theirs)
+        return type(own_value) is type(other_value)
 
     def _match_nodes(self, own: Node, other: Any, match: InternalMatch) -> bool:
         if not isinstance(other, Node):
             return own.op == "placeholder" and self._stand_for(own, other, match)
         if own in match.nodes_map:
             return match.nodes_map[own] is other
-        taken = own.op != "placeholder" and other in match.nodes_map.values()
-        if taken or not self._same_kind(own, other):
+        is_matched = own.op != "placeholder" and other in match.nodes_map.values()
+        if is_matched or not self._same_kind(own, other):
             return False
         match.nodes_map[own] = other
         if own.op == "placeholder":
@@ -150,8 +150,8 @@ class SubgraphMatcher:
             own.kwargs, other.kwargs, match
         ):
             return True
-        ours, theirs = _by_schema(own), _by_schema(other)
-        if ours is not None and theirs is not None and self._match_structure(ours, theirs, match):
+        left, right = _by_schema(own), _by_schema(other)
+        if left is not None and right is not None and self._match_structure(left, right, match):
             return True
         del match.nodes_map[own]
         return False
@@ -191,23 +191,23 @@ class SubgraphMatcher:
         )
 
     def _without_overlaps(self, matches: list[InternalMatch]) -> list[InternalMatch]:
-        taken: set[Node] = set()
+        matched: set[Node] = set()
         alone: list[InternalMatch] = []
         for match in matches:
             inner = {n for own, n in match.nodes_map.items() if own.op not in ("placeholder", "output")}
-            if not taken & inner:
+            if not matched & inner:
                 alone.append(match)
-                taken |= inner
+                matched |= inner
         return alone
 
 
 def _by_schema(node: Node) -> list[Any] | None:
     """All arguments of an operator in the order of its schema, with the defaults that were left out."""
-    found = _schema_arguments(node.target)
-    if found is None or len(node.args) > len(found):
+    parameters = _schema_arguments(node.target)
+    if parameters is None or len(node.args) > len(parameters):
         return None
     values: list[Any] = list(node.args)
-    for name, default in found[len(values) :]:
+    for name, default in parameters[len(values) :]:
         if name in node.kwargs:
             values.append(node.kwargs[name])
         elif default is _REQUIRED:

@@ -23,12 +23,12 @@ def _split_to_graph_and_name_node_map(gm: GraphModule) -> tuple[GraphModule, dic
         codegen = gm.graph._codegen
         info = getattr(codegen, "pytree_info", None)
         if info is not None and info.out_spec is not None:
-            whole = pytree.tree_unflatten(list(node.args[0]), info.out_spec)
+            result = pytree.tree_unflatten(list(node.args[0]), info.out_spec)
         else:
-            whole = node.args[0]
-        if not isinstance(whole, tuple):
+            result = node.args[0]
+        if not isinstance(result, tuple):
             raise AssertionError("Expecting the pattern graph to return a tuple")
-        *rest, names = whole
+        *rest, names = result
         if not isinstance(names, dict):
             raise AssertionError("Expecting the input graph to have a dict output as the last element")
         names = dict(names)
@@ -85,8 +85,8 @@ class SubgraphMatcherWithNameNodeMap(SubgraphMatcher):
         Returns:
             The occurrences.
         """
-        found = super().match(graph, node_name_match)
-        for one in found:
+        matches = super().match(graph, node_name_match)
+        for one in matches:
             for name, node in self.name_node_map.items():
                 one.name_node_map[name] = one.nodes_map[node]
-        return found
+        return matches

@@ -79,9 +79,9 @@ def get_source_partitions(
     }
     if filter_fn is not None:
         for source, found_parts in list(parts.items()):
-            kept = [part for part in found_parts if all(filter_fn(n) for n in part.output_nodes)]
-            parts[source] = kept
-            if not kept:
+            remaining = [part for part in found_parts if all(filter_fn(n) for n in part.output_nodes)]
+            parts[source] = remaining
+            if not remaining:
                 del parts[source]
     return parts
 

@@ -63,14 +63,14 @@ class CSEPass(PassBase):
         Returns:
             A module with the new graph, and whether it has fewer nodes.
         """
-        made = Graph()
+        graph = Graph()
         copies: dict[Node, Node] = {}
         first: dict[Any, Node] = {}
         modified = False
-        written = _written(graph_module.graph)
+        mutated = _mutated_nodes(graph_module.graph)
         for node in graph_module.graph.nodes:
-            if node.op in ("placeholder", "output", "get_attr") or self._is_banned(node, written):
-                copies[node] = made.node_copy(node, lambda n: copies[n])
+            if node.op in ("placeholder", "output", "get_attr") or self._is_banned(node, mutated):
+                copies[node] = graph.node_copy(node, lambda n: copies[n])
                 continue
             args, kwargs = map_arg((node.args, node.kwargs), lambda n: copies[n])
             key = _key(node, args, kwargs)
@@ -78,37 +78,37 @@ class CSEPass(PassBase):
                 copies[node] = first[key]
                 modified = True
                 continue
-            copies[node] = made.node_copy(node, lambda n: copies[n])
+            copies[node] = graph.node_copy(node, lambda n: copies[n])
             if key is not None:
                 first[key] = copies[node]
-        made._codegen = graph_module.graph._codegen
-        return PassResult(GraphModule(graph_module, made), modified)
+        graph._codegen = graph_module.graph._codegen
+        return PassResult(GraphModule(graph_module, graph), modified)
 
-    def _is_banned(self, node: Node, written: set[Node]) -> bool:
-        if node in written or node.is_impure():
+    def _is_banned(self, node: Node, mutated: set[Node]) -> bool:
+        if node in mutated or node.is_impure():
             return True
         packet = getattr(node.target, "overloadpacket", node.target)
         names = {str(node.target), getattr(packet, "__name__", "")}
         return node.target in self.banned_ops or packet in self.banned_ops or bool(names & self.banned_ops)
 
 
-def _written(graph: Graph) -> set[Node]:
+def _mutated_nodes(graph: Graph) -> set[Node]:
     """The nodes whose value a later one writes to, and those: they are not merged."""
-    found: set[Node] = set()
+    mutated: set[Node] = set()
     for node in graph.nodes:
         name = str(node.target) if node.op == "call_method" else ""
         if node.op == "call_function":
             packet: Any = getattr(node.target, "overloadpacket", node.target)
             name = getattr(packet, "__name__", None) or qualified_name(packet)
         if (name.endswith("_") and not name.endswith("__")) or "out" in node.kwargs or name in ("setitem",):
-            found.add(node)
+            mutated.add(node)
             pending = [n for n in node.args[:1] if isinstance(n, Node)]
             while pending:  # what is written may be a view of what came before
                 source = pending.pop()
-                if source not in found and source.op != "placeholder":
-                    found.add(source)
+                if source not in mutated and source.op != "placeholder":
+                    mutated.add(source)
                     pending += [n for n in source.args[:1] if isinstance(n, Node)]
-    return found
+    return mutated
 
 
 def _key(node: Node, args: Any, kwargs: Any) -> Any:
