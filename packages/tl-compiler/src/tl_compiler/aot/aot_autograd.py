@@ -129,7 +129,7 @@ class _Compiled:
 
     def _compile(self, kind: str, compiler: Compiler, graph: Any, examples: list[Any]) -> Callable[..., Any]:
         with graph_in_compilation(kind):
-            return _unboxed(compiler(graph, examples))
+            return _unbox(compiler(graph, examples))
 
     def _inference(self, primals: list[Any]) -> Callable[..., Any]:
         examples = [p.detach() for p in primals]
@@ -158,12 +158,12 @@ class _Compiled:
     def _joint(self, differ: list[bool], primals: list[Any], tangents: list[Any]) -> list[Any]:
         with tl_core.enable_grad():
             outputs = self._results(primals)
-            wanted = [p for p in primals if p.requires_grad]
+            leaves = [p for p in primals if p.requires_grad]
             differentiable = [o for o, d in zip(outputs, differ, strict=True) if d]
             gradients = (
-                tl_autograd.grad(differentiable, wanted, tangents, allow_unused=True)
+                tl_autograd.grad(differentiable, leaves, tangents, allow_unused=True)
                 if differentiable
-                else [None] * len(wanted)
+                else [None] * len(leaves)
             )
         return [*outputs, *gradients]
 
@@ -180,7 +180,7 @@ class _Compiled:
 _TENSOR = object()
 
 
-def _unboxed(compiled: Callable[..., Any]) -> Callable[..., Any]:
+def _unbox(compiled: Callable[..., Any]) -> Callable[..., Any]:
     is_boxed = getattr(compiled, "_boxed_call", False)
     call = (lambda *args: compiled(list(args))) if is_boxed else compiled
 
@@ -204,7 +204,7 @@ def _name_inputs(graph: Any, primals: int) -> None:
 
 
 def _function(
-    owner: _Compiled, run: Callable[..., Any], graph: Any, differ: list[bool], wanted: list[bool]
+    owner: _Compiled, run: Callable[..., Any], graph: Any, differ: list[bool], needs_gradient: list[bool]
 ) -> Callable[..., Any]:
     """The forward pass as a function whose derivative is the backward pass."""
     compiled: list[Callable[..., Any]] = []
@@ -226,7 +226,7 @@ def _function(
             if not compiled:
                 compiled.append(owner.backward(graph, saved, tangents))
             gradients_of = iter(compiled[0](*saved, *tangents))
-            return tuple(next(gradients_of) if w else None for w in wanted)
+            return tuple(next(gradients_of) if w else None for w in needs_gradient)
 
     return lambda inputs: CompiledFunction.apply(*inputs)
 
@@ -242,7 +242,7 @@ def aot_module(mod: Any, *args: Any, **kwargs: Any) -> Any:
     Returns:
         A module with the given one as its attribute `orig_module`.
     """
-    run = aot_function(functools.partial(_called, mod), *args, **kwargs)
+    run = aot_function(functools.partial(_call_module, mod), *args, **kwargs)
 
     class AOTModule(tl_nn.Module):
         def __init__(self) -> None:
@@ -250,14 +250,14 @@ def aot_module(mod: Any, *args: Any, **kwargs: Any) -> Any:
             self.orig_module = mod
 
         def forward(self, *args: Any, **kwargs: Any) -> Any:
-            held = {**dict(mod.named_parameters()), **dict(mod.named_buffers())}
-            return run(held, *args, **kwargs)
+            state = {**dict(mod.named_parameters()), **dict(mod.named_buffers())}
+            return run(state, *args, **kwargs)
 
     return AOTModule()
 
 
-def _called(mod: Any, held: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-    return functional_call(mod, held, args, kwargs)
+def _call_module(mod: Any, state: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+    return functional_call(mod, state, args, kwargs)
 
 
 def aot_module_simplified(
@@ -283,15 +283,15 @@ def aot_module_simplified(
         A function of the arguments.
     """
     run = aot_function(
-        functools.partial(_called, mod),
+        functools.partial(_call_module, mod),
         fw_compiler,
         bw_compiler,
         partition_fn,
         decompositions,
         inference_compiler=inference_compiler,
     )
-    held = {**dict(mod.named_parameters()), **dict(mod.named_buffers())}
-    return lambda *inputs: run(held, *inputs)
+    state = {**dict(mod.named_parameters()), **dict(mod.named_buffers())}
+    return lambda *inputs: run(state, *inputs)
 
 
 compiled_function, compiled_module = aot_function, aot_module

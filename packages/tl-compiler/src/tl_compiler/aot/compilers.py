@@ -33,13 +33,13 @@ _FUSED = (
 )
 
 
-def _named() -> dict[Any, Callable[..., Any]]:
+def _fused_decompositions() -> dict[Any, Callable[..., Any]]:
     import tl_core.operators.packets
 
     return get_decompositions([getattr(tl_core.operators.packets.aten, name) for name in _FUSED.split()])
 
 
-default_decompositions = _named()
+default_decompositions = _fused_decompositions()
 """The decompositions that `memory_efficient_fusion` uses."""
 
 
@@ -54,11 +54,11 @@ def make_boxed_func(f: Callable[..., Any]) -> Callable[[list[Any]], Any]:
         3
     """
 
-    def boxed(args: list[Any]) -> Any:
+    def run_boxed(args: list[Any]) -> Any:
         return f(*args)
 
-    boxed._boxed_call = True  # type: ignore[attr-defined]
-    return boxed
+    run_boxed._boxed_call = True  # type: ignore[attr-defined]
+    return run_boxed
 
 
 def make_boxed_compiler(compiler: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,10 +68,10 @@ def make_boxed_compiler(compiler: Callable[..., Any]) -> Callable[..., Any]:
         compiler: the compiler.
     """
 
-    def boxed(fx_g: Any, inps: Any) -> Any:
+    def run_boxed(fx_g: Any, inps: Any) -> Any:
         return make_boxed_func(compiler(fx_g, inps))
 
-    return boxed
+    return run_boxed
 
 
 def nop(fx_g: Any, _: Any = ()) -> Any:
@@ -192,7 +192,7 @@ def pythonkey_decompose(decomposition_table: Mapping[Any, Callable[..., Any]]) -
         aot_autograd.table_of_region = before
 
 
-def _refused(name: str) -> Callable[..., Any]:
+def _refuse(name: str) -> Callable[..., Any]:
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(
             f"{name}(): it compiles by TorchScript, which isn't there; nop, or a compiler of your own, takes the graph"
@@ -207,4 +207,4 @@ def _refused(name: str) -> Callable[..., Any]:
     return refuse
 
 
-ts_compile, debug_compile, nnc_jit = map(_refused, ("ts_compile", "debug_compile", "nnc_jit"))
+ts_compile, debug_compile, nnc_jit = map(_refuse, ("ts_compile", "debug_compile", "nnc_jit"))

@@ -43,7 +43,7 @@ def default_partition(
     first |= {n for n in joint.early if n.op == "placeholder" or has_effect(n)}
     first |= {n for n in joint.early if n.target is operator.getitem and n.args[0] in first}
     rest = {n for n in joint.nodes if n not in first and n.op != "output"}
-    return joint.parted([n for n in joint.early if n in first and any(u in rest for u in n.users)], rest)
+    return joint.part([n for n in joint.early if n in first and any(u in rest for u in n.users)], rest)
 
 
 def min_cut_rematerialization_partition(
@@ -68,10 +68,10 @@ def min_cut_rematerialization_partition(
         The two graphs.
     """
     joint = _Joint(joint_module, num_fwd_outputs)
-    wanted = {n for n in joint.early if any(u in joint.late for u in n.users)}
-    kept = _least_kept(joint, wanted) if wanted else set()
-    again = _made_again(wanted - kept, kept)
-    return joint.parted([n for n in joint.early if n in kept], joint.late | again)
+    needs = {n for n in joint.early if any(u in joint.late for u in n.users)}
+    saved = _least_saved(joint, needs) if needs else set()
+    again = _recompute(needs - saved, saved)
+    return joint.part([n for n in joint.early if n in saved], joint.late | again)
 
 
 class _Joint:
@@ -89,7 +89,7 @@ class _Joint:
                 self.late.add(n)
         self.early = [n for n in self.nodes if n not in self.late and n.op != "output"]
 
-    def parted(self, kept: list[Node], backward: set[Node]) -> Parts:
+    def part(self, saved: list[Node], backward: set[Node]) -> Parts:
         """The two graphs.
 
         Args:
@@ -97,10 +97,10 @@ class _Joint:
             backward: the nodes of the backward pass.
         """
         gradients = [n for n in self.gradients if isinstance(n, Node) and n not in backward]
-        kept = [n for n in dict.fromkeys([*kept, *gradients]) if n.op != "get_attr"]
+        saved = [n for n in dict.fromkeys([*saved, *gradients]) if n.op != "get_attr"]
         inputs = [n for n in self.early if n.op == "placeholder"]
-        first = self._graph(inputs, set(self.early), [*self.results, *kept])
-        second = self._graph([*kept, *self.tangents], backward, self.gradients)
+        first = self._graph(inputs, set(self.early), [*self.results, *saved])
+        second = self._graph([*saved, *self.tangents], backward, self.gradients)
         return first, second
 
     def _graph(self, inputs: list[Node], nodes: set[Node], results: list[Any]) -> GraphModule:
@@ -158,7 +158,7 @@ def _bytes(node: Node) -> float:
     return math.inf if isinstance(value, (tuple, list)) else 1
 
 
-def _least_kept(joint: _Joint, wanted: set[Node]) -> set[Node]:
+def _least_saved(joint: _Joint, needs: set[Node]) -> set[Node]:
     """The minimal cut: each node is an edge from its entry to its exit, which weighs what the value weighs."""
     capacity: dict[Any, dict[Any, float]] = defaultdict(dict)
 
@@ -172,7 +172,7 @@ def _least_kept(joint: _Joint, wanted: set[Node]) -> set[Node]:
             edge("source", (n, "in"), math.inf)
         for a in n.all_input_nodes:
             edge((a, "out"), (n, "in"), math.inf)
-    for n in wanted:
+    for n in needs:
         edge((n, "out"), "sink", math.inf)
     reached = _side_of_source(capacity)
     return {n for n in joint.early if (n, "in") in reached and (n, "out") not in reached}
@@ -201,13 +201,13 @@ def _side_of_source(capacity: dict[Any, dict[Any, float]]) -> set[Any]:
             capacity[b][a] += flow
 
 
-def _made_again(wanted: Iterable[Node], kept: set[Node]) -> set[Node]:
+def _recompute(needs: Iterable[Node], saved: set[Node]) -> set[Node]:
     """The nodes of the forward pass that the backward pass runs again."""
     again: set[Node] = set()
-    stack = list(wanted)
+    stack = list(needs)
     while stack:
         n = stack.pop()
-        if n not in again and n not in kept and n.op == "call_function":
+        if n not in again and n not in saved and n.op == "call_function":
             again.add(n)
             stack.extend(n.all_input_nodes)
     return again

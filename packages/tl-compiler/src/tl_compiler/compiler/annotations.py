@@ -55,17 +55,17 @@ def disable(
     """
     if fn is None:
         return functools.partial(disable, recursive=recursive, reason=reason)
-    _checked("disable", fn)
+    _check_callable("disable", fn)
     if isinstance(fn, tl_nn.Module):
-        return OptimizedModule(fn, _uncompiled(fn.__call__, recursive, reason))
+        return OptimizedModule(fn, _run_eagerly(fn.__call__, recursive, reason))
     if isinstance(fn, type):
         if issubclass(fn, tl_nn.Module):
-            fn.__call__ = _uncompiled(fn.__call__, recursive, reason)  # type: ignore[method-assign]
+            fn.__call__ = _run_eagerly(fn.__call__, recursive, reason)  # type: ignore[method-assign]
         return fn
-    return _uncompiled(getattr(fn, "_torchdynamo_orig_callable", fn), recursive, reason)
+    return _run_eagerly(getattr(fn, "_torchdynamo_orig_callable", fn), recursive, reason)
 
 
-def _uncompiled(fn: Any, recursive: bool, reason: str | None) -> Any:
+def _run_eagerly(fn: Any, recursive: bool, reason: str | None) -> Any:
     @functools.wraps(fn, updated=())
     def run(*args: Any, **kwargs: Any) -> Any:
         stop_here(
@@ -102,9 +102,7 @@ def allow_in_graph(fn: Any) -> Any:
     """
     if isinstance(fn, (list, tuple)):
         return [allow_in_graph(each) for each in fn]
-    return _noted(
-        "allow_in_graph: without effect; a graph has the operators that the function is made of", fn
-    )
+    return _note("allow_in_graph: without effect; a graph has the operators that the function is made of", fn)
 
 
 def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -124,7 +122,7 @@ def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
         3
     """
     text = "assume_constant_result: without effect; the function is looked into like all others"
-    return _noted(text, fn)
+    return _note(text, fn)
 
 
 def substitute_in_graph(
@@ -155,10 +153,8 @@ def substitute_in_graph(
         >>> traced_half(4.0)
         2.0
     """
-    _noted(
-        "substitute_in_graph: without effect; a graph records what the original function does", original_fn
-    )
-    return functools.partial(_checked, "the decorated object")
+    _note("substitute_in_graph: without effect; a graph records what the original function does", original_fn)
+    return functools.partial(_check_callable, "the decorated object")
 
 
 def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -214,8 +210,8 @@ def reset() -> None:
 _notes: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 
 
-def _noted(text: str, fn: Any) -> Any:
-    _checked(text.partition(":")[0], fn)
+def _note(text: str, fn: Any) -> Any:
+    _check_callable(text.partition(":")[0], fn)
     with contextlib.suppress(
         TypeError
     ):  # what has no weak references is an operator or a class of Python's own
@@ -233,7 +229,7 @@ def say_without_effect(function: Any) -> None:
         warn_once(_notes[function])
 
 
-def _checked(name: str, fn: Any) -> Any:
+def _check_callable(name: str, fn: Any) -> Any:
     if not callable(fn):
         raise AssertionError(f"fn must be callable: {name} expects a callable, got {type(fn)}")
     return fn

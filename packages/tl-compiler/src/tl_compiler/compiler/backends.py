@@ -17,8 +17,8 @@ class InvalidBackend(RuntimeError):
     """There is no backend of that name."""
 
     def __init__(self, name: Any = None) -> None:
-        known = ", ".join(sorted({*_registered, *_ABSENT}))
-        super().__init__(f"Invalid backend: {name!r}, should be a function or one of: {known}")
+        names = ", ".join(sorted({*_registered, *_ABSENT}))
+        super().__init__(f"Invalid backend: {name!r}, should be a function or one of: {names}")
 
 
 _registered: dict[str, tuple[CompilerFn, tuple[str, ...]]] = {}
@@ -61,8 +61,8 @@ def register_backend(
     if not callable(compiler_fn):
         raise AssertionError(f"register_backend: a function is expected, got {type(compiler_fn)}")
     called = name or compiler_fn.__name__
-    held = _registered.get(called)
-    if held is not None and held[0] is not compiler_fn:
+    entry = _registered.get(called)
+    if entry is not None and entry[0] is not compiler_fn:
         raise AssertionError(f"duplicate name: the backend {called!r} is registered already")
     _registered[called] = compiler_fn, tuple(tags)
     return compiler_fn
@@ -114,8 +114,8 @@ def _load_entry_point(name: str) -> None:
     """Distributions offer backends as entry points of the group `torch_dynamo_backends`."""
     from importlib.metadata import entry_points
 
-    for found in entry_points(group="torch_dynamo_backends", name=name):
-        register_backend(found.load(), name=name)
+    for entry_point in entry_points(group="torch_dynamo_backends", name=name):
+        register_backend(entry_point.load(), name=name)
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:

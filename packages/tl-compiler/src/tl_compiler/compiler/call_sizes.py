@@ -78,30 +78,30 @@ def wishes(state: Any, leaves: list[Any], dynamic: bool | None, history: History
     """
     every = dynamic is True or (dynamic is None and not config.assume_static_by_default)
     changed = history.changed if dynamic is None and config.automatic_dynamic_shapes else set()
-    given = {id(x) for x in leaves if isinstance(x, Tensor) and not isinstance(x, tl_nn.Parameter)}
-    found: Wishes = {}
+    ids = {id(x) for x in leaves if isinstance(x, Tensor) and not isinstance(x, tl_nn.Parameter)}
+    result: Wishes = {}
     for name, t in zip(state.names, state.tensors, strict=True):
-        if id(t) in given and name.startswith(state.argument_names):
+        if id(t) in ids and name.startswith(state.argument_names):
             for d in range(t.ndim):
                 wish = _wish(t, d, every, (name, d) in changed)
                 if wish is not None:
-                    found[name, d] = wish
+                    result[name, d] = wish
     for name, _ in state.numbers:
         if every or (name, NUMBER) in changed:
-            found[name, NUMBER] = Wish(DimDynamic.DYNAMIC)
-    return found
+            result[name, NUMBER] = Wish(DimDynamic.DYNAMIC)
+    return result
 
 
 def _wish(t: Any, d: int, every: bool, changes: bool) -> Wish | None:
-    said = t.__dict__
-    if d in said.get("_dynamo_dynamic_indices", ()):
-        held = next((r for r in said.get("_dynamo_dynamic_range", ()) if r.dim == d), None)
-        low, high = (None, None) if held is None else (held.min, held.max)
+    attributes = t.__dict__
+    if d in attributes.get("_dynamo_dynamic_indices", ()):
+        interval = next((r for r in attributes.get("_dynamo_dynamic_range", ()) if r.dim == d), None)
+        low, high = (None, None) if interval is None else (interval.min, interval.max)
         allowed = ValueRanges(2 if low is None else max(low, 2), int_oo if high is None else high)
         return Wish(DimDynamic.DYNAMIC, allowed, True)
-    if d in said.get("_dynamo_weak_dynamic_indices", ()):
+    if d in attributes.get("_dynamo_weak_dynamic_indices", ()):
         return Wish(DimDynamic.DYNAMIC)
-    if d in said.get("_dynamo_static_indices", ()):
+    if d in attributes.get("_dynamo_static_indices", ()):
         return None
     return Wish(DimDynamic.DYNAMIC) if changes else Wish(DimDynamic.DUCK) if every else None
 
@@ -114,8 +114,8 @@ class CallSymbols:
         wanted: which sizes and numbers are to be symbols.
     """
 
-    def __init__(self, env: Any, wanted: Wishes) -> None:
-        self.env, self.wanted = env, wanted
+    def __init__(self, env: Any, wishes: Wishes) -> None:
+        self.env, self.wishes = env, wishes
         self.sizes: dict[int, list[Expr]] = {}  # of a tensor, by its index
         self.strides: dict[int, list[Expr]] = {}
         self.numbers: dict[int, Expr] = {}
@@ -128,12 +128,12 @@ class CallSymbols:
             name: what it is called.
             t: the tensor.
         """
-        made = [self._size(n, name, d, f"L['{name}'].size()[{d}]") for d, n in enumerate(t.shape)]
-        if all(isinstance(e, Integer) for e in made):
+        exprs = [self._size(n, name, d, f"L['{name}'].size()[{d}]") for d, n in enumerate(t.shape)]
+        if all(isinstance(e, Integer) for e in exprs):
             return None
-        self.sizes[index] = made
-        self.strides[index] = self.env._strides_of(list(t.shape), list(t.stride()), made)
-        return made
+        self.sizes[index] = exprs
+        self.strides[index] = self.env._strides_of(list(t.shape), list(t.stride()), exprs)
+        return exprs
 
     def of_number(self, index: int, name: str, value: int) -> Any:
         """A number of the arguments: symbolic where it is to be a symbol.
@@ -143,14 +143,14 @@ class CallSymbols:
             name: what it is called.
             value: its value.
         """
-        if (name, NUMBER) not in self.wanted or value in (0, 1):
+        if (name, NUMBER) not in self.wishes or value in (0, 1):
             return value
         e = self.env.create_symbol(value, f"L['{name}']", DimDynamic.DYNAMIC, None, None, True)
         self.numbers[index] = e
         return self.env.create_symintnode(e, hint=value)
 
     def _size(self, n: int, name: str, d: int, source: str) -> Expr:
-        wish = self.wanted.get((name, d))
+        wish = self.wishes.get((name, d))
         if wish is None:
             return Integer(n)
         if wish.range is not None and n not in wish.range and n > 1:
@@ -171,28 +171,29 @@ class CallSymbols:
         """
         for index, exprs in self.sizes.items():
             for d, e in enumerate(exprs):
-                wish = self.wanted.get((names[index], d))
+                wish = self.wishes.get((names[index], d))
                 if wish is not None and wish.is_promise:
                     self._check(f"L['{names[index]}'].size()[{d}]", e, wish)
 
     def _check(self, source: str, e: Expr, wish: Wish) -> None:
-        known, allowed = self.env.replace(e), wish.range
+        value, allowed = self.env.replace(e), wish.range
         line = self.env.reasons.get(e)
-        said = f"Constraints violated ({source})!\n  - You marked {source} as dynamic but "
+        message = f"Constraints violated ({source})!\n  - You marked {source} as dynamic but "
         where = f", at {line}" if line else ""
-        if isinstance(known, Integer):
+        if isinstance(value, Integer):
             raise ConstraintViolationError(
-                f"{said}your code specialized it to be a constant ({known.value}){where}. If you want it to be "
+                f"{message}your code specialized it to be a constant ({value.value}){where}. If you want it to be "
                 "a number where the program needs one, use maybe_mark_dynamic"
             )
-        held = self.env.var_to_range.get(known)
+        interval = self.env.var_to_range.get(value)
         if (
-            held is not None
+            interval is not None
             and allowed is not None
-            and (held.lower > allowed.lower or held.upper < allowed.upper)
+            and (interval.lower > allowed.lower or interval.upper < allowed.upper)
         ):
             raise ConstraintViolationError(
-                f"{said}your code needs {held.lower} <= {source} <= {held.upper}{where}: say so by min= and max="
+                f"{message}your code needs {interval.lower} <= {source} <= {interval.upper}{where}: "
+                "say so by min= and max="
             )
 
 
@@ -224,21 +225,21 @@ class SizeGuards:
         """
         numbers = [n for _, n in state.numbers]
         if not all(
-            _dynamic_dims(t) <= held for t, held in zip(state.tensors, self._dynamic_dims, strict=True)
+            _dynamic_dims(t) <= example for t, example in zip(state.tensors, self._dynamic_dims, strict=True)
         ):
             return None
         if self.symbols is None:
             return {} if state.sizes == self.sizes and numbers == self.numbers else None
-        found: dict[Symbol, int] = {}
-        for i, ((shape, strides), held) in enumerate(zip(state.sizes, self.sizes, strict=True)):
+        result: dict[Symbol, int] = {}
+        for i, ((shape, strides), example) in enumerate(zip(state.sizes, self.sizes, strict=True)):
             exprs = self.symbols.sizes.get(i)
-            if (shape, strides) != held if exprs is None else not _bind(exprs, shape, found):
+            if (shape, strides) != example if exprs is None else not _bind(exprs, shape, result):
                 return None
-        for j, (n, held) in enumerate(zip(numbers, self.numbers, strict=True)):
+        for j, (n, example) in enumerate(zip(numbers, self.numbers, strict=True)):
             e = self.symbols.numbers.get(j)
-            if n != held if e is None else not _bind([e], (n,), found):
+            if n != example if e is None else not _bind([e], (n,), result):
                 return None
-        return found if self._hold(found) and self._fit(state, found) else None
+        return result if self._hold(result) and self._fit(state, result) else None
 
     def _hold(self, at: dict[Symbol, int]) -> bool:
         return (
@@ -269,12 +270,12 @@ def _dynamic_dims(t: Any) -> set[int]:
 _NO_DIMS: set[int] = set()
 
 
-def _bind(exprs: list[Expr], values: tuple[int, ...], found: dict[Symbol, int]) -> bool:
+def _bind(exprs: list[Expr], values: tuple[int, ...], bindings: dict[Symbol, int]) -> bool:
     """Notes the values of symbols; whether each expression has the value that stands for it."""
     if len(exprs) != len(values):
         return False
     for e, n in zip(exprs, values, strict=True):
-        wanted = found.setdefault(e, n) if isinstance(e, Symbol) else e.evaluate(found)
-        if wanted != n:
+        value = bindings.setdefault(e, n) if isinstance(e, Symbol) else e.evaluate(bindings)
+        if value != n:
             return False
     return True

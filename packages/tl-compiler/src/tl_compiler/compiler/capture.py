@@ -98,10 +98,14 @@ class CallGraph(NamedTuple):
             state: that of the call.
             values: those of the symbols.
         """
-        made = {"output": outputs, "state": state.tensors}
+        values_of = {"output": outputs, "state": state.tensors}
         return self.spec.unflatten(
             [
-                made[kind][x] if kind in made else x[1](x[0].evaluate(values)) if kind == "size" else x
+                values_of[kind][x]
+                if kind in values_of
+                else x[1](x[0].evaluate(values))
+                if kind == "size"
+                else x
                 for kind, x in self.leaves
             ]
         )
@@ -116,11 +120,11 @@ class _Mode(ProxyTorchDispatchMode):
 
     def _record(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         if str(func) == "aten._local_scalar_dense.default" or str(func) == "aten.item.default":
-            raise self.failed("the value of a tensor is asked for", by_value=True)
+            raise self.fail("the value of a tensor is asked for", by_value=True)
         try:
             out = super()._record(func, args, kwargs)
         except (DataDependentOutputException, GuardOnDataDependentSymNode) as error:
-            raise self.failed(f"{func} needs the elements of a tensor ({error})", by_value=True) from error
+            raise self.fail(f"{func} needs the elements of a tensor ({error})", by_value=True) from error
         except (
             Exception
         ) as error:  # the program may catch whatever an operator raises; the graph lacks it either way
@@ -129,9 +133,7 @@ class _Mode(ProxyTorchDispatchMode):
             )
             raise
         if any(map(self._is_unknown, pytree.tree_leaves(out))):
-            raise self.failed(
-                f"the values of a tensor decide the size of the result of {func}", by_value=True
-            )
+            raise self.fail(f"the values of a tensor decide the size of the result of {func}", by_value=True)
         return out
 
     def _is_unknown(self, t: Any) -> bool:
@@ -142,18 +144,18 @@ class _Mode(ProxyTorchDispatchMode):
         return any(s not in self.shape_env.var_to_val or s in self.shape_env.of_results for s in symbols)
 
     def _scalar(self, func: Any, args: Any, kwargs: Any) -> Any:
-        raise self.failed("the value of a tensor is asked for", by_value=True)
+        raise self.fail("the value of a tensor is asked for", by_value=True)
 
-    def failed(self, reason: str, by_value: bool = False) -> Break:
+    def fail(self, reason: str, by_value: bool = False) -> Break:
         """The error to raise, which is noted.
 
         Args:
             reason: why the program can't be captured.
             by_value: whether the elements of a tensor decide what it does.
         """
-        found = Break(reason, self._location(), by_value)
-        self.failure = self.failure or found
-        return found
+        error = Break(reason, self._location(), by_value)
+        self.failure = self.failure or error
+        return error
 
     def _location(self) -> tuple[str, int] | None:
         return user_location(sys._getframe(1))
@@ -162,10 +164,10 @@ class _Mode(ProxyTorchDispatchMode):
 class _Trace:
     """One run of a function."""
 
-    def __init__(self, state: State, wanted: Wishes) -> None:
+    def __init__(self, state: State, wishes: Wishes) -> None:
         self.state = state
         self.fake_mode = mode_for(())
-        self.symbols = CallSymbols(self.fake_mode.shape_env, wanted)
+        self.symbols = CallSymbols(self.fake_mode.shape_env, wishes)
         self.tracer = PythonKeyTracer()
         self.tracer.root = tl_nn.Module()
         self.graph = self.tracer.graph
@@ -174,7 +176,7 @@ class _Trace:
             "fake",
             pre_dispatch=True,
             fake_mode=self.fake_mode,
-            constant=self._held,
+            constant=self._constant_node,
             record_stack_traces=True,
             records_grad_mode=True,
         )
@@ -203,31 +205,31 @@ class _Trace:
         """What stands for an argument's tensor."""
         index = self.indices[id(t)]
         if index not in self.stands:
-            made = self.fake_mode.from_tensor(t, static_shapes=True)
+            fake = self.fake_mode.from_tensor(t, static_shapes=True)
             sizes = self.symbols.of_tensor(index, self.state.names[index], t)
             if sizes is not None:
-                made = self.fake_mode.symbolic.give_sizes(made, sizes, self.symbols.strides[index])
-            self.stands[index] = made
-            self.mode.track(made, self._input(index, made))
+                fake = self.fake_mode.symbolic.give_sizes(fake, sizes, self.symbols.strides[index])
+            self.stands[index] = fake
+            self.mode.track(fake, self._input(index, fake))
         return self.stands[index]
 
     def number(self, index: int) -> Any:
         """What stands for an argument that is an int."""
         name, value = self.state.numbers[index]
-        made = self.symbols.of_number(index, name, value)
-        if made is not value:
-            node = self._placeholder(name, made)
+        number = self.symbols.of_number(index, name, value)
+        if number is not value:
+            node = self._placeholder(name, number)
             self.numbers.append((index, node))
-            self.mode.track(made, node)
-        return made
+            self.mode.track(number, node)
+        return number
 
-    def _held(self, t: Any) -> Node:
+    def _constant_node(self, t: Any) -> Node:
         """The node of a tensor that the program holds."""
         index = self.indices.get(id(t))
         if index is None or self.state.tensors[index] is not t:
             if not isinstance(t, FakeTensor) and not t.requires_grad and self._is_literal(t):
                 return self.mode._attribute(t)
-            raise self.mode.failed("a tensor is used that isn't reached by name")
+            raise self.mode.fail("a tensor is used that isn't reached by name")
         return self._input(index, self.mode.fake_of(t))
 
     def _is_literal(self, t: Any) -> bool:
@@ -244,8 +246,8 @@ class _Trace:
         args = tuple(self._argument(x, f"args_{i}", names) for i, x in enumerate(args))
         kwargs = {name: self._argument(x, name, names) for name, x in kwargs.items()}
         flat, spec = pytree.tree_flatten((args, kwargs))
-        given = [self.fake(x) if isinstance(x, Tensor) else x for x in flat]
-        stand_args, stand_kwargs = spec.unflatten(given)
+        inputs = [self.fake(x) if isinstance(x, Tensor) else x for x in flat]
+        stand_args, stand_kwargs = spec.unflatten(inputs)
         self.containers = {id(x): x for x in _containers((stand_args, stand_kwargs))}
         watch = Watch(self.state.codes, self.state.refused)
         try:
@@ -260,11 +262,11 @@ class _Trace:
                 f"the value of a tensor decides: {error}", user_location(None), by_value=True
             ) from None
         except Exception as error:  # the program's own: the eager run that follows raises it to the caller
-            found = self.mode.failure or Break(f"{type(error).__name__}: {error}", _location_of(error))
-            raise found from error
+            failure = self.mode.failure or Break(f"{type(error).__name__}: {error}", _location_of(error))
+            raise failure from error
         self._raise_failure(watch)
         after, after_spec = pytree.tree_flatten((stand_args, stand_kwargs))
-        if after_spec != spec or any(a is not b for a, b in zip(after, given, strict=True)):
+        if after_spec != spec or any(a is not b for a, b in zip(after, inputs, strict=True)):
             raise Break("a container among the arguments is changed")
         return out
 
@@ -288,7 +290,9 @@ class _Trace:
         for _, node in self.numbers + self.inputs:
             if not node.users:
                 self.graph.erase_node(node)
-        numbers, inputs = ([i for i, node in held if node.users] for held in (self.numbers, self.inputs))
+        numbers, inputs = (
+            [i for i, node in entries if node.users] for entries in (self.numbers, self.inputs)
+        )
         self.symbols.check_promises(self.state.names)
         module = GraphModule(self.tracer.root, self.graph, "GraphModule")
         module.meta["shape_env"] = self.fake_mode.shape_env
@@ -323,12 +327,12 @@ def _location_of(error: BaseException) -> tuple[str, int] | None:
     """The innermost line of the program that an error came through."""
     from .purity import is_ours
 
-    found, step = None, error.__traceback__
+    location, step = None, error.__traceback__
     while step is not None:
         if not is_ours(step.tb_frame.f_globals.get("__name__")):
-            found = step.tb_frame.f_code.co_filename, step.tb_lineno
+            location = step.tb_frame.f_code.co_filename, step.tb_lineno
         step = step.tb_next
-    return found
+    return location
 
 
 def _trace_boundary(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -337,7 +341,7 @@ def _trace_boundary(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
 
 
 def capture(
-    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], state: State, wanted: Wishes = NO_SYMBOLS
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], state: State, wishes: Wishes = NO_SYMBOLS
 ) -> CallGraph:
     """A call as a graph. Nothing outside is changed: containers and attributes that the run changes get back what they
     held, and functions whose effects can't be taken back stop it.
@@ -352,13 +356,13 @@ def capture(
         Break: the call can't become a graph.
         ConstraintViolationError: the program needs one size of those that it marks as dynamic.
     """
-    trace = _Trace(state, wanted)
+    trace = _Trace(state, wishes)
     before = thread_state()
     try:
         out = trace.run(function, args, kwargs)
         if thread_state() != before:
             raise Break("a global setting is changed")
-        if _changed(function, args, kwargs, state):
+        if _has_changed(function, args, kwargs, state):
             raise Break("the program's own state is changed")
         if any(id(x) in state.ids or id(x) in trace.containers for x in _containers(out)):
             raise Break(
@@ -376,7 +380,7 @@ def _settle(before: Any, state: State) -> None:
     state.restore()
 
 
-def _changed(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> bool:
+def _has_changed(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> bool:
     try:
         return state_of(function, args, kwargs).facts != state.facts
     except Unprovable:

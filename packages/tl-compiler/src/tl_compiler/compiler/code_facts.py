@@ -47,8 +47,8 @@ def facts_of(code: CodeType) -> CodeFacts:
     """
     codes, names, imports = [code], dict.fromkeys(code.co_names), dict[str, None]()
     calls_back = not HIGHER_ORDER.isdisjoint(code.co_names)
-    found = _refusal(code)
-    refused = {} if found is None else {code: found}
+    refusal = _refusal(code)
+    refused = {} if refusal is None else {code: refusal}
     imports.update(dict.fromkeys(_imports(code)))
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

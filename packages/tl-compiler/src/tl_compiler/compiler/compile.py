@@ -84,8 +84,8 @@ def compile(
     _check_settings(mode, options)
     if backend is not None:
         lookup_backend(backend)
-    given = {"mode": mode} if mode not in (None, "default") else {"options": options} if options else {}
-    settings = (backend, fullgraph, dynamic, given)
+    extras = {"mode": mode} if mode not in (None, "default") else {"options": options} if options else {}
+    settings = (backend, fullgraph, dynamic, extras)
     if model is None:
         return partial(_finish, settings=settings, disable=disable)
     return _finish(model, settings, disable)

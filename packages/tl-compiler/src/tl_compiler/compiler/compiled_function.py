@@ -57,10 +57,10 @@ class _Entry(NamedTuple):
     graph: CallGraph | None
     run: Callable[..., Any] | None
     reason: Break | None
-    held: list[Any]
+    owners: list[Any]
 
 
-class _Found(NamedTuple):
+class _Match(NamedTuple):
     """What is run for a call."""
 
     entry: _Entry
@@ -101,11 +101,11 @@ class CompiledFunction:
         if self.failures >= config.recompile_limit and not self.settings.fullgraph:
             return self._run_in_parts(args, kwargs)
         with _lock:
-            found = self._look_up(backend, args, kwargs, stance.name)
-        if found is not None and found.entry.run is not None:
+            match = self._look_up(backend, args, kwargs, stance.name)
+        if match is not None and match.entry.run is not None:
             self.failures = 0
-            return _run(found)
-        if self.settings.fullgraph or (found is not None and found.entry.reason is None):
+            return _run(match)
+        if self.settings.fullgraph or (match is not None and match.entry.reason is None):
             return self.function(*args, **kwargs)
         return self._run_in_parts(args, kwargs)
 
@@ -119,7 +119,7 @@ class CompiledFunction:
     # ---- which entry
     def _look_up(
         self, backend: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stance: str
-    ) -> _Found | None:
+    ) -> _Match | None:
         self.calls += 1
         try:
             state = state_of(self.function, args, kwargs)
@@ -128,8 +128,8 @@ class CompiledFunction:
             self._report(self.unproved)
             return None
         key = (id(backend) if callable(backend) else backend, thread_state(), state.key)
-        found = self._held(key, state)
-        if found is None:
+        match = self._match(key, state)
+        if match is None:
             if stance == "eager_on_recompile" or (stance == "eager_then_compile" and self.calls == 1):
                 return None
             if stance == "fail_on_recompile" and (self.entries or self.calls > 1):
@@ -140,28 +140,28 @@ class CompiledFunction:
             if self._at_limit():
                 return None
             self.entries.setdefault(key, []).insert(0, self._compile(backend, args, kwargs, state))
-            found = self._held(key, state)
-        if found is not None and found.entry.reason is not None:
-            self._report(found.entry.reason)
-        return found
+            match = self._match(key, state)
+        if match is not None and match.entry.reason is not None:
+            self._report(match.entry.reason)
+        return match
 
-    def _held(self, key: Any, state: State) -> _Found | None:
+    def _match(self, key: Any, state: State) -> _Match | None:
         for entry in self.entries.get(key, ()):
             values = entry.guards.values(state)
             if values is not None:
-                return _Found(entry, state, values)
+                return _Match(entry, state, values)
         return None
 
     def _at_limit(self) -> bool:
         if self.compiles < config.recompile_limit:
             return False
-        said = (
+        message = (
             f"recompile_limit reached: {_name_of(self.function)} has {self.compiles} graphs; other calls run "
             "eagerly (torch._dynamo.config.recompile_limit)"
         )
         if self.settings.fullgraph or config.fail_on_recompile_limit_hit:
-            raise FailOnRecompileLimitHit(said)
-        warn_once(said)
+            raise FailOnRecompileLimitHit(message)
+        warn_once(message)
         return True
 
     def _report(self, reason: Break) -> None:
@@ -174,15 +174,15 @@ class CompiledFunction:
     def _compile(self, backend: Any, args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> _Entry:
         if self.entries and config.error_on_recompile:
             raise RuntimeError(f"{_name_of(self.function)} would be compiled again: error_on_recompile")
-        held = [*state.pinned, backend]
+        owners = [*state.pinned, backend]
         self.history.note(state)
-        wanted = wishes(state, tree_leaves((args, kwargs)), self.settings.dynamic, self.history)
+        dynamic_sizes = wishes(state, tree_leaves((args, kwargs)), self.settings.dynamic, self.history)
         try:
-            graph = self._captured(args, kwargs, state, wanted)
+            graph = self._capture(args, kwargs, state, dynamic_sizes)
         except Break as reason:
-            return _Entry(SizeGuards(state), None, None, reason, held)
+            return _Entry(SizeGuards(state), None, None, reason, owners)
         if graph.is_empty:
-            return _Entry(graph.guards, None, None, None, held)
+            return _Entry(graph.guards, None, None, None, owners)
         self.compiles += 1
         try:
             run = _call_backend(backend, graph.graph_module, graph.arguments(state), self.settings.options)
@@ -190,17 +190,17 @@ class CompiledFunction:
             if not config.suppress_errors:
                 raise
             _log.warning("the backend failed; the call runs eagerly", exc_info=True)
-            return _Entry(graph.guards, None, None, None, held)
-        return _Entry(graph.guards, graph, run, None, held)
+            return _Entry(graph.guards, None, None, None, owners)
+        return _Entry(graph.guards, graph, run, None, owners)
 
-    def _captured(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], state: State, wanted: Wishes
+    def _capture(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], state: State, dynamic_sizes: Wishes
     ) -> CallGraph:
         """The graph of a call; one of numbers where no graph of symbols can be made."""
         try:
-            return capture(self.function, args, kwargs, state, wanted)
+            return capture(self.function, args, kwargs, state, dynamic_sizes)
         except Break:
-            if not wanted:
+            if not dynamic_sizes:
                 raise
         return capture(self.function, args, kwargs, state, NO_SYMBOLS)
 
@@ -225,7 +225,7 @@ class CompiledFunction:
         """Why calls became no graph, or not one."""
         if self.unproved is not None:
             yield self.unproved
-        yield from (e.reason for held in self.entries.values() for e in held if e.reason is not None)
+        yield from (e.reason for entries in self.entries.values() for e in entries if e.reason is not None)
         yield from self.parts.breaks()
 
     def reset(self) -> None:
@@ -255,13 +255,13 @@ def _call_backend(
     return run
 
 
-def _run(found: _Found) -> Any:
-    graph: Any = found.entry.graph
+def _run(match: _Match) -> Any:
+    graph: Any = match.entry.graph
     with _no_autocast():
-        outputs = found.entry.run(*graph.arguments(found.state))  # type: ignore[misc]
+        outputs = match.entry.run(*graph.arguments(match.state))  # type: ignore[misc]
     if isinstance(outputs, tl_core.Tensor):
         outputs = (outputs,)
-    return graph.result(outputs, found.state, found.values)
+    return graph.result(outputs, match.state, match.values)
 
 
 @contextlib.contextmanager

@@ -112,9 +112,9 @@ def _parts(
 
     compiled = CompiledFunction(function, Settings(collect))
     compiled(args, kwargs)
-    return graphs, [_reason(found) for found in compiled.breaks()]
+    return graphs, [_reason(failure) for failure in compiled.breaks()]
 
 
-def _reason(found: Break) -> GraphCompileReason:
-    stack = [] if found.location is None else [traceback.FrameSummary(*found.location, "")]
-    return GraphCompileReason(found.reason, stack)
+def _reason(failure: Break) -> GraphCompileReason:
+    stack = [] if failure.location is None else [traceback.FrameSummary(*failure.location, "")]
+    return GraphCompileReason(failure.reason, stack)

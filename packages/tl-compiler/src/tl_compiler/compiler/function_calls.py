@@ -27,7 +27,7 @@ def functions_are_nodes(mode: Any) -> AbstractContextManager[None]:
 
 def _record(mode: Any, apply: Any, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     if kwargs:
-        raise mode.failed(f"{cls.__name__}.apply has arguments by keyword")
+        raise mode.fail(f"{cls.__name__}.apply has arguments by keyword")
 
     def run(*values: Any) -> Any:
         with FUNCTION_CALLS.handle(None):  # functions that it applies are its own
@@ -41,7 +41,7 @@ def _run_without_writes(mode: Any, apply: Any, cls: Any, values: tuple[Any, ...]
     before = [t._version for t in tensors]
     out = apply(cls, *values)
     if [t._version for t in tensors] != before:
-        raise mode.failed(f"{cls.__name__}, an autograd.Function, writes to its arguments")
+        raise mode.fail(f"{cls.__name__}, an autograd.Function, writes to its arguments")
     if any(t is argument for t in tree_leaves(out) for argument in tensors):
-        raise mode.failed(f"{cls.__name__}, an autograd.Function, returns an argument as it is")
+        raise mode.fail(f"{cls.__name__}, an autograd.Function, returns an argument as it is")
     return out

@@ -38,10 +38,10 @@ class PartialCalls:
     def _call(self, method: Any, module: Any, /, *args: Any, **kwargs: Any) -> Any:
         """A module's result, by a graph if its call can become one."""
         with MODULE_CALLS.handle(None):
-            compiled = self._compiled(method, module)
+            compiled = self._compile(method, module)
             return method(module, *args, **kwargs) if compiled is None else compiled(args, kwargs)
 
-    def _compiled(self, method: Any, module: Any) -> _Compiled | None:
+    def _compile(self, method: Any, module: Any) -> _Compiled | None:
         compiled = self.modules.get(id(module))  # which the compiled function holds
         if compiled is None and len(self.modules) < config.accumulated_recompile_limit:
             compiled = self.modules[id(module)] = self.compiled(MethodType(method, module))

@@ -60,9 +60,9 @@ class State(NamedTuple):
         ids: the number of each object in the order of the walk, by its id.
         codes: the code that may run.
         refused: of code that can't be captured where it runs, why, and the line.
-        contents: containers and what they held.
+        contents: containers and copies of their contents.
         attributes: objects with named attributes, and the attributes.
-        held: the objects that were visited, so that ids stay theirs.
+        objects: the visited objects, whose ids stay in use.
         pinned: those of them whose ids the key has.
     """
 
@@ -77,7 +77,7 @@ class State(NamedTuple):
     refused: dict[CodeType, tuple[str, int]]
     contents: list[tuple[Any, Any]]
     attributes: list[tuple[Any, str, Any]]
-    held: list[Any]
+    objects: list[Any]
     pinned: list[Any]
 
     @property
@@ -149,7 +149,7 @@ class _Walk:
     def __init__(self) -> None:
         self.tokens: list[Any] = []
         self.ids: dict[int, int] = {}
-        self.held: list[Any] = []
+        self.objects: list[Any] = []
         self.pinned: list[Any] = []
         self.tensors: list[Any] = []
         self.names: list[str] = []
@@ -179,7 +179,7 @@ class _Walk:
         key, contents, attributes = tuple(self.tokens), self.contents, self.attributes
         return State(
             key, self.tensors, self.names, self.sizes, self.numbers, argument_names, self.ids, self.codes, self.refused,
-            contents, attributes, self.held, self.pinned,
+            contents, attributes, self.objects, self.pinned,
         )  # fmt: skip
 
     def _refuse_words(self, code: CodeType) -> None:
@@ -224,7 +224,7 @@ class _Walk:
                 raise self.unknown[id(x)]
             return
         self.ids[id(x)] = len(self.ids)
-        self.held.append(x)
+        self.objects.append(x)
         if len(self.tokens) > _LIMIT:
             raise Unprovable(
                 f"its state is too large to be compared at each call: more than {_LIMIT:,} objects"
@@ -418,19 +418,19 @@ class _Walk:
 
     def settle(self) -> None:
         """Describes the attributes of modules and classes that the code may name."""
-        done: dict[int, int] = {}
+        counts: dict[int, int] = {}
         again = True
         while again:
             again = False
             for owner, path in list(self.owners):
-                words, first = list(self.words), done.get(id(owner), 0)
-                done[id(owner)] = len(words)
+                words, first = list(self.words), counts.get(id(owner), 0)
+                counts[id(owner)] = len(words)
                 if first == 0 and isinstance(owner, type):
                     words += [n for n, v in vars(owner).items() if _is_special(n, v) and n not in self.words]
                 for name in words[first:]:
                     again = True
                     self._attribute(owner, name, path)
-            again = again and any(done.get(id(o)) != len(self.words) for o, _ in self.owners)
+            again = again and any(counts.get(id(o)) != len(self.words) for o, _ in self.owners)
         for function in self.builtins if self.calls_back else ():
             if not is_pure(function):
                 raise Unprovable(f"{function.__qualname__} may be called where nobody sees it")
@@ -551,7 +551,7 @@ class _Walk:
         kind = type(x)
         self.tokens.append(kind)
         self.visit(kind, path)
-        known = False
+        described = False
         for base, handler in (
             (dict, _Walk._mapping),
             ((list, tuple), _Walk._sequence),
@@ -559,17 +559,17 @@ class _Walk:
         ):
             if isinstance(x, base):
                 handler(self, x, path)
-                known = True
+                described = True
         for name in _slots(kind):  # type: ignore[arg-type]  # mypy doubts that a type is hashable
             value = getattr(x, name, _ABSENT)
             if value is not _ABSENT:
                 self.tokens.append(name)
                 self._visit_attribute(name, value, path)
-            known = True
+            described = True
         if hasattr(x, "__dict__"):
             self._attributes_of(x, path)
-            known = True
-        if not known:
+            described = True
+        if not described:
             raise Unprovable(f"{path} is a {kind.__module__}.{kind.__qualname__}")
 
 
@@ -584,13 +584,13 @@ def _is_special(name: str, value: Any) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _slots(kind: type) -> tuple[str, ...]:
-    found: list[str] = []
+    names: list[str] = []
     for base in kind.__mro__:
         if is_standard(base.__module__):
             continue
         named = base.__dict__.get("__slots__", ())
-        found += [named] if isinstance(named, str) else list(named)
-    return tuple(name for name in found if name not in ("__dict__", "__weakref__"))
+        names += [named] if isinstance(named, str) else list(named)
+    return tuple(name for name in names if name not in ("__dict__", "__weakref__"))
 
 
 _HANDLERS: dict[type, Callable[[_Walk, Any, str], None]] = {

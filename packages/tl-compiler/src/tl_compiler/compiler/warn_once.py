@@ -9,7 +9,7 @@ from .purity import is_ours
 
 __all__ = ["warn_once"]
 
-_said: set[str] = set()
+_texts: set[str] = set()
 
 
 def warn_once(text: str) -> None:
@@ -18,9 +18,9 @@ def warn_once(text: str) -> None:
     Args:
         text: what is said.
     """
-    if text in _said:
+    if text in _texts:
         return
-    _said.add(text)
+    _texts.add(text)
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and is_ours(frame.f_globals.get("__name__")):
         frame, level = frame.f_back, level + 1

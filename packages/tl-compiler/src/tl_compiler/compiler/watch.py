@@ -133,7 +133,7 @@ class Watch:
 
     def _event(self, frame: FrameType, event: str, function: Any) -> None:
         if event == "call":
-            self._called(frame)
+            self._check_call(frame)
         elif (
             event == "c_call"
             and not self._is_trusted(frame)
@@ -159,21 +159,21 @@ class Watch:
         )
 
     def _is_ours(self, frame: FrameType) -> bool:
-        found: FrameType | None = frame
-        while found is not None and is_standard(found.f_globals.get("__name__")):
-            found = found.f_back
-        return found is not None and is_ours(found.f_globals.get("__name__"))
+        caller: FrameType | None = frame
+        while caller is not None and is_standard(caller.f_globals.get("__name__")):
+            caller = caller.f_back
+        return caller is not None and is_ours(caller.f_globals.get("__name__"))
 
     def _imports(self, frame: FrameType) -> bool:
         """Whether a frame loads a module that this library needs: finders of an environment run then."""
-        found: FrameType | None = frame
-        while found is not None and found.f_code not in self.codes:
-            if found.f_globals.get("__name__") == "importlib._bootstrap" and self._is_ours(found):
+        caller: FrameType | None = frame
+        while caller is not None and caller.f_code not in self.codes:
+            if caller.f_globals.get("__name__") == "importlib._bootstrap" and self._is_ours(caller):
                 return True
-            found = found.f_back
+            caller = caller.f_back
         return False
 
-    def _called(self, frame: FrameType) -> None:
+    def _check_call(self, frame: FrameType) -> None:
         code, module = frame.f_code, frame.f_globals.get("__name__")
         if is_ours(module):
             caller = frame.f_back

@@ -48,11 +48,11 @@ def core_decompositions() -> dict[Any, Callable[..., Any]]:
         >>> ops.aten.silu.default in core_decompositions()
         True
     """
-    made = {}
+    table = {}
     for name, function in FUNCTIONS.items():
         base, _, overload = name.partition(".")
-        made[getattr(getattr(tl_core.operators.packets.aten, base), overload)] = function
-    return made
+        table[getattr(getattr(tl_core.operators.packets.aten, base), overload)] = function
+    return table
 
 
 core_aten_decompositions = core_decompositions
@@ -93,8 +93,8 @@ def get_decompositions(aten_ops: Any, type: str = "post_autograd") -> dict[Any, 
         >>> [str(op) for op in get_decompositions([ops.aten.silu])]
         ['aten.silu.default']
     """
-    table, wanted = _table(type), set(_overloads(list(aten_ops)))
-    return {op: f for op, f in table.items() if op in wanted}
+    table, selection = _table(type), set(_overloads(list(aten_ops)))
+    return {op: f for op, f in table.items() if op in selection}
 
 
 def _table(type: str) -> dict[Any, Callable[..., Any]]:

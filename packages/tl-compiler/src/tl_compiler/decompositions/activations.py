@@ -194,15 +194,15 @@ def log_softmax(self: Any, dim: int, dtype: Any = None) -> Any:
 def softmax_backward(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
     """The gradient of softmax, by its result."""
     weighted = grad_output * output
-    made = weighted - output * aten.sum.dim_IntList(weighted, [dim], True)
-    return made if made.dtype == input_dtype else aten._to_copy.default(made, dtype=input_dtype)
+    gradient = weighted - output * aten.sum.dim_IntList(weighted, [dim], True)
+    return gradient if gradient.dtype == input_dtype else aten._to_copy.default(gradient, dtype=input_dtype)
 
 
 @decomposes("_log_softmax_backward_data.default")
 def log_softmax_backward(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
     """The gradient of the logarithm of softmax, by its result."""
-    made = grad_output - aten.exp.default(output) * aten.sum.dim_IntList(grad_output, [dim], True)
-    return made if made.dtype == input_dtype else aten._to_copy.default(made, dtype=input_dtype)
+    gradient = grad_output - aten.exp.default(output) * aten.sum.dim_IntList(grad_output, [dim], True)
+    return gradient if gradient.dtype == input_dtype else aten._to_copy.default(gradient, dtype=input_dtype)
 
 
 @decomposes("dropout.default")

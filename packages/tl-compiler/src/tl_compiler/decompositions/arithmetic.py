@@ -124,12 +124,12 @@ def nan_to_num(self: Any, nan: Any = None, posinf: Any = None, neginf: Any = Non
         return aten.clone.default(self)
     limits = tl_core.finfo(self.dtype)
 
-    def filled(where: Any, value: Any, x: Any) -> Any:
+    def fill_where(where: Any, value: Any, x: Any) -> Any:
         return aten.where.self(where, aten.full_like.default(x, value), x)
 
-    out = filled(aten.isnan.default(self), 0.0 if nan is None else nan, self)
-    out = filled(self == -math.inf, limits.min if neginf is None else neginf, out)
-    return filled(self == math.inf, limits.max if posinf is None else posinf, out)
+    out = fill_where(aten.isnan.default(self), 0.0 if nan is None else nan, self)
+    out = fill_where(self == -math.inf, limits.min if neginf is None else neginf, out)
+    return fill_where(self == math.inf, limits.max if posinf is None else posinf, out)
 
 
 @decomposes("heaviside.default")

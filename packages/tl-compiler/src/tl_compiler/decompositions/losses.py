@@ -14,7 +14,7 @@ aten = tl_core.operators.packets.aten
 _NONE, _MEAN = 0, 1
 
 
-def _reduced(losses: Any, reduction: int) -> Any:
+def _reduce(losses: Any, reduction: int) -> Any:
     if reduction == _NONE:
         return losses
     return aten.mean.default(losses) if reduction == _MEAN else aten.sum.default(losses)
@@ -23,7 +23,7 @@ def _reduced(losses: Any, reduction: int) -> Any:
 @decomposes("mse_loss.default")
 def mse_loss(self: Any, target: Any, reduction: int = _MEAN) -> Any:
     """The square of the difference."""
-    return _reduced(aten.pow.Tensor_Scalar(self - target, 2), reduction)
+    return _reduce(aten.pow.Tensor_Scalar(self - target, 2), reduction)
 
 
 @decomposes("smooth_l1_loss.default")
@@ -31,8 +31,8 @@ def smooth_l1_loss(self: Any, target: Any, reduction: int = _MEAN, beta: float =
     """A parabola up to `beta` of the absolute difference, a line from there."""
     size = abs(self - target)
     if beta == 0:
-        return _reduced(size, reduction)
-    return _reduced(aten.where.self(size < beta, size * size * (0.5 / beta), size - 0.5 * beta), reduction)
+        return _reduce(size, reduction)
+    return _reduce(aten.where.self(size < beta, size * size * (0.5 / beta), size - 0.5 * beta), reduction)
 
 
 @decomposes("huber_loss.default")
@@ -40,7 +40,7 @@ def huber_loss(self: Any, target: Any, reduction: int = _MEAN, delta: float = 1.
     """A parabola up to `delta` of the absolute difference, a line of the slope `delta` from there."""
     size = abs(self - target)
     line = (size - 0.5 * delta) * delta
-    return _reduced(aten.where.self(size <= delta, size * size * 0.5, line), reduction)
+    return _reduce(aten.where.self(size <= delta, size * size * 0.5, line), reduction)
 
 
 @decomposes("cross_entropy_of_classes.default")

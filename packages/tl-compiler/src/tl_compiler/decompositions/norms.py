@@ -58,13 +58,13 @@ def batch_norm(
     """By the statistics that are kept, or of the batch."""
     if not training:
         args = input, weight, bias, running_mean, running_var, momentum, eps
-        return _whole(aten._native_batch_norm_legit_no_training.default, *args)[0]
+        return _record(aten._native_batch_norm_legit_no_training.default, *args)[0]
     if running_mean is None and running_var is None:
-        return _whole(aten._native_batch_norm_legit.no_stats, input, weight, bias, True, momentum, eps)[0]
+        return _record(aten._native_batch_norm_legit.no_stats, input, weight, bias, True, momentum, eps)[0]
     return NotImplemented  # it writes; where writes are taken out, it is another operator
 
 
-def _whole(op: Any, *args: Any) -> Any:
+def _record(op: Any, *args: Any) -> Any:
     return recorded_whole(op, args, op.overloadpacket.__name__.removeprefix("_"))
 
 

@@ -23,7 +23,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         rows: Any = 1
         for n in input.shape[:-1]:
             rows = rows * n
-        flat = _reshaped(input, [rows, input.shape[-1]])
+        flat = _reshape(input, [rows, input.shape[-1]])
     turned = aten.permute.default(weight, [1, 0])
     out = aten.mm.default(flat, turned) if bias is None else aten.addmm.default(bias, flat, turned)
     return out if input.ndim == 2 else aten.view.default(out, [*input.shape[:-1], weight.shape[0]])
@@ -47,12 +47,12 @@ def _batches(self: Any, other: Any) -> Any:
     count: Any = 1
     for n in self.shape[:-2]:
         count = count * n
-    a = _reshaped(self, [count, self.shape[-2], self.shape[-1]])
-    b = _reshaped(other, [count, other.shape[-2], other.shape[-1]])
+    a = _reshape(self, [count, self.shape[-2], self.shape[-1]])
+    b = _reshape(other, [count, other.shape[-2], other.shape[-1]])
     return aten.view.default(aten.bmm.default(a, b), [*self.shape[:-1], other.shape[-1]])
 
 
-def _reshaped(x: Any, shape: list[Any]) -> Any:
+def _reshape(x: Any, shape: list[Any]) -> Any:
     dense = x if x.is_contiguous() else aten.clone.default(x, memory_format=tl_core.contiguous_format)
     return aten.view.default(dense, shape)
 
@@ -72,16 +72,16 @@ def dot(self: Any, tensor: Any) -> Any:
 @decomposes("addmv.default")
 def addmv(self: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """β·self + α·M·v."""
-    return _added(self, mv(mat, vec), beta, alpha)
+    return _add(self, mv(mat, vec), beta, alpha)
 
 
 @decomposes("baddbmm.default")
 def baddbmm(self: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """β·self + α·A·B of batches."""
-    return _added(self, aten.bmm.default(batch1, batch2), beta, alpha)
+    return _add(self, aten.bmm.default(batch1, batch2), beta, alpha)
 
 
-def _added(self: Any, product: Any, beta: Any, alpha: Any) -> Any:
+def _add(self: Any, product: Any, beta: Any, alpha: Any) -> Any:
     scaled = product if alpha == 1 else product * alpha
     if beta == 0:
         return scaled

@@ -44,8 +44,8 @@ def all_dims(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
 
 
 def _result_of_all(self: Any, some_false: Any) -> Any:
-    made = aten.logical_not.default(some_false)
-    return aten._to_copy.default(made, dtype=tl_core.uint8) if self.dtype == tl_core.uint8 else made
+    result = aten.logical_not.default(some_false)
+    return aten._to_copy.default(result, dtype=tl_core.uint8) if self.dtype == tl_core.uint8 else result
 
 
 @decomposes("max.default")

@@ -34,13 +34,13 @@ def in_float32(function: Function) -> Function:
     """A decorator: halves are computed with as float32, as kernels do, and the result is of their type."""
 
     @functools.wraps(function)
-    def widened(*args: Any, **kwargs: Any) -> Any:
+    def in_wide(*args: Any, **kwargs: Any) -> Any:
         halves = [a for a in args if isinstance(a, tl_core.Tensor) and a.dtype in _HALVES]
         if not halves:
             return function(*args, **kwargs)
-        given = [
+        wide = [
             a.to(tl_core.float32) if isinstance(a, tl_core.Tensor) and a.dtype in _HALVES else a for a in args
         ]
-        return function(*given, **kwargs).to(halves[0].dtype)
+        return function(*wide, **kwargs).to(halves[0].dtype)
 
-    return widened
+    return in_wide

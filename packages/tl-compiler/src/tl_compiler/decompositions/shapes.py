@@ -75,8 +75,8 @@ def split(self: Any, split_size: int, dim: int = 0) -> Any:
         return NotImplemented
     if split_size == 0:
         return [aten.alias.default(self)]
-    whole, rest = divmod(n, split_size)
-    sizes = [split_size] * whole + ([rest] if rest or not whole else [])
+    count, rest = divmod(n, split_size)
+    sizes = [split_size] * count + ([rest] if rest or not count else [])
     return list(aten.split_with_sizes.default(self, sizes, dim))
 
 
@@ -210,8 +210,8 @@ def eye_m(n: Any, m: Any, **options: Any) -> Any:
 def _triangle(self: Any, diagonal: int, lower: bool) -> Any:
     row = aten.unsqueeze.default(aten.arange.start_step(0, self.shape[-2], 1, device=self.device), 1)
     apart = aten.arange.start_step(0, self.shape[-1], 1, device=self.device) - row
-    kept = apart <= diagonal if lower else apart >= diagonal
-    return aten.where.self(kept, self, aten.full.default([], 0, dtype=self.dtype, device=self.device))
+    inside = apart <= diagonal if lower else apart >= diagonal
+    return aten.where.self(inside, self, aten.full.default([], 0, dtype=self.dtype, device=self.device))
 
 
 @decomposes("tril.default")

@@ -48,8 +48,8 @@ def can_auto_functionalize(op: Any) -> bool:
     """
     if not isinstance(op, OpOverload) or op.namespace == "aten" or not op._schema.is_mutable:
         return False
-    written = [a for a in op._schema.arguments if a.is_write]
-    return all("Tensor" in str(a.type) for a in written) and all(
+    mutated = [a for a in op._schema.arguments if a.is_write]
+    return all("Tensor" in str(a.type) for a in mutated) and all(
         r.alias_info is None and "Tensor[" not in str(r.type) for r in op._schema.returns
     )
 
@@ -77,16 +77,16 @@ class AutoFunctionalized(HigherOrderOperator):
         mode = current_mode()
         if mode is None:
             return _with_copies(_mutable_op, kwargs)
-        given = kwargs if mode.tracing_mode == "real" else tree_map_only(Tensor, mode.fake_of, kwargs)
+        fakes = kwargs if mode.tracing_mode == "real" else tree_map_only(Tensor, mode.fake_of, kwargs)
         with disable_current_modes():
-            out = _with_copies(_mutable_op, given)
+            out = _with_copies(_mutable_op, fakes)
         mode.record_call(self, (_mutable_op,), kwargs, out, self.__name__)
         return out
 
 
 def _with_copies(op: OpOverload, kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    written = written_names(op)
-    copies = {name: tree_map_only(Tensor, _copy, kwargs.get(name)) for name in written}
+    mutated = written_names(op)
+    copies = {name: tree_map_only(Tensor, _copy, kwargs.get(name)) for name in mutated}
     out = op(**{**kwargs, **copies})
     results = tuple(out) if isinstance(out, (tuple, list)) else (out,)
     return (*results, *copies.values())

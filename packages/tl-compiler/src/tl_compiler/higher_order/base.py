@@ -42,7 +42,7 @@ class HigherOrderOperator:
         tensor([2.])
     """
 
-    known: dict[str, HigherOrderOperator] = {}  # noqa: RUF012 - filled as they are made
+    by_name: dict[str, HigherOrderOperator] = {}  # noqa: RUF012 - filled as they are made
 
     def __init__(self, name: str, *, cacheable: bool = False) -> None:
         self._name = self.__name__ = name
@@ -51,7 +51,7 @@ class HigherOrderOperator:
         self.py_kernels: dict[Any, Callable[..., Any]] = {}  # by keys
         self.python_key_table: dict[type, Callable[..., Any]] = {}  # by classes of modes and tensors
         self._fallthrough: set[Any] = set()
-        HigherOrderOperator.known[name] = self
+        HigherOrderOperator.by_name[name] = self
         setattr(tl_core.operators.packets.higher_order, name, self)
 
     # ---- what is registered
@@ -140,21 +140,21 @@ class HigherOrderOperator:
         for t in tensors:
             function = self._of_class(type(t))
             if function is not None:
-                made = function(*args, **kwargs)
-                if made is not NotImplemented:
-                    return made
+                result = function(*args, **kwargs)
+                if result is not NotImplemented:
+                    return result
         return self._of_keys(tensors)(*args, **kwargs)
 
-    def _of_class(self, wanted: type) -> Callable[..., Any] | None:
-        return next((self.python_key_table[c] for c in wanted.__mro__ if c in self.python_key_table), None)
+    def _of_class(self, cls: type) -> Callable[..., Any] | None:
+        return next((self.python_key_table[c] for c in cls.__mro__ if c in self.python_key_table), None)
 
     def _of_keys(self, tensors: list[Any]) -> Callable[..., Any]:
         names = ["Autograd"] if tl_core.is_grad_enabled() and any(t.requires_grad for t in tensors) else []
         devices = [
             k.name for t in tensors for k in keys_of(t) if k.name in ("CPU", "CUDA", "Meta", "PrivateUse1")
         ]
-        asked = dict.fromkeys([*devices, "CPU"])
-        for name in (*names, *(f"Autograd{device}" for device in asked), *asked, *_ABOVE_BACKENDS):
+        backends = dict.fromkeys([*devices, "CPU"])
+        for name in (*names, *(f"Autograd{device}" for device in backends), *backends, *_ABOVE_BACKENDS):
             key = DispatchKey.__members__.get(name)
             if key in self.py_kernels and key not in self._fallthrough:
                 return self.py_kernels[key]
@@ -182,4 +182,4 @@ class HigherOrderOperator:
 
 
 def _known(name: str) -> HigherOrderOperator:
-    return HigherOrderOperator.known[name]
+    return HigherOrderOperator.by_name[name]

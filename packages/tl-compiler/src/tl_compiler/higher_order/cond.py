@@ -13,7 +13,7 @@ from tl_core.symbolic.numbers import SymBool, SymFloat, SymInt
 from ..symbolic.errors import UserError, UserErrorType
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, current_mode
 from .base import HigherOrderOperator
-from .subgraphs import Ready, Subgraph, attached, fresh, key_of, traced, with_inputs
+from .subgraphs import Ready, Subgraph, attach_subgraph, fresh, key_of, trace_subgraph, with_inputs
 
 __all__ = ["CondOp", "cond", "cond_op"]
 
@@ -36,7 +36,7 @@ class CondOp(HigherOrderOperator):
     def __call__(self, pred: Any, true_fn: Any, false_fn: Any, operands: Any = ()) -> Any:
         mode = current_mode()
         if mode is not None and not isinstance(pred, bool):
-            return _recorded(mode, pred, true_fn, false_fn, tuple(operands))
+            return _record(mode, pred, true_fn, false_fn, tuple(operands))
         return _run(pred, true_fn, false_fn, tuple(operands))
 
 
@@ -105,29 +105,29 @@ def _check(pred: Any, true_fn: Any, false_fn: Any, operands: Any) -> None:
 
 def _run(pred: Any, true_fn: Any, false_fn: Any, operands: tuple[Any, ...]) -> Any:
     try:
-        chosen = bool(pred)
+        holds = bool(pred)
     except RuntimeError as error:
         if not str(error).startswith("vmap"):
             raise
-        return _selected(pred, true_fn(*operands), false_fn(*operands))
-    return true_fn(*operands) if chosen else false_fn(*operands)
+        return _select(pred, true_fn(*operands), false_fn(*operands))
+    return true_fn(*operands) if holds else false_fn(*operands)
 
 
-def _selected(pred: Any, on_true: Any, on_false: Any) -> Any:
+def _select(pred: Any, on_true: Any, on_false: Any) -> Any:
     """From both results, for each example of a batch the one that its condition says."""
 
     def choose(a: Any, b: Any) -> Any:
-        held = pred.reshape([1] * a.ndim) if pred.ndim or a.ndim else pred
-        return tl_core.where(held, a, b)
+        condition = pred.reshape([1] * a.ndim) if pred.ndim or a.ndim else pred
+        return tl_core.where(condition, a, b)
 
     return tree_map(choose, on_true, on_false)
 
 
 # ---- recording
-def _recorded(
+def _record(
     mode: ProxyTorchDispatchMode, pred: Any, true_fn: Any, false_fn: Any, operands: tuple[Any, ...]
 ) -> Any:
-    branches = [traced(mode, f, operands) for f in (true_fn, false_fn)]
+    branches = [trace_subgraph(mode, f, operands) for f in (true_fn, false_fn)]
     _check_alike(*branches)
     lifted: dict[int, Any] = {}
     for branch in branches:
@@ -135,7 +135,9 @@ def _recorded(
             lifted.setdefault(key_of(value), value)
     values = list(lifted.values())
     modules = [with_inputs(b, values) for b in branches]
-    nodes = [attached(mode, m, name) for m, name in zip(modules, ("true_graph", "false_graph"), strict=True)]
+    nodes = [
+        attach_subgraph(mode, m, name) for m, name in zip(modules, ("true_graph", "false_graph"), strict=True)
+    ]
     flat = [mode.node_of(v) for v in (*tree_flatten(operands)[0], *values)]
     results = [fresh(mode, a) for a in branches[0].results]
     mode.record_call(

@@ -17,7 +17,7 @@ from tl_nn.attention.flex_attention import flex_attention as attention
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, current_mode
 from .base import HigherOrderOperator
 from .index_mode import TransformGetItemToIndex
-from .subgraphs import Ready, Subgraph, attached, fresh, traced, with_inputs
+from .subgraphs import Ready, Subgraph, attach_subgraph, fresh, trace_subgraph, with_inputs
 
 __all__ = ["FlexAttentionHOP", "FlexAttentionBackwardHOP", "flex_attention", "flex_attention_backward"]
 
@@ -66,12 +66,10 @@ class FlexAttentionHOP(HigherOrderOperator):
         buffers = tuple(score_mod_other_buffers), tuple(mask_mod_other_buffers)
         mode = current_mode()
         if mode is None:
-            return _computed(query, key, value, score_mod, block_mask, scale, buffers)
-        return self._recorded(
-            mode, (query, key, value), score_mod, block_mask, scale, kernel_options, buffers
-        )
+            return _compute(query, key, value, score_mod, block_mask, scale, buffers)
+        return self._record(mode, (query, key, value), score_mod, block_mask, scale, kernel_options, buffers)
 
-    def _recorded(
+    def _record(
         self,
         mode: ProxyTorchDispatchMode,
         tensors: tuple[Tensor, ...],
@@ -82,15 +80,15 @@ class FlexAttentionHOP(HigherOrderOperator):
         buffers: tuple[tuple[Any, ...], tuple[Any, ...]],
     ) -> Any:
         def call(query: Tensor, key: Tensor, value: Tensor) -> Any:
-            return _computed(query, key, value, score_mod, block_mask, scale, buffers)
+            return _compute(query, key, value, score_mod, block_mask, scale, buffers)
 
-        results = tuple(fresh(mode, r) for r in traced(mode, call, tensors).results)
+        results = tuple(fresh(mode, r) for r in trace_subgraph(mode, call, tensors).results)
         with no_modes():
             score = tensors[0].new_zeros(())
             indices = [score.new_zeros((), dtype=tl_core.int32) for _ in range(4)]
         with TransformGetItemToIndex():  # a number among indices is a tensor that the graph gets
-            score_graph = traced(mode, score_mod, (score, *indices, *buffers[0]))
-            mask_graph = traced(mode, block_mask[-1], (*indices, *buffers[1]))
+            score_graph = trace_subgraph(mode, score_mod, (score, *indices, *buffers[0]))
+            mask_graph = trace_subgraph(mode, block_mask[-1], (*indices, *buffers[1]))
         arguments = (
             *tensors,
             _read(mode, score_graph, "sdpa_score"),
@@ -105,10 +103,10 @@ class FlexAttentionHOP(HigherOrderOperator):
 
 
 def _read(mode: ProxyTorchDispatchMode, graph: Subgraph, name: str) -> Ready:
-    return Ready(attached(mode, with_inputs(graph, graph.lifted), name))
+    return Ready(attach_subgraph(mode, with_inputs(graph, graph.lifted), name))
 
 
-def _computed(
+def _compute(
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -119,12 +117,12 @@ def _computed(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The results, operator by operator."""
 
-    def changed(score: Tensor, *indices: Tensor) -> Tensor:
-        seen = _one(block_mask[-1](*indices, *buffers[1]))
-        return _one(score_mod(score, *indices, *buffers[0])).where(seen, -math.inf)
+    def modify_score(score: Tensor, *indices: Tensor) -> Tensor:
+        visible = _one(block_mask[-1](*indices, *buffers[1]))
+        return _one(score_mod(score, *indices, *buffers[0])).where(visible, -math.inf)
 
     out, aux = attention(
-        query, key, value, changed, None, scale, True, return_aux=AuxRequest(lse=True, max_scores=True)
+        query, key, value, modify_score, None, scale, True, return_aux=AuxRequest(lse=True, max_scores=True)
     )
     return out, aux.lse / math.log(2), aux.max_scores / math.log(2)
 
@@ -172,21 +170,23 @@ class FlexAttentionBackwardHOP(HigherOrderOperator):
         """
         buffers = tuple(score_mod_other_buffers), tuple(mask_mod_other_buffers)
         q, k, v = inputs = [t.detach().requires_grad_() for t in (query, key, value)]
-        held = [b for b in buffers[0] if isinstance(b, Tensor) and b.requires_grad]
+        sources = [b for b in buffers[0] if isinstance(b, Tensor) and b.requires_grad]
         with tl_core.enable_grad():
-            results = _computed(q, k, v, fw_graph, block_mask, scale, buffers)[:2]
+            results = _compute(q, k, v, fw_graph, block_mask, scale, buffers)[:2]
             pairs = [
                 (r, g) for r, g in zip(results, (grad_out, grad_logsumexp), strict=True) if g is not None
             ]
             gradients = tl_autograd.grad(
-                [r for r, _ in pairs], [*inputs, *held], [g for _, g in pairs], allow_unused=True
+                [r for r, _ in pairs], [*inputs, *sources], [g for _, g in pairs], allow_unused=True
             )
         of_buffers = iter(gradients[3:])
-        others = tuple(next(of_buffers) if any(b is h for h in held) else None for b in buffers[0])
+        gradients_of_buffers = tuple(
+            next(of_buffers) if any(b is h for h in sources) else None for b in buffers[0]
+        )
         query_gradient, key_gradient, value_gradient = (
             t.new_zeros(t.shape) if g is None else g for g, t in zip(gradients[:3], inputs, strict=True)
         )
-        return query_gradient, key_gradient, value_gradient, others
+        return query_gradient, key_gradient, value_gradient, gradients_of_buffers
 
 
 flex_attention = FlexAttentionHOP()

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..tracer.proxy_mode import current_mode
 from .base import HigherOrderOperator
-from .subgraphs import Ready, attached, fresh, traced, with_inputs
+from .subgraphs import Ready, attach_subgraph, fresh, trace_subgraph, with_inputs
 
 __all__ = ["InvokeSubgraph", "invoke_subgraph"]
 
@@ -45,15 +45,15 @@ class InvokeSubgraph(HigherOrderOperator):
         if len(operands) == 1 and isinstance(operands[0], (tuple, list)):
             operands = tuple(operands[0])
         mode = current_mode()
-        return subgraph(*operands) if mode is None else self._recorded(mode, subgraph, identifier, operands)
+        return subgraph(*operands) if mode is None else self._record(mode, subgraph, identifier, operands)
 
-    def _recorded(self, mode: Any, function: Any, identifier: str | None, operands: tuple[Any, ...]) -> Any:
-        body = traced(mode, function, operands)
+    def _record(self, mode: Any, function: Any, identifier: str | None, operands: tuple[Any, ...]) -> Any:
+        body = trace_subgraph(mode, function, operands)
         shared = mode.tracer.__dict__.setdefault("invoked_subgraphs", {})
         # What is read from around the function may be other values at the next call.
         name = None if body.lifted else shared.get(identifier)
         if name is None:
-            node = attached(mode, with_inputs(body, body.lifted), "repeated_subgraph")
+            node = attach_subgraph(mode, with_inputs(body, body.lifted), "repeated_subgraph")
             if identifier is not None and not body.lifted:
                 shared[identifier] = node.target
         else:

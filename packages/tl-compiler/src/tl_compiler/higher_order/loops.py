@@ -11,7 +11,7 @@ from tl_core.subclasses import FakeTensor
 
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, current_mode
 from .base import HigherOrderOperator
-from .subgraphs import Ready, Subgraph, attached, fresh, key_of, traced, with_inputs
+from .subgraphs import Ready, Subgraph, attach_subgraph, fresh, key_of, trace_subgraph, with_inputs
 
 __all__ = [
     "AssociativeScanOp",
@@ -37,11 +37,11 @@ def _leaves(tree: Any) -> list[Any]:
 
 def _union(graphs: list[Subgraph]) -> list[Any]:
     """What any of the functions reads from around, each once."""
-    found: dict[int, Any] = {}
+    union: dict[int, Any] = {}
     for graph in graphs:
         for value in graph.lifted:
-            found.setdefault(key_of(value), value)
-    return list(found.values())
+            union.setdefault(key_of(value), value)
+    return list(union.values())
 
 
 def _record(
@@ -53,7 +53,7 @@ def _record(
 ) -> None:
     """Records a call: the graphs, then lists of operands; the last takes what is read from around."""
     lifted = _union([g for g, _ in graphs])
-    nodes = [attached(mode, with_inputs(g, lifted), name) for g, name in graphs]
+    nodes = [attach_subgraph(mode, with_inputs(g, lifted), name) for g, name in graphs]
     placed = [tuple(mode.node_of(v) for v in group) for group in args]
     placed[-1] = (*placed[-1], *(mode.node_of(v) for v in lifted))
     name = operator.name()
@@ -85,20 +85,23 @@ class WhileLoopOp(HigherOrderOperator):
         carried, more = tuple(carried_inputs), tuple(additional_inputs)
         mode = current_mode()
         if mode is not None:
-            return self._recorded(mode, cond_fn, body_fn, carried, more)
+            return self._record_loop(mode, cond_fn, body_fn, carried, more)
         while bool(_single(cond_fn(*carried, *more))):
-            made = body_fn(*carried, *more)
-            made = tuple(made) if isinstance(made, (tuple, list)) else (made,)
-            if len(made) != len(carried):
+            next_carried = body_fn(*carried, *more)
+            next_carried = tuple(next_carried) if isinstance(next_carried, (tuple, list)) else (next_carried,)
+            if len(next_carried) != len(carried):
                 raise RuntimeError(
-                    f"body_fn should return the same number of elements as carried_inputs, got {len(made)} and "
+                    f"body_fn should return the same number of elements as carried_inputs, got {len(next_carried)} and "
                     f"{len(carried)}"
                 )
-            carried = made
+            carried = next_carried
         return carried
 
-    def _recorded(self, mode: Any, cond_fn: Any, body_fn: Any, carried: Any, more: Any) -> Any:
-        condition, body = traced(mode, cond_fn, (*carried, *more)), traced(mode, body_fn, (*carried, *more))
+    def _record_loop(self, mode: Any, cond_fn: Any, body_fn: Any, carried: Any, more: Any) -> Any:
+        condition, body = (
+            trace_subgraph(mode, cond_fn, (*carried, *more)),
+            trace_subgraph(mode, body_fn, (*carried, *more)),
+        )
         if len(condition.results) != 1:
             raise RuntimeError(f"cond_fn must return one boolean, got {len(condition.results)} results")
         if len(body.results) != len(_leaves(carried)):
@@ -161,16 +164,16 @@ class MapImpl(HigherOrderOperator):
 
     def __call__(self, f: Any, xs: Any, pos_args: Any) -> Any:
         count = xs[0].shape[0]
-        made = [f(*(x[i] for x in xs), *pos_args) for i in range(int(count))]
-        return _stacked(made)
+        rows = [f(*(x[i] for x in xs), *pos_args) for i in range(int(count))]
+        return _stack(rows)
 
 
 map_impl = MapImpl()
 
 
-def _stacked(made: list[Any]) -> Any:
-    rows = [_leaves(m) for m in made]
-    spec = tree_flatten(made[0])[1]
+def _stack(results: list[Any]) -> Any:
+    rows = [_leaves(m) for m in results]
+    spec = tree_flatten(results[0])[1]
     return spec.unflatten([tl_core.stack(list(column)) for column in zip(*rows, strict=True)])
 
 
@@ -212,7 +215,7 @@ def map(f: Callable[..., Any], xs: Any, *args: Any) -> Any:
     mode = current_mode()
     if mode is None:
         return map_impl(on_leaves, flat, args)
-    body = traced(mode, on_leaves, (*(x.select(0, 0) for x in flat), *args))
+    body = trace_subgraph(mode, on_leaves, (*(x.select(0, 0) for x in flat), *args))
     results = [_with_rows(mode, r, count) for r in body.results]
     _record(mode, map_impl, [(body, "body_graph")], [flat, list(args)], results)
     return body.out_spec.unflatten(results)
@@ -246,9 +249,9 @@ class ScanOp(HigherOrderOperator):
     def __call__(self, combine_fn: Any, init: Any, xs: Any, additional_inputs: Any = ()) -> Any:
         carried, rows = list(init), []
         for i in range(int(xs[0].shape[0])):
-            made = list(combine_fn(*carried, *(x[i] for x in xs), *additional_inputs))
-            carried = made[: len(carried)]
-            rows.append(made[len(carried) :])
+            results = list(combine_fn(*carried, *(x[i] for x in xs), *additional_inputs))
+            carried = results[: len(carried)]
+            rows.append(results[len(carried) :])
         return [*carried, *(tl_core.stack(list(column)) for column in zip(*rows, strict=True))]
 
 
@@ -300,20 +303,20 @@ def scan(combine_fn: Callable[..., Any], init: Any, xs: Any, *, dim: int = 0, re
     def on_leaves(*leaves: Any) -> Any:
         n = len(flat_init)
         carried, out = combine_fn(init_spec.unflatten(leaves[:n]), spec.unflatten(leaves[n : n + len(flat)]))
-        made, out_spec = tree_flatten(out)
+        outputs, out_spec = tree_flatten(out)
         next_flat, next_spec = tree_flatten(carried)
         if len(next_flat) != n:
             raise RuntimeError(
                 "The number of leaves of the pytree of the new carry differs from that of init"
             )
         shapes[:] = [out_spec, next_spec]
-        return [*next_flat, *made]
+        return [*next_flat, *outputs]
 
     mode = current_mode()
     if mode is None:
         results = scan_op(on_leaves, flat_init, moved)
     else:
-        body = traced(mode, on_leaves, (*flat_init, *(x.select(0, 0) for x in moved)))
+        body = trace_subgraph(mode, on_leaves, (*flat_init, *(x.select(0, 0) for x in moved)))
         n = len(flat_init)
         results = [fresh(mode, r) for r in body.results[:n]]
         results += [_with_rows(mode, r, moved[0].shape[0]) for r in body.results[n:]]
@@ -388,18 +391,18 @@ def associative_scan(
 
     def on_leaves(*leaves: Any) -> Any:
         n = len(flat)
-        made = combine_fn(spec.unflatten(leaves[:n]), spec.unflatten(leaves[n : 2 * n]))
-        found, out_spec = tree_flatten(made)
+        combined = combine_fn(spec.unflatten(leaves[:n]), spec.unflatten(leaves[n : 2 * n]))
+        outputs, out_spec = tree_flatten(combined)
         if out_spec != spec:
             raise ValueError(f"The pytree of combine_fn's result, {out_spec}, is not that of xs, {spec}")
-        return found
+        return outputs
 
     mode = current_mode()
     if mode is None:
         results = associative_scan_op(on_leaves, moved)
     else:
         slices = tuple(x.select(0, 0) for x in moved)
-        body = traced(mode, on_leaves, (*slices, *slices))
+        body = trace_subgraph(mode, on_leaves, (*slices, *slices))
         results = [_with_rows(mode, r, moved[0].shape[0]) for r in body.results]
         _record(mode, associative_scan_op, [(body, "associative_scan_combine_graph")], [moved, []], results)
     results = [r.flip(0) for r in results] if reverse else results

@@ -53,7 +53,7 @@ class OutDtype(HigherOrderOperator):
             TypeError: `output_dtype` is no dtype.
         """
         _check(op, output_dtype)
-        return recorded_whole(self, (op, output_dtype, *args), self.name(), _converted)
+        return recorded_whole(self, (op, output_dtype, *args), self.name(), _convert)
 
 
 def _check(op: Any, output_dtype: Any) -> None:
@@ -75,7 +75,7 @@ def _check(op: Any, output_dtype: Any) -> None:
         )
 
 
-def _converted(op: OpOverload, output_dtype: Any, *args: Any) -> Any:
+def _convert(op: OpOverload, output_dtype: Any, *args: Any) -> Any:
     kinds = [t.dtype for t in tree_leaves(args) if isinstance(t, Tensor)]
     common = functools.reduce(tl_core.promote_types, kinds, output_dtype)
     return op(*tree_map_only(Tensor, lambda t: t.to(common), args)).to(output_dtype)

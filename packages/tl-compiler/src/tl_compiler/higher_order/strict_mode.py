@@ -7,7 +7,7 @@ from typing import Any
 
 from ..tracer.proxy_mode import current_mode
 from .base import HigherOrderOperator
-from .subgraphs import called
+from .subgraphs import record_subgraph_call
 
 __all__ = ["StrictMode", "strict_mode", "strict_mode_op"]
 
@@ -27,7 +27,9 @@ class StrictMode(HigherOrderOperator):
         mode = current_mode()
         if mode is None:
             return callable(*operands)
-        return called(mode, self, callable, operands, "strict_graph", lambda graph, flat: (graph, flat))
+        return record_subgraph_call(
+            mode, self, callable, operands, "strict_graph", lambda graph, flat: (graph, flat)
+        )
 
 
 strict_mode_op = StrictMode()

@@ -23,7 +23,16 @@ from ..tracer.graphs import eliminate_dead
 from ..tracer.proxy_mode import ProxyTorchDispatchMode, PythonKeyTracer
 from ..tracer.schemas import schema_of
 
-__all__ = ["Ready", "Subgraph", "attached", "called", "fresh", "key_of", "traced", "with_inputs"]
+__all__ = [
+    "Ready",
+    "Subgraph",
+    "attach_subgraph",
+    "fresh",
+    "key_of",
+    "record_subgraph_call",
+    "trace_subgraph",
+    "with_inputs",
+]
 
 Tensor = tl_core.Tensor
 _VALUES = (Tensor, SymInt, SymFloat, SymBool)
@@ -50,7 +59,7 @@ class Subgraph:
     lifted_inputs: dict[int, Node] = field(default_factory=dict)
 
 
-def traced(mode: ProxyTorchDispatchMode, function: Callable[..., Any], operands: Any) -> Subgraph:
+def trace_subgraph(mode: ProxyTorchDispatchMode, function: Callable[..., Any], operands: Any) -> Subgraph:
     """Traces a function that a higher-order operator takes.
 
     Args:
@@ -64,10 +73,10 @@ def traced(mode: ProxyTorchDispatchMode, function: Callable[..., Any], operands:
     tracer = PythonKeyTracer()
     tracer.root = tl_nn.Module()
     flat, spec = tree_flatten(tuple(operands))
-    found = Subgraph(tracer, [], spec)
+    subgraph = Subgraph(tracer, [], spec)
 
     def lift(t: Any) -> Node:
-        return _lifted(found, tracer, t)
+        return _lift(subgraph, tracer, t)
 
     inner = ProxyTorchDispatchMode(
         tracer,
@@ -81,20 +90,20 @@ def traced(mode: ProxyTorchDispatchMode, function: Callable[..., Any], operands:
         records_grad_mode=mode.records_grad_mode,
     )
     inner._fakes = mode._fakes
-    inner.symbol_from_outside = lambda symbol: _lifted(found, tracer, mode._number_of(symbol))
-    given = [_operand(mode, inner, found, value, i) for i, value in enumerate(flat)]
+    inner.symbol_from_outside = lambda symbol: _lift(subgraph, tracer, mode._number_of(symbol))
+    inputs = [_operand(mode, inner, subgraph, value, i) for i, value in enumerate(flat)]
     env = mode.shape_env
     with contextlib.nullcontext(list) if env is None else env.branch() as checks:
         with disable_current_modes(), inner:
-            out = function(*spec.unflatten(given))
-        found.results, found.out_spec = tree_flatten(out)
-        _finish(found, inner, checks())
-    return found
+            out = function(*spec.unflatten(inputs))
+        subgraph.results, subgraph.out_spec = tree_flatten(out)
+        _finish(subgraph, inner, checks())
+    return subgraph
 
 
-def _operand(mode: Any, inner: Any, found: Subgraph, value: Any, i: int) -> Any:
-    node = found.tracer.graph.placeholder(f"arg{i}_1")
-    found.inputs.append(node)
+def _operand(mode: Any, inner: Any, subgraph: Subgraph, value: Any, i: int) -> Any:
+    node = subgraph.tracer.graph.placeholder(f"arg{i}_1")
+    subgraph.inputs.append(node)
     if isinstance(value, Tensor) and mode.tracing_mode != "real":
         value = mode.fake_of(value)
     if isinstance(value, _VALUES):
@@ -112,18 +121,18 @@ def key_of(value: Any) -> int:
     return id(value) if isinstance(value, Tensor) else hash(str(value.node._expr))
 
 
-def _lifted(found: Subgraph, tracer: PythonKeyTracer, value: Any) -> Node:
+def _lift(subgraph: Subgraph, tracer: PythonKeyTracer, value: Any) -> Node:
     """The input of a value that belongs to the graph around."""
     key = key_of(value)
-    node = found.lifted_inputs.get(key)
+    node = subgraph.lifted_inputs.get(key)
     if node is None:
         first = next((n for n in tracer.graph.nodes if n.op != "placeholder"), None)
         where = tracer.graph.inserting_before(first) if first is not None else tracer.graph.inserting_before()
         with where:
             node = tracer.graph.placeholder(_input_name(tracer.graph))
         node.meta["val"] = value
-        found.lifted_inputs[key] = node
-        found.lifted.append(value)
+        subgraph.lifted_inputs[key] = node
+        subgraph.lifted.append(value)
     return node
 
 
@@ -131,24 +140,24 @@ def _input_name(graph: Any) -> str:
     return f"arg{sum(1 for n in graph.nodes if n.op == 'placeholder')}_1"
 
 
-def _finish(found: Subgraph, inner: ProxyTorchDispatchMode, checks: list[Any]) -> None:
-    results = [inner.node_of(r) if isinstance(r, _VALUES) else r for r in found.results]
+def _finish(subgraph: Subgraph, inner: ProxyTorchDispatchMode, checks: list[Any]) -> None:
+    results = [inner.node_of(r) if isinstance(r, _VALUES) else r for r in subgraph.results]
     inner.restore_grad()
     inner.record_assertions(checks)
-    found.tracer.graph.output(tuple(results))
-    eliminate_dead(found.tracer.graph)
-    for node in found.tracer.graph.nodes:
+    subgraph.tracer.graph.output(tuple(results))
+    eliminate_dead(subgraph.tracer.graph)
+    for node in subgraph.tracer.graph.nodes:
         target: Any = node.target
         if node.op == "call_function" and isinstance(target, OpOverload) and schema_of(target).writes:
-            written = node.args[0]
-            if isinstance(written, Node) and written.op == "placeholder":
+            destination = node.args[0]
+            if isinstance(destination, Node) and destination.op == "placeholder":
                 raise RuntimeError(
                     f"a function of a higher-order operator might be modifying the input! It calls {target} on "
-                    f"{written}: return the new value instead"
+                    f"{destination}: return the new value instead"
                 )
 
 
-def with_inputs(found: Subgraph, lifted: list[Any]) -> GraphModule:
+def with_inputs(subgraph: Subgraph, lifted: list[Any]) -> GraphModule:
     """The graph with inputs for everything that any of the functions reads from around.
 
     Args:
@@ -158,11 +167,11 @@ def with_inputs(found: Subgraph, lifted: list[Any]) -> GraphModule:
     Returns:
         A module.
     """
-    graph = found.tracer.graph
-    last: Node | None = found.inputs[-1] if found.inputs else None
+    graph = subgraph.tracer.graph
+    last: Node | None = subgraph.inputs[-1] if subgraph.inputs else None
     for value in lifted:
         key = key_of(value)
-        node = found.lifted_inputs.get(key)
+        node = subgraph.lifted_inputs.get(key)
         with graph.inserting_after(last) if last is not None else graph.inserting_before():
             if node is None:
                 node = graph.placeholder(_input_name(graph))
@@ -170,10 +179,10 @@ def with_inputs(found: Subgraph, lifted: list[Any]) -> GraphModule:
         if last is not None:
             last.append(node)
         last = node
-    return GraphModule(found.tracer.root, graph, "GraphModule")
+    return GraphModule(subgraph.tracer.root, graph, "GraphModule")
 
 
-def attached(mode: ProxyTorchDispatchMode, module: GraphModule, name: str) -> Node:
+def attach_subgraph(mode: ProxyTorchDispatchMode, module: GraphModule, name: str) -> Node:
     """The node by which the graph around reads a subgraph, which becomes an attribute of its root.
 
     Args:
@@ -192,7 +201,7 @@ def attached(mode: ProxyTorchDispatchMode, module: GraphModule, name: str) -> No
     return mode.tracer.create_node("get_attr", attribute, (), {}, attribute)
 
 
-def called(
+def record_subgraph_call(
     mode: ProxyTorchDispatchMode,
     operator: Any,
     function: Callable[..., Any],
@@ -213,8 +222,8 @@ def called(
     Returns:
         The results, nested as the function's.
     """
-    body = traced(mode, function, operands)
-    node = attached(mode, with_inputs(body, body.lifted), name)
+    body = trace_subgraph(mode, function, operands)
+    node = attach_subgraph(mode, with_inputs(body, body.lifted), name)
     flat = tuple(mode.node_of(v) for v in (*tree_flatten(tuple(operands))[0], *body.lifted))
     results = [fresh(mode, r) for r in body.results]
     mode.record_call(operator, tuple(map(Ready, arguments(node, flat))), {}, tuple(results), operator.name())

@@ -101,7 +101,7 @@ class DiGraph:
         Returns:
             They.
         """
-        return self._reached(src, self._succ)
+        return self._reachable(src, self._succ)
 
     def backward_transitive_closure(self, src: Any) -> set[Any]:
         """A node, and all from which ways lead to it.
@@ -112,17 +112,17 @@ class DiGraph:
         Returns:
             They.
         """
-        return self._reached(src, self._pred)
+        return self._reachable(src, self._pred)
 
     @staticmethod
-    def _reached(src: Any, edges: dict[Any, dict[Any, None]]) -> set[Any]:
-        found, pending = {src}, deque([src])
+    def _reachable(src: Any, edges: dict[Any, dict[Any, None]]) -> set[Any]:
+        reachable, pending = {src}, deque([src])
         while pending:
             for n in edges.get(pending.popleft(), ()):
-                if n not in found:
-                    found.add(n)
+                if n not in reachable:
+                    reachable.add(n)
                     pending.append(n)
-        return found
+        return reachable
 
     def all_paths(self, src: Any, dst: Any) -> str:
         """The edges on all ways between two nodes, in the language of Graphviz.

@@ -44,8 +44,8 @@ class SavedStorage:
         Returns:
             A copy.
         """
-        held = self.storage if self.storage.device.type == "cpu" else self.storage.cpu()
-        return bytes(bytes_of(held)) if held.nbytes() else b""
+        storage = self.storage if self.storage.device.type == "cpu" else self.storage.cpu()
+        return bytes(bytes_of(storage)) if storage.nbytes() else b""
 
 
 class _Referred:
@@ -142,20 +142,20 @@ class PackagePickler(_PythonPickler):
         Raises:
             PicklingError: the importer doesn't find it.
         """
-        written = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", "")
-        path = f"{getattr(obj, '__module__', None)}.{name or written}"
+        own_name = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", "")
+        path = f"{getattr(obj, '__module__', None)}.{name or own_name}"
         translated = reference(path)
         if translated != path:
-            module_name, found = translated.rsplit(".", 1)
+            module_name, global_name = translated.rsplit(".", 1)
         else:
             try:
-                module_name, found = self.importer.get_name(obj, name)
+                module_name, global_name = self.importer.get_name(obj, name)
             except (ObjNotFoundError, ObjMismatchError) as error:
                 text = f"Can't pickle {obj}: {error}"
                 if isinstance(self.importer, _SysImporter):
                     text += " (the exporter was given no importer of another package)"
                 raise pickle.PicklingError(text) from None
-        self._write_name(module_name, found)
+        self._write_name(module_name, global_name)
         self.memoize(obj)
 
     def _write_name(self, module: str, name: str) -> None:

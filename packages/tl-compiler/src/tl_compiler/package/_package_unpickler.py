@@ -85,10 +85,10 @@ class PackageUnpickler(_PythonUnpickler):
             return _REBUILD[path]
         if module.partition(".")[0] == "torch":
             return _of_library(self._importer, module, name)
-        found: Any = self._importer.import_module(module)
+        value: Any = self._importer.import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
-        return found
+            value = getattr(value, part)
+        return value
 
 
 def _of_library(importer: Importer, module: str, name: str) -> Any:
@@ -98,11 +98,11 @@ def _of_library(importer: Importer, module: str, name: str) -> Any:
     except ImportError:
         pass
     try:
-        found: Any = importer.import_module(module)
+        value: Any = importer.import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
+            value = getattr(value, part)
     except (ModuleNotFoundError, AttributeError) as error:
         raise AttributeError(
             f"the library has no {module}.{name}, which the package's pickle names"
         ) from error
-    return found
+    return value

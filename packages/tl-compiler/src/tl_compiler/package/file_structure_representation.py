@@ -28,12 +28,12 @@ class Directory:
 
     def _get_dir(self, dirs: list[str]) -> Directory:
         """The directory at a path below this one, made if it isn't there."""
-        found = self
+        directory = self
         for name in dirs:
-            if name not in found.children:
-                found.children[name] = Directory(name, True)
-            found = found.children[name]
-        return found
+            if name not in directory.children:
+                directory.children[name] = Directory(name, True)
+            directory = directory.children[name]
+        return directory
 
     def _add_file(self, file_path: str) -> None:
         *dirs, file = file_path.split("/")
@@ -76,9 +76,9 @@ def _create_directory_from_file_list(
         file_list: the paths of the files.
         include, exclude: patterns of those that count.
     """
-    wanted = GlobGroup(include, exclude=exclude, separator="/")
+    glob = GlobGroup(include, exclude=exclude, separator="/")
     tree = Directory(filename, True)
     for file in file_list:
-        if wanted.matches(file):
+        if glob.matches(file):
             tree._add_file(file)
     return tree

@@ -14,7 +14,7 @@ class _ImportsFinder(ast.NodeVisitor):
 
     def __init__(self, package: str) -> None:
         self.package = package
-        self.found: dict[tuple[str, str | None], None] = {}
+        self.imports: dict[tuple[str, str | None], None] = {}
 
     def _absolute(self, name: str, level: int) -> str:
         return resolve_name(name, self.package, level) if level > 0 else name
@@ -26,7 +26,7 @@ class _ImportsFinder(ast.NodeVisitor):
             node: the statement.
         """
         for alias in node.names:
-            self.found[alias.name, None] = None
+            self.imports[alias.name, None] = None
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         """`from a import b`.
@@ -36,7 +36,7 @@ class _ImportsFinder(ast.NodeVisitor):
         """
         module = self._absolute(node.module or "", node.level)
         for alias in node.names:
-            self.found[module, None if alias.name == "*" else alias.name] = None
+            self.imports[module, None if alias.name == "*" else alias.name] = None
 
     def visit_Call(self, node: ast.Call) -> None:
         """`__import__("a")`, where its arguments are written out.
@@ -55,19 +55,19 @@ class _ImportsFinder(ast.NodeVisitor):
             or not isinstance(node.args[0].value, str)
         ):
             return
-        given = {keyword.arg: keyword.value for keyword in node.keywords}
-        level = node.args[4] if len(node.args) > 4 else given.get("level")
+        keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+        level = node.args[4] if len(node.args) > 4 else keywords.get("level")
         depth = level.value if isinstance(level, ast.Constant) and isinstance(level.value, int) else 0
         if level is not None and not isinstance(level, ast.Constant):
             return
         name = self._absolute(node.args[0].value, depth)
-        names = node.args[3] if len(node.args) > 3 else given.get("fromlist")
+        names = node.args[3] if len(node.args) > 3 else keywords.get("fromlist")
         if not isinstance(names, (ast.List, ast.Tuple)) or not names.elts:
-            self.found[name, None] = None
+            self.imports[name, None] = None
             return
         for item in names.elts:
             if isinstance(item, ast.Constant) and isinstance(item.value, str):
-                self.found[name, item.value] = None
+                self.imports[name, item.value] = None
 
 
 def find_files_source_depends_on(src: str, package: str) -> list[tuple[str, str | None]]:
@@ -90,4 +90,4 @@ def find_files_source_depends_on(src: str, package: str) -> list[tuple[str, str 
     """
     finder = _ImportsFinder(package)
     finder.visit(ast.parse(src))
-    return list(finder.found)
+    return list(finder.imports)

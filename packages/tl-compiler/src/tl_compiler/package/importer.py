@@ -61,18 +61,22 @@ class Importer(ABC):
         """
         if name is None:
             reduced = getattr(type(obj), "__reduce__", None) if not hasattr(obj, "__qualname__") else None
-            said = reduced(obj) if reduced is not None else None
-            name = said if isinstance(said, str) else getattr(obj, "__qualname__", None) or obj.__name__
+            reduced_name = reduced(obj) if reduced is not None else None
+            name = (
+                reduced_name
+                if isinstance(reduced_name, str)
+                else getattr(obj, "__qualname__", None) or obj.__name__
+            )
         module_name = demangle(self.whichmodule(obj, name))
         try:
-            found: Any = self.import_module(module_name)
+            value: Any = self.import_module(module_name)
             for part in name.split("."):
-                found = getattr(found, part)
+                value = getattr(value, part)
         except (ImportError, KeyError, AttributeError):
             raise ObjNotFoundError(f"{obj} was not found as {module_name}.{name}") from None
-        if found is obj:
+        if value is obj:
             return module_name, name
-        raise ObjMismatchError(_mismatch(obj, found, module_name, name))
+        raise ObjMismatchError(_mismatch(obj, value, module_name, name))
 
     def whichmodule(self, obj: Any, name: str) -> str:
         """The name of the module in which an object is defined.
@@ -87,18 +91,18 @@ class Importer(ABC):
         module_name = getattr(obj, "__module__", None)
         if module_name is not None:
             return str(module_name)
-        for known, module in self.modules.copy().items():
-            if known in ("__main__", "__mp_main__") or module is None:
+        for candidate, module in self.modules.copy().items():
+            if candidate in ("__main__", "__mp_main__") or module is None:
                 continue
             try:
                 if getattr(module, name) is obj:
-                    return known
+                    return candidate
             except AttributeError:
                 continue
         return "__main__"
 
 
-def _mismatch(obj: Any, found: Any, module_name: str, name: str) -> str:
+def _mismatch(obj: Any, other: Any, module_name: str, name: str) -> str:
     def origin(thing: Any) -> str:
         module = str(getattr(thing, "__module__", ""))
         return (
@@ -108,7 +112,7 @@ def _mismatch(obj: Any, found: Any, module_name: str, name: str) -> str:
         )
 
     return (
-        f"The object {obj} comes from {origin(obj)}, but {module_name}.{name} is {found} of {origin(found)}. To "
+        f"The object {obj} comes from {origin(obj)}, but {module_name}.{name} is {other} of {origin(other)}. To "
         "package objects of other packages, give the exporter their importers, before sys_importer: "
         "PackageExporter(f, importer=(my_package_importer, sys_importer))"
     )

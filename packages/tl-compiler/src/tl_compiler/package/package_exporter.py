@@ -147,7 +147,7 @@ class PackageExporter:
             raise TypeError(f"a package is written to a path or an object with write, got {type(f).__name__}")
         self._records: dict[str, bytes] = {}
         self._storages: dict[Any, SavedStorage] = {}
-        self._written = False
+        self._is_closed = False
         self._unique_id = 0
         self.dependency_graph = DiGraph()
         self.patterns: dict[GlobGroup, _PatternInfo] = {}
@@ -180,13 +180,13 @@ class PackageExporter:
             is_package = path.name == "__init__.py"
             self.save_source_string(module_name, path.read_text(encoding="utf-8"), is_package, dependencies)
             return
-        found = []
+        sources = []
         for file in sorted(path.rglob("*.py")):
             parts = [module_name, *file.relative_to(path).with_suffix("").parts]
             is_package = parts[-1] == "__init__"
             name = ".".join(parts[:-1] if is_package else parts)
-            found.append((name, file.read_text(encoding="utf-8"), is_package))
-        for name, text, is_package in found:
+            sources.append((name, file.read_text(encoding="utf-8"), is_package))
+        for name, text, is_package in sources:
             self.save_source_string(name, text, is_package, dependencies)
 
     def get_unique_id(self) -> str:
@@ -195,9 +195,9 @@ class PackageExporter:
         Returns:
             The number, as text.
         """
-        made = str(self._unique_id)
+        identifier = str(self._unique_id)
         self._unique_id += 1
-        return made
+        return identifier
 
     def save_source_string(
         self, module_name: str, src: str, is_package: bool = False, dependencies: bool = True
@@ -394,7 +394,7 @@ class PackageExporter:
     def _write(self, filename: str, data: bytes) -> None:
         if is_mangled(filename):
             raise AssertionError(f"{filename} is the name of a file of another package")
-        if self._written:
+        if self._is_closed:
             raise RuntimeError("the package has been written already: nothing can be added")
         self._records[filename] = data
 
@@ -561,7 +561,7 @@ class PackageExporter:
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         if exc_type is None:
             self.close()
-        self._written = True
+        self._is_closed = True
 
     def close(self) -> None:
         """Writes the package. Nothing can be added afterwards; as a context, the exporter does it at its end.
@@ -570,13 +570,13 @@ class PackageExporter:
             PackagingError: modules are needed that can't be packaged.
             EmptyMatchError: no module fits a pattern that says that one has to.
         """
-        if self._written:
+        if self._is_closed:
             return
         self._execute_dependency_graph()
         self._records[".data/python_version"] = platform.python_version().encode()
         self._records[".data/version"] = _VERSION
         self._records["byteorder"] = sys.byteorder.encode()
-        self._written = True
+        self._is_closed = True
         if isinstance(self._target, (str, os.PathLike)):
             name = os.path.splitext(os.path.basename(os.fspath(self._target)))[0] or "archive"
             with replacing(self._target) as file:
@@ -677,13 +677,13 @@ def _modules_of(data: bytes) -> Iterator[str]:
     """The modules that a pickle names, each once."""
     texts: list[str] = []
     memo: dict[int, Any] = {}
-    found: dict[str, None] = {}
+    modules: dict[str, None] = {}
     last: Any = None
     for opcode, argument, _ in pickletools.genops(data):
         if opcode.name == "GLOBAL":
-            found[str(argument).partition(" ")[0]] = None
+            modules[str(argument).partition(" ")[0]] = None
         elif opcode.name == "STACK_GLOBAL":
-            found[texts[-2]] = None
+            modules[texts[-2]] = None
         elif isinstance(argument, str) and "UNICODE" in opcode.name:
             texts.append(argument)
             last = argument
@@ -700,4 +700,4 @@ def _modules_of(data: bytes) -> Iterator[str]:
                 texts.append(last)
             continue
         last = None
-    return iter(found)
+    return iter(modules)

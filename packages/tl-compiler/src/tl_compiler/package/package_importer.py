@@ -101,10 +101,10 @@ class PackageImporter(Importer):
             raise RuntimeError(f"the package's list of external modules is damaged: {error}") from None
 
     def _node(self, path: list[str]) -> _Node:
-        found = self.root
+        node = self.root
         for part in path:
-            found = found.children.setdefault(part, _Node())
-        return found
+            node = node.children.setdefault(part, _Node())
+        return node
 
     def _add_file(self, filename: str) -> None:
         *path, last = filename.split("/")
@@ -122,15 +122,15 @@ class PackageImporter(Importer):
 
     def _find(self, name: str) -> _Node | None:
         """The node of a module; None if the package has none, an external one below an external one."""
-        found = self.root
+        node = self.root
         for part in name.split("."):
-            if found.is_extern:
-                return found
-            following = found.children.get(part)
+            if node.is_extern:
+                return node
+            following = node.children.get(part)
             if following is None:
                 return None
-            found = following
-        return found
+            node = following
+        return node
 
     def id(self) -> str:
         """The name of this importer, which stands before the names of its modules.
@@ -212,21 +212,21 @@ class PackageImporter(Importer):
             self.last_map_location = before
             self._objects_of_reduce = {}
 
-    def _persistent_load(self, said: Any) -> Any:
-        if not isinstance(said, tuple) or not said:
+    def _persistent_load(self, identifier: Any) -> Any:
+        if not isinstance(identifier, tuple) or not identifier:
             raise pickle.UnpicklingError("the pickle refers to something that the package can't hold")
-        if said[0] == "storage" and len(said) == 5:
-            return self._storage(*said[1:])
-        if said[0] == "reduce_package":
-            if len(said) == 2:
-                func, args = said[1]
+        if identifier[0] == "storage" and len(identifier) == 5:
+            return self._storage(*identifier[1:])
+        if identifier[0] == "reduce_package":
+            if len(identifier) == 2:
+                func, args = identifier[1]
                 return func(self, *args)
-            reduce_id, func, args = said[1:]
+            reduce_id, func, args = identifier[1:]
             if reduce_id not in self._objects_of_reduce:
                 self._objects_of_reduce[reduce_id] = func(self, *args)
             return self._objects_of_reduce[reduce_id]
         raise pickle.UnpicklingError(
-            f"Unknown typename for persistent_load, expected 'storage' or 'reduce_package' but got {said[0]!r}"
+            f"Unknown typename for persistent_load, expected 'storage' or 'reduce_package' but got {identifier[0]!r}"
         )
 
     def _storage(self, kind: Any, key: Any, location: Any, count: Any) -> Any:
@@ -279,9 +279,9 @@ class PackageImporter(Importer):
         check_name(name, package, level)
         if level > 0:
             name = resolve_name(name, str(package), level)
-        found = self.modules.get(name)
-        if found is not None:
-            return found
+        module = self.modules.get(name)
+        if module is not None:
+            return module
         if name in self.modules:
             raise ModuleNotFoundError(f"import of {name} halted; None in sys.modules", name=name)
         return self._do_find_and_load(name)
@@ -507,8 +507,8 @@ class _ResourceReader:
             Files and packages in it.
         """
         prefix = self.importer._zipfile_path(self.fullname) + "/"
-        seen: dict[str, None] = {}
+        entries: dict[str, None] = {}
         for name in self.importer.zip_reader.names():
             if name.startswith(prefix):
-                seen[name[len(prefix) :].partition("/")[0]] = None
-        return iter(seen)
+                entries[name[len(prefix) :].partition("/")[0]] = None
+        return iter(entries)

@@ -156,7 +156,7 @@ def _higher_order(name: str) -> Any:
     from ...higher_order.base import HigherOrderOperator
 
     load_all()
-    operator_ = HigherOrderOperator.known.get(name)
+    operator_ = HigherOrderOperator.by_name.get(name)
     if operator_ is None:
         raise FileRefused(f"there is no higher-order operator {name}")
     return operator_
