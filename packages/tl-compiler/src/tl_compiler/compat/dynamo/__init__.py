@@ -168,8 +168,8 @@ def optimize(backend: Any = "inductor", *, nopython: bool = False, **options: An
     """
     from tl_compiler.compiler import compile as compile_model
 
-    kept = {name: options[name] for name in ("dynamic", "disable") if name in options}
-    return compile_model(backend=backend, fullgraph=nopython, **kept)
+    settings = {name: options[name] for name in ("dynamic", "disable") if name in options}
+    return compile_model(backend=backend, fullgraph=nopython, **settings)
 
 
 def optimize_assert(backend: Any = "inductor", **options: Any) -> Callable[[Any], Any]:
@@ -265,8 +265,8 @@ def mark_static(t: Any, index: Any = None) -> None:
         t: the tensor.
         index: the dimension, or several; None: all.
     """
-    wanted = range(t.dim()) if index is None else index if isinstance(index, (list, tuple)) else (index,)
-    t.__dict__.setdefault("_dynamo_static_indices", set()).update(wanted)
+    dims = range(t.dim()) if index is None else index if isinstance(index, (list, tuple)) else (index,)
+    t.__dict__.setdefault("_dynamo_static_indices", set()).update(dims)
 
 
 def mark_static_address(t: Any, guard: bool = True) -> None:

@@ -83,7 +83,7 @@ def export(
     if not aten_graph and (decomposition_table is not None or pre_dispatch):
         raise AssertionError("a decomposition table and pre_dispatch go with aten_graph=True")
 
-    def traced(*args: Any, **kwargs: Any) -> ExportResult:
+    def export_call(*args: Any, **kwargs: Any) -> ExportResult:
         if not aten_graph:
             return ExportResult(symbolic_trace(f), [])
         module = f if isinstance(f, tl_nn.Module) else _AsModule(f)
@@ -94,7 +94,7 @@ def export(
             module, args, kwargs, shapes, decomposition_table, pre_dispatch, prefer_deferred_runtime_asserts_over_guards
         )  # fmt: skip
 
-    return traced(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else traced
+    return export_call(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else export_call
 
 
 def _any_sizes(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -112,13 +112,13 @@ def _of_operators(
     kwargs: dict[str, Any],
     shapes: Any,
     table: dict[Any, Callable[..., Any]] | None,
-    whole: bool,
+    pre_dispatch: bool,
     deferred: bool,
 ) -> ExportResult:
     from tl_compiler.export._trace import trace_program
 
     program = trace_program(module, args, kwargs, shapes, (), deferred, notes_sources=True)
     env = program.graph_module.meta["shape_env"]
-    if not whole:
+    if not pre_dispatch:
         program = program.run_decompositions(table or {})
     return ExportResult(program.module(), list(env.guards))

@@ -31,8 +31,10 @@ class TestCase(unittest.TestCase):
             for key in x:
                 self.assertEqual(x[key], y[key], msg, **options)
         elif isinstance(x, tl_core.Tensor) or isinstance(y, tl_core.Tensor):
-            kept = {k: v for k, v in options.items() if k in ("rtol", "atol", "equal_nan", "check_dtype")}
-            assert_close(x, y, **kept)
+            tolerances = {
+                k: v for k, v in options.items() if k in ("rtol", "atol", "equal_nan", "check_dtype")
+            }
+            assert_close(x, y, **tolerances)
         else:
             super().assertEqual(x, y, msg)
 

@@ -135,23 +135,23 @@ def make_test_cls_with_patches(
     Returns:
         The class.
     """
-    made = type(f"{cls_prefix}{cls.__name__}", cls.__bases__, {})
-    made.__qualname__ = made.__name__
-    made.__module__ = cls.__module__
+    patched_cls = type(f"{cls_prefix}{cls.__name__}", cls.__bases__, {})
+    patched_cls.__qualname__ = patched_cls.__name__
+    patched_cls.__module__ = cls.__module__
     for name in dir(cls):
         value = getattr(cls, name)
         if not name.startswith("test_") or not callable(value):
-            if name in cls.__dict__ and not hasattr(made, name):
-                setattr(made, name, cls.__dict__[name])
+            if name in cls.__dict__ and not hasattr(patched_cls, name):
+                setattr(patched_cls, name, cls.__dict__[name])
             continue
-        test: Any = decorator(_patched(value, patches))
+        test: Any = decorator(_patch_test(value, patches))
         if xfail_prop is not None and hasattr(value, xfail_prop):
             test = unittest.expectedFailure(test)
-        setattr(made, f"{name}{fn_suffix}", test)
-    return made
+        setattr(patched_cls, f"{name}{fn_suffix}", test)
+    return patched_cls
 
 
-def _patched(test: Callable[..., Any], patches: Sequence[tuple[Any, str, Any]]) -> Callable[..., Any]:
+def _patch_test(test: Callable[..., Any], patches: Sequence[tuple[Any, str, Any]]) -> Callable[..., Any]:
     @functools.wraps(test)
     def run(*args: Any, **kwargs: Any) -> Any:
         with ExitStack() as stack:

@@ -254,9 +254,9 @@ class Partitioner:
         devices = deque(self.devices)
         device = devices.popleft()
         part = self._new_part()
-        taken: set[Node] = set()
+        placed: set[Node] = set()
         for node in embedding:
-            group = [n for n in (*needed[node], node) if n not in taken]
+            group = [n for n in (*needed[node], node) if n not in placed]
             size = sum(get_extra_size_of(n, part.nodes) for n in group)
             if part.nodes and part.used_mem_bytes + size > device.available_mem_bytes:
                 if not devices:
@@ -266,8 +266,8 @@ class Partitioner:
             part.logical_device_ids = [device.logical_id]
             for n in group:
                 part.add_node(n)
-                taken.add(n)
-        rest = [n for n in nodes if n not in taken]
+                placed.add(n)
+        rest = [n for n in nodes if n not in placed]
         tail = self._new_part()
         for n in rest:
             tail.add_node(n)
@@ -288,15 +288,15 @@ class Partitioner:
 
     def _behind(self, node: Node, stop: set[Node]) -> list[Node]:
         """The nodes that one needs and nobody else does, in order."""
-        found: set[Node] = set()
+        nodes: set[Node] = set()
         pending = [n for n in node.all_input_nodes if n.op not in _SILENT]
         while pending:
             n = pending.pop()
-            if n in found or n in stop or not all(u in found or u is node for u in n.users):
+            if n in nodes or n in stop or not all(u in nodes or u is node for u in n.users):
                 continue
-            found.add(n)
+            nodes.add(n)
             pending += [m for m in n.all_input_nodes if m.op not in _SILENT]
-        return [n for n in self.graph_module.graph.nodes if n in found]
+        return [n for n in self.graph_module.graph.nodes if n in nodes]
 
     # ---- by time
     def _number(self) -> None:
@@ -323,13 +323,15 @@ class Partitioner:
         return get_latency_of_partitioned_graph(self.partitions, mapping, rate)
 
     def _is_cyclic(self) -> bool:
-        seen: set[Partition] = set()
+        visited: set[Partition] = set()
         ready = deque(p for p in self.partitions if not p.parents)
         while ready:
             part = ready.popleft()
-            seen.add(part)
-            ready.extend(c for c in part.children if c.parents <= seen and c not in seen and c not in ready)
-        return len(seen) != len(self.partitions)
+            visited.add(part)
+            ready.extend(
+                c for c in part.children if c.parents <= visited and c not in visited and c not in ready
+            )
+        return len(visited) != len(self.partitions)
 
     def _fits(self, part: Partition) -> Device | None:
         return next((d for d in self.devices if d.available_mem_bytes >= part.used_mem_bytes), None)
@@ -424,17 +426,17 @@ class Partitioner:
         free.sort(key=lambda d: d.available_mem_bytes)
         groups: list[list[tuple[Partition, Device]]] = []
         while True:
-            chosen: list[tuple[Partition, Device]] = []
+            pairs: list[tuple[Partition, Device]] = []
             rest = list(free)
             for part in self.partitions:
                 device = next((d for d in rest if d.available_mem_bytes >= part.used_mem_bytes), None)
                 if device is None:
                     break
                 rest.remove(device)
-                chosen.append((part, device))
-            if len(chosen) < len(self.partitions):
+                pairs.append((part, device))
+            if len(pairs) < len(self.partitions):
                 break
-            groups.append(chosen)
+            groups.append(pairs)
             free = rest
         for group in groups:
             for part, device in group:
@@ -447,9 +449,9 @@ class Partitioner:
         Returns:
             The parts, and a module that calls them.
         """
-        made = split_module(self.graph_module, self.torch_module, lambda node: self.node_to_partition[node])
-        dag = self.dump_dag(made)
-        return PartitionResult(dag, made)
+        split = split_module(self.graph_module, self.torch_module, lambda node: self.node_to_partition[node])
+        dag = self.dump_dag(split)
+        return PartitionResult(dag, split)
 
     def dump_dag(self, module_with_submodules: GraphModule) -> DAG:
         """The graph of the parts.

@@ -69,8 +69,8 @@ class FoldedGraphModule(GraphModule):
         if not isinstance(value, tl_core.Tensor):
             setattr(self, name, value)
             return
-        kept = value.detach().to(self.device_for_folded_attrs)
-        setattr(self, name, tl_nn.Parameter(kept, requires_grad=value.requires_grad))
+        constant = value.detach().to(self.device_for_folded_attrs)
+        setattr(self, name, tl_nn.Parameter(constant, requires_grad=value.requires_grad))
 
 
 def get_unique_attr_name_in_module(mod_traced: GraphModule, name: str) -> str:
@@ -128,25 +128,25 @@ def split_const_subgraphs(
     constant = _constant_nodes(traced, skip_folding_node_fn)
     if all(node.op == "get_attr" for node in constant):
         return FoldedGraphModule(traced, traced.graph)
-    wanted = [
+    outputs = [
         node
         for node in traced.graph.nodes
         if node in constant and node.op != "get_attr" and any(user not in constant for user in node.users)
     ]
     name = get_unique_attr_name_in_module(traced, _NAME)
-    names = [name] if len(wanted) == 1 else [f"{name}_{i}" for i in range(len(wanted))]
+    names = [name] if len(outputs) == 1 else [f"{name}_{i}" for i in range(len(outputs))]
     const_graph, main = Graph(), Graph()
     in_const: dict[Node, Node] = {}
     in_main: dict[Node, Node] = {}
     for node in traced.graph.nodes:
         if node in constant:
             in_const[node] = const_graph.node_copy(node, lambda n: in_const[n])
-    results = tuple(in_const[node] for node in wanted)
+    results = tuple(in_const[node] for node in outputs)
     const_graph.output(results[0] if len(results) == 1 else results)
     const_graph.eliminate_dead_code()
     for node in traced.graph.nodes:
-        if node in wanted:
-            in_main[node] = main.get_attr(names[wanted.index(node)])
+        if node in outputs:
+            in_main[node] = main.get_attr(names[outputs.index(node)])
             in_main[node].meta = node.meta.copy()
         elif node not in constant or (
             node.op == "get_attr" and any(user not in constant for user in node.users)
@@ -156,20 +156,20 @@ def split_const_subgraphs(
             else:
                 in_main[node] = main.node_copy(node, lambda n: in_main[n])
     main._codegen = traced.graph._codegen
-    for made in names:
-        setattr(traced, made, None)  # it is filled when the module is called first
+    for attribute in names:
+        setattr(traced, attribute, None)  # it is filled when the module is called first
     folded = FoldedGraphModule(traced, main, const_graph, name, device_for_folded_attrs)
-    for made in names:
-        delattr(traced, made)
+    for attribute in names:
+        delattr(traced, attribute)
     return folded
 
 
 def _constant_nodes(traced: GraphModule, skip: Callable[[Node], bool] | None) -> set[Node]:
-    found: set[Node] = set()
+    constants: set[Node] = set()
     for node in traced.graph.nodes:
         if node.op in ("placeholder", "output"):
             continue
-        if node.op != "get_attr" and not set(node.all_input_nodes) <= found:
+        if node.op != "get_attr" and not set(node.all_input_nodes) <= constants:
             continue
         if node.op != "get_attr" and not node.all_input_nodes:
             continue  # a factory, or a draw from the generator
@@ -177,8 +177,8 @@ def _constant_nodes(traced: GraphModule, skip: Callable[[Node], bool] | None) ->
             continue
         if node.op == "call_module" and _has_training_state(traced, node):
             continue
-        found.add(node)
-    return found
+        constants.add(node)
+    return constants
 
 
 def _has_training_state(traced: GraphModule, node: Node) -> bool:

@@ -16,7 +16,7 @@ from tl_compiler.fx.node import Node, map_arg
 from tl_compiler.fx.tensor_type import Dyn, TensorType, is_consistent, is_more_precise
 
 from .refinement_types import Equality
-from .rules import Rule, registered
+from .rules import Rule, rule_decorator
 from .unification import Var
 
 __all__ = [
@@ -140,7 +140,7 @@ def register_inference_rule(call_target: Any) -> Callable[[Rule], Rule]:
         >>> double_type.__name__
         'double_type'
     """
-    return registered(_INFERENCE_RULES, call_target)
+    return rule_decorator(_INFERENCE_RULES, call_target)
 
 
 def register_refinement_rule(call_target: Any) -> Callable[[Rule], Rule]:
@@ -160,7 +160,7 @@ def register_refinement_rule(call_target: Any) -> Callable[[Rule], Rule]:
         >>> double_sizes.__name__
         'double_sizes'
     """
-    return registered(_REFINEMENT_RULES, call_target)
+    return rule_decorator(_REFINEMENT_RULES, call_target)
 
 
 def register_algebraic_expressions_inference_rule(call_target: Any) -> Callable[[Rule], Rule]:
@@ -180,15 +180,15 @@ def register_algebraic_expressions_inference_rule(call_target: Any) -> Callable[
         >>> double_expressions.__name__
         'double_expressions'
     """
-    return registered(_RULES, call_target)
+    return rule_decorator(_RULES, call_target)
 
 
 def _product(values: Any) -> Any:
     return reduce(operator.mul, values, 1)
 
 
-def _bounded(n: Node, found: Any) -> Any:
-    n.type = get_greatest_upper_bound(found, n.type)
+def _narrow(n: Node, inferred: Any) -> Any:
+    n.type = get_greatest_upper_bound(inferred, n.type)
     return n.type
 
 
@@ -225,10 +225,10 @@ def _add(n: Node) -> Any:
 
 
 def _get_attr(n: Node, traced: GraphModule) -> Any:
-    held: Any = traced
+    value: Any = traced
     for part in str(n.target).split("."):
-        held = getattr(held, part)
-    n.type = TensorType(tuple(held.shape)) if isinstance(held, tl_core.Tensor) else Dyn
+        value = getattr(value, part)
+    n.type = TensorType(tuple(value.shape)) if isinstance(value, tl_core.Tensor) else Dyn
     return n.type
 
 
@@ -243,26 +243,26 @@ def _transpose(n: Node) -> Any:
         raise TypeError(f"Cannot transpose {dim1} and {dim2} in type {t} for node {n}")
     sizes = list(t.__args__)
     sizes[dim1], sizes[dim2] = sizes[dim2], sizes[dim1]
-    return _bounded(n, TensorType(sizes))
+    return _narrow(n, TensorType(sizes))
 
 
 @register_inference_rule(tl_core.reshape)
 def _reshape(n: Node) -> Any:
     source, sizes = n.args
     t = source.type
-    wanted = TensorType([Dyn if size == -1 else size for size in sizes])
+    target = TensorType([Dyn if size == -1 else size for size in sizes])
     if t == Dyn:
-        n.type = wanted
-        return wanted
+        n.type = target
+        return target
     if not isinstance(t, TensorType):
-        raise TypeError(f"Cannot reshape in node {n} from {t} to {wanted}")
-    before, after = (_product(e for e in kind.__args__ if e != Dyn) for kind in (t, wanted))
-    known = Dyn not in t.__args__ and Dyn not in wanted.__args__
-    fits = before == after if known else before % after == 0 or after % before == 0
+        raise TypeError(f"Cannot reshape in node {n} from {t} to {target}")
+    before, after = (_product(e for e in kind.__args__ if e != Dyn) for kind in (t, target))
+    is_static = Dyn not in t.__args__ and Dyn not in target.__args__
+    fits = before == after if is_static else before % after == 0 or after % before == 0
     if not fits:
-        raise TypeError(f"Cannot reshape in node {n} from {t} to {wanted}")
-    n.type = wanted
-    return wanted
+        raise TypeError(f"Cannot reshape in node {n} from {t} to {target}")
+    n.type = target
+    return target
 
 
 @register_inference_rule(tl_core.flatten)
@@ -272,12 +272,12 @@ def _flatten(n: Node) -> Any:
         return n.type
     if not isinstance(source.type, TensorType):
         raise TypeError(f"Cannot flatten {source.type} in node {n}")
-    return _bounded(n, flatten_check(source.type, start, end))
+    return _narrow(n, flatten_check(source.type, start, end))
 
 
 def _flatten_arguments(n: Node) -> tuple[Any, int, int]:
-    given = dict(zip(("input", "start_dim", "end_dim"), n.args, strict=False)) | n.kwargs
-    return given["input"], given.get("start_dim", 0), given.get("end_dim", -1)
+    arguments = dict(zip(("input", "start_dim", "end_dim"), n.args, strict=False)) | n.kwargs
+    return arguments["input"], arguments.get("start_dim", 0), arguments.get("end_dim", -1)
 
 
 def flatten_check(tensor_type: TensorType, start_dim: int, end_dim: int) -> TensorType:
@@ -316,15 +316,15 @@ def _rank4(n: Node) -> tuple[Any, Any]:
 
 @register_inference_rule(tl_nn.BatchNorm2d)
 def _batch_norm(n: Node, module: Any) -> Any:
-    given, own = _rank4(n)
+    source, own = _rank4(n)
     if (
-        is_consistent(given.__args__[1], module.num_features)
+        is_consistent(source.__args__[1], module.num_features)
         and is_consistent(own.__args__[1], module.num_features)
-        and is_consistent(given, own)
+        and is_consistent(source, own)
     ):
-        n.type = get_greatest_upper_bound(given, own)
+        n.type = get_greatest_upper_bound(source, own)
         return n.type
-    raise TypeError(f"Cannot apply {module} with input type {given} and existing type {n.type} on {n}")
+    raise TypeError(f"Cannot apply {module} with input type {source} and existing type {n.type} on {n}")
 
 
 def _pair(value: Any) -> tuple[int, int]:
@@ -356,12 +356,12 @@ def calculate_out_dimension(d_in: Any, module_instance: Any, index: int) -> Any:
 
 @register_inference_rule(tl_nn.Conv2d)
 def _conv(n: Node, module: Any) -> Any:
-    given, own = _rank4(n)
-    if not is_consistent(given.__args__[1], module.in_channels):
-        raise TypeError(f"Cannot apply {module} with input type {given} and existing type {n.type} on {n}")
-    height, width = (calculate_out_dimension(given.__args__[2 + i], module, i) for i in range(2))
+    source, own = _rank4(n)
+    if not is_consistent(source.__args__[1], module.in_channels):
+        raise TypeError(f"Cannot apply {module} with input type {source} and existing type {n.type} on {n}")
+    height, width = (calculate_out_dimension(source.__args__[2 + i], module, i) for i in range(2))
     n.type = get_greatest_upper_bound(
-        TensorType((given.__args__[0], module.out_channels, height, width)), own
+        TensorType((source.__args__[0], module.out_channels, height, width)), own
     )
     return n.type
 
@@ -371,7 +371,7 @@ def _relu(n: Node, module: Any) -> Any:
     source = n.args[0]
     if source.type == Dyn and isinstance(n.type, TensorType):
         source.type = expand_to_tensor_dim(source.type, len(n.type.__args__))
-    return _bounded(n, source.type) if isinstance(source.type, TensorType) else n.type
+    return _narrow(n, source.type) if isinstance(source.type, TensorType) else n.type
 
 
 def maxpool2d_check(typ: TensorType, module_instance: Any) -> TensorType:
@@ -399,7 +399,7 @@ def maxpool2d_check(typ: TensorType, module_instance: Any) -> TensorType:
 def _max_pool(n: Node, module: Any) -> Any:
     source = n.args[0]
     if isinstance(source.type, TensorType):
-        return _bounded(n, maxpool2d_check(source.type, module))
+        return _narrow(n, maxpool2d_check(source.type, module))
     return n.type
 
 
@@ -415,7 +415,7 @@ def _adaptive_pool(n: Node, module: Any) -> Any:
         raise TypeError(f"Wrong size {source.type} for {module}")
     for i, size in enumerate(_pair(module.output_size)):
         sizes[-2 + i] = sizes[-2 + i] if size is None else size
-    return _bounded(n, TensorType(tuple(sizes)))
+    return _narrow(n, TensorType(tuple(sizes)))
 
 
 def linear_check(tensor_type: TensorType, module_instance: Any) -> TensorType:
@@ -441,7 +441,7 @@ def linear_check(tensor_type: TensorType, module_instance: Any) -> TensorType:
 @register_inference_rule(tl_nn.Linear)
 def _linear(n: Node, module: Any) -> Any:
     source = n.args[0]
-    return _bounded(n, linear_check(source.type, module)) if isinstance(source.type, TensorType) else n.type
+    return _narrow(n, linear_check(source.type, module)) if isinstance(source.type, TensorType) else n.type
 
 
 class GraphTypeChecker:
@@ -561,10 +561,10 @@ def _refine_flatten(n: Node) -> list[Equality]:
 
 @register_algebraic_expressions_inference_rule(tl_nn.Conv2d)
 def _conv_expression(n: Node, module: Any) -> None:
-    given = n.args[0].type
-    if isinstance(given, TensorType) and isinstance(n.type, TensorType):
-        spatial = [calculate_out_dimension(given.__args__[2 + i], module, i) for i in range(2)]
-        n.type = TensorType((given.__args__[0], module.out_channels, *spatial))
+    source = n.args[0].type
+    if isinstance(source, TensorType) and isinstance(n.type, TensorType):
+        spatial = [calculate_out_dimension(source.__args__[2 + i], module, i) for i in range(2)]
+        n.type = TensorType((source.__args__[0], module.out_channels, *spatial))
 
 
 @register_algebraic_expressions_inference_rule(tl_core.flatten)
@@ -643,8 +643,8 @@ class Refine:
             return type(typ)(self.convert_to_sympy_symbols(a) for a in typ)
         return typ
 
-    def _called(self, n: Node) -> tuple[Any, tuple[Any, ...]]:
-        """What a node's rules are registered under, and what they take."""
+    def _rule_key(self, n: Node) -> tuple[Any, tuple[Any, ...]]:
+        """The key of a node's rules, and the arguments of the rules."""
         if n.op == "call_module":
             module = self.traced.get_submodule(str(n.target))
             return type(module), (n, module)
@@ -665,7 +665,7 @@ class Refine:
             n.type = map_arg(n.args[0], lambda a: a.type)
             return n.type
         n.type = self.replace_dyn_with_fresh_var(n.type)
-        key, _ = self._called(n)
+        key, _ = self._rule_key(n)
         if key in _REFINEMENT_RULES:
             self.constraints += _REFINEMENT_RULES[key](n)
         return n.type
@@ -683,7 +683,7 @@ class Refine:
             n.type = map_arg(n.args[0], lambda a: a.type)
             return n.type
         n.type = self.convert_to_sympy_symbols(n.type)
-        key, arguments = self._called(n)
+        key, arguments = self._rule_key(n)
         if key in _RULES:
             _RULES[key](*arguments)
         return n.type

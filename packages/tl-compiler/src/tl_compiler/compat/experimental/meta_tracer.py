@@ -171,34 +171,34 @@ class MetaTracer(Tracer):
         Returns:
             The proxy.
         """
-        made = super().create_proxy(kind, target, args, kwargs, name, type_expr, proxy_factory_fn)
-        if isinstance(made, MetaProxy):
+        proxy = super().create_proxy(kind, target, args, kwargs, name, type_expr, proxy_factory_fn)
+        if isinstance(proxy, MetaProxy):
             try:
-                made.install_tensor_meta(self._found(kind, target, args, kwargs))
+                proxy.install_tensor_meta(self._meta_result(kind, target, args, kwargs))
             except _UnknownError:
-                made.install_tensor_meta(None)
-        return made
+                proxy.install_tensor_meta(None)
+        return proxy
 
-    def _found(self, kind: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _meta_result(self, kind: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if kind == "placeholder":
             if target in self.meta_args:
                 return self.meta_args[target]
             raise _UnknownError(f"no meta_args for {target}")
         if kind == "get_attr":
-            held: Any = self.root
+            value: Any = self.root
             for part in str(target).split("."):
-                held = getattr(held, part)
-            return _meta_of(held)
+                value = getattr(value, part)
+            return _meta_of(value)
         if kind == "call_module":
             module = self.root.get_submodule(target)
             state = {k: v.detach().to("meta") for k, v in module.state_dict(keep_vars=True).items()}
             with self._plain():
                 return functional_call(module, state, tuple(_meta_of(args)), dict(_meta_of(kwargs)))
         if kind == "call_function":
-            given = dict(_meta_of(kwargs))
+            keywords = dict(_meta_of(kwargs))
             if target in _ORIGINALS.values():
-                given["device"] = "meta"
-            return target(*_meta_of(args), **given)
+                keywords["device"] = "meta"
+            return target(*_meta_of(args), **keywords)
         if kind == "call_method":
             owner, *rest = _meta_of(args)
             return getattr(owner, target)(*rest, **dict(_meta_of(kwargs)))

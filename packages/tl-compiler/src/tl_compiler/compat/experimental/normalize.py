@@ -84,14 +84,14 @@ class NormalizeArgs(Transformer):
         Returns:
             The proxy.
         """
-        found = None
+        normal = None
         if callable(target) and getattr(target, "__module__", "") != "_operator":
-            found = normalize_function(
+            normal = normalize_function(
                 target, args, kwargs, arg_types, kwarg_types, self.normalize_to_only_use_kwargs
             )
-        if not found:
+        if not normal:
             return super().call_function(target, args, kwargs)
-        return self.tracer.create_proxy("call_function", target, found.args, found.kwargs)
+        return self.tracer.create_proxy("call_function", target, normal.args, normal.kwargs)
 
     def call_module(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
         """Records a call of a module.
@@ -103,8 +103,8 @@ class NormalizeArgs(Transformer):
         Returns:
             The proxy.
         """
-        found = normalize_module(self.module, str(target), args, kwargs, self.normalize_to_only_use_kwargs)
-        return super().call_module(target, *(found or (args, kwargs)))
+        normal = normalize_module(self.module, str(target), args, kwargs, self.normalize_to_only_use_kwargs)
+        return super().call_module(target, *(normal or (args, kwargs)))
 
 
 _BINARY: dict[Callable[..., Any], Callable[..., Any]] = {

@@ -247,5 +247,5 @@ def optimize_for_inference(
         model = remove_dropout(model)
     if isinstance(model, GraphModule):
         return model
-    made = tracer()
-    return GraphModule(model, made.trace(copy.deepcopy(model)))
+    graph_tracer = tracer()
+    return GraphModule(model, graph_tracer.trace(copy.deepcopy(model)))

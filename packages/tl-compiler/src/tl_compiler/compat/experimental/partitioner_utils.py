@@ -265,13 +265,13 @@ def get_comm_latency_between(
         parent_partition.logical_device_ids == child_partition.logical_device_ids
     ):
         return 0.0
-    sent = {
+    sources = {
         used
         for node in child_partition.nodes
         for used in node.all_input_nodes
         if used in parent_partition.nodes and used not in child_partition.nodes
     }
-    return sum(_size_of(node).output_size for node in sent) / transfer_rate_bytes_per_sec
+    return sum(_size_of(node).output_size for node in sources) / transfer_rate_bytes_per_sec
 
 
 def get_latency_of_partitioned_graph(

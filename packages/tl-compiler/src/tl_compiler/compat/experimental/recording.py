@@ -192,13 +192,13 @@ def replay_shape_env_events(events: list[ShapeEnvEvent]) -> Any:
     """
     if not events or not events[0].is_create_shape_env():
         raise AssertionError("the first event has to be the one that made the environment")
-    made = events[0].run()
+    env = events[0].run()
     for event in events[1:]:
         try:
-            event.run(made)
+            event.run(env)
         except Exception as error:
             raise RuntimeError(f"failed when running event: {event.name}") from error
-    return made
+    return env
 
 
 class NotEqualError(Exception):

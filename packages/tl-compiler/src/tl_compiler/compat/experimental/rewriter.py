@@ -56,13 +56,13 @@ class AST_Rewriter(ast.NodeTransformer):
         scope: dict[str, Any] = {}
         exec(compile(module, f"<rewritten {plain.__qualname__}>", "exec"), plain.__globals__, scope)
         values = dict(zip(free, (cell for cell in plain.__closure__ or ()), strict=True))
-        made = scope["_around"](*_CALLED.values(), *(None for _ in free))
+        factory = scope["_around"](*_CALLED.values(), *(None for _ in free))
         cells = tuple(
             values.get(name, cell)
-            for name, cell in zip(made.__code__.co_freevars, made.__closure__ or (), strict=True)
+            for name, cell in zip(factory.__code__.co_freevars, factory.__closure__ or (), strict=True)
         )
         rewritten = FunctionType(
-            made.__code__, plain.__globals__, plain.__name__, plain.__defaults__, cells or None
+            factory.__code__, plain.__globals__, plain.__name__, plain.__defaults__, cells or None
         )
         rewritten.__kwdefaults__ = plain.__kwdefaults__
         rewritten.__annotations__ = plain.__annotations__
@@ -129,12 +129,12 @@ def _rewritten(root: Any) -> Any:
     """A function, or a module and those in it that users wrote, with rewritten code."""
     if not isinstance(root, tl_nn.Module):
         return AST_Rewriter().rewrite(root)
-    made = copy.copy(root)
-    made.__dict__ = {name: copy.copy(value) for name, value in root.__dict__.items()}
+    copied = copy.copy(root)
+    copied.__dict__ = {name: copy.copy(value) for name, value in root.__dict__.items()}
     kind = type(root)
     if own_module_of(kind).partition(".")[0] not in ("tl_nn", "tl_quantization"):
         forward = AST_Rewriter().rewrite(kind.forward)
-        made.__class__ = type(kind.__name__, (kind,), {"forward": forward, "__module__": kind.__module__})
+        copied.__class__ = type(kind.__name__, (kind,), {"forward": forward, "__module__": kind.__module__})
         children = {name: child and _rewritten(child) for name, child in root._modules.items()}
-        made.__dict__["_modules"] = type(root._modules)(children)
-    return made
+        copied.__dict__["_modules"] = type(root._modules)(children)
+    return copied

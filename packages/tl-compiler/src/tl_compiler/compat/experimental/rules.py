@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Rule", "registered"]
+__all__ = ["Rule", "rule_decorator"]
 
 Rule = Callable[..., Any]
 
 
-def registered(table: dict[Any, Rule], target: Any) -> Callable[[Rule], Rule]:
+def rule_decorator(table: dict[Any, Rule], target: Any) -> Callable[[Rule], Rule]:
     """Makes a decorator that puts a rule into a table.
 
     Args:
@@ -25,7 +25,7 @@ def registered(table: dict[Any, Rule], target: Any) -> Callable[[Rule], Rule]:
 
     Example:
         >>> rules = {}
-        >>> registered(rules, abs)(lambda node: node.args[0].type) is rules[abs]
+        >>> rule_decorator(rules, abs)(lambda node: node.args[0].type) is rules[abs]
         True
     """
 

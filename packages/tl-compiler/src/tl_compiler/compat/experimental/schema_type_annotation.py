@@ -53,10 +53,10 @@ class AnnotateTypesWithSchema(Transformer):
         Returns:
             The proxy.
         """
-        made = super().call_function(target, args, kwargs)
+        proxy = super().call_function(target, args, kwargs)
         if self.annotate_functionals and callable(target):
-            made.node.type = made.node.type or _returned(target)
-        return made
+            proxy.node.type = proxy.node.type or _return_type(target)
+        return proxy
 
     def call_module(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
         """Records a call, annotated with what the module's forward says.
@@ -68,12 +68,12 @@ class AnnotateTypesWithSchema(Transformer):
         Returns:
             The proxy.
         """
-        made = super().call_module(target, args, kwargs)
+        proxy = super().call_module(target, args, kwargs)
         if self.annotate_modules:
             module = self.fetch_attr(str(target))
             if isinstance(module, tl_nn.Module):
-                made.node.type = made.node.type or _returned(type(module).forward)
-        return made
+                proxy.node.type = proxy.node.type or _return_type(type(module).forward)
+        return proxy
 
     def get_attr(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
         """Records an attribute, annotated with its class.
@@ -85,18 +85,18 @@ class AnnotateTypesWithSchema(Transformer):
         Returns:
             The proxy.
         """
-        made = super().get_attr(target, args, kwargs)
+        proxy = super().get_attr(target, args, kwargs)
         if self.annotate_get_attrs:
             value = self.fetch_attr(str(target))
             if isinstance(value, tl_core.Tensor):
-                made.node.type = made.node.type or type(value)
-        return made
+                proxy.node.type = proxy.node.type or type(value)
+        return proxy
 
     def _extract_python_return_type(self, target: Target) -> Any:
-        return _returned(target)
+        return _return_type(target)
 
 
-def _returned(function: Any) -> Any:
+def _return_type(function: Any) -> Any:
     """What a function says that it returns, if it is a class that code can name."""
     try:
         kind = get_type_hints(inspect.unwrap(function)).get("return")

@@ -79,8 +79,8 @@ def unify_eq(list_of_eq: list[Any]) -> dict[Any, Any]:
         {}
     """
     left, right = convert_eq(list_of_eq)
-    found = unify(left, right, {})
-    return found if isinstance(found, dict) else {}
+    bindings = unify(left, right, {})
+    return bindings if isinstance(bindings, dict) else {}
 
 
 def substitute_solution_one_type(mapping: dict[Any, Any], t: Any) -> Any:
@@ -111,9 +111,9 @@ def substitute_all_types(graph: Graph, mapping: dict[Any, Any]) -> None:
     """
     ends = {}
     for key in mapping:
-        value, seen = mapping[key], {key}
-        while isinstance(value, Var) and value in mapping and value not in seen:
-            seen.add(value)
+        value, visited = mapping[key], {key}
+        while isinstance(value, Var) and value in mapping and value not in visited:
+            visited.add(value)
             value = mapping[value]
         ends[key] = value
     for node in graph.nodes:

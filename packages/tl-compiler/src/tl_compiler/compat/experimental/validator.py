@@ -79,15 +79,15 @@ class ValidationException(Exception):
     """
 
     def __init__(self, model: Any, assertions: Any, target_exprs: Any, failed_source_exprs: Any) -> None:
-        def listed(things: Any) -> str:
+        def bullets(things: Any) -> str:
             return "\n".join(f"  ==> {thing}" for thing in things) or "  ==> <none>"
 
         values = "\n".join(f"  ==> {name}: {model[name]}" for name in model)
         self.msg = "translation validation failed."
         self.details = (
-            f"Model:\n{values}\n\nAssertions:\n{listed(map(z3str, assertions))}\n\nTarget Expressions:\n"
-            f"{listed(map(z3str, target_exprs))}\n\nFailed Source Expressions:\n"
-            f"{listed(map(z3str, failed_source_exprs))}"
+            f"Model:\n{values}\n\nAssertions:\n{bullets(map(z3str, assertions))}\n\nTarget Expressions:\n"
+            f"{bullets(map(z3str, target_exprs))}\n\nFailed Source Expressions:\n"
+            f"{bullets(map(z3str, failed_source_exprs))}"
         )
         super().__init__(f"{self.msg}\n\n{self.details}")
 
@@ -185,10 +185,10 @@ class TranslationValidator:
         z3 = _z3()
         if symbol in self.symbols:
             return self.symbols[symbol]
-        made = {int: z3.Int, float: z3.Real, bool: z3.Bool}.get(type)
-        if made is None:
+        constructor = {int: z3.Int, float: z3.Real, bool: z3.Bool}.get(type)
+        if constructor is None:
             raise RuntimeError(f"unsupported type for Z3 variable: {type}")
-        self.symbols[symbol] = variable = made(str(symbol))
+        self.symbols[symbol] = variable = constructor(str(symbol))
         if type is int and symbol.is_positive:
             self._target_exprs[variable > 0] = None
         return variable
@@ -228,17 +228,17 @@ class TranslationValidator:
             return
         solver = z3.Solver()
         solver.set(timeout=translation_validation_timeout())
-        for known in (*self._assertions, *self._target_exprs):
-            solver.add(known)
+        for condition in (*self._assertions, *self._target_exprs):
+            solver.add(condition)
         # The guards that are kept are the targets; what they don't imply of the sources is a mistake.
         solver.add(z3.Not(z3.And(*self._source_exprs)))
-        found = solver.check()
-        if found == z3.sat:
+        status = solver.check()
+        if status == z3.sat:
             model = solver.model()
             failed = [e for e in self._source_exprs if z3.is_false(model.evaluate(e, model_completion=True))]
             values = {str(name): model[name] for name in model}
             raise ValidationException(values, self._assertions, self._target_exprs, failed)
-        if found == z3.unknown:
+        if status == z3.unknown:
             raise RuntimeError(f"translation validation: z3 can't tell: {solver.reason_unknown()}")
 
     def to_z3(self, e: Any) -> Any:
@@ -284,7 +284,7 @@ class TranslationValidator:
         if name in ("Max", "Min"):
             return self._extreme(name == "Max", args)
         if name in ("floor", "ceiling"):
-            return self._rounded(name == "floor", args[0])
+            return self._round(name == "floor", args[0])
         two = {
             "Equality": lambda a, b: a == b,
             "Unequality": lambda a, b: a != b,
@@ -305,7 +305,7 @@ class TranslationValidator:
         real = [z3.ToReal(x) if x.is_int() else x for x in (a, b)]
         return z3.ToInt(real[0] / real[1])
 
-    def _rounded(self, down: bool, a: Any) -> Any:
+    def _round(self, down: bool, a: Any) -> Any:
         z3 = _z3()
         if a.is_int():
             return a
@@ -313,17 +313,17 @@ class TranslationValidator:
 
     def _extreme(self, largest: bool, args: list[Any]) -> Any:
         z3 = _z3()
-        found = args[0]
+        result = args[0]
         for other in args[1:]:
-            found = z3.If((found >= other) if largest else (found <= other), found, other)
-        return found
+            result = z3.If((result >= other) if largest else (result <= other), result, other)
+        return result
 
     def _power(self, base: Any, exponent: Any) -> Any:
         z3 = _z3()
         if z3.is_int_value(exponent):
             count = exponent.as_long()
-            whole = z3.Product([base] * abs(count)) if count else z3.IntVal(1)
+            product = z3.Product([base] * abs(count)) if count else z3.IntVal(1)
             if count >= 0:
-                return whole
-            return 1 / (z3.ToReal(whole) if whole.is_int() else whole)
+                return product
+            return 1 / (z3.ToReal(product) if product.is_int() else product)
         return base**exponent

@@ -14,7 +14,7 @@ from tl_compiler.fx.node import Node
 from tl_compiler.fx.tensor_type import Dyn, TensorType
 from tl_nn import functional
 
-from ..rules import registered
+from ..rules import rule_decorator
 from .constraint import (
     ApplyBroadcasting,
     BinConstraintD,
@@ -51,13 +51,13 @@ def register_inference_rule(call_target: Any) -> Callable[[Rule], Rule]:
         The decorator.
     """
 
-    return registered(_INFERENCE_RULES, call_target)
+    return rule_decorator(_INFERENCE_RULES, call_target)
 
 
 def _output(n: Node, symbols: dict[Node, Any], counter: int) -> tuple[TVar, int]:
-    made, counter = gen_tvar(counter)
-    symbols[n] = made
-    return made, counter
+    variable, counter = gen_tvar(counter)
+    symbols[n] = variable
+    return variable, counter
 
 
 def _same_type(n: Node, *rest: Any) -> tuple[list[Any], int]:
@@ -92,12 +92,12 @@ def _broadcast(
     nodes = [a for a in (first, second) if isinstance(a, Node)]
     if len(nodes) == 1:
         return [BinConstraintT(symbols[nodes[0]], output, op_eq)], counter
-    given = [symbols[a] for a in nodes]
+    sources = [symbols[a] for a in nodes]
     new1, counter = gen_tvar(counter)
     new2, counter = gen_tvar(counter)
     return [
         TGreatestUpperBound(output, new1, new2),
-        ApplyBroadcasting(new1, new2, *given),
+        ApplyBroadcasting(new1, new2, *sources),
         BinConstraintT(new1, new2, op_consistency),
     ], counter
 
@@ -131,7 +131,7 @@ def _linear(
 
 
 def _last_size(
-    n: Node, given: Any, made: Any, symbols: dict[Node, Any], counter: int
+    n: Node, before: Any, after: Any, symbols: dict[Node, Any], counter: int
 ) -> tuple[list[Any], int]:
     """The last size is one number before and another one after; the others stay."""
     output, counter = _output(n, symbols, counter)
@@ -139,8 +139,8 @@ def _last_size(
 
     def build(dims: list[Any]) -> list[Any]:
         return [
-            BinConstraintD(dims[-1], given, op_consistency),
-            BinConstraintT(output, TensorType([*dims[:-1], made]), op_eq),
+            BinConstraintD(dims[-1], before, op_consistency),
+            BinConstraintT(output, TensorType([*dims[:-1], after]), op_eq),
         ]
 
     cases, counter = _ranks_above(source, 1, build, counter)
@@ -167,8 +167,8 @@ def _embedding(
     for rank in range(MAX_TENSOR_RANK):
         dims, counter = gen_tensor_dims(rank, counter)
         same = BinConstraintT(symbols[n.args[0]], TensorType(dims), op_eq)
-        made = BinConstraintT(output, TensorType([*dims, module.embedding_dim]), op_eq)
-        cases.append(Conj([same, made, *gen_nat_constraints(dims)]))
+        output_type = BinConstraintT(output, TensorType([*dims, module.embedding_dim]), op_eq)
+        cases.append(Conj([same, output_type, *gen_nat_constraints(dims)]))
     return [Disj(cases)], counter
 
 
@@ -226,10 +226,10 @@ def _adaptive(
     dims, counter = gen_tensor_dims(4, counter)
     size = module.output_size
     height, width = (size, size) if isinstance(size, int) else size
-    made = [*dims[:2], dims[2] if height is None else height, dims[3] if width is None else width]
+    sizes = [*dims[:2], dims[2] if height is None else height, dims[3] if width is None else width]
     return [
         BinConstraintT(symbols[n.args[0]], TensorType(dims), op_matching),
-        BinConstraintT(output, TensorType(made), op_eq),
+        BinConstraintT(output, TensorType(sizes), op_eq),
         *gen_nat_constraints(dims),
     ], counter
 
@@ -238,10 +238,10 @@ def _adaptive(
 def _flatten(
     n: Node, symbols: dict[Node, Any], constraints: list[Any], counter: int
 ) -> tuple[list[Any], int]:
-    given = dict(zip(("input", "start_dim", "end_dim"), n.args, strict=False)) | n.kwargs
-    start, end = given.get("start_dim", 0), given.get("end_dim", -1)
+    arguments = dict(zip(("input", "start_dim", "end_dim"), n.args, strict=False)) | n.kwargs
+    start, end = arguments.get("start_dim", 0), arguments.get("end_dim", -1)
     output, counter = _output(n, symbols, counter)
-    source = symbols[given["input"]]
+    source = symbols[arguments["input"]]
     cases: list[Any] = [Conj([BinConstraintT(source, Dyn, op_eq), BinConstraintT(output, Dyn, op_eq)])]
     for rank in range(1, MAX_TENSOR_RANK + 1):
         first, last = (rank + d if d < 0 else d for d in (start, end))
@@ -261,8 +261,8 @@ def _reshape(
 ) -> tuple[list[Any], int]:
     output, counter = _output(n, symbols, counter)
     source, *sizes = n.args
-    wanted = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else sizes
-    target = TensorType([size if isinstance(size, int) and size != -1 else Dyn for size in wanted])
+    shape = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else sizes
+    target = TensorType([size if isinstance(size, int) and size != -1 else Dyn for size in shape])
     return [BinConstraintT(output, target, op_eq), CanReshape(symbols[source], target)], counter
 
 
@@ -310,12 +310,12 @@ class ConstraintGenerator:
         Raises:
             RuntimeError: there is no rule for what a node calls.
         """
-        found: list[Any] = []
+        constraints: list[Any] = []
         for node in self.graph.nodes:
             new, counter = self.generate_constraints_node(node, counter)
-            found += new
-        self.constraints = found
-        return Conj(found), counter
+            constraints += new
+        self.constraints = constraints
+        return Conj(constraints), counter
 
     def generate_constraints_node(self, n: Node, counter: int) -> tuple[list[Any], int]:
         """Goes through one node.
@@ -336,10 +336,10 @@ class ConstraintGenerator:
             return [BinConstraintT(kind, variable, op_precision), bounded], counter
         if n.op == "get_attr":
             variable, counter = _output(n, self.symbol_dict, counter)
-            held: Any = self.traced
+            value: Any = self.traced
             for part in str(n.target).split("."):
-                held = getattr(held, part)
-            shape = TensorType(list(held.shape)) if isinstance(held, tl_core.Tensor) else Dyn
+                value = getattr(value, part)
+            shape = TensorType(list(value.shape)) if isinstance(value, tl_core.Tensor) else Dyn
             return [BinConstraintT(variable, shape, op_eq)], counter
         if n.op == "call_module":
             module = self.traced.get_submodule(str(n.target))

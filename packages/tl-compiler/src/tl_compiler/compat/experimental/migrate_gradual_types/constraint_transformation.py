@@ -7,7 +7,7 @@ from typing import Any
 
 from tl_compiler.fx.tensor_type import Dyn, TensorType
 
-from ..rules import registered
+from ..rules import rule_decorator
 from .constraint import (
     ApplyBroadcasting,
     BinConstraintD,
@@ -59,7 +59,7 @@ def register_transformation_rule(call_target: type) -> Callable[[Transformation]
         The decorator.
     """
 
-    return registered(_TRANSFORMATION_RULES, call_target)
+    return rule_decorator(_TRANSFORMATION_RULES, call_target)
 
 
 def valid_index(index: int, dims: list[Any]) -> Any:
@@ -90,23 +90,23 @@ def transform_constraint(constraint: Any, counter: int) -> tuple[Any, int]:
 
 
 def _all(parts: list[Any], counter: int) -> tuple[list[Any], int]:
-    made = []
+    result = []
     for part in parts:
         new, counter = transform_constraint(part, counter)
-        made.append(new)
-    return made, counter
+        result.append(new)
+    return result, counter
 
 
 @register_transformation_rule(Conj)
 def _conj(constraint: Conj, counter: int) -> tuple[Any, int]:
-    made, counter = _all(constraint.conjucts, counter)
-    return Conj(made), counter
+    parts, counter = _all(constraint.conjucts, counter)
+    return Conj(parts), counter
 
 
 @register_transformation_rule(Disj)
 def _disj(constraint: Disj, counter: int) -> tuple[Any, int]:
-    made, counter = _all(constraint.disjuncts, counter)
-    return Disj(made), counter
+    parts, counter = _all(constraint.disjuncts, counter)
+    return Disj(parts), counter
 
 
 def _is(variable: Any, dims: Any) -> BinConstraintT:
@@ -116,8 +116,8 @@ def _is(variable: Any, dims: Any) -> BinConstraintT:
 def _known_or(sizes: list[Any], then: list[Any]) -> Disj:
     """Either some size isn't known, or all are and the rest holds."""
     unknown = [BinConstraintD(size, Dyn, op_eq) for size in sizes]
-    known = [BinConstraintD(size, Dyn, op_neq) for size in sizes]
-    return Disj([*unknown, Conj([*known, *then])])
+    static = [BinConstraintD(size, Dyn, op_neq) for size in sizes]
+    return Disj([*unknown, Conj([*static, *then])])
 
 
 @register_transformation_rule(BinConstraintT)
@@ -127,7 +127,7 @@ def _types(c: BinConstraintT, counter: int) -> tuple[Any, int]:
             return T(), counter
         dims, counter = gen_tensor_dims(len(c.lhs.__args__), counter)
         pairs = zip(c.lhs.__args__, dims, strict=True)
-        exact = [BinConstraintD(d, said, op_eq) for said, d in pairs if said != Dyn]
+        exact = [BinConstraintD(d, size, op_eq) for size, d in pairs if size != Dyn]
         return Conj([_is(c.rhs, dims), *exact, *gen_nat_constraints(dims)]), counter
     if c.op == op_matching:
         dims = c.rhs.__args__
@@ -185,26 +185,26 @@ def _type_bound(c: TGreatestUpperBound, counter: int) -> tuple[Any, int]:
         Conj([_is(c.rhs2, Dyn), BinConstraintT(c.res, c.rhs1, op_eq)]),
     ]
     for rank in range(MAX_TENSOR_RANK + 1):
-        made, counter = gen_tensor_dims(rank, counter)
+        output, counter = gen_tensor_dims(rank, counter)
         first, counter = gen_tensor_dims(rank, counter)
         second, counter = gen_tensor_dims(rank, counter)
-        bounds = [_bound_of_sizes(*sizes) for sizes in zip(made, first, second, strict=True)]
-        types = [_is(c.res, made), _is(c.rhs1, first), _is(c.rhs2, second)]
-        cases.append(Conj([*types, *bounds, *gen_nat_constraints([*made, *first, *second])]))
+        bounds = [_bound_of_sizes(*sizes) for sizes in zip(output, first, second, strict=True)]
+        types = [_is(c.res, output), _is(c.rhs1, first), _is(c.rhs2, second)]
+        cases.append(Conj([*types, *bounds, *gen_nat_constraints([*output, *first, *second])]))
     return Disj(cases), counter
 
 
 @register_transformation_rule(CanReshape)
 def _can_reshape(c: CanReshape, counter: int) -> tuple[Any, int]:
-    known = [size for size in c.target.__args__ if size != Dyn]
+    static = [size for size in c.target.__args__ if size != Dyn]
     total = 1
-    for size in known:
+    for size in static:
         total *= size
     cases: list[Any] = [_is(c.src, Dyn)]
     for rank in range(MAX_TENSOR_RANK + 1):
         dims, counter = gen_tensor_dims(rank, counter)
         product: Any = Prod(dims) if dims else 1
-        if len(known) == len(c.target.__args__):
+        if len(static) == len(c.target.__args__):
             fits = BinConstraintD(product, total, op_eq)
         else:
             fits = BinConstraintD(BinConstraintD(product, max(total, 1), op_mod), 0, op_eq)
@@ -216,35 +216,35 @@ def _pair(value: Any) -> tuple[int, int]:
     return (value, value) if isinstance(value, int) else tuple(value)
 
 
-def _window(size: Any, made: Any, c: Any, index: int) -> Disj:
+def _window(size: Any, output: Any, c: Any, index: int) -> Disj:
     """The size that a convolution or pool makes of another one; unknown for unknown."""
     kernel, padding, stride, dilation = (_pair(v)[index] for v in (c.kernel, c.padding, c.stride, c.dilation))
     grown = BinConstraintD(size, 2 * padding - dilation * (kernel - 1) - 1, op_add)
     value = BinConstraintD(BinConstraintD(grown, stride, op_div), 1, op_add)
     return Disj(
         [
-            Conj([BinConstraintD(size, Dyn, op_eq), BinConstraintD(made, Dyn, op_eq)]),
-            Conj([BinConstraintD(size, Dyn, op_neq), BinConstraintD(made, value, op_eq)]),
+            Conj([BinConstraintD(size, Dyn, op_eq), BinConstraintD(output, Dyn, op_eq)]),
+            Conj([BinConstraintD(size, Dyn, op_neq), BinConstraintD(output, value, op_eq)]),
         ]
     )
 
 
 @register_transformation_rule(CalcConv)
 def _calc_conv(c: CalcConv, counter: int) -> tuple[Any, int]:
-    made, counter = gen_tensor_dims(4, counter)
-    given = c.matching_constraint_vars
-    windows = [_window(given[2 + i], made[2 + i], c, i) for i in range(2)]
-    fixed = [BinConstraintD(made[0], given[0], op_eq), BinConstraintD(made[1], c.c_out, op_eq)]
-    return Conj([_is(c.conv_result, made), *fixed, *windows, *gen_nat_constraints(made)]), counter
+    output, counter = gen_tensor_dims(4, counter)
+    source = c.matching_constraint_vars
+    windows = [_window(source[2 + i], output[2 + i], c, i) for i in range(2)]
+    fixed = [BinConstraintD(output[0], source[0], op_eq), BinConstraintD(output[1], c.c_out, op_eq)]
+    return Conj([_is(c.conv_result, output), *fixed, *windows, *gen_nat_constraints(output)]), counter
 
 
 @register_transformation_rule(CalcMaxPool)
 def _calc_pool(c: CalcMaxPool, counter: int) -> tuple[Any, int]:
-    made, counter = gen_tensor_dims(4, counter)
-    given = c.matching_constraint_vars
-    windows = [_window(given[2 + i], made[2 + i], c, i) for i in range(2)]
-    fixed = [BinConstraintD(made[i], given[i], op_eq) for i in range(2)]
-    return Conj([_is(c.maxpool_result, made), *fixed, *windows, *gen_nat_constraints(made)]), counter
+    output, counter = gen_tensor_dims(4, counter)
+    source = c.matching_constraint_vars
+    windows = [_window(source[2 + i], output[2 + i], c, i) for i in range(2)]
+    fixed = [BinConstraintD(output[i], source[i], op_eq) for i in range(2)]
+    return Conj([_is(c.maxpool_result, output), *fixed, *windows, *gen_nat_constraints(output)]), counter
 
 
 @register_transformation_rule(CalcProduct)
@@ -254,11 +254,13 @@ def _calc_product(c: CalcProduct, counter: int) -> tuple[Any, int]:
         c.dims_to_flatten[c.start : c.end],
         c.dims_to_flatten[c.end :],
     )
-    (made,), counter = gen_tensor_dims(1, counter)
-    unknown = [Conj([BinConstraintD(d, Dyn, op_eq), BinConstraintD(made, Dyn, op_eq)]) for d in joined]
-    known = [BinConstraintD(d, Dyn, op_neq) for d in joined]
-    product = Conj([*known, BinConstraintD(made, Prod(joined), op_eq)])
-    return Conj([_is(c.flattened, [*before, made, *after]), Disj([*unknown, product])]), counter
+    (product_size,), counter = gen_tensor_dims(1, counter)
+    unknown = [
+        Conj([BinConstraintD(d, Dyn, op_eq), BinConstraintD(product_size, Dyn, op_eq)]) for d in joined
+    ]
+    static = [BinConstraintD(d, Dyn, op_neq) for d in joined]
+    product = Conj([*static, BinConstraintD(product_size, Prod(joined), op_eq)])
+    return Conj([_is(c.flattened, [*before, product_size, *after]), Disj([*unknown, product])]), counter
 
 
 @register_transformation_rule(ApplyBroadcasting)
@@ -276,12 +278,12 @@ def _broadcasting(c: ApplyBroadcasting, counter: int) -> tuple[Any, int]:
             aligned = zip(
                 [*[1] * (rank - one), *first], [*[1] * (rank - other), *second], new1, new2, strict=True
             )
-            sizes = [_aligned(*four) for four in aligned]
+            sizes = [_align(*four) for four in aligned]
             cases.append(Conj([*types, *sizes, *gen_nat_constraints([*new1, *new2])]))
     return Disj(cases), counter
 
 
-def _aligned(a: Any, b: Any, new_a: Any, new_b: Any) -> Disj:
+def _align(a: Any, b: Any, new_a: Any, new_b: Any) -> Disj:
     """Sizes of 1 become the other one; others stay."""
 
     def becomes(x: Any, y: Any) -> list[Any]:
@@ -299,10 +301,10 @@ def _aligned(a: Any, b: Any, new_a: Any, new_b: Any) -> Disj:
 @register_transformation_rule(Transpose)
 def _transpose(c: Transpose, counter: int) -> tuple[Any, int]:
     dims, counter = gen_tensor_dims(c.tensor_size, counter)
-    made = list(dims)
-    made[c.index1], made[c.index2] = made[c.index2], made[c.index1]
+    output = list(dims)
+    output[c.index1], output[c.index2] = output[c.index2], output[c.index1]
     valid = [valid_index(i, dims) for i in (c.index1, c.index2)]
-    return Conj([_is(c.input_var, dims), _is(c.output, made), *valid, *gen_nat_constraints(dims)]), counter
+    return Conj([_is(c.input_var, dims), _is(c.output, output), *valid, *gen_nat_constraints(dims)]), counter
 
 
 @register_transformation_rule(IndexSelect)
@@ -310,9 +312,9 @@ def _index_select(c: IndexSelect, counter: int) -> tuple[Any, int]:
     dims, counter = gen_tensor_dims(c.tensor_size, counter)
     if isinstance(valid_index(c.index, dims), F):
         return F(), counter
-    made = list(dims)
-    made[c.index] = c.dim_replace
-    return Conj([_is(c.input_var, dims), _is(c.output, made), *gen_nat_constraints(dims)]), counter
+    output = list(dims)
+    output[c.index] = c.dim_replace
+    return Conj([_is(c.input_var, dims), _is(c.output, output), *gen_nat_constraints(dims)]), counter
 
 
 @register_transformation_rule(GetItem)
@@ -327,13 +329,13 @@ def _get_item(c: GetItem, counter: int) -> tuple[Any, int]:
 @register_transformation_rule(GetItemTensor)
 def _get_item_tensor(c: GetItemTensor, counter: int) -> tuple[Any, int]:
     dims, counter = gen_tensor_dims(c.tensor_size, counter)
-    made: list[Any] = []
+    output: list[Any] = []
     rest = list(dims)
     for index in c.index_tuple:
         if index is None:
-            made.append(1)
+            output.append(1)
         elif index == slice(None) and rest:
-            made.append(rest.pop(0))
+            output.append(rest.pop(0))
         else:
             return F(), counter
-    return Conj([_is(c.input_var, dims), _is(c.res, made + rest), *gen_nat_constraints(dims)]), counter
+    return Conj([_is(c.input_var, dims), _is(c.res, output + rest), *gen_nat_constraints(dims)]), counter

@@ -99,8 +99,8 @@ def _type(t: Any, dims: dict[Any, Any]) -> Any:
     if t == Dyn:
         return types.z3_dyn
     if isinstance(t, TensorType):
-        made = getattr(types.tensor_type, f"tensor{len(t.__args__)}")
-        return made(*(_size(d, dims) for d in t.__args__)) if t.__args__ else made
+        constructor = getattr(types.tensor_type, f"tensor{len(t.__args__)}")
+        return constructor(*(_size(d, dims) for d in t.__args__)) if t.__args__ else constructor
     raise NotImplementedError(f"{t} is no type")
 
 
@@ -139,8 +139,8 @@ def _comparison(c: BinConstraintD, dims: dict[Any, Any]) -> Any:
         if both:
             same = _size(c.lhs, dims) == _size(c.rhs, dims)
         else:
-            known = [types.dim.known(_size(s, dims)) == 1 for s in (c.lhs, c.rhs) if isinstance(s, DVar)]
-            same = z3.And(*known, _number(c.lhs, dims) == _number(c.rhs, dims))
+            static = [types.dim.known(_size(s, dims)) == 1 for s in (c.lhs, c.rhs) if isinstance(s, DVar)]
+            same = z3.And(*static, _number(c.lhs, dims) == _number(c.rhs, dims))
         return same if c.op == op_eq else z3.Not(same)
     if c.op == op_leq:
         # What isn't known is written as one value, so that equal types are equal.

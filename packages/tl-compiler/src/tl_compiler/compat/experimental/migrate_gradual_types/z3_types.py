@@ -11,7 +11,7 @@ _NAMES = ("D", "dim", "tensor_type", "z3_dyn")  # made when they are asked for, 
 
 
 @functools.cache
-def _made() -> dict[str, Any]:
+def _build_types() -> dict[str, Any]:
     z3: Any = import_module("z3")
     # A size: whether it is known, and the number.
     dim: Any = z3.Datatype("dim")
@@ -28,5 +28,5 @@ def _made() -> dict[str, Any]:
 
 def __getattr__(name: str) -> Any:
     if name in _NAMES:
-        return _made()[name]
+        return _build_types()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -51,11 +51,11 @@ class Dispatcher:
         Raises:
             NotImplementedError: no pattern fits.
         """
-        given = freeze(args)
+        arguments = freeze(args)
         for signature in self.ordering:
             if len(signature) != len(args):
                 continue
-            values = unify(given, signature, {})
+            values = unify(arguments, signature, {})
             if values is not False:
                 return self.funcs[signature], values
         raise NotImplementedError(f"No match found. \nKnown matches: {self.ordering}\nInput: {args}")
@@ -111,9 +111,9 @@ def match(*signature: Any, **kwargs: Any) -> Callable[[Callable[..., Any]], Any]
     kind = kwargs.get("Dispatcher", Dispatcher)
 
     def add(func: Callable[..., Any]) -> Any:
-        found = namespace.setdefault(func.__name__, kind(func.__name__))
-        found.add(signature, func)
-        return found
+        dispatcher = namespace.setdefault(func.__name__, kind(func.__name__))
+        dispatcher.add(signature, func)
+        return dispatcher
 
     return add
 

@@ -54,10 +54,10 @@ def reify_object(o: Any, s: dict[Any, Any]) -> Any:
     after = reify(before, s)
     if after == before:
         return o
-    made = object.__new__(type(o))
+    result = object.__new__(type(o))
     for name, value in after.items():
-        setattr(made, name, value)
-    return made
+        setattr(result, name, value)
+    return result
 
 
 @dispatch(slice, dict)

@@ -30,11 +30,11 @@ __all__ = [
 Map = dict[Any, Any]
 
 
-def _dicts(given: tuple[Any, ...]) -> list[Map]:
+def _dicts(arguments: tuple[Any, ...]) -> list[Map]:
     """Dictionaries as arguments, or as one argument that holds them."""
-    if len(given) == 1 and not isinstance(given[0], dict):
-        return list(given[0])
-    return list(given)
+    if len(arguments) == 1 and not isinstance(arguments[0], dict):
+        return list(arguments[0])
+    return list(arguments)
 
 
 def merge(*dicts: Any, factory: Callable[[], Any] = dict) -> Any:
@@ -51,10 +51,10 @@ def merge(*dicts: Any, factory: Callable[[], Any] = dict) -> Any:
         >>> merge({1: "one"}, {2: "two"})
         {1: 'one', 2: 'two'}
     """
-    made = factory()
+    result = factory()
     for one in _dicts(dicts):
-        made.update(one)
-    return made
+        result.update(one)
+    return result
 
 
 def merge_with(func: Callable[[list[Any]], Any], *dicts: Any, factory: Callable[[], Any] = dict) -> Any:
@@ -72,11 +72,11 @@ def merge_with(func: Callable[[list[Any]], Any], *dicts: Any, factory: Callable[
         >>> merge_with(sum, {1: 1, 2: 2}, {1: 10})
         {1: 11, 2: 2}
     """
-    made = factory()
+    groups = factory()
     for one in _dicts(dicts):
         for key, value in one.items():
-            made.setdefault(key, []).append(value)
-    return valmap(func, made, factory)
+            groups.setdefault(key, []).append(value)
+    return valmap(func, groups, factory)
 
 
 def valmap(func: Callable[[Any], Any], d: Map, factory: Callable[[], Any] = dict) -> Any:
@@ -94,9 +94,9 @@ def valmap(func: Callable[[Any], Any], d: Map, factory: Callable[[], Any] = dict
         >>> valmap(sum, {"a": [1, 2], "b": [3]})
         {'a': 3, 'b': 3}
     """
-    made = factory()
-    made.update((key, func(value)) for key, value in d.items())
-    return made
+    result = factory()
+    result.update((key, func(value)) for key, value in d.items())
+    return result
 
 
 def keymap(func: Callable[[Any], Any], d: Map, factory: Callable[[], Any] = dict) -> Any:
@@ -114,9 +114,9 @@ def keymap(func: Callable[[Any], Any], d: Map, factory: Callable[[], Any] = dict
         >>> keymap(str.lower, {"A": 1})
         {'a': 1}
     """
-    made = factory()
-    made.update((func(key), value) for key, value in d.items())
-    return made
+    result = factory()
+    result.update((func(key), value) for key, value in d.items())
+    return result
 
 
 def itemmap(func: Callable[[Any], Any], d: Map, factory: Callable[[], Any] = dict) -> Any:
@@ -134,9 +134,9 @@ def itemmap(func: Callable[[Any], Any], d: Map, factory: Callable[[], Any] = dic
         >>> itemmap(reversed, {"a": 1})
         {1: 'a'}
     """
-    made = factory()
-    made.update(map(func, d.items()))
-    return made
+    result = factory()
+    result.update(map(func, d.items()))
+    return result
 
 
 def valfilter(predicate: Callable[[Any], bool], d: Map, factory: Callable[[], Any] = dict) -> Any:
@@ -150,9 +150,9 @@ def valfilter(predicate: Callable[[Any], bool], d: Map, factory: Callable[[], An
     Returns:
         The new dictionary.
     """
-    made = factory()
-    made.update((key, value) for key, value in d.items() if predicate(value))
-    return made
+    result = factory()
+    result.update((key, value) for key, value in d.items() if predicate(value))
+    return result
 
 
 def keyfilter(predicate: Callable[[Any], bool], d: Map, factory: Callable[[], Any] = dict) -> Any:
@@ -166,9 +166,9 @@ def keyfilter(predicate: Callable[[Any], bool], d: Map, factory: Callable[[], An
     Returns:
         The new dictionary.
     """
-    made = factory()
-    made.update((key, value) for key, value in d.items() if predicate(key))
-    return made
+    result = factory()
+    result.update((key, value) for key, value in d.items() if predicate(key))
+    return result
 
 
 def itemfilter(predicate: Callable[[Any], bool], d: Map, factory: Callable[[], Any] = dict) -> Any:
@@ -182,9 +182,9 @@ def itemfilter(predicate: Callable[[Any], bool], d: Map, factory: Callable[[], A
     Returns:
         The new dictionary.
     """
-    made = factory()
-    made.update(item for item in d.items() if predicate(item))
-    return made
+    result = factory()
+    result.update(item for item in d.items() if predicate(item))
+    return result
 
 
 def assoc(d: Map, key: Any, value: Any, factory: Callable[[], Any] = dict) -> Any:
@@ -198,10 +198,10 @@ def assoc(d: Map, key: Any, value: Any, factory: Callable[[], Any] = dict) -> An
     Returns:
         The new dictionary.
     """
-    made = factory()
-    made.update(d)
-    made[key] = value
-    return made
+    result = factory()
+    result.update(d)
+    result[key] = value
+    return result
 
 
 def dissoc(d: Map, *keys: Any, factory: Callable[[], Any] = dict) -> Any:
@@ -215,9 +215,9 @@ def dissoc(d: Map, *keys: Any, factory: Callable[[], Any] = dict) -> Any:
     Returns:
         The new dictionary.
     """
-    made = factory()
-    made.update((key, value) for key, value in d.items() if key not in keys)
-    return made
+    result = factory()
+    result.update((key, value) for key, value in d.items() if key not in keys)
+    return result
 
 
 def assoc_in(d: Map, keys: Any, value: Any, factory: Callable[[], Any] = dict) -> Any:
@@ -259,13 +259,13 @@ def update_in(
         {'a': 1}
     """
     first_key, *rest = keys
-    made = factory()
-    made.update(d)
+    result = factory()
+    result.update(d)
     if rest:
-        made[first_key] = update_in(d.get(first_key, factory()), rest, func, default, factory)
+        result[first_key] = update_in(d.get(first_key, factory()), rest, func, default, factory)
     else:
-        made[first_key] = func(d.get(first_key, default))
-    return made
+        result[first_key] = func(d.get(first_key, default))
+    return result
 
 
 def get_in(keys: Any, coll: Any, default: Any = None, no_default: bool = False) -> Any:

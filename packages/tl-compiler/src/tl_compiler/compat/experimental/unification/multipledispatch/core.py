@@ -37,11 +37,11 @@ def dispatch(*types: Any, **kwargs: Any) -> Callable[[Callable[..., Any]], Any]:
         name = func.__name__
         if ismethod(func):
             scope = inspect.currentframe().f_back.f_locals  # type: ignore[union-attr]
-            found: Any = scope.get(name, MethodDispatcher(name))
+            dispatcher: Any = scope.get(name, MethodDispatcher(name))
         else:
-            found = namespace.setdefault(name, Dispatcher(name))
-        found.add(tuple(types), func)
-        return found
+            dispatcher = namespace.setdefault(name, Dispatcher(name))
+        dispatcher.add(tuple(types), func)
+        return dispatcher
 
     return add
 

@@ -184,11 +184,11 @@ class Dispatcher:
         Returns:
             The signatures in order.
         """
-        self._ordering = found = ordering(self.funcs)
+        self._ordering = order = ordering(self.funcs)
         unclear = ambiguities(self.funcs)
         if unclear:
             on_ambiguity(self, unclear)
-        return found
+        return order
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         kinds = tuple(type(arg) for arg in args)
@@ -275,8 +275,8 @@ class Dispatcher:
         return "\n\n".join(texts)
 
     def _help(self, *args: Any) -> str:
-        found = self.dispatch(*map(type, args))
-        return (found.__doc__ if found else None) or ""
+        function = self.dispatch(*map(type, args))
+        return (function.__doc__ if function else None) or ""
 
     def help(self, *args: Any, **kwargs: Any) -> None:
         """Prints the text of the implementation for arguments.
@@ -297,10 +297,10 @@ class Dispatcher:
         Raises:
             TypeError: none fits.
         """
-        found = self.dispatch(*map(type, args))
-        if found is None:
+        function = self.dispatch(*map(type, args))
+        if function is None:
             raise TypeError("No function found")
-        print(source(found))
+        print(source(function))
 
 
 def source(func: Callable[..., Any]) -> str:

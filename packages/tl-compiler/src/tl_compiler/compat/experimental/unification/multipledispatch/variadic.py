@@ -15,8 +15,8 @@ class VariadicSignatureType(type):
     variadic_type: tuple[type, ...]
 
     def __subclasscheck__(cls, subclass: Any) -> bool:
-        others = subclass.variadic_type if isvariadic(subclass) else (subclass,)
-        return subclass is cls or all(issubclass(other, cls.variadic_type) for other in others)
+        types = subclass.variadic_type if isvariadic(subclass) else (subclass,)
+        return subclass is cls or all(issubclass(other, cls.variadic_type) for other in types)
 
     def __eq__(cls, other: object) -> bool:
         return isvariadic(other) and set(cls.variadic_type) == set(other.variadic_type)  # type: ignore[attr-defined]
