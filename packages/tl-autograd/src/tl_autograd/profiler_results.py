@@ -93,7 +93,7 @@ class KinetoEvent:
     end_thread_id = start_thread_id
 
     def fwd_thread_id(self) -> int:
-        """The thread of the forward call, for a node of the backward; otherwise 0."""
+        """In a node of the backward, the thread of the forward call. Otherwise 0."""
         return self._event.thread if self._event.kind in (Kind.NODE, Kind.EVALUATION) else 0
 
     def correlation_id(self) -> int:

@@ -57,7 +57,7 @@ def swap_tensor(module: Module, name: str, tensor: Tensor, allow_missing: bool =
     Args:
         module: the module.
         name: the tensor's name, without dots.
-        tensor: the new tensor. The result of a call for a missing tensor removes the tensor again.
+        tensor: the new tensor. Where no tensor was, the result removes the new one again.
         allow_missing: whether there need be none.
 
     Raises:
