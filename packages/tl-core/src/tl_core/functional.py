@@ -252,12 +252,12 @@ def asarray(
     shared = _shared_with(obj, dtype)
     if copy is False:
         _check_can_share(obj, shared, dtype, device)
-    made = as_tensor(obj if shared is None else shared, dtype=dtype, device=device)
-    if copy and shared is not None and _C._is_alias_of(made, shared):
-        made = made.clone()
+    result = as_tensor(obj if shared is None else shared, dtype=dtype, device=device)
+    if copy and shared is not None and _C._is_alias_of(result, shared):
+        result = result.clone()
     if not requires_grad:
-        return made.detach() if made.requires_grad else made
-    return made.detach().requires_grad_()
+        return result.detach() if result.requires_grad else result
+    return result.detach().requires_grad_()
 
 
 def _bytes_of(buffer: Any) -> memoryview:
@@ -318,8 +318,8 @@ def frombuffer(
             f"requested buffer length ({n} * {size} bytes) after offset ({offset} bytes) must not be greater than "
             f"actual buffer length ({length} bytes)"
         )
-    made = _C._from_buffer(memory[offset : offset + n * size]).view(dtype)
-    return made.detach().requires_grad_() if requires_grad else made
+    result = _C._from_buffer(memory[offset : offset + n * size]).view(dtype)
+    return result.detach().requires_grad_() if requires_grad else result
 
 
 @overridable
@@ -386,7 +386,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
     return common[0].shape if common else _C.empty(()).shape
 
 
-def _listed(tensors: Any) -> Any:
+def _as_list(tensors: Any) -> Any:
     """`f(a, b)` and `f([a, b])` mean the same."""
     return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
 
@@ -401,7 +401,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     >>> a.shape, b.shape
     (torch.Size([3, 2]), torch.Size([3, 2]))
     """
-    return tuple(_C.broadcast_tensors(_listed(tensors)))
+    return tuple(_C.broadcast_tensors(_as_list(tensors)))
 
 
 @overridable
@@ -422,7 +422,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
             'without it, indexing="ij" is taken',
             stacklevel=3,
         )
-    return tuple(_C.meshgrid(_listed(tensors), indexing=indexing or "ij"))
+    return tuple(_C.meshgrid(_as_list(tensors), indexing=indexing or "ij"))
 
 
 @overridable
@@ -433,7 +433,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     tensor([[1, 2, 0],
             [0, 0, 3]])
     """
-    return _C.block_diag(_listed(tensors))
+    return _C.block_diag(_as_list(tensors))
 
 
 @overridable
@@ -446,13 +446,13 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
             [2, 3],
             [2, 4]])
     """
-    return _C.cartesian_prod(_listed(tensors))
+    return _C.cartesian_prod(_as_list(tensors))
 
 
 def _atleast(form: Any, tensors: Any) -> Any:
     if len(tensors) == 1 and isinstance(tensors[0], Tensor):
         return form(tensors[0])
-    return tuple(form(list(_listed(tensors))))
+    return tuple(form(list(_as_list(tensors))))
 
 
 @overridable

@@ -34,19 +34,19 @@ class Future(Generic[T]):
 
     def __init__(self, *, devices: list[Any] | None = None):
         self._changed = threading.Condition()
-        self._done = False
+        self._is_done = False
         self._value: Any = None
         self._error: BaseException | None = None
         self._callbacks: list[Callable[[Future[T]], Any]] = []
 
     def done(self) -> bool:
         """Whether a result or an exception has been set."""
-        return self._done
+        return self._is_done
 
     def wait(self) -> T:
         """Blocks until the future is done; returns its value, or raises the exception that was set."""
         with self._changed:
-            self._changed.wait_for(lambda: self._done)
+            self._changed.wait_for(lambda: self._is_done)
         return self.value()
 
     def value(self) -> T:
@@ -55,7 +55,7 @@ class Future(Generic[T]):
         Raises:
             RuntimeError: the future isn't done.
         """
-        if not self._done:
+        if not self._is_done:
             raise RuntimeError("value() was asked of a future that is not done; call wait() first")
         if self._error is not None:
             raise self._error
@@ -65,9 +65,9 @@ class Future(Generic[T]):
         """A future of what `callback(self)` will return, or raise, once this one is done."""
         following: Future[S] = Future()
 
-        def run(done: Future[T]) -> None:
+        def run(future: Future[T]) -> None:
             try:
-                result = callback(done)
+                result = callback(future)
             except Exception as error:
                 following.set_exception(error)
             else:
@@ -79,7 +79,7 @@ class Future(Generic[T]):
     def add_done_callback(self, callback: Callable[[Future[T]], Any]) -> None:
         """Calls `callback(self)` once this future is done, at once if it is; what it raises is logged."""
         with self._changed:
-            if not self._done:
+            if not self._is_done:
                 self._callbacks.append(callback)
                 return
         self._call(callback)
@@ -100,11 +100,11 @@ class Future(Generic[T]):
 
     def _finish(self, value: Any, error: BaseException | None) -> None:
         with self._changed:
-            if self._done:
+            if self._is_done:
                 raise RuntimeError(
                     "the future is done already: a result or an exception can be set only once"
                 )
-            self._value, self._error, self._done = value, error, True
+            self._value, self._error, self._is_done = value, error, True
             callbacks, self._callbacks = self._callbacks, []
             self._changed.notify_all()
         for callback in callbacks:

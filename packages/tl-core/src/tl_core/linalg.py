@@ -167,8 +167,8 @@ def matrix_norm(
     """
     _check_matrices("linalg.matrix_norm", A)
     if isinstance(dim, int) or len(dim) != 2:
-        got = dim if isinstance(dim, int) else " ".join(map(str, dim))
-        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {got}")
+        value = dim if isinstance(dim, int) else " ".join(map(str, dim))
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {value}")
     rows, columns = (d % A.ndim if -A.ndim <= d < A.ndim else A.size(d) for d in dim)
     if rows == columns:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got {tuple(dim)}")
@@ -316,10 +316,10 @@ def matrix_rank(
             "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions."
         )
     least = tol if atol is None else atol
-    for name, given in (("atol", least), ("rtol", rtol)):
-        if isinstance(given, Tensor) and given.is_complex():
+    for name, tolerance in (("atol", least), ("rtol", rtol)):
+        if isinstance(tolerance, Tensor) and tolerance.is_complex():
             raise RuntimeError(
-                f"torch.linalg.matrix_rank: {name} tensor of complex type is not supported. Got {given.dtype}"
+                f"torch.linalg.matrix_rank: {name} tensor of complex type is not supported. Got {tolerance.dtype}"
             )
     if hermitian and A.size(-2) != A.size(-1):
         raise RuntimeError(

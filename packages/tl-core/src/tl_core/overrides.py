@@ -285,8 +285,8 @@ def is_tensor_like(inp: Any) -> bool:
 def _overrides(o: Any) -> bool:
     if type(o) is Tensor or _C._overrides_disabled():
         return False
-    found = getattr(type(o), "__torch_function__", None)
-    return found is not None and getattr(found, "__func__", None) is not disabled_torch_function.__func__
+    handler = getattr(type(o), "__torch_function__", None)
+    return handler is not None and getattr(handler, "__func__", None) is not disabled_torch_function.__func__
 
 
 def _arguments(args: Any, kwargs: Any) -> Any:
@@ -296,15 +296,15 @@ def _arguments(args: Any, kwargs: Any) -> Any:
             yield from a
 
 
-def _overloaded(candidates: Any) -> list[Any]:
+def _overloaded_args(candidates: Any) -> list[Any]:
     """One argument a type, subclasses before their bases, otherwise from left to right."""
-    found: list[Any] = []
+    result: list[Any] = []
     for a in candidates:
-        if not _overrides(a) or any(type(a) is type(f) for f in found):
+        if not _overrides(a) or any(type(a) is type(f) for f in result):
             continue
-        at = next((i for i, f in enumerate(found) if issubclass(type(a), type(f))), len(found))
-        found.insert(at, a)
-    return found
+        at = next((i for i, f in enumerate(result) if issubclass(type(a), type(f))), len(result))
+        result.insert(at, a)
+    return result
 
 
 def handle_torch_function(public_api: Any, relevant_args: Any, *args: Any, **kwargs: Any) -> Any:
@@ -333,7 +333,7 @@ def handle_torch_function(public_api: Any, relevant_args: Any, *args: Any, **kwa
         >>> double(Meters(3)).value
         6
     """
-    overloaded = _overloaded(relevant_args)
+    overloaded = _overloaded_args(relevant_args)
     types = tuple(type(a) for a in overloaded)
     modes = _asked_modes()
     if modes:
@@ -347,7 +347,7 @@ def handle_torch_function(public_api: Any, relevant_args: Any, *args: Any, **kwa
             return result
     if not overloaded:
         return public_api(*args, **kwargs)
-    raise _declined(public_api, types)
+    raise _no_implementation(public_api, types)
 
 
 def _ask(argument: Any, function: Any, types: tuple[type, ...], args: Any, kwargs: Any) -> Any:
@@ -362,7 +362,7 @@ def _ask(argument: Any, function: Any, types: tuple[type, ...], args: Any, kwarg
     return method(function, types, args, kwargs)
 
 
-def _declined(public_api: Any, types: tuple[type, ...]) -> TypeError:
+def _no_implementation(public_api: Any, types: tuple[type, ...]) -> TypeError:
     name = getattr(public_api, "__qualname__", public_api)
     return TypeError(
         f"no implementation found for '{name}' on types that implement __torch_function__: "
@@ -434,15 +434,15 @@ _NEVER_OVERRIDE = frozenset({Tensor, int, float, bool, complex, str, type(None),
 
 def _only_one(args: Any) -> Any:
     """The argument that overrides, if there are such of one class only, and no list to be looked into; else None."""
-    only = found = None
+    only = argument = None
     for a in args:
         kind = type(a)
         if kind is only or kind in _NEVER_OVERRIDE:
             continue
         if only is not None or kind is list or kind is tuple or not _overrides(a):
             return None
-        only, found = kind, a
-    return found
+        only, argument = kind, a
+    return argument
 
 
 def _dispatch(function: Any, args: Any, kwargs: Any) -> Any:
@@ -450,7 +450,7 @@ def _dispatch(function: Any, args: Any, kwargs: Any) -> Any:
     if not kwargs and not _modes() and (only := _only_one(args)) is not None:
         result = _ask(only, function, (type(only),), args, kwargs)  # the common case, quickly
         if result is NotImplemented:
-            raise _declined(function, (type(only),))
+            raise _no_implementation(function, (type(only),))
         return result
     return handle_torch_function(function, list(_arguments(args, kwargs)), *args, **kwargs)
 

@@ -68,9 +68,9 @@ def seed() -> int:
         >>> tl_core.seed() == tl_core.initial_seed()
         True
     """
-    drawn = default_generator.seed()
-    _seed_devices(drawn)
-    return drawn
+    number = default_generator.seed()
+    _seed_devices(number)
+    return number
 
 
 def _seed_devices(value: int) -> None:

@@ -90,9 +90,9 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"tl_core.sparse_layouts.{home}"), name)
-    globals()[name] = found
-    return found
+    attribute = getattr(import_module(f"tl_core.sparse_layouts.{home}"), name)
+    globals()[name] = attribute
+    return attribute
 
 
 def __dir__() -> list[str]:

@@ -148,14 +148,14 @@ def _resize(self: Tensor, *sizes: Any) -> Tensor:
         RuntimeError: they are not as many elements.
     """
     warnings.warn("non-inplace resize is deprecated", stacklevel=2)
-    wanted = sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
-    if prod(wanted) != self.numel():
+    shape = sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+    if prod(shape) != self.numel():
         raise RuntimeError(
-            f"requested resize to {'x'.join(map(str, wanted))} ({prod(wanted)} elements in total), but the given "
+            f"requested resize to {'x'.join(map(str, shape))} ({prod(shape)} elements in total), but the given "
             f"tensor has a size of {'x'.join(map(str, self.shape))} ({self.numel()} elements). autograd's resize can "
             "only change the shape of a given tensor, while preserving the number of elements."
         )
-    return self.contiguous().view(tuple(wanted))
+    return self.contiguous().view(tuple(shape))
 
 
 def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:
@@ -176,7 +176,7 @@ def _to_mkldnn(self: Tensor, dtype: Any = None) -> Tensor:
 
 def _record_stream(self: Tensor, stream: Any) -> None:
     """NotImplementedError on the CPU, whose memory is not used by streams, unless a mode handles it."""
-    if _handled("record_stream", "default", self, stream) is NotImplemented:
+    if _ask_handlers("record_stream", "default", self, stream) is NotImplemented:
         raise NotImplementedError(f"record_stream: tensors on {self.device.type} aren't used by streams")
 
 
@@ -269,10 +269,10 @@ def _rebuild_tensor_v2(
     backward_hooks: Any,
     metadata: Any = None,
 ) -> Tensor:
-    made = with_conj_neg_bits(_rebuild_tensor(storage, offset, size, stride), **(metadata or {}))
+    tensor = with_conj_neg_bits(_rebuild_tensor(storage, offset, size, stride), **(metadata or {}))
     if requires_grad:
-        made.requires_grad_()
-    return made
+        tensor.requires_grad_()
+    return tensor
 
 
 def _wrapper_subclasses() -> Any:
@@ -280,12 +280,12 @@ def _wrapper_subclasses() -> Any:
 
 
 def _rebuild_from_type(func: Any, type: Any, args: Any, state: Any) -> Any:
-    made = func(*args)
-    if type is not Tensor and not isinstance(made, type):
-        made = _make_subclass(type, made, made.requires_grad)
+    tensor = func(*args)
+    if type is not Tensor and not isinstance(tensor, type):
+        tensor = _make_subclass(type, tensor, tensor.requires_grad)
     for name, value in state.items():
-        setattr(made, name, value)
-    return made
+        setattr(tensor, name, value)
+    return tensor
 
 
 def _attributes(self: Tensor) -> dict[str, Any]:
@@ -343,17 +343,17 @@ def _reduce_sparse(self: Tensor, state: dict[str, Any]) -> Any:
     return (_rebuild_from_type, (_rebuild_sparse_tensor, type(self), args, state))
 
 
-def _copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
+def _copy_elements(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """The same elements in a storage of their own, or in one that `memo` has copied."""
     if self.layout is not _C.strided:
         return self.detach().clone()
     if _C._is_hollow(self):
-        return _wrapper_subclasses().copied(self)
+        return _wrapper_subclasses().clone_wrapper(self)
     storage = _copy.deepcopy(self.untyped_storage(), memo)
-    made = _C._with_storage(
+    tensor = _C._with_storage(
         storage._tensor, self.dtype, tuple(self.shape), self.stride(), self.storage_offset()
     )
-    return with_conj_neg_bits(made, **conj_neg_bits_of(self)).resolve_conj().resolve_neg()
+    return with_conj_neg_bits(tensor, **conj_neg_bits_of(self)).resolve_conj().resolve_neg()
 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
@@ -368,19 +368,19 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
         )
     if id(self) in memo:
         return memo[id(self)]
-    made = _copied(self, memo)
-    if type(self) is not type(made):
-        made = _C._make_subclass(type(self), made)
+    result = _copy_elements(self, memo)
+    if type(self) is not type(result):
+        result = _C._make_subclass(type(self), result)
     if _C._has_names(self):
-        _C._set_names(made, _C._names_of(self))
+        _C._set_names(result, _C._names_of(self))
     if self.requires_grad:
-        made.requires_grad_()
+        result.requires_grad_()
     if self.grad is not None:
-        made.grad = _copy.deepcopy(self.grad, memo)
-    memo[id(self)] = made
+        result.grad = _copy.deepcopy(self.grad, memo)
+    memo[id(self)] = result
     for name, value in _attributes(self).items():
-        setattr(made, name, _copy.deepcopy(value, memo))
-    return made
+        setattr(result, name, _copy.deepcopy(value, memo))
+    return result
 
 
 def _as_subclass(self: Tensor, cls: type) -> Any:
@@ -399,14 +399,14 @@ def _make_subclass(
     device_for_backend_keys: Any = None,
 ) -> Any:
     """A tensor of a subclass on the data's memory, outside the graph; as an option its handler says its sizes."""
-    made = _C._make_subclass(cls, data)
+    tensor = _C._make_subclass(cls, data)
     if dispatch_sizes_strides_policy or dispatch_device or dispatch_layout:
         wrappers = _wrapper_subclasses()
-        wrappers.ask_handler(made, dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
+        wrappers.ask_handler(tensor, dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
     if not require_grad:
-        return made
+        return tensor
     with overrides.DisableTorchFunctionSubclass():  # the class isn't asked before its tensor is complete
-        return made.requires_grad_()
+        return tensor.requires_grad_()
 
 
 def _make_wrapper_subclass(*args: Any, **kwargs: Any) -> Any:
@@ -440,10 +440,10 @@ def _set_(
     """Makes the tensor another view: of a storage, or the same as another tensor."""
     if _C._grad_enabled() and self.requires_grad and self.is_leaf:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-    given = (
+    arguments = (
         () if source is None else (source,) if size is None else (source, storage_offset, size, stride or [])
     )
-    if _handled("set_", _overload_of_set(source, size), self, *given) is not NotImplemented:
+    if _ask_handlers("set_", _overload_of_set(source, size), self, *arguments) is not NotImplemented:
         return self
     if source is None:
         source = _C.empty(0, dtype=self.dtype)
@@ -458,7 +458,7 @@ def _set_(
             else source.as_strided(size, stride or _dense_strides(size), storage_offset)
         )
     else:
-        held = source._tensor
+        memory = source._tensor
         own = getattr(source, "dtype", None) or self.dtype
         if own != self.dtype:
             raise RuntimeError(
@@ -467,7 +467,9 @@ def _set_(
             )
         n = source.nbytes() // self.element_size()
         size = (n - storage_offset,) if size is None else tuple(size)
-        view = _C._with_storage(held, self.dtype, size, tuple(stride or _dense_strides(size)), storage_offset)
+        view = _C._with_storage(
+            memory, self.dtype, size, tuple(stride or _dense_strides(size)), storage_offset
+        )
     if view.device != self.device:
         raise RuntimeError(
             f'Attempted to set the storage of a tensor on device "{self.device}" to a storage on different device '
@@ -485,7 +487,7 @@ def _overload_of_set(source: Any, size: Any) -> str:
     return kind if size is None else f"{kind}_storage_offset"
 
 
-def _handled(name: str, overload: str, *args: Any) -> Any:
+def _ask_handlers(name: str, overload: str, *args: Any) -> Any:
     """What a mode or a class makes of an operator that is a method here; NotImplemented where nobody handles it."""
     from tl_core.dispatch import modes as dispatch_modes
 
@@ -557,8 +559,8 @@ def _new(cls: Any, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"new() received unexpected keyword arguments {sorted(kwargs)}")
     if cls is not Tensor and len(args) == 1 and isinstance(args[0], Tensor):
         return _C._make_subclass(cls, args[0])  # of any type
-    made = construct(_C.get_default_dtype(), args)
-    return made if cls is Tensor else _C._make_subclass(cls, made)
+    tensor = construct(_C.get_default_dtype(), args)
+    return tensor if cls is Tensor else _C._make_subclass(cls, tensor)
 
 
 def _new_like(self: Tensor, *args: Any, size: Any = None, device: Any = None) -> Tensor:
@@ -634,22 +636,22 @@ def _apply_(self: Tensor, callable: Any) -> Tensor:
 
 def _map_(self: Tensor, tensor: Tensor, callable: Any) -> Tensor:
     """Puts what a Python function makes of each element and another tensor's in its place; slow."""
-    return _mapped(self, (tensor,), callable)
+    return _map_elements(self, (tensor,), callable)
 
 
 def _map2_(self: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
     """Puts what a Python function makes of each element and two other tensors' in its place; slow."""
-    return _mapped(self, (x, y), callable)
+    return _map_elements(self, (x, y), callable)
 
 
-def _mapped(self: Tensor, others: tuple[Tensor, ...], callable: Any) -> Tensor:
-    if any(each.requires_grad for each in (self, *others)):
+def _map_elements(self: Tensor, operands: tuple[Tensor, ...], callable: Any) -> Tensor:
+    if any(each.requires_grad for each in (self, *operands)):
         raise RuntimeError(
             "a Python function has no gradient, and a tensor requires grad: use detach() first"
         )
-    columns = [self.flatten().tolist(), *(other.expand_as(self).flatten().tolist() for other in others)]
-    made = [callable(*elements) for elements in zip(*columns, strict=True)]
-    return self.copy_(_C.tensor(made, dtype=self.dtype).view(self.shape))
+    columns = [self.flatten().tolist(), *(other.expand_as(self).flatten().tolist() for other in operands)]
+    values = [callable(*elements) for elements in zip(*columns, strict=True)]
+    return self.copy_(_C.tensor(values, dtype=self.dtype).view(self.shape))
 
 
 def _polygamma(self: Tensor, n: int) -> Tensor:
@@ -713,14 +715,14 @@ def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
 
 
 # Without tl-autograd nothing is ever recorded. These stand in until it is loaded, and it replaces them.
-def _load_autograd(asked: str) -> None:
+def _load_autograd(feature: str) -> None:
     if not backend_registry.load("autograd"):
         raise RuntimeError(
-            f"{asked} needs the package tl-autograd: pip install tl-autograd, then import tl_autograd or tl"
+            f"{feature} needs the package tl-autograd: pip install tl-autograd, then import tl_autograd or tl"
         )
 
 
-def _loaded(self: Tensor, name: str) -> Any:
+def _load_attribute(self: Tensor, name: str) -> Any:
     _load_autograd(f"Tensor.{name}")
     return getattr(self, name)
 
@@ -733,22 +735,22 @@ def _backward(
     inputs: Any = None,
 ) -> None:
     """Provided by tl-autograd."""
-    _loaded(self, "backward")(gradient, retain_graph, create_graph, inputs)
+    _load_attribute(self, "backward")(gradient, retain_graph, create_graph, inputs)
 
 
 def _register_hook(self: Tensor, hook: Any) -> Any:
     """Provided by tl-autograd."""
-    return _loaded(self, "register_hook")(hook)
+    return _load_attribute(self, "register_hook")(hook)
 
 
 def _retain_grad(self: Tensor) -> None:
     """Provided by tl-autograd."""
-    _loaded(self, "retain_grad")()
+    _load_attribute(self, "retain_grad")()
 
 
 def _register_post_accumulate_grad_hook(self: Tensor, hook: Any) -> Any:
     """Provided by tl-autograd."""
-    return _loaded(self, "register_post_accumulate_grad_hook")(hook)
+    return _load_attribute(self, "register_post_accumulate_grad_hook")(hook)
 
 
 def _requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
@@ -887,7 +889,7 @@ for _name in (
     setattr(Tensor, _name, _of_quantized(_name))
 
 
-def _removed(name: str) -> FunctionType:
+def _removed_method(name: str) -> FunctionType:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         from tl_core.tensors import removed
 
@@ -899,7 +901,7 @@ def _removed(name: str) -> FunctionType:
 
 
 for _name in ("eig", "lstsq", "solve", "symeig"):
-    setattr(Tensor, _name, _removed(_name))
+    setattr(Tensor, _name, _removed_method(_name))
 # What makes plain tensors of others, and what Python asks of classes, sees no overrides.
 _PLAIN = {"__array_namespace__", "__dir__", "as_subclass", "new", "record_stream", "to_device"}
 for _name, _method in list(vars(Tensor).items()):
@@ -923,9 +925,9 @@ def _asking(
             return overrides.handle_torch_function(getattr(Tensor, name).__get__, (self,), self)
         return read(self)
 
-    made = _Named(get, write)
-    made.__name__ = name
-    return made
+    attribute = _Named(get, write)
+    attribute.__name__ = name
+    return attribute
 
 
 def _of_no_graph(name: str, value: Any) -> Callable[[Tensor], Any]:

@@ -106,10 +106,10 @@ def eye(
         tensor([[0., 1., 0.],
                 [0., 0., 1.]])
     """
-    made = _C.zeros(n_rows, n_rows if n_cols is None else n_cols, dtype=dtype, device=device)
-    if -n_rows < k < made.shape[1]:
-        made.diagonal(k).fill_(1)
-    return made
+    matrix = _C.zeros(n_rows, n_rows if n_cols is None else n_cols, dtype=dtype, device=device)
+    if -n_rows < k < matrix.shape[1]:
+        matrix.diagonal(k).fill_(1)
+    return matrix
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:

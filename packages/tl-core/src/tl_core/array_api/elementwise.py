@@ -37,7 +37,7 @@ _INTEGERS_STAY = {"ceil": _tl.ceil, "floor": _tl.floor, "round": _tl.round, "tru
 __all__ = sorted([*_UNARY, *_BINARY, *_INTEGERS_STAY, "clip", "positive", "where"])
 
 
-def _named(function: Any, name: str, of: Callable[..., Any]) -> Any:
+def _set_name(function: Any, name: str, of: Callable[..., Any]) -> Any:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (of.__doc__ or name).split("\n\n")[
         1 if (of.__doc__ or "").startswith(name + "(") else 0
@@ -51,10 +51,10 @@ def _example(name: str, of: Callable[..., Any]) -> str:
     source = of if ">>>" in (of.__doc__ or "") else getattr(_tl, name)
     _, _, session = (source.__doc__ or "").partition(">>> import tl_core as tl\n")
     steps = [">>> " + dedent("    " + step).rstrip() for step in session.split(">>> ")[1:]]
-    kept = [step for step in steps if "=" not in step.partition("\n")[0]]
-    if not kept:
+    portable = [step for step in steps if "=" not in step.partition("\n")[0]]
+    if not portable:
         return ""
-    lines = [">>> import tl_core as tl", ">>> from tl_core import array_api", *kept]
+    lines = [">>> import tl_core as tl", ">>> from tl_core import array_api", *portable]
     shown = "\n".join(lines).replace(f"tl.{source.__name__}(", f"array_api.{name}(")
     return f"\n\n    Example:\n{indent(shown, '        ')}"
 
@@ -63,14 +63,14 @@ def _unary(name: str, of: Callable[..., Tensor]) -> Callable[[Tensor], Tensor]:
     def function(x: Tensor, /) -> Tensor:
         return of(x)
 
-    return _named(function, name, of)
+    return _set_name(function, name, of)
 
 
 def _binary(name: str, of: Callable[..., Tensor]) -> Callable[[Any, Any], Tensor]:
     def function(x1: Any, x2: Any, /) -> Tensor:
         return of(*operands(x1, x2))
 
-    return _named(function, name, of)
+    return _set_name(function, name, of)
 
 
 def _rounding(name: str, of: Callable[..., Tensor]) -> Callable[[Tensor], Tensor]:
@@ -79,7 +79,7 @@ def _rounding(name: str, of: Callable[..., Tensor]) -> Callable[[Tensor], Tensor
             return _tl.complex(of(x.real), of(x.imag))
         return of(x) if x.is_floating_point() else x.clone()
 
-    return _named(function, name, of)
+    return _set_name(function, name, of)
 
 
 globals().update({name: _unary(name, of) for name, of in _UNARY.items()})

@@ -135,13 +135,13 @@ def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -
         >>> reshape(_tl.ones(2, 3), (3, 2), copy=True).shape
         torch.Size([3, 2])
     """
-    made = x.reshape(shape)
-    shares = made.data_ptr() == x.data_ptr()
+    result = x.reshape(shape)
+    shares = result.data_ptr() == x.data_ptr()
     if copy is False and not shares:
         raise ValueError(
             f"reshape(): a view of shape {tuple(shape)} of this array isn't possible without a copy"
         )
-    return made.clone() if copy and shares else made
+    return result.clone() if copy and shares else result
 
 
 def roll(x: Tensor, /, shift: Any, *, axis: Any = None) -> Tensor:

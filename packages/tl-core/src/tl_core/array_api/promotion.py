@@ -78,8 +78,8 @@ def finfo(type: Any, /) -> FloatInfo:
         torch.float32
     """
     dtype = _dtype_of(type)
-    known = _type_info.finfo(dtype)
-    return FloatInfo(known.bits, known.eps, known.max, known.min, known.smallest_normal, dtype.to_real())
+    limits = _type_info.finfo(dtype)
+    return FloatInfo(limits.bits, limits.eps, limits.max, limits.min, limits.smallest_normal, dtype.to_real())
 
 
 def iinfo(type: Any, /) -> IntInfo:
@@ -90,8 +90,8 @@ def iinfo(type: Any, /) -> IntInfo:
         127
     """
     dtype = _dtype_of(type)
-    known = _type_info.iinfo(dtype)
-    return IntInfo(known.bits, known.max, known.min, dtype)
+    limits = _type_info.iinfo(dtype)
+    return IntInfo(limits.bits, limits.max, limits.min, dtype)
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:

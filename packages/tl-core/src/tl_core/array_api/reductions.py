@@ -20,21 +20,21 @@ def _axes(x: Tensor, axis: Any) -> tuple[int, ...]:
     Raises:
         IndexError: an axis that isn't there, or twice.
     """
-    given = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
-    for a in given:
+    raw_axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    for a in raw_axes:
         if not -x.ndim <= a < x.ndim:
             raise IndexError(f"axis {a} is out of range for an array of {x.ndim} dimensions")
-    axes = tuple(a % x.ndim for a in given)
+    axes = tuple(a % x.ndim for a in raw_axes)
     if len(set(axes)) < len(axes):
-        raise IndexError(f"an axis stands twice in {tuple(given)}")
+        raise IndexError(f"an axis stands twice in {tuple(raw_axes)}")
     return axes
 
 
 def _along_last(x: Tensor, axis: Any, keepdims: bool, of: Callable[[Tensor], Tensor]) -> Tensor:
     """A function of the last axis, along several that are flattened to it."""
     axes = _axes(x, axis)
-    others = [a for a in range(x.ndim) if a not in axes]
-    flat = x.permute([*others, *axes]).reshape([x.shape[a] for a in others] + [_product(x, axes)])
+    outer = [a for a in range(x.ndim) if a not in axes]
+    flat = x.permute([*outer, *axes]).reshape([x.shape[a] for a in outer] + [_product(x, axes)])
     out = of(flat)
     return out.reshape([1 if a in axes else n for a, n in enumerate(x.shape)]) if keepdims else out
 

@@ -193,8 +193,8 @@ def unique_counts(x: Tensor, /) -> UniqueCounts:
         >>> unique_counts(_tl.tensor([5, 3, 5])).values
         tensor([3, 5])
     """
-    found = unique_all(x)
-    return UniqueCounts(found.values, found.counts)
+    uniques = unique_all(x)
+    return UniqueCounts(uniques.values, uniques.counts)
 
 
 def unique_inverse(x: Tensor, /) -> UniqueInverse:
@@ -204,8 +204,8 @@ def unique_inverse(x: Tensor, /) -> UniqueInverse:
         >>> unique_inverse(_tl.tensor([5, 3, 5])).inverse_indices
         tensor([1, 0, 1])
     """
-    found = unique_all(x)
-    return UniqueInverse(found.values, found.inverse_indices)
+    uniques = unique_all(x)
+    return UniqueInverse(uniques.values, uniques.inverse_indices)
 
 
 def unique_values(x: Tensor, /) -> Tensor:

@@ -13,7 +13,7 @@ def _product(a: Tensor, b: Tensor) -> Tensor:
     return _tl.where((a == 0) | (b == 0), _tl.zeros_like(a), a * b)
 
 
-def _mended(x: Tensor, out: Tensor, real: Tensor, imag: Tensor) -> Tensor:
+def _replace_nonfinite(x: Tensor, out: Tensor, real: Tensor, imag: Tensor) -> Tensor:
     """The result, but for the elements that are not finite."""
     return _tl.where(_tl.isfinite(x), out, _tl.complex(real, imag))
 
@@ -29,7 +29,7 @@ def sinh(x: Tensor) -> Tensor:
         return _tl.sinh(x)
     a, b = x.real, x.imag
     real = _tl.where(_without_angle(x), a, _product(_tl.sinh(a), _tl.cos(b)))
-    return _mended(x, _tl.sinh(x), real, _product(_tl.cosh(a), _tl.sin(b)))
+    return _replace_nonfinite(x, _tl.sinh(x), real, _product(_tl.cosh(a), _tl.sin(b)))
 
 
 def cosh(x: Tensor) -> Tensor:
@@ -38,7 +38,7 @@ def cosh(x: Tensor) -> Tensor:
         return _tl.cosh(x)
     a, b = x.real, x.imag
     real = _tl.where(_without_angle(x), _tl.abs(a), _product(_tl.cosh(a), _tl.cos(b)))
-    return _mended(x, _tl.cosh(x), real, _product(_tl.sinh(a), _tl.sin(b)))
+    return _replace_nonfinite(x, _tl.cosh(x), real, _product(_tl.sinh(a), _tl.sin(b)))
 
 
 def tanh(x: Tensor) -> Tensor:
@@ -50,7 +50,7 @@ def tanh(x: Tensor) -> Tensor:
     real = _tl.where(_tl.isinf(a), _tl.sign(a), _tl.where(a == 0, a, nan))
     turned = _tl.copysign(_tl.zeros_like(b), b)
     imag = _tl.where(_tl.isinf(a), turned, _tl.where(_tl.isnan(a) & (b == 0), b, nan))
-    return _mended(x, _tl.tanh(x), real, imag)
+    return _replace_nonfinite(x, _tl.tanh(x), real, imag)
 
 
 def expm1(x: Tensor) -> Tensor:
@@ -62,7 +62,7 @@ def expm1(x: Tensor) -> Tensor:
     real = _tl.where(_without_angle(x), _tl.where(vanishes, zero, a), _tl.exp(a) * _tl.cos(b)) - 1
     imag = _tl.where(vanishes | (b == 0), zero, _tl.exp(a) * _tl.sin(b))
     out = _tl.expm1(x)
-    return _mended(x, _tl.complex(out.real + 0.0, out.imag), real, imag)
+    return _replace_nonfinite(x, _tl.complex(out.real + 0.0, out.imag), real, imag)
 
 
 def sign(x: Tensor) -> Tensor:

@@ -149,22 +149,22 @@ def set_logs(
         True
         >>> set_logs()
     """
-    given = dict(locals())
+    arguments = dict(locals())
     if os.environ.get(LOGS):
         warnings.warn(
             f"the environment variable {LOGS} is set: it decides, and set_logs() does nothing", stacklevel=2
         )
         return
-    levels, shown = _settings(given)
+    levels, shown = _settings(arguments)
     apply(levels, shown)
 
 
-def _settings(given: dict[str, Any]) -> tuple[dict[str, int], set[str]]:
+def _settings(arguments: dict[str, Any]) -> tuple[dict[str, int], set[str]]:
     """The arguments of `set_logs` as levels and the artifacts that are shown."""
-    modules = given.pop("modules") or {}
+    modules = arguments.pop("modules") or {}
     levels: dict[str, int] = {}
     shown: set[str] = set()
-    for name, value in {**given, **modules}.items():
+    for name, value in {**arguments, **modules}.items():
         if not isinstance(name, str):
             raise ValueError(f"set_logs(): modules maps names to levels, got {name!r}")
         if name in ARTIFACTS:
@@ -211,27 +211,27 @@ def configure_from_environment() -> None:
 
 def apply(levels: Mapping[str, int], shown: set[str]) -> None:
     """Gives loggers these levels, and all others that were set here their default."""
-    wanted: dict[str, int] = {}
+    logger_levels: dict[str, int] = {}
     if "all" in levels:
-        wanted |= dict.fromkeys(
+        logger_levels |= dict.fromkeys(
             (ALL, *(name for names in COMPONENTS.values() for name in names)), levels["all"]
         )
     for name, level in levels.items():
         if name != "all":
-            wanted |= dict.fromkeys(COMPONENTS.get(name, (name,)), level)
+            logger_levels |= dict.fromkeys(COMPONENTS.get(name, (name,)), level)
     for artifact, component in ARTIFACTS.items():
         level = levels.get(component, levels.get("all", logging.WARNING))
-        brought = level == logging.DEBUG and artifact not in SPARSE_ONLY
+        implied = level == logging.DEBUG and artifact not in SPARSE_ONLY
         for name in artifact_names(artifact):
-            wanted[name] = logging.DEBUG if artifact in shown or brought else logging.CRITICAL + 1
-    _install(wanted)
+            logger_levels[name] = logging.DEBUG if artifact in shown or implied else logging.CRITICAL + 1
+    _install(logger_levels)
 
 
-def _install(wanted: Mapping[str, int]) -> None:
-    for name in _handlers.keys() - wanted.keys():
+def _install(logger_levels: Mapping[str, int]) -> None:
+    for name in _handlers.keys() - logger_levels.keys():
         _reset(name)
     handler = _new_handler()
-    for name, level in wanted.items():
+    for name, level in logger_levels.items():
         logger = logging.getLogger(name)
         if name in _handlers:
             logger.removeHandler(_handlers[name])

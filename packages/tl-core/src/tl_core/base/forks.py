@@ -47,11 +47,11 @@ def foreign_imports() -> dict[str, int]:
 
 def _wait_for_imports() -> None:
     """Waits until no other thread is loading a module."""
-    held = _holds_logging()
+    holds_lock = _holds_logging()
     if not _locks:
         return
-    held = held or get_ident() in _owners().values()
-    end = time.monotonic() + (_SHORT_LIMIT if held else _LIMIT)
+    holds_lock = holds_lock or get_ident() in _owners().values()
+    end = time.monotonic() + (_SHORT_LIMIT if holds_lock else _LIMIT)
     absent = _HOOK_LOCKS.keys() - sys.modules.keys()
     while foreign := foreign_imports().items() - _endless:
         if time.monotonic() > end:

@@ -30,8 +30,8 @@ def also_named(**names: str) -> Callable[[F], F]:
         tensor([2., 2.])
     """
 
-    def named(function: F) -> F:
+    def decorate(function: F) -> F:
         function.__keyword_names__ = names  # type: ignore[attr-defined]  # overridable() reads it
         return function
 
-    return named
+    return decorate

@@ -25,9 +25,9 @@ class PublicModuleName(str):
     own: str
 
     def __new__(cls, public: str, own: str) -> PublicModuleName:
-        made = super().__new__(cls, public)
-        made.own = own
-        return made
+        name = super().__new__(cls, public)
+        name.own = own
+        return name
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return str, (self.own,)

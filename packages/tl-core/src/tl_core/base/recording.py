@@ -65,8 +65,8 @@ def note_foreign(process: int, name: str, category: str, start: int, end: int) -
 
 def take_foreign() -> list[ForeignEvent]:
     """What was added since the last call."""
-    found, _foreign[:] = list(_foreign), []
-    return found
+    events, _foreign[:] = list(_foreign), []
+    return events
 
 
 _describers: dict[int, Callable[[], Iterable[tuple[int, str]]]] = {}
@@ -118,11 +118,11 @@ def start(*, values: bool = False, results: bool = False, stacks: bool = False, 
 
 def stop() -> Recording:
     """Ends the recording and returns it."""
-    made = _C._stop_recording()
+    recording = _C._stop_recording()
     for listener in listeners:
         listener(False)
     _described.clear()
     for describe in _describers.values():
         _described.update(describe())
     _describers.clear()
-    return made
+    return recording

@@ -10,10 +10,10 @@ __all__ = _C._named_results()
 
 
 def __getattr__(name: str) -> Any:
-    found = _C._named_result(name)
-    if found is None:
+    result_type = _C._named_result(name)
+    if result_type is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return found
+    return result_type
 
 
 def __dir__() -> list[str]:

@@ -26,9 +26,9 @@ def where(addresses: Iterable[int]) -> str:
     Args:
         addresses: of instructions, innermost frame first.
     """
-    found = _located([a for a in addresses if a])
-    outside = [frame for frame in found if not _is_own(frame[0].co_filename)]
-    return _told(*(outside or found)[0]) if found else ""
+    frames = _locate([a for a in addresses if a])
+    outside = [frame for frame in frames if not _is_own(frame[0].co_filename)]
+    return _describe(*(outside or frames)[0]) if frames else ""
 
 
 def change(tensor: Tensor, version: int) -> str:
@@ -37,29 +37,29 @@ def change(tensor: Tensor, version: int) -> str:
     return where(addresses) if addresses else ""
 
 
-def _located(addresses: list[int]) -> list[tuple[CodeType, int]]:
+def _locate(addresses: list[int]) -> list[tuple[CodeType, int]]:
     """(code, line) of the addresses that can be found, in their order."""
-    found: dict[int, tuple[CodeType, int]] = {}
+    by_address: dict[int, tuple[CodeType, int]] = {}
     for code in _living_code():
         for address in addresses:
             line = _C._line_of(code, address)
             if line is not None:
-                found[address] = (code, line)
-        if len(found) == len(addresses):
+                by_address[address] = (code, line)
+        if len(by_address) == len(addresses):
             break
-    return [found[a] for a in addresses if a in found]
+    return [by_address[a] for a in addresses if a in by_address]
 
 
 def _living_code() -> Iterator[CodeType]:
     """Every code object of the running frames and of all functions, with those inside."""
-    seen: set[CodeType] = set()
+    visited: set[CodeType] = set()
     waiting = list(_running_code())
     waiting += [o.__code__ for o in gc.get_objects() if type(o) is FunctionType]
     while waiting:
         code = waiting.pop(0) if len(waiting) < 64 else waiting.pop()
-        if code in seen:
+        if code in visited:
             continue
-        seen.add(code)
+        visited.add(code)
         yield code
         waiting += [c for c in code.co_consts if isinstance(c, CodeType)]
 
@@ -83,7 +83,7 @@ def _is_own(filename: str) -> bool:
     return any(path.startswith(root + os.sep) for root in roots)
 
 
-def _told(code: CodeType, line: int) -> str:
+def _describe(code: CodeType, line: int) -> str:
     text = linecache.getline(code.co_filename, line).strip()
     frame = f"{code.co_filename}:{line}, in {code.co_qualname}"
     return f"{frame}: {text}" if text else frame

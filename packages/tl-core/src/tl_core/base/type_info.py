@@ -26,19 +26,19 @@ class finfo:
     __module__ = "tl_core"
 
     def __init__(self, type: Any = None, /) -> None:
-        given = _C.get_default_dtype() if type is None else type
-        if not isinstance(given, _C.dtype) or not (given.is_floating_point or given.is_complex):
+        dtype = _C.get_default_dtype() if type is None else type
+        if not isinstance(dtype, _C.dtype) or not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
-                f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{given}'"
+                f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{dtype}'"
             )
-        self.dtype = str(given.to_real()).removeprefix("torch.")
+        self.dtype = str(dtype.to_real()).removeprefix("torch.")
         self.bits, digits, largest, smallest = _FLOATS[self.dtype]
         self.eps = 2.0**-digits
         # NaN takes the code of what would be the largest number of E4M3.
         steps = 2.0 if self.dtype == "float8_e4m3fn" else 1.0
         self.max = (2.0 - steps * 2.0**-digits) * 2.0**largest
         self.tiny = self.smallest_normal = 2.0**smallest
-        self.min = -self.max if given.to_real().is_signed else self.tiny
+        self.min = -self.max if dtype.to_real().is_signed else self.tiny
         self.resolution = {10: 1e-3, 7: 1e-2, 23: 1e-6, 52: 1e-15}.get(digits, 1.0)
 
     def __repr__(self) -> str:
@@ -64,13 +64,13 @@ class iinfo:
     __module__ = "tl_core"
 
     def __init__(self, type: Any, /) -> None:
-        known = _limits_of(str(type).removeprefix("torch.")) if isinstance(type, _C.dtype) else None
-        if known is None:
+        limits = _limits_of(str(type).removeprefix("torch.")) if isinstance(type, _C.dtype) else None
+        if limits is None:
             raise TypeError(
                 f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type}'"
             )
         self.dtype = str(type).removeprefix("torch.")
-        self.bits, signed = known
+        self.bits, signed = limits
         self.min = -(1 << self.bits - 1) if signed else 0
         self.max = (1 << self.bits - signed) - 1
 
@@ -86,8 +86,8 @@ class iinfo:
 
 def _limits_of(name: str) -> tuple[int, bool] | None:
     """The bits of an integer type, quantized or not, and whether there are negative numbers."""
-    found = _INTEGER.fullmatch(name)
-    return (int(found[2]), not found[1]) if found else _QUANTIZED.get(name)
+    match = _INTEGER.fullmatch(name)
+    return (int(match[2]), not match[1]) if match else _QUANTIZED.get(name)
 
 
 def element_size(dtype: _C.dtype) -> int:

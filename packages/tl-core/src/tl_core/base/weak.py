@@ -34,8 +34,8 @@ class WeakIdRef(weakref.ref):
     def __eq__(self, other: object) -> bool:
         if self is other or not isinstance(other, WeakIdRef):
             return self is other
-        mine = self()
-        return mine is not None and mine is other()
+        key = self()
+        return key is not None and key is other()
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -66,8 +66,8 @@ class _WeakHashRef(weakref.ref):
     def __eq__(self, other: object) -> bool:
         if self is other or not isinstance(other, _WeakHashRef):
             return self is other
-        mine, its = self(), other()
-        return mine is not None and its is not None and bool(mine == its)
+        key, other_key = self(), other()
+        return key is not None and other_key is not None and bool(key == other_key)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -144,8 +144,8 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
 
     def _entries(self) -> list[tuple[Any, Any]]:
         """The entries at this moment, with their keys alive."""
-        found = [(reference(), value) for reference, value in list(self.data.items())]
-        return [(key, value) for key, value in found if key is not None]
+        pairs = [(reference(), value) for reference, value in list(self.data.items())]
+        return [(key, value) for key, value in pairs if key is not None]
 
     def keyrefs(self) -> list[Any]:
         """References to the keys; some may be gone by the time they are asked."""
@@ -166,16 +166,16 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
     def __or__(self, other: Any) -> Any:
         if not isinstance(other, Mapping):
             return NotImplemented
-        made = self.copy()
-        made.update(other)
-        return made
+        result = self.copy()
+        result.update(other)
+        return result
 
     def __ror__(self, other: Any) -> Any:
         if not isinstance(other, Mapping):
             return NotImplemented
-        made = type(self)(other, self.ref_type)
-        made.update(self)
-        return made
+        result = type(self)(other, self.ref_type)
+        result.update(self)
+        return result
 
     def __ior__(self, other: Any) -> Any:
         self.update(other)

@@ -108,7 +108,7 @@ class OrderedSet(MutableSet[T], Reversible[T], Generic[T]):
         result.update(*others)
         return result
 
-    def _kept(
+    def _filter(
         self, others: Iterable[Iterable[T]], keep: Callable[[T, list[AbstractSet[T]]], bool]
     ) -> OrderedSet[T]:
         sets: list[AbstractSet[T]] = [
@@ -122,7 +122,7 @@ class OrderedSet(MutableSet[T], Reversible[T], Generic[T]):
         Args:
             others: the others.
         """
-        return self._kept(others, lambda elem, sets: all(elem in one for one in sets))
+        return self._filter(others, lambda elem, sets: all(elem in one for one in sets))
 
     def difference(self, *others: Iterable[T]) -> OrderedSet[T]:
         """The elements that none of the others has.
@@ -130,7 +130,7 @@ class OrderedSet(MutableSet[T], Reversible[T], Generic[T]):
         Args:
             others: the others.
         """
-        return self._kept(others, lambda elem, sets: not any(elem in one for one in sets))
+        return self._filter(others, lambda elem, sets: not any(elem in one for one in sets))
 
     def symmetric_difference(self, other: Iterable[T]) -> OrderedSet[T]:
         """The elements that one of the two sets has.
@@ -189,7 +189,7 @@ class OrderedSet(MutableSet[T], Reversible[T], Generic[T]):
 
         return apply
 
-    def _reflected(name: str) -> Any:  # type: ignore[misc]
+    def _reflect(name: str) -> Any:  # type: ignore[misc]
         def apply(self: OrderedSet[T], other: Any) -> Any:
             return getattr(OrderedSet(other), name)(self) if isinstance(other, Iterable) else NotImplemented
 
@@ -202,10 +202,10 @@ class OrderedSet(MutableSet[T], Reversible[T], Generic[T]):
 
         return apply
 
-    __or__, __ror__, __ior__ = _operator("union"), _reflected("union"), _in_place("update")
-    __and__, __rand__ = _operator("intersection"), _reflected("intersection")
+    __or__, __ror__, __ior__ = _operator("union"), _reflect("union"), _in_place("update")
+    __and__, __rand__ = _operator("intersection"), _reflect("intersection")
     __iand__ = _in_place("intersection_update")
-    __sub__, __rsub__ = _operator("difference"), _reflected("difference")
+    __sub__, __rsub__ = _operator("difference"), _reflect("difference")
     __isub__ = _in_place("difference_update")
-    __xor__, __rxor__ = _operator("symmetric_difference"), _reflected("symmetric_difference")
+    __xor__, __rxor__ = _operator("symmetric_difference"), _reflect("symmetric_difference")
     __ixor__ = _in_place("symmetric_difference_update")

@@ -154,7 +154,7 @@ def elementwise_dtypes(
 ) -> tuple[dtype, dtype]:
     """The types in which an elementwise function of tensors and numbers computes, and of its result."""
     kind = ELEMENTWISE_TYPE_PROMOTION_KIND
-    promoted = _promoted([a for a in _args if a is not None])
+    promoted = _promote([a for a in _args if a is not None])
     if type_promotion_kind is kind.ALWAYS_BOOL:
         return get_computation_dtype(promoted), tl_core.bool
     if type_promotion_kind is kind.INT_TO_FLOAT and (
@@ -170,7 +170,7 @@ def elementwise_dtypes(
     return computed, result
 
 
-def _promoted(args: Sequence[Any]) -> dtype:
+def _promote(args: Sequence[Any]) -> dtype:
     """By the core's own rules, two at a time: zero-dimensional tensors stand in for what was promoted so far."""
     if not args:
         raise ValueError("elementwise_dtypes(): there are no arguments to infer a type from")
@@ -179,12 +179,12 @@ def _promoted(args: Sequence[Any]) -> dtype:
     )
     if len(ranked) == 1:
         return _dtype_of(ranked[0])
-    found = ranked[0]
+    common = ranked[0]
     for other in ranked[1:]:
-        kind = tl_core.result_type(found, other)
-        shape = () if not isinstance(found, Tensor) or found.dim() == 0 else (1,)
-        found = tl_core.empty(shape, dtype=kind, device="meta")
-    return found.dtype
+        kind = tl_core.result_type(common, other)
+        shape = () if not isinstance(common, Tensor) or common.dim() == 0 else (1,)
+        common = tl_core.empty(shape, dtype=kind, device="meta")
+    return common.dtype
 
 
 # ---- shapes and strides --------------------------------------------------------------------------------------------
@@ -211,10 +211,10 @@ def canonicalize_dims(rank: int, indices: Any, wrap_scalar: bool = True) -> Any:
 
 def reduction_dims(shape: Sequence[int], dims: Sequence[int] | None) -> tuple[int, ...]:
     """The dimensions a reduction goes over: all for None; RuntimeError for one named twice."""
-    chosen = tuple(range(len(shape))) if dims is None else canonicalize_dims(len(shape), tuple(dims))
-    if len(set(chosen)) != len(chosen):
+    axes = tuple(range(len(shape))) if dims is None else canonicalize_dims(len(shape), tuple(dims))
+    if len(set(axes)) != len(axes):
         raise RuntimeError(f"duplicate value in the list of dims: {tuple(dims or ())}")
-    return chosen
+    return axes
 
 
 def make_contiguous_strides_for(shape: Sequence[int], row_major: bool = True) -> tuple[int, ...]:

@@ -41,12 +41,12 @@ def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[T
     open_groups: dict[str, tuple[list[Tensor], int]] = defaultdict(lambda: ([], 0))
     for t in tensors:
         kind, size = t.type(), t.numel() * t.element_size()
-        group, held = open_groups[kind]
-        if group and held + size > size_limit:
+        group, nbytes = open_groups[kind]
+        if group and nbytes + size > size_limit:
             yield group
-            group, held = [], 0
+            group, nbytes = [], 0
         group.append(t)
-        open_groups[kind] = group, held + size
+        open_groups[kind] = group, nbytes + size
     yield from (group for group, _ in open_groups.values() if group)
 
 
@@ -122,10 +122,10 @@ def _accumulate(iterable: Iterable[Any], fn: Callable[[Any, Any], Any] = operato
 def _import_dotted_name(name: str) -> Any:
     """The object that a dotted name means."""
     module, *attributes = name.split(".")
-    found: Any = importlib.import_module(module)
+    target: Any = importlib.import_module(module)
     for attribute in attributes:
-        found = getattr(found, attribute)
-    return found
+        target = getattr(target, attribute)
+    return target
 
 
 def try_import(module_name: str) -> Any:

@@ -34,7 +34,7 @@ LOWER_TYPES = {"cpu": (_C.bfloat16, _C.float16), "cuda": (_C.float16, _C.bfloat1
 _ELSEWHERE = dict.fromkeys(("ipu", "xpu", "mps", "mtia", "privateuseone"), _C.float16) | dict.fromkeys(
     ("maia", "xla", "hpu"), _C.bfloat16
 )
-_told = threading.local()  # of those: the types that this thread was told
+_thread_dtypes = threading.local()  # of those: the types that this thread was told
 
 
 def is_autocast_available(device_type: str) -> bool:
@@ -108,7 +108,7 @@ def get_autocast_dtype(device_type: str) -> _C.dtype:
     """
     check_known("get_autocast_dtype", device_type)
     if device_type in _ELSEWHERE:
-        return vars(_told).get(device_type, _ELSEWHERE[device_type])
+        return vars(_thread_dtypes).get(device_type, _ELSEWHERE[device_type])
     return _C._autocast_dtype(device_type)
 
 
@@ -129,7 +129,7 @@ def set_autocast_dtype(device_type: str, dtype: _C.dtype) -> None:
     """
     check_known("set_autocast_dtype", device_type)
     if device_type in _ELSEWHERE:
-        setattr(_told, device_type, dtype)
+        setattr(_thread_dtypes, device_type, dtype)
     else:
         _C._set_autocast_dtype(device_type, dtype)
 

@@ -29,8 +29,8 @@ def converted(value: Any, dtype: _C.dtype, device_type: str | None = None) -> An
     if isinstance(value, _C.Tensor):
         chooses = value.is_floating_point() and value.dtype != _DOUBLE
         device = value.device.type
-        chosen = _C._autocast_is_on(device) if device_type is None else device == device_type
-        return value.to(dtype) if chooses and chosen else value
+        applies = _C._autocast_is_on(device) if device_type is None else device == device_type
+        return value.to(dtype) if chooses and applies else value
     if isinstance(value, dict):
         return {key: converted(item, dtype, device_type) for key, item in value.items()}
     if type(value) in (list, tuple):

@@ -21,11 +21,11 @@ class _NoParamDecoratorContextManager(_DecoratorContextManager):
     """The same, without parentheses: `@context`."""
 
     def __new__(cls, orig_func: Any = None) -> Any:
-        made = object.__new__(cls)
+        manager = object.__new__(cls)
         if orig_func is None:
-            return made
-        made.__init__()  # type: ignore[misc]
-        return made(orig_func)
+            return manager
+        manager.__init__()  # type: ignore[misc]
+        return manager(orig_func)
 
 
 def context_decorator(ctx: Any, func: Callable[..., Any]) -> Callable[..., Any]:
@@ -54,16 +54,16 @@ def _around_steps(make: Callable[[], Any], func: Callable[..., Any]) -> Callable
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        generator, sent, failure = func(*args, **kwargs), None, None
+        generator, reply, failure = func(*args, **kwargs), None, None
         while True:
             try:
                 with make():
-                    made = generator.send(sent) if failure is None else generator.throw(failure)
+                    item = generator.send(reply) if failure is None else generator.throw(failure)
             except StopIteration as end:
                 return end.value
-            sent = failure = None
+            reply = failure = None
             try:
-                sent = yield made
+                reply = yield item
             except GeneratorExit:
                 with make():
                     generator.close()

@@ -60,21 +60,21 @@ def _stepwise(context: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         steps = function(*args, **kwargs)
-        resume, given = steps.send, None
+        resume, value = steps.send, None
         while True:
             try:
                 with context.clone():
-                    item = resume(given)
+                    item = resume(value)
             except StopIteration as end:
                 return end.value
             try:
-                resume, given = steps.send, (yield item)
+                resume, value = steps.send, (yield item)
             except GeneratorExit:
                 with context.clone():
                     steps.close()
                 raise
             except BaseException as error:
-                resume, given = steps.throw, error
+                resume, value = steps.throw, error
 
     return wrapped
 
@@ -107,11 +107,11 @@ class no_grad(_GradContext):
     _on = False
 
     def __new__(cls, orig_func: Any = None) -> Any:
-        made = object.__new__(cls)
+        manager = object.__new__(cls)
         if orig_func is None:
-            return made
-        made.__init__()  # type: ignore[misc]
-        return made(orig_func)
+            return manager
+        manager.__init__()  # type: ignore[misc]
+        return manager(orig_func)
 
 
 class enable_grad(_GradContext):
@@ -128,11 +128,11 @@ class enable_grad(_GradContext):
     _on = True
 
     def __new__(cls, orig_func: Any = None) -> Any:
-        made = object.__new__(cls)
+        manager = object.__new__(cls)
         if orig_func is None:
-            return made
-        made.__init__()  # type: ignore[misc]
-        return made(orig_func)
+            return manager
+        manager.__init__()  # type: ignore[misc]
+        return manager(orig_func)
 
 
 class set_grad_enabled(_ContextDecorator):
@@ -183,9 +183,9 @@ class inference_mode(_ContextDecorator):
     def __new__(cls, mode: Any = True) -> Any:
         if isinstance(mode, bool):
             return object.__new__(cls)
-        made = object.__new__(cls)
-        made.__init__(True)  # type: ignore[misc]
-        return made(mode)
+        manager = object.__new__(cls)
+        manager.__init__(True)  # type: ignore[misc]
+        return manager(mode)
 
     def __init__(self, mode: bool = True) -> None:
         self.mode = mode

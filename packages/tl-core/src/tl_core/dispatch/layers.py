@@ -80,8 +80,8 @@ def layers_of(keys: DispatchKeySet) -> set[int]:
     Args:
         keys: the keys.
     """
-    found = {layer_of(k.name) for k in keys}
-    return {layer for layer in found if layer is not None}
+    layers = {layer_of(k.name) for k in keys}
+    return {layer for layer in layers if layer is not None}
 
 
 EVERY_KEY = DispatchKeySet(*DispatchKey)

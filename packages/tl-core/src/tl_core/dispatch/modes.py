@@ -212,13 +212,13 @@ def ask_handlers(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
     call = func, tuple(ordered), args, kwargs or {}
     if _users_mode():
         with innermost_off() as mode:
-            made = mode.__torch_dispatch__(*call)
-        if made is not NotImplemented:
-            return made
+            result = mode.__torch_dispatch__(*call)
+        if result is not NotImplemented:
+            return result
     for cls in ordered:
-        made = handling[cls].__torch_dispatch__(*call)
-        if made is not NotImplemented:
-            return made
+        result = handling[cls].__torch_dispatch__(*call)
+        if result is not NotImplemented:
+            return result
     return NotImplemented
 
 

@@ -120,7 +120,7 @@ def _named_with(*loaded: Any) -> dict[Any, str]:
     return named
 
 
-def _named() -> dict[Any, str]:
+def _names() -> dict[Any, str]:
     """Every function, method and reader of a property that can be overridden, with its name."""
     return _named_with(Tensor.grad, *_modules())  # what other packages bring
 
@@ -132,18 +132,18 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
 
     Examples:
         >>> import tl_core as tl
-        >>> found = get_overridable_functions()
-        >>> tl.add in found[tl], tl.Tensor.add in found[tl.Tensor], tl.zeros in found[tl]
+        >>> functions = get_overridable_functions()
+        >>> tl.add in functions[tl], tl.Tensor.add in functions[tl.Tensor], tl.zeros in functions[tl]
         (True, True, False)
     """
     owners: dict[str, Any] = {"torch.Tensor": Tensor}
     for path, module in _modules():
         owners.setdefault(path, module)
-    found: dict[Any, list[Callable[..., Any]]] = {}
-    for function, name in _named().items():
+    by_owner: dict[Any, list[Callable[..., Any]]] = {}
+    for function, name in _names().items():
         owner = owners[name.removesuffix(".__get__").rpartition(".")[0]]
-        found.setdefault(owner, []).append(function)
-    return found
+        by_owner.setdefault(owner, []).append(function)
+    return by_owner
 
 
 def get_ignored_functions() -> set[Callable[..., Any]]:
@@ -156,7 +156,7 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
     """
     functions = [f for _, module in _modules() for _, f in _functions(module)]
     methods = [method for _, method in _methods()]
-    return {f for f in (*functions, *methods) if f not in _named()}
+    return {f for f in (*functions, *methods) if f not in _names()}
 
 
 def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
@@ -171,7 +171,7 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
         Traceback (most recent call last):
         TypeError: too many positional arguments
     """
-    return {function: _dummy(function) for function in _named()}
+    return {function: _dummy(function) for function in _names()}
 
 
 def _dummy(function: Any) -> Callable[..., Any]:
@@ -202,14 +202,14 @@ def _of_first_form(name: str, parameter: Any) -> Any:
         return None
     from inspect import Signature
 
-    made, kind = [], parameter.POSITIONAL_OR_KEYWORD
+    parameters, kind = [], parameter.POSITIONAL_OR_KEYWORD
     for text in schema.partition("(")[2].rpartition(") -> ")[0].split(", "):
         if text == "*":
             kind = parameter.KEYWORD_ONLY
             continue
-        said, _, default = text.rpartition(" ")[2].partition("=")
-        made.append(parameter(said, kind, default=default or parameter.empty))
-    return Signature(made)
+        argument, _, default = text.rpartition(" ")[2].partition("=")
+        parameters.append(parameter(argument, kind, default=default or parameter.empty))
+    return Signature(parameters)
 
 
 def resolve_name(f: Callable[..., Any]) -> str | None:
@@ -222,7 +222,7 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
         >>> resolve_name(tl.ones)
         'torch.ones'
     """
-    name = _named().get(f)
+    name = _names().get(f)
     return _named_without_tensors(*_modules()).get(f) if name is None else name
 
 

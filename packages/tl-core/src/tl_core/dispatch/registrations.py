@@ -79,9 +79,9 @@ def withdraw(registration: Registration) -> None:
     Args:
         registration: what `put` returned.
     """
-    found = _by_operator.get(registration.op, {}).get(registration.key, [])
-    if registration in found:
-        found.remove(registration)
+    stack = _by_operator.get(registration.op, {}).get(registration.key, [])
+    if registration in stack:
+        stack.remove(registration)
         refresh(registration.op)
 
 
@@ -105,13 +105,13 @@ def of(op: str, key: str) -> Any:
         op: the operator's native name.
         key: the dispatch key.
     """
-    found = _by_operator.get(op, {}).get(key)
-    return found[-1] if found else None
+    stack = _by_operator.get(op, {}).get(key)
+    return stack[-1] if stack else None
 
 
 def _is_met(key: str) -> bool:
-    known = key in DEVICES or key in _COMPOSITES or layer_of(key) is not None or key == TRANSFORMS
-    return known or key == "BackendSelect" or key.startswith(_ABSENT)
+    has_layer = key in DEVICES or key in _COMPOSITES or layer_of(key) is not None or key == TRANSFORMS
+    return has_layer or key == "BackendSelect" or key.startswith(_ABSENT)
 
 
 def _first(op: str, *keys: str) -> Registration | None:

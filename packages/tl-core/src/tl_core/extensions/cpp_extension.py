@@ -105,8 +105,8 @@ def get_compiler_abi_compatibility_and_version(compiler: str) -> tuple[bool, str
     if not check_compiler_ok_for_platform(compiler):
         return False, "0.0.0"
     text = _output([compiler, "-dumpfullversion", "-dumpversion"])
-    found = re.search(r"\d+(\.\d+)*", text)
-    version = found[0] if found else "0.0.0"
+    match = re.search(r"\d+(\.\d+)*", text)
+    version = match[0] if match else "0.0.0"
     numbers = tuple(map(int, version.split(".")))
     least = _MINIMUM["clang++" if "clang" in _output([compiler, "--version"]) else "g++"]
     return numbers >= least, version
@@ -498,17 +498,17 @@ class _Job:
         jobs = int(os.environ.get("MAX_JOBS") or 0) or (os.cpu_count() or 1)
         with ThreadPoolExecutor(jobs) as pool:
             commands = [
-                [self.compiler, *common, "-c", str(source), "-o", str(made)]
-                for source, made in zip(self.sources, objects, strict=True)
+                [self.compiler, *common, "-c", str(source), "-o", str(output)]
+                for source, output in zip(self.sources, objects, strict=True)
             ]
             list(pool.map(self._call, commands))
         # under another name first, so that nobody loads half a file
         with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as file:
-            made = Path(file.name)
+            output = Path(file.name)
         link = [self.compiler, *([] if self.kind == "program" else ["-shared"]), *map(str, objects)]
-        self._call([*link, *self.link_flags, "-o", str(made)])
-        made.chmod(0o755)
-        made.replace(target)
+        self._call([*link, *self.link_flags, "-o", str(output)])
+        output.chmod(0o755)
+        output.replace(target)
         if not keep_intermediates:
             for file_ in objects:
                 file_.unlink()
@@ -516,10 +516,10 @@ class _Job:
     def _call(self, command: list[str]) -> None:
         if self.verbose:
             print(shlex.join(command), file=sys.stderr)
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
+        process = subprocess.run(command, capture_output=True, text=True, check=False)
+        if process.returncode:
             raise RuntimeError(
-                f"Error building extension '{self.name}': {shlex.join(command)}\n{done.stderr}"
+                f"Error building extension '{self.name}': {shlex.join(command)}\n{process.stderr}"
             )
 
 

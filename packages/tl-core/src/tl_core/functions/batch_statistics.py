@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 
-def _others(input: Tensor) -> list[int]:
+def _other_dims(input: Tensor) -> list[int]:
     if input.dim() < 2:
         raise RuntimeError(f"the input must have at least 2 dimensions, got {input.dim()}")
     return [dim for dim in range(input.dim()) if dim != 1]
@@ -33,7 +33,7 @@ def _wide(input: Tensor) -> Tensor:
 
 
 def _moments(input: Tensor) -> tuple[Tensor, Tensor]:
-    variance, mean = tl_core.var_mean(_wide(input), dim=_others(input), correction=0)
+    variance, mean = tl_core.var_mean(_wide(input), dim=_other_dims(input), correction=0)
     return mean, variance
 
 
@@ -139,12 +139,12 @@ def batch_norm_gather_stats_with_counts(
     """
     weights = counts.to(mean.dtype).reshape(-1, 1)
     total = weights.sum()
-    whole = (mean * weights).sum(0) / total
+    total_mean = (mean * weights).sum(0) / total
     within = (invstd.square().reciprocal() - eps) * weights
-    variance = (within + (mean - whole).square() * weights).sum(0) / total
-    _take_share(running_mean, whole, momentum)
+    variance = (within + (mean - total_mean).square() * weights).sum(0) / total
+    _take_share(running_mean, total_mean, momentum)
     _take_share(running_var, variance * (total / (total - 1)), momentum)
-    return whole, (variance + eps).rsqrt()
+    return total_mean, (variance + eps).rsqrt()
 
 
 def batch_norm_elemt(
@@ -165,7 +165,7 @@ def batch_norm_elemt(
         tensor([[1.],
                 [5.]])
     """
-    _others(input)
+    _other_dims(input)
     result = (_wide(input) - _by_channel(mean, input)) * _by_channel(invstd, input)
     result = result if weight is None else result * _by_channel(weight, input)
     result = result if bias is None else result + _by_channel(bias, input)
@@ -201,7 +201,7 @@ def batch_norm_backward_reduce(
         >>> batch_norm_backward_reduce(tl_core.ones(2, 1), x, one, one, None, True, False, False)
         (tensor([2.]), tensor([2.]), None, None)
     """
-    dims, gradient = _others(input), _wide(grad_out)
+    dims, gradient = _other_dims(input), _wide(grad_out)
     total = gradient.sum(dims)
     moment = (gradient * (_wide(input) - _by_channel(mean, input))).sum(dims)
     kind = (weight if weight is not None else total).dtype

@@ -11,7 +11,7 @@ from tl_core.overrides import overridable
 __all__ = ["gradient"]
 
 
-def _weighted(parts: list[tuple[Any, Tensor]]) -> Tensor:
+def _weighted_sum(parts: list[tuple[Any, Tensor]]) -> Tensor:
     total = parts[0][0] * parts[0][1]
     for weight, part in parts[1:]:
         total = total + weight * part
@@ -23,8 +23,8 @@ def _uniform_differences(f: Any, n: int, step: Any, edge_order: int) -> list[Ten
     inner = (f(2, n) - f(0, n - 2)) / (2 * step)
     if edge_order == 1:
         return [(f(1, 2) - f(0, 1)) / step, inner, (f(n - 1, n) - f(n - 2, n - 1)) / step]
-    left = _weighted([(-1.5, f(0, 1)), (2.0, f(1, 2)), (-0.5, f(2, 3))]) / step
-    right = _weighted([(0.5, f(n - 3, n - 2)), (-2.0, f(n - 2, n - 1)), (1.5, f(n - 1, n))]) / step
+    left = _weighted_sum([(-1.5, f(0, 1)), (2.0, f(1, 2)), (-0.5, f(2, 3))]) / step
+    right = _weighted_sum([(0.5, f(n - 3, n - 2)), (-2.0, f(n - 2, n - 1)), (1.5, f(n - 1, n))]) / step
     return [left, inner, right]
 
 
@@ -36,17 +36,17 @@ def _nonuniform_differences(f: Any, n: int, x: Tensor, edge_order: int) -> list[
         return gaps.narrow(_coordinate_dim(x), begin, end - begin)
 
     a, b = gap(0, n - 2), gap(1, n - 1)
-    inner = _weighted(
+    inner = _weighted_sum(
         [(-b / (a * (a + b)), f(0, n - 2)), ((b - a) / (a * b), f(1, n - 1)), (a / (b * (a + b)), f(2, n))]
     )
     if edge_order == 1:
         return [(f(1, 2) - f(0, 1)) / gap(0, 1), inner, (f(n - 1, n) - f(n - 2, n - 1)) / gap(n - 2, n - 1)]
     a, b = gap(0, 1), gap(1, 2)
-    left = _weighted(
+    left = _weighted_sum(
         [(-(2 * a + b) / (a * (a + b)), f(0, 1)), ((a + b) / (a * b), f(1, 2)), (-a / (b * (a + b)), f(2, 3))]
     )
     a, b = gap(n - 3, n - 2), gap(n - 2, n - 1)
-    right = _weighted(
+    right = _weighted_sum(
         [(b / (a * (a + b)), f(n - 3, n - 2)), (-(a + b) / (a * b), f(n - 2, n - 1)),
          ((2 * b + a) / (b * (a + b)), f(n - 1, n))]
     )  # fmt: skip

@@ -47,7 +47,7 @@ def hash_tensor(
     if mode != 0:
         raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
     dims = _dimensions(input, (dim,) if isinstance(dim, int) else tuple(dim))
-    result = _folded(_in_front(_bits(input), dims))
+    result = _fold(_in_front(_bits(input), dims))
     if keepdim and input.dim():
         result = result.reshape([1 if d in dims else n for d, n in enumerate(input.shape)])
     if out is None:
@@ -99,7 +99,7 @@ def _in_front(bits: Tensor, dims: tuple[int, ...]) -> Tensor:
     return bits.reshape(math.prod(sizes[: len(dims)]), *sizes[len(dims) :])
 
 
-def _folded(bits: Tensor) -> Tensor:
+def _fold(bits: Tensor) -> Tensor:
     """The exclusive or along the first dimension, by halves."""
     while (count := bits.shape[0]) > 1:
         half = count // 2

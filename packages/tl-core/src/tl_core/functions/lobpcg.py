@@ -70,14 +70,14 @@ def lobpcg(
         )
     steps = 1000 if niter is None else niter
     bound = tol if tol is not None else finfo(A.dtype).eps ** 0.5
-    wanted = _Search(width, steps, bound, largest is None or largest, tracker)
+    search = _Search(width, steps, bound, largest is None or largest, tracker)
     columns = max(n or width, width)
     if A.dim() == 2:
         start = _C.randn((A.size(-1), columns), dtype=A.dtype, device=A.device) if X is None else X
-        return _differentiable(A, B, *wanted.run(A, B, iK, start))
+        return _differentiable(A, B, *search.run(A, B, iK, start))
     batch = A.shape[:-2]
     flat = A.reshape(-1, *A.shape[-2:])
-    found = [
+    pairs = [
         lobpcg(
             flat[i], width, None if B is None else B.expand(A.shape).reshape(flat.shape)[i],
             None if X is None else X.expand(*batch, *X.shape[-2:]).reshape(-1, *X.shape[-2:])[i],
@@ -86,8 +86,8 @@ def lobpcg(
         for i in range(flat.size(0))
     ]  # fmt: skip
     return (
-        _C.stack([E for E, _ in found]).reshape(*batch, width),
-        _C.stack([V for _, V in found]).reshape(*batch, A.size(-1), width),
+        _C.stack([E for E, _ in pairs]).reshape(*batch, width),
+        _C.stack([V for _, V in pairs]).reshape(*batch, A.size(-1), width),
     )
 
 
@@ -134,10 +134,10 @@ class _Search:
         directions, step = None, 0
         while self.steps < 0 or step < self.steps:
             residual = A @ X - (X if B is None else B @ X) * E
-            done = self._converged(A, B, E, X, residual)
+            converged = self._count_converged(A, B, E, X, residual)
             if self.tracker is not None:
-                self.tracker(_Progress(E[: self.k], X[:, : self.k], residual, step, done))
-            if done >= self.k:
+                self.tracker(_Progress(E[: self.k], X[:, : self.k], residual, step, converged))
+            if converged >= self.k:
                 break
             correction = residual if iK is None else iK @ residual
             parts = [X, correction] if directions is None else [X, correction, directions]
@@ -147,7 +147,7 @@ class _Search:
             step += 1
         return E[: self.k], X[:, : self.k]
 
-    def _converged(self, A: Tensor, B: Tensor | None, E: Tensor, X: Tensor, residual: Tensor) -> int:
+    def _count_converged(self, A: Tensor, B: Tensor | None, E: Tensor, X: Tensor, residual: Tensor) -> int:
         """How many of the first pairs have a small residual, without a gap."""
         scale = (linalg.norm(A @ X, dim=0) + E.abs() * linalg.norm(X if B is None else B @ X, dim=0)) / 2
         small = (linalg.norm(residual, dim=0) <= self.tol * scale).tolist()
@@ -167,6 +167,6 @@ def _orthonormal(S: Tensor, B: Tensor | None) -> Tensor:
     S = S / linalg.norm(S, dim=0).clamp(min=finfo(S.dtype).tiny)
     for _ in range(2):  # once more, for what rounding left
         weights, vectors = linalg.eigh(S.T @ (S if B is None else B @ S))
-        kept = weights > weights[-1] * finfo(S.dtype).eps * S.size(-1)
-        S = S @ (vectors[:, kept] / weights[kept].sqrt())
+        independent = weights > weights[-1] * finfo(S.dtype).eps * S.size(-1)
+        S = S @ (vectors[:, independent] / weights[independent].sqrt())
     return S

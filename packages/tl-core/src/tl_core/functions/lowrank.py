@@ -141,11 +141,11 @@ def lu(
         stacklevel=2,
     )
     factors = _C._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
-    found: tuple[Tensor, ...] = factors if get_infos else tuple(factors)[:2]
+    results: tuple[Tensor, ...] = factors if get_infos else tuple(factors)[:2]
     if out is None:
-        return found
-    if len(out) != len(found):
-        raise TypeError(f"expected tuple of {len(found)} elements but got {len(out)}")
-    for given, value in zip(out, found):
-        given.resize_(value.shape).copy_(value)
+        return results
+    if len(out) != len(results):
+        raise TypeError(f"expected tuple of {len(results)} elements but got {len(out)}")
+    for target, value in zip(out, results):
+        target.resize_(value.shape).copy_(value)
     return tuple(out)

@@ -57,6 +57,6 @@ def norm(
         if dims is not None and len(dims) > 2:
             raise RuntimeError(f"norm(): p='fro' takes at most 2 dimensions, but got dim={dim}")
         p = 2
-    given = {} if out is None else {"out": out}
+    options = {} if out is None else {"out": out}
     name = "linalg_vector_norm" if out is None else "linalg_vector_norm.out"
-    return _C._call_operator((name,), input, 2 if p is None else p, dims, keepdim, dtype=dtype, **given)
+    return _C._call_operator((name,), input, 2 if p is None else p, dims, keepdim, dtype=dtype, **options)

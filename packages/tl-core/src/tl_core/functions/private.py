@@ -164,7 +164,7 @@ def _assert_tensor_metadata(
     layout: tl_core.layout | None = None,
 ) -> None:
     """Raises RuntimeError unless the tensor has all of what is given."""
-    found = {
+    actual = {
         "sizes": list(a.shape),
         "strides": list(a.stride()),
         "dtype": a.dtype,
@@ -172,10 +172,10 @@ def _assert_tensor_metadata(
         "layout": a.layout,
     }
     lists = {"sizes": size and list(size), "strides": stride and list(stride)}
-    wanted = {**lists, "dtype": dtype, "device": device, "layout": layout}
-    for name, value in wanted.items():
-        if value is not None and found[name] != value:
-            raise RuntimeError(f"Tensor {name} mismatch! Expected: {value}, Got: {found[name]}")
+    expected = {**lists, "dtype": dtype, "device": device, "layout": layout}
+    for name, value in expected.items():
+        if value is not None and actual[name] != value:
+            raise RuntimeError(f"Tensor {name} mismatch! Expected: {value}, Got: {actual[name]}")
 
 
 def _nnpack_available() -> bool:
@@ -324,8 +324,8 @@ def _unique2(
 @overridable
 def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
     """`unique` as a pair: the positions are an empty tensor unless they are asked for."""
-    found = tl_core.unique(input, sorted, return_inverse)
-    return found if return_inverse else (found, tl_core.empty(0, dtype=tl_core.int64, device=input.device))
+    result = tl_core.unique(input, sorted, return_inverse)
+    return result if return_inverse else (result, tl_core.empty(0, dtype=tl_core.int64, device=input.device))
 
 
 @overridable

@@ -36,7 +36,7 @@ def _file() -> bytes:
     return resources.files("tl_core.functions").joinpath("sobol_numbers.bin").read_bytes()
 
 
-def _unpacked(offset: int, count: int) -> Tensor:
+def _unpack_bits(offset: int, count: int) -> Tensor:
     """That many bits of the file from a byte on."""
     size = -(-count // 8)
     data = bytearray(_file()[offset : offset + size])
@@ -50,7 +50,7 @@ def _polynomials() -> Iterator[tuple[int, Tensor, int]]:
     offset = 0
     for degree in range(1, 19):
         candidates = 2 ** (degree - 1)
-        inner = _unpacked(offset, candidates).nonzero().flatten()
+        inner = _unpack_bits(offset, candidates).nonzero().flatten()
         offset += -(-candidates // 8)
         yield degree, inner, offset
         offset += -(-(inner.numel() * degree * (degree - 1) // 2) // 8)
@@ -58,7 +58,7 @@ def _polynomials() -> Iterator[tuple[int, Tensor, int]]:
 
 def _initial_numbers(degree: int, count: int, offset: int) -> Tensor:
     """m_1, m_2, ... of the first `count` dimensions of a degree, a row a dimension."""
-    bits = _unpacked(offset, count * degree * (degree - 1) // 2).reshape(count, -1)
+    bits = _unpack_bits(offset, count * degree * (degree - 1) // 2).reshape(count, -1)
     columns, at = [_C.ones(count, dtype=_C.int64)], 0
     for size in range(1, degree):
         weights = 2 ** _C.arange(size, 0, -1)
@@ -117,11 +117,11 @@ def _points(directions: Tensor, first: int, count: int) -> Tensor:
     exponent = max(count - 1, 0).bit_length()
     size = 1 << exponent
     block, start = _gray_block(directions, exponent), first // size * size
-    parts, done = [], first
-    while done < first + count:
+    parts, position = [], first
+    while position < first + count:
         end = min(start + size, first + count)
-        parts.append(block[done - start : end - start] ^ _coordinates(directions, start))
-        start, done = start + size, end
+        parts.append(block[position - start : end - start] ^ _coordinates(directions, start))
+        start, position = start + size, end
     return _C.cat(parts) if parts else block[:0]
 
 

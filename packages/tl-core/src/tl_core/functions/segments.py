@@ -51,8 +51,8 @@ def _segments(data: Tensor, lengths: Tensor, axis: int) -> Tensor:
     """The segment of each element; those beyond the last belong to one more."""
     indices = tl_core.arange(data.shape[axis], dtype=lengths.dtype, device=data.device)
     ends = lengths.cumsum(-1)
-    found = tl_core.searchsorted(ends, indices.expand(*ends.shape[:-1], -1).contiguous(), right=True)
-    return found.reshape(*found.shape, *[1] * (data.ndim - axis - 1)).expand(data.shape)
+    index = tl_core.searchsorted(ends, indices.expand(*ends.shape[:-1], -1).contiguous(), right=True)
+    return index.reshape(*index.shape, *[1] * (data.ndim - axis - 1)).expand(data.shape)
 
 
 def _inner(lengths: Tensor, data: Tensor, axis: int) -> Tensor:
@@ -101,12 +101,12 @@ def segment_reduce(
     count = lengths.shape[-1]
     sizes = [*data.shape[:axis], count + 1, *data.shape[axis + 1 :]]
     start = data.new_full(sizes, neutral if initial is None else initial)
-    made = start.scatter_reduce(axis, _segments(data, lengths, axis), data, kind).narrow(axis, 0, count)
+    reduced = start.scatter_reduce(axis, _segments(data, lengths, axis), data, kind).narrow(axis, 0, count)
     if reduce != "mean":
-        return made
+        return reduced
     sizes_of = _inner(lengths, data, axis)
     empty = sizes_of == 0
-    mean = made / sizes_of.masked_fill(empty, 1).to(data.dtype)
+    mean = reduced / sizes_of.masked_fill(empty, 1).to(data.dtype)
     return mean.masked_fill(empty, float("nan")) if initial is None else mean
 
 
@@ -150,9 +150,9 @@ def segment_reduce_backward(
         return of_each / sizes.gather(axis, segments)
     if reduce == "prod":
         return of_each * _product_of_others(data, segments, grad, axis, initial)
-    chosen = (data == output.gather(axis, segments)).to(grad.dtype)
-    counts = tl_core.zeros_like(grad).scatter_add(axis, segments, chosen)
-    return of_each * chosen / counts.gather(axis, segments).clamp(min=1)
+    is_extreme = (data == output.gather(axis, segments)).to(grad.dtype)
+    counts = tl_core.zeros_like(grad).scatter_add(axis, segments, is_extreme)
+    return of_each * is_extreme / counts.gather(axis, segments).clamp(min=1)
 
 
 def _product_of_others(
@@ -163,5 +163,5 @@ def _product_of_others(
     start: Any = tl_core.full_like(like, 1.0 if initial is None else initial)
     rest = start.scatter_reduce(axis, segments, data.masked_fill(zero, 1), "prod").gather(axis, segments)
     zeros = tl_core.zeros_like(like).scatter_add(axis, segments, zero.to(like.dtype)).gather(axis, segments)
-    others = rest / data.masked_fill(zero, 1)
-    return others.masked_fill(zeros - zero.to(like.dtype) > 0, 0)
+    product = rest / data.masked_fill(zero, 1)
+    return product.masked_fill(zeros - zero.to(like.dtype) > 0, 0)

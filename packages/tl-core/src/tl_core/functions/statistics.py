@@ -56,11 +56,11 @@ def cov(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
             stacklevel=3,
         )
-    x = x - (_counted(x, weights).sum(1, keepdim=True) / total)
-    return (x @ _counted(x, weights).conj().t() / max(free, 0 * free)).squeeze()
+    x = x - (_weigh(x, weights).sum(1, keepdim=True) / total)
+    return (x @ _weigh(x, weights).conj().t() / max(free, 0 * free)).squeeze()
 
 
-def _counted(x: Tensor, weights: Tensor | None) -> Tensor:
+def _weigh(x: Tensor, weights: Tensor | None) -> Tensor:
     return x if weights is None else x * weights
 
 

@@ -11,9 +11,9 @@ from tl_core.overrides import overridable
 __all__ = ["unique", "unique_consecutive"]
 
 
-def _chosen(found: Any, return_inverse: bool, return_counts: bool) -> Any:
-    wanted = [found[0], *found[1:2] * return_inverse, *found[2:3] * return_counts]
-    return wanted[0] if len(wanted) == 1 else tuple(wanted)
+def _select(results: Any, return_inverse: bool, return_counts: bool) -> Any:
+    outputs = [results[0], *results[1:2] * return_inverse, *results[2:3] * return_counts]
+    return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
 @overridable
@@ -42,10 +42,10 @@ def unique(
     (tensor([1, 2, 3]), tensor([1, 1, 2]))
     """
     if dim is None:
-        found = _C._call_operator(("_unique2",), input, sorted, return_inverse, return_counts)
+        results = _C._call_operator(("_unique2",), input, sorted, return_inverse, return_counts)
     else:
-        found = _C._call_operator(("unique_dim",), input, dim, sorted, return_inverse, return_counts)
-    return _chosen(found, return_inverse, return_counts)
+        results = _C._call_operator(("unique_dim",), input, dim, sorted, return_inverse, return_counts)
+    return _select(results, return_inverse, return_counts)
 
 
 @overridable
@@ -63,5 +63,5 @@ def unique_consecutive(
     >>> unique_consecutive(tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """
-    found = _C._call_operator(("unique_consecutive",), input, return_inverse, return_counts, dim)
-    return _chosen(found, return_inverse, return_counts)
+    results = _C._call_operator(("unique_consecutive",), input, return_inverse, return_counts, dim)
+    return _select(results, return_inverse, return_counts)

@@ -72,21 +72,21 @@ def custom_op(
         namespace, colons, opname = name.partition("::")
         if not colons or "::" in opname:
             raise ValueError(f"Expected `name` to be of the form 'namespace::name', but got {name}")
-        made = CustomOpDef(namespace, opname, text, function, tags)
+        op = CustomOpDef(namespace, opname, text, function, tags)
         if schema is not None:
-            _check_written(made, mutates_args, schema)
-        made.register_kernel(device_types)(function)
-        return made
+            _check_written(op, mutates_args, schema)
+        op.register_kernel(device_types)(function)
+        return op
 
     return make if fn is None else make(fn)
 
 
-def _check_written(made: CustomOpDef, mutates_args: str | Iterable[str], schema: str) -> None:
-    written = {a.name for a in made._opoverload._schema.arguments if a.is_write}
-    if written != set(mutates_args):
+def _check_written(op: CustomOpDef, mutates_args: str | Iterable[str], schema: str) -> None:
+    mutated = {a.name for a in op._opoverload._schema.arguments if a.is_write}
+    if mutated != set(mutates_args):
         raise ValueError(
             f"Attempted to create a custom op with `mutates_args={mutates_args}` and `schema={schema}. The schema "
-            f"suggests that the op mutates {written}which is different from what was provided to us in `mutates_args`. "
+            f"suggests that the op mutates {mutated}which is different from what was provided to us in `mutates_args`. "
             "Please make these consistent."
         )
 
@@ -187,8 +187,8 @@ class CustomOpDef(_C._Operator):
             for device_type in types:
                 self._put(device_type, function)
             schema = self._opoverload._schema
-            chosen = device_types is None or signatures.has_tensor_arg(schema)
-            if not chosen and signatures.device_argument(schema) is None:
+            can_select = device_types is None or signatures.has_tensor_arg(schema)
+            if not can_select and signatures.device_argument(schema) is None:
                 raise ValueError(
                     "Functions without tensor inputs are required to have a `device: torch.device` argument"
                 )
@@ -332,7 +332,7 @@ class CustomOpDef(_C._Operator):
                 "create a functional operator and register an autograd formula for that."
             )
         self._backward_fn, self._setup_context_fn = backward, setup_context
-        derivatives.changed(self)
+        derivatives.invalidate(self)
 
     def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Any:
         """Says what the operator does under `vmap`; a decorator without `func`.
@@ -419,8 +419,8 @@ def _fresh_library(namespace: str, name: str) -> Library:
     if qualname in _libraries:
         _libraries.pop(qualname)._destroy()
         fake_impl.entries.pop(qualname, None)
-    made = _libraries[qualname] = Library(namespace, "FRAGMENT")
-    return made
+    library = _libraries[qualname] = Library(namespace, "FRAGMENT")
+    return library
 
 
 def find(op: Any) -> CustomOpDef | None:

@@ -8,7 +8,7 @@ from typing import Any
 from tl_core.base import operator_hooks
 from tl_core.dispatch import registrations
 
-__all__ = ["Formula", "changed", "install", "install_transforms"]
+__all__ = ["Formula", "install", "install_transforms", "invalidate"]
 
 
 class Formula:
@@ -29,12 +29,12 @@ class _Recorded:
 
     def __init__(self, op: Any, formula: Any, kind: str) -> None:
         self.op, self.formula, self.kind = op, formula, kind
-        self.made: Callable[..., Any] | None = None
+        self.function: Callable[..., Any] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.made is None:
-            self.made = operator_hooks.maker(self.kind)(self.op, self.formula)
-        return self.made(*args, **kwargs)
+        if self.function is None:
+            self.function = operator_hooks.maker(self.kind)(self.op, self.formula)
+        return self.function(*args, **kwargs)
 
 
 _recorded: dict[int, list[_Recorded]] = {}
@@ -69,11 +69,11 @@ def install_transforms(lib: Any, op: Any, formula: Any) -> None:
         _put(lib, op, formula, registrations.TRANSFORMS, "transform")
 
 
-def changed(formula: Any) -> None:
+def invalidate(formula: Any) -> None:
     """After a formula got another part, what was made of it is made again.
 
     Args:
         formula: the formula.
     """
     for recorded in _recorded.get(id(formula), ()):
-        recorded.made = None
+        recorded.function = None

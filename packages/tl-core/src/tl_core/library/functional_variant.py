@@ -47,12 +47,12 @@ def register_functional_op(lib: Library, new_op_name: str, mutable_op: OpOverloa
         )
     schema = mutable_op._schema
     _check(schema)
-    written = [i for i, argument in enumerate(schema.arguments) if argument.is_write]
+    mutated = [i for i, argument in enumerate(schema.arguments) if argument.is_write]
     variant = _variant(new_op_name, schema)
     lib.define(str(variant))
-    lib.impl(new_op_name, _functional(mutable_op, written), "CompositeExplicitAutograd")
+    lib.impl(new_op_name, _functional(mutable_op, mutated), "CompositeExplicitAutograd")
     functional_op = getattr(getattr(tl_core.operators.packets, lib.ns), new_op_name).default
-    lib.impl(mutable_op, _written_back(functional_op, written, len(schema.returns)), "Functionalize")
+    lib.impl(mutable_op, _written_back(functional_op, mutated, len(schema.returns)), "Functionalize")
 
 
 def _check(schema: FunctionSchema) -> None:
@@ -69,37 +69,37 @@ def _check(schema: FunctionSchema) -> None:
 
 
 def _variant(name: str, schema: FunctionSchema) -> FunctionSchema:
-    def unmarked(argument: Argument, name: str) -> Argument:
-        made = copy.copy(argument)
-        made.alias_info, made.name = None, name
-        return made
+    def without_alias(argument: Argument, name: str) -> Argument:
+        clone = copy.copy(argument)
+        clone.alias_info, clone.name = None, name
+        return clone
 
-    results = [unmarked(result, result.name) for result in schema.returns]
-    results += [unmarked(a, f"{a.name}_out") for a in schema.arguments if a.is_write]
-    return FunctionSchema(name, "", [unmarked(a, a.name) for a in schema.arguments], results)
+    results = [without_alias(result, result.name) for result in schema.returns]
+    results += [without_alias(a, f"{a.name}_out") for a in schema.arguments if a.is_write]
+    return FunctionSchema(name, "", [without_alias(a, a.name) for a in schema.arguments], results)
 
 
 def _results_of(value: Any, count: int) -> tuple[Any, ...]:
     return () if count == 0 else (value,) if count == 1 else tuple(value)
 
 
-def _functional(mutable_op: OpOverload, written: list[int]) -> Callable[..., Any]:
+def _functional(mutable_op: OpOverload, mutated: list[int]) -> Callable[..., Any]:
     count = len(mutable_op._schema.returns)
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        given = list(args)
-        for i in written:
-            given[i] = None if given[i] is None else given[i].clone()
-        results = _results_of(mutable_op(*given, **kwargs), count) + tuple(given[i] for i in written)
+        arguments = list(args)
+        for i in mutated:
+            arguments[i] = None if arguments[i] is None else arguments[i].clone()
+        results = _results_of(mutable_op(*arguments, **kwargs), count) + tuple(arguments[i] for i in mutated)
         return results[0] if len(results) == 1 else results
 
     return run
 
 
-def _written_back(functional_op: OpOverload, written: list[int], count: int) -> Callable[..., Any]:
+def _written_back(functional_op: OpOverload, mutated: list[int], count: int) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
-        results = _results_of(functional_op(*args, **kwargs), count + len(written))
-        for i, value in zip(written, results[count:], strict=True):
+        results = _results_of(functional_op(*args, **kwargs), count + len(mutated))
+        for i, value in zip(mutated, results[count:], strict=True):
             if args[i] is not None:
                 args[i].copy_(value)
         return None if count == 0 else results[0] if count == 1 else results[:count]

@@ -15,7 +15,7 @@ from tl_core.dispatch.keys import DispatchKey
 from tl_core.dispatch.layers import EVERY_KEY, device_key
 from tl_core.dispatch.registrations import Registration, fallthrough_kernel
 from tl_core.operators import packets as ops
-from tl_core.operators.names import native_name, parse_namespace, qualified
+from tl_core.operators.names import native_name, parse_namespace, qualified_name
 from tl_core.schemas import tags
 from tl_core.schemas.parser import parse_schema
 from tl_core.subclasses import fake_impl
@@ -173,17 +173,17 @@ class Library:
             )
         native = native_name(full)
         function = functools.partial(fn, EVERY_KEY) if with_keyset and fn is not fallthrough_kernel else fn
-        made = registrations.put(Registration(native, key, function, refuses_aliasing))
+        registration = registrations.put(Registration(native, key, function, refuses_aliasing))
         _impls.add(mark)
         self._op_impls.add(mark)
-        self._state.registrations.append((made, mark))
-        return made
+        self._state.registrations.append((registration, mark))
+        return registration
 
-    def _withdraw(self, made: Registration) -> None:
+    def _withdraw(self, registration: Registration) -> None:
         """Takes one function away."""
-        for item in [i for i in self._state.registrations if i[0] is made]:
+        for item in [i for i in self._state.registrations if i[0] is registration]:
             self._state.registrations.remove(item)
-            registrations.withdraw(made)
+            registrations.withdraw(registration)
             _impls.discard(item[1])
             self._op_impls.discard(item[1])
 
@@ -242,8 +242,8 @@ class Library:
         if not allow_override:
             fake_impl.check(full)
         kernel = fake_impl.FakeKernel(full, fn, _stacklevel + 1)
-        made = self._register(op_name, kernel, "Meta", allow_override=allow_override)
-        fake_impl.entries[full] = made.function
+        registration = self._register(op_name, kernel, "Meta", allow_override=allow_override)
+        fake_impl.entries[full] = registration.function
         self._state.fakes.append(full)
 
     def _register_torch_dispatch_rule(
@@ -277,8 +277,8 @@ class _State:
         self.all_impls = _impls  # the module's name for it may be gone when the interpreter ends
 
     def destroy(self) -> None:
-        for made, mark in reversed(self.registrations):
-            registrations.withdraw(made)
+        for registration, mark in reversed(self.registrations):
+            registrations.withdraw(registration)
             self.all_impls.discard(mark)
         for full in self.fakes:
             fake_impl.entries.pop(full, None)
@@ -296,8 +296,8 @@ class _State:
         self.impls.clear()
 
 
-def _set_tags(full: str, given: Any) -> None:
-    tags.given[full] = [given] if isinstance(given, tags.Tag) else list(given)
+def _set_tags(full: str, value: Any) -> None:
+    tags.by_operator[full] = [value] if isinstance(value, tags.Tag) else list(value)
 
 
 @contextlib.contextmanager
@@ -314,9 +314,9 @@ def kept_library(ns: str, lib: Library | None = None) -> Library:
     """A library for the rest of the process, if none is given."""
     if lib is not None:
         return lib
-    made = Library(ns, "FRAGMENT")
-    _keep_alive.append(made)
-    return made
+    library = Library(ns, "FRAGMENT")
+    _keep_alive.append(library)
+    return library
 
 
 # ---- functions -----------------------------------------------------------------------------------------------------
@@ -427,4 +427,4 @@ def _key_of(name: str | None) -> str:
 
 def operator_of(op: Any, caller: str) -> tuple[str, str]:
     """(namespace, name) of an operator that is given in one of several ways."""
-    return parse_namespace(qualified(op, caller))
+    return parse_namespace(qualified_name(op, caller))

@@ -35,14 +35,14 @@ class OpCheckError(Exception):
 def _copy_of(x: Any) -> Any:
     if not isinstance(x, Tensor):
         return x
-    made = x.detach().clone()
-    return made.requires_grad_(True) if x.requires_grad else made
+    copy = x.detach().clone()
+    return copy.requires_grad_(True) if x.requires_grad else copy
 
 
 def _copies(args: Any, kwargs: Any) -> tuple[tuple, dict[str, Any]]:
     """Arguments of their own for a call that may write them."""
-    made, named = tree_map(_copy_of, (tuple(args), dict(kwargs)))
-    return made, named
+    positional, named = tree_map(_copy_of, (tuple(args), dict(kwargs)))
+    return positional, named
 
 
 def _tensors(tree: Any) -> list[Tensor]:
@@ -53,8 +53,8 @@ def _by_argument(op: Any, args: tuple, kwargs: dict[str, Any]) -> list[tuple[Any
     """Each argument of the schema with its tensors."""
     schema = op._schema
     values, named = filled(schema, args, kwargs)
-    given = [*values, *(named[a.name] for a in schema.arguments[len(values) :])]
-    return [(a, _tensors(v)) for a, v in zip(schema.arguments, given, strict=True)]
+    all_values = [*values, *(named[a.name] for a in schema.arguments[len(values) :])]
+    return [(a, _tensors(v)) for a, v in zip(schema.arguments, all_values, strict=True)]
 
 
 # ---- writes and views -----------------------------------------------------------------------------------------------
@@ -97,18 +97,18 @@ def _check_views(op: Any, arguments: list[tuple[Any, list[Tensor]]], result: Any
     schema = op._schema
     results = result if isinstance(result, tuple) and len(schema.returns) > 1 else (result,)
     outputs = list(zip(schema.returns, map(_tensors, results), strict=False))
-    for i, (info, found) in enumerate(outputs):
+    for i, (info, output) in enumerate(outputs):
         allowed = info.alias_info.before_set if info.alias_info else set()
         for argument, tensors in arguments:
             own = argument.alias_info.before_set if argument.alias_info else set()
-            if not own & allowed and any(_share(t, o) for t in tensors for o in found):
+            if not own & allowed and any(_share(t, o) for t in tensors for o in output):
                 raise RuntimeError(
                     f"Argument {argument.name} is not defined to alias output but was aliasing: the schema {schema} "
                     f"says "
                     f"that result {i} is new memory; return a clone of it"
                 )
         for j in range(i):
-            if any(_share(t, o) for t in outputs[j][1] for o in found):
+            if any(_share(t, o) for t in outputs[j][1] for o in output):
                 raise RuntimeError(f"Outputs {j} and {i} alias unexpectedly: return a clone of one of them")
 
 
@@ -172,20 +172,20 @@ def fake_check(op: Any, args: tuple, kwargs: dict[str, Any]) -> None:
             f"{op}: there is no fake impl (nor a Meta kernel) registered for this operator, which traces need. Use "
             f"torch.library.register_fake to add one: {error}"
         ) from error
-    expected, found = _tensors(real), _tensors(fake)
-    if len(expected) != len(found):
+    expected, actual = _tensors(real), _tensors(fake)
+    if len(expected) != len(actual):
         raise AssertionError(
-            f"{op}: the fake impl returned {len(found)} tensors, the operator {len(expected)}"
+            f"{op}: the fake impl returned {len(actual)} tensors, the operator {len(expected)}"
         )
-    for i, (r, f) in enumerate(zip(expected, found, strict=True)):
+    for i, (r, f) in enumerate(zip(expected, actual, strict=True)):
         _check_metadata(f"{op}: output[{i}]", r, f)
 
 
 def _fake_mode() -> Any:
     """A mode of fakes; where a tracer is loaded, sizes that elements decide are symbols in it."""
     backend_registry.load("tracer")
-    known = "shape_env" in operator_hooks.makers
-    return FakeTensorMode(shape_env=operator_hooks.maker("shape_env")() if known else None)
+    has_symbols = "shape_env" in operator_hooks.makers
+    return FakeTensorMode(shape_env=operator_hooks.maker("shape_env")() if has_symbols else None)
 
 
 def _same_sizes(fake: Any, real: Any) -> bool:
@@ -234,16 +234,16 @@ def aot_dispatch_check(
     """
     _check_can_be_functional(op)
     fake_check(op, args, kwargs)
-    expected = _computed(op, *_copies(args, kwargs))
+    expected = _compute(op, *_copies(args, kwargs))
     options: dict[str, Any] = {} if rtol is None else {"rtol": rtol, "atol": atol}
     for run in _runs(op, args, kwargs):
         _compare(expected, run(*_copies(args, kwargs)), options)
 
 
-def _compare(expected: tuple[list, ...], found: tuple[list, ...], options: dict[str, Any]) -> None:
+def _compare(expected: tuple[list, ...], actual: tuple[list, ...], options: dict[str, Any]) -> None:
     from tl_core.testing import assert_close
 
-    for title, a, b in zip(("Outputs", "Gradients", "Written arguments"), expected, found, strict=True):
+    for title, a, b in zip(("Outputs", "Gradients", "Written arguments"), expected, actual, strict=True):
         try:
             assert_close(a, b, equal_nan=True, **options)
         except AssertionError as error:
@@ -270,31 +270,31 @@ def _runs(op: Any, args: tuple, kwargs: dict[str, Any]) -> list[_Run]:
     """Functions of arguments that compute what the call does in other ways."""
     backend_registry.load("tracer")
     if "make_fx" not in operator_hooks.makers:
-        return [lambda args, kwargs: _computed(op, args, kwargs)]
+        return [lambda args, kwargs: _compute(op, args, kwargs)]
     traced = operator_hooks.maker("make_fx")
 
-    def whole(*args: Any, **kwargs: Any) -> tuple[list, ...]:
-        return _computed(op, args, kwargs)
+    def compute(*args: Any, **kwargs: Any) -> tuple[list, ...]:
+        return _compute(op, args, kwargs)
 
-    static = traced(whole, *_copies(args, kwargs), dynamic=False)
+    static = traced(compute, *_copies(args, kwargs), dynamic=False)
     dynamic = traced(op, *_copies(args, kwargs), dynamic=True)
     return [
         lambda args, kwargs: static(*args, **kwargs),
-        lambda args, kwargs: _computed(dynamic, args, kwargs),
+        lambda args, kwargs: _compute(dynamic, args, kwargs),
     ]
 
 
-def _computed(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> tuple[list, ...]:
+def _compute(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> tuple[list, ...]:
     """The tensors that a call returns, the gradients of their sum, and its arguments as they are after it."""
-    given = _tensors((args, kwargs))
-    leaves = [t for t in given if t.requires_grad and t.grad_fn is None]
+    inputs = _tensors((args, kwargs))
+    leaves = [t for t in inputs if t.requires_grad and t.grad_fn is None]
     outputs = _tensors(call(*args, **kwargs))
     differentiable = [t for t in outputs if t.requires_grad and (t.is_floating_point() or t.is_complex())]
     if leaves and differentiable:
         total = sum((t.abs() if t.is_complex() else t).sum() for t in differentiable)
         total.backward()  # type: ignore[union-attr]
-    found = [t.grad for t in leaves]
-    return [t.detach() for t in outputs], [g for g in found if g is not None], [t.detach() for t in given]
+    grads = [t.grad for t in leaves]
+    return [t.detach() for t in outputs], [g for g in grads if g is not None], [t.detach() for t in inputs]
 
 
 # ---- opcheck --------------------------------------------------------------------------------------------------------
@@ -312,7 +312,7 @@ CHECKS: dict[str, Callable[..., None]] = {
 DEFAULT_TEST_UTILS = tuple(CHECKS)
 
 
-def _resolved(op: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+def _overload_of(op: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     if isinstance(op, CustomOpDef):
         return op._opoverload
     if isinstance(op, ops.OpOverloadPacket):
@@ -388,7 +388,7 @@ def opcheck(
             "not"
         )
     args, kwargs = tuple(args), kwargs or {}
-    op = _resolved(op, args, kwargs)
+    op = _overload_of(op, args, kwargs)
     results: dict[str, Any] = {}
     for name in names:
         options = {"atol": atol, "rtol": rtol} if name == "test_aot_dispatch_dynamic" else {}

@@ -171,22 +171,22 @@ def register_autograd(
         definition.register_autograd(backward, setup_context=setup_context)
         return
     namespace, name = operator_of(op, "register_autograd")
-    found = lookup_op(f"{namespace}::{name}")
-    schema = found._schema
+    overload = lookup_op(f"{namespace}::{name}")
+    schema = overload._schema
     if not signatures.is_functional(schema):
         raise RuntimeError(
-            f"Cannot register autograd formula for non-functional operator {found} with schema {schema}. Please create "
-            "a functional operator and register an autograd formula for that."
+            f"Cannot register autograd formula for non-functional operator {overload} with schema {schema}. Please "
+            "create a functional operator and register an autograd formula for that."
         )
     if signatures.has_kwarg_only_tensors(schema):
         raise NotImplementedError(
             f"register_autograd with kwarg-only Tensor args. In the original definition of the op, please make your "
             f"tensors not kwarg-only. Got: {schema}"
         )
-    formula = _formula_of(found)
+    formula = _formula_of(overload)
     formula._backward_fn, formula._setup_context_fn = backward, setup_context
-    derivatives.changed(formula)
-    derivatives.install(kept_library(namespace, lib), found, formula)
+    derivatives.invalidate(formula)
+    derivatives.install(kept_library(namespace, lib), overload, formula)
 
 
 _formulas: dict[str, derivatives.Formula] = {}
@@ -196,8 +196,8 @@ def _formula_of(op: Any) -> derivatives.Formula:
     if registrations.of(op._native_name, "Autograd") is None:
         transforms = registrations.of(op._native_name, registrations.TRANSFORMS)
         return transforms.function.formula if transforms else derivatives.Formula()
-    found = registrations.of(op._native_name, "Autograd").function
-    return getattr(found, "formula", None) or derivatives.Formula()
+    kernel = registrations.of(op._native_name, "Autograd").function
+    return getattr(kernel, "formula", None) or derivatives.Formula()
 
 
 def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
@@ -226,16 +226,16 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Li
     if func is None:
         return lambda f: (register_vmap(op, f, lib=lib), f)[1]
     namespace, name = operator_of(op, "register_vmap")
-    found = lookup_op(f"{namespace}::{name}")
-    if signatures.has_kwarg_only_tensors(found._schema):
+    overload = lookup_op(f"{namespace}::{name}")
+    if signatures.has_kwarg_only_tensors(overload._schema):
         raise NotImplementedError(
             "register_vmap with kwarg-only Tensor args. In the original definition of the op, please make your "
-            f"tensors not kwarg-only. Got: {found._schema}"
+            f"tensors not kwarg-only. Got: {overload._schema}"
         )
-    formula = _formula_of(found)
+    formula = _formula_of(overload)
     formula._vmap_fn = func
-    derivatives.changed(formula)
-    derivatives.install_transforms(kept_library(namespace, lib), found, formula)
+    derivatives.invalidate(formula)
+    derivatives.install_transforms(kept_library(namespace, lib), overload, formula)
     return func
 
 
@@ -262,8 +262,8 @@ def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Li
     if (definition := find(op)) is not None:
         return definition.register_autocast(device_type, cast_inputs)
     namespace, name = operator_of(op, "register_autocast")
-    found = lookup_op(f"{namespace}::{name}")
-    return autocast_rules.install(kept_library(namespace, lib), found, {device_type: cast_inputs})
+    overload = lookup_op(f"{namespace}::{name}")
+    return autocast_rules.install(kept_library(namespace, lib), overload, {device_type: cast_inputs})
 
 
 def register_torch_dispatch(
@@ -308,6 +308,6 @@ def register_torch_dispatch(
     if func is None:
         return lambda f: (register_torch_dispatch(op, torch_dispatch_class, f, lib=lib), f)[1]
     namespace, name = operator_of(op, "register_torch_dispatch")
-    found = lookup_op(f"{namespace}::{name}")
-    torch_dispatch.install(kept_library(namespace, lib), found, torch_dispatch_class, func)
+    overload = lookup_op(f"{namespace}::{name}")
+    torch_dispatch.install(kept_library(namespace, lib), overload, torch_dispatch_class, func)
     return func

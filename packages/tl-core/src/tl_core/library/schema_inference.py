@@ -45,25 +45,25 @@ def _or_none(t: Any) -> Any:
 def _spellings(base: Any) -> list[tuple[Any, str]]:
     """A type, what may be None, and lists of it, with what schemas call them."""
     name = _BASES[base]
-    found: list[tuple[Any, str]] = [(base, name), (_or_none(base), f"{name}?")]
+    pairs: list[tuple[Any, str]] = [(base, name), (_or_none(base), f"{name}?")]
     for sequence in (collections.abc.Sequence, list):
-        found.append((sequence[base], f"{name}[]"))
-        found.append((_or_none(sequence[base]), f"{name}[]?"))
+        pairs.append((sequence[base], f"{name}[]"))
+        pairs.append((_or_none(sequence[base]), f"{name}[]?"))
         if base is Tensor:
-            found.append((sequence[_or_none(base)], f"{name}?[]"))
-            found.append((_or_none(sequence[_or_none(base)]), f"{name}?[]?"))
-    return found
+            pairs.append((sequence[_or_none(base)], f"{name}?[]"))
+            pairs.append((_or_none(sequence[_or_none(base)]), f"{name}?[]?"))
+    return pairs
 
 
-def _normalized(annotation: Any) -> Any:
+def _normalize(annotation: Any) -> Any:
     """An annotation without the ways in which the same may be written."""
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (Union, types.UnionType):
-        return Union[tuple(_normalized(a) for a in args)]  # noqa: UP007
+        return Union[tuple(_normalize(a) for a in args)]  # noqa: UP007
     if origin is list:
-        return list[tuple(_normalized(a) for a in args)]  # type: ignore[misc]
+        return list[tuple(_normalize(a) for a in args)]  # type: ignore[misc]
     if origin is collections.abc.Sequence:
-        return collections.abc.Sequence[tuple(_normalized(a) for a in args)]  # type: ignore[misc]
+        return collections.abc.Sequence[tuple(_normalize(a) for a in args)]  # type: ignore[misc]
     return annotation
 
 
@@ -123,7 +123,7 @@ class _Inferred:
                 "string 'unknown'. "
             )
         self.unknown = mutates_args == "unknown"
-        self.written = frozenset() if self.unknown else frozenset(mutates_args)
+        self.mutated = frozenset() if self.unknown else frozenset(mutates_args)
 
     def fail(self, what: str) -> NoReturn:
         raise ValueError(f"infer_schema(func): {what} Got func with signature {self.signature})")
@@ -134,7 +134,7 @@ class _Inferred:
             if parameter.kind == inspect.Parameter.KEYWORD_ONLY and "*" not in parts:
                 parts.append("*")
             parts.append(self.argument(i, name, parameter))
-        unknown = self.written - set(self.signature.parameters)
+        unknown = self.mutated - set(self.signature.parameters)
         if unknown:
             self.fail(
                 f"{set(unknown)} in mutates_args were not found in the custom op's signature. mutates_args should "
@@ -149,7 +149,7 @@ class _Inferred:
         if parameter.annotation is inspect.Parameter.empty:
             self.fail(f"Parameter {name} must have a type annotation.")
         schema_type = self.type_of(name, parameter.annotation)
-        if self.unknown or name in self.written:
+        if self.unknown or name in self.mutated:
             schema_type = self.written_type(i, name, schema_type)
         text = f"{schema_type} {name}"
         if parameter.default is inspect.Parameter.empty:
@@ -166,21 +166,21 @@ class _Inferred:
         )
 
     def type_of(self, name: str, annotation: Any) -> str:
-        found = _normalized(self.resolved(name, annotation))
+        kind = _normalize(self.resolve(name, annotation))
         try:
-            if found in SUPPORTED_PARAM_TYPES:
-                return SUPPORTED_PARAM_TYPES[found]
+            if kind in SUPPORTED_PARAM_TYPES:
+                return SUPPORTED_PARAM_TYPES[kind]
         except TypeError:  # not hashable: no type at all
             pass
-        if typing.get_origin(found) is tuple:
-            as_list = tuple_to_list(found)
+        if typing.get_origin(kind) is tuple:
+            as_list = tuple_to_list(kind)
             hint = "\\n" if as_list is None else f" Try {as_list} instead."
-            self.fail(f"Parameter {name} has unsupported type {found}. Tuple is not supported.{hint}")
+            self.fail(f"Parameter {name} has unsupported type {kind}. Tuple is not supported.{hint}")
         self.fail(
-            f"Parameter {name} has unsupported type {found}. The valid types are: {list(SUPPORTED_PARAM_TYPES)}."
+            f"Parameter {name} has unsupported type {kind}. The valid types are: {list(SUPPORTED_PARAM_TYPES)}."
         )
 
-    def resolved(self, name: str, annotation: Any) -> Any:
+    def resolve(self, name: str, annotation: Any) -> Any:
         if not isinstance(annotation, str):
             return annotation
         try:
@@ -204,7 +204,7 @@ class _Inferred:
         annotation = self.signature.return_annotation
         if annotation is inspect.Signature.empty:
             self.fail("No return type annotation was provided. Please add one.")
-        annotation = self.resolved("return", annotation)
+        annotation = self.resolve("return", annotation)
         if annotation is None or annotation is type(None):
             return "()"
         if typing.get_origin(annotation) is not tuple:

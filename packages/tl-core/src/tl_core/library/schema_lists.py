@@ -37,14 +37,14 @@ def _jit_resolve_packet(qualname: str, *args: Any, **kwargs: Any) -> str:
 
 def _jit_get_operation(qualname: str) -> tuple[Any, list[str]]:
     """(the operator, its overloads' names, the default's being empty)."""
-    found = _packet(qualname)
-    return found, ["" if name == "default" else name for name in found.overloads()]
+    packet = _packet(qualname)
+    return packet, ["" if name == "default" else name for name in packet.overloads()]
 
 
 def _get_operation_overload(qualname: str, overload: str) -> Any:
     """(the operator, the same for redispatch, its tags); None if there is none."""
-    found = getattr(_packet(qualname), overload or "default", None)
-    return None if found is None else (found, found.redispatch, found.tags)
+    operator = getattr(_packet(qualname), overload or "default", None)
+    return None if operator is None else (operator, operator.redispatch, operator.tags)
 
 
 def _get_schema(qualname: str, overload: str) -> Any:

@@ -41,8 +41,8 @@ class SimpleOperatorEntry:
     @property
     def torch_dispatch_rules(self) -> Any:
         """What modes and classes with `__torch_dispatch__` do with it, by their class."""
-        found = registrations.of(native_name(self.qualname), "Python")
-        return found.function.rules if found else {}
+        registration = registrations.of(native_name(self.qualname), "Python")
+        return registration.function.rules if registration else {}
 
 
 class SimpleLibraryRegistry:

@@ -63,11 +63,11 @@ def install(lib: Any, op: Any, torch_dispatch_class: Any, function: Callable[...
     Raises:
         RuntimeError: there is one already.
     """
-    found = registrations.of(op._native_name, "Python")
-    if found is None:
+    registration = registrations.of(op._native_name, "Python")
+    if registration is None:
         lib._register(op, _Rules(op), "Python")
-        found = registrations.of(op._native_name, "Python")
-    rules = found.function.rules
+        registration = registrations.of(op._native_name, "Python")
+    rules = registration.function.rules
     if torch_dispatch_class in rules:
         raise RuntimeError(
             f"{torch_dispatch_class} already has a `__torch_dispatch__` impl registered for {op}"

@@ -20,7 +20,7 @@ _INF = float("inf")
 
 
 # ---- masks and what stands for elements that do not count ----
-def _checked(name: str, input: Any, mask: Any) -> tuple[Tensor, Tensor | None]:
+def _check(name: str, input: Any, mask: Any) -> tuple[Tensor, Tensor | None]:
     """The elements, and a mask of their shape; of a masked tensor its data and its mask, with the other one."""
     own = None
     if is_masked_tensor(input):
@@ -29,11 +29,11 @@ def _checked(name: str, input: Any, mask: Any) -> tuple[Tensor, Tensor | None]:
         raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
     if input.layout is not _C.strided:
         raise ValueError(f"masked {name} expects strided tensor (got {input.layout} tensor)")
-    given = None if mask is None else _fitted(name, mask, input)
-    return input, given if own is None else own if given is None else own & given
+    expanded = None if mask is None else _expand_mask(name, mask, input)
+    return input, expanded if own is None else own if expanded is None else own & expanded
 
 
-def _fitted(name: str, mask: Any, input: Tensor) -> Tensor:
+def _expand_mask(name: str, mask: Any, input: Tensor) -> Tensor:
     """A mask as bool, of the input's shape."""
     if not isinstance(mask, Tensor):
         raise TypeError(f"{name}(): argument 'mask' must be Tensor, not {type(mask).__name__}")
@@ -45,7 +45,7 @@ def _fitted(name: str, mask: Any, input: Tensor) -> Tensor:
     return mask.bool().expand(input.shape)
 
 
-def _filled(input: Tensor, mask: Tensor | None, value: Any) -> Tensor:
+def _fill(input: Tensor, mask: Tensor | None, value: Any) -> Tensor:
     return input if mask is None else _C.where(mask, input, value)
 
 
@@ -86,13 +86,13 @@ def neutral(name: str, dtype: Any) -> Any:
 def _combine_input_and_mask(op: Any, input: Any, mask: Any, *args: Any) -> Tensor:
     """The input with the operation's neutral value where a mask is false."""
     name = op if isinstance(op, str) else op.__name__
-    x, counted = _checked(name, input, mask)
-    return _filled(x, counted, neutral(name, x.dtype))
+    x, counted = _check(name, input, mask)
+    return _fill(x, counted, neutral(name, x.dtype))
 
 
 def _input_mask(input: Any, *args: Any, mask: Any = None, **how: Any) -> Tensor:
     """Which elements of a function's input count."""
-    x, counted = _checked("_input_mask", input, mask)
+    x, counted = _check("_input_mask", input, mask)
     return _C.ones(x.shape, dtype=_C.bool, device=x.device) if counted is None else counted
 
 
@@ -104,19 +104,19 @@ def _output_mask(op: Any, input: Any, *args: Any, **how: Any) -> Tensor:
         return mask
     if name not in _NEUTRAL or name == "logaddexp":
         raise ValueError(f"_output_mask(): no rule for {name}")
-    given = args[1:] if name == "norm" else args
-    dim = given[0] if given else how.get("dim", -1 if name == "median" else None)
+    arguments = args[1:] if name == "norm" else args
+    dim = arguments[0] if arguments else how.get("dim", -1 if name == "median" else None)
     return mask.sum(_dims(dim, mask.dim()), bool(how.get("keepdim"))) > 0 if mask.dim() else mask
 
 
 def _dims(dim: Dims, ndim: int) -> list[int]:
     if dim is None:
         return list(range(ndim))
-    wanted = [dim] if isinstance(dim, int) else list(dim)
-    if not wanted:
+    indices = [dim] if isinstance(dim, int) else list(dim)
+    if not indices:
         return list(range(ndim))
     wrapped = []
-    for d in wanted:
+    for d in indices:
         if not -max(ndim, 1) <= d < max(ndim, 1):
             raise IndexError(
                 f"Dimension out of range (expected to be in range of [{-max(ndim, 1)}, {max(ndim, 1) - 1}], "
@@ -132,18 +132,18 @@ def _keepdim(keepdim: bool | None) -> bool:
     return bool(keepdim)
 
 
-def _typed(input: Tensor, dtype: Any) -> Tensor:
+def _convert(input: Tensor, dtype: Any) -> Tensor:
     return input if dtype is None or dtype is input.dtype else input.to(dtype)
 
 
 def _summable(x: Tensor, dtype: Any) -> Tensor:
     """In the type asked for, else as int64 for integers and bool."""
     inexact = x.dtype.is_floating_point or x.dtype.is_complex
-    return _typed(x, dtype or (x.dtype if inexact else _C.int64))
+    return _convert(x, dtype or (x.dtype if inexact else _C.int64))
 
 
 def _inexact(name: str, input: Tensor, dtype: Any) -> Tensor:
-    x = _typed(input, dtype)
+    x = _convert(input, dtype)
     if not (x.dtype.is_floating_point or x.dtype.is_complex):
         raise ValueError(
             f"{name}(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
@@ -186,9 +186,9 @@ def sum(
         >>> sum(x, 1, mask=mask)
         tensor([1., 7.])
     """
-    x, counted = _checked("sum", input, mask)
+    x, counted = _check("sum", input, mask)
     x = _summable(x, dtype)
-    return _C.sum(_filled(x, counted, 0), _dims(dim, x.dim()), _keepdim(keepdim), dtype=x.dtype)
+    return _C.sum(_fill(x, counted, 0), _dims(dim, x.dim()), _keepdim(keepdim), dtype=x.dtype)
 
 
 def prod(
@@ -217,11 +217,11 @@ def prod(
         >>> prod(x, 1, mask=mask)
         tensor([ 1., 12.])
     """
-    x, counted = _checked("prod", input, mask)
-    made = _filled(_summable(x, dtype), counted, 1)
+    x, counted = _check("prod", input, mask)
+    result = _fill(_summable(x, dtype), counted, 1)
     for d in sorted(_dims(dim, x.dim()), reverse=True):
-        made = _C.prod(made, d, True, dtype=made.dtype)
-    return _without(made, _dims(dim, x.dim()), keepdim)
+        result = _C.prod(result, d, True, dtype=result.dtype)
+    return _without(result, _dims(dim, x.dim()), keepdim)
 
 
 def amax(
@@ -250,10 +250,10 @@ def amax(
         >>> amax(x, 1, mask=mask)
         tensor([1., 4.])
     """
-    x, counted = _checked("amax", input, mask)
-    x = _typed(x, dtype)
+    x, counted = _check("amax", input, mask)
+    x = _convert(x, dtype)
     dims = _dims(dim, x.dim())
-    return _C.amax(_filled(x, counted, neutral("amax", x.dtype)), dims, _keepdim(keepdim)) if dims else x
+    return _C.amax(_fill(x, counted, neutral("amax", x.dtype)), dims, _keepdim(keepdim)) if dims else x
 
 
 def amin(
@@ -282,10 +282,10 @@ def amin(
         >>> amin(x, 1, mask=mask)
         tensor([1., 3.])
     """
-    x, counted = _checked("amin", input, mask)
-    x = _typed(x, dtype)
+    x, counted = _check("amin", input, mask)
+    x = _convert(x, dtype)
     dims = _dims(dim, x.dim())
-    return _C.amin(_filled(x, counted, neutral("amin", x.dtype)), dims, _keepdim(keepdim)) if dims else x
+    return _C.amin(_fill(x, counted, neutral("amin", x.dtype)), dims, _keepdim(keepdim)) if dims else x
 
 
 def argmax(
@@ -314,10 +314,10 @@ def argmax(
         >>> argmax(x, 1, mask=mask)
         tensor([0., 1.])
     """
-    x, counted = _checked("argmax", input, mask)
-    x = _typed(x, dtype)
-    made = _C.argmax(_filled(x, counted, neutral("argmax", x.dtype)), dim, _keepdim(keepdim))
-    return made.to(x.dtype)
+    x, counted = _check("argmax", input, mask)
+    x = _convert(x, dtype)
+    result = _C.argmax(_fill(x, counted, neutral("argmax", x.dtype)), dim, _keepdim(keepdim))
+    return result.to(x.dtype)
 
 
 def argmin(
@@ -346,10 +346,10 @@ def argmin(
         >>> argmin(x, 1, mask=mask)
         tensor([0., 0.])
     """
-    x, counted = _checked("argmin", input, mask)
-    x = _typed(x, dtype)
-    made = _C.argmin(_filled(x, counted, neutral("argmin", x.dtype)), dim, _keepdim(keepdim))
-    return made.to(x.dtype)
+    x, counted = _check("argmin", input, mask)
+    x = _convert(x, dtype)
+    result = _C.argmin(_fill(x, counted, neutral("argmin", x.dtype)), dim, _keepdim(keepdim))
+    return result.to(x.dtype)
 
 
 def mean(
@@ -378,21 +378,21 @@ def mean(
         >>> mean(x, 1, mask=mask)
         tensor([1.0000, 3.5000])
     """
-    x, counted = _checked("mean", input, mask)
+    x, counted = _check("mean", input, mask)
     x, dims, keep = _inexact("mean", x, dtype), _dims(dim, x.dim()), _keepdim(keepdim)
     if counted is None:
         return _C.mean(x, dims, keep) if dims else x
-    total = _C.sum(_filled(x, counted, 0), dims, keep) if dims else _filled(x, counted, 0)
+    total = _C.sum(_fill(x, counted, 0), dims, keep) if dims else _fill(x, counted, 0)
     return total / _count(x, counted, dims, keep)
 
 
-def _without(made: Tensor, dims: list[int], keepdim: bool | None) -> Tensor:
+def _without(tensor: Tensor, dims: list[int], keepdim: bool | None) -> Tensor:
     """Dimensions of size 1 left out, unless they stay."""
     if keepdim:
-        return made
+        return tensor
     for d in sorted(dims, reverse=True):
-        made = made.squeeze(d)
-    return made
+        tensor = tensor.squeeze(d)
+    return tensor
 
 
 def median(
@@ -416,17 +416,17 @@ def median(
         >>> median(x, 1, mask=mask)
         tensor([1., 3.])
     """
-    x, counted = _checked("median", input, mask)
-    x = _typed(x, dtype)
+    x, counted = _check("median", input, mask)
+    x = _convert(x, dtype)
     if counted is None:
         return _C.median(x, dim, keepdim)[0]
     if x.dtype.is_floating_point:
-        return _C.nanmedian(_filled(x, counted, float("nan")), dim, keepdim)[0]
+        return _C.nanmedian(_fill(x, counted, float("nan")), dim, keepdim)[0]
     if not bool(counted.any(dim).all()):
         raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
-    double = _C.nanmedian(_filled(x.double(), counted, float("nan")), dim, True)[1]
-    made = x.gather(dim, double)
-    return made if keepdim else made.squeeze(dim)
+    double = _C.nanmedian(_fill(x.double(), counted, float("nan")), dim, True)[1]
+    values = x.gather(dim, double)
+    return values if keepdim else values.squeeze(dim)
 
 
 def logsumexp(
@@ -447,11 +447,11 @@ def logsumexp(
         >>> logsumexp(x, 1, mask=mask)
         tensor([1.0000, 4.3133])
     """
-    x, counted = _checked("logsumexp", input, mask)
-    wanted = dtype or x.dtype
-    made = x if wanted.is_floating_point or wanted.is_complex else x.float()
-    made = _typed(made, dtype) if made is x else made
-    return _C.logsumexp(_filled(made, counted, -_INF), _dims(dim, x.dim()), keepdim).to(wanted)
+    x, counted = _check("logsumexp", input, mask)
+    result_type = dtype or x.dtype
+    values = x if result_type.is_floating_point or result_type.is_complex else x.float()
+    values = _convert(values, dtype) if values is x else values
+    return _C.logsumexp(_fill(values, counted, -_INF), _dims(dim, x.dim()), keepdim).to(result_type)
 
 
 def norm(
@@ -479,10 +479,10 @@ def norm(
         >>> norm(x, 2.0, 1, mask=mask)
         tensor([1., 5.])
     """
-    x, counted = _checked("norm", input, mask)
+    x, counted = _check("norm", input, mask)
     x = _inexact("norm", x, dtype)
     power = 2.0 if ord is None else ord
-    filled = _filled(x, counted, _INF if power < 0 else 0)
+    filled = _fill(x, counted, _INF if power < 0 else 0)
     return _C._linalg.linalg_vector_norm(filled, power, _dims(dim, x.dim()), _keepdim(keepdim))
 
 
@@ -500,15 +500,15 @@ def _spread(
     if unbiased is not None and correction is not None:
         raise RuntimeError(f"{name}(): only one of unbiased and correction may be given")
     less: Any = correction if correction is not None else 1 if unbiased is None else int(unbiased)
-    x, counted = _checked(name, input, mask)
-    x = _typed(x, dtype)
+    x, counted = _check(name, input, mask)
+    x = _convert(x, dtype)
     if not (x.dtype.is_floating_point or x.dtype.is_complex):
         x = x.float()
     dims, keep = _dims(dim, x.dim()), _keepdim(keepdim)
     count = _count(x, counted, dims, True)
-    centered = x - (_C.sum(_filled(x, counted, 0), dims, True) if dims else _filled(x, counted, 0)) / count
+    centered = x - (_C.sum(_fill(x, counted, 0), dims, True) if dims else _fill(x, counted, 0)) / count
     squares = (centered * centered.conj()).real if x.dtype.is_complex else centered * centered
-    total = _filled(squares, counted, 0)
+    total = _fill(squares, counted, 0)
     total = _C.sum(total, dims, True) if dims else total
     return _without((total / (count - less).clamp_min(0)).to(x.dtype), dims, keep)
 
@@ -576,9 +576,9 @@ def std(
 # ---- along a dimension ----
 def _along(name: str, input: Any, dtype: Any, mask: Any, operator: Callable[[Tensor], Tensor]) -> Tensor:
     """An operation of one dimension on the elements, others replaced by the neutral value."""
-    x, counted = _checked(name, input, mask)
-    x = _typed(x, dtype)
-    return operator(_filled(x, counted, neutral(name, x.dtype)))
+    x, counted = _check(name, input, mask)
+    x = _convert(x, dtype)
+    return operator(_fill(x, counted, neutral(name, x.dtype)))
 
 
 def softmax(input: Any, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
@@ -696,9 +696,9 @@ def normalize(
         tensor([[1.0000, 0.0000],
                 [0.6000, 0.8000]])
     """
-    x, counted = _checked("normalize", input, mask)
+    x, counted = _check("normalize", input, mask)
     x = _inexact("normalize", x, dtype)
-    return _filled(x, counted, 0) / norm(x, ord, dim, keepdim=True, mask=counted).clamp_min(eps)
+    return _fill(x, counted, 0) / norm(x, ord, dim, keepdim=True, mask=counted).clamp_min(eps)
 
 
 def logaddexp(
@@ -722,7 +722,7 @@ def logaddexp(
         >>> logaddexp(x, x, input_mask=tl.tensor([True, True]), other_mask=tl.tensor([True, False]))
         tensor([0.6931, 0.0000])
     """
-    a, counted = _checked("logaddexp", input, input_mask)
-    b, also = _checked("logaddexp", other, other_mask)
-    a, b = _typed(a, dtype), _typed(b, dtype)
-    return _C.logaddexp(_filled(a, counted, -_INF), _filled(b, also, -_INF))
+    a, counted = _check("logaddexp", input, input_mask)
+    b, also = _check("logaddexp", other, other_mask)
+    a, b = _convert(a, dtype), _convert(b, dtype)
+    return _C.logaddexp(_fill(a, counted, -_INF), _fill(b, also, -_INF))

@@ -131,8 +131,10 @@ def record_memory_history(enabled: str | None = "all", context: str | None = "al
     if enabled is None:
         _C._set_memory_history(False, False, 0, 0)
         return
-    wanted = {None: 0, "state": _LIVE_STACKS, "alloc": _LIVE_STACKS | _ALLOCATION_STACKS, "all": 7}[context]
-    _C._set_memory_history(True, enabled == "all", wanted, min(max(int(max_entries), 0), _MOST))
+    stack_flags = {None: 0, "state": _LIVE_STACKS, "alloc": _LIVE_STACKS | _ALLOCATION_STACKS, "all": 7}[
+        context
+    ]
+    _C._set_memory_history(True, enabled == "all", stack_flags, min(max(int(max_entries), 0), _MOST))
 
 
 def _one_of(name: str, value: Any, words: tuple[Any, ...]) -> None:
@@ -155,15 +157,15 @@ class _Frames:
     """The frames of stacks, each made once."""
 
     def __init__(self) -> None:
-        self._known: dict[int, list[Frame]] = {0: []}
+        self._cache: dict[int, list[Frame]] = {0: []}
 
     def of(self, stack: int) -> list[Frame]:
-        found = self._known.get(stack)
-        if found is None:
+        frames = self._cache.get(stack)
+        if frames is None:
             lines = _C._stack_frames(stack)
-            found = [Frame(filename=f, line=line, name=name) for f, line, name in lines]
-            self._known[stack] = found
-        return found
+            frames = [Frame(filename=f, line=line, name=name) for f, line, name in lines]
+            self._cache[stack] = frames
+        return frames
 
 
 def snapshot() -> Snapshot:
@@ -198,12 +200,12 @@ def _segment(entry: tuple[int, ...], frames: _Frames) -> Segment:
 
 
 def _entries(entry: tuple[int, ...], frames: _Frames, offset: int) -> list[TraceEntry]:
-    action, address, size, stack, origin, stamp, held = entry
+    action, address, size, stack, origin, stamp, nbytes = entry
     common = TraceEntry(size=size, stream=0, time_us=(stamp + offset) // 1000, frames=frames.of(stack),
                         module=_C._origin_scope(origin))  # fmt: skip
     if action == _OUT_OF_MEMORY:
         limit = _C._memory_limit()
-        return [TraceEntry(action="oom", device_free=max(limit - held, 0), **common)]
+        return [TraceEntry(action="oom", device_free=max(limit - nbytes, 0), **common)]
     if action == _ALLOCATED:
         return [TraceEntry(action="alloc", addr=address, **common)]
     return [TraceEntry(action=word, addr=address, **common) for word in ("free_requested", "free_completed")]

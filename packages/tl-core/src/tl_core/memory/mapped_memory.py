@@ -53,11 +53,11 @@ def map_file(filename: str, shared: bool, nbytes: int) -> MappedMemory:
             )
         if size < nbytes:
             os.ftruncate(descriptor, nbytes)
-        made = MappedMemory(descriptor, nbytes, shared)
+        memory = MappedMemory(descriptor, nbytes, shared)
     finally:
         os.close(descriptor)
-    made.filename, made.is_shared = filename if shared else None, shared
-    return made
+    memory.filename, memory.is_shared = filename if shared else None, shared
+    return memory
 
 
 def map_shared(nbytes: int) -> MappedMemory:
@@ -73,9 +73,9 @@ def map_shared(nbytes: int) -> MappedMemory:
 
 def map_descriptor(descriptor: int, nbytes: int) -> MappedMemory:
     """The memory behind another map's descriptor, which belongs to the new map from then on."""
-    made = MappedMemory(descriptor, nbytes, True)
-    made.is_shared, made.descriptor = True, descriptor
-    return made
+    memory = MappedMemory(descriptor, nbytes, True)
+    memory.is_shared, memory.descriptor = True, descriptor
+    return memory
 
 
 def tensor_on_buffer(memory: Any, dtype: Any = _C.uint8) -> Tensor:

@@ -94,9 +94,9 @@ class TypedStorage:
     @classmethod
     def from_buffer(cls, *args: Any, dtype: Any = None, device: Any = None, **kwargs: Any) -> TypedStorage:
         """A copy of the elements in a buffer; arguments are those of `UntypedStorage.from_buffer`."""
-        chosen = _own_dtype(cls, "from_buffer") if cls.dtype else dtype or _C.get_default_dtype()
-        untyped = UntypedStorage.from_buffer(*args, dtype=chosen, **kwargs)
-        return TypedStorage(wrap_storage=untyped.to(device=device or "cpu"), dtype=chosen)
+        element_type = _own_dtype(cls, "from_buffer") if cls.dtype else dtype or _C.get_default_dtype()
+        untyped = UntypedStorage.from_buffer(*args, dtype=element_type, **kwargs)
+        return TypedStorage(wrap_storage=untyped.to(device=device or "cpu"), dtype=element_type)
 
     _from_buffer = from_buffer  # the name that programs know for these classes
 
@@ -273,8 +273,8 @@ class TypedStorage:
         if dtype is None:
             name = _NAMES.get(self.dtype)
             return f"torch.{name}" if name else "torch.storage.TypedStorage"
-        wanted = dtype_named(dtype)
-        return self if wanted is self.dtype else self._as(wanted)
+        target = dtype_named(dtype)
+        return self if target is self.dtype else self._as(target)
 
     def _as(self, dtype: Any) -> TypedStorage:
         untyped = UntypedStorage._of(self._elements().to(dtype))
@@ -306,7 +306,7 @@ class TypedStorage:
         return self._like(_copy.deepcopy(self._untyped_storage, memo))
 
     def __reduce__(self) -> Any:
-        return (_typed, (self._untyped_storage, self.dtype))
+        return (_wrap, (self._untyped_storage, self.dtype))
 
     def __sizeof__(self) -> int:
         return super().__sizeof__() + self.nbytes()
@@ -339,7 +339,7 @@ add_conversions(TypedStorage)
 UntypedStorage._typed = TypedStorage
 
 
-def _typed(untyped: UntypedStorage, dtype: Any) -> TypedStorage:
+def _wrap(untyped: UntypedStorage, dtype: Any) -> TypedStorage:
     return TypedStorage(wrap_storage=untyped, dtype=dtype)
 
 
@@ -375,10 +375,10 @@ class _OfOneType(type):
         device: Any = None,
         _internal: bool = False,
     ) -> Any:
-        given = "dtype" if dtype is not None else "device" if device is not None else None
-        if given:
+        keyword = "dtype" if dtype is not None else "device" if device is not None else None
+        if keyword:
             raise RuntimeError(
-                f"{cls.__name__}() takes a size, a sequence or wrap_storage. Keyword argument {given!r} cannot be "
+                f"{cls.__name__}() takes a size, a sequence or wrap_storage. Keyword argument {keyword!r} cannot be "
                 "specified"
             )
         return cls._make(*args, wrap_storage=wrap_storage)
@@ -464,7 +464,7 @@ def dtype_named(kind: Any) -> Any:
     """
     if isinstance(kind, _C.dtype):
         return kind
-    found = _CLASSES.get(kind.removeprefix("torch.")) if isinstance(kind, str) else kind
-    if not isinstance(found, _OfOneType) or found.dtype is None:
+    storage_class = _CLASSES.get(kind.removeprefix("torch.")) if isinstance(kind, str) else kind
+    if not isinstance(storage_class, _OfOneType) or storage_class.dtype is None:
         raise TypeError(f"expected a dtype, a storage class or its name, got {kind!r}")
-    return found.dtype
+    return storage_class.dtype

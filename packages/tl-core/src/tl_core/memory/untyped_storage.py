@@ -51,15 +51,15 @@ class UntypedStorage:
     @classmethod
     def _of(cls, tensor: Tensor) -> UntypedStorage:
         number = _C._memory_of(tensor)[0]
-        known = _live.get(number)
-        if known is not None and type(known) is cls:
-            return known
-        made = cls.__new__(cls)
+        existing = _live.get(number)
+        if existing is not None and type(existing) is cls:
+            return existing
+        storage = cls.__new__(cls)
         nbytes = _C._storage_facts(tensor)[1]
-        made._tensor = _C._with_storage(tensor, _C.uint8, (nbytes,), (1,), 0)
-        made._has_no_memory = _C._is_hollow(tensor)
-        _live[number] = made
-        return made
+        storage._tensor = _C._with_storage(tensor, _C.uint8, (nbytes,), (1,), 0)
+        storage._has_no_memory = _C._is_hollow(tensor)
+        _live[number] = storage
+        return storage
 
     # ---- where they come from
 
@@ -97,12 +97,12 @@ class UntypedStorage:
         """
         with memoryview(buffer).cast("B") as memory:
             nbytes = _span(memory.nbytes, count, offset, dtype.itemsize)
-            made = _from_bytes(bytes(memory[offset : offset + nbytes]))
+            storage = _from_bytes(bytes(memory[offset : offset + nbytes]))
         if dtype is _C.bool:
-            made._tensor.copy_(made._tensor != 0)
+            storage._tensor.copy_(storage._tensor != 0)
         elif _is_other_order(byte_order, dtype):
-            made.byteswap(dtype)
-        return made
+            storage.byteswap(dtype)
+        return storage
 
     @staticmethod
     def from_file(filename: str | os.PathLike[str], shared: bool = False, nbytes: int = 0) -> UntypedStorage:
@@ -284,11 +284,11 @@ class UntypedStorage:
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
         """The bytes on a CUDA device."""
-        return self.to(device=_numbered("cuda", device), non_blocking=non_blocking)
+        return self.to(device=_device_name("cuda", device), non_blocking=non_blocking)
 
     def hpu(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
         """The bytes on an HPU."""
-        return self.to(device=_numbered("hpu", device), non_blocking=non_blocking)
+        return self.to(device=_device_name("hpu", device), non_blocking=non_blocking)
 
     def mps(self) -> UntypedStorage:
         """The bytes on an MPS device."""
@@ -348,8 +348,8 @@ class UntypedStorage:
 
     def _as_tensor(self, dtype: Any) -> Tensor:
         """What `tensor(storage)` copies."""
-        chosen = dtype or _C.get_default_dtype()
-        return tensor_on(self, chosen, (self.nbytes() // chosen.itemsize,), (1,))
+        element_type = dtype or _C.get_default_dtype()
+        return tensor_on(self, element_type, (self.nbytes() // element_type.itemsize,), (1,))
 
     def untyped(self) -> UntypedStorage:
         """This storage."""
@@ -406,11 +406,11 @@ class UntypedStorage:
         return self.clone()
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> UntypedStorage:
-        known = memo.setdefault("tl_storages", {})
+        copies = memo.setdefault("tl_storages", {})
         key = self._identity()
-        if key not in known:
-            known[key] = self.clone()
-        return known[key]
+        if key not in copies:
+            copies[key] = self.clone()
+        return copies[key]
 
     def __reduce__(self) -> Any:
         if self.device.type == "meta":
@@ -470,9 +470,9 @@ def read_tensor(storage: UntypedStorage, dtype: Any, size: Any, stride: Any, off
         tensor([[0., 1.],
                 [2., 3.]])
     """
-    made = tensor_on(storage, dtype, size, stride, offset)
-    mode = mode_of_fakes() if made.is_meta else None
-    return made if mode is None else mode.claimed(made, storage.stands_for or made.device)
+    tensor = tensor_on(storage, dtype, size, stride, offset)
+    mode = mode_of_fakes() if tensor.is_meta else None
+    return tensor if mode is None else mode.claim_device(tensor, storage.stands_for or tensor.device)
 
 
 def memory_of(tensor: Tensor) -> tuple[int, int, int, int]:
@@ -586,7 +586,7 @@ def _is_other_order(byte_order: str | None, dtype: Any) -> bool:
     return byte_order not in (None, "native", sys.byteorder)
 
 
-def _numbered(kind: str, device: Any) -> Any:
+def _device_name(kind: str, device: Any) -> Any:
     if device is None:
         return kind
     return f"{kind}:{device}" if isinstance(device, int) else device
@@ -595,10 +595,10 @@ def _numbered(kind: str, device: Any) -> Any:
 def _from_bytes(data: bytes, device: str = "cpu") -> UntypedStorage:
     if mode_of_fakes() is not None:
         return _without_memory(len(data))
-    made = UntypedStorage(len(data), device="cpu")
+    storage = UntypedStorage(len(data), device="cpu")
     if data:
-        memoryview(made._tensor)[:] = data
-    return made.to(device=device)
+        memoryview(storage._tensor)[:] = data
+    return storage.to(device=device)
 
 
 def _without_memory(nbytes: int) -> UntypedStorage:

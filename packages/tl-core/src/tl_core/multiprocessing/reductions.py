@@ -60,9 +60,9 @@ class StorageWeakRef:
     @classmethod
     def from_weakref(cls, cdata: int) -> StorageWeakRef:
         """The reference that a number of `storage._weak_ref()` is; it gives the number back."""
-        made = cls.__new__(cls)
-        made.cdata = cdata
-        return made
+        reference = cls.__new__(cls)
+        reference.cdata = cdata
+        return reference
 
     def expired(self) -> bool:
         """Whether the storage is gone."""
@@ -183,8 +183,8 @@ def _reduce_storage(storage: UntypedStorage) -> Any:
     return _rebuild_storage, (DupFd(mapped.descriptor), len(mapped))
 
 
-def _rebuild_storage(sent: Any, nbytes: int) -> UntypedStorage:
-    descriptor = sent.detach()
+def _rebuild_storage(handle: Any, nbytes: int) -> UntypedStorage:
+    descriptor = handle.detach()
     number = os.fstat(descriptor).st_ino
     mapped = _received.get(number)
     if mapped is None:

@@ -151,11 +151,11 @@ class ProcessContext:
 
     def _raise(self, number: int) -> NoReturn:
         with open(self.error_files[number], encoding="utf-8") as file:
-            said = file.read()
+            report = file.read()
         self._forget_reports(True)
         process = self.processes[number]
-        if said:
-            text = f"\n\n-- Process {number} terminated with the following error:\n{said}"
+        if report:
+            text = f"\n\n-- Process {number} terminated with the following error:\n{report}"
             raise ProcessRaisedException(text, number, process.pid)
         code = process.exitcode
         if code < 0:

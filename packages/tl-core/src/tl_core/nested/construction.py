@@ -22,11 +22,11 @@ def _check_layout(name: str, layout: Any) -> bool:
 
 
 def _as_tensors(tensor_list: Any, dtype: Any, device: Any) -> list[Tensor]:
-    made = [t if isinstance(t, Tensor) else _C.tensor(t, dtype=dtype) for t in tensor_list]
-    if not made:
-        return made
-    dtype, device = dtype or made[0].dtype, device or made[0].device
-    return [t.to(device=device, dtype=dtype) for t in made]
+    tensors = [t if isinstance(t, Tensor) else _C.tensor(t, dtype=dtype) for t in tensor_list]
+    if not tensors:
+        return tensors
+    dtype, device = dtype or tensors[0].dtype, device or tensors[0].device
+    return [t.to(device=device, dtype=dtype) for t in tensors]
 
 
 def _ragged_dim(tensors: list[Tensor]) -> int:
@@ -101,12 +101,12 @@ def nested_tensor(
         )
     with _no_grad():
         if jagged:
-            made: Tensor = jagged_from_tensors(_as_tensors(tensor_list, dtype, device))
+            result: Tensor = jagged_from_tensors(_as_tensors(tensor_list, dtype, device))
         else:
             from tl_core.nested.strided_operators import strided_from_tensors
 
-            made = strided_from_tensors(_as_tensors(tensor_list, dtype, device), dtype)
-    return made.requires_grad_() if requires_grad else made
+            result = strided_from_tensors(_as_tensors(tensor_list, dtype, device), dtype)
+    return result.requires_grad_() if requires_grad else result
 
 
 def _no_grad() -> Any:
@@ -138,7 +138,7 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
     jagged = _check_layout("tensors", layout)
     if isinstance(ts, Tensor):
         if ts.is_nested:
-            return _converted(ts, dtype, device, layout)
+            return _convert(ts, dtype, device, layout)
         return _as_batch(ts.to(device=device or ts.device, dtype=dtype or ts.dtype), jagged)
     if not isinstance(ts, (list, tuple)) or not all(isinstance(t, Tensor) for t in ts):
         raise TypeError(
@@ -153,7 +153,7 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
     return strided_from_tensors(tensors, dtype)
 
 
-def _converted(ts: Tensor, dtype: Any, device: Any, layout: Any) -> Tensor:
+def _convert(ts: Tensor, dtype: Any, device: Any, layout: Any) -> Tensor:
     if layout is not None and layout != ts.layout:
         raise RuntimeError(
             f"as_nested_tensor(): converting between the layouts {ts.layout} and {layout} is not supported"

@@ -45,13 +45,13 @@ class Handlers:
             return code(*args, **kwargs)
         raw = self.raw.get(name)
         if raw is None:
-            found = self.table.get(name)
-            if found is None:
+            function = self.table.get(name)
+            if function is None:
                 raise NotImplementedError(
                     f"{name or operator}(): not implemented for {self.title}; unbind() gives the components, "
                     "torch.nested.to_padded_tensor() one dense tensor, which all operators take"
                 )
-            return found(*args, **kwargs)
+            return function(*args, **kwargs)
         before = _C._set_overrides_disabled(True)
         try:
             return raw(operator, args, kwargs)

@@ -203,12 +203,12 @@ def _attention(
     factor = q.shape[-1] ** -0.5 if scale is None else scale
     random = 0 < dropout_p < 1
     state = _ops()._attention_ragged_rng_state(q.shape[0], *where) if random else None
-    made = _ops()._attention_ragged(q, k, v, *where, is_causal, factor, state, dropout_p if random else 0.0)[
-        0
-    ]
+    output = _ops()._attention_ragged(
+        q, k, v, *where, is_causal, factor, state, dropout_p if random else 0.0
+    )[0]
     if dropout_p == 1:
-        made = made * 0
-    return as_nested(made if query.dim() == 4 else made.squeeze(0), at, query._ragged_idx)
+        output = output * 0
+    return as_nested(output if query.dim() == 4 else output.squeeze(0), at, query._ragged_idx)
 
 
 def _ops() -> Any:

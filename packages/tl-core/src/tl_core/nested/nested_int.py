@@ -16,9 +16,9 @@ _last_id = 0
 def ragged_id(source: Tensor) -> int:
     """The number of a tensor of offsets or lengths; one object has one number for life."""
     global _last_id
-    known = _ids.get(id(source))
-    if known is not None and known[0]() is source:
-        return known[1]
+    entry = _ids.get(id(source))
+    if entry is not None and entry[0]() is source:
+        return entry[1]
     _last_id += 1
     key = id(source)
     _ids[key] = (weakref.ref(source, lambda _: _ids.pop(key, None)), _last_id)

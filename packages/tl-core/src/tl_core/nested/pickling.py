@@ -40,14 +40,14 @@ def rebuild_jagged(
             f"no nested tensor has values of {tuple(values.shape)}, offsets of {tuple(offsets.shape)} and "
             f"ragged dimension {ragged_idx}"
         )
-    made = view_of_values(values.detach(), Ragged(offsets, lengths), ragged_idx)
+    nested = view_of_values(values.detach(), Ragged(offsets, lengths), ragged_idx)
     ends = offsets[-1:] if lengths is None else offsets[:-1] + lengths
     rows = values.shape[ragged_idx - 1]
     if not offsets.is_meta and (
-        made._ragged.min_length < 0 or bool((ends > rows).any()) or made._ragged.starts[:1] < [0]
+        nested._ragged.min_length < 0 or bool((ends > rows).any()) or nested._ragged.starts[:1] < [0]
     ):
         raise ValueError(f"the offsets {offsets} do not fit {rows} rows")
-    return made.requires_grad_() if requires_grad else made
+    return nested.requires_grad_() if requires_grad else nested
 
 
 def reduce_jagged(t: NestedTensor) -> Any:
@@ -66,13 +66,13 @@ def deepcopy_jagged(t: NestedTensor, memo: dict[int, Any]) -> NestedTensor:
     check_leaf(t)
     values = copy.deepcopy(t.detach().values(), memo)
     ragged = copy.deepcopy(t._ragged, memo)
-    made = view_of_values(values, ragged, t._ragged_idx)
+    result = view_of_values(values, ragged, t._ragged_idx)
     if t.requires_grad:
-        made.requires_grad_()
+        result.requires_grad_()
     if t.grad is not None:
-        made.grad = copy.deepcopy(t.grad, memo)
-    memo[id(t)] = made
-    return made
+        result.grad = copy.deepcopy(t.grad, memo)
+    memo[id(t)] = result
+    return result
 
 
 setattr(NestedTensor, "__reduce_ex__", lambda self, protocol: reduce_jagged(self))  # noqa: B010

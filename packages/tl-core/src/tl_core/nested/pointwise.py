@@ -37,8 +37,8 @@ def _elementwise() -> set[str]:
     for operator in _C._operators():
         name = operator.partition(".")[0]
         public = name[0] != "_" and "::" not in name and not name.endswith(("_", "_backward", "_error"))
-        known = name in names or name.startswith("special_")
-        if public and not known and _C._operator_facts(operator)[6]:
+        is_listed = name in names or name.startswith("special_")
+        if public and not is_listed and _C._operator_facts(operator)[6]:
             names.add(name)
     return names | {second for second, first in FIRST_NAMES.items() if first in names}
 
@@ -114,16 +114,14 @@ def _pointwise(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
             f"{name}(): a dense tensor of shape {tuple(args[0].shape)} cannot hold the result, which is nested"
         )
 
-    def fitted(a: Any) -> Any:
+    def fit(a: Any) -> Any:
         if not isinstance(a, Tensor) or isinstance(a, NestedTensor) or a.dim() == 0:
             return a
-        return _fitted(a, like, name, tuple(tensors))
+        return _fit(a, like, name, tuple(tensors))
 
     if isinstance(kwargs.get("out"), Tensor):
         return _into(operator, args, kwargs, like)
-    return _wrapped(
-        operator(*map(fitted, args), **{key: fitted(value) for key, value in kwargs.items()}), like
-    )
+    return _wrapped(operator(*map(fit, args), **{key: fit(value) for key, value in kwargs.items()}), like)
 
 
 def _into(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any], like: NestedTensor) -> Any:
@@ -137,16 +135,16 @@ def _into(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any], like: Ne
     return Tensor.copy_(out, _pointwise(operator, args, kwargs))
 
 
-def _wrapped(made: Any, like: NestedTensor) -> Any:
-    if type(made) is Tensor:
-        return as_nested(made, like._ragged, like._ragged_idx)
-    if isinstance(made, tuple):
-        wrapped = [_wrapped(m, like) for m in made]
-        return type(made)(wrapped) if hasattr(made, "n_fields") else tuple(wrapped)
-    return made
+def _wrapped(result: Any, like: NestedTensor) -> Any:
+    if type(result) is Tensor:
+        return as_nested(result, like._ragged, like._ragged_idx)
+    if isinstance(result, tuple):
+        wrapped = [_wrapped(m, like) for m in result]
+        return type(result)(wrapped) if hasattr(result, "n_fields") else tuple(wrapped)
+    return result
 
 
-def _fitted(dense: Tensor, like: NestedTensor, name: str, tensors: tuple[Any, ...]) -> Tensor:
+def _fit(dense: Tensor, like: NestedTensor, name: str, tensors: tuple[Any, ...]) -> Tensor:
     """A dense tensor that broadcasts with the nested one, as one that broadcasts with its values."""
     ndim, at, ragged = like.dim(), like._ragged_idx, like._ragged
     missing = ndim - dense.dim()
@@ -173,11 +171,11 @@ def _fitted(dense: Tensor, like: NestedTensor, name: str, tensors: tuple[Any, ..
 
 def _foreach(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Operators on lists of tensors, as optimizers call them: each nested one is as its values are."""
-    made = operator(*args, **kwargs)
-    if not isinstance(made, (list, tuple)):
-        return made
-    pairs = zip(made, args[0], strict=True)
-    return type(made)([_wrapped(m, a) if isinstance(a, NestedTensor) else m for m, a in pairs])
+    results = operator(*args, **kwargs)
+    if not isinstance(results, (list, tuple)):
+        return results
+    pairs = zip(results, args[0], strict=True)
+    return type(results)([_wrapped(m, a) if isinstance(a, NestedTensor) else m for m, a in pairs])
 
 
 JAGGED.of_all([name for name in dir(_C) if name.startswith(("_foreach_", "_fused_"))], _foreach)
@@ -193,16 +191,16 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Any:
             "to(): a dense tensor cannot be converted like a nested one; pass dtype and device"
         )
     args = tuple(a.dtype if isinstance(a, NestedTensor) else a for a in args)
-    made = raw(Tensor.to, self, *args, **kwargs)
-    if type(made) is not Tensor:
-        return made
-    return as_nested(made, self._ragged.to(made.device), self._ragged_idx)
+    values = raw(Tensor.to, self, *args, **kwargs)
+    if type(values) is not Tensor:
+        return values
+    return as_nested(values, self._ragged.to(values.device), self._ragged_idx)
 
 
 @JAGGED.of("empty_like")
 def _empty_like(self: NestedTensor, *, layout: Any = None, **kwargs: Any) -> NestedTensor:
-    made = _C.empty_like(self.values(), **kwargs)
-    return as_nested(made, self._ragged.to(made.device), self._ragged_idx)
+    values = _C.empty_like(self.values(), **kwargs)
+    return as_nested(values, self._ragged.to(values.device), self._ragged_idx)
 
 
 @JAGGED.of("contiguous")

@@ -26,10 +26,10 @@ def jagged_text(t: Any) -> str:
 def strided_text(t: Any) -> str:
     """The components, one below the other."""
 
-    def indented(component: Any) -> str:
+    def indent(component: Any) -> str:
         return "\n".join("  " + line for line in repr(component).split("\n"))
 
     requires_grad = t.requires_grad
     components = [c.detach().requires_grad_(requires_grad) for c in t.unbind()]
-    body = ",\n".join(indented(c) for c in components)
+    body = ",\n".join(indent(c) for c in components)
     return f"nested_tensor([\n{body}\n]{_autograd_text(t, 'short')})"

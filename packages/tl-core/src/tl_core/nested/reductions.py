@@ -59,33 +59,33 @@ class _Dims:
 
     def __init__(self, name: str, self_: NestedTensor, dim: Any) -> None:
         at = self_._ragged_idx
-        self.wanted = wrap_all(dim, self_.dim())
-        self.batch, self.ragged = 0 in self.wanted, at in self.wanted
-        self.all = len(self.wanted) == self_.dim()
+        self.indices = wrap_all(dim, self_.dim())
+        self.batch, self.ragged = 0 in self.indices, at in self.indices
+        self.all = len(self.indices) == self_.dim()
         if self.batch and not self.ragged:
             raise RuntimeError(
                 f"{name}(): reducing along the batch dimension but not the ragged dimension is not supported for "
                 "nested tensors"
             )
-        self.others = [d - 1 for d in self.wanted if d not in (0, at)]  # in the values
-        self.before = sum(d < at - 1 for d in self.others)
+        self.value_dims = [d - 1 for d in self.indices if d not in (0, at)]  # in the values
+        self.before = sum(d < at - 1 for d in self.value_dims)
 
 
 def _along_values(self: NestedTensor, dims: _Dims, keepdim: bool, reduce: Callable[..., Any]) -> Any:
     """A reduction of regular dimensions only, or of all: `reduce(values, dims, keepdim)`."""
     if dims.batch:
-        whole = self if self._ragged.lengths is None else self.contiguous()
-        along = sorted({*dims.others, self._ragged_idx - 1})
-        made = reduce(whole.values(), along, keepdim)
-        return _each(made, lambda t: t.unsqueeze(0) if keepdim else t)
-    made = reduce(self.values(), dims.others, keepdim)
+        compact = self if self._ragged.lengths is None else self.contiguous()
+        along = sorted({*dims.value_dims, self._ragged_idx - 1})
+        result = reduce(compact.values(), along, keepdim)
+        return _each(result, lambda t: t.unsqueeze(0) if keepdim else t)
+    result = reduce(self.values(), dims.value_dims, keepdim)
     at = self._ragged_idx - (0 if keepdim else dims.before)
-    return _each(made, lambda t: as_nested(t, self._ragged, at))
+    return _each(result, lambda t: as_nested(t, self._ragged, at))
 
 
-def _each(made: Any, f: Callable[[Tensor], Any]) -> Any:
+def _each(result: Any, f: Callable[[Tensor], Any]) -> Any:
     """The function of a tensor, or of each in a named tuple."""
-    return f(made) if isinstance(made, Tensor) else type(made)([f(t) for t in made])
+    return f(result) if isinstance(result, Tensor) else type(result)([f(t) for t in result])
 
 
 def _several(name: str, self: Any, dim: Any, keepdim: bool, over_values: Any, over_ragged: Any) -> Any:
@@ -93,16 +93,16 @@ def _several(name: str, self: Any, dim: Any, keepdim: bool, over_values: Any, ov
     dims = _Dims(name, self, dim)
     if dims.batch or not dims.ragged:
         return _along_values(self, dims, keepdim, over_values)
-    if dims.others:
-        self = as_nested(over_values(self.values(), dims.others, True), self._ragged, self._ragged_idx)
-    made = over_ragged(self)  # (batch, other dimensions)
-    kept = made.unsqueeze(self._ragged_idx)
+    if dims.value_dims:
+        self = as_nested(over_values(self.values(), dims.value_dims, True), self._ragged, self._ragged_idx)
+    reduced = over_ragged(self)  # (batch, other dimensions)
+    result = reduced.unsqueeze(self._ragged_idx)
     if keepdim:
-        return kept
-    gone = sorted((d for d in dims.wanted), reverse=True)
-    for d in gone:
-        kept = kept.squeeze(d)
-    return kept
+        return result
+    removed = sorted((d for d in dims.indices), reverse=True)
+    for d in removed:
+        result = result.squeeze(d)
+    return result
 
 
 def _segment(operator: Any, self: NestedTensor) -> Tensor:
@@ -162,7 +162,7 @@ def _by_padding(name: str, self: Any, dim: int, keepdim: bool, operator: Any) ->
     return _along_values(self, dims, keepdim, lambda t, one, k: operator(t, one[0], k))
 
 
-def _whole(self: NestedTensor) -> Tensor:
+def _compact_values(self: NestedTensor) -> Tensor:
     return (self if self._ragged.lengths is None else self.contiguous()).values()
 
 
@@ -174,7 +174,7 @@ def _of_one_dim(name: str) -> None:
         if isinstance(dim, NestedTensor):
             return (_C.maximum if name == "max" else _C.minimum)(self, dim)
         if dim is None:
-            return operator(_whole(self), **kwargs)
+            return operator(_compact_values(self), **kwargs)
         return _by_padding(name, self, dim, keepdim, lambda t, d, k: operator(t, d, k, **kwargs))
 
     JAGGED.of(name)(reduction)
@@ -187,7 +187,7 @@ for _name in ("max", "min", "argmax", "argmin", "prod"):
 def _of_truth(name: str, operator: Any) -> None:
     def truth(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
         if dim is None:
-            return operator(_whole(self))
+            return operator(_compact_values(self))
         mask = self != 0
         if isinstance(dim, int):
             return _by_padding(name, mask, dim, keepdim, operator)
@@ -227,12 +227,12 @@ def _moments(self: NestedTensor, dim: Any, correction: Any, keepdim: bool) -> tu
     squares = (self - mean).square() if not self.dtype.is_complex else (self - mean).abs().square()
     total = _sum(squares, dim, True)
     count: Any = _counts(self, total)
-    for d in dims.others:
+    for d in dims.value_dims:
         count = count * self.values().shape[d]
     variance = total / (count - correction).clamp_min(0)
     if keepdim:
         return variance, mean
-    for d in sorted(dims.wanted, reverse=True):
+    for d in sorted(dims.indices, reverse=True):
         variance, mean = variance.squeeze(d), mean.squeeze(d)
     return variance, mean
 
@@ -295,15 +295,15 @@ def _norm(self: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
     if p in ("fro", None):
         p = 2
     if p == float("inf"):
-        return _reduced("amax", x, dim, keepdim)
+        return _reduce("amax", x, dim, keepdim)
     if p == -float("inf"):
-        return _reduced("amin", x, dim, keepdim)
+        return _reduce("amin", x, dim, keepdim)
     if p == 0:
         return _sum((x != 0).to(x.dtype), dim, keepdim)
     return _sum(x.pow(p), dim, keepdim).pow(1 / p)
 
 
-def _reduced(name: str, self: Any, dim: Any, keepdim: bool) -> Any:
+def _reduce(name: str, self: Any, dim: Any, keepdim: bool) -> Any:
     return JAGGED.table[name](self, () if dim is None else dim, keepdim)
 
 
@@ -316,10 +316,10 @@ def _of_scan(name: str) -> None:
         if d == 0:
             raise RuntimeError(f"{name}(): not supported for nested tensors on dim=0")
         if d != self._ragged_idx:
-            made = operator(self.values(), d - 1, **kwargs)
-            return _each(made, lambda t: as_nested(t, self._ragged, self._ragged_idx))
-        made = operator(padded_values(self, _neutral(name, self.dtype)), d, **kwargs)
-        return _each(made, lambda t: from_padded(t, self))
+            result = operator(self.values(), d - 1, **kwargs)
+            return _each(result, lambda t: as_nested(t, self._ragged, self._ragged_idx))
+        result = operator(padded_values(self, _neutral(name, self.dtype)), d, **kwargs)
+        return _each(result, lambda t: from_padded(t, self))
 
     JAGGED.of(name)(scan)
 
@@ -340,8 +340,8 @@ def _of_order(name: str) -> None:
             raise RuntimeError(
                 f"{name}(): not supported for nested tensors on the batch or the ragged dimension"
             )
-        made = operator(self.values(), *args[:n], dim=d - 1, **kwargs)
-        return _each(made, lambda t: as_nested(t, self._ragged, self._ragged_idx))
+        result = operator(self.values(), *args[:n], dim=d - 1, **kwargs)
+        return _each(result, lambda t: as_nested(t, self._ragged, self._ragged_idx))
 
     JAGGED.of(name)(order)
 

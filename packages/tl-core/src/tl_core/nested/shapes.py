@@ -83,8 +83,8 @@ def _getitem(self: Any, index: Any) -> Any:
     indices = index if isinstance(index, tuple) else (index,)
     if any(i is Ellipsis for i in indices):
         at = next(k for k, i in enumerate(indices) if i is Ellipsis)
-        given = sum(i is not None and i is not Ellipsis for i in indices)
-        fill = (slice(None),) * (self.dim() - given)
+        count = sum(i is not None and i is not Ellipsis for i in indices)
+        fill = (slice(None),) * (self.dim() - count)
         indices = indices[:at] + fill + indices[at + 1 :]
     if indices and isinstance(indices[0], int) and not isinstance(indices[0], bool):
         component = _component(self, indices[0])
@@ -93,20 +93,20 @@ def _getitem(self: Any, index: Any) -> Any:
         raise NotImplementedError(
             "__getitem__(): tensors, lists and masks do not index nested tensors; index_select() takes components"
         )
-    return _sliced(self, indices)
+    return _apply_indices(self, indices)
 
 
-def _sliced(self: NestedTensor, indices: tuple[Any, ...]) -> NestedTensor:
-    made: Any = self
+def _apply_indices(self: NestedTensor, indices: tuple[Any, ...]) -> NestedTensor:
+    result: Any = self
     d = 0
     for i in indices:
         if i is None:
-            made, d = made.unsqueeze(d), d + 1
+            result, d = result.unsqueeze(d), d + 1
         elif isinstance(i, int):
-            made = made.select(d, i)
+            result = result.select(d, i)
         else:
-            made, d = _slice(made, d, i), d + 1
-    return made
+            result, d = _slice(result, d, i), d + 1
+    return result
 
 
 def _slice(self: NestedTensor, dim: int, i: slice) -> NestedTensor:
@@ -183,13 +183,13 @@ def _transpose(self: Any, dim0: int, dim1: int) -> NestedTensor:
 
 @JAGGED.of("permute")
 def _permute(self: Any, *dims: Any, **kwargs: Any) -> NestedTensor:
-    wanted = [wrap(d, self.dim()) for d in _ints(dims or (kwargs["dims"],))]
-    if sorted(wanted) != list(range(self.dim())):
-        raise RuntimeError(f"permute(): the dims {wanted} are no order of {self.dim()} dimensions")
-    if wanted[0] != 0:
+    order = [wrap(d, self.dim()) for d in _ints(dims or (kwargs["dims"],))]
+    if sorted(order) != list(range(self.dim())):
+        raise RuntimeError(f"permute(): the dims {order} are no order of {self.dim()} dimensions")
+    if order[0] != 0:
         raise ValueError("Permute is not supported on the batch dimension for jagged NT")
-    made = self.values().permute([d - 1 for d in wanted[1:]])
-    return _like(made, self, wanted.index(self._ragged_idx))
+    values = self.values().permute([d - 1 for d in order[1:]])
+    return _like(values, self, order.index(self._ragged_idx))
 
 
 @JAGGED.of("movedim", "moveaxis")
@@ -245,40 +245,40 @@ def _unflatten(self: Any, dim: int, sizes: Any) -> NestedTensor:
     )
 
 
-def _values_shape(name: str, self: NestedTensor, wanted: tuple[Any, ...]) -> tuple[list[int], int]:
+def _values_shape(name: str, self: NestedTensor, shape: tuple[Any, ...]) -> tuple[list[int], int]:
     """The values' sizes for a new shape of the nested tensor, and where its ragged dimension is then."""
 
     def refuse() -> RuntimeError:
         return RuntimeError(
-            f"{name}(): cannot view shape ({', '.join(map(str, self.shape))}) as {list(wanted)}: the batch must stay "
+            f"{name}(): cannot view shape ({', '.join(map(str, self.shape))}) as {list(shape)}: the batch must stay "
             "first, and the ragged dimension as it is"
         )
 
-    if not wanted or wanted[0] not in (-1, len(self)):
+    if not shape or shape[0] not in (-1, len(self)):
         raise refuse()
-    ragged = [k for k, n in enumerate(wanted) if isinstance(n, NestedInt)]
+    ragged = [k for k, n in enumerate(shape) if isinstance(n, NestedInt)]
     rows = self.values().shape[self._ragged_idx - 1]
-    if len(ragged) == 1 and wanted[ragged[0]] == self._ragged.size:
+    if len(ragged) == 1 and shape[ragged[0]] == self._ragged.size:
         at = ragged[0]
     else:
-        inferred = [k for k, n in enumerate(wanted) if k > 0 and n == -1]
+        inferred = [k for k, n in enumerate(shape) if k > 0 and n == -1]
         if ragged or not inferred:
             raise refuse()
-        at = _inherited(self, wanted, inferred)
+        at = _ragged_position(self, shape, inferred)
         if at < 0:
             raise refuse()
-    sizes = [rows if k == at else n for k, n in enumerate(wanted) if k > 0]
+    sizes = [rows if k == at else n for k, n in enumerate(shape) if k > 0]
     return sizes, at
 
 
-def _inherited(self: NestedTensor, wanted: tuple[Any, ...], inferred: list[int]) -> int:
+def _ragged_position(self: NestedTensor, shape: tuple[Any, ...], inferred: list[int]) -> int:
     """Which -1 stands for the ragged dimension: the one behind as many elements as the ragged dimension is."""
     before = 1
     for n in self.values().shape[: self._ragged_idx - 1]:
         before *= n
     for k in inferred:
         product = 1
-        for n in wanted[1:k]:
+        for n in shape[1:k]:
             product *= n
         if product == before:
             return k
@@ -287,11 +287,11 @@ def _inherited(self: NestedTensor, wanted: tuple[Any, ...], inferred: list[int])
 
 @JAGGED.of("view", "reshape")
 def _view(self: Any, *shape: Any, **kwargs: Any) -> NestedTensor:
-    wanted = _ints(shape or tuple(kwargs.values()))
-    if len(wanted) == 1 and isinstance(wanted[0], _C.dtype):
-        return _like(self.values().view(wanted[0]), self)
-    sizes, at = _values_shape("view", self, wanted)
-    if at == len(wanted) - 1 or -1 not in sizes:
+    target = _ints(shape or tuple(kwargs.values()))
+    if len(target) == 1 and isinstance(target[0], _C.dtype):
+        return _like(self.values().view(target[0]), self)
+    sizes, at = _values_shape("view", self, target)
+    if at == len(target) - 1 or -1 not in sizes:
         return _like(self.values().reshape(sizes), self, at)
     return _like(
         self.values().view(sizes) if self.is_contiguous() else self.values().reshape(sizes), self, at
@@ -305,13 +305,13 @@ def _view_as(self: Any, other: Tensor) -> NestedTensor:
 
 @JAGGED.of("expand")
 def _expand(self: Any, *sizes: Any, **kwargs: Any) -> NestedTensor:
-    wanted = _ints(sizes or (kwargs["size"],))
-    if len(wanted) != self.dim() or wanted[0] not in (-1, len(self)):
+    target = _ints(sizes or (kwargs["size"],))
+    if len(target) != self.dim() or target[0] not in (-1, len(self)):
         raise RuntimeError(
-            f"expand(): a nested tensor of shape {self.shape} cannot be expanded to {list(wanted)}"
+            f"expand(): a nested tensor of shape {self.shape} cannot be expanded to {list(target)}"
         )
-    inner = [-1 if d == self._ragged_idx else n for d, n in enumerate(wanted) if d > 0]
-    at = wanted[self._ragged_idx]
+    inner = [-1 if d == self._ragged_idx else n for d, n in enumerate(target) if d > 0]
+    at = target[self._ragged_idx]
     if at != -1 and at != self._ragged.size:
         raise RuntimeError(f"expand(): the ragged size {self._ragged.size} cannot become {at}")
     return _like(self.values().expand(inner), self)
@@ -339,8 +339,8 @@ def _flip(self: Any, *dims: Any) -> NestedTensor:
 
 @JAGGED.of("roll")
 def _roll(self: Any, shifts: Any, dims: Any) -> NestedTensor:
-    wanted = [dims] if isinstance(dims, int) else dims
-    return _like(self.values().roll(shifts, [_inner_dim("roll", self, d) for d in wanted]), self)
+    axes = [dims] if isinstance(dims, int) else dims
+    return _like(self.values().roll(shifts, [_inner_dim("roll", self, d) for d in axes]), self)
 
 
 # ---- several ----
@@ -365,9 +365,9 @@ def _cat_batches(tensors: list[Any]) -> NestedTensor:
     at = tensors[0]._ragged_idx
     if any(t._ragged_idx != at for t in tensors):
         raise RuntimeError("cat(): the nested tensors have their ragged dimensions at different places")
-    whole = [t.contiguous() if t._ragged.lengths is not None else t for t in tensors]
-    lengths = _C.cat([t._ragged.length_tensor for t in whole])
-    return as_nested(_C.cat([t.values() for t in whole], at - 1), Ragged(offsets_of(lengths)), at)
+    compact = [t.contiguous() if t._ragged.lengths is not None else t for t in tensors]
+    lengths = _C.cat([t._ragged.length_tensor for t in compact])
+    return as_nested(_C.cat([t.values() for t in compact], at - 1), Ragged(offsets_of(lengths)), at)
 
 
 @JAGGED.of("stack")

@@ -85,8 +85,8 @@ class Placement:
         pairs = [f(size, strides) for size, strides in zip(self.sizes, self.strides, strict=True)]
         sizes, strides = [p[0] for p in pairs], [p[1] for p in pairs]
         ndim = len(sizes[0]) if sizes else self.ndim
-        made = Placement(sizes, strides, self.offsets, ndim)
-        return made
+        result = Placement(sizes, strides, self.offsets, ndim)
+        return result
 
 
 def as_strided_nested(buffer: Tensor, placement: Placement) -> StridedNestedTensor:
@@ -179,10 +179,10 @@ class StridedNestedTensor(Tensor):
         d = wrap(dim, self.dim())
         if d == 0:
             return len(self)
-        found = {size[d - 1] for size in self._placement.sizes}
-        if len(found) > 1:
+        sizes = {size[d - 1] for size in self._placement.sizes}
+        if len(sizes) > 1:
             raise RuntimeError(f"Given dimension {d} is irregular and does not have a size.")
-        return found.pop()
+        return sizes.pop()
 
     def stride(self, dim: int | None = None) -> Any:
         """RuntimeError: the components have strides of their own."""
@@ -299,18 +299,18 @@ def to_padded(self: StridedNestedTensor, padding: float, output_size: Any = None
     if p.numel == 0 and p.ndim:
         raise RuntimeError("at least one constituent tensor should have non-zero numel")
     largest = tuple(map(max, zip(*p.sizes, strict=True)))
-    wanted = (len(self), *largest) if output_size is None else tuple(output_size)
-    if len(wanted) != self.dim():
-        raise RuntimeError(f"output_size must have {self.dim()} elements, got {list(wanted)}")
-    if wanted[0] != len(self) and output_size is not None and wanted[0] < len(self):
-        raise RuntimeError(f"output_size has {wanted[0]} components, but there are {len(self)}")
-    if any(n < m for n, m in zip(wanted[1:], largest, strict=True)):
+    target = (len(self), *largest) if output_size is None else tuple(output_size)
+    if len(target) != self.dim():
+        raise RuntimeError(f"output_size must have {self.dim()} elements, got {list(target)}")
+    if target[0] != len(self) and output_size is not None and target[0] < len(self):
+        raise RuntimeError(f"output_size has {target[0]} components, but there are {len(self)}")
+    if any(n < m for n, m in zip(target[1:], largest, strict=True)):
         raise RuntimeError(
             "Value in output_size is less than NestedTensor padded size. Truncation is not supported."
         )
-    rows = [_filled_up(c, wanted[1:], padding) for c in components(self)]
-    made = _C.stack(rows)
-    return made if out is None else out.resize_(made.shape).copy_(made)
+    rows = [_filled_up(c, target[1:], padding) for c in components(self)]
+    padded = _C.stack(rows)
+    return padded if out is None else out.resize_(padded.shape).copy_(padded)
 
 
 def _filled_up(t: Tensor, size: Sizes, padding: float) -> Tensor:

@@ -59,10 +59,10 @@ def _pointwise(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     return _with(placement, operator(*args, **kwargs))
 
 
-def _with(placement: Placement, made: Any) -> Any:
-    if type(made) is Tensor:
-        return as_strided_nested(made, placement)
-    return tuple(_with(placement, m) for m in made) if isinstance(made, tuple) else made
+def _with(placement: Placement, result: Any) -> Any:
+    if type(result) is Tensor:
+        return as_strided_nested(result, placement)
+    return tuple(_with(placement, m) for m in result) if isinstance(result, tuple) else result
 
 
 def _of_one(operator: Any, self: StridedNestedTensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -127,11 +127,11 @@ def _each(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any], inplace:
         return parts[id(a)][i] if id(a) in parts else a
 
     parts = {id(a): components(a) for a in (*args, *kwargs.values()) if isinstance(a, StridedNestedTensor)}
-    made = [
+    results = [
         operator(*(at(a, parts, i) for a in args), **{k: at(a, parts, i) for k, a in kwargs.items()})
         for i in range(n)
     ]
-    return args[0] if inplace else strided_from_tensors(made)
+    return args[0] if inplace else strided_from_tensors(results)
 
 
 def _with_dense(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dense: Tensor) -> Any:
@@ -150,15 +150,15 @@ def _with_dense(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any], de
             f"of {len(nested)} components and {nested.dim()} dimensions, and a dense one of shape {tuple(dense.shape)}"
         )
     rows = dense.unbind()
-    made = []
+    results = []
     for i, c in enumerate(components(nested)):
         pick = {id(nested): c, id(dense): rows[i]}
-        made.append(
+        results.append(
             operator(
                 *(pick.get(id(a), a) for a in args), **{k: pick.get(id(a), a) for k, a in kwargs.items()}
             )
         )
-    return strided_from_tensors(made)
+    return strided_from_tensors(results)
 
 
 STRIDED.of_all(POINTWISE, _pointwise)
@@ -184,8 +184,8 @@ def _arranged_as(gradient: StridedNestedTensor, like: StridedNestedTensor) -> Te
         raise RuntimeError("backward(): the gradient's components have other sizes than the tensor's")
     if gradient._placement == like._placement:
         return gradient.values()
-    made = as_strided_nested(_C.zeros_like(like.values()), like._placement)
-    return _copy_(made, gradient).values()
+    target = as_strided_nested(_C.zeros_like(like.values()), like._placement)
+    return _copy_(target, gradient).values()
 
 
 @STRIDED.of("fill_")
@@ -202,10 +202,10 @@ def _fill_(self: StridedNestedTensor, value: Any) -> StridedNestedTensor:
 def _clone(self: StridedNestedTensor, *, memory_format: Any = _C.preserve_format) -> StridedNestedTensor:
     if memory_format not in (_C.preserve_format, _C.contiguous_format):
         name = {"channels_last": "ChannelsLast", "channels_last_3d": "ChannelsLast3d"}
-        got = name.get(str(memory_format).removeprefix("torch."), str(memory_format))
+        format_name = name.get(str(memory_format).removeprefix("torch."), str(memory_format))
         raise RuntimeError(
             "Nested tensor clone supports Preserve and Contiguous memory formats, called clone with memory format: "
-            f"{got}"
+            f"{format_name}"
         )
     if memory_format is _C.contiguous_format or self._is_sparse_in_buffer():
         return strided_from_tensors(list(components(self)), self.dtype)
@@ -225,10 +225,10 @@ def _to(self: StridedNestedTensor, *args: Any, **kwargs: Any) -> StridedNestedTe
             "to(): a dense tensor cannot be converted like a nested one; pass dtype and device"
         )
     like = [a.values() if isinstance(a, StridedNestedTensor) else a for a in args]
-    made = self.values().to(*like, **kwargs)
-    values = made.untyped_storage().data_ptr() == self.values().untyped_storage().data_ptr()
-    same = made.dtype == self.dtype and made.device == self.device and not kwargs.get("copy")
-    return self if same and values else as_strided_nested(made, self._placement)
+    converted = self.values().to(*like, **kwargs)
+    values = converted.untyped_storage().data_ptr() == self.values().untyped_storage().data_ptr()
+    same = converted.dtype == self.dtype and converted.device == self.device and not kwargs.get("copy")
+    return self if same and values else as_strided_nested(converted, self._placement)
 
 
 @STRIDED.of("empty_like")
@@ -242,8 +242,8 @@ def _empty_like(
     kwargs.setdefault("dtype", self.dtype)
     kwargs.setdefault("device", self.device)
     requires_grad = kwargs.pop("requires_grad", False)
-    made = as_strided_nested(_C.empty(self.numel(), **kwargs), placement)
-    return made.requires_grad_() if requires_grad else made
+    result = as_strided_nested(_C.empty(self.numel(), **kwargs), placement)
+    return result.requires_grad_() if requires_grad else result
 
 
 @STRIDED.of("copy_")
@@ -300,14 +300,14 @@ def _check_last(name: str, message: str, self: StridedNestedTensor, dim: int) ->
 
 
 def _split_last(self: StridedNestedTensor, sizes: list[int]) -> tuple[StridedNestedTensor, ...]:
-    made, begin = [], 0
+    parts, begin = [], 0
     for n in sizes:
         p = self._placement
         offsets = [o + begin for o in p.offsets]
         part = Placement([(*s[:-1], n) for s in p.sizes], p.strides, offsets, p.ndim)
-        made.append(as_strided_nested(self.values(), part))
+        parts.append(as_strided_nested(self.values(), part))
         begin += n
-    return tuple(made)
+    return tuple(parts)
 
 
 @STRIDED.of("chunk")
@@ -349,7 +349,7 @@ def _narrow(self: StridedNestedTensor, dim: int, start: int, length: int) -> Str
 
 
 # ---- another shape ----
-def _rearranged(self: StridedNestedTensor, f: Any) -> StridedNestedTensor:
+def _rearrange(self: StridedNestedTensor, f: Any) -> StridedNestedTensor:
     """Views of the components: f(list of sizes or strides) rearranges either."""
     return as_strided_nested(
         self.values(), self._placement.map(lambda n, s: (tuple(f(list(n))), tuple(f(list(s)))))
@@ -366,7 +366,7 @@ def _transpose(self: StridedNestedTensor, dim0: int, dim1: int) -> StridedNested
         n[a - 1], n[b - 1] = n[b - 1], n[a - 1]
         return n
 
-    return _rearranged(self, swap)
+    return _rearrange(self, swap)
 
 
 @STRIDED.of("squeeze")
@@ -384,7 +384,7 @@ def _squeeze(self: StridedNestedTensor, dim: Any = None) -> StridedNestedTensor:
         )
     if any(size[d - 1] != 1 for size in self._placement.sizes):
         return self
-    return _rearranged(self, lambda n: n[: d - 1] + n[d:])
+    return _rearrange(self, lambda n: n[: d - 1] + n[d:])
 
 
 @STRIDED.of("unsqueeze")
@@ -400,21 +400,21 @@ def _unsqueeze(self: StridedNestedTensor, dim: int) -> StridedNestedTensor:
     return as_strided_nested(self.values(), self._placement.map(of))
 
 
-def _new_sizes(name: str, self: StridedNestedTensor, wanted: tuple[int, ...]) -> list[tuple[int, ...]]:
-    if not wanted:
+def _new_sizes(name: str, self: StridedNestedTensor, target: tuple[int, ...]) -> list[tuple[int, ...]]:
+    if not target:
         raise RuntimeError(f"shape '[]' is invalid for a nested tensor: {name}")
     if not len(self):
         raise RuntimeError("empty nested tensor cannot be reshaped")
-    if wanted[0] != len(self):
-        if -1 in wanted:
+    if target[0] != len(self):
+        if -1 in target:
             raise RuntimeError(
                 f"{name}: For now nested {name} cannot change or infer the implicit batch dimension, got "
-                f"{list(wanted)} for {len(self)} components"
+                f"{list(target)} for {len(self)} components"
             )
-        raise RuntimeError(f"shape '{list(wanted)}' is invalid for input of size {self.numel()}")
-    if sum(n == -1 for n in wanted) > 1:
-        raise RuntimeError(f"{name}: only one dimension can be inferred, got {list(wanted)}")
-    return [tuple(wanted[1:])] * len(self)
+        raise RuntimeError(f"shape '{list(target)}' is invalid for input of size {self.numel()}")
+    if sum(n == -1 for n in target) > 1:
+        raise RuntimeError(f"{name}: only one dimension can be inferred, got {list(target)}")
+    return [tuple(target[1:])] * len(self)
 
 
 def _ints(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -478,15 +478,15 @@ def _bmm(self: Any, mat2: Any) -> StridedNestedTensor:
     n, m = (len(t) if isinstance(t, StridedNestedTensor) else t.shape[0] for t in (self, mat2))
     if n != m:
         raise RuntimeError(f"Expected size for the 1st dimension of batch2 tensor to be: {n} but got: {m}.")
-    made = []
+    products = []
     for i, (a, b) in enumerate(zip(self.unbind(), mat2.unbind(), strict=True)):
         if a.shape[1] != b.shape[0]:
             raise RuntimeError(
                 f"{i}-th nested matrices in batch cannot be multiplied ({a.shape[0]}x{a.shape[1]} and "
                 f"{b.shape[0]}x{b.shape[1]})"
             )
-        made.append(a @ b)
-    return strided_from_tensors(made)
+        products.append(a @ b)
+    return strided_from_tensors(products)
 
 
 @STRIDED.of("matmul", "__matmul__")
@@ -541,20 +541,20 @@ def _linear(input: Any, weight: Any, bias: Any = None) -> StridedNestedTensor:
             "Shape mismatch for NestedTensor Linear: Expected input's (a nested tensor) 'last_dim' to equal "
             f"'weight.size(1), but got: last_dim = {last}, and weight.size(1) = {weight.shape[1]}"
         )
-    made = _C._nn.linear(input.values().view(-1, last), weight, bias)
+    output = _C._nn.linear(input.values().view(-1, last), weight, bias)
     return as_strided_nested(
-        made.reshape(-1), Placement([(*s[:-1], weight.shape[0]) for s in input._placement.sizes])
+        output.reshape(-1), Placement([(*s[:-1], weight.shape[0]) for s in input._placement.sizes])
     )
 
 
 def _regular_last(self: StridedNestedTensor) -> int:
-    found = {size[-1] for size in self._placement.sizes}
-    if len(found) != 1:
+    sizes = {size[-1] for size in self._placement.sizes}
+    if len(sizes) != 1:
         raise RuntimeError(
             "Expected all tensors in nested tensor to have the same trailing dimension, instead last dimension equals: "
-            f"{sorted(found)}"
+            f"{sorted(sizes)}"
         )
-    return found.pop()
+    return sizes.pop()
 
 
 def _of_softmax(name: str, operator: Any) -> None:
@@ -578,16 +578,17 @@ def _rows(name: str, input: StridedNestedTensor, normalized_shape: Any) -> Tenso
     if not input.is_contiguous():
         raise RuntimeError(f"{name}(): for now only contiguous nested tensors are supported")
     n = len(normalized_shape)
-    for k, wanted in enumerate(normalized_shape):
-        found = {size[len(size) - n + k] if len(size) >= n else -1 for size in input._placement.sizes}
-        if len(found) > 1:
+    for k, expected in enumerate(normalized_shape):
+        sizes = {size[len(size) - n + k] if len(size) >= n else -1 for size in input._placement.sizes}
+        if len(sizes) > 1:
             raise RuntimeError(
                 "normalized_shape extends into irregular dimensions for the nested tensor: its components have sizes "
-                f"{sorted(found)} where {wanted} is expected"
+                f"{sorted(sizes)} where {expected} is expected"
             )
-        if found != {wanted}:
+        if sizes != {expected}:
             raise RuntimeError(
-                f"The shape at dimension {k} of normalized_shape, {wanted}, does not match the input's: {sorted(found)}"
+                f"The shape at dimension {k} of normalized_shape, {expected}, does not match the input's: "
+                f"{sorted(sizes)}"
             )
     return input.values().view(-1, *normalized_shape)
 
@@ -602,25 +603,25 @@ def _layer_norm(
     *_: Any,
 ) -> StridedNestedTensor:
     rows = _rows("layer_norm", input, normalized_shape)
-    made = _C.layer_norm(rows, normalized_shape, weight, bias, eps)
-    return as_strided_nested(made.reshape(-1), input._placement)
+    output = _C.layer_norm(rows, normalized_shape, weight, bias, eps)
+    return as_strided_nested(output.reshape(-1), input._placement)
 
 
 @STRIDED.of("rms_norm")
 def _rms_norm(
     input: StridedNestedTensor, normalized_shape: Any, weight: Any = None, eps: Any = None
 ) -> StridedNestedTensor:
-    made = _C.rms_norm(_rows("rms_norm", input, normalized_shape), normalized_shape, weight, eps)
-    return as_strided_nested(made.reshape(-1), input._placement)
+    output = _C.rms_norm(_rows("rms_norm", input, normalized_shape), normalized_shape, weight, eps)
+    return as_strided_nested(output.reshape(-1), input._placement)
 
 
 @STRIDED.of("embedding")
 def _embedding(
     weight: Tensor, indices: StridedNestedTensor, *args: Any, **kwargs: Any
 ) -> StridedNestedTensor:
-    made = _C.embedding(weight, contiguous(indices).values(), *args, **kwargs)
+    output = _C.embedding(weight, contiguous(indices).values(), *args, **kwargs)
     sizes = [(*size, weight.shape[1]) for size in indices._placement.sizes]
-    return as_strided_nested(made.reshape(-1), Placement(sizes))
+    return as_strided_nested(output.reshape(-1), Placement(sizes))
 
 
 @STRIDED.of("sum")
@@ -695,8 +696,8 @@ def _deepcopy(self: StridedNestedTensor, memo: dict[int, Any]) -> StridedNestedT
 
     if id(self) not in memo:
         check_leaf(self)
-        made = as_strided_nested(copy.deepcopy(self.detach().values(), memo), self._placement)
-        memo[id(self)] = made.requires_grad_() if self.requires_grad else made
+        result = as_strided_nested(copy.deepcopy(self.detach().values(), memo), self._placement)
+        memo[id(self)] = result.requires_grad_() if self.requires_grad else result
     return memo[id(self)]
 
 

@@ -21,7 +21,7 @@ _AnyTensor: Any = Tensor  # for what its type does not show
 _raw_is_contiguous = Tensor.is_contiguous
 
 
-def as_nested(made: Tensor, ragged: Ragged, ragged_idx: int) -> NestedTensor:
+def as_nested(tensor: Tensor, ragged: Ragged, ragged_idx: int) -> NestedTensor:
     """The tensor itself, a fresh one, from now on read as the values of a nested tensor.
 
     Args:
@@ -29,9 +29,9 @@ def as_nested(made: Tensor, ragged: Ragged, ragged_idx: int) -> NestedTensor:
         ragged: the offsets.
         ragged_idx: the dimension that differs in size.
     """
-    if type(made) is Tensor:
-        made.__class__ = NestedTensor
-    nested: Any = made
+    if type(tensor) is Tensor:
+        tensor.__class__ = NestedTensor
+    nested: Any = tensor
     nested._ragged, nested._ragged_idx = ragged, ragged_idx
     return nested
 
@@ -236,10 +236,10 @@ class NestedTensor(Tensor):
     @property
     def grad(self) -> Any:
         """The gradient that `backward` added up: a nested tensor of the same structure."""
-        found = raw(_AnyTensor.grad.__get__, self)
-        if found is not None and type(found) is Tensor:
-            as_nested(found, self._ragged, self._ragged_idx)
-        return found
+        gradient = raw(_AnyTensor.grad.__get__, self)
+        if gradient is not None and type(gradient) is Tensor:
+            as_nested(gradient, self._ragged, self._ragged_idx)
+        return gradient
 
     @grad.setter
     def grad(self, value: Any) -> None:

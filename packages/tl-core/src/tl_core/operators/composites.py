@@ -87,11 +87,11 @@ def add(rows: Iterable[tuple[str, Callable[..., Any]]]) -> None:
     Args:
         rows: a schema and what a call does, for each.
     """
-    found: dict[str, dict[str, tuple[str, Callable[..., Any]]]] = {}
+    by_name: dict[str, dict[str, tuple[str, Callable[..., Any]]]] = {}
     for schema, function in rows:
         base, _, overload = schema.partition("(")[0].partition(".")
-        found.setdefault(base, {})[overload or "default"] = schema, function
-    for name, overloads in found.items():
+        by_name.setdefault(base, {})[overload or "default"] = schema, function
+    for name, overloads in by_name.items():
         PACKETS[f"aten::{name}"] = CompositePacket(name, overloads)
 
 
@@ -135,7 +135,7 @@ def _own(name: str) -> Callable[..., Any]:
     return function(f"functions.private.{name}")
 
 
-def _copied(name: str) -> Callable[..., Any]:
+def _on_copy(name: str) -> Callable[..., Any]:
     """The in-place method of a copy."""
     return lambda self, *args, **kwargs: getattr(self.clone(), name)(*args, **kwargs)
 
@@ -403,27 +403,30 @@ add(
 # Those in place, on a copy.
 add(
     [
-        ("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", _copied("copy_")),
-        ("zero(Tensor self) -> Tensor", _copied("zero_")),
+        ("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", _on_copy("copy_")),
+        ("zero(Tensor self) -> Tensor", _on_copy("zero_")),
         (
             "resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor",
-            _copied("resize_"),
+            _on_copy("resize_"),
         ),
         (
             "resize_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor",
-            _copied("resize_as_"),
+            _on_copy("resize_as_"),
         ),
-        (f"uniform(Tensor self, float from=0., float to=1., {_GENERATOR}) -> Tensor", _copied("uniform_")),
-        (f"exponential(Tensor self, float lambd=1., {_GENERATOR}) -> Tensor", _copied("exponential_")),
-        (f"geometric(Tensor self, float p, {_GENERATOR}) -> Tensor", _copied("geometric_")),
-        (f"cauchy(Tensor self, float median=0., float sigma=1., {_GENERATOR}) -> Tensor", _copied("cauchy_")),
+        (f"uniform(Tensor self, float from=0., float to=1., {_GENERATOR}) -> Tensor", _on_copy("uniform_")),
+        (f"exponential(Tensor self, float lambd=1., {_GENERATOR}) -> Tensor", _on_copy("exponential_")),
+        (f"geometric(Tensor self, float p, {_GENERATOR}) -> Tensor", _on_copy("geometric_")),
+        (
+            f"cauchy(Tensor self, float median=0., float sigma=1., {_GENERATOR}) -> Tensor",
+            _on_copy("cauchy_"),
+        ),
         (
             f"log_normal(Tensor self, float mean=1., float std=2., {_GENERATOR}) -> Tensor",
-            _copied("log_normal_"),
+            _on_copy("log_normal_"),
         ),
-        (f"random(Tensor self, {_GENERATOR}) -> Tensor", _copied("random_")),
-        (f"random.to(Tensor self, int to, {_GENERATOR}) -> Tensor", _copied("random_")),
-        (f"random.from(Tensor self, int from, int? to, {_GENERATOR}) -> Tensor", _copied("random_")),
+        (f"random(Tensor self, {_GENERATOR}) -> Tensor", _on_copy("random_")),
+        (f"random.to(Tensor self, int to, {_GENERATOR}) -> Tensor", _on_copy("random_")),
+        (f"random.from(Tensor self, int from, int? to, {_GENERATOR}) -> Tensor", _on_copy("random_")),
     ]
 )
 
@@ -583,10 +586,10 @@ add(
 def _sparse(name: str) -> Callable[..., Any]:
     """The function that builds a sparse tensor, without what says where an operator's memory lies."""
 
-    told = "compressed" in name  # other functions' names say the layout
+    needs_layout = "compressed" in name  # other functions' names say the layout
 
     def call(*args: Any, layout: Any = None, pin_memory: Any = None, **options: Any) -> Any:
-        options |= {"layout": layout} if told else {}
+        options |= {"layout": layout} if needs_layout else {}
         return getattr(tl_core, name)(
             *args, **{key: value for key, value in options.items() if value is not None}
         )

@@ -34,7 +34,7 @@ def _norm_of_running(x: Any, weight: Any, bias: Any, mean: Any, var: Any, moment
     return _norm(x, weight, bias, mean, var, False, momentum, eps)
 
 
-def _reserved(x: Any) -> Any:
+def _empty_reserve(x: Any) -> Any:
     """What only kernels of other devices fill."""
     return x.new_empty([0], dtype=tl_core.uint8)
 
@@ -42,11 +42,11 @@ def _reserved(x: Any) -> Any:
 def _norm_with_update(
     x: Any, weight: Any, bias: Any, mean: Any, var: Any, momentum: float, eps: float
 ) -> Any:
-    return *_norm(x, weight, bias, mean, var, True, momentum, eps), _reserved(x)
+    return *_norm(x, weight, bias, mean, var, True, momentum, eps), _empty_reserve(x)
 
 
 def _norm_no_update(x: Any, weight: Any, bias: Any, mean: Any, var: Any, momentum: float, eps: float) -> Any:
-    return *_norm(x, weight, bias, mean, var, False, momentum, eps), _reserved(x)
+    return *_norm(x, weight, bias, mean, var, False, momentum, eps), _empty_reserve(x)
 
 
 def _functional(norm: Callable[..., Any]) -> Callable[..., Any]:
@@ -141,24 +141,24 @@ add(
 
 
 # ---- indices
-def _clamped(self: Any, indices: Sequence[Any]) -> list[Any]:
+def _clamp_indices(self: Any, indices: Sequence[Any]) -> list[Any]:
     """Indices that lie in the tensor."""
     return [i if i is None else i.clamp(-self.shape[d], self.shape[d] - 1) for d, i in enumerate(indices)]
 
 
 def _masked_index(self: Any, mask: Any, indices: Sequence[Any], fill: Any) -> Any:
     if not self.numel():
-        given = [i for i in indices if i is not None]
-        sizes = tl_core.broadcast_tensors(mask, *given)[0].shape
+        tensors = [i for i in indices if i is not None]
+        sizes = tl_core.broadcast_tensors(mask, *tensors)[0].shape
         return self.new_full(sizes, fill)
-    return aten.index.Tensor(self, _clamped(self, indices)).masked_fill(mask.logical_not(), fill)
+    return aten.index.Tensor(self, _clamp_indices(self, indices)).masked_fill(mask.logical_not(), fill)
 
 
 def _masked_index_put(self: Any, mask: Any, indices: Sequence[Any], values: Any) -> Any:
     if not self.numel():
         return self.clone()
     return aten.index_put.default(
-        self, _clamped(self, indices), values.masked_fill(mask.logical_not(), 0), True
+        self, _clamp_indices(self, indices), values.masked_fill(mask.logical_not(), 0), True
     )
 
 
@@ -260,12 +260,12 @@ def _trilinear(
     sumdim: Sequence[int],
     _unroll: int,
 ) -> Any:
-    def widened(t: Any, dims: Sequence[int]) -> Any:
+    def widen(t: Any, dims: Sequence[int]) -> Any:
         for d in sorted(dims):
             t = t.unsqueeze(d)
         return t
 
-    product = widened(i1, expand1) * widened(i2, expand2) * widened(i3, expand3)
+    product = widen(i1, expand1) * widen(i2, expand2) * widen(i3, expand3)
     return product.sum(list(sumdim)) if sumdim else product
 
 

@@ -236,10 +236,10 @@ def native_layer_norm_backward(
     rows = input.numel() // count if count else 0
     mean, rstd = (t.reshape(rows, 1) for t in (mean, rstd))
     flat = [p if p is None else p.reshape(-1) for p in (weight, bias)]
-    made = aten._sample_norm_backward.default(
+    gradients = aten._sample_norm_backward.default(
         grad_out, input, mean, rstd, *flat, rows, count, 1, 1, 0.0, True, *output_mask
     )
-    return _given(made, output_mask, (None, weight, bias))
+    return _select(gradients, output_mask, (None, weight, bias))
 
 
 def native_group_norm_backward(
@@ -271,10 +271,10 @@ def native_group_norm_backward(
         (None, tensor([2.]), tensor([4.]))
     """
     mean, rstd = (t.reshape(N, group) for t in (mean, rstd))
-    made = aten._sample_norm_backward.default(
+    gradients = aten._sample_norm_backward.default(
         grad_out, input, mean, rstd, weight, weight, N, C, HxW, group, 0.0, True, *output_mask
     )
-    return _given(made, output_mask, (None, weight, weight))
+    return _select(gradients, output_mask, (None, weight, weight))
 
 
 def native_batch_norm_backward(
@@ -302,23 +302,23 @@ def native_batch_norm_backward(
 
     Example:
         >>> x, zeros, ones = tl.tensor([[1.0], [3.0]]), tl.zeros(1), tl.ones(1)
-        >>> made = native_batch_norm_backward(x, x, ones, zeros, ones, zeros, ones, False, 0.0, [True, True, True])
-        >>> [g.flatten().tolist() for g in made]
+        >>> grads = native_batch_norm_backward(x, x, ones, zeros, ones, zeros, ones, False, 0.0, [True, True, True])
+        >>> [g.flatten().tolist() for g in grads]
         [[1.0, 3.0], [10.0], [4.0]]
     """
     mean, rstd = save_mean, save_invstd
     if not train:
         mean, rstd = (t.to(save_mean.dtype) for t in (running_mean, (running_var + eps).rsqrt()))
-    mask = [output_mask[0], *(bool(wanted) and weight is not None for wanted in output_mask[1:])]
-    made = aten._batch_norm_backward.default(grad_out, input, mean, rstd, weight, train, eps, *mask)
-    return _given(made, output_mask, (None, weight, weight))
+    mask = [output_mask[0], *(bool(needed) and weight is not None for needed in output_mask[1:])]
+    gradients = aten._batch_norm_backward.default(grad_out, input, mean, rstd, weight, train, eps, *mask)
+    return _select(gradients, output_mask, (None, weight, weight))
 
 
-def _given(made: Any, mask: Sequence[bool], parameters: Any) -> Any:
+def _select(gradients: Any, mask: Sequence[bool], parameters: Any) -> Any:
     """The gradients that were asked for, in the shapes of the parameters."""
-    first, *others = made
-    found = [first if mask[0] else None]
-    for gradient, wanted, parameter in zip(others, mask[1:], parameters[1:], strict=True):
-        absent = not wanted or parameter is None
-        found.append(None if absent else gradient.reshape(parameter.shape))
-    return tuple(found)
+    first, *of_parameters = gradients
+    result = [first if mask[0] else None]
+    for gradient, needed, parameter in zip(of_parameters, mask[1:], parameters[1:], strict=True):
+        absent = not needed or parameter is None
+        result.append(None if absent else gradient.reshape(parameter.shape))
+    return tuple(result)

@@ -145,16 +145,16 @@ def _multi_margin_gradient(
 def _label_pairs(self: Any, target: Any) -> tuple[Any, Any, Any, Any]:
     """The rows, a mask of the labels in the target, the labels, and a mask of the labelled classes."""
     rows, labels = self.reshape(-1, self.shape[-1]), target.reshape(-1, target.shape[-1])
-    held = (labels >= 0).cumprod(1).bool()
-    is_target = tl_core.zeros_like(rows).scatter_add(1, labels.clamp(min=0), held.to(rows.dtype)) > 0
-    return rows, held, labels.clamp(min=0), is_target
+    is_label = (labels >= 0).cumprod(1).bool()
+    is_target = tl_core.zeros_like(rows).scatter_add(1, labels.clamp(min=0), is_label.to(rows.dtype)) > 0
+    return rows, is_label, labels.clamp(min=0), is_target
 
 
 def _over(self: Any, target: Any) -> tuple[Any, Any, Any]:
     """How far each class that is no label comes too near to each label."""
-    rows, held, labels, is_target = _label_pairs(self, target)
+    rows, is_label, labels, is_target = _label_pairs(self, target)
     over = (1 - rows.gather(1, labels).unsqueeze(2) + rows.unsqueeze(1)).clamp(min=0)
-    return over * (held.unsqueeze(2) & ~is_target.unsqueeze(1)), labels, is_target
+    return over * (is_label.unsqueeze(2) & ~is_target.unsqueeze(1)), labels, is_target
 
 
 def _multilabel_margin(self: Any, target: Any, reduction: int) -> Any:

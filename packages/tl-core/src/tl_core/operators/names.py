@@ -7,7 +7,7 @@ from typing import Any
 from tl_core import _C
 from tl_core.operators import packets as ops
 
-__all__ = ["lookup_op", "native_name", "parse_namespace", "qualified"]
+__all__ = ["lookup_op", "native_name", "parse_namespace", "qualified_name"]
 
 
 def parse_namespace(qualname: str) -> tuple[str, str]:
@@ -49,7 +49,7 @@ def native_name(qualname: str) -> str:
     return bare if bare != name and _C._is_operator(bare) else name
 
 
-def qualified(op: Any, caller: str) -> str:
+def qualified_name(op: Any, caller: str) -> str:
     """The name of an operator that is given as such, as text, or as what `custom_op` made.
 
     Args:

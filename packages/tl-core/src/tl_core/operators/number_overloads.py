@@ -57,17 +57,17 @@ _BOUND = "clamp_{side}{form}.Tensor(Tensor{alias} self, Tensor {side}) -> Tensor
 @functools.cache
 def _schemas() -> dict[str, str]:
     """The schemas by name and overload: `add.Scalar`."""
-    found = [
+    schemas = [
         f"{name}{form}.{overload}(Tensor{alias} self, {rest}) -> Tensor{alias}"
         for name, overload, rest in _ALSO_INPLACE
         for form, alias in (("", ""), ("_", "(a!)"))
     ]
-    found += [
+    schemas += [
         _BOUND.format(side=side, form=form, alias=alias)
         for side in ("min", "max")
         for form, alias in (("", ""), ("_", "(a!)"))
     ]
-    return {schema.partition("(")[0]: schema for schema in (*found, *_OTHERS)}
+    return {schema.partition("(")[0]: schema for schema in (*schemas, *_OTHERS)}
 
 
 def _function(name: str) -> Callable[..., Any]:
@@ -77,8 +77,8 @@ def _function(name: str) -> Callable[..., Any]:
     if name == "where":
         return tl_core.where
     if name.startswith("clamp_"):
-        bound, written = name[6:9], name.endswith("_")
-        return lambda self, limit: getattr(self, "clamp_" if written else "clamp")(**{bound: limit})
+        bound, in_place = name[6:9], name.endswith("_")
+        return lambda self, limit: getattr(self, "clamp_" if in_place else "clamp")(**{bound: limit})
     packet = getattr(aten, name)
     if name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
         return lambda self, other: packet(other, self)

@@ -168,13 +168,13 @@ class _Conversion(OpOverload):
         super()._describe(packet, overload, name, schema)
 
     def __call__(self, *args: Any, layout: Any = None, pin_memory: bool | None = None, **kwargs: Any) -> Any:
-        made = super().__call__(*args, **kwargs)
-        if layout is not None and layout != made.layout:
+        result = super().__call__(*args, **kwargs)
+        if layout is not None and layout != result.layout:
             raise RuntimeError(
                 "to(options) doesn't support converting to a different layout, but got self.layout being "
-                f"{made.layout} and options.layout set as {layout}"
+                f"{result.layout} and options.layout set as {layout}"
             )
-        return made.pin_memory() if pin_memory else made
+        return result.pin_memory() if pin_memory else result
 
 
 _CLASSES = {"to.dtype_layout": _Conversion}
@@ -206,17 +206,17 @@ _NUMBER_FIRST = {"pow.Tensor_Tensor": "Scalar"} | {
 def _with_number(packet: OpOverloadPacket, overload: str, full: str, schema: str) -> OpOverload:
     """The same operator under the name that it has with a number."""
     base, _, rest = schema.partition("(")
-    made = OpOverload(
+    operator = OpOverload(
         packet, overload, full, f"{base.partition('.')[0]}.{overload}({_second_is_number(rest)}"
     )
-    made._name = f"aten::{base.partition('.')[0]}.{overload}"
-    made.__qualname__ = made._name
-    return made
+    operator._name = f"aten::{base.partition('.')[0]}.{overload}"
+    operator.__qualname__ = operator._name
+    return operator
 
 
 def _second_is_number(rest: str) -> str:
-    first, comma, others = rest.partition(", ")
-    return first + comma + others.replace("Tensor", "Scalar", 1)
+    first, comma, tail = rest.partition(", ")
+    return first + comma + tail.replace("Tensor", "Scalar", 1)
 
 
 class OpOverloadPacket(_C._Operator):
@@ -243,10 +243,10 @@ class OpOverloadPacket(_C._Operator):
         if name.startswith("__"):
             raise AttributeError(f"'{self}' has no attribute {name!r}")
         if self.__dict__.get("_namespace") == "aten":
-            found = operator_hooks.maker("overload for numbers")(self, name)
-            if found is not None:
-                setattr(self, name, found)
-                return found
+            operator = operator_hooks.maker("overload for numbers")(self, name)
+            if operator is not None:
+                setattr(self, name, operator)
+                return operator
         raise AttributeError(
             f"The underlying op of '{self.__dict__.get('_qualified_op_name', '?')}' has no overload name '{name}'"
         )
@@ -295,34 +295,34 @@ class _OpNamespace:
     def __init__(self, namespace: str) -> None:
         self.__name__ = self.name = namespace
         self._dir: list[str] = []
-        self._asked = False  # whether the package that provides these operators has been loaded
+        self._provider_loaded = False  # whether the package that provides these operators has been loaded
 
     def __getattr__(self, name: str) -> OpOverloadPacket:
-        found = {}
+        overloads = {}
         for full, schema in _C._operators().items():
             space, base, overload = _split(full)
             if base == name and space == self.__name__:
-                found[overload] = (full, schema)
-        if not found and self.__name__ == "aten":
+                overloads[overload] = (full, schema)
+        if not overloads and self.__name__ == "aten":
             second: Any = operator_hooks.maker("second name")(name)
             if second is not None:
                 setattr(self, name, second)
                 return second
-        if not found and self.__name__ in ("aten", "prim", "profiler"):
+        if not overloads and self.__name__ in ("aten", "prim", "profiler"):
             of_python = python_packet(f"{self.__name__}::{name}")
             if of_python is not None:
                 return of_python
         if self.__name__ == "higher_order" and backend_registry.load("higher-order operators"):
-            made: Any = vars(self).get(name)
-            if made is not None:
-                return made
-        if not found and self.__name__ == "_c10d_functional" and not self._asked:
-            self._asked = True
+            operator: Any = vars(self).get(name)
+            if operator is not None:
+                return operator
+        if not overloads and self.__name__ == "_c10d_functional" and not self._provider_loaded:
+            self._provider_loaded = True
             if backend_registry.load("collective operators"):
                 return self.__getattr__(name)
-        if not found:
+        if not overloads:
             raise AttributeError(f"'_OpNamespace' '{self.__name__}' object has no attribute '{name}'")
-        packet = OpOverloadPacket(self.__name__, name, found)
+        packet = OpOverloadPacket(self.__name__, name, overloads)
         setattr(self, name, packet)
         self._dir.append(name)
         return packet

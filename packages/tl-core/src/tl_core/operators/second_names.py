@@ -49,13 +49,13 @@ def packet_of(name: str) -> OpOverloadPacket | None:
     """
     if name not in FIRST_NAMES:
         return None
-    found = {}
+    overloads = {}
     for full, schema in _C._operators().items():
         base, _, overload = full.partition(".")
         if base == FIRST_NAMES[name]:
-            found[overload or "default"] = full, name + schema[len(base) :]
-    packet = OpOverloadPacket("aten", name, found)
-    for overload in found:
+            overloads[overload or "default"] = full, name + schema[len(base) :]
+    packet = OpOverloadPacket("aten", name, overloads)
+    for overload in overloads:
         operator = getattr(packet, overload)
         operator._name = operator.__qualname__ = f"aten::{name}" + (
             "" if overload == "default" else f".{overload}"

@@ -116,8 +116,8 @@ def squeeze(shape: Sizes, dims: Any = None) -> Sizes:
     """The shape without dimensions of size one: all, or those among `dims`."""
     if not shape:
         return []
-    chosen = range(len(shape)) if dims is None else [wrap(d, len(shape)) for d in each(dims, 1)]
-    return [n for d, n in enumerate(shape) if d not in chosen or not (_has_hint(n) and n == 1)]
+    axes = range(len(shape)) if dims is None else [wrap(d, len(shape)) for d in each(dims, 1)]
+    return [n for d, n in enumerate(shape) if d not in axes or not (_has_hint(n) and n == 1)]
 
 
 def element(shape: Sizes, dim: int, index: Any) -> Sizes:
@@ -142,10 +142,10 @@ def atleast(shape: Sizes, ndim: int) -> Sizes:
 
 def broadcast(*shapes: Sizes | None) -> Sizes:
     """The shape to which several extend; None is left out."""
-    given = [s for s in shapes if s is not None]
+    present = [s for s in shapes if s is not None]
     out: Sizes = []
-    for d in range(-max(map(len, given), default=0), 0):
-        sizes = [s[d] for s in given if len(s) >= -d and not _is_number(s[d], 1)]
+    for d in range(-max(map(len, present), default=0), 0):
+        sizes = [s[d] for s in present if len(s) >= -d and not _is_number(s[d], 1)]
         out.append(_common(sizes))
     return out
 
@@ -216,13 +216,13 @@ def bound(i: Any, n: Any) -> Any:
 
 def slice_length(n: Any, start: Any, end: Any, step: int = 1) -> Any:
     """How many elements a slice of a dimension of size n has."""
-    whole = end is None or (not isinstance(end, SymInt) and end >= _END)
-    if whole and not isinstance(start, SymInt) and start is not None and start < 0:
+    to_end = end is None or (not isinstance(end, SymInt) and end >= _END)
+    if to_end and not isinstance(start, SymInt) and start is not None and start < 0:
         length = sym_min(-start, n)
     else:
         first = 0 if start is None else bound(start, n)
-        last = n if whole else bound(end, n)
-        length = last - first if whole or _is_number(first, 0) else sym_max(last - first, 0)
+        last = n if to_end else bound(end, n)
+        length = last - first if to_end or _is_number(first, 0) else sym_max(last - first, 0)
     return length if step == 1 else (length + (step - 1)) // step
 
 
@@ -257,14 +257,14 @@ def expand(shape: Sizes, size: Sizes) -> Sizes:
     out = list(size)
     lead = len(size) - len(shape)
     for d, n in enumerate(shape):
-        wanted = out[lead + d]
-        if _is_number(wanted, -1):
+        target = out[lead + d]
+        if _is_number(target, -1):
             out[lead + d] = n
-        elif not _is_number(n, 1) and not _equal_already(n, wanted):
-            if _has_hint(n) and _hint(n) == 1 and _hint(wanted) != 1:
+        elif not _is_number(n, 1) and not _equal_already(n, target):
+            if _has_hint(n) and _hint(n) == 1 and _hint(target) != 1:
                 require(n == 1)
             else:
-                same(n, wanted)
+                same(n, target)
     return out
 
 
@@ -399,10 +399,10 @@ def unbind(shape: Sizes, dim: int) -> list[Sizes]:
 # ---- tensors together ----------------------------------------------------------------------------------------------
 def cat(shapes: list[Sizes], dim: int) -> Sizes:
     """The shape of tensors one after the other; those of one dimension and no element are left out."""
-    given = [s for s in shapes if not (len(s) == 1 and _is_number(s[0], 0))] or shapes[:1]
-    dim = wrap(dim, len(given[0]))
-    out = list(given[0])
-    for s in given[1:]:
+    present = [s for s in shapes if not (len(s) == 1 and _is_number(s[0], 0))] or shapes[:1]
+    dim = wrap(dim, len(present[0]))
+    out = list(present[0])
+    for s in present[1:]:
         out = [out[d] + n if d == dim else same(out[d], n) for d, n in enumerate(s)]
     return out
 
@@ -533,9 +533,9 @@ def fourier(shape: Sizes, sizes: Any, dims: Any, kind: str = "full") -> Sizes:
     if dims is None:
         dims = range(len(shape)) if sizes is None else range(len(shape) - len(sizes), len(shape))
     out = list(shape)
-    given = [-1] * len(dims) if sizes is None else sizes
+    lengths = [-1] * len(dims) if sizes is None else sizes
     last = len(dims) - 1
-    for i, (d, n) in enumerate(zip(dims, given, strict=True)):
+    for i, (d, n) in enumerate(zip(dims, lengths, strict=True)):
         free = _is_number(n, -1)
         if kind == "whole" and i == last:
             out[d] = 2 * (shape[d] - 1) if free else n

@@ -106,18 +106,18 @@ def _assert_metadata(
     device: Any = None,
     layout: Any = None,
 ) -> None:
-    for name, wanted, found in (
+    for name, expected, actual in (
         ("sizes", None if size is None else tuple(size), tuple(a.shape)),
         ("strides", None if stride is None else tuple(stride), a.stride()),
         ("dtype", dtype, a.dtype),
         ("device", None if device is None else type(a.device)(device), a.device),
         ("layout", layout, a.layout),
     ):
-        if wanted is not None and wanted != found:
-            raise RuntimeError(f"Tensor {name} mismatch! Expected: {wanted}, Got: {found}")
+        if expected is not None and expected != actual:
+            raise RuntimeError(f"Tensor {name} mismatch! Expected: {expected}, Got: {actual}")
 
 
-def _asked(name: str, stored: Callable[..., bool]) -> Callable[..., bool]:
+def _ask_geometry(name: str, stored: Callable[..., bool]) -> Callable[..., bool]:
     """A question about a geometry: the handler's answer where the tensor's class says its strides."""
 
     def answer(self: Any, *args: Any) -> bool:
@@ -172,13 +172,13 @@ _TABLE: dict[str, dict[str, tuple[str, Callable[..., Any]]]] = {
     "is_strides_like_format": {
         "default": (
             "is_strides_like_format(Tensor self, MemoryFormat memory_format) -> bool",
-            _asked("is_strides_like_format", _is_strides_like),
+            _ask_geometry("is_strides_like_format", _is_strides_like),
         )
     },
     "is_non_overlapping_and_dense": {
         "default": (
             "is_non_overlapping_and_dense(Tensor self) -> bool",
-            _asked("is_non_overlapping_and_dense", is_non_overlapping_and_dense),
+            _ask_geometry("is_non_overlapping_and_dense", is_non_overlapping_and_dense),
         )
     },
     "item": {"default": ("item(Tensor self) -> Scalar", _item)},
@@ -238,9 +238,9 @@ _PRIM: dict[str, dict[str, tuple[str, Callable[..., Any]]]] = {
 
 
 def _begin_range(name: str, args: str | None = None) -> Any:
-    made = recording.EventRange(name, args)
-    made.__enter__()
-    return made
+    event = recording.EventRange(name, args)
+    event.__enter__()
+    return event
 
 
 _HANDLE = "__torch__.torch.classes.profiler._RecordFunction"

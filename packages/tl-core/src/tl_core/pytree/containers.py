@@ -9,7 +9,7 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable
 from typing import Any
 
-from tl_core.pytree.paths import _keyed
+from tl_core.pytree.paths import _keyed_children
 from tl_core.pytree.trees import SUPPORTED_NODES
 
 _KINDS = {
@@ -28,7 +28,7 @@ def _functions(kind: Any) -> dict[str, Callable[..., Any]]:
     return {
         "flatten": flatten,
         "unflatten": unflatten,
-        "flatten_with_keys": lambda tree: (_keyed(tree), flatten(tree)[1]),
+        "flatten_with_keys": lambda tree: (_keyed_children(tree), flatten(tree)[1]),
     }
 
 

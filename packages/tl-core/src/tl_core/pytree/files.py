@@ -28,8 +28,8 @@ def _name_of(kind: Any) -> str:
     for name, node in SERIALIZED_NODES.items():
         if node.type is kind:
             return name
-    for name, found in _BUILTIN.items():
-        if found is kind:
+    for name, builtin in _BUILTIN.items():
+        if builtin is kind:
             return name
     raise NotImplementedError(
         f"No registered serialization name for {kind} found. Please update your _register_pytree_node call with a "
@@ -68,12 +68,12 @@ def _dumped_context(kind: Any, name: str, context: Any) -> str:
         ) from error
 
 
-def _dumped(spec: TreeSpec) -> dict[str, Any]:
+def _dump(spec: TreeSpec) -> dict[str, Any]:
     if spec.is_leaf():
         return {"type": None, "context": None, "children_spec": []}
     name = _name_of(spec.type)
     context = _dumped_context(spec.type, name, spec.context)
-    return {"type": name, "context": context, "children_spec": [_dumped(c) for c in spec.children_specs]}
+    return {"type": name, "context": context, "children_spec": [_dump(c) for c in spec.children_specs]}
 
 
 def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
@@ -94,7 +94,7 @@ def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
         )
     if protocol not in (None, _VERSION):
         raise ValueError(f"Unknown protocol {protocol}. Available protocols: [{_VERSION}]")
-    return json.dumps([_VERSION, _dumped(treespec)])
+    return json.dumps([_VERSION, _dump(treespec)])
 
 
 def _loaded_context(kind: Any, name: str, context: Any) -> Any:
@@ -103,12 +103,12 @@ def _loaded_context(kind: Any, name: str, context: Any) -> Any:
         return node.from_dumpable(json.loads(context))
     value = json.loads(context) if context is not None else None
     if kind is namedtuple:
-        found = SERIALIZED_NODES.get(value)  # type: ignore[arg-type]
-        if found is None:
+        class_node = SERIALIZED_NODES.get(value)  # type: ignore[arg-type]
+        if class_node is None:
             raise NotImplementedError(
                 f"Can't decode the namedtuple {value!r}: its class isn't registered with a serialized_type_name"
             )
-        return found.type
+        return class_node.type
     if kind is defaultdict:
         factory = value["default_factory_name"]  # type: ignore[index]
         if value["default_factory_module"] != "builtins" or (  # type: ignore[index]
@@ -119,7 +119,7 @@ def _loaded_context(kind: Any, name: str, context: Any) -> Any:
     return value
 
 
-def _loaded(data: Any, depth: int) -> TreeSpec:
+def _load(data: Any, depth: int) -> TreeSpec:
     if depth > _DEEPEST:
         raise ValueError(f"a structure of more than {_DEEPEST} levels")
     if data["type"] is None and data["context"] is None and not data["children_spec"]:
@@ -129,7 +129,7 @@ def _loaded(data: Any, depth: int) -> TreeSpec:
     kind = node.type if node is not None else _BUILTIN.get(name)
     if kind is None:
         raise NotImplementedError(f"Can't find {name} in registered pytree nodes")
-    children = [_loaded(child, depth + 1) for child in data["children_spec"]]
+    children = [_load(child, depth + 1) for child in data["children_spec"]]
     context = _loaded_context(kind, name, data["context"])
     if kind in (dict, OrderedDict) and len(context) != len(children):
         raise ValueError(f"a dictionary of {len(context)} keys and {len(children)} values")
@@ -150,6 +150,6 @@ def treespec_loads(serialized: str) -> TreeSpec:
         version, data = json.loads(serialized)
         if version != _VERSION:
             raise ValueError(f"Unknown protocol {version}. Available protocols: [{_VERSION}]")
-        return _loaded(data, 0)
+        return _load(data, 0)
     except (TypeError, KeyError, RecursionError) as error:
         raise ValueError(f"no structure: {serialized[:80]!r}") from error

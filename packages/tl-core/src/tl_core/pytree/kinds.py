@@ -166,12 +166,16 @@ def register_dataclass(
 
     flatten, unflatten = by_fields(cls, names)
 
-    def keyed(obj: Any) -> tuple[list[tuple[Any, Any]], Any]:
+    def flatten_with_keys(obj: Any) -> tuple[list[tuple[Any, Any]], Any]:
         children, context = flatten(obj)
         return [(GetAttrKey(name), child) for name, child in zip(context[0], children)], context
 
     trees.register_pytree_node(
-        cls, flatten, unflatten, serialized_type_name=serialized_type_name, flatten_with_keys_fn=keyed
+        cls,
+        flatten,
+        unflatten,
+        serialized_type_name=serialized_type_name,
+        flatten_with_keys_fn=flatten_with_keys,
     )
 
 
@@ -301,11 +305,11 @@ def treespec_leaf() -> TreeSpec:
     return trees.LeafSpec()
 
 
-def _checked(specs: Iterable[Any], kind: str) -> list[TreeSpec]:
-    given = list(specs)
-    if not all(isinstance(spec, TreeSpec) for spec in given):
-        raise ValueError(f"Expected a {kind} of TreeSpec values, got: {given}.")
-    return given
+def _check_specs(specs: Iterable[Any], kind: str) -> list[TreeSpec]:
+    spec_list = list(specs)
+    if not all(isinstance(spec, TreeSpec) for spec in spec_list):
+        raise ValueError(f"Expected a {kind} of TreeSpec values, got: {spec_list}.")
+    return spec_list
 
 
 def treespec_tuple(iterable: Iterable[TreeSpec] = (), /) -> TreeSpec:
@@ -314,7 +318,7 @@ def treespec_tuple(iterable: Iterable[TreeSpec] = (), /) -> TreeSpec:
     Args:
         iterable: the structures of its elements.
     """
-    return TreeSpec(tuple, None, _checked(iterable, "tuple"))
+    return TreeSpec(tuple, None, _check_specs(iterable, "tuple"))
 
 
 def treespec_dict(
@@ -327,7 +331,7 @@ def treespec_dict(
         **kwargs: more of them.
     """
     values = dict(mapping, **kwargs)
-    return TreeSpec(dict, list(values), _checked(values.values(), "dictionary"))
+    return TreeSpec(dict, list(values), _check_specs(values.values(), "dictionary"))
 
 
 class _Star:

@@ -102,7 +102,7 @@ def key_get(obj: Any, kp: KeyPath) -> Any:
     return obj
 
 
-def _keyed(tree: Any) -> list[tuple[Any, Any]]:
+def _keyed_children(tree: Any) -> list[tuple[Any, Any]]:
     kind = node_type(tree)
     if kind in KEYED_CHILDREN:
         return list(KEYED_CHILDREN[kind](tree)[0])
@@ -115,13 +115,13 @@ def _keyed(tree: Any) -> list[tuple[Any, Any]]:
 
 
 def _gather(
-    tree: Any, path: KeyPath, found: list[tuple[KeyPath, Any]], is_leaf: Callable[[Any], bool] | None
+    tree: Any, path: KeyPath, leaves: list[tuple[KeyPath, Any]], is_leaf: Callable[[Any], bool] | None
 ) -> None:
     if node_type(tree) not in SUPPORTED_NODES or (is_leaf is not None and is_leaf(tree)):
-        found.append((path, tree))
+        leaves.append((path, tree))
         return
-    for key, child in _keyed(tree):
-        _gather(child, (*path, key), found, is_leaf)
+    for key, child in _keyed_children(tree):
+        _gather(child, (*path, key), leaves, is_leaf)
 
 
 def tree_flatten_with_path(
@@ -155,9 +155,9 @@ def tree_leaves_with_path(
     Returns:
         Pairs of path and leaf.
     """
-    found: list[tuple[KeyPath, Any]] = []
-    _gather(tree, (), found, is_leaf)
-    return found
+    leaves: list[tuple[KeyPath, Any]] = []
+    _gather(tree, (), leaves, is_leaf)
+    return leaves
 
 
 def tree_map_with_path(
@@ -177,4 +177,4 @@ def tree_map_with_path(
     leaves, spec = tree_flatten_with_path(tree, is_leaf)
     columns = [tree_flatten(rest, is_leaf)[0] for rest in rests]
     rows = zip(leaves, *columns, strict=True)
-    return spec.unflatten(func(path, leaf, *others) for (path, leaf), *others in rows)
+    return spec.unflatten(func(path, leaf, *peers) for (path, leaf), *peers in rows)

@@ -221,13 +221,13 @@ class TreeSpec:
             ValueError
                 If their number is another one.
         """
-        given = list(leaves)
-        if len(given) != self.num_leaves:
+        items = list(leaves)
+        if len(items) != self.num_leaves:
             raise ValueError(
-                f"treespec.unflatten(leaves): `leaves` has length {len(given)} but the spec refers to a pytree that "
+                f"treespec.unflatten(leaves): `leaves` has length {len(items)} but the spec refers to a pytree that "
                 f"holds {self.num_leaves} items ({self})."
             )
-        return self._build(iter(given))
+        return self._build(iter(items))
 
     def flatten_up_to(self, tree: PyTree) -> list[Any]:
         """What a tree has where this structure has leaves.
@@ -236,11 +236,11 @@ class TreeSpec:
             ValueError
                 If it lacks one of the containers.
         """
-        found: list[Any] = []
-        self._collect(tree, found)
-        return found
+        subtrees: list[Any] = []
+        self._collect(tree, subtrees)
+        return subtrees
 
-    def _collect(self, tree: PyTree, found: list[Any]) -> None:
+    def _collect(self, tree: PyTree, subtrees: list[Any]) -> None:
         kind = node_type(tree)
         if kind != self.type:
             raise ValueError(f"Node type mismatch; expected {self.type!r}, but got {kind!r}.")
@@ -254,7 +254,7 @@ class TreeSpec:
         if len(children) != self.num_children:
             raise ValueError(f"Node arity mismatch; expected {self.num_children}, but got {len(children)}.")
         for spec, child in zip(self.children_specs, children, strict=True):
-            spec._collect(child, found)
+            spec._collect(child, subtrees)
 
     def _in_order(self, mapping: Any) -> list[Any]:
         """The values of a dictionary in the order of this structure's keys."""
@@ -282,8 +282,8 @@ class LeafSpec(TreeSpec):
         """One."""
         return 1
 
-    def _collect(self, tree: PyTree, found: list[Any]) -> None:
-        found.append(tree)
+    def _collect(self, tree: PyTree, subtrees: list[Any]) -> None:
+        subtrees.append(tree)
 
     def _build(self, leaves: Iterator[Any]) -> Any:
         return next(leaves)
@@ -448,10 +448,10 @@ def broadcast_leaves(
         return None
     leaves: list[Any] = []
     for child, spec in zip(children, treespec.children_specs, strict=True):
-        found = broadcast_leaves(child, spec, is_leaf)
-        if found is None:
+        part = broadcast_leaves(child, spec, is_leaf)
+        if part is None:
             return None
-        leaves += found
+        leaves += part
     return leaves
 
 

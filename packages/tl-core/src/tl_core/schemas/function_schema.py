@@ -51,7 +51,7 @@ def dtype_number(dtype: Any) -> int:
     """
     from tl_core.dispatch.layers import DTYPES
 
-    return next((number for number, found in DTYPES.items() if found is dtype), -1)
+    return next((number for number, candidate in DTYPES.items() if candidate is dtype), -1)
 
 
 _NONE = object()  # no default, where None may be one
@@ -84,13 +84,13 @@ class Argument:
     @property
     def type(self) -> Type:
         """The type; of what may be symbolic or is an enumeration, that of the numbers which stand for it."""
-        return self.real_type.seen()
+        return self.real_type.public_type()
 
     @property
     def default_value(self) -> Any:
         """The default, an element type by its number; None without one."""
-        found = self.real_default
-        return dtype_number(found) if type(found).__name__ == "dtype" else found
+        value = self.real_default
+        return dtype_number(value) if type(value).__name__ == "dtype" else value
 
     @property
     def real_default(self) -> Any:
@@ -202,10 +202,10 @@ class FunctionSchema:
 
     def kind(self) -> str:
         """`functional`, `inplace`, `out` or `mutable`, by what is written."""
-        written = [a for a in self.arguments if a.is_write]
-        if not written:
+        mutated = [a for a in self.arguments if a.is_write]
+        if not mutated:
             return "functional"
-        if all(a.kwarg_only for a in written):
+        if all(a.kwarg_only for a in mutated):
             return "out"
         base = self.name.rpartition("::")[2]
         return "inplace" if base.endswith("_") and not base.endswith("__") else "mutable"

@@ -53,12 +53,12 @@ class _Parser:
         self.at = 0
         offset = 0
         while text[offset:].strip():
-            found = _TOKEN.match(text, offset)
-            if not found:
+            match = _TOKEN.match(text, offset)
+            if not match:
                 self._fail(f"unexpected character {text[offset:].strip()[0]!r}", offset)
-            kind = found.lastgroup or ""
-            self.tokens.append((kind, found[kind], found.start(kind)))
-            offset = found.end()
+            kind = match.lastgroup or ""
+            self.tokens.append((kind, match[kind], match.start(kind)))
+            offset = match.end()
 
     # ---- tokens ---------------------------------------------------------------------------------------------------
     def _fail(self, what: str, offset: int | None = None) -> NoReturn:
@@ -103,38 +103,38 @@ class _Parser:
         return FunctionSchema(name, overload, arguments, returns, vararg, varret, in_tuple)
 
     def arguments(self) -> tuple[list[Argument], bool]:
-        found: list[Argument] = []
+        result: list[Argument] = []
         keyword_only = False
         while not self.accept(")"):
             if self.accept("..."):
                 self.take(")")
-                if any(a.has_default_value() for a in found):
+                if any(a.has_default_value() for a in result):
                     self._fail("schemas with vararg (...) can't have default value args")
-                return found, True
+                return result, True
             if self.accept("*"):
                 if keyword_only:
                     self._fail("a second '*'")
                 keyword_only = True
             else:
-                found.append(self.argument(keyword_only, named=True))
+                result.append(self.argument(keyword_only, named=True))
             if self.peek() != ")":
                 self.take(",")
-        return found, False
+        return result, False
 
     def returns(self) -> tuple[list[Argument], bool, bool]:
         if self.accept("..."):
             return [], True, False
         if not self.accept("("):
             return [self.argument(False, named=False)], False, False
-        found: list[Argument] = []
+        results: list[Argument] = []
         while not self.accept(")"):
             if self.accept("..."):
                 self.take(")")
-                return found, True, True
-            found.append(self.argument(False, named=False))
+                return results, True, True
+            results.append(self.argument(False, named=False))
             if self.peek() != ")":
                 self.take(",")
-        return found, False, len(found) == 1
+        return results, False, len(results) == 1
 
     def argument(self, keyword_only: bool, named: bool) -> Argument:
         kind, alias = self.type()
@@ -180,43 +180,43 @@ class _Parser:
             self._fail(f"unknown type specifier {word!r}{_HINTS.get(word, '')}")
 
     def types(self, end: str) -> list[Type]:
-        found = []
+        kinds = []
         while not self.accept(end):
             kind, _ = self.type()
             if self.kind() == "word":  # a name, which nobody asks for
                 self.take()
-            found.append(kind)
+            kinds.append(kind)
             if self.peek() != end:
                 self.take(",")
-        return found
+        return kinds
 
     def alias(self) -> AliasInfo | None:
         if self.peek() != "(":
             return None
         self.take()
         before = self.alias_set()
-        written = self.accept("!")
+        is_write = self.accept("!")
         after = self.alias_set() if self.accept("->") else set(before)
         self.take(")")
-        return AliasInfo(written, before, after)
+        return AliasInfo(is_write, before, after)
 
     def alias_set(self) -> set[str]:
-        found: set[str] = set()
+        names: set[str] = set()
         while self.kind() == "word" or self.peek() == "*":
-            found.add(self.take())
+            names.add(self.take())
             if not self.accept("|"):
                 break
-        return found
+        return names
 
     # ---- defaults -------------------------------------------------------------------------------------------------
     def default(self, kind: Type) -> Any:
         if self.accept("["):
-            found = []
+            values = []
             while not self.accept("]"):
-                found.append(self.default(base_type(kind)))
+                values.append(self.default(base_type(kind)))
                 if self.peek() != "]":
                     self.take(",")
-            return found
+            return values
         value = self.one_default(base_type(kind))
         if (
             is_list(kind)
@@ -270,9 +270,9 @@ def _of_word(word: str, kind: Type, parser: Any) -> Any:
         return name
     aliases = {"long": "int64", "double": "float64", "float": "float32", "int": "int32", "half": "float16",
                "contiguous": "contiguous_format", "preserve": "preserve_format"}  # fmt: skip
-    found = getattr(tl_core, aliases.get(word, word), None)
-    if type(found).__name__ in ("dtype", "layout", "memory_format"):
-        return found
+    value = getattr(tl_core, aliases.get(word, word), None)
+    if type(value).__name__ in ("dtype", "layout", "memory_format"):
+        return value
     parser.at -= 1
     parser._fail(f"{word!r} is no default of the type {kind.schema_text()}")
 

@@ -91,11 +91,11 @@ def filled(schema: FunctionSchema, args: tuple, kwargs: dict[str, Any]) -> tuple
         args: those by position.
         kwargs: those by keyword.
     """
-    positional, named, given = list(args), {}, dict(kwargs)
+    positional, named, rest = list(args), {}, dict(kwargs)
     for a in schema.arguments[len(args) :]:
-        value = given.pop(a.name, a.real_default)
+        value = rest.pop(a.name, a.real_default)
         if a.kwarg_only:
             named[a.name] = value
         else:
             positional.append(value)
-    return tuple(positional), {**named, **given}
+    return tuple(positional), {**named, **rest}

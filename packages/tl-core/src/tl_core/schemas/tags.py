@@ -74,7 +74,7 @@ _INPLACE_VIEWS_NAMES = (
 )
 _INPLACE_VIEWS = frozenset(_INPLACE_VIEWS_NAMES.split())
 
-given: dict[str, list[Tag]] = {}
+by_operator: dict[str, list[Tag]] = {}
 
 
 def forget(op: str) -> None:
@@ -83,7 +83,7 @@ def forget(op: str) -> None:
     Args:
         op: its name.
     """
-    given.pop(op, None)
+    by_operator.pop(op, None)
 
 
 def tags_of(op: str) -> list[Tag]:
@@ -92,7 +92,7 @@ def tags_of(op: str) -> list[Tag]:
     Args:
         op: such as `add.Tensor` or `mylib::sinc`.
     """
-    return list(given.get(op, ())) if "::" in op else list(_tags_of_row(op))
+    return list(by_operator.get(op, ())) if "::" in op else list(_tags_of_row(op))
 
 
 def tags_of_function(op: str) -> list[Tag]:

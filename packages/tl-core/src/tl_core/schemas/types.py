@@ -90,7 +90,7 @@ class Type:
         """As annotations write it."""
         return str(self)
 
-    def seen(self) -> Type:
+    def public_type(self) -> Type:
         """The type as `Argument.type` shows it: of sizes that may be symbols, int."""
         return named_type(_SEEN[self.name]) if self.name in _SEEN else self
 
@@ -146,8 +146,8 @@ class OptionalType(Type):
     def schema_text(self, alias: Text = "") -> Text:
         return self.elements[0].schema_text(alias) + "?"
 
-    def seen(self) -> Type:
-        return OptionalType(self.elements[0].seen())
+    def public_type(self) -> Type:
+        return OptionalType(self.elements[0].public_type())
 
     def __str__(self) -> Text:
         return f"Optional[{self.elements[0]}]"
@@ -202,8 +202,8 @@ class ListType(Type):
     def schema_text(self, alias: Text = "") -> Text:
         return f"{self.elements[0].schema_text(alias)}[{self.size or ''}]"
 
-    def seen(self) -> Type:
-        return ListType(self.elements[0].seen(), self.size)
+    def public_type(self) -> Type:
+        return ListType(self.elements[0].public_type(), self.size)
 
     def __str__(self) -> Text:
         return f"List[{self.elements[0]}]"

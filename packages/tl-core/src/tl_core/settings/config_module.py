@@ -92,8 +92,8 @@ class Config(Generic[T]):
     def __post_init__(self) -> None:
         self.env_name_default = _as_list(self.env_name_default)
         self.env_name_force = _as_list(self.env_name_force)
-        others = (self.justknob, self.env_name_default, self.env_name_force)
-        if self.alias is not None and (self.default is not _UNSET_SENTINEL or any(others)):
+        sources = (self.justknob, self.env_name_default, self.env_name_force)
+        if self.alias is not None and (self.default is not _UNSET_SENTINEL or any(sources)):
             raise AssertionError("if alias is set, default, justknob and env names must not be set")
         if self.justknob is not None and not isinstance(self.default, bool):
             raise AssertionError(f"justknobs only support booleans, {self.default} is not a boolean")
@@ -119,9 +119,9 @@ class _ConfigEntry:
         self.hide = False
 
     def value(self) -> Any:
-        for known in (self.env_value_force, self.user_override, self.env_value_default):
-            if known is not _UNSET_SENTINEL:
-                return known
+        for candidate in (self.env_value_force, self.user_override, self.env_value_default):
+            if candidate is not _UNSET_SENTINEL:
+                return candidate
         if isinstance(self.default, _CONTAINERS):  # so that a change of the value is no change of the default
             self.user_override = copy.deepcopy(self.default)
             return self.user_override
@@ -180,7 +180,7 @@ def get_assignments_with_compile_ignored_comments(module: ModuleType) -> set[str
         source = inspect.getsource(module)
     except (OSError, TypeError):
         return set()  # made without a file
-    found: set[str] = set()
+    ignored: set[str] = set()
     marked, names = False, []
     for token in tokenize.tokenize(io.BytesIO(source.encode()).readline):
         if token.type == tokenize.COMMENT:
@@ -188,10 +188,10 @@ def get_assignments_with_compile_ignored_comments(module: ModuleType) -> set[str
         elif token.type == tokenize.NAME:
             names.append(token.string)
         elif token.type == tokenize.OP and token.string == "=" and marked and names:
-            found.add(names[0])
+            ignored.add(names[0])
         elif token.type == tokenize.NEWLINE:
             marked, names = False, []
-    return found
+    return ignored
 
 
 class ConfigModule(ModuleType):
@@ -263,21 +263,21 @@ class ConfigModule(ModuleType):
 
     def save_config(self) -> bytes:
         """All settings as a pickle, but those whose names `_save_config_ignore` lists."""
-        return pickle.dumps(self._get_dict(ignored_keys=self._listed("_save_config_ignore")), protocol=2)
+        return pickle.dumps(self._get_dict(ignored_keys=self._names_in("_save_config_ignore")), protocol=2)
 
     def save_config_portable(self, *, ignore_private_configs: bool = True) -> dict[str, Any]:
         """The settings that make sense elsewhere: those with neither an underscore before, nor a prefix that
         `_cache_config_ignore_prefix` lists."""
-        prefixes = self._listed("_cache_config_ignore_prefix")
+        prefixes = self._names_in("_cache_config_ignore_prefix")
         return self._get_dict(ignored_prefixes=prefixes + ["_"] * ignore_private_configs)
 
-    def _listed(self, name: str) -> list[str]:
+    def _names_in(self, name: str) -> list[str]:
         return list(getattr(self, name)) if name in self._config else []
 
     def load_config(self, maybe_pickled_config: bytes | dict[str, Any]) -> None:
         """Sets what `save_config` or `to_dict` gave. A pickle may run code: only load your own."""
-        given = maybe_pickled_config
-        settings = given if isinstance(given, dict) else pickle.loads(given)
+        config = maybe_pickled_config
+        settings = config if isinstance(config, dict) else pickle.loads(config)
         for name, value in settings.items():
             if name in self._config:
                 setattr(self, name, value)

@@ -41,11 +41,11 @@ class numerics(contextlib.ContextDecorator):
         for name, word in (("nan", nan), ("inf", inf)):
             if word is not None and word not in _WORDS:
                 raise ValueError(f"numerics(): argument '{name}' must be 'raise' or 'ignore', got {word!r}")
-        self._wanted = (_WORDS.get(nan or ""), _WORDS.get(inf or ""))
-        self._before = _C._observe(*self._wanted)
+        self._settings = (_WORDS.get(nan or ""), _WORDS.get(inf or ""))
+        self._before = _C._observe(*self._settings)
 
     def __enter__(self) -> numerics:
-        _C._observe(*self._wanted)
+        _C._observe(*self._settings)
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -38,13 +38,13 @@ def get(name: str) -> Any:
     return _values[name]
 
 
-def restore(found: dict[str, Any]) -> None:
+def restore(saved: dict[str, Any]) -> None:
     """Sets what `values` returned, also switches whose package has not been loaded yet.
 
     Args:
         found: the values by the names of their switches.
     """
-    _values.update(found)
+    _values.update(saved)
 
 
 def set(name: str, value: Any) -> Any:
@@ -58,7 +58,7 @@ def set(name: str, value: Any) -> Any:
     return before
 
 
-def watch(name: str, told: Callable[[], None]) -> None:
+def watch(name: str, callback: Callable[[], None]) -> None:
     """Calls a function whenever a switch is set, so that what heeds it need not ask.
 
     Args:
@@ -72,7 +72,7 @@ def watch(name: str, told: Callable[[], None]) -> None:
         True
         False
     """
-    _watchers[name] = told
+    _watchers[name] = callback
 
 
 def values() -> dict[str, Any]:

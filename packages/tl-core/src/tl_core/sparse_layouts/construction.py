@@ -25,8 +25,8 @@ __all__ = [
 ]
 
 
-def _wants_checks(asked: bool | None) -> bool:
-    return check_sparse_tensor_invariants.is_enabled() if asked is None else asked
+def _wants_checks(flag: bool | None) -> bool:
+    return check_sparse_tensor_invariants.is_enabled() if flag is None else flag
 
 
 def _elements(values: Any, dtype: Any, device: Any) -> Tensor:
@@ -95,7 +95,7 @@ def sparse_coo_tensor(
     if values is None:
         shape = tuple(indices if size is None else size)
         indices = _C.empty(len(shape), 0, dtype=_C.int64, device=device)
-        return _made(indices, _C.empty(0, dtype=dtype, device=device), shape, True, requires_grad)
+        return _make_coo(indices, _C.empty(0, dtype=dtype, device=device), shape, True, requires_grad)
     coordinates = _coordinates(indices, values, device)
     elements = _elements(values, dtype, device)
     if elements.dim() == 0:
@@ -103,7 +103,7 @@ def sparse_coo_tensor(
     shape = _smallest(coordinates, elements) if size is None else tuple(size)
     if _wants_checks(check_invariants):
         check_coo(coordinates, elements, shape, bool(is_coalesced))
-    return _made(coordinates, elements, shape, bool(is_coalesced), requires_grad)
+    return _make_coo(coordinates, elements, shape, bool(is_coalesced), requires_grad)
 
 
 def _coordinates(indices: Any, values: Any, device: Any) -> Tensor:
@@ -114,9 +114,11 @@ def _coordinates(indices: Any, values: Any, device: Any) -> Tensor:
     return _C.tensor(indices, dtype=_C.int64, device=device)
 
 
-def _made(coordinates: Tensor, elements: Tensor, shape: Any, coalesced: bool, requires_grad: bool) -> Tensor:
-    made = _C._sparse_coo_tensor(coordinates, elements, shape, coalesced)
-    return made.requires_grad_() if requires_grad else made
+def _make_coo(
+    coordinates: Tensor, elements: Tensor, shape: Any, coalesced: bool, requires_grad: bool
+) -> Tensor:
+    tensor = _C._sparse_coo_tensor(coordinates, elements, shape, coalesced)
+    return tensor.requires_grad_() if requires_grad else tensor
 
 
 def _smallest(indices: Tensor, values: Tensor) -> tuple[int, ...]:
@@ -190,11 +192,11 @@ def sparse_compressed_tensor(
     elements = _elements(values, dtype, device)
     offsets = _index(compressed_indices, plain_indices, elements.device if device is None else device)
     plain = _index(plain_indices, compressed_indices, elements.device if device is None else device)
-    shape = _estimated(offsets, plain, elements, layout) if size is None else tuple(size)
+    shape = _estimate_shape(offsets, plain, elements, layout) if size is None else tuple(size)
     if _wants_checks(check_invariants):
         check_compressed(offsets, plain, elements, shape, layout)
-    made = _C._sparse_compressed_tensor(offsets, plain, elements, shape, layout)
-    return made.requires_grad_() if requires_grad else made
+    tensor = _C._sparse_compressed_tensor(offsets, plain, elements, shape, layout)
+    return tensor.requires_grad_() if requires_grad else tensor
 
 
 def _index(index: Any, sibling: Any, device: Any) -> Tensor:
@@ -205,7 +207,7 @@ def _index(index: Any, sibling: Any, device: Any) -> Tensor:
     return _C.tensor(index, dtype=dtype, device=device)
 
 
-def _estimated(offsets: Tensor, plain: Tensor, values: Tensor, layout: Any) -> tuple[int, ...]:
+def _estimate_shape(offsets: Tensor, plain: Tensor, values: Tensor, layout: Any) -> tuple[int, ...]:
     if offsets.dim() < 1 or plain.dim() != offsets.dim() or values.dim() < offsets.dim():
         raise RuntimeError(
             "compressed_indices, plain_indices and values must have at least one dimension, the same number of those "
@@ -220,9 +222,9 @@ def _estimated(offsets: Tensor, plain: Tensor, values: Tensor, layout: Any) -> t
     return (*offsets.shape[:-1], rows * block[0], columns * block[1], *dense)
 
 
-def _only(layout: Any, wanted: Any, function: str) -> Any:
-    if wanted not in (None, layout):
-        raise RuntimeError(f"{function}: layout must be {layout} but got {wanted}")
+def _only(layout: Any, requested: Any, function: str) -> Any:
+    if requested not in (None, layout):
+        raise RuntimeError(f"{function}: layout must be {layout} but got {requested}")
     return layout
 
 

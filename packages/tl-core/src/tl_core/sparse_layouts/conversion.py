@@ -48,7 +48,7 @@ def to_sparse(
     if sparse_dim is not None:
         if layout is not None or blocksize is not None or dense_dim is not None:
             raise TypeError("to_sparse() takes either sparse_dim or layout, blocksize and dense_dim")
-        return _recorded(self, lambda x: _to_coo(x, sparse_dim))
+        return _record(self, lambda x: _to_coo(x, sparse_dim))
     layout = _C.sparse_coo if layout is None else layout
     if blocksize is not None and hasattr(blocksize, "__len__") and len(blocksize) != 2:
         raise RuntimeError(
@@ -57,23 +57,23 @@ def to_sparse(
         )
     _check_arguments(self, layout, blocksize, dense_dim)
     if layout is _C.sparse_coo:
-        return _recorded(self, lambda x: _to_coo(x, None if dense_dim is None else x.dim() - dense_dim))
+        return _record(self, lambda x: _to_coo(x, None if dense_dim is None else x.dim() - dense_dim))
     if layout is _C.strided:
         return self.to_dense()
     if layout not in COMPRESSED:
         raise RuntimeError(f"to_sparse: no tensor is converted to the layout {layout}")
-    return _recorded(self, lambda x: _to_compressed(x, layout, blocksize, dense_dim))
+    return _record(self, lambda x: _to_compressed(x, layout, blocksize, dense_dim))
 
 
-def _recorded(self: Tensor, convert: Callable[[Tensor], Tensor]) -> Tensor:
+def _record(self: Tensor, convert: Callable[[Tensor], Tensor]) -> Tensor:
     """What `convert` makes; the gradient is that of all elements, unless it is only read where some are stored."""
     if not _C._reads_dense_gradient(self):
         return convert(self)
-    made = convert(self.detach())
+    result = convert(self.detach())
     return (
         self
-        if made is self
-        else _C._sparse_like(self.to_dense(masked_grad=False) if is_sparse(self) else self, made)
+        if result is self
+        else _C._sparse_like(self.to_dense(masked_grad=False) if is_sparse(self) else self, result)
     )
 
 
@@ -114,10 +114,10 @@ def _to_coo(self: Tensor, sparse_dim: int | None) -> Tensor:
 
 def _nonzero(dense: Tensor, n: int) -> Tensor:
     """Where some element of the dimensions from n on is not zero, in C order."""
-    kept = dense.detach() != 0
+    mask = dense.detach() != 0
     if n < dense.dim():
-        kept = kept.any(tuple(range(n, dense.dim())))
-    return kept.nonzero()
+        mask = mask.any(tuple(range(n, dense.dim())))
+    return mask.nonzero()
 
 
 def _elements_at(dense: Tensor, indices: Tensor) -> Tensor:
@@ -141,18 +141,18 @@ def compressed_to_coo(self: Tensor) -> Tensor:
         column = (column.view(-1, 1, 1) * c + _C.arange(c).view(1, 1, c)).expand(blocks, r, c).reshape(-1)
         number = number.view(-1, 1, 1).expand(blocks, r, c).reshape(-1)
         values = values.flatten(0, 2)
-    indices = _C.stack([*_unraveled(number, self.shape[:n]), row, column])
-    made = coo(indices, values, self.shape, in_order(indices))
-    return made if made.is_coalesced() else made.coalesce()
+    indices = _C.stack([*_unravel(number, self.shape[:n]), row, column])
+    result = coo(indices, values, self.shape, in_order(indices))
+    return result if result.is_coalesced() else result.coalesce()
 
 
-def _unraveled(number: Tensor, sizes: Any) -> list[Tensor]:
+def _unravel(number: Tensor, sizes: Any) -> list[Tensor]:
     """The indices of the dimensions `sizes` of which `number` counts the coordinates."""
-    found: list[Tensor] = []
+    indices: list[Tensor] = []
     for n in reversed(tuple(sizes)):
-        found.append(number % max(n, 1))
+        indices.append(number % max(n, 1))
         number = number // max(n, 1)
-    return found[::-1]
+    return indices[::-1]
 
 
 # ---- to compressed rows and columns -------------------------------------------------------------------------
@@ -207,18 +207,20 @@ def _dense_to_compressed(self: Tensor, layout: Any, blocksize: tuple[int, int], 
     blocks = self.reshape(batch, rows // r, r, columns // c, c, *dense).transpose(2, 3)
     if layout not in BY_ROWS:
         blocks = blocks.transpose(1, 2)
-    found = _nonzero(blocks, 3)
+    coordinates = _nonzero(blocks, 3)
     lines = blocks.shape[1]
-    count = _equal_counts(found[:, 0], batch)
-    values = blocks[tuple(found.t())]
+    count = _equal_counts(coordinates[:, 0], batch)
+    values = blocks[tuple(coordinates.t())]
     if layout not in BLOCKED:
-        values = values.reshape(found.shape[0], *dense)
-    offsets = _C._convert_indices_from_coo_to_csr(found[:, 0] * lines + found[:, 1], batch * lines)
+        values = values.reshape(coordinates.shape[0], *dense)
+    offsets = _C._convert_indices_from_coo_to_csr(
+        coordinates[:, 0] * lines + coordinates[:, 1], batch * lines
+    )
     offsets = _offsets_of_batch(offsets, batch, lines, count)
     shape = self.shape[:n]
     return compressed(
         offsets.reshape(*shape, lines + 1),
-        found[:, 2].reshape(*shape, count),
+        coordinates[:, 2].reshape(*shape, count),
         values.reshape(*shape, count, *values.shape[1:]),
         self.shape,
         layout,
@@ -292,8 +294,8 @@ def _between_compressed(self: Tensor, layout: Any, blocksize: tuple[int, int]) -
             raise RuntimeError(
                 f"to_sparse: conversion from {layout_name(self)} to {NAMES[layout]} for batched inputs is not supported"
             )
-        made = _coo_to_compressed(compressed_to_coo(self), layout, blocksize)
-        return _with_index_type(made, indices_of(self)[0].dtype)
+        result = _coo_to_compressed(compressed_to_coo(self), layout, blocksize)
+        return _with_index_type(result, indices_of(self)[0].dtype)
     return _by_other_dimension(self, layout)
 
 
@@ -370,7 +372,7 @@ def sparse_at(self: Tensor, mask: Tensor) -> Tensor:
         coordinates = mask._indices()
     else:
         number, row, column = coordinates_of(mask)
-        coordinates = _C.stack([*_unraveled(number, mask.shape[: batch_dims(mask)]), row, column])
+        coordinates = _C.stack([*_unravel(number, mask.shape[: batch_dims(mask)]), row, column])
     n = source.sparse_dim()
     if coordinates.shape[0] != n:
         return _C._values_at(self.to_dense(), mask)
@@ -378,11 +380,11 @@ def sparse_at(self: Tensor, mask: Tensor) -> Tensor:
     return values.reshape(mask._values().shape)
 
 
-def values_at_keys(source: Tensor, wanted: Tensor) -> Tensor:
+def values_at_keys(source: Tensor, targets: Tensor) -> Tensor:
     """The values of a coalesced COO tensor at numbered coordinates."""
     keys, values = keys_of(source.indices(), sparse_sizes(source)), source.values()
     if keys.shape[0] == 0:
-        return values.new_zeros((wanted.shape[0], *values.shape[1:]))
-    at = _C.searchsorted(keys, wanted).clamp(max=keys.shape[0] - 1)
-    found = (keys[at] == wanted).view(wanted.shape[0], *[1] * (values.dim() - 1))
-    return _C.where(found, values[at], _C.zeros((), dtype=values.dtype))
+        return values.new_zeros((targets.shape[0], *values.shape[1:]))
+    at = _C.searchsorted(keys, targets).clamp(max=keys.shape[0] - 1)
+    matches = (keys[at] == targets).view(targets.shape[0], *[1] * (values.dim() - 1))
+    return _C.where(matches, values[at], _C.zeros((), dtype=values.dtype))

@@ -171,18 +171,20 @@ def sampled_addmm(
         values = values * alpha
     if beta != 0:
         values = values + (input.values() if beta == 1 else input.values() * beta)
-    made = with_values(input, values)
-    return made if out is None else _written(out, made)
+    result = with_values(input, values)
+    return result if out is None else _write_out(out, result)
 
 
-def _written(out: Tensor, made: Tensor) -> Tensor:
-    if out.layout is not made.layout:
-        raise RuntimeError(f"expected out of the layout {layout_name(made)}, got {layout_name(out)}")
-    if out.dtype is not made.dtype:
-        raise RuntimeError(f"expected out of the type {made.dtype}, got {out.dtype}")
+def _write_out(out: Tensor, result: Tensor) -> Tensor:
+    if out.layout is not result.layout:
+        raise RuntimeError(f"expected out of the layout {layout_name(result)}, got {layout_name(out)}")
+    if out.dtype is not result.dtype:
+        raise RuntimeError(f"expected out of the type {result.dtype}, got {out.dtype}")
     if out.layout is _C.sparse_coo:
-        return out.sparse_resize_and_clear_(made.shape, made.sparse_dim(), made.dense_dim()).copy_(made)
-    out.data = made
+        return out.sparse_resize_and_clear_(result.shape, result.sparse_dim(), result.dense_dim()).copy_(
+            result
+        )
+    out.data = result
     return out
 
 
@@ -233,8 +235,8 @@ def sspaddmm(
     width = mat2.shape[1]
     indices = _C.stack([rows.repeat_interleave(width), _C.arange(width).repeat(rows.shape[0])])
     terms = coo(indices, product.values().reshape(-1), (mat1.shape[0], width), True)
-    made = _C.add(input * beta, terms, alpha=alpha)
-    return made if out is None else _written(out, made)
+    result = _C.add(input * beta, terms, alpha=alpha)
+    return result if out is None else _write_out(out, result)
 
 
 @overridable
@@ -260,11 +262,11 @@ def hspmm(mat1: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         )
     x = coalesced(conversion.compressed_to_coo(mat1) if mat1.layout in COMPRESSED else mat1)
     row, column = x.indices()
-    kept, line = row.unique(return_inverse=True)
-    offsets = _C._convert_indices_from_coo_to_csr(line, kept.shape[0])
+    nonempty, line = row.unique(return_inverse=True)
+    offsets = _C._convert_indices_from_coo_to_csr(line, nonempty.shape[0])
     values = _C._csr_mm(offsets, column, x.values(), mat2)
-    made = coo(kept.unsqueeze(0), values, (mat1.shape[0], mat2.shape[1]), True)
-    return made if out is None else _written(out, made)
+    result = coo(nonempty.unsqueeze(0), values, (mat1.shape[0], mat2.shape[1]), True)
+    return result if out is None else _write_out(out, result)
 
 
 @overridable
@@ -467,12 +469,12 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
         raise RuntimeError("Offset tensor contains duplicate values")
     column = _C.arange(lines.shape[1]).expand(lines.shape)
     row = column - at.unsqueeze(1)
-    kept = ((row >= 0) & (row < shape[0]) & (column < shape[1])).nonzero().t()
-    indices = _C.stack([row[tuple(kept)], column[tuple(kept)]])
-    made = coo(indices, lines[tuple(kept)], shape, False)
+    inside = ((row >= 0) & (row < shape[0]) & (column < shape[1])).nonzero().t()
+    indices = _C.stack([row[tuple(inside)], column[tuple(inside)]])
+    result = coo(indices, lines[tuple(inside)], shape, False)
     if layout in (None, _C.sparse_coo):
-        return made
-    return conversion.to_sparse(made, layout=layout)
+        return result
+    return conversion.to_sparse(result, layout=layout)
 
 
 _SHORT = {_C.int32: "Int", _C.int16: "Short", _C.int8: "Char", _C.uint8: "Byte", _C.float32: "Float"}
@@ -495,10 +497,10 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor
         tensor([2, 3])
     """
     if is_sparse(input):
-        made = structure.narrow_copy(input, dim, start, length)
-        return made if out is None else _written(out, made)
-    made = _C.narrow(input, dim, start, length).clone(memory_format=_C.contiguous_format)
-    return made if out is None else out.resize_(made.shape).copy_(made)
+        result = structure.narrow_copy(input, dim, start, length)
+        return result if out is None else _write_out(out, result)
+    result = _C.narrow(input, dim, start, length).clone(memory_format=_C.contiguous_format)
+    return result if out is None else out.resize_(result.shape).copy_(result)
 
 
 def broadcast_to(input: Tensor, size: Any) -> Tensor:

@@ -46,14 +46,14 @@ def as_sparse_gradcheck(gradcheck: Callable[..., Any]) -> Callable[..., Any]:
             rebuilders.append((len(parts), rebuild))
 
         def on_parts(*args: Any) -> Any:
-            given, whole = list(args), []
+            leaves, tensors = list(args), []
             for count, rebuild in rebuilders:
-                whole.append(rebuild(given[:count]))
-                given = given[count:]
-            made = func(*whole)
-            if isinstance(made, (list, tuple)):
-                return type(made)(_dense(m, masked) for m in made)
-            return _dense(made, masked)
+                tensors.append(rebuild(leaves[:count]))
+                leaves = leaves[count:]
+            output = func(*tensors)
+            if isinstance(output, (list, tuple)):
+                return type(output)(_dense(m, masked) for m in output)
+            return _dense(output, masked)
 
         return gradcheck(on_parts, tuple(flat), **kwargs)
 
@@ -69,7 +69,7 @@ def _taken_apart(x: Any, masked: bool) -> tuple[list[Any], Any]:
         return [x], lambda parts: parts[0]
     layout, size = x.layout, x.shape
     x = x.detach()
-    x = x if masked else _filled(x)
+    x = x if masked else _store_all(x)
     if layout is _C.sparse_coo:
         x = x if x.is_coalesced() or not masked else x.coalesce()
         indices, coalesced = x._indices(), x.is_coalesced()
@@ -80,7 +80,7 @@ def _taken_apart(x: Any, masked: bool) -> tuple[list[Any], Any]:
     return [values], lambda parts: sparse_compressed_tensor(offsets, plain, parts[0], size, layout=layout)
 
 
-def _filled(x: Tensor) -> Tensor:
+def _store_all(x: Tensor) -> Tensor:
     """The same tensor with every element stored."""
     ones = _C.ones(x.shape, dtype=_C.float64)
     if x.layout is _C.sparse_coo:
@@ -92,5 +92,5 @@ def _filled(x: Tensor) -> Tensor:
             return x
         blocksize = blocksize_of(x) if x.layout in BLOCKED else None
         full = ones.to_sparse(layout=x.layout, blocksize=blocksize, dense_dim=x.dense_dim())
-    made = x.to_dense().sparse_mask(full)
-    return made if made.layout in COMPRESSED else made.coalesce()
+    result = x.to_dense().sparse_mask(full)
+    return result if result.layout in COMPRESSED else result.coalesce()

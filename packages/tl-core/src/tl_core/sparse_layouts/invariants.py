@@ -37,7 +37,7 @@ class check_sparse_tensor_invariants:
     _on = False
 
     def __init__(self, enable: bool = True) -> None:
-        self._wanted = enable
+        self._enable = enable
         self._before: bool | None = None
 
     @staticmethod
@@ -65,7 +65,7 @@ class check_sparse_tensor_invariants:
                 " Use a different context manager instance for context nesting."
             )
         self._before = self.is_enabled()
-        check_sparse_tensor_invariants._on = self._wanted
+        check_sparse_tensor_invariants._on = self._enable
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -77,11 +77,11 @@ class check_sparse_tensor_invariants:
         """The function, run in a block of its own at each call."""
 
         @functools.wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> Any:
-            with type(self)(self._wanted):
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with type(self)(self._enable):
                 return function(*args, **kwargs)
 
-        return checked  # type: ignore[return-value]
+        return run  # type: ignore[return-value]
 
 
 def _require(good: Any, message: str) -> None:

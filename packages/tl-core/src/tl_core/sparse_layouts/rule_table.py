@@ -28,5 +28,5 @@ def call(name: str, functional: str, args: tuple[Any, ...]) -> Any:
         functional: whether the form that returns a new tensor is meant.
         args: its arguments.
     """
-    found = _RULES.get(name) or _RULES.get(functional)
-    return NotImplemented if found is None else found(*args)
+    rule = _RULES.get(name) or _RULES.get(functional)
+    return NotImplemented if rule is None else rule(*args)

@@ -16,7 +16,7 @@ class _Constraint(NamedTuple):
     rows: int  # what the number of rows is a multiple of
     columns: int
     meta: Any  # the type in which positions are packed
-    kept: int  # how many of `group` neighbours may be other than zero
+    limit: int  # how many of `group` neighbours may be other than zero
     group: int
 
 
@@ -46,7 +46,7 @@ class SparseSemiStructuredTensor(Tensor):
     """
 
     _FORCE_CUTLASS: ClassVar[bool] = False
-    _kept: Tensor
+    _values: Tensor
     _packed: Tensor
     _transposed: bool
 
@@ -56,9 +56,9 @@ class SparseSemiStructuredTensor(Tensor):
     ) -> SparseSemiStructuredTensor:
         # One element stands for all of them: the tensor has the shape, and no memory for it.
         shell = values.new_zeros(()).expand(shape[::-1] if transposed else shape)
-        made: SparseSemiStructuredTensor = _C._make_subclass(SparseSemiStructuredTensor, shell)
-        made._kept, made._packed, made._transposed = values, packed, transposed
-        return made
+        tensor: SparseSemiStructuredTensor = _C._make_subclass(SparseSemiStructuredTensor, shell)
+        tensor._values, tensor._packed, tensor._transposed = values, packed, transposed
+        return tensor
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -78,12 +78,12 @@ class SparseSemiStructuredTensor(Tensor):
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         return (
             f"SparseSemiStructuredTensor(shape={tuple(self.shape)}, transposed={self._transposed}, "
-            f"values={self._kept}, metadata={self._packed})"
+            f"values={self._values}, metadata={self._packed})"
         )
 
     def values(self) -> Tensor:
         """The elements that are kept, (rows, columns / 2)."""
-        return self._kept
+        return self._values
 
     def indices(self) -> Tensor:
         """Their positions in the groups of four, two bits each, packed from the lowest bits on."""
@@ -115,19 +115,19 @@ def to_sparse_semi_structured(
     rule = _check(x)
     rows, columns = x.shape
     groups = x.reshape(rows, columns // 4, 4)
-    kept = groups != 0
-    within = kept.reshape(rows, columns // rule.group, rule.group).sum(-1)
-    if bool((within > rule.kept).any()):
+    nonzero = groups != 0
+    within = nonzero.reshape(rows, columns // rule.group, rule.group).sum(-1)
+    if bool((within > rule.limit).any()):
         raise RuntimeError(
-            f"to_sparse_semi_structured: more than {rule.kept} of {rule.group} neighbours in a row are not zero"
+            f"to_sparse_semi_structured: more than {rule.limit} of {rule.group} neighbours in a row are not zero"
         )
     # The kept ones first, in order; where there are fewer, zeros fill up to two.
-    order = _C.argsort((~kept).to(_C.int8), dim=-1, stable=True)[..., :2].sort(-1)[0]
+    order = _C.argsort((~nonzero).to(_C.int8), dim=-1, stable=True)[..., :2].sort(-1)[0]
     if rule.group == 2:
-        order = _C.stack([kept[..., 1].to(_C.int64), 2 + kept[..., 3].to(_C.int64)], -1)
+        order = _C.stack([nonzero[..., 1].to(_C.int64), 2 + nonzero[..., 3].to(_C.int64)], -1)
     values = groups.gather(-1, order).reshape(rows, columns // 2)
-    made: Any = SparseSemiStructuredTensor._of(values, _pack(order, rule.meta), (rows, columns), False)
-    return made.t() if transposed else made
+    result: Any = SparseSemiStructuredTensor._of(values, _pack(order, rule.meta), (rows, columns), False)
+    return result.t() if transposed else result
 
 
 def _check(x: Tensor) -> _Constraint:
@@ -164,25 +164,25 @@ def _columns(x: SparseSemiStructuredTensor) -> Tensor:
     bits = 16 if x._packed.dtype is _C.int16 else 32
     wide = x._packed.to(_C.int64) & ((1 << bits) - 1)
     fields = _C.bitwise_right_shift(wide.unsqueeze(-1), 2 * _C.arange(bits // 2)) & 3
-    order = fields.reshape(x._kept.shape[0], -1, 2)
-    return (order + 4 * _C.arange(order.shape[1]).view(-1, 1)).reshape(x._kept.shape)
+    order = fields.reshape(x._values.shape[0], -1, 2)
+    return (order + 4 * _C.arange(order.shape[1]).view(-1, 1)).reshape(x._values.shape)
 
 
-def _untransposed(x: SparseSemiStructuredTensor) -> tuple[int, int]:
-    return (x._kept.shape[0], x._kept.shape[1] * 2)
+def _base_shape(x: SparseSemiStructuredTensor) -> tuple[int, int]:
+    return (x._values.shape[0], x._values.shape[1] * 2)
 
 
 def _to_dense(x: SparseSemiStructuredTensor, *rest: Any) -> Tensor:
-    dense = x._kept.new_zeros(_untransposed(x)).scatter(1, _columns(x), x._kept)
+    dense = x._values.new_zeros(_base_shape(x)).scatter(1, _columns(x), x._values)
     return dense.t() if x._transposed else dense
 
 
-def _turned(x: SparseSemiStructuredTensor) -> SparseSemiStructuredTensor:
-    return SparseSemiStructuredTensor._of(x._kept, x._packed, _untransposed(x), not x._transposed)
+def _flip(x: SparseSemiStructuredTensor) -> SparseSemiStructuredTensor:
+    return SparseSemiStructuredTensor._of(x._values, x._packed, _base_shape(x), not x._transposed)
 
 
 def _same(x: SparseSemiStructuredTensor) -> SparseSemiStructuredTensor:
-    return SparseSemiStructuredTensor._of(x._kept, x._packed, _untransposed(x), x._transposed)
+    return SparseSemiStructuredTensor._of(x._values, x._packed, _base_shape(x), x._transposed)
 
 
 def _is_compressed(x: Any) -> bool:
@@ -203,10 +203,10 @@ def _mm(a: Any, b: Any) -> Tensor:
             f"SparseSemiStructuredTensor: expected both factors of one type, got {a.dtype} and {b.dtype}"
         )
     if not _is_compressed(a):
-        return _mm(_turned(b), a.t()).t()
-    rows, half = a._kept.shape
+        return _mm(_flip(b), a.t()).t()
+    rows, half = a._values.shape
     offsets = _C.arange(rows + 1) * half
-    columns, values = _columns(a).reshape(-1), a._kept.reshape(-1)
+    columns, values = _columns(a).reshape(-1), a._values.reshape(-1)
     if a._transposed:
         return _C._csr_mm_transposed(offsets, columns, values, b, half * 2)
     return _C._csr_mm(offsets, columns, values, b)
@@ -225,15 +225,15 @@ def _addmm(x: Tensor, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Tenso
 
 
 def _linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
-    product = _matmul(x, _turned(weight) if _is_compressed(weight) else weight.t())
+    product = _matmul(x, _flip(weight) if _is_compressed(weight) else weight.t())
     return product if bias is None else product + bias
 
 
 def _to(x: SparseSemiStructuredTensor, *args: Any, **kwargs: Any) -> SparseSemiStructuredTensor:
-    values = x._kept.to(*args, **kwargs)
+    values = x._values.to(*args, **kwargs)
     if values.dtype not in _CONSTRAINTS:
         raise RuntimeError(f"SparseSemiStructuredTensor: {values.dtype} is not a supported dtype")
-    return SparseSemiStructuredTensor._of(values, x._packed, _untransposed(x), x._transposed)
+    return SparseSemiStructuredTensor._of(values, x._packed, _base_shape(x), x._transposed)
 
 
 _HANDLERS: dict[str, Any] = {
@@ -243,7 +243,7 @@ _HANDLERS: dict[str, Any] = {
     "__rmatmul__": lambda a, b: _matmul(b, a),
     "addmm": _addmm,
     "linear": _linear,
-    "t": _turned,
+    "t": _flip,
     "detach": _same,
     "to_dense": _to_dense,
     "to": _to,
@@ -253,10 +253,10 @@ _HANDLERS: dict[str, Any] = {
     "dim": lambda x: 2,
     "__repr__": SparseSemiStructuredTensor.__repr__,
     "requires_grad_": lambda x, on=True: x,
-    "is_floating_point": lambda x: x._kept.is_floating_point(),
+    "is_floating_point": lambda x: x._values.is_floating_point(),
     "is_complex": lambda x: False,
     "contiguous": _same,
     "clone": lambda x, **kwargs: SparseSemiStructuredTensor._of(
-        x._kept.clone(), x._packed.clone(), _untransposed(x), x._transposed
+        x._values.clone(), x._packed.clone(), _base_shape(x), x._transposed
     ),
 }

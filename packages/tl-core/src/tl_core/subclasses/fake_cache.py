@@ -133,12 +133,12 @@ class FakeCache:
         Raises:
             Bypass: such calls are not kept.
         """
-        made: list[Any] = [
+        parts: list[Any] = [
             func, _C.get_default_dtype(), _C._get_default_device(), _C._inference_mode(),
         ]  # fmt: skip
-        made += [self._part(mode, state, a) for a in args]
-        made += [(name, self._part(mode, state, a)) for name, a in kwargs.items()]
-        return tuple(made)
+        parts += [self._part(mode, state, a) for a in args]
+        parts += [(name, self._part(mode, state, a)) for name, a in kwargs.items()]
+        return tuple(parts)
 
     def _part(self, mode: Any, state: CacheKeyState, a: Any) -> Any:
         if isinstance(a, Tensor):
@@ -164,7 +164,7 @@ class FakeCache:
         state.tensors.append(t)
         return extract_tensor_metadata(t)
 
-    def called(
+    def call(
         self, mode: Any, func: Any, facts: Any, args: Any, kwargs: Any, compute: Callable[[], Any]
     ) -> Any:
         """The results of an operator: known ones as new tensors, else those that `compute` gives.
@@ -184,16 +184,16 @@ class FakeCache:
         except Bypass as why:
             self._bypasses[str(why)] += 1
             return compute()
-        known = self._results.get(key)
-        if known is not None:
+        stored = self._results.get(key)
+        if stored is not None:
             self._hits += 1
             if facts.written:
                 mode._forget_constants(facts.written_arguments(args, kwargs))
-            return self._made(mode, known, state.tensors)
+            return self._rebuild(mode, stored, state.tensors)
         before = [t.shape for t in state.tensors]
         out = compute()
         try:
-            noted = self._noted(out, state.tensors)
+            noted = self._note(out, state.tensors)
         except Bypass as why:
             self._bypasses[str(why)] += 1
             return out
@@ -217,13 +217,13 @@ class FakeCache:
             raise Bypass("lists of tensors that are written")
 
     # ---- results
-    def _noted(self, out: Any, tensors: list[Any]) -> Any:
+    def _note(self, out: Any, tensors: list[Any]) -> Any:
         if isinstance(out, Tensor):
             return self._noted_tensor(out, tensors)
         if type(out) in (tuple, list):
-            return type(out), [self._noted(item, tensors) for item in out]
+            return type(out), [self._note(item, tensors) for item in out]
         if isinstance(out, tuple) and type(out).__module__.startswith("tl_core"):
-            return type(out), [self._noted(item, tensors) for item in out]
+            return type(out), [self._note(item, tensors) for item in out]
         raise Bypass("a result that is no tensor")
 
     def _noted_tensor(self, out: Any, tensors: list[Any]) -> _Result:
@@ -242,15 +242,15 @@ class FakeCache:
             raise Bypass("a part of a storage of its own")
         return _Result(None, *geometry)
 
-    def _made(self, mode: Any, noted: Any, tensors: list[Any]) -> Any:
+    def _rebuild(self, mode: Any, noted: Any, tensors: list[Any]) -> Any:
         with no_modes():
             return self._again(mode, noted, tensors)
 
     def _again(self, mode: Any, noted: Any, tensors: list[Any]) -> Any:
         if type(noted) is not _Result:
             kind, parts = noted
-            made = [self._again(mode, part, tensors) for part in parts]
-            return made if kind is list else tuple(made) if kind is tuple else kind(made)
+            items = [self._again(mode, part, tensors) for part in parts]
+            return items if kind is list else tuple(items) if kind is tuple else kind(items)
         at, dtype, size, stride, offset, device = noted
         if at is None:
             elem = _C.empty_strided(size, stride, dtype=dtype, device="meta")
@@ -258,7 +258,7 @@ class FakeCache:
             return tensors[at]
         else:
             elem = _C._with_storage(_C._unclaimed(tensors[at]), dtype, size, stride, offset)
-        return mode.claimed(elem, device)
+        return mode.claim_device(elem, device)
 
 
 def _bytes_of(t: Tensor) -> int:

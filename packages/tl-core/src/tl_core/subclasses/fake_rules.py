@@ -71,13 +71,13 @@ def common_device(func: Any, tensors: list[Any]) -> Any:
         and {t.device.type for t in tensors} == {"meta", "cpu"}
     ):
         return first
-    found, found_is_number = None, True
+    device, device_is_number = None, True
     for t in tensors:
         is_number = t.dim() == 0 and t.device.type == "cpu"
-        if found is None or (found_is_number and not is_number):
-            found, found_is_number = t.device, is_number
-        elif not is_number and t.device != found:
+        if device is None or (device_is_number and not is_number):
+            device, device_is_number = t.device, is_number
+        elif not is_number and t.device != device:
             raise RuntimeError(
-                f"Unhandled FakeTensor Device Propagation for {func}, found two different devices {found}, {t.device}"
+                f"Unhandled FakeTensor Device Propagation for {func}, found two different devices {device}, {t.device}"
             )
-    return found
+    return device

@@ -108,18 +108,18 @@ class FakeTensor(Tensor):
     ) -> FakeTensor:
         if elem.device.type != "meta":
             raise AssertionError(f"FakeTensor: elem must lie on meta, got a tensor on {elem.device}")
-        made: FakeTensor = _C._claim(cls, elem, _with_index(device))
-        made.fake_mode = fake_mode
+        fake: FakeTensor = _C._claim(cls, elem, _with_index(device))
+        fake.fake_mode = fake_mode
         if constant is not None:
-            made.constant = constant
-            fake_mode._note_constant(made)
+            fake.constant = constant
+            fake_mode._note_constant(fake)
         if real_tensor is not None:
-            made.real_tensor = real_tensor
+            fake.real_tensor = real_tensor
         if pytype is not None:
-            made.pytype = pytype
+            fake.pytype = pytype
         if dispatch_keys is not None:
-            made.dispatch_keys = dispatch_keys
-        return made
+            fake.dispatch_keys = dispatch_keys
+        return fake
 
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
 
@@ -235,20 +235,20 @@ class FakeTensor(Tensor):
             device: where.
         """
         with no_modes():
-            made = FakeTensor(self.fake_mode, _C._unclaimed(self), device, self.constant)
+            fake = FakeTensor(self.fake_mode, _C._unclaimed(self), device, self.constant)
         if self.symbolic is not None:
-            self.symbolic.attached_to(made)
-        return made.requires_grad_() if self.requires_grad else made
+            self.symbolic.attached_to(fake)
+        return fake.requires_grad_() if self.requires_grad else fake
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """Another fake alike, in a storage of its own."""
         with no_modes():
             elem = _C._unclaimed(self).clone()
-            made: Any = FakeTensor(self.fake_mode, elem, self.device, self.constant)
+            fake: Any = FakeTensor(self.fake_mode, elem, self.device, self.constant)
             if self.symbolic is not None:
-                self.symbolic.attached_to(made)
-        memo[id(self)] = made
-        return made.requires_grad_() if self.requires_grad else made
+                self.symbolic.attached_to(fake)
+        memo[id(self)] = fake
+        return fake.requires_grad_() if self.requires_grad else fake
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         elem = _C._unclaimed(self)
@@ -262,10 +262,10 @@ def _rebuild(dtype: Any, size: Any, stride: Any, offset: int, device: str, requi
     mode = active_fake_mode() or FakeTensorMode()
     with no_modes():
         span = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1 if 0 not in size else 0
-        whole = _C.empty(offset + span, dtype=dtype, device="meta")
-        elem = _C._with_storage(whole, dtype, size, stride, offset)
-    made = FakeTensor(mode, elem, _C.device(device))
-    return made.requires_grad_() if requires_grad else made
+        memory = _C.empty(offset + span, dtype=dtype, device="meta")
+        elem = _C._with_storage(memory, dtype, size, stride, offset)
+    fake = FakeTensor(mode, elem, _C.device(device))
+    return fake.requires_grad_() if requires_grad else fake
 
 
 def _with_index(device: Any) -> Any:
@@ -283,7 +283,7 @@ class _Facts:
         self.name = func._native_name
         arguments, self.results, self.is_view, self.is_random = _C._alias_info(self.name)
         self.names = [name for name, _, _ in arguments]
-        self.written = [i for i, (_, _, written) in enumerate(arguments) if written]
+        self.written = [i for i, (_, _, is_write) in enumerate(arguments) if is_write]
         self.device = self.names.index("device") if "device" in self.names else -1
 
     def device_of(self, args: Any, kwargs: Any) -> Any:
@@ -298,11 +298,11 @@ class _Facts:
         return args, {**kwargs, "device": device}
 
     def written_arguments(self, args: Any, kwargs: Any) -> list[Any]:
-        found: list[Any] = []
+        values: list[Any] = []
         for i in self.written:
             value = args[i] if i < len(args) else kwargs.get(self.names[i])
-            found.extend(value if isinstance(value, (list, tuple)) else [value])
-        return [t for t in found if isinstance(t, Tensor)]
+            values.extend(value if isinstance(value, (list, tuple)) else [value])
+        return [t for t in values if isinstance(t, Tensor)]
 
 
 _facts: dict[Any, _Facts] = {}
@@ -314,30 +314,30 @@ def _facts_of(func: Any) -> _Facts:
     return _facts[func]
 
 
-def _mapped(x: Any, f: Callable[[Any], Any]) -> Any:
+def _map(x: Any, f: Callable[[Any], Any]) -> Any:
     if isinstance(x, Tensor):
         return f(x)
     if type(x) is tuple or type(x) is list:
-        return type(x)([_mapped(item, f) for item in x])
+        return type(x)([_map(item, f) for item in x])
     if isinstance(x, tuple) and hasattr(x, "_fields"):
-        return type(x)(*[_mapped(item, f) for item in x])
+        return type(x)(*[_map(item, f) for item in x])
     if isinstance(x, dict):
-        return {name: _mapped(item, f) for name, item in x.items()}
+        return {name: _map(item, f) for name, item in x.items()}
     if isinstance(x, tuple):
-        return type(x)([_mapped(item, f) for item in x])
+        return type(x)([_map(item, f) for item in x])
     return x
 
 
-def _tensors_in(x: Any, found: list[Any]) -> list[Any]:
+def _tensors_in(x: Any, result: list[Any]) -> list[Any]:
     if isinstance(x, Tensor):
-        found.append(x)
+        result.append(x)
     elif isinstance(x, (tuple, list)):
         for item in x:
-            _tensors_in(item, found)
+            _tensors_in(item, result)
     elif isinstance(x, dict):
         for item in x.values():
-            _tensors_in(item, found)
-    return found
+            _tensors_in(item, result)
+    return result
 
 
 # ---- the mode --------------------------------------------------------------------------------------------------------
@@ -496,19 +496,19 @@ class FakeTensorMode(TorchDispatchMode):
         kwargs = kwargs or {}
         facts = _facts_of(func)
         if facts.name == "lift_fresh":
-            return self._lifted(args[0])
+            return self._lift(args[0])
         if self.propagate_real_tensors:
             return self._beside_real(func, facts, args, kwargs)
         if not self.cache_enabled:
-            return self._computed(func, facts, args, kwargs)
-        return self._cache.called(
-            self, func, facts, args, kwargs, lambda: self._computed(func, facts, args, kwargs)
+            return self._compute(func, facts, args, kwargs)
+        return self._cache.call(
+            self, func, facts, args, kwargs, lambda: self._compute(func, facts, args, kwargs)
         )
 
     def _beside_real(self, func: Any, facts: _Facts, args: Any, kwargs: Any) -> Any:
         """The fakes of an operator's results, which know the tensors that they stand for."""
         run = RealRun(func, facts.names, facts.written, args, kwargs)
-        out = self._computed(func, facts, args, kwargs)
+        out = self._compute(func, facts, args, kwargs)
         if run.known:
             for fake, real in zip(_tensors_in(out, []), _tensors_in(run.result(), []), strict=False):
                 if isinstance(fake, FakeTensor):
@@ -521,14 +521,14 @@ class FakeTensorMode(TorchDispatchMode):
             for size, n in zip(fake.shape, real.shape, strict=False):
                 fake.symbolic.learn(size, n)
 
-    def _computed(self, func: Any, facts: _Facts, args: Any, kwargs: Any) -> Any:
+    def _compute(self, func: Any, facts: _Facts, args: Any, kwargs: Any) -> Any:
         tensors = _tensors_in((args, kwargs), [])
         if not tensors and facts.device < 0:
             return self._of_numbers(func, args, kwargs)
         args, kwargs, fakes = self._all_fake(func, args, kwargs, tensors)
-        known = self._on_constants(func, facts, args, kwargs, fakes)
-        if known is not NotImplemented:
-            return known
+        constant = self._on_constants(func, facts, args, kwargs, fakes)
+        if constant is not NotImplemented:
+            return constant
         self._forget_constants(facts.written_arguments(args, kwargs))
         if facts.name in fake_rules.NUMBER_OF_VALUES:
             return self._number(func, fakes)
@@ -545,7 +545,12 @@ class FakeTensorMode(TorchDispatchMode):
         first = args[0]
         with no_modes():
             index, value = _C.empty(0, dtype=_C.int64, device="meta"), first.elem.new_empty(())
-        return first, [self.claimed(index, first.device)], self.claimed(value, first.device), *args[3:]
+        return (
+            first,
+            [self.claim_device(index, first.device)],
+            self.claim_device(value, first.device),
+            *args[3:],
+        )
 
     def _as_registered(self, func: Any, kernel: Any, args: Any, kwargs: Any) -> Any:
         """What a function of `register_fake` makes of the fakes."""
@@ -561,22 +566,22 @@ class FakeTensorMode(TorchDispatchMode):
     def _of_elements(self, func: Any, facts: _Facts, args: Any, kwargs: Any) -> Any:
         """Results whose sizes depend on elements: a new symbol stands for each such size."""
         if self.symbolic is not None:
-            made = self.symbolic.of_elements(facts.name, args, kwargs)
-            if made is not NotImplemented:
-                return made
+            out = self.symbolic.of_elements(facts.name, args, kwargs)
+            if out is not NotImplemented:
+                return out
         raise DynamicOutputShapeException(func)
 
-    def _lifted(self, t: Tensor) -> Any:
+    def _lift(self, t: Tensor) -> Any:
         if isinstance(t, FakeTensor):
             return t
         if t.is_meta:
-            return self.claimed(t, t.device)
+            return self.claim_device(t, t.device)
         return self.fake_tensor_converter.from_real_tensor(self, t, make_constant=True)
 
     def _of_numbers(self, func: Any, args: Any, kwargs: Any) -> Any:
         with no_modes():
             out = func(*args, **kwargs)
-        return _mapped(out, self._lifted)
+        return _map(out, self._lift)
 
     def _all_fake(self, func: Any, args: Any, kwargs: Any, tensors: list[Any]) -> Any:
         if all(isinstance(t, FakeTensor) and t.fake_mode is self for t in tensors):
@@ -589,18 +594,18 @@ class FakeTensorMode(TorchDispatchMode):
                     raise AssertionError(
                         "Mixing fake modes NYI: the arguments belong to different FakeTensorModes"
                     )
-                made: Any = t
+                value: Any = t
             elif self.allow_non_fake_inputs or (t.is_meta and t.dim() == 0):
-                made = self.fake_tensor_converter.from_real_tensor(self, t)
+                value = self.fake_tensor_converter.from_real_tensor(self, t)
             else:
                 raise AssertionError(
                     "Please convert all Tensors to FakeTensors first or instantiate FakeTensorMode with "
                     f"'allow_non_fake_inputs'. Found in {_written_out(func, args, kwargs)}"
                 )
-            fakes.append(made)
-            return made
+            fakes.append(value)
+            return value
 
-        return _mapped(args, fake), _mapped(kwargs, fake), fakes
+        return _map(args, fake), _map(kwargs, fake), fakes
 
     # ---- small numbers whose value is known
     def _note_constant(self, fake: FakeTensor) -> None:
@@ -612,8 +617,8 @@ class FakeTensorMode(TorchDispatchMode):
                 k: v for k, v in self._constants.items() if any(ref() is not None for ref in v)
             }
 
-    def _forget_constants(self, written: list[Any]) -> None:
-        for t in written:
+    def _forget_constants(self, tensors: list[Any]) -> None:
+        for t in tensors:
             for ref in self._constants.pop(_C._memory_of(t)[0], ()) if self._constants else ():
                 fake = ref()
                 if fake is not None:
@@ -627,14 +632,14 @@ class FakeTensorMode(TorchDispatchMode):
             return NotImplemented
         values = {id(t.constant): t for t in fakes}
         with no_modes():
-            out = func(*_mapped(args, _constant), **_mapped(kwargs, _constant))
-        made = _tensors_in(out, [])
-        if any(t.numel() > CONSTANT_NUMEL_LIMIT or t.layout is not _C.strided for t in made):
+            out = func(*_map(args, _constant), **_map(kwargs, _constant))
+        results = _tensors_in(out, [])
+        if any(t.numel() > CONSTANT_NUMEL_LIMIT or t.layout is not _C.strided for t in results):
             return NotImplemented
-        metas = {id(t): t for t in made if id(t) not in values}
+        metas = {id(t): t for t in results if id(t) not in values}
         if not metas:
-            return _mapped(out, lambda t: values[id(t)])
-        return self._with_constants(func, facts, args, kwargs, fakes, made)
+            return _map(out, lambda t: values[id(t)])
+        return self._with_constants(func, facts, args, kwargs, fakes, results)
 
     def _with_constants(
         self, func: Any, facts: _Facts, args: Any, kwargs: Any, fakes: list[Any], constants: list[Any]
@@ -647,7 +652,7 @@ class FakeTensorMode(TorchDispatchMode):
         return out
 
     # ---- sizes from meta kernels
-    def claimed(self, elem: Tensor, device: Any) -> FakeTensor:
+    def claim_device(self, elem: Tensor, device: Any) -> FakeTensor:
         """A tensor on meta as a fake that claims to lie elsewhere.
 
         Args:
@@ -658,28 +663,28 @@ class FakeTensorMode(TorchDispatchMode):
             raise AssertionError(
                 "fakes on meta aren't allowed: _functorch.config.fake_tensor_allow_meta is False"
             )
-        made: FakeTensor = _C._claim(FakeTensor, elem, device)
-        made.fake_mode = self
-        return made
+        fake: FakeTensor = _C._claim(FakeTensor, elem, device)
+        fake.fake_mode = self
+        return fake
 
     def _device_of_result(self, func: Any, facts: _Facts, args: Any, kwargs: Any, fakes: list[Any]) -> Any:
-        asked = facts.device_of(args, kwargs) if facts.device >= 0 else None
-        if asked is not None:
-            return _with_index(asked)
+        device = facts.device_of(args, kwargs) if facts.device >= 0 else None
+        if device is not None:
+            return _with_index(device)
         return fake_rules.common_device(func, fakes) if fakes else _with_index(_C._get_default_device())
 
     def _on_meta(self, func: Any, facts: _Facts, args: Any, kwargs: Any, fakes: list[Any]) -> Any:
         device = self._device_of_result(func, facts, args, kwargs, fakes)
         if self.symbolic is not None and self.symbolic.concerns(args, kwargs):
             return self._symbolic(func, facts, args, kwargs, fakes, device)
-        given: dict[int, Any] = {}
+        pairs: dict[int, Any] = {}
 
         def meta(t: Any) -> Any:
-            made = _C._unclaimed(t)
-            given[id(made)] = (made, t)
-            return made
+            elem = _C._unclaimed(t)
+            pairs[id(elem)] = (elem, t)
+            return elem
 
-        meta_args, meta_kwargs = _mapped(args, meta), _mapped(kwargs, meta)
+        meta_args, meta_kwargs = _map(args, meta), _map(kwargs, meta)
         if facts.device >= 0 and (not fakes or facts.device_of(args, kwargs) is not None):
             meta_args, meta_kwargs = facts.with_device(meta_args, meta_kwargs, "meta")
         try:
@@ -688,16 +693,16 @@ class FakeTensorMode(TorchDispatchMode):
         except NotImplementedError as error:
             return self._without_meta_kernel(func, facts, args, kwargs, device, error)
         if facts.written:
-            for made, fake in given.values():
-                if made.shape != fake.shape or made.stride() != fake.stride() or facts.name == "set_":
-                    _C._take_geometry(fake, made)
+            for elem, fake in pairs.values():
+                if elem.shape != fake.shape or elem.stride() != fake.stride() or facts.name == "set_":
+                    _C._take_geometry(fake, elem)
 
         def claim(t: Any) -> Any:
-            if id(t) in given:
-                return given[id(t)][1]
-            return self.claimed(t if t.is_meta else t.to("meta"), device)
+            if id(t) in pairs:
+                return pairs[id(t)][1]
+            return self.claim_device(t if t.is_meta else t.to("meta"), device)
 
-        return _mapped(out, claim)
+        return _map(out, claim)
 
     def _symbolic(
         self, func: Any, facts: _Facts, args: Any, kwargs: Any, fakes: list[Any], device: Any
@@ -721,14 +726,14 @@ class FakeTensorMode(TorchDispatchMode):
         with no_modes():
 
             def zeros(t: Any) -> Any:
-                made = _C.empty_strided(t.shape, t.stride(), dtype=t.dtype)
-                return made.zero_()
+                elem = _C.empty_strided(t.shape, t.stride(), dtype=t.dtype)
+                return elem.zero_()
 
             try:
-                out = func(*_mapped(args, zeros), **_mapped(kwargs, zeros))
+                out = func(*_map(args, zeros), **_map(kwargs, zeros))
             except NotImplementedError:
                 raise UnsupportedOperatorException(func) from error
-            return _mapped(out, lambda t: self.claimed(t.to("meta"), device))
+            return _map(out, lambda t: self.claim_device(t.to("meta"), device))
 
 
 class _WholeOperators:
@@ -762,15 +767,15 @@ def require_gradients(func: Any, out: Any, args: Any, kwargs: Any) -> None:
         args: the arguments of the call.
         kwargs: those by name.
     """
-    given = _tensors_in((args, kwargs), [])
+    inputs = _tensors_in((args, kwargs), [])
     base = func._native_name.partition(".")[0]
     if base == "detach" or base.startswith("new_") or base.endswith("_like"):
         return
-    if not is_grad_enabled() or not any(t.requires_grad for t in given):
+    if not is_grad_enabled() or not any(t.requires_grad for t in inputs):
         return
-    held = {id(t) for t in given}
+    input_ids = {id(t) for t in inputs}
     for t in _tensors_in(out, []):
-        if id(t) not in held and (t.is_floating_point() or t.is_complex()):
+        if id(t) not in input_ids and (t.is_floating_point() or t.is_complex()):
             t.requires_grad_()
 
 
@@ -836,9 +841,9 @@ class FakeTensorConverter:
         """
         if isinstance(t, FakeTensor) and t.fake_mode is fake_mode:
             return t
-        known = self.tensor_memo.get(t) if not make_constant else None
-        if known is not None:
-            return known
+        cached = self.tensor_memo.get(t) if not make_constant else None
+        if cached is not None:
+            return cached
         with no_modes():
             constant = t if make_constant and t.numel() <= CONSTANT_NUMEL_LIMIT else None
             real = t.detach().clone() if fake_mode.propagate_real_tensors and not _C._is_hollow(t) else None
@@ -848,16 +853,16 @@ class FakeTensorConverter:
             return FakeTensor(fake_mode, elem, device, constant, real)
 
         if shape_env is None:
-            return self.meta_converter.converted(t, fake, remember=not make_constant)
+            return self.meta_converter.convert(t, fake, remember=not make_constant)
 
         def with_symbols(elem: Tensor) -> Any:
-            made = fake(elem)
+            result = fake(elem)
             if isinstance(t, FakeTensor) and t.fake_mode.shape_env is shape_env:
-                return made if t.symbolic is None else t.symbolic.attached_to(made)
-            fake_mode.symbolic.name_sizes(made, source, symbolic_context)
-            return made
+                return result if t.symbolic is None else t.symbolic.attached_to(result)
+            fake_mode.symbolic.name_sizes(result, source, symbolic_context)
+            return result
 
-        return self.meta_converter.converted(t, with_symbols, remember=not make_constant, views=False)
+        return self.meta_converter.convert(t, with_symbols, remember=not make_constant, views=False)
 
     def from_meta_and_device(
         self, fake_mode: FakeTensorMode, t: Tensor, device: Any, pytype: Any = None, dispatch_keys: Any = None
@@ -871,12 +876,12 @@ class FakeTensorConverter:
             pytype: kept as its attribute.
             dispatch_keys: likewise.
         """
-        known = self.tensor_memo.get(t)
-        if known is not None:
-            return known
-        made = FakeTensor(fake_mode, t, device, pytype=pytype, dispatch_keys=dispatch_keys)
-        self.tensor_memo[t] = made
-        return made
+        cached = self.tensor_memo.get(t)
+        if cached is not None:
+            return cached
+        fake = FakeTensor(fake_mode, t, device, pytype=pytype, dispatch_keys=dispatch_keys)
+        self.tensor_memo[t] = fake
+        return fake
 
 
 class FakeCopyMode(TorchFunctionMode):
@@ -950,13 +955,13 @@ def get_plain_tensors(subclass: Any, out: list[Any] | None = None) -> list[Any]:
         subclass: the tensor.
         out: a list to be added to.
     """
-    found = [] if out is None else out
+    tensors = [] if out is None else out
     if not is_traceable_wrapper_subclass(subclass):
-        found.append(subclass)
-        return found
+        tensors.append(subclass)
+        return tensors
     for name in subclass.__tensor_flatten__()[0]:
-        get_plain_tensors(getattr(subclass, name), found)
-    return found
+        get_plain_tensors(getattr(subclass, name), tensors)
+    return tensors
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from tl_core.subclasses.fake_tensor import (
     FakeTensorMode,
     MetadataMismatchError,
     UnsupportedOperatorException,
-    _mapped,
+    _map,
     _tensors_in,
 )
 from tl_core.subclasses.python_dispatch import TorchDispatchMode, no_dispatch
@@ -48,8 +48,8 @@ def outputs_are_inputs(outputs: Any, inputs: Any) -> bool:
         outputs: tensors, or structures of them.
         inputs: likewise.
     """
-    given = {id(t) for t in _tensors_in(inputs, [])}
-    return any(id(t) in given for t in _tensors_in(outputs, []))
+    input_ids = {id(t) for t in _tensors_in(inputs, [])}
+    return any(id(t) in input_ids for t in _tensors_in(outputs, []))
 
 
 def output_alias_each_other(outputs: Any) -> bool:
@@ -58,8 +58,8 @@ def output_alias_each_other(outputs: Any) -> bool:
     Args:
         outputs: tensors, or structures of them.
     """
-    found = [_C._memory_of(t)[0] for t in _tensors_in(outputs, [])]
-    return len(set(found)) < len(found)
+    storages = [_C._memory_of(t)[0] for t in _tensors_in(outputs, [])]
+    return len(set(storages)) < len(storages)
 
 
 def try_convert_fake_to_real(ten_list: list[Any]) -> list[Any]:
@@ -128,10 +128,10 @@ class CrossRefFakeMode(TorchDispatchMode):
         mode = FakeTensorMode(
             allow_fallback_kernels=not self.only_check_ops_with_meta, allow_non_fake_inputs=True
         )
-        given = _mapped((args, kwargs), lambda t: mode.from_tensor(t))
+        fakes = _map((args, kwargs), lambda t: mode.from_tensor(t))
         try:
             with mode:
-                return func(*given[0], **given[1]), given, (args, kwargs)
+                return func(*fakes[0], **fakes[1]), fakes, (args, kwargs)
         except (DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException):
             return None
 

@@ -83,20 +83,20 @@ class _Memo:
     """What was made of tensors; an entry goes with either of its tensors."""
 
     def __init__(self) -> None:
-        self._made: Any = WeakTensorKeyDictionary()
+        self._results: Any = WeakTensorKeyDictionary()
 
     def get(self, t: Tensor) -> Any:
-        ref = self._made.get(t)
+        ref = self._results.get(t)
         return None if ref is None else ref()
 
-    def __setitem__(self, t: Tensor, made: Tensor) -> None:
-        self._made[t] = weakref.ref(made)
+    def __setitem__(self, t: Tensor, result: Tensor) -> None:
+        self._results[t] = weakref.ref(result)
 
     def __contains__(self, t: Tensor) -> bool:
         return self.get(t) is not None
 
     def __len__(self) -> int:
-        return sum(ref() is not None for ref in self._made.values())
+        return sum(ref() is not None for ref in self._results.values())
 
 
 class MetaConverter:
@@ -121,7 +121,7 @@ class MetaConverter:
     def storage_memo(self) -> dict[int, Tensor]:
         """The storages on meta of those whose tensors live, by the addresses of the storages."""
         self._storages = {k: v for k, v in self._storages.items() if any(ref() is not None for ref in v[1])}
-        return {address: made for address, (made, _) in self._storages.items()}
+        return {address: storage for address, (storage, _) in self._storages.items()}
 
     def __call__(
         self,
@@ -144,9 +144,9 @@ class MetaConverter:
         if not isinstance(t, Tensor):
             return t
         make = callback if callback is not None else lambda elem: elem()
-        return self.converted(t, lambda elem: make(lambda: elem))
+        return self.convert(t, lambda elem: make(lambda: elem))
 
-    def converted(
+    def convert(
         self, t: Any, make: Callable[[Tensor], Any], remember: bool = True, views: bool = True
     ) -> Any:
         """What `make` says of the tensor on meta, with the same place in the graph.
@@ -160,45 +160,45 @@ class MetaConverter:
         Raises:
             UnsupportedFakeTensorException: the tensor has no such geometry.
         """
-        known = self.tensor_memo.get(t) if remember else None
-        if known is not None:
-            return known
+        cached = self.tensor_memo.get(t) if remember else None
+        if cached is not None:
+            return cached
         if is_traceable_wrapper_subclass(t):
-            made = transform_subclass(t, lambda name, part: self.converted(part, make, remember, views))
+            result = transform_subclass(t, lambda name, part: self.convert(part, make, remember, views))
         elif views:
-            made = self._in_graph(t, make, remember)
+            result = self._in_graph(t, make, remember)
         else:
-            made = self._alone(t, make)
+            result = self._alone(t, make)
         for kind, mark in ((Parameter, "_is_param"), (Buffer, "_is_buffer")):
             if isinstance(t, kind):
-                setattr(made, mark, True)
+                setattr(result, mark, True)
         grad = safe_grad(t)
         if grad is not None:
-            made.grad = self.converted(grad, make, remember, views)
+            result.grad = self.convert(grad, make, remember, views)
         if remember:
-            self.tensor_memo[t] = made
-        return made
+            self.tensor_memo[t] = result
+        return result
 
     def _in_graph(self, t: Tensor, make: Callable[[Tensor], Any], remember: bool) -> Any:
         base = t._base if t._is_view() else None
         if base is not None and type(base) in (Tensor, Parameter) and t.dtype == base.dtype:
-            whole = self.converted(base, make, remember)
-            if t.requires_grad and not whole.requires_grad:
+            base_result = self.convert(base, make, remember)
+            if t.requires_grad and not base_result.requires_grad:
                 return self._alone(t, make)
             with enable_grad():
-                return whole.as_strided(t.shape, t.stride(), t.storage_offset())
+                return base_result.as_strided(t.shape, t.stride(), t.storage_offset())
         return self._alone(t, make)
 
     def _alone(self, t: Tensor, make: Callable[[Tensor], Any]) -> Any:
         with inference_mode(t.is_inference()):
-            made = make(self._geometry(t))
+            result = make(self._geometry(t))
         if not t.requires_grad:
-            return made
-        made.requires_grad_()
+            return result
+        result.requires_grad_()
         if safe_is_leaf(t):
-            return made
+            return result
         with enable_grad():
-            return made.view(made.shape)
+            return result.view(result.shape)
 
     def _geometry(self, t: Tensor) -> Tensor:
         if t.layout is not _C.strided:
@@ -210,8 +210,8 @@ class MetaConverter:
 
     def _storage(self, t: Tensor) -> Tensor:
         address, nbytes, *_ = _C._memory_of(t)
-        known = self._storages.get(address)
-        alive = [ref for ref in known[1] if ref() is not None] if known else []
-        made = known[0] if known and alive else _C.empty(nbytes, dtype=_C.uint8, device="meta")
-        self._storages[address] = (made, [*alive, weakref.ref(t)])
-        return made
+        entry = self._storages.get(address)
+        alive = [ref for ref in entry[1] if ref() is not None] if entry else []
+        storage = entry[0] if entry and alive else _C.empty(nbytes, dtype=_C.uint8, device="meta")
+        self._storages[address] = (storage, [*alive, weakref.ref(t)])
+        return storage

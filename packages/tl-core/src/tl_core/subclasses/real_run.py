@@ -8,10 +8,10 @@ from tl_core import _C
 from tl_core._C import Tensor
 from tl_core.dispatch.modes import no_modes
 
-__all__ = ["RealRun", "mapped", "tensors_in"]
+__all__ = ["RealRun", "map_tensors", "tensors_in"]
 
 
-def mapped(x: Any, f: Any) -> Any:
+def map_tensors(x: Any, f: Any) -> Any:
     """A structure with something else in the place of each tensor.
 
     Args:
@@ -21,9 +21,9 @@ def mapped(x: Any, f: Any) -> Any:
     if isinstance(x, Tensor):
         return f(x)
     if type(x) is tuple or type(x) is list:
-        return type(x)([mapped(item, f) for item in x])
+        return type(x)([map_tensors(item, f) for item in x])
     if isinstance(x, dict):
-        return {name: mapped(item, f) for name, item in x.items()}
+        return {name: map_tensors(item, f) for name, item in x.items()}
     return x
 
 
@@ -33,9 +33,9 @@ def tensors_in(x: Any) -> list[Any]:
     Args:
         x: lists, tuples and dictionaries.
     """
-    found: list[Any] = []
-    mapped(x, found.append)
-    return found
+    tensors: list[Any] = []
+    map_tensors(x, tensors.append)
+    return tensors
 
 
 class RealRun:
@@ -49,13 +49,13 @@ class RealRun:
         kwargs: those by name.
     """
 
-    def __init__(self, func: Any, names: list[str], written: list[int], args: Any, kwargs: Any) -> None:
-        self.func, self.names, self.written = func, names, written
+    def __init__(self, func: Any, names: list[str], mutated: list[int], args: Any, kwargs: Any) -> None:
+        self.func, self.names, self.written = func, names, mutated
         self.fakes = tensors_in((args, kwargs))
         self.known = all(t.real_tensor is not None for t in self.fakes)
         self._of_library = "::" in func._native_name
         if self.known:
-            self.args, self.kwargs = mapped(args, _real), mapped(kwargs, _real)
+            self.args, self.kwargs = map_tensors(args, _real), map_tensors(kwargs, _real)
 
     def result(self) -> Any:
         """What the operator returns.
@@ -64,7 +64,7 @@ class RealRun:
             RuntimeError: it belongs to a library, and does what its schema does not say.
         """
         with no_modes():
-            before = mapped((self.args, self.kwargs), Tensor.clone) if self._of_library else None
+            before = map_tensors((self.args, self.kwargs), Tensor.clone) if self._of_library else None
             out = self.func(*self.args, **self.kwargs)
             if before is not None:
                 self._check_writes(before)
@@ -72,12 +72,12 @@ class RealRun:
         return out
 
     def _check_writes(self, before: Any) -> None:
-        given = {**dict(zip(self.names, self.args, strict=False)), **self.kwargs}
+        arguments = {**dict(zip(self.names, self.args, strict=False)), **self.kwargs}
         were = {**dict(zip(self.names, before[0], strict=False)), **before[1]}
         for i, name in enumerate(self.names):
-            if i in self.written or name not in given:
+            if i in self.written or name not in arguments:
                 continue
-            for now, was in zip(tensors_in([given[name]]), tensors_in([were[name]]), strict=True):
+            for now, was in zip(tensors_in([arguments[name]]), tensors_in([were[name]]), strict=True):
                 same = now.shape == was.shape and bool(((now == was) | ((now != now) & (was != was))).all())
                 if not same:
                     raise RuntimeError(
@@ -86,10 +86,10 @@ class RealRun:
                     )
 
     def _check_aliases(self, out: Any) -> None:
-        given = {_C._memory_of(t)[0] for t in tensors_in((self.args, self.kwargs))}
-        found = [_C._memory_of(t)[0] for t in tensors_in([out])]
+        inputs = {_C._memory_of(t)[0] for t in tensors_in((self.args, self.kwargs))}
+        outputs = [_C._memory_of(t)[0] for t in tensors_in([out])]
         says = any(r.alias_info is not None for r in self.func._schema.returns)
-        if not says and (given & set(found) or len(set(found)) < len(found)):
+        if not says and (inputs & set(outputs) or len(set(outputs)) < len(outputs)):
             raise RuntimeError(
                 f"{self.func}: The output of this custom operator (1) must not also be an input to this custom "
                 "operator and (2) may not alias any inputs to this custom operator or other returns. Return clones."

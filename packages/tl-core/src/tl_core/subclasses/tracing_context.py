@@ -49,10 +49,10 @@ class TracingContext:
         Raises:
             RuntimeError: none does.
         """
-        found = _current.get()
-        if found is None:
+        context = _current.get()
+        if context is None:
             raise RuntimeError("TracingContext.get() must be called within an ongoing trace.")
-        return found
+        return context
 
 
 _current: ContextVar[TracingContext | None] = ContextVar("tracing", default=None)
@@ -98,15 +98,15 @@ def detect_fake_mode(inputs: Any = None) -> Any:
         True
     """
     context = _current.get()
-    found = [] if context is None or context.fake_mode is None else [context.fake_mode]
-    found += [m for m in reversed(_get_current_dispatch_mode_stack()) if isinstance(m, FakeTensorMode)]
-    found += [x.fake_mode for x in tree_leaves(inputs) if isinstance(x, FakeTensor)]
-    for mode in found[1:]:
-        if mode is not found[0]:
+    modes = [] if context is None or context.fake_mode is None else [context.fake_mode]
+    modes += [m for m in reversed(_get_current_dispatch_mode_stack()) if isinstance(m, FakeTensorMode)]
+    modes += [x.fake_mode for x in tree_leaves(inputs) if isinstance(x, FakeTensor)]
+    for mode in modes[1:]:
+        if mode is not modes[0]:
             raise AssertionError(
                 "there are several FakeTensorModes: of the trace, of those that are on, of the inputs"
             )
-    return found[0] if found else None
+    return modes[0] if modes else None
 
 
 class CompileId(NamedTuple):
@@ -153,16 +153,16 @@ class CompileContext:
         Raises:
             AssertionError: none does.
         """
-        found = _compilation.get()
-        if found is None:
+        context = _compilation.get()
+        if context is None:
             raise AssertionError("CompileContext.get() must be called within a compilation")
-        return found
+        return context
 
     @staticmethod
     def current_compile_id() -> CompileId | None:
         """The number of the compilation that runs; None outside of one."""
-        found = _compilation.get()
-        return None if found is None else found.compile_id
+        context = _compilation.get()
+        return None if context is None else context.compile_id
 
 
 _compilation: ContextVar[CompileContext | None] = ContextVar("compilation", default=None)

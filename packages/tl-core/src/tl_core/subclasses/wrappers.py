@@ -87,7 +87,7 @@ def make_wrapper_subclass(
         raise RuntimeError("_make_wrapper_subclass(): a tensor without memory can't be pinned")
     if strides is None and memory_format not in (None, _C.contiguous_format, _C.preserve_format):
         strides = _C.empty(size, device="meta", memory_format=memory_format).stride()
-    made = _C._make_wrapper(
+    tensor = _C._make_wrapper(
         cls,
         [int(n) for n in size],
         None if strides is None else [int(n) for n in strides],
@@ -96,10 +96,10 @@ def make_wrapper_subclass(
         device if device is not None else _C._get_default_device(),
         -1 if storage_size is None else int(storage_size),
     )
-    ask_handler(made, dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
+    ask_handler(tensor, dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
     if _extra_dispatch_keys is not None:
-        made._extra_dispatch_keys = _extra_dispatch_keys
-    return made.requires_grad_() if requires_grad else made
+        tensor._extra_dispatch_keys = _extra_dispatch_keys
+    return tensor.requires_grad_() if requires_grad else tensor
 
 
 # ---- what the handler is asked for -----------------------------------------------------------------------------------
@@ -153,17 +153,17 @@ def reduced(self: Tensor) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def copied(self: Tensor) -> Tensor:
+def clone_wrapper(self: Tensor) -> Tensor:
     """A clone, which must be of the same class."""
     with no_grad(), DisableTorchFunctionSubclass():
-        made = self.clone()
-    if type(made) is not type(self):
+        result = self.clone()
+    if type(result) is not type(self):
         raise RuntimeError(
             "The default implementation of __deepcopy__() for wrapper subclasses only works for subclass types that "
             f"properly implement clone() and for which cloning returns another instance of the same subclass: that of "
-            f"{type(self).__name__} returned {type(made).__name__}. Implement __deepcopy__() or handle aten.clone"
+            f"{type(self).__name__} returned {type(result).__name__}. Implement __deepcopy__() or handle aten.clone"
         )
-    return made
+    return result
 
 
 # ---- looking through -------------------------------------------------------------------------------------------------
@@ -222,14 +222,14 @@ def transform_subclass(
     stride = outer_stride if outer_stride is not None else t.stride()
     names, context = t.__tensor_flatten__()
     parts = {name: callback(name, getattr(t, name)) for name in names}
-    made = type(t).__tensor_unflatten__(parts, context, size, stride)
-    for what, got, needed in (("shape", made.shape, size), ("strides", made.stride(), stride)):
-        if tuple(got) != tuple(needed):
+    result = type(t).__tensor_unflatten__(parts, context, size, stride)
+    for what, actual, needed in (("shape", result.shape, size), ("strides", result.stride(), stride)):
+        if tuple(actual) != tuple(needed):
             raise AssertionError(
                 f"Expected return value from {type(t)}__tensor_unflatten__() to have {what} equal to {needed}, "
-                f"but got: {got}"
+                f"but got: {actual}"
             )
-    return made
+    return result
 
 
 # ---- aliases ---------------------------------------------------------------------------------------------------------
@@ -246,19 +246,21 @@ class _Aliases:
 
     def __init__(self, func: Any) -> None:
         self.arguments, self.results, self.is_view, _ = _C._alias_info(func._native_name)
-        self.written = {alias: i for i, (_, alias, written) in enumerate(self.arguments) if alias and written}
+        self.written = {
+            alias: i for i, (_, alias, is_write) in enumerate(self.arguments) if alias and is_write
+        }
         self.viewed = {
-            alias: i for i, (_, alias, written) in enumerate(self.arguments) if alias and not written
+            alias: i for i, (_, alias, is_write) in enumerate(self.arguments) if alias and not is_write
         }
 
 
-_known: dict[Any, _Aliases] = {}
+_alias_cache: dict[Any, _Aliases] = {}
 
 
 def _aliases(func: Any) -> _Aliases:
-    if func not in _known:
-        _known[func] = _Aliases(func)
-    return _known[func]
+    if func not in _alias_cache:
+        _alias_cache[func] = _Aliases(func)
+    return _alias_cache[func]
 
 
 def _share(view: Any, base: Any) -> None:
@@ -303,8 +305,8 @@ def _follow_geometry(func: Any, args: Any, kwargs: Any, info: _Aliases, out: Any
     """An operator such as `transpose_` changes the written tensor's geometry: the handler has changed the parts'."""
     if len(info.written) != 1 or len(info.results) != 1 or not isinstance(out, Tensor):
         return
-    written = _argument(info, next(iter(info.written.values())), args, kwargs)
-    if not isinstance(written, Tensor) or written is out or not _C._is_hollow(written):
+    target = _argument(info, next(iter(info.written.values())), args, kwargs)
+    if not isinstance(target, Tensor) or target is out or not _C._is_hollow(target):
         return
-    if written.shape != out.shape or written.stride() != out.stride():
-        _C._set_geometry(written, list(out.shape), list(out.stride()), out.storage_offset())
+    if target.shape != out.shape or target.stride() != out.stride():
+        _C._set_geometry(target, list(out.shape), list(out.stride()), out.storage_offset())

@@ -105,8 +105,10 @@ def _extreme(name: str, a: Any, b: Any) -> Any:
     for x in (a, b):
         if not isinstance(x, (builtins.int, builtins.float)) or isinstance(x, builtins.bool):
             raise TypeError(f"sym_{name}() takes numbers, got {type(x).__name__}")
-    found = (max if name == "max" else min)(a, b)
-    return builtins.float(found) if isinstance(a, builtins.float) or isinstance(b, builtins.float) else found
+    result = (max if name == "max" else min)(a, b)
+    return (
+        builtins.float(result) if isinstance(a, builtins.float) or isinstance(b, builtins.float) else result
+    )
 
 
 @overridable

@@ -20,12 +20,12 @@ def tensor_of_symbols(data: Any, dtype: Any, device: Any) -> Tensor:
         dtype: the type of the elements; None: as for plain numbers.
         device: where the tensor lies.
     """
-    return _nested(data, dtype or _dtype_of(data), device)
+    return _stack_nested(data, dtype or _dtype_of(data), device)
 
 
-def _nested(data: Any, dtype: Any, device: Any) -> Tensor:
+def _stack_nested(data: Any, dtype: Any, device: Any) -> Tensor:
     if isinstance(data, (list, tuple)):
-        return _C.stack([_nested(item, dtype, device) for item in data])
+        return _C.stack([_stack_nested(item, dtype, device) for item in data])
     if isinstance(data, Tensor):
         return data.detach().to(device, dtype)
     return _C.scalar_tensor(data, dtype=dtype, device=device)
@@ -41,11 +41,11 @@ def _numbers(data: Any) -> Iterator[Any]:
 
 def _dtype_of(data: Any) -> Any:
     """The type that holds all elements."""
-    found = [_dtype_of_number(x) for x in _numbers(data)]
-    made = found[0]
-    for dtype in found[1:]:
-        made = _C.promote_types(made, dtype)
-    return made
+    dtypes = [_dtype_of_number(x) for x in _numbers(data)]
+    common = dtypes[0]
+    for dtype in dtypes[1:]:
+        common = _C.promote_types(common, dtype)
+    return common
 
 
 def _dtype_of_number(x: Any) -> Any:

@@ -33,11 +33,11 @@ def _dlpack(self: Tensor, *, stream: Any = None, max_version: tuple[int, int] | 
     return _C._to_dlpack(source, max_version is not None and max_version[0] >= 1, copied)
 
 
-def _on_device(tensor: Tensor, wanted: Any, copy: bool | None) -> Tensor:
-    if wanted is None or tuple(map(int, wanted)) == tensor.__dlpack_device__():
+def _on_device(tensor: Tensor, target: Any, copy: bool | None) -> Tensor:
+    if target is None or tuple(map(int, target)) == tensor.__dlpack_device__():
         return tensor
-    if tuple(map(int, wanted)) != _CPU:
-        raise BufferError(f"cannot export a tensor on '{tensor.device}' to the DLPack device {wanted}")
+    if tuple(map(int, target)) != _CPU:
+        raise BufferError(f"cannot export a tensor on '{tensor.device}' to the DLPack device {target}")
     if copy is False:
         raise BufferError(f"cannot move a tensor from '{tensor.device}' to the CPU without a copy")
     return tensor.cpu()
@@ -89,9 +89,9 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 
 def _device_code(device: Any) -> tuple[int, int]:
-    wanted = _C.device(device)
-    if wanted.type != "cpu":
-        raise BufferError(f"from_dlpack: DLPack has no code for the device '{wanted}'")
+    target = _C.device(device)
+    if target.type != "cpu":
+        raise BufferError(f"from_dlpack: DLPack has no code for the device '{target}'")
     return _CPU
 
 

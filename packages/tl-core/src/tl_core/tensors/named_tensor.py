@@ -32,10 +32,10 @@ def is_ellipsis(item: Any) -> bool:
 
 
 def _only_ellipsis(names: Sequence[Any], where: str) -> int | None:
-    found = [i for i, name in enumerate(names) if is_ellipsis(name)]
-    if len(found) > 1:
+    positions = [i for i, name in enumerate(names) if is_ellipsis(name)]
+    if len(positions) > 1:
         raise RuntimeError(f"{where}: More than one Ellipsis ('...') found in names {names}")
-    return found[0] if found else None
+    return positions[0] if positions else None
 
 
 def resolve_ellipsis(names: Sequence[Any], tensor_names: Sequence[Any], where: str) -> tuple[Any, ...]:
@@ -128,44 +128,44 @@ def refine_names(self: Tensor, *names: Any) -> Tensor:
         ('A', None, None, 'B')
     """
     own = _C._names_of(self)
-    wanted = resolve_ellipsis(_list(names), own, "refine_names")
-    if len(wanted) != len(own):
+    target = resolve_ellipsis(_list(names), own, "refine_names")
+    if len(target) != len(own):
         raise RuntimeError(
-            f"refine_names: cannot coerce Tensor{list(own)} to Tensor{list(wanted)} because they have a different "
-            f"number of dims ({len(own)} and {len(wanted)})"
+            f"refine_names: cannot coerce Tensor{list(own)} to Tensor{list(target)} because they have a different "
+            f"number of dims ({len(own)} and {len(target)})"
         )
-    for i, (old, new) in enumerate(zip(own, wanted, strict=True)):
+    for i, (old, new) in enumerate(zip(own, target, strict=True)):
         if old is not None and new != old:
             reason = (
                 f"'{old}' is more specific than None" if new is None else f"'{old}' is different from '{new}'"
             )
             raise RuntimeError(
-                f"refine_names: cannot coerce Tensor{list(own)} to Tensor{list(wanted)} because {reason} at index {i}"
+                f"refine_names: cannot coerce Tensor{list(own)} to Tensor{list(target)} because {reason} at index {i}"
             )
-    return _C._renamed(self, wanted)
+    return _C._renamed(self, target)
 
 
 # ---- the order of dimensions ---------------------------------------------------------------------------------------
-def _check_alignable(own: Sequence[Any], wanted: Sequence[Any], where: str) -> None:
+def _check_alignable(own: Sequence[Any], target: Sequence[Any], where: str) -> None:
     if None in own:
         raise RuntimeError(
             f"{where}: All input dims must be named. Found unnamed dim at index {list(own).index(None)} of "
             f"Tensor{list(own)}"
         )
-    _check_order(own, wanted, where)
+    _check_order(own, target, where)
     for name in own:
-        if name not in wanted:
-            raise RuntimeError(f"{where}: Cannot find dim '{name}' of Tensor{list(own)} in {list(wanted)}")
+        if name not in target:
+            raise RuntimeError(f"{where}: Cannot find dim '{name}' of Tensor{list(own)} in {list(target)}")
 
 
-def _check_order(own: Sequence[Any], wanted: Sequence[Any], where: str) -> None:
-    if None in wanted:
+def _check_order(own: Sequence[Any], target: Sequence[Any], where: str) -> None:
+    if None in target:
         raise RuntimeError(
-            f"{where}: the desired order of dimensions cannot contain a None name, but got {list(wanted)} for "
+            f"{where}: the desired order of dimensions cannot contain a None name, but got {list(target)} for "
             f"Tensor{list(own)}"
         )
-    if len(set(wanted)) != len(wanted):
-        raise RuntimeError(f"{where}: {list(wanted)} has duplicate names")
+    if len(set(target)) != len(target):
+        raise RuntimeError(f"{where}: {list(target)} has duplicate names")
 
 
 def _in_order(self: Tensor, order: Sequence[Any]) -> Tensor:
@@ -178,10 +178,10 @@ def _in_order(self: Tensor, order: Sequence[Any]) -> Tensor:
     return _C._renamed(plain, tuple(d if isinstance(d, str) else own[d] for d in order))
 
 
-def _aligned(self: Tensor, wanted: Sequence[Any], where: str) -> Tensor:
+def _align(self: Tensor, target: Sequence[Any], where: str) -> Tensor:
     own = _C._names_of(self)
-    _check_alignable(own, wanted, where)
-    return _in_order(self, [own.index(name) if name in own else name for name in wanted])
+    _check_alignable(own, target, where)
+    return _in_order(self, [own.index(name) if name in own else name for name in target])
 
 
 def align_to(self: Tensor, *names: Any) -> Tensor:
@@ -204,13 +204,13 @@ def align_to(self: Tensor, *names: Any) -> Tensor:
         (torch.Size([5, 2, 3]), torch.Size([2, 5, 1, 3]))
     """
     own = _C._names_of(self)
-    wanted = _list(names)
-    at = _only_ellipsis(wanted, "align_to")
+    target = _list(names)
+    at = _only_ellipsis(target, "align_to")
     if at is None:
-        return _aligned(self, wanted, "align_to")
-    _check_order(own, (*wanted[:at], *wanted[at + 1 :]), "align_to")
-    rest = [d for d, name in enumerate(own) if name is None or name not in wanted]
-    order = [own.index(name) if name in own else name for name in wanted]
+        return _align(self, target, "align_to")
+    _check_order(own, (*target[:at], *target[at + 1 :]), "align_to")
+    rest = [d for d, name in enumerate(own) if name is None or name not in target]
+    order = [own.index(name) if name in own else name for name in target]
     return _in_order(self, [*order[:at], *rest, *order[at + 1 :]])
 
 
@@ -232,7 +232,7 @@ def align_as(self: Tensor, other: Tensor) -> Tensor:
         >>> scale.align_as(images).shape
         torch.Size([1, 3, 1])
     """
-    return _aligned(self, _C._names_of(other), "align_as")
+    return _align(self, _C._names_of(other), "align_as")
 
 
 def align_tensors(*tensors: Any) -> tuple[Tensor, ...]:
@@ -254,7 +254,7 @@ def align_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     if not tensors:
         return ()
     longest = max(tensors, key=lambda t: t.dim())
-    return tuple(_aligned(t, _C._names_of(longest), "align_tensors") for t in tensors)
+    return tuple(_align(t, _C._names_of(longest), "align_tensors") for t in tensors)
 
 
 def check_serializing_named_tensor(tensor: Tensor) -> None:
@@ -287,8 +287,8 @@ def diagonal(self: Tensor, *, outdim: str, dim1: Any, dim2: Any, offset: int = 0
         >>> tl.zeros(2, 3, 5, names=("A", "B", "C")).diagonal(outdim="D", dim1="A", dim2="C").names
         ('B', 'D')
     """
-    made = self.diagonal(offset, dim1, dim2)
-    return _C._renamed(made, (*_C._names_of(made)[:-1], outdim))
+    result = self.diagonal(offset, dim1, dim2)
+    return _C._renamed(result, (*_C._names_of(result)[:-1], outdim))
 
 
 # ---- several dimensions as one -------------------------------------------------------------------------------------
@@ -340,26 +340,26 @@ def flatten(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 def _flatten_arguments(
     names: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[list[int], Any]:
-    given = dict(kwargs)
-    first = args[0] if args else given.get("dims")
+    arguments = dict(kwargs)
+    first = args[0] if args else arguments.get("dims")
     order = ("dims", "out_dim") if isinstance(first, (list, tuple)) else ("start_dim", "end_dim", "out_dim")
     for name, value in zip(order, args):
-        if name in given:
+        if name in arguments:
             raise TypeError(f"flatten() got multiple values for argument '{name}'")
-        given[name] = value
-    if given.keys() != set(order) or len(args) > len(order):
+        arguments[name] = value
+    if arguments.keys() != set(order) or len(args) > len(order):
         raise TypeError(
             "flatten() takes (start_dim=0, end_dim=-1), (dims, out_dim) or (start_dim, end_dim, out_dim), but got "
             f"({', '.join([repr(a) for a in args] + [f'{k}={v!r}' for k, v in kwargs.items()])})"
         )
     if order[0] == "dims":
-        if not given["dims"]:
+        if not arguments["dims"]:
             raise RuntimeError("flatten(tensor, dims, out_dim): dims cannot be empty")
-        return [_dim(names, d) for d in given["dims"]], given["out_dim"]
-    start, end = _dim(names, given["start_dim"]), _dim(names, given["end_dim"])
+        return [_dim(names, d) for d in arguments["dims"]], arguments["out_dim"]
+    start, end = _dim(names, arguments["start_dim"]), _dim(names, arguments["end_dim"])
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
-    return list(range(start, end + 1)), given["out_dim"]
+    return list(range(start, end + 1)), arguments["out_dim"]
 
 
 def unflatten(self: Tensor, dim: Any, sizes: Any, names: Sequence[Any] | None = None) -> Tensor:
@@ -389,18 +389,18 @@ def unflatten(self: Tensor, dim: Any, sizes: Any, names: Sequence[Any] | None = 
         raise RuntimeError(f"unflatten: expected as many names as sizes, got {list(names)} and {list(sizes)}")
     at = _dim(own, dim)
     _check_product(self.shape[at], sizes, f"dim {at} ({own[at]!r}: {self.shape[at]}) in Tensor{list(own)}")
-    made = _C._renamed(self, None).unflatten(at, sizes)
-    return _C._renamed(made, (*own[:at], *names, *own[at + 1 :]))
+    result = _C._renamed(self, None).unflatten(at, sizes)
+    return _C._renamed(result, (*own[:at], *names, *own[at + 1 :]))
 
 
 def _check_product(size: int, sizes: Sequence[int], where: str) -> None:
-    known = math.prod(n for n in sizes if n != -1)
-    if -1 in sizes and known == 0 == size:
+    product = math.prod(n for n in sizes if n != -1)
+    if -1 in sizes and product == 0 == size:
         raise RuntimeError(
             f"unflatten: cannot unflatten {where} into {list(sizes)} because the unspecified dimension size -1 can be "
             "any value and is ambiguous"
         )
-    fits = size == known if -1 not in sizes else known != 0 and size % known == 0
+    fits = size == product if -1 not in sizes else product != 0 and size % product == 0
     if not fits:
         raise RuntimeError(
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of {where}"

@@ -38,17 +38,17 @@ class Parameter(Tensor, metaclass=_Kind):
         if data is None:
             data = _C.empty(0)
         if type(data) is Tensor or type(data) is Parameter:
-            made = _C._make_subclass(cls, data)
-            _C._mark_parameter(made)
-            return made.requires_grad_() if requires_grad else made
-        made = data.detach().requires_grad_(requires_grad)
-        if type(made) is not type(data):
+            parameter = _C._make_subclass(cls, data)
+            _C._mark_parameter(parameter)
+            return parameter.requires_grad_() if requires_grad else parameter
+        parameter = data.detach().requires_grad_(requires_grad)
+        if type(parameter) is not type(data):
             raise RuntimeError(
                 f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns "
-                f"an instance of the same type, but return type {type(made).__name__} was found instead."
+                f"an instance of the same type, but return type {type(parameter).__name__} was found instead."
             )
-        made._is_param = True
-        return made
+        parameter._is_param = True
+        return parameter
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
@@ -73,10 +73,10 @@ class Buffer(Tensor, metaclass=_Kind):
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         source = _C.empty(0) if data is None else data
-        made: Any = source.detach().requires_grad_(source.requires_grad)
-        made.persistent = persistent
-        made._is_buffer = True
-        return made
+        buffer: Any = source.detach().requires_grad_(source.requires_grad)
+        buffer.persistent = persistent
+        buffer._is_buffer = True
+        return buffer
 
 
 def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> Any:

@@ -71,11 +71,11 @@ def set_printoptions(
     if profile is not None:
         if profile not in _PROFILES:
             raise ValueError(f"unknown print profile {profile!r}: use one of {', '.join(_PROFILES)}")
-        chosen = _PROFILES[profile]
+        options = _PROFILES[profile]
         for name in ("precision", "threshold", "edgeitems", "linewidth"):
-            setattr(PRINT_OPTS, name, getattr(chosen, name))
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    for name, value in given.items():
+            setattr(PRINT_OPTS, name, getattr(options, name))
+    values = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    for name, value in values.items():
         if value is not None:
             setattr(PRINT_OPTS, name, value)
     PRINT_OPTS.sci_mode = sci_mode
@@ -191,7 +191,7 @@ def _vector(t: Tensor, indent: int, summarize: bool, formatter: Any) -> str:
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
-def _nested(t: Tensor, indent: int, summarize: bool, formatter: Any) -> str:
+def _nested_text(t: Tensor, indent: int, summarize: bool, formatter: Any) -> str:
     if t.dim() == 0:
         return formatter.format(t.item())
     if t.dim() == 1:
@@ -199,11 +199,11 @@ def _nested(t: Tensor, indent: int, summarize: bool, formatter: Any) -> str:
     edge = PRINT_OPTS.edgeitems
     n = t.shape[0]
     if summarize and n > 2 * edge:
-        rows = [_nested(t[i], indent + 1, summarize, formatter) for i in range(edge)]
+        rows = [_nested_text(t[i], indent + 1, summarize, formatter) for i in range(edge)]
         rows += ["..."]
-        rows += [_nested(t[i], indent + 1, summarize, formatter) for i in range(n - edge, n)]
+        rows += [_nested_text(t[i], indent + 1, summarize, formatter) for i in range(n - edge, n)]
     else:
-        rows = [_nested(t[i], indent + 1, summarize, formatter) for i in range(n)]
+        rows = [_nested_text(t[i], indent + 1, summarize, formatter) for i in range(n)]
     return "[" + ("," + "\n" * (t.dim() - 1) + " " * (indent + 1)).join(rows) + "]"
 
 
@@ -216,21 +216,21 @@ def _body(t: Tensor, indent: int) -> str:
         t = t.to(_C.complex64)
     shown = _shown(t)
     formatter: Any = _Complex(shown) if t.is_complex() else _Formatter(shown, t.is_floating_point())
-    return _nested(t, indent, t.numel() > PRINT_OPTS.threshold, formatter)
+    return _nested_text(t, indent, t.numel() > PRINT_OPTS.threshold, formatter)
 
 
 def _suffixes(self: Tensor, default_dtype: bool) -> list[str]:
-    found = []
+    suffixes = []
     if self.device.type != "cpu":
-        found.append(f"device='{self.device}'")
+        suffixes.append(f"device='{self.device}'")
     if self.is_meta or not _is_number(self.dtype) or (self.numel() == 0 and self.dim() != 1):
-        found.append(f"size={tuple(self.shape)}")
+        suffixes.append(f"size={tuple(self.shape)}")
     if self.is_meta:
         if self.dtype is not _C.get_default_dtype():
-            found.append(f"dtype={self.dtype}")
+            suffixes.append(f"dtype={self.dtype}")
     elif not default_dtype:
-        found.append(f"dtype={self.dtype}")
-    return found
+        suffixes.append(f"dtype={self.dtype}")
+    return suffixes
 
 
 def _gradient_suffix(self: Tensor) -> list[str]:
@@ -262,9 +262,9 @@ def _tensor_str(self: Tensor, indent: int = 0) -> str:
 def _repr(self: Tensor) -> str:
     with no_grad(), DisableTorchFunctionSubclass():
         if not (_C._mode_stack(_C._LAYER_PYTHON) or _C._mode_stack(_C._LAYER_TRACE)):
-            return _whole(self)
+            return _full_text(self)
         with modes_off():
-            return _whole(self)
+            return _full_text(self)
 
 
 # Further suffixes, by those who hang something on tensors.
@@ -274,7 +274,7 @@ suffix_makers: list[Callable[[Tensor], list[str]]] = []
 wrapper_text: list[Callable[[Tensor], str | None]] = []
 
 
-def _whole(self: Tensor) -> str:
+def _full_text(self: Tensor) -> str:
     for text_of in wrapper_text:
         if (text := text_of(self)) is not None:
             return text
@@ -294,7 +294,7 @@ def _whole(self: Tensor) -> str:
     obvious = self.dtype is default if self.numel() == 0 else self.dtype in natural
     suffixes = _suffixes(self, obvious) + _gradient_suffix(self) + _names_suffix(self)
     suffixes += [text for make in suffix_makers for text in make(self)]
-    return _joined(prefix + body, suffixes, len(prefix))
+    return _join(prefix + body, suffixes, len(prefix))
 
 
 def _whole_hollow(self: Tensor, prefix: str) -> str:
@@ -302,7 +302,7 @@ def _whole_hollow(self: Tensor, prefix: str) -> str:
     suffixes = [f"device='{self.device}'"] if self.device.type != "cpu" else []
     suffixes += [f"size={tuple(self.shape)}"]
     suffixes += [f"dtype={self.dtype}"] if self.dtype is not _C.get_default_dtype() else []
-    return _joined(prefix + "...", suffixes + _gradient_suffix(self), len(prefix))
+    return _join(prefix + "...", suffixes + _gradient_suffix(self), len(prefix))
 
 
 def _sparse_parts(self: Tensor) -> list[tuple[str, Tensor]]:
@@ -323,7 +323,7 @@ def _whole_sparse(self: Tensor, prefix: str, default_dtype: bool) -> str:
     suffixes += [] if default_dtype else [f"dtype={self.dtype}"]
     suffixes += [f"layout={self.layout}", *_gradient_suffix(self)]
     text = prefix + (",\n" + " " * len(prefix)).join(parts)
-    return _joined(text, suffixes, len(prefix), broken=self.layout is _C.sparse_coo)
+    return _join(text, suffixes, len(prefix), broken=self.layout is _C.sparse_coo)
 
 
 def _part(name: str, part: Tensor, indent: int) -> str:
@@ -334,7 +334,7 @@ def _part(name: str, part: Tensor, indent: int) -> str:
     return f"{prefix}{_tensor_str(part, indent + len(prefix))}{size})"
 
 
-def _joined(text: str, suffixes: list[str], indent: int, broken: bool = False) -> str:
+def _join(text: str, suffixes: list[str], indent: int, broken: bool = False) -> str:
     last = PRINT_OPTS.linewidth if broken else len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if last + len(suffix) + 2 > PRINT_OPTS.linewidth:
@@ -347,7 +347,7 @@ def _joined(text: str, suffixes: list[str], indent: int, broken: bool = False) -
 
 
 # What programs that write out tensors of their own call these.
-_add_suffixes = _joined
+_add_suffixes = _join
 
 
 def _str(self: Tensor, *, tensor_contents: str | None = None) -> str:
@@ -358,11 +358,11 @@ def _str(self: Tensor, *, tensor_contents: str | None = None) -> str:
 
 def _str_intern(inp: Tensor, *, tensor_contents: str | None = None) -> str:
     if tensor_contents is None:
-        return _whole(inp)
+        return _full_text(inp)
     default = _C.get_default_dtype()
     obvious = inp.dtype in (default, _C.int64, _C.bool, default.to_complex())
     suffixes = _suffixes(inp, obvious) + _gradient_suffix(inp) + _names_suffix(inp)
-    return _joined(f"tensor({tensor_contents}", suffixes, len("tensor("))
+    return _join(f"tensor({tensor_contents}", suffixes, len("tensor("))
 
 
 _C._set_python_helper("repr", _repr)

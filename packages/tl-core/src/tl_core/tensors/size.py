@@ -43,8 +43,8 @@ class Size(tuple):
     @overload
     def __getitem__(self, index: slice) -> Size: ...
     def __getitem__(self, index: Any) -> Any:
-        found = tuple.__getitem__(self, index)
-        return tuple.__new__(Size, found) if isinstance(index, slice) else found
+        item = tuple.__getitem__(self, index)
+        return tuple.__new__(Size, item) if isinstance(index, slice) else item
 
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, tuple):

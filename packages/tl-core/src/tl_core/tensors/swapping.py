@@ -38,16 +38,16 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
             raise TypeError(f"swap_tensors(): argument '{name}' must be Tensor, not {type(t).__name__}")
         if weakref.getweakrefs(t):
             raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")
-    slots, others = _slots_of(t1), _slots_of(t2)
-    if slots.keys() != others.keys():
+    slots, other_slots = _slots_of(t1), _slots_of(t2)
+    if slots.keys() != other_slots.keys():
         raise TypeError(
             f"Cannot swap t1 and t2: {type(t1).__name__} has the slots {sorted(slots)}, "
-            f"{type(t2).__name__} {sorted(others)}"
+            f"{type(t2).__name__} {sorted(other_slots)}"
         )
     _C._swap_tensors(t1, t2)
     t1.__class__, t2.__class__ = t2.__class__, t1.__class__
     for name in slots:
-        _put(t1, name, others[name])
+        _put(t1, name, other_slots[name])
         _put(t2, name, slots[name])
 
 

@@ -81,9 +81,9 @@ class TensorType(type):
                 f"type {bases} is not an acceptable base type for {name}: derive from torch.Tensor"
             )
         text = f"Tensors of {dtype}, made the older way.\n\n{_example(name, dtype, device_type, layout)}"
-        made = super().__new__(mcs, name, (), {"__doc__": text, "__module__": module, "__slots__": ()})
-        made.dtype, made.device_type, made.layout = dtype, device_type, layout
-        return made
+        tensor_type = super().__new__(mcs, name, (), {"__doc__": text, "__module__": module, "__slots__": ()})
+        tensor_type.dtype, tensor_type.device_type, tensor_type.layout = dtype, device_type, layout
+        return tensor_type
 
     def __init__(cls, name: str, *_: Any) -> None:
         super().__init__(name, (), {})

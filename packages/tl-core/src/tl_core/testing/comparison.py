@@ -327,8 +327,8 @@ def _about_numbers(a: Any, b: Any, rtol: float, atol: float) -> str:
     relative = difference / abs(b) if b else math.inf
     return (
         f"{_head('Scalars', rtol, atol)}\n\nExpected {b} but got {a}.\n"
-        f"Absolute difference: {difference}{_allowed(atol, rtol, atol)}\n"
-        f"Relative difference: {relative}{_allowed(rtol, rtol, atol)}"
+        f"Absolute difference: {difference}{_tolerance_text(atol, rtol, atol)}\n"
+        f"Relative difference: {relative}{_tolerance_text(rtol, rtol, atol)}"
     )
 
 
@@ -336,7 +336,7 @@ def _head(what: str, rtol: float, atol: float) -> str:
     return f"{what} are not {'equal' if rtol == atol == 0 else 'close'}!"
 
 
-def _allowed(tolerance: float, rtol: float, atol: float) -> str:
+def _tolerance_text(tolerance: float, rtol: float, atol: float) -> str:
     return "" if rtol == atol == 0 else f" (up to {tolerance} allowed)"
 
 
@@ -387,8 +387,8 @@ def _compare_sparse(actual: Tensor, expected: Tensor, rules: _Rules, tolerances:
         counts = f"{actual._nnz()} != {expected._nnz()}"
         raise _Different(f"The number of specified values in sparse {kind} tensors does not match: {counts}")
     for name in names:
-        ours, theirs = (getattr(x, name)() for x in (actual, expected))
-        _compare_elements(f"Sparse {kind} {name.strip('_')}", ours, theirs, rules, (0.0, 0.0))
+        actual_part, expected_part = (getattr(x, name)() for x in (actual, expected))
+        _compare_elements(f"Sparse {kind} {name.strip('_')}", actual_part, expected_part, rules, (0.0, 0.0))
     _compare_elements(f"Sparse {kind} values", actual._values(), expected._values(), rules, tolerances)
 
 
@@ -415,8 +415,8 @@ def _about_elements(
     relative = (difference / expected.abs()).masked_fill(close, 0)
     return (
         f"{_head(what, rtol, atol)}\n\nMismatched elements: {wrong} / {total} ({wrong / total:.1%})\n"
-        f"Greatest absolute difference: {_greatest(difference)}{_allowed(atol, rtol, atol)}\n"
-        f"Greatest relative difference: {_greatest(relative)}{_allowed(rtol, rtol, atol)}"
+        f"Greatest absolute difference: {_greatest(difference)}{_tolerance_text(atol, rtol, atol)}\n"
+        f"Greatest relative difference: {_greatest(relative)}{_tolerance_text(rtol, rtol, atol)}"
     )
 
 

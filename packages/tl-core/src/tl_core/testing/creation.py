@@ -75,15 +75,15 @@ def make_tensor(
             "The parameters `noncontiguous` and `memory_format` are mutually exclusive, "
             f"but got noncontiguous={noncontiguous} and memory_format={memory_format}"
         )
-    drawn = (_integers if integral else _reals)(shape, dtype, device, low, high)
-    if noncontiguous and drawn.numel() > 1:
-        drawn = _C.repeat_interleave(drawn, 2, dim=-1)[..., ::2]
+    result = (_integers if integral else _reals)(shape, dtype, device, low, high)
+    if noncontiguous and result.numel() > 1:
+        result = _C.repeat_interleave(result, 2, dim=-1)[..., ::2]
     elif memory_format is not None:
-        drawn = drawn.clone(memory_format=memory_format)
+        result = result.clone(memory_format=memory_format)
     if exclude_zero:
-        zero = (_C.view_as_real(drawn) == 0).all(-1) if dtype.is_complex else drawn == 0
-        drawn[zero] = _smallest(dtype, integral)
-    return drawn.requires_grad_() if requires_grad else drawn
+        zero = (_C.view_as_real(result) == 0).all(-1) if dtype.is_complex else result == 0
+        result[zero] = _smallest(dtype, integral)
+    return result.requires_grad_() if requires_grad else result
 
 
 def _integers(shape: Any, dtype: Any, device: Any, low: Any, high: Any) -> Tensor:
@@ -121,7 +121,7 @@ def _range(
     dtype: Any, low: Any, high: Any, least: Any, end: Any, defaults: Any, may_be_equal: bool = False
 ) -> tuple[Any, Any]:
     low, high = (
-        default if given is None else given for given, default in zip((low, high), defaults, strict=True)
+        default if bound is None else bound for bound, default in zip((low, high), defaults, strict=True)
     )
     if low != low or high != high:
         raise ValueError(f"`low` and `high` cannot be NaN, but got low={low} and high={high}")

@@ -91,41 +91,41 @@ class FileCheck:
         """
         text, at, absent = str(text), 0, list[str]()
         dag_begin = dag_end = 0
-        for i, (kind, wanted, count, exactly) in enumerate(self._checks):
+        for i, (kind, pattern, count, exactly) in enumerate(self._checks):
             if kind == "not":
-                absent.append(wanted)
+                absent.append(pattern)
                 continue
             if kind == "count" and count == 0:  # from here on it does not occur
-                absent += [wanted] if exactly else []
+                absent += [pattern] if exactly else []
                 continue
             if kind == "dag":
                 first = i == 0 or self._checks[i - 1][0] != "dag"
                 dag_begin, dag_end = (at, at) if first else (dag_begin, dag_end)
-                begin, end = _find(text, wanted, dag_begin, kind)
+                begin, end = _find(text, pattern, dag_begin, kind)
                 at = dag_end = max(dag_end, end)
             else:
-                begin, end = _find(text, wanted, at, kind)
+                begin, end = _find(text, pattern, at, kind)
                 for _ in range(count - 1):
-                    end = _find(text, wanted, end, kind)[1]
-                if exactly and wanted in text[end:]:
+                    end = _find(text, pattern, end, kind)[1]
+                if exactly and pattern in text[end:]:
                     raise RuntimeError(
-                        f'Expected to not find "{wanted}" but found it more than {count} times in\n{text}'
+                        f'Expected to not find "{pattern}" but found it more than {count} times in\n{text}'
                     )
                 _refuse(text, absent, at, begin)
                 at, absent = end, []
         _refuse(text, absent, at, len(text))
 
 
-def _find(text: str, wanted: str, at: int, kind: str) -> tuple[int, int]:
+def _find(text: str, pattern: str, at: int, kind: str) -> tuple[int, int]:
     """Where the next occurrence begins and ends."""
     begin, stop = at, len(text)
     if kind in ("next", "same"):
         newline = text.find("\n", at)
         begin, stop = (at, newline) if kind == "same" else (newline + 1, text.find("\n", newline + 1))
         stop = len(text) if stop < 0 else stop
-    match = re.compile(wanted if kind == "regex" else re.escape(wanted)).search(text, begin, stop)
+    match = re.compile(pattern if kind == "regex" else re.escape(pattern)).search(text, begin, stop)
     if match is None:
-        raise RuntimeError(f'Expected to find "{wanted}" ({kind}) but did not find it in\n{text[at:]}')
+        raise RuntimeError(f'Expected to find "{pattern}" ({kind}) but did not find it in\n{text[at:]}')
     return match.span()
 
 

@@ -117,16 +117,16 @@ def _check_can_have_derivative(op: Any) -> None:
             )
 
 
-def _check_differentiable(op: Any, given: Any) -> None:
+def _check_differentiable(op: Any, flags: Any) -> None:
     schema = op._schema
-    wanted = f"a list of bools with {len(schema.returns)} elements, one for each output of {op._name}"
+    rule = f"a list of bools with {len(schema.returns)} elements, one for each output of {op._name}"
     if (
-        not isinstance(given, list)
-        or not all(isinstance(d, bool) for d in given)
-        or len(given) != len(schema.returns)
+        not isinstance(flags, list)
+        or not all(isinstance(d, bool) for d in flags)
+        or len(flags) != len(schema.returns)
     ):
         raise RuntimeError(
-            f"impl_backward(output_differentiability): expected output_differentiability to be {wanted}, got {given!r}"
+            f"impl_backward(output_differentiability): expected output_differentiability to be {rule}, got {flags!r}"
         )
 
 
@@ -148,16 +148,16 @@ class _Saving:
         ctx._structure = [len(x) if isinstance(x, (list, tuple)) else None for x in inputs]
 
     def mark(self, ctx: Any, output: Any) -> None:
-        given = self.parts.get("differentiable")
-        if given is None:
+        flags = self.parts.get("differentiable")
+        if flags is None:
             return
         outputs = output if isinstance(output, tuple) else (output,)
         without: list[Any] = []
-        for i, (value, differs) in enumerate(zip(outputs, given, strict=True)):
+        for i, (value, differs) in enumerate(zip(outputs, flags, strict=True)):
             tensors = value if isinstance(value, (list, tuple)) else [value]
             if differs and not all(isinstance(t, Tensor) for t in tensors):
                 raise RuntimeError(
-                    f"With output_differentiability={given}. At idx {i}, we received an object of type {type(value)} "
+                    f"With output_differentiability={flags}. At idx {i}, we received an object of type {type(value)} "
                     f"that "
                     "is not a Tensor, so it cannot have be marked as differentiable in output_differentiability."
                 )
@@ -179,33 +179,34 @@ class _Backward:
 
     def __call__(self, ctx: Any, *grads: Any) -> Any:
         tensors = iter(ctx.saved_tensors)
-        leaves = [next(tensors) if kept is None else kept[0] for kept in ctx._plain]
-        found = self.parts["backward"](ctx, tree_unflatten(leaves, ctx._saved_spec), *grads)
+        leaves = [next(tensors) if plain is None else plain[0] for plain in ctx._plain]
+        grad_inputs = self.parts["backward"](ctx, tree_unflatten(leaves, ctx._saved_spec), *grads)
         schema = self.parts["op"]._schema
-        self.check(found, schema)
+        self.check(grad_inputs, schema)
         positional = [a for a in schema.arguments if not a.kwarg_only]
         ordered = [
-            self.gradient(a, found.get(a.name), n) for a, n in zip(positional, ctx._structure, strict=True)
+            self.gradient(a, grad_inputs.get(a.name), n)
+            for a, n in zip(positional, ctx._structure, strict=True)
         ]
         return tuple(ordered)
 
     def fail(self, what: str) -> NoReturn:
         raise RuntimeError(f"In the backward function defined for {self.parts['op']._name}: {what}")
 
-    def check(self, found: Any, schema: Any) -> None:
-        if not isinstance(found, dict):
-            self.fail(f"expected the output of the backward function to be a dict but got {type(found)}")
+    def check(self, grads: Any, schema: Any) -> None:
+        if not isinstance(grads, dict):
+            self.fail(f"expected the output of the backward function to be a dict but got {type(grads)}")
         expected = {a.name for a in schema.arguments if _is_tensor_like(a)}
-        others = {a.name for a in schema.arguments} - expected
-        if set(found) & others:
+        non_tensors = {a.name for a in schema.arguments} - expected
+        if set(grads) & non_tensors:
             self.fail(
-                f"expected the returned grad_input dict to have keys {expected} but got {set(found)}. The backward "
+                f"expected the returned grad_input dict to have keys {expected} but got {set(grads)}. The backward "
                 f"function must return a gradient (can be None) for each arg to the CustomOp that may be a Tensor or "
                 f"Sequence[Tensor]. Args declared to be non-Tensor-like types should not appear in the grad_input dict"
             )
-        if set(found) != expected:
+        if set(grads) != expected:
             self.fail(
-                f"expected the returned grad_input dict to have keys {expected} but got {set(found)}. The backward "
+                f"expected the returned grad_input dict to have keys {expected} but got {set(grads)}. The backward "
                 "function must return a gradient (can be None) for each arg to the CustomOp that may be a Tensor or "
                 "Sequence[Tensor]."
             )

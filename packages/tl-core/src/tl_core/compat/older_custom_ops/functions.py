@@ -54,11 +54,11 @@ def impl(
         device_types: "cpu", "cuda" or both.
         func: the function.
     """
-    known = operators.global_registry.get(qualname)
+    custom_op = operators.global_registry.get(qualname)
 
     def inner(f: Callable[..., Any]) -> Callable[..., Any]:
-        if known is not None:
-            return known.impl(device_types)(f)
+        if custom_op is not None:
+            return custom_op.impl(device_types)(f)
         op = operators.get_op(qualname)
         types = [device_types] if isinstance(device_types, str) else list(device_types)
         for device_type in types:
@@ -68,8 +68,8 @@ def impl(
             lib.impl(op, f, operators.SUPPORTED_DEVICE_TYPE_TO_KEY[device_type])
         return f
 
-    if known is not None:
-        known.impl(device_types)  # refuses devices
+    if custom_op is not None:
+        custom_op.impl(device_types)  # refuses devices
     return inner if func is None else inner(func)
 
 

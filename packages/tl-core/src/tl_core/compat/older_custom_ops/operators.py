@@ -92,28 +92,28 @@ def validate_function_matches_schema(schema: FunctionSchema, func: Callable[...,
         schema: the operator's schema.
         func: the function.
     """
-    found = inspect.signature(func)
-    parameters = list(found.parameters.values())
+    actual = inspect.signature(func)
+    parameters = list(actual.parameters.values())
     allowed = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     if not all(p.kind in allowed for p in parameters):
         raise ValueError(
             f"custom_op(..., manual_schema)(func): positional-only args, varargs, and kwargs are not supported. Please "
-            f"rewrite `func` to not have them. Got `func` with signature: {found}"
+            f"rewrite `func` to not have them. Got `func` with signature: {actual}"
         )
     if any(p.annotation is not inspect.Parameter.empty for p in parameters):
         raise ValueError(
             f"custom_op(..., manual_schema)(func): When passing in a manual schema, we expect `func` to have no type "
-            f"annotations to avoid ambiguity. Got `func` with signature: {found}"
+            f"annotations to avoid ambiguity. Got `func` with signature: {actual}"
         )
     if any(p.default is not inspect.Parameter.empty for p in parameters):
         raise ValueError(
-            f"custom_op(..., manual_schema)(func): `func` should not have default arguments. Got: {found}"
+            f"custom_op(..., manual_schema)(func): `func` should not have default arguments. Got: {actual}"
         )
     names = [(p.name, p.kind is inspect.Parameter.KEYWORD_ONLY) for p in parameters]
     if names != [(a.name, a.kwarg_only) for a in schema.arguments]:
         raise ValueError(
             f"custom_op(..., manual_schema)(func): When passing in a manual schema, we expect `func`'s signature to "
-            f"match `manual_schema` (aside from type annotations). func's signature: {found}, manual_schema: {schema}"
+            f"match `manual_schema` (aside from type annotations). func's signature: {actual}, manual_schema: {schema}"
         )
 
 
@@ -132,10 +132,10 @@ def define(qualname: str, schema_text: str) -> CustomOp:
     validate_schema(schema)
     lib = Library(ns, "FRAGMENT")
     lib.define(f"{name}{schema_text}")
-    made = CustomOp(lib, ns, schema, name, lookup_op(qualname), _private_access=True)
-    lib.impl(name, made._without_function, "CompositeExplicitAutograd")
-    derivative.install(made)
-    return made
+    op = CustomOp(lib, ns, schema, name, lookup_op(qualname), _private_access=True)
+    lib.impl(name, op._without_function, "CompositeExplicitAutograd")
+    derivative.install(op)
+    return op
 
 
 def custom_op(qualname: str, manual_schema: str | None = None) -> Callable[[Callable[..., Any]], CustomOp]:
@@ -245,7 +245,7 @@ class CustomOp:
         return inner
 
     def _check_free(self, device_type: str) -> None:
-        check_free(self._ophandle, device_type, ours=self._without_function)
+        check_free(self._ophandle, device_type, ignored=self._without_function)
 
     def impl_abstract(self, _stacklevel: int = 2) -> Any:
         """A decorator: `library.register_fake` of this operator."""
@@ -274,13 +274,13 @@ class CustomOp:
         self._lib._destroy()
 
 
-def check_free(op: Any, device_type: str, ours: Any = None) -> None:
+def check_free(op: Any, device_type: str, ignored: Any = None) -> None:
     """Raises RuntimeError where an operator has a function for a type of devices.
 
     Args:
         op: the operator.
         device_type: the type.
-        ours: a function that doesn't count.
+        ignored: a function that doesn't count.
     """
     from tl_core.dispatch import registrations
 
@@ -290,8 +290,10 @@ def check_free(op: Any, device_type: str, ours: Any = None) -> None:
         "CompositeImplicitAutograd",
         "CompositeExplicitAutograd",
     ):
-        found = registrations.of(name, key)
-        if (found and found.function != ours) or (not found and has_kernel(name, key)):
+        registration = registrations.of(name, key)
+        if (registration and registration.function != ignored) or (
+            not registration and has_kernel(name, key)
+        ):
             raise RuntimeError(
                 f"impl(..., device_types={device_type}): the operator {op._name} already has an implementation for "
                 f"this "

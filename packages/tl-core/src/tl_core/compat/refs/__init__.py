@@ -61,10 +61,10 @@ def __getattr__(name: str) -> Any:
     """A function of the library, or a method as a function whose first argument is the tensor."""
     if not name.startswith("_"):
         for owner in (tl_core, Tensor):
-            found = getattr(owner, name, None)
-            if callable(found) and not isinstance(found, type):
-                return found
-        found = getattr(aten, name, None)
-        if found is not None:
-            return found
+            function = getattr(owner, name, None)
+            if callable(function) and not isinstance(function, type):
+                return function
+        function = getattr(aten, name, None)
+        if function is not None:
+            return function
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -46,14 +46,17 @@ def binary(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             )
     if first.layout is not _C.strided:
         return _of_sparse(operator, first, args, kwargs)
-    made = operator(*(_guarded(a, first) for a in args), **{k: _guarded(a, first) for k, a in kwargs.items()})
-    if isinstance(made, MaskedTensor) or type(made) is not Tensor:
-        return made
+    result = operator(
+        *(_guard_gradient(a, first) for a in args),
+        **{k: _guard_gradient(a, first) for k, a in kwargs.items()},
+    )
+    if isinstance(result, MaskedTensor) or type(result) is not Tensor:
+        return result
     mask = first._masked_mask
-    return as_masked(made, mask if mask.shape == made.shape else mask.expand(made.shape))
+    return as_masked(result, mask if mask.shape == result.shape else mask.expand(result.shape))
 
 
-def _guarded(a: Any, masked: MaskedTensor) -> Any:
+def _guard_gradient(a: Any, masked: MaskedTensor) -> Any:
     """A tensor without a mask, of which elements that do not count get no gradient."""
     if not isinstance(a, Tensor) or isinstance(a, MaskedTensor) or not a.requires_grad:
         return a

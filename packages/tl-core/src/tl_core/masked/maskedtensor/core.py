@@ -95,11 +95,11 @@ def check_parts(data: Any, mask: Any) -> None:
     _check_layouts(data, mask)
 
 
-def as_masked(made: Tensor, mask: Tensor) -> MaskedTensor:
+def as_masked(tensor: Tensor, mask: Tensor) -> MaskedTensor:
     """The tensor itself, a fresh one, from now on read as the data of a masked tensor."""
-    if type(made) is Tensor:
-        made.__class__ = MaskedTensor
-    masked: Any = made
+    if type(tensor) is Tensor:
+        tensor.__class__ = MaskedTensor
+    masked: Any = tensor
     masked._masked_mask = mask
     return masked
 
@@ -125,7 +125,7 @@ def with_values(t: Any, values: Tensor) -> Tensor:
     return sparse_csr_tensor(t.crow_indices(), t.col_indices(), values, tuple(t.shape))
 
 
-def densified(t: Any) -> MaskedTensor:
+def densify(t: Any) -> MaskedTensor:
     """The masked tensor in the layout `torch.strided`; itself if it is."""
     if t.layout is _C.strided:
         return t
@@ -178,8 +178,8 @@ class MaskedTensor(Tensor):
                 UserWarning,
                 stacklevel=2,
             )
-        made = as_masked(data.detach().clone(), mask.detach())
-        return made.requires_grad_() if requires_grad else made
+        result = as_masked(data.detach().clone(), mask.detach())
+        return result.requires_grad_() if requires_grad else result
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
@@ -189,15 +189,15 @@ class MaskedTensor(Tensor):
         name = getattr(func, "__name__", "").partition(".")[0]  # of `add.Tensor` as of `add`
         if (code := made_of_others(func)) is not None:
             return code(*args, **(kwargs or {}))
-        found = HANDLERS.get(name)
-        if found is None:
+        handler = HANDLERS.get(name)
+        if handler is None:
             raise TypeError(
                 f"no implementation found for 'torch._ops.aten.{name}.default' on MaskedTensor: get_data() and "
                 "to_tensor(value) give dense tensors, which all operators take"
             )
         before = _C._set_overrides_disabled(True)
         try:
-            return found(func, args, kwargs or {})
+            return handler(func, args, kwargs or {})
         finally:
             _C._set_overrides_disabled(before)
 
@@ -219,7 +219,7 @@ class MaskedTensor(Tensor):
 
     def to_tensor(self, value: Any) -> Tensor:
         """A dense tensor with `value` where elements do not count."""
-        dense = densified(self)
+        dense = densify(self)
         return _C.where(dense._masked_mask, plain(dense), value)
 
     def is_sparse_coo(self) -> bool:
@@ -256,8 +256,8 @@ class MaskedTensor(Tensor):
     def _is_any_true(self) -> MaskedTensor:
         if self.dtype is not _C.bool:
             raise ValueError(f"_is_any_true(): expected a boolean tensor, got {self.dtype}")
-        found = (plain(self) & self._masked_mask).any()
-        return as_masked(found, _C.tensor(True))
+        result = (plain(self) & self._masked_mask).any()
+        return as_masked(result, _C.tensor(True))
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         from tl_core.masked.maskedtensor.printing import text

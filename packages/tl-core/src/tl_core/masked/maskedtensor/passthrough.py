@@ -6,7 +6,7 @@ from typing import Any
 
 from tl_core import _C
 from tl_core._C import Tensor
-from tl_core.masked.maskedtensor.core import HANDLERS, MaskedTensor, as_masked, densified, plain
+from tl_core.masked.maskedtensor.core import HANDLERS, MaskedTensor, as_masked, densify, plain
 
 __all__: list[str] = []
 
@@ -29,10 +29,10 @@ def _part(a: Any, of_mask: bool) -> Any:
     return a
 
 
-def _both(made: Any, masks: Any) -> Any:
-    if isinstance(made, Tensor):
-        return as_masked(made, masks)
-    return type(made)([_both(m, k) for m, k in zip(made, masks, strict=True)])
+def _both(result: Any, masks: Any) -> Any:
+    if isinstance(result, Tensor):
+        return as_masked(result, masks)
+    return type(result)([_both(m, k) for m, k in zip(result, masks, strict=True)])
 
 
 def _passthrough(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -73,8 +73,8 @@ def _where(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Mask
     condition, x, y = _in_order(operator, args, kwargs)
     if not isinstance(x, MaskedTensor) or not isinstance(y, MaskedTensor):
         raise ValueError("where(): input and other must be MaskedTensors, got a dense one")
-    made = _C.where(condition, plain(x), plain(y))
-    return as_masked(made, _C.where(condition, x._masked_mask, y._masked_mask))
+    result = _C.where(condition, plain(x), plain(y))
+    return as_masked(result, _C.where(condition, x._masked_mask, y._masked_mask))
 
 
 def _in_order(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -89,7 +89,7 @@ HANDLERS["where"] = _where
 
 # ---- layouts and types ----
 def _to_dense(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> MaskedTensor:
-    return densified(args[0])
+    return densify(args[0])
 
 
 def _to_sparse(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> MaskedTensor:
@@ -107,8 +107,10 @@ for _name in ("to_sparse", "to_sparse_coo", "to_sparse_csr"):
 
 def _to(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     self, *rest = args
-    made = Tensor.to(self, *(plain(a) if isinstance(a, MaskedTensor) else a for a in rest), **kwargs)
-    return made if isinstance(made, MaskedTensor) else as_masked(made, self._masked_mask.to(made.device))
+    result = Tensor.to(self, *(plain(a) if isinstance(a, MaskedTensor) else a for a in rest), **kwargs)
+    return (
+        result if isinstance(result, MaskedTensor) else as_masked(result, self._masked_mask.to(result.device))
+    )
 
 
 HANDLERS["to"] = _to

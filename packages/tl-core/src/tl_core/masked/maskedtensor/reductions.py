@@ -7,7 +7,7 @@ from typing import Any
 
 from tl_core import _C
 from tl_core.masked import operations
-from tl_core.masked.maskedtensor.core import HANDLERS, MaskedTensor, as_masked, densified, plain
+from tl_core.masked.maskedtensor.core import HANDLERS, MaskedTensor, as_masked, densify, plain
 
 __all__: list[str] = []
 
@@ -26,10 +26,10 @@ def _of(name: str, call: Callable[..., Any]) -> None:
 
     def reduction(_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> MaskedTensor:
         self, dim, keepdim, more = _arguments(name, *args, **kwargs)
-        dense = densified(self)
+        dense = densify(self)
         mask = dense._masked_mask
-        made = call(plain(dense), mask, dim, keepdim, **more)
-        return as_masked(made, _any(mask, dim, keepdim))
+        result = call(plain(dense), mask, dim, keepdim, **more)
+        return as_masked(result, _any(mask, dim, keepdim))
 
     HANDLERS[name] = reduction
 
@@ -43,12 +43,12 @@ def _arguments(name: str, self: Any, *args: Any, **kwargs: Any) -> tuple[Any, An
             names = ["unbiased", "dim", "keepdim"]
     elif name == "norm":
         names = ["p", *names]
-    given = dict(zip(names, args, strict=False)) | kwargs
-    if "axis" in given:
-        given["dim"] = given.pop("axis")
-    if given.get("dtype", 0) is None:
-        del given["dtype"]
-    return self, given.pop("dim", None), bool(given.pop("keepdim", False)), given
+    arguments = dict(zip(names, args, strict=False)) | kwargs
+    if "axis" in arguments:
+        arguments["dim"] = arguments.pop("axis")
+    if arguments.get("dtype", 0) is None:
+        del arguments["dtype"]
+    return self, arguments.pop("dim", None), bool(arguments.pop("keepdim", False)), arguments
 
 
 def _plain_reduction(name: str) -> None:

@@ -49,8 +49,8 @@ def _unary(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return binary(operator, args, kwargs)
     self = args[0]
     mask = self._masked_mask
-    made = on_values(operator, self, *args[1:], **kwargs)
-    return made if isinstance(made, MaskedTensor) else as_masked(made, mask)
+    result = on_values(operator, self, *args[1:], **kwargs)
+    return result if isinstance(result, MaskedTensor) else as_masked(result, mask)
 
 
 for _name in (*UNARY_NAMES, *INPLACE_UNARY_NAMES, *_MORE):

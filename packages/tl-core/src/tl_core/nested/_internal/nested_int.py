@@ -40,8 +40,8 @@ class _Node:
 
 def _binary(of_values: Callable[[Any, Any], Any]) -> Any:
     def method(self: _Node, other: Any) -> _Node:
-        made = of_values(self.value, other.value)
-        return NestedIntNode(made.id, made.factor) if isinstance(made, NestedInt) else _Node(made)
+        result = of_values(self.value, other.value)
+        return NestedIntNode(result.id, result.factor) if isinstance(result, NestedInt) else _Node(result)
 
     return method
 

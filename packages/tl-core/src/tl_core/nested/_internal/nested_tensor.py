@@ -51,10 +51,10 @@ def jagged_from_list(
     tensors: list[Tensor], offsets: Tensor | None, dtype: Any = None, device: Any = None
 ) -> tuple[NestedTensor, Tensor]:
     """The components as a nested tensor, and its offsets: those given, or new ones."""
-    made = jagged_from_tensors([t.to(dtype=dtype or t.dtype, device=device or t.device) for t in tensors])
+    nested = jagged_from_tensors([t.to(dtype=dtype or t.dtype, device=device or t.device) for t in tensors])
     if offsets is None:
-        return made, made.offsets()
-    return view_of_values(made.values(), Ragged(offsets), made._ragged_idx), offsets
+        return nested, nested.offsets()
+    return view_of_values(nested.values(), Ragged(offsets), nested._ragged_idx), offsets
 
 
 class ViewNestedFromBuffer:
@@ -63,7 +63,7 @@ class ViewNestedFromBuffer:
     @staticmethod
     def apply(values: Tensor, offsets: Tensor, metadata_cache: dict[str, int] | None = None) -> NestedTensor:
         """A nested tensor on the memory of `values`."""
-        known = metadata_cache or {}
+        cache = metadata_cache or {}
         return nested_view_from_values_offsets(
-            values, offsets, min_seqlen=known.get("min_seqlen"), max_seqlen=known.get("max_seqlen")
+            values, offsets, min_seqlen=cache.get("min_seqlen"), max_seqlen=cache.get("max_seqlen")
         )

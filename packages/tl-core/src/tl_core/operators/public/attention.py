@@ -36,9 +36,9 @@ def _attention(
 def _attention_backward(
     r: Recording, grad: Any, query: Any, key: Any, value: Any, mask: Any, *rest: Any
 ) -> Any:
-    output, sums, causal, scale, rng_state, dropout, *wanted = rest
-    if rng_state is not None or dropout or wanted[3]:
+    output, sums, causal, scale, rng_state, dropout, *needs = rest
+    if rng_state is not None or dropout or needs[3]:
         return NotImplemented
     op = named("_scaled_dot_product_flash_attention_for_cpu_backward")
-    made = r(op, grad, query, key, value, output, sums, 0.0, causal, **_attention_call(mask, scale))
-    return *made, None
+    gradients = r(op, grad, query, key, value, output, sums, 0.0, causal, **_attention_call(mask, scale))
+    return *gradients, None

@@ -29,9 +29,9 @@ def _convolve(
     axes = x.ndim - 2
     stride, padding, dilation = (_of_axes(numbers, axes) for numbers in (stride, padding, dilation))
     spatial = list(zip(x.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True))
-    found = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in spatial]
+    spatial_sizes = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in spatial]
     zeros = [0] * axes
-    if found != list(sizes)[-axes:]:  # the border behind is as wide as the sizes say
+    if spatial_sizes != list(sizes)[-axes:]:  # the border behind is as wide as the sizes say
         behind = [
             (m - 1) * s + d * (k - 1) + 1 - n - p
             for m, (n, k, s, p, d) in zip(list(sizes)[-axes:], spatial, strict=True)

@@ -39,9 +39,9 @@ def public_call(func: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]
     names = BY_DIMENSIONS.get(func._native_name)
     if names is None or len(args[1]) not in names:
         return func, args
-    made = getattr(aten, names[len(args[1])]).default
-    return made, without_defaults(
-        made, args[: len(made._schema.arguments)]
+    operator = getattr(aten, names[len(args[1])]).default
+    return operator, without_defaults(
+        operator, args[: len(operator._schema.arguments)]
     )  # one dimension has fewer choices
 
 

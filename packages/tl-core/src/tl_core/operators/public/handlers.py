@@ -36,13 +36,13 @@ class _Asking:
         Raises:
             TypeError: all of them declined.
         """
-        made = ask_handlers(op, args, kwargs)
-        if made is NotImplemented:
+        result = ask_handlers(op, args, kwargs)
+        if result is NotImplemented:
             raise TypeError(
                 f"Multiple dispatch failed for 'torch.ops.{op.overloadpacket}'; "
                 "all __torch_dispatch__ handlers returned NotImplemented"
             )
-        return made
+        return result
 
     def unseen(self, op: Any, /, *args: Any, **kwargs: Any) -> Any:
         """The result of an operator that no mode sees.

@@ -46,8 +46,8 @@ def _nll_loss(
     total: Any,
 ) -> Any:
     forward = r.origin(total)
-    known = target_of(forward).startswith("nll_loss")
-    scores = value_of(forward.args[0]) if known else r.unseen(aten.new_empty.default, grad, sizes)
+    has_scores = target_of(forward).startswith("nll_loss")
+    scores = value_of(forward.args[0]) if has_scores else r.unseen(aten.new_empty.default, grad, sizes)
     op = aten.nll_loss2d_backward if len(sizes) == 4 else aten.nll_loss_backward
     return r(op.default, grad, scores, target, weight, reduction, ignore_index, total)
 
@@ -76,8 +76,8 @@ def _cross_entropy_backward(
     ignore_index: int,
 ) -> Any:
     dim, forward = min(x.ndim - 1, 1), r.origin(total)
-    known = target_of(forward).startswith("nll_loss")
-    scores = value_of(forward.args[0]) if known else r.unseen(named("_log_softmax"), x, dim, False)
+    has_scores = target_of(forward).startswith("nll_loss")
+    scores = value_of(forward.args[0]) if has_scores else r.unseen(named("_log_softmax"), x, dim, False)
     op = aten.nll_loss2d_backward if x.ndim == 4 else aten.nll_loss_backward
     inner = r(op.default, grad, scores, target, weight, reduction, ignore_index, total)
     return r(named("_log_softmax_backward_data"), inner, scores, dim, x.dtype)

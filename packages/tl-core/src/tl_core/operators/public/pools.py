@@ -16,18 +16,18 @@ def _put_by_index(r: Recording, source: Any, indices: Any, sizes: Any, spatial: 
     name = target_of(pool)
     x = None if pool is None else value_of(pool.args[0])
     if x is None or list(x.shape) != list(sizes) or spatial not in (2, 3):
-        return _scattered(r, source, indices, sizes, spatial)
+        return _scatter(r, source, indices, sizes, spatial)
     if name == f"max_pool{spatial}d_with_indices":
-        given = list(pool.args[1:])
-        defaults = (given[0], [0] * spatial, [1] * spatial, False)  # stride, padding, dilation, ceil_mode
-        given += defaults[len(given) - 1 :]
-        return r(named(f"{name}_backward"), source, x, *given, indices)
+        arguments = list(pool.args[1:])
+        defaults = (arguments[0], [0] * spatial, [1] * spatial, False)  # stride, padding, dilation, ceil_mode
+        arguments += defaults[len(arguments) - 1 :]
+        return r(named(f"{name}_backward"), source, x, *arguments, indices)
     if name == f"adaptive_max_pool{spatial}d":
         return r(named(f"{name}_backward"), source, x, indices)
-    return _scattered(r, source, indices, sizes, spatial)
+    return _scatter(r, source, indices, sizes, spatial)
 
 
-def _scattered(r: Recording, source: Any, indices: Any, sizes: Any, spatial: int) -> Any:
+def _scatter(r: Recording, source: Any, indices: Any, sizes: Any, spatial: int) -> Any:
     lead, count = list(sizes[:-spatial]), math.prod(sizes[-spatial:])
     zeros = r(aten.new_zeros.default, source, [*lead, count])
     rows = [viewed(r, t, [*lead, math.prod(t.shape[-spatial:])]) for t in (indices, source)]
@@ -67,7 +67,7 @@ def _adaptive_avg_pool(r: Recording, grad: Any, sizes: Any, spatial: int) -> Any
 @formula("_border_adjoint")
 def _border(r: Recording, grad: Any, sizes: Any, padding: Any, mode: str) -> Any:
     if mode == "circular":
-        return _unwrapped(r, grad, sizes, padding)
+        return _unwrap(r, grad, sizes, padding)
     kind = {"reflect": "reflection", "replicate": "replication"}[mode]
     op = named(f"{kind}_pad{len(padding) // 2}d_backward")
     return r(op, grad, r.unseen(aten.new_empty.default, grad, sizes), padding)
@@ -81,12 +81,12 @@ def _wrapped(r: Recording, x: Any, padding: Any) -> Any:
             x = r(aten.slice.Tensor, x, dim, max(-before, 0), x.shape[dim] + min(after, 0))
         n, before, after = x.shape[dim], max(before, 0), max(after, 0)
         sides = [(n - before, n)] * (before > 0), [(0, after)] * (after > 0)
-        left, right = ([r(aten.slice.Tensor, x, dim, *side) for side in found] for found in sides)
+        left, right = ([r(aten.slice.Tensor, x, dim, *side) for side in group] for group in sides)
         x = r(aten.cat.default, [*left, x, *right], dim) if left or right else x
     return x
 
 
-def _unwrapped(r: Recording, grad: Any, sizes: Any, padding: Any) -> Any:
+def _unwrap(r: Recording, grad: Any, sizes: Any, padding: Any) -> Any:
     """The gradient of `_pad_circular`: both borders are added to the other sides."""
     for i in reversed(range(len(padding) // 2)):
         dim, before, after = grad.ndim - 1 - i, padding[2 * i], padding[2 * i + 1]

@@ -25,17 +25,17 @@ def _grid_sample(
 
 @formula("_grid_sample_adjoint")
 def _grid_sample_adjoint(r: Recording, grad: Any, grid: Any, sizes: Any, *settings: Any) -> Any:
-    *given, order = settings
+    *modes, order = settings
     if not _plain(order):
         return NotImplemented
     op = named(f"grid_sampler_{grad.ndim - 2}d_backward")
-    return r(op, grad, r.unseen(aten.new_empty.default, grad, sizes), grid, *given, [True, False])[0]
+    return r(op, grad, r.unseen(aten.new_empty.default, grad, sizes), grid, *modes, [True, False])[0]
 
 
 @formula("_grid_sample_derivative")
 def _grid_sample_derivative(r: Recording, grad: Any, x: Any, grid: Any, *settings: Any) -> Any:
-    *given, order = settings
+    *modes, order = settings
     if not _plain(order):
         return NotImplemented
     op = named(f"grid_sampler_{grad.ndim - 2}d_backward")
-    return r(op, grad, x, grid, *given, [False, True])[1]
+    return r(op, grad, x, grid, *modes, [False, True])[1]

@@ -34,9 +34,9 @@ def _pieces(r: Recording, grads: Any, sizes: Any, split_sizes: Any, dim: int) ->
     def shape(n: int) -> list[Any]:
         return [n if d == dim % len(sizes) else size for d, size in enumerate(sizes)]
 
-    given = next(g for g in grads if g is not None)
+    present = next(g for g in grads if g is not None)
     pieces = [
-        r(aten.new_zeros.default, given, shape(n)) if g is None else g
+        r(aten.new_zeros.default, present, shape(n)) if g is None else g
         for g, n in zip(grads, split_sizes, strict=True)
     ]
     return r(aten.cat.default, pieces, dim)
@@ -44,16 +44,16 @@ def _pieces(r: Recording, grads: Any, sizes: Any, split_sizes: Any, dim: int) ->
 
 @formula("split_backward")
 def _split(r: Recording, grads: Any, sizes: Any, split_size: int, dim: int) -> Any:
-    whole = sizes[dim]
-    ends = [min(split_size * (i + 1), whole) for i in range(len(grads))]
+    length = sizes[dim]
+    ends = [min(split_size * (i + 1), length) for i in range(len(grads))]
     return _pieces(r, grads, sizes, [end - start for start, end in zip([0, *ends], ends, strict=False)], dim)
 
 
 @formula("unbind_backward")
 def _unbind(r: Recording, grads: Any, sizes: Any, dim: int) -> Any:
     shape = [n for d, n in enumerate(sizes) if d != dim % len(sizes)]
-    given = next(g for g in grads if g is not None)
-    slices = [r(aten.new_zeros.default, given, shape) if g is None else g for g in grads]
+    present = next(g for g in grads if g is not None)
+    slices = [r(aten.new_zeros.default, present, shape) if g is None else g for g in grads]
     return r(aten.stack.default, slices, dim)
 
 

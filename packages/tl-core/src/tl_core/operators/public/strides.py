@@ -50,9 +50,9 @@ def _rebase(first: Geometry, second: Geometry) -> tuple[Geometry, Geometry, Any]
 def _as_strided_backward(
     r: Recording, grad: Any, sizes: Any, strides: Any, offset: Any, size: Any, stride: Any, start: Any = None
 ) -> Any:
-    taken = size, stride, offset if start is None else start
-    input, taken, length = _rebase((sizes, strides, offset), taken)
-    out = r(aten.as_strided.default, _sums(r, grad, length, taken), *input)
+    view = size, stride, offset if start is None else start
+    input, view, length = _rebase((sizes, strides, offset), view)
+    out = r(aten.as_strided.default, _sums(r, grad, length, view), *input)
     if _visits_once(input):
         return r(aten.clone.default, out)
     ones = r(aten.new_ones.default, grad, list(sizes))  # visits share the gradient of their element
@@ -63,10 +63,10 @@ def _as_strided_backward(
 def _as_strided_gather(
     r: Recording, grad: Any, sizes: Any, strides: Any, offset: Any, size: Any, stride: Any, start: Any = None
 ) -> Any:
-    taken = size, stride, offset if start is None else start
-    input, taken, length = _rebase((sizes, strides, offset), taken)
+    view = size, stride, offset if start is None else start
+    input, view, length = _rebase((sizes, strides, offset), view)
     flat = _sums(r, grad, length, input)
     if not _visits_once(input):
         visits = _sums(r, r(aten.new_ones.default, grad, list(sizes)), length, input)
         flat = r(aten.div.Tensor, flat, r(aten.clamp_min.default, visits, 1))
-    return r(aten.clone.default, r(aten.as_strided.default, flat, *taken))
+    return r(aten.clone.default, r(aten.as_strided.default, flat, *view))

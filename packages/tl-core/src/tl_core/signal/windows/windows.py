@@ -30,7 +30,7 @@ __all__ = [
 _window: Any = _C._window
 
 
-def _made(
+def _make(
     name: str, shape: str, M: int, sym: bool, parameters: Sequence[float], options: dict[str, Any]
 ) -> Tensor:
     """A window by its shape, after the checks that all windows share."""
@@ -65,7 +65,7 @@ def bartlett(M: int, *, sym: bool = True, dtype: dtype | None = None, layout: la
         tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
     options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    return _made("bartlett", "triangle", M, sym, (), options)
+    return _make("bartlett", "triangle", M, sym, (), options)
 
 
 def blackman(M: int, *, sym: bool = True, dtype: dtype | None = None, layout: layout = strided,
@@ -88,7 +88,7 @@ def blackman(M: int, *, sym: bool = True, dtype: dtype | None = None, layout: la
         tensor([0.3400, 1.0000, 0.3400])
     """
     options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    return _made("blackman", "cosines", M, sym, (0.42, 0.5, 0.08), options)
+    return _make("blackman", "cosines", M, sym, (0.42, 0.5, 0.08), options)
 
 
 def cosine(M: int, *, sym: bool = True, dtype: dtype | None = None, layout: layout = strided,
@@ -111,7 +111,7 @@ def cosine(M: int, *, sym: bool = True, dtype: dtype | None = None, layout: layo
         tensor([0.5000, 1.0000, 0.5000])
     """
     options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    return _made("cosine", "sine", M, sym, (), options)
+    return _make("cosine", "sine", M, sym, (), options)
 
 
 def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, dtype: dtype | None = None,
@@ -142,7 +142,7 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
         raise ValueError("Center must be None for symmetric windows")
     middle = (M - 1 if sym or M < 2 else M) / 2 if center is None else center
     options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    return _made("exponential", "exponential", M, sym, (tau, middle), options)
+    return _make("exponential", "exponential", M, sym, (tau, middle), options)
 
 
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, dtype: dtype | None = None, layout: layout = strided,
@@ -168,7 +168,7 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, dtype: dtype | None 
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    return _made("gaussian", "gaussian", M, sym, (std,), options)
+    return _make("gaussian", "gaussian", M, sym, (std,), options)
 
 
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, dtype: dtype | None = None,
@@ -199,7 +199,7 @@ def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, dtype: dtype
     if not coefficients:
         raise ValueError("Coefficients cannot be empty")
     options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    return _made("general_cosine", "cosines", M, sym, coefficients, options)
+    return _make("general_cosine", "cosines", M, sym, coefficients, options)
 
 
 def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, dtype: dtype | None = None,
@@ -224,7 +224,7 @@ def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, dtype: dty
         tensor([0.5000, 0.7500, 1.0000, 0.7500, 0.5000])
     """
     options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    return _made("general_hamming", "cosines", M, sym, (alpha, 1 - alpha), options)
+    return _make("general_hamming", "cosines", M, sym, (alpha, 1 - alpha), options)
 
 
 def hamming(M: int, *, sym: bool = True, dtype: dtype | None = None, layout: layout = strided,
@@ -247,7 +247,7 @@ def hamming(M: int, *, sym: bool = True, dtype: dtype | None = None, layout: lay
         tensor([0.0800, 0.5400, 1.0000, 0.5400, 0.0800])
     """
     options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    return _made("hamming", "cosines", M, sym, (0.54, 0.46), options)
+    return _make("hamming", "cosines", M, sym, (0.54, 0.46), options)
 
 
 def hann(M: int, *, sym: bool = True, dtype: dtype | None = None, layout: layout = strided,
@@ -270,7 +270,7 @@ def hann(M: int, *, sym: bool = True, dtype: dtype | None = None, layout: layout
         tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
     options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    return _made("hann", "cosines", M, sym, (0.5, 0.5), options)
+    return _make("hann", "cosines", M, sym, (0.5, 0.5), options)
 
 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, dtype: dtype | None = None, layout: layout = strided,
@@ -296,7 +296,7 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, dtype: dtype | None 
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
     options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    return _made("kaiser", "kaiser", M, sym, (beta,), options)
+    return _make("kaiser", "kaiser", M, sym, (beta,), options)
 
 
 def nuttall(M: int, *, sym: bool = True, dtype: dtype | None = None, layout: layout = strided,
@@ -320,4 +320,4 @@ def nuttall(M: int, *, sym: bool = True, dtype: dtype | None = None, layout: lay
         tensor([3.6280e-04, 2.2698e-01, 1.0000e+00, 2.2698e-01, 3.6280e-04])
     """
     options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    return _made("nuttall", "cosines", M, sym, (0.3635819, 0.4891775, 0.1365995, 0.0106411), options)
+    return _make("nuttall", "cosines", M, sym, (0.3635819, 0.4891775, 0.1365995, 0.0106411), options)

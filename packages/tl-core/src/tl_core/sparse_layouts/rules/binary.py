@@ -113,13 +113,13 @@ def sub(a: Any, b: Any, alpha: Any) -> Tensor:
 def mul(a: Any, b: Any) -> Tensor:
     """mul: sparse where one factor is"""
     if not is_sparse(a):
-        return _scaled(b, a)
+        return _scale(b, a)
     if not is_sparse(b):
-        return _scaled(a, b)
+        return _scale(a, b)
     return _both_sparse(a, b)
 
 
-def _scaled(x: Tensor, factor: Any) -> Tensor:
+def _scale(x: Tensor, factor: Any) -> Tensor:
     """A sparse tensor times a number or a dense one."""
     if not isinstance(factor, Tensor) or factor.dim() == 0:
         return with_values(x, x._values() * factor) if not x.requires_grad else _on_values(x, factor)
@@ -139,7 +139,7 @@ def _on_values(x: Tensor, factor: Any) -> Tensor:
 
 def _both_sparse(a: Tensor, b: Tensor) -> Tensor:
     if b.dim() == 0 or a.dim() == 0:
-        return _scaled(a, b.to_dense()) if b.dim() == 0 else _scaled(b, a.to_dense())
+        return _scale(a, b.to_dense()) if b.dim() == 0 else _scale(b, a.to_dense())
     if a.layout is not b.layout:
         raise RuntimeError(
             f"mul(sparse, sparse): expected both of one layout, got {layout_name(a)} and {layout_name(b)}"
@@ -156,9 +156,9 @@ def _both_sparse(a: Tensor, b: Tensor) -> Tensor:
         shape = broadcast_shape(a.shape, b.shape)
         if a.sparse_dim() != b.sparse_dim():
             return (
-                _scaled(a, b.to_dense())
+                _scale(a, b.to_dense())
                 if math.prod(a.shape) >= math.prod(b.shape)
-                else _scaled(b, a.to_dense())
+                else _scale(b, a.to_dense())
             )
         a, b = (sparse_broadcast_to(t, shape) if tuple(t.shape) != shape else t for t in (a, b))
     return _common(coalesced(a), coalesced(b))
@@ -169,14 +169,14 @@ def _common(a: Tensor, b: Tensor) -> Tensor:
     n = a.sparse_dim()
     x, y = keys_of(a.indices(), sparse_sizes(a)), keys_of(b.indices(), sparse_sizes(b))
     if y.shape[0] == 0:
-        at = kept = y.new_empty(0)
+        at = matches = y.new_empty(0)
     else:
         nearest = _C.searchsorted(y, x).clamp(max=y.shape[0] - 1)
-        kept = (y[nearest] == x).nonzero().reshape(-1)
-        at = nearest[kept]
-    values = a.values().index_select(0, kept) * b.values().index_select(0, at)
+        matches = (y[nearest] == x).nonzero().reshape(-1)
+        at = nearest[matches]
+    values = a.values().index_select(0, matches) * b.values().index_select(0, at)
     size = (*a.shape[:n], *values.shape[1:])
-    return coo(a.indices()[:, kept], values, size, True)
+    return coo(a.indices()[:, matches], values, size, True)
 
 
 # ---- quotients ----------------------------------------------------------------------------------------------

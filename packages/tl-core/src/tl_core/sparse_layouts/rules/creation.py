@@ -232,7 +232,7 @@ def copy_(x: Tensor, source: Tensor, non_blocking: bool) -> Tensor:
 
 
 # ---- sizes --------------------------------------------------------------------------------------------------
-def resized(x: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
+def resize(x: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
     """A COO tensor of another size with the elements that are stored.
 
     Args:
@@ -289,7 +289,7 @@ def sparse_resize_(x: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Ten
     """
     if x.layout is not _C.sparse_coo:
         raise RuntimeError("sparse_resize_: expected a tensor of the layout torch.sparse_coo")
-    return resized(x, size, sparse_dim, dense_dim)
+    return resize(x, size, sparse_dim, dense_dim)
 
 
 @rule("sparse_resize_and_clear_")
@@ -325,7 +325,7 @@ def resize_as_(x: Tensor, other: Tensor, *rest: Any) -> Tensor:
             f"resize_as_: expected both tensors of one layout, got {x.layout} and {other.layout}"
         )
     if x.layout is _C.sparse_coo:
-        return resized(x, other.shape, other.sparse_dim(), other.dense_dim())
+        return resize(x, other.shape, other.sparse_dim(), other.dense_dim())
     if x._nnz() == 0 or math.prod(other.shape) == 0:
         return _C.zeros_like(other, dtype=x.dtype)
     raise RuntimeError("resize_as_: a non-empty tensor of a sparse compressed layout keeps its size")

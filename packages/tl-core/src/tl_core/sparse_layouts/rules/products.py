@@ -271,5 +271,5 @@ def sampled(mask: Tensor, a: Tensor, b: Tensor) -> Tensor:
     a, b = a.expand(*shape, *a.shape[-2:]), b.expand(*shape, *b.shape[-2:])
     batch = math.prod(shape)
     flat = [t.reshape(batch, *t.shape[n:]) for t in (offsets, plain, a, b)]
-    made = [_C._csr_sampled_mm(*parts) for parts in zip(*flat, strict=True)]
-    return _C.stack(made).reshape(plain.shape) if made else a.new_zeros(plain.shape)
+    results = [_C._csr_sampled_mm(*parts) for parts in zip(*flat, strict=True)]
+    return _C.stack(results).reshape(plain.shape) if results else a.new_zeros(plain.shape)

@@ -18,17 +18,17 @@ from tl_core.sparse_layouts.rules.structure import wrapped
 
 
 def _dims(x: Tensor, dims: Any) -> set[int]:
-    wanted = (
+    indices = (
         range(x.dim())
         if dims is None or dims == () or dims == []
         else [dims]
         if isinstance(dims, int)
         else dims
     )
-    found = [wrapped(d, x.dim()) for d in wanted]
-    if len(set(found)) != len(found):
-        raise RuntimeError(f"dim appears multiple times in the list of dims: {list(wanted)}")
-    return set(found)
+    result = [wrapped(d, x.dim()) for d in indices]
+    if len(set(result)) != len(result):
+        raise RuntimeError(f"dim appears multiple times in the list of dims: {list(indices)}")
+    return set(result)
 
 
 def sum_along(x: Tensor, dims: Any, keepdim: bool = False, dtype: Any = None) -> Tensor:
@@ -41,24 +41,24 @@ def sum_along(x: Tensor, dims: Any, keepdim: bool = False, dtype: Any = None) ->
         dtype: the type of the result; None keeps it.
     """
     x = coalesced(conversion.compressed_to_coo(x) if x.layout in COMPRESSED else x)
-    gone, n = _dims(x, dims), x.sparse_dim()
+    reduced, n = _dims(x, dims), x.sparse_dim()
     values = x.values()
     if dtype is None and not (values.is_floating_point() or values.is_complex()):
         dtype = _C.int64
     values = values.to(dtype) if dtype is not None else values
-    dense = [d - n + 1 for d in sorted(gone) if d >= n]
+    dense = [d - n + 1 for d in sorted(reduced) if d >= n]
     values = values.sum(dense, keepdim=keepdim) if dense else values
-    if gone >= set(range(n)):
+    if reduced >= set(range(n)):
         total = values.sum(0)
         return total.reshape([1] * n + list(total.shape)) if keepdim else total
-    kept = [d for d in range(n) if d not in gone]
-    size = [1 if d in gone else s for d, s in enumerate(x.shape) if keepdim or d not in gone]
+    rest = [d for d in range(n) if d not in reduced]
+    size = [1 if d in reduced else s for d, s in enumerate(x.shape) if keepdim or d not in reduced]
     if keepdim:
         indices = x.indices().clone()
-        indices[[d for d in range(n) if d in gone]] = 0
+        indices[[d for d in range(n) if d in reduced]] = 0
     else:
-        indices = x.indices()[kept]
-    return coo(indices, values, size, len(kept) == n).coalesce()
+        indices = x.indices()[rest]
+    return coo(indices, values, size, len(rest) == n).coalesce()
 
 
 @rule("sum.dim_IntList")
@@ -78,21 +78,21 @@ def sum_dims(x: Tensor, dims: Any, keepdim: bool, dtype: Any) -> Tensor:
 
 def _sum_compressed(x: Tensor, dims: Any, keepdim: bool, dtype: Any) -> Tensor:
     """As the reference has it, a compressed layout stays, and needs both dimensions kept."""
-    made = sum_along(x, dims, True, dtype)
-    dense = made.to_dense() if made.layout is not _C.strided else made
-    gone = sorted(_dims(x, dims))
+    total = sum_along(x, dims, True, dtype)
+    dense = total.to_dense() if total.layout is not _C.strided else total
+    reduced = sorted(_dims(x, dims))
     if keepdim and dense.dim() == 2 and x.layout is _C.sparse_csr:
         return conversion.to_sparse(dense, layout=x.layout)
-    return dense if keepdim else dense.squeeze(gone)
+    return dense if keepdim else dense.squeeze(reduced)
 
 
 @rule("mean", "mean.dim")
 def mean(x: Tensor, *rest: Any) -> Tensor:
     """mean: zeros that are not stored count"""
     dims, keepdim, dtype = rest if len(rest) == 3 else (None, False, rest[0])
-    gone = _dims(x, dims)
+    reduced = _dims(x, dims)
     count = 1
-    for d in gone:
+    for d in reduced:
         count *= x.shape[d]
     total = sum_along(x, dims, keepdim, dtype) if dims is not None else _C.sum(x, dtype=dtype)
     return total / count
@@ -181,8 +181,8 @@ def softmax_along(x: Tensor, dim: int, dtype: Any, log: bool) -> Tensor:
         log: whether the logarithm is returned.
     """
     if x.layout in COMPRESSED:
-        made = softmax_along(conversion.compressed_to_coo(x), dim, dtype, log)
-        return conversion.to_sparse(made, layout=x.layout)
+        result = softmax_along(conversion.compressed_to_coo(x), dim, dtype, log)
+        return conversion.to_sparse(result, layout=x.layout)
     x = coalesced(x)
     dim, n = wrapped(dim, x.dim()), x.sparse_dim()
     values = x.values() if dtype is None else x.values().to(dtype)

@@ -139,10 +139,10 @@ def permute(x: Tensor, dims: Any) -> Tensor:
     size = [x.shape[d] for d in order]
     if order[:n] == sorted(order[:n]):
         return coo(x._indices(), values.contiguous(), size, x.is_coalesced())
-    made = coo(x._indices()[order[:n]], values.contiguous(), size, False)
+    result = coo(x._indices()[order[:n]], values.contiguous(), size, False)
     if order[0] == 0 and x.is_coalesced():
-        return made.coalesce()
-    return made if made.requires_grad else made._coalesced_(False)
+        return result.coalesce()
+    return result if result.requires_grad else result._coalesced_(False)
 
 
 @rule("numpy_T", "adjoint")
@@ -216,9 +216,9 @@ def _select_compressed(x: Tensor, dim: int, index: int) -> Tensor:
 @rule("index.Tensor")
 def index(x: Tensor, indices: Any) -> Tensor:
     """Indexing by tensors: of one sparse dimension, as index_select does it"""
-    given = [(d, i) for d, i in enumerate(indices) if i is not None]
-    if len(given) == 1 and given[0][1].dim() == 1:
-        dim, at = given[0]
+    present = [(d, i) for d, i in enumerate(indices) if i is not None]
+    if len(present) == 1 and present[0][1].dim() == 1:
+        dim, at = present[0]
         return index_select(x, dim, at.nonzero().reshape(-1) if at.dtype is _C.bool else at)
     return NotImplemented
 
@@ -259,17 +259,17 @@ def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
 def _joined_at(x: Tensor, values: Tensor, dim: int, index: Tensor, size: Any) -> Tensor:
     """Each element as often as its index of the sparse dimension is asked for: a join of two sorted lists."""
     order = _C.argsort(index, stable=True)
-    wanted = index[order].contiguous()
+    ordered = index[order].contiguous()
     had = x._indices()[dim].contiguous()
-    first, last = _C.searchsorted(wanted, had), _C.searchsorted(wanted, had, right=True)
+    first, last = _C.searchsorted(ordered, had), _C.searchsorted(ordered, had, right=True)
     times = last - first
     element = _C.arange(had.shape[0]).repeat_interleave(times)
     begin = times.cumsum(0) - times
     nth = _C.arange(element.shape[0]) - begin[element]
     indices = x._indices().index_select(1, element)
     indices[dim] = order[first[element] + nth]
-    made = coo(indices, values.index_select(0, element), size, False)
-    return made.coalesce() if x.is_coalesced() else made
+    result = coo(indices, values.index_select(0, element), size, False)
+    return result.coalesce() if x.is_coalesced() else result
 
 
 @rule("narrow")
@@ -318,10 +318,10 @@ def narrow_copy(x: Tensor, dim: int, start: int, length: int) -> Tensor:
     if dim >= n:
         return coo(x._indices(), values.narrow(dim - n + 1, start, length), shape, x.is_coalesced())
     along = x._indices()[dim]
-    kept = ((along >= start) & (along < start + length)).nonzero().reshape(-1)
-    indices = x._indices().index_select(1, kept)
+    inside = ((along >= start) & (along < start + length)).nonzero().reshape(-1)
+    indices = x._indices().index_select(1, inside)
     indices[dim] -= start
-    return coo(indices, values.index_select(0, kept), shape, x.is_coalesced())
+    return coo(indices, values.index_select(0, inside), shape, x.is_coalesced())
 
 
 # ---- dimensions of one --------------------------------------------------------------------------------------
@@ -346,15 +346,15 @@ def squeeze(x: Tensor, dims: Any = None) -> Tensor:
     """squeeze"""
     if x.layout in COMPRESSED:
         return NotImplemented
-    wanted = range(x.dim()) if dims is None else [dims] if isinstance(dims, int) else dims
-    gone = {d for d in (wrapped(d, x.dim()) for d in wanted) if x.dim() and x.shape[d] == 1}
+    candidates = range(x.dim()) if dims is None else [dims] if isinstance(dims, int) else dims
+    removed = {d for d in (wrapped(d, x.dim()) for d in candidates) if x.dim() and x.shape[d] == 1}
     n = x.sparse_dim()
     x, values = values_of(x)
-    dense = [d - n + 1 for d in sorted(gone) if d >= n]
+    dense = [d - n + 1 for d in sorted(removed) if d >= n]
     values = values.squeeze(dense) if dense else values
-    kept = [d for d in range(n) if d not in gone]
-    size = [s for d, s in enumerate(x.shape) if d not in gone]
-    return coo(x._indices()[kept], values, size, x.is_coalesced())
+    rest = [d for d in range(n) if d not in removed]
+    size = [s for d, s in enumerate(x.shape) if d not in removed]
+    return coo(x._indices()[rest], values, size, x.is_coalesced())
 
 
 @rule("expand", "broadcast_to")
@@ -402,8 +402,8 @@ def sparse_broadcast_to(x: Tensor, size: Any) -> Tensor:
         indices[d] = number % max(size[d], 1)
         number = number // max(size[d], 1)
     values = values.repeat_interleave(copies, 0)
-    made = coo(indices, values.contiguous(), size, False)
-    return made.coalesce() if x.is_coalesced() else made
+    result = coo(indices, values.contiguous(), size, False)
+    return result.coalesce() if x.is_coalesced() else result
 
 
 # ---- joined -------------------------------------------------------------------------------------------------
