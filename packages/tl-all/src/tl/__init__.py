@@ -48,4 +48,4 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_modules, *_packages.served()})
+    return sorted({*globals(), *_modules, *_packages.public_names()})

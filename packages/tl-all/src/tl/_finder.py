@@ -1,10 +1,10 @@
-"""The finder: `import tl.nn.functional` gives the module `tl_nn.functional` itself, whichever way it is said.
+"""The finder: every form of `import tl.nn.functional` returns the module `tl_nn.functional` itself.
 
-A module under two names must stay one object through `from … import`, reload, pickles and threads that race for it.
-So an alias is imported like any module, but its loader hands out the real one in place of a new one.
+A module under two names must stay one object through `from … import`, reload, pickles and concurrent threads. So an
+alias is imported like any module, but its loader returns the real module instead of a new one.
 
-Nothing may be imported while a finder is asked: up to Python 3.12 that happens under a lock which other threads need to
-finish their own imports. Here, only files are looked for; the loaders import.
+A finder must not import: up to Python 3.12 it runs under a lock that other threads need to finish their own imports.
+The finder only looks for files. The loaders import.
 """
 
 import sys
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class AliasLoader:
-    """Loads a façade name by importing the module it stands for."""
+    """Loads a façade name by an import of its real module."""
 
     def __init__(self, real: str):
         self.real = real
@@ -60,7 +60,7 @@ class AliasLoader:
 
 
 class NamespaceLoader:
-    """Makes the middle of a dotted name that no installed package answers for, such as `utils` in `utils.data`."""
+    """Loads the middle of a dotted name that no installed package has, such as `utils` in `utils.data`."""
 
     def __init__(self, dotted: str):
         self.dotted = dotted
@@ -74,9 +74,9 @@ class NamespaceLoader:
 
 
 class Finder:
-    """Stands first in `sys.meta_path` and answers for every name under its roots.
+    """The first finder in `sys.meta_path`, for every name under its roots.
 
-    `distributions` holds functions that tell `importlib.metadata` of distributions, by their name.
+    `distributions` holds functions that return the distributions for `importlib.metadata`, by name.
     """
 
     def __init__(self) -> None:
@@ -100,37 +100,37 @@ class Finder:
         if spec is None:
             _packages.refuse_missing(_names.facade_of(fullname))
             return None
-        return _watch.watched(spec, watcher)
+        return _watch.watch(spec, watcher)
 
     def find_distributions(self, context: "DistributionFinder.Context") -> "Iterable[Distribution]":
-        known = self.distributions
-        return [make() for name, make in known.items() if context.name in (None, name)]
+        makers = self.distributions
+        return [make() for name, make in makers.items() if context.name in (None, name)]
 
     def _alias(self, fullname: str, root: str, dotted: str) -> ModuleSpec | None:
         if not dotted or dotted.partition(".")[0] in _names.OWN:
-            # what `tl` has itself is found like any module; another root is an alias of it
+            # the other finders find the modules of `tl` itself; another root is an alias of `tl`
             return None if root == "tl" else alias_spec(fullname, f"tl.{dotted}".rstrip("."))
         own = alias_spec(fullname, _names.module_of(dotted))
-        found = own or third_party(fullname, dotted)
-        if found is None and self.absent is not None and root != "tl":
-            found = self.absent(fullname)
-        return found or bare(fullname, dotted)
+        spec = own or third_party(fullname, dotted)
+        if spec is None and self.absent is not None and root != "tl":
+            spec = self.absent(fullname)
+        return spec or bare(fullname, dotted)
 
 
 def alias_spec(fullname: str, real: str) -> ModuleSpec | None:
-    """The spec under which a real module is imported by its façade name; None if there is no such module."""
-    found = _packages.find_real(real)
-    if found is None:
+    """The spec of a façade name for a real module; None without such a module."""
+    real_spec = _packages.find_real(real)
+    if real_spec is None:
         return None
     # A loader need not derive from importlib.abc.Loader, whose module is slow to import.
-    spec = ModuleSpec(fullname, AliasLoader(real), origin=found.origin)  # type: ignore[arg-type]
-    spec.submodule_search_locations = found.submodule_search_locations
-    spec.cached = found.cached
+    spec = ModuleSpec(fullname, AliasLoader(real), origin=real_spec.origin)  # type: ignore[arg-type]
+    spec.submodule_search_locations = real_spec.submodule_search_locations
+    spec.cached = real_spec.cached
     return spec
 
 
 def third_party(fullname: str, dotted: str) -> ModuleSpec | None:
-    """The spec of a module that somebody's plug-in puts at this name."""
+    """The spec of a plug-in's module at this name; None without one."""
     if dotted in _names.MODULES or dotted.startswith("_") or "._" in dotted:
         return None
     real = _plugins.modules().get(dotted)
@@ -138,10 +138,10 @@ def third_party(fullname: str, dotted: str) -> ModuleSpec | None:
 
 
 def bare(fullname: str, dotted: str) -> ModuleSpec | None:
-    """For a name without a module: a namespace if its own package or that of a name below it is installed."""
+    """The spec of a namespace, for a name without a module, if its package or that of a name below it is installed."""
     below = _names.below(dotted)
     owners = [_names.module_of(dotted), *map(_names.missing_part, below)]
-    if below and any(map(_packages.installed, owners)):
+    if below and any(map(_packages.is_installed, owners)):
         return ModuleSpec(fullname, NamespaceLoader(dotted), is_package=True)  # type: ignore[arg-type]
     _packages.refuse_missing(dotted)
     reason = _names.unbuilt(dotted)

@@ -1,7 +1,7 @@
 """Names that the façade adds to the modules of other packages.
 
-`tl.utils` is tl_core's module, but `tl.utils.data` is another package's; `tl.nn` is tl_nn itself, but a third party
-may have put a name there. Such a name is looked up when it is first asked for, after the module's own names.
+`tl.utils` is tl_core's module, but `tl.utils.data` is another package's. `tl.nn` is tl_nn itself, but a plug-in may add
+a name. The first access looks up such a name, after the module's own names.
 """
 
 import sys
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 _NOTHING = object()
 _listed: "set[str]" = set()  # the façade names of modules whose `__all__` is longer than their package's
 
-# What is asked for a name that isn't found anywhere, once programs that say torch are run; it gives None for no answer.
+# The function for missing names in programs that import torch. It returns a stand-in or None.
 absent: "Callable[[ModuleType, str], Any] | None" = None
 
 
 def root_attribute(tl: ModuleType, name: str) -> "Any":
-    """An attribute of `tl` that isn't there yet: the table's, the core's, or a third party's."""
+    """A missing attribute of `tl`, from the core, the table or a plug-in."""
     if name not in _names.TOPS:
         value = getattr(sys.modules[_names.CORE], name, _NOTHING)
         if value is not _NOTHING and not isinstance(value, ModuleType):
@@ -32,7 +32,7 @@ def root_attribute(tl: ModuleType, name: str) -> "Any":
 
 
 def attribute(module: ModuleType, dotted: str) -> "Any":
-    """The object with the façade name `dotted`; it becomes an attribute of its module."""
+    """The object with the façade name `dotted`, which becomes an attribute of its module."""
     name = dotted.rpartition(".")[2]
     special = name.startswith("__") and dotted not in _names.MODULES
     try:
@@ -40,18 +40,18 @@ def attribute(module: ModuleType, dotted: str) -> "Any":
     except _packages.MissingPackage as error:
         raise AttributeError(error.msg, name=name, obj=module) from error
     if value is _NOTHING and absent is not None and (not special or name == "__path__"):
-        given = absent(module, dotted)
-        if given is not None:
-            return given
+        stand_in = absent(module, dotted)
+        if stand_in is not None:
+            return stand_in
     if value is _NOTHING:
         reason = None if special else _names.unbuilt(dotted)
-        said = f"module {module.__name__!r} has no attribute {name!r}" + (f": {reason}" if reason else "")
-        raise AttributeError(said, name=name, obj=module)
+        message = f"module {module.__name__!r} has no attribute {name!r}" + (f": {reason}" if reason else "")
+        raise AttributeError(message, name=name, obj=module)
     setattr(module, name, value)
-    return _told(value, dotted.rpartition(".")[0])
+    return _notify(value, dotted.rpartition(".")[0])
 
 
-def _told(value: "Any", dotted: str) -> "Any":
+def _notify(value: "Any", dotted: str) -> "Any":
     for watcher in _watch.objects:
         watcher(value, dotted)
     return value
@@ -64,8 +64,8 @@ def _find(dotted: str) -> "Any":
     module = _import(f"tl.{dotted}")
     if module is not _NOTHING or dotted.startswith("_") or "._" in dotted:
         return module
-    given = _plugins.objects().get(dotted)
-    return _load(given) if given else _NOTHING
+    reference = _plugins.objects().get(dotted)
+    return _load(reference) if reference else _NOTHING
 
 
 def _import(name: str) -> "Any":
@@ -86,7 +86,7 @@ def _load(reference: str) -> "Any":
 
 
 class ObjectsFirst(ModuleType):
-    """A module of which an attribute that is no module isn't replaced by the submodule of its name."""
+    """A module in which a submodule doesn't replace an attribute of another kind."""
 
     def __setattr__(self, name: str, value: "Any") -> None:
         before = self.__dict__.get(name, value)
@@ -112,7 +112,7 @@ def keep_object(fullname: str) -> None:
 
 
 def adopt(package: str) -> None:
-    """Extends all modules of a package that the façade serves, those loaded and those to come."""
+    """Extends all modules of a package that the façade serves, loaded now or later."""
     if package in _watch.watchers or package == "tl":
         return
     _watch.watchers[package] = _adopt_module
@@ -130,7 +130,7 @@ def _adopt_module(module: ModuleType) -> None:
 
 
 def list_names(module: ModuleType, dotted: str | None) -> None:
-    """Adds to what `from MODULE import *` takes the names that belong to other packages."""
+    """Adds the names that belong to other packages to `__all__` of a module."""
     names = _star_names.NAMES.get(dotted or "")
     if names and dotted:
         _listed.add(dotted)
@@ -139,7 +139,7 @@ def list_names(module: ModuleType, dotted: str | None) -> None:
 
 
 def extend(module: ModuleType, dotted: str) -> None:
-    """Lets a module fall back on the façade for the names it lacks."""
+    """Adds a `__getattr__` that looks up the names a module lacks in the façade."""
     own = module.__dict__.get("__getattr__")
     if getattr(own, "__module__", None) == __name__:
         return
@@ -147,7 +147,7 @@ def extend(module: ModuleType, dotted: str) -> None:
     def __getattr__(name: str) -> "Any":
         if own is not None:
             try:
-                return _told(own(name), dotted)
+                return _notify(own(name), dotted)
             except AttributeError:
                 if name.startswith("__") and name != "__path__":
                     raise

@@ -1,4 +1,4 @@
-"""Which names the façade serves: those of the core's table, its own, and what it says of names that aren't there."""
+"""The names that the façade serves: those of the core's table and its own. The reasons for missing names."""
 
 from tl_core.base import name_table
 from tl_core.base.name_table import ALIASES as ALIASES
@@ -33,10 +33,10 @@ OBJECTS = name_table.OBJECTS | {
     "torch_version.TorchVersion": "tl._release:Release",
 }
 
-# Packages in the table that are still to be written: nobody may be told to install what others may own by that name.
+# Packages in the table that don't exist yet. No message may recommend to install a name that others may own.
 PLANNED: frozenset[str] = frozenset()
 
-# Parts of PyTorch that aren't built yet, and what is said of a name in them.
+# Parts of PyTorch that aren't built yet, and the reason in the message about a name in them.
 _EAGER = (
     "tl-quantization quantizes modules in eager mode; graphs, pruning and sparse kernels aren't built yet"
 )
@@ -63,7 +63,7 @@ UNBUILT = {
 
 
 def unbuilt(dotted: str) -> str | None:
-    """What is said of a name in a part that isn't built yet; None for a name elsewhere."""
+    """The reason for a missing name in a part that isn't built yet; None for a name elsewhere."""
     prefix = first_name_of(dotted)
     while prefix and prefix not in UNBUILT:
         prefix = prefix.rpartition(".")[0]
@@ -86,7 +86,7 @@ def distribution_of(module: str) -> str:
 
 
 def missing_part(dotted: str) -> str:
-    """The module that ought to answer for a name, to be named when its package isn't there."""
+    """The module of a name, for the message about its missing package."""
     return OBJECTS.get(dotted) or module_of(dotted)
 
 

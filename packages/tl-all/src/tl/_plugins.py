@@ -1,7 +1,7 @@
 """Third-party plug-ins, from the entry points of the installed distributions.
 
-`tl.plugins` puts modules into the façade and `tl.names` single objects; the entry point's name is the dotted name
-without `tl`, its value what stands there:
+`tl.plugins` puts modules into the façade and `tl.names` single objects. The entry point's name is the dotted name
+without `tl`, its value is the module or object:
 
     [project.entry-points."tl.plugins"]
     "npu" = "my_npu"                                        # tl.npu is the module my_npu
@@ -10,15 +10,15 @@ without `tl`, its value what stands there:
 
 The packages of tl itself come first, so a plug-in can add names but not replace one.
 
-The files are read here and not by `importlib.metadata`, because the finder asks while nothing may be imported, and
-because importing that takes ten times as long as reading them.
+This module reads the files without `importlib.metadata`, because the finder must not import, and because that import
+takes ten times as long as reading them.
 """
 
 import os
 import sys
 import warnings
 
-_found: dict[str, dict[str, str]] = {}
+_groups: dict[str, dict[str, str]] = {}
 
 
 def modules() -> dict[str, str]:
@@ -32,14 +32,14 @@ def objects() -> dict[str, str]:
 
 
 def forget() -> None:
-    """Lets the distributions be looked at anew, after one has been installed."""
-    _found.clear()
+    """Clears the entry points, so that the next access finds new distributions."""
+    _groups.clear()
 
 
 def _group(name: str) -> dict[str, str]:
-    if not _found:
-        _found.update({"tl.plugins": {}, "tl.names": {}} | _scan())
-    return _found[name]
+    if not _groups:
+        _groups.update({"tl.plugins": {}, "tl.names": {}} | _scan())
+    return _groups[name]
 
 
 def _scan() -> dict[str, dict[str, str]]:
@@ -54,21 +54,21 @@ def _scan() -> dict[str, dict[str, str]]:
 
 
 def _files() -> list[str]:
-    """The files of entry points, one a distribution: like its modules, the first on the path counts."""
-    found: dict[str, str] = {}
+    """The files of entry points, one a distribution. The first one on the path counts, as for modules."""
+    paths: dict[str, str] = {}
     for folder in sys.path:
-        for name in _listed(folder or os.curdir):
+        for name in _list_folder(folder or os.curdir):
             if name.endswith((".dist-info", ".egg-info")):
                 path = os.path.join(folder or os.curdir, name, "entry_points.txt")
-                found.setdefault(name.partition("-")[0].lower(), path)
-    return [path for path in found.values() if os.path.isfile(path)]
+                paths.setdefault(name.partition("-")[0].lower(), path)
+    return [path for path in paths.values() if os.path.isfile(path)]
 
 
-def _listed(folder: str) -> list[str]:
+def _list_folder(folder: str) -> list[str]:
     try:
         return os.listdir(folder)
     except OSError:
-        # the path may name what isn't there, or isn't a folder
+        # an entry of the path may be missing, or no folder
         return []
 
 

@@ -35,17 +35,17 @@ class Release(str):
 
 
 def _order(release: str, other: object) -> int | None:
-    """-1, 0 or 1 where the release comes before, with or after another; None if that isn't a version at all."""
+    """-1, 0 or 1 where the release is before, equal to or after another; None if that is no version."""
     if not isinstance(other, (str, tuple, list)):
         return None
-    for mine, others in zip_longest(_numbers(release), _numbers(other), fillvalue=0):
-        if mine != others:
-            return -1 if mine < others else 1
+    for number, other_number in zip_longest(_numbers(release), _numbers(other), fillvalue=0):
+        if number != other_number:
+            return -1 if number < other_number else 1
     return 0
 
 
 def _numbers(version: str | tuple | list) -> list[int]:
-    """The numbers of a version, up to the first part that isn't one."""
+    """The numbers of a version, up to the first part that is no number."""
     if not isinstance(version, str):
         return list(version)
     numbers = []

@@ -1,4 +1,4 @@
-"""Functions that are called with modules when they have been loaded."""
+"""Watchers: functions that are called with modules after their loading."""
 
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -10,18 +10,18 @@ if TYPE_CHECKING:
 
     Watcher = Callable[[ModuleType], None]
 
-# The name of a module, or of a package for all its modules, and what is called with each that is loaded from then on.
+# Watchers by the name of a module, or of a package for all its modules.
 watchers: "dict[str, Watcher]" = {}
 
-# What is called with all of them.
+# Watchers of all modules.
 everywhere: "list[Watcher]" = []
 
-# What is called with objects that a module gets when they are asked for, and with the module's façade name.
+# Functions that are called with each object that an access adds to a module, and with the module's façade name.
 objects: "list[Callable[[Any, str], None]]" = []
 
 
 def watcher_of(name: str) -> "Watcher | None":
-    """What waits for a module: the function for it, the one for its package, or both."""
+    """The watcher of a module: its own, that of its package, or both."""
     package = name.partition(".")[0]
     own, above = watchers.get(name), watchers.get(package) if package != name else None
     if own is None or above is None:
@@ -34,15 +34,15 @@ def watcher_of(name: str) -> "Watcher | None":
     return both
 
 
-def watched(spec: ModuleSpec, watcher: "Watcher") -> ModuleSpec:
-    """The spec, changed so that the function is called when the module has been loaded."""
+def watch(spec: ModuleSpec, watcher: "Watcher") -> ModuleSpec:
+    """Changes a spec so that its loader calls the watcher. Returns the spec."""
     if spec.loader is not None:
         spec.loader = WatchedLoader(spec.loader, watcher)  # type: ignore[assignment]
     return spec
 
 
 class WatchedLoader:
-    """Another loader, and a function called with what it has loaded."""
+    """A loader that calls a watcher after another loader."""
 
     def __init__(self, loader: "Any", watcher: "Watcher"):
         self.loader, self.watcher = loader, watcher

@@ -1,4 +1,4 @@
-"""The version of tl-all, which the build reads from here, and what else programs look for in `torch.version`."""
+"""The version of tl-all, which the build reads from here, and the other names of `torch.version`."""
 
 __version__ = "0.1.0"
 

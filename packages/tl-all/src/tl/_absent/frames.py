@@ -1,4 +1,4 @@
-"""What the frames of a thread say of the imports under way: which statement asks, and whether a `try` guards it.
+"""The statements of the imports under way, from the frames of a thread, and the `try` blocks around them.
 
 The tables of exceptions and the positions of instructions are those of CPython 3.11 and later.
 """
@@ -23,7 +23,7 @@ _OWN = ("tl._grafts", "tl._absent", "tl._finder", "tl.torch")
 
 
 def instruction_at(code: bytes, offset: int) -> tuple[int, int]:
-    """The operation at an offset, and its argument."""
+    """(the operation at an offset, its argument)."""
     argument, shift, at = code[offset + 1], 8, offset - 2
     while at >= 0 and code[at] == _EXTENDED_ARG:
         argument |= code[at + 1] << shift
@@ -32,12 +32,12 @@ def instruction_at(code: bytes, offset: int) -> tuple[int, int]:
 
 
 def instruction(frame: "FrameType") -> tuple[int, int]:
-    """The operation that a frame is in, and its argument."""
+    """(the current operation of a frame, its argument)."""
     return instruction_at(frame.f_code.co_code, frame.f_lasti)
 
 
 def asking(frame: "FrameType | None") -> "FrameType | None":
-    """The frame that asked for an attribute: the first one that isn't of the façade."""
+    """The frame that reads an attribute: the first frame outside of the façade."""
     tl = vars(sys.modules["tl"])
     while frame is not None and (frame.f_globals is tl or frame.f_globals.get("__name__") in _OWN):
         frame = frame.f_back
@@ -45,7 +45,7 @@ def asking(frame: "FrameType | None") -> "FrameType | None":
 
 
 def importing(frame: "FrameType | None") -> "FrameType | None":
-    """The frame that the machinery of imports works for."""
+    """The frame of the import statement that the machinery carries out."""
     frame = asking(frame)
     while frame is not None and is_machinery(frame):
         frame = frame.f_back
@@ -58,7 +58,7 @@ def is_machinery(frame: "FrameType") -> bool:
 
 
 def loads_below(frame: "FrameType") -> bool:
-    """Whether a frame of the machinery looks for a module below the one whose attribute it asks for."""
+    """Whether a frame of the machinery reads an attribute of a module to find a module below it."""
     return is_machinery(frame) and frame.f_code.co_name == "_find_and_load_unlocked"
 
 
@@ -78,11 +78,11 @@ def statement(frame: "FrameType") -> tuple[str, bool] | None:
 
 
 def imported_name(frame: "FrameType") -> str | None:
-    """The dotted name, as the program says it, that a frame at IMPORT_FROM asks for."""
-    said = statement(frame)
-    if said is None or said[0].partition(".")[0] != "torch":
+    """The dotted name in the program that a frame at IMPORT_FROM imports."""
+    target = statement(frame)
+    if target is None or target[0].partition(".")[0] != "torch":
         return None
-    module, is_from = said
+    module, is_from = target
     name = frame.f_code.co_names[instruction(frame)[1]]
     if is_from:
         return f"{module}.{name}"
@@ -96,7 +96,7 @@ def imported_name(frame: "FrameType") -> str | None:
 
 
 def may_stand_in(frame: "FrameType") -> bool:
-    """Whether an import of an absent name may go on: it stands in a module's body, and nobody waits for its failure."""
+    """Whether an import may return a stand-in: it is in a module's body, and no frame handles its failure."""
     if frame.f_code.co_name != "<module>" or in_try(frame.f_code, frame.f_lasti):
         return False
     below, above = frame, frame.f_back
@@ -124,12 +124,12 @@ def _is_importlib(frame: "FrameType") -> bool:
 
 
 def in_try(code: "CodeType", offset: int) -> bool:
-    """Whether an instruction stands in the body of a `try` or `with`."""
+    """Whether an instruction is in the body of a `try` or `with`."""
     return any(True for _ in _handlers_of(code, offset))
 
 
 def _handlers_of(code: "CodeType", offset: int) -> "Iterator[int]":
-    """Where the handlers begin that an exception at an offset passes; what ends a handler is none."""
+    """The offsets of the handlers of an exception at an offset, without the code that ends a handler."""
     table, passed = list(_exception_table(code.co_exceptiontable)), {offset}
     while True:
         offset = next((target for start, end, target in table if start <= offset < end), -1)
@@ -154,7 +154,7 @@ def _exception_table(table: bytes) -> "Iterator[tuple[int, int, int]]":
 
 @lru_cache(1024)
 def _goes_on(code: "CodeType", handler: int) -> bool:
-    """Whether a way leads from a handler to a `return`: all others raise."""
+    """Whether a path leads from a handler to a `return`. Otherwise the handler raises."""
     import dis
 
     steps = {step.offset: step for step in dis.get_instructions(code)}
@@ -179,13 +179,13 @@ def _goes_on(code: "CodeType", handler: int) -> bool:
 
 
 def decorates(frame: "FrameType") -> bool:
-    """Whether the call that a frame is in applies a decorator to what has just been defined."""
+    """Whether the current call of a frame applies a decorator to a definition."""
     operation, argument = instruction(frame)
     return operation in _CALLS and argument == 0
 
 
 def makes_decorator(frame: "FrameType") -> bool:
-    """Whether what the call that a frame is in gives is a decorator: it is called again at the same place."""
+    """Whether the current call of a frame returns a decorator: the result is called at the same position."""
     code = frame.f_code
     here, later = None, frame.f_lasti // 2
     positions = list(code.co_positions())

@@ -1,7 +1,7 @@
-"""Imports of modules that aren't there: `import torch.x.y`, `from torch.x.y import name`.
+"""Imports of absent modules: `import torch.x.y`, `from torch.x.y import name`.
 
-The machinery puts what it loads into `sys.modules` and into the module above. A stand-in is taken out again at once, so
-that the next `try: import torch.x.y` is told that there is no such module.
+The machinery stores a loaded module in `sys.modules` and in its parent. A stand-in is removed at once, so the next
+`try: import torch.x.y` fails.
 """
 
 import sys
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 def load_absent(fullname: str) -> ModuleSpec | None:
-    """The spec of a stand-in for a module that a statement imports; None where the statement has to fail."""
+    """The spec of a stand-in for a module that a statement imports; None if the statement must fail."""
     if not names.is_module(fullname):
         return None
     frame = frames.importing(sys._getframe(1))
     if frame is None or frames.instruction(frame)[0] != frames.IMPORT_NAME:
         return None
-    said = frames.statement(frame)
-    if said is None or not f"{said[0]}.".startswith(f"{fullname}."):
+    target = frames.statement(frame)
+    if target is None or not f"{target[0]}.".startswith(f"{fullname}."):
         return None
-    if not (names.is_module(said[0]) and frames.may_stand_in(frame)):
+    if not (names.is_module(target[0]) and frames.may_stand_in(frame)):
         return None
-    module, is_from = said
+    module, is_from = target
     if fullname == module and not is_from:
-        stand_in.imported(module, frame.f_code.co_filename, frame.f_lineno)
+        stand_in.record_import(module, frame.f_code.co_filename, frame.f_lineno)
         stand_in.plain_imports.setdefault(frame.f_code.co_filename, set()).update(_prefixes(module))
     spec = ModuleSpec(fullname, _Loader(module))  # type: ignore[arg-type]
     _watch_parent(fullname)
@@ -43,7 +43,7 @@ def _prefixes(module: str) -> "set[str]":
 
 
 class _Loader:
-    """Hands out the stand-in for a module."""
+    """The loader of the stand-in for a module."""
 
     def __init__(self, target: str):
         self.target = target
@@ -64,7 +64,7 @@ def _watch_parent(fullname: str) -> None:
 
 
 class _Parent(ModuleType):
-    """A module above absent ones: a stand-in is taken out of `sys.modules` instead of becoming an attribute."""
+    """The parent of absent modules. It removes a stand-in from `sys.modules` instead of storing it as an attribute."""
 
     def __setattr__(self, name: str, value: "Any") -> None:
         if not isinstance(value, stand_in.AbsentModule):

@@ -41,7 +41,7 @@ def has(dotted: str) -> bool:
 
 
 def kind(dotted: str) -> str | None:
-    """What PyTorch has under a name: a module, class, exception, function or object; None for nothing."""
+    """The kind of a name in PyTorch: module, class, exception, function or object; None for an unknown name."""
     if is_module(dotted):
         return "module"
     module, _, name = dotted.rpartition(".")

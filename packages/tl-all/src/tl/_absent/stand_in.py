@@ -1,11 +1,9 @@
-"""Stand-ins: objects that may be imported, named and passed on, and that raise where they are used.
+"""Stand-ins: objects that may be imported, named and passed on, and that raise at their use.
 
-A stand-in may be annotated with, be a default, a base class or a decorator, be pickled and copied, and asked
-`isinstance`, to which the answer is False, as nothing is an instance of a class that isn't there. It raises
-NotImplementedError when it is called, compared, awaited, entered, iterated over or computed with. A decorator raises
-when the function that it decorated is called: at the definition nothing of the program's work is done yet, and the
-function without its decorator would do something else than it was written for. A class made from it raises when an
-instance is made.
+A stand-in may be an annotation, a default, a base class or a decorator. It can be pickled and copied, and `isinstance`
+returns False for it. It raises NotImplementedError when it is called, compared, awaited, entered, iterated over or
+computed with. A decorator raises when the decorated function is called: the definition does none of the program's work,
+and the function without its decorator would do other work. A subclass raises when it is instantiated.
 """
 
 import copyreg
@@ -24,17 +22,17 @@ if TYPE_CHECKING:
 
 
 class AbsentNameWarning(UserWarning):
-    """A program imports a name of PyTorch that tl lacks; once for each name."""
+    """A program imports a name of PyTorch that tl lacks. Each name warns once."""
 
 
 imports: "dict[str, dict[str, int]]" = {}  # by name, the line of the import in each file
 plain_imports: "dict[str, set[str]]" = {}  # by file, the modules that it imports by `import torch.x.y`
-quiet: "list[bool]" = []  # whether the warnings are left out, because a list is asked for
-_known: "dict[str, Any]" = {}
+quiet: "list[bool]" = []  # not empty if `--absent` lists the names instead of warnings
+_stand_ins: "dict[str, Any]" = {}
 
 
-def imported(dotted: str, file: str, line: int) -> "Any":
-    """The stand-in for a name that a program has just imported."""
+def record_import(dotted: str, file: str, line: int) -> "Any":
+    """Records an import of a name, warns at the first one and returns the stand-in."""
     first = dotted not in imports
     imports.setdefault(dotted, {}).setdefault(file, line)
     if first and not quiet:
@@ -44,23 +42,23 @@ def imported(dotted: str, file: str, line: int) -> "Any":
 
 
 def of(dotted: str) -> "Any":
-    """The one stand-in for a name."""
-    made = _known.get(dotted)
-    if made is None:
+    """The only stand-in for a name."""
+    stand_in = _stand_ins.get(dotted)
+    if stand_in is None:
         kind = names.kind(dotted)
         if kind == "module":
-            made = AbsentModule(dotted)
+            stand_in = AbsentModule(dotted)
         elif kind == "exception":
             module, _, name = dotted.rpartition(".")
-            made = AbsentExceptionType(name, (Exception,), {"__module__": module, "_absent": dotted})
+            stand_in = AbsentExceptionType(name, (Exception,), {"__module__": module, "_absent": dotted})
         else:
-            made = StandIn(dotted)
-        made = _known.setdefault(dotted, made)
-    return made
+            stand_in = StandIn(dotted)
+        stand_in = _stand_ins.setdefault(dotted, stand_in)
+    return stand_in
 
 
 def refuse(dotted: str, frame: "FrameType | None" = None) -> "NoReturn":
-    """Raises for the use of an absent name, with the line that imported it: that of the file that uses it, if any."""
+    """Raises for the use of an absent name, with the line of its import, if possible in the file that uses it."""
     lines_of: dict[str, int] = {}
     name = dotted
     while name and not lines_of:
@@ -74,18 +72,18 @@ def refuse(dotted: str, frame: "FrameType | None" = None) -> "NoReturn":
 
 
 def _child(dotted: str, name: str, frame: FrameType) -> "Any":
-    """An attribute that a program names; programs that ask whether it is there get an AttributeError."""
-    asked = frames.instruction(frame)[0] not in (*frames.ATTRIBUTE, frames.IMPORT_FROM)
-    known = names.kind(dotted) != "module" or names.has(f"{dotted}.{name}")
-    if name.startswith("__") or asked or not known or frames.in_try(frame.f_code, frame.f_lasti):
+    """The stand-in for an attribute that a program names. A test for the attribute raises AttributeError."""
+    is_query = frames.instruction(frame)[0] not in (*frames.ATTRIBUTE, frames.IMPORT_FROM)
+    exists = names.kind(dotted) != "module" or names.has(f"{dotted}.{name}")
+    if name.startswith("__") or is_query or not exists or frames.in_try(frame.f_code, frame.f_lasti):
         raise AttributeError(f"{dotted}, which is not in tl, has no attribute {name!r}", name=name)
     if frames.instruction(frame)[0] == frames.IMPORT_FROM:
-        return imported(f"{dotted}.{name}", frame.f_code.co_filename, frame.f_lineno)
+        return record_import(f"{dotted}.{name}", frame.f_code.co_filename, frame.f_lineno)
     return of(f"{dotted}.{name}")
 
 
 class StandIn:
-    """What stands for a class, a function or an object that isn't there."""
+    """The stand-in for an absent class, function or object."""
 
     def __init__(self, dotted: str):
         module, _, name = dotted.rpartition(".")
@@ -93,28 +91,28 @@ class StandIn:
             object.__setattr__(self, attribute, value)
 
     def __getattr__(self, name: str) -> "Any":
-        return _child(_dotted(self), name, sys._getframe(1))
+        return _child(_dotted_name(self), name, sys._getframe(1))
 
     def __repr__(self) -> str:
-        return f"<stand-in for {_dotted(self)}, which is not in tl>"
+        return f"<stand-in for {_dotted_name(self)}, which is not in tl>"
 
     def __call__(self, *args: "Any", **kwargs: "Any") -> "Any":
-        dotted, frame = _dotted(self), sys._getframe(1)
+        dotted, frame = _dotted_name(self), sys._getframe(1)
         if len(args) == 1 and not kwargs and callable(args[0]) and frames.decorates(frame):
-            return decorated(dotted, args[0])
+            return decorate(dotted, args[0])
         if frames.makes_decorator(frame):
-            return lambda target: decorated(dotted, target)
+            return lambda target: decorate(dotted, target)
         refuse(dotted, frame)
 
     def __mro_entries__(self, bases: "tuple[Any, ...]") -> "tuple[type, ...]":
-        base = _bases.setdefault(_dotted(self), _base_for(_dotted(self)))
+        base = _bases.setdefault(_dotted_name(self), _base_for(_dotted_name(self)))
         return () if any(base in getattr(other, "__mro__", ()) for other in bases) else (base,)
 
     def __instancecheck__(self, instance: object) -> bool:
         return self.__subclasscheck__(type(instance))
 
     def __subclasscheck__(self, cls: type) -> bool:
-        return _bases.get(_dotted(self)) in cls.__mro__
+        return _bases.get(_dotted_name(self)) in cls.__mro__
 
     def __or__(self, other: "Any") -> "Any":
         from typing import Union
@@ -127,12 +125,12 @@ class StandIn:
         return Union[other, self]  # noqa: UP007
 
     def __getitem__(self, item: "Any") -> "StandIn":
-        if names.kind(_dotted(self)) == "function":
-            refuse(_dotted(self), sys._getframe(1))
+        if names.kind(_dotted_name(self)) == "function":
+            refuse(_dotted_name(self), sys._getframe(1))
         return self
 
     def __reduce__(self) -> "tuple[Any, ...]":
-        return of, (_dotted(self),)
+        return of, (_dotted_name(self),)
 
     def __copy__(self) -> "StandIn":
         return self
@@ -144,13 +142,13 @@ class StandIn:
         return object.__hash__(self)
 
 
-def _dotted(stand_in: StandIn) -> str:
+def _dotted_name(stand_in: StandIn) -> str:
     return f"{stand_in.__module__}.{stand_in.__name__}"
 
 
 def _use(name: str) -> "Callable[..., Any]":
     def method(self: StandIn, *args: "Any") -> "Any":
-        refuse(_dotted(self), sys._getframe(1))
+        refuse(_dotted_name(self), sys._getframe(1))
 
     method.__name__ = name
     return method
@@ -159,11 +157,11 @@ def _use(name: str) -> "Callable[..., Any]":
 def _comparison(name: str) -> "Callable[..., Any]":
     def method(self: StandIn, other: object) -> "Any":
         frame = sys._getframe(1)
-        # Python's own modules compare what they are given with objects of theirs: `typing`, `functools`, `dataclasses`
+        # Python's own modules compare arguments with their own objects: `typing`, `functools`, `dataclasses`
         of_python = frame.f_globals.get("__name__", "").partition(".")[0] in sys.stdlib_module_names
         if self is other or of_python:
             return NotImplemented
-        refuse(_dotted(self), frame)
+        refuse(_dotted_name(self), frame)
 
     method.__name__ = name
     return method
@@ -183,7 +181,7 @@ _bases: "dict[str, type]" = {}
 
 
 def _base_for(dotted: str) -> type:
-    """The class that classes are made from where a program derives from an absent one."""
+    """The base class of a program's subclasses of an absent class."""
 
     def __new__(cls: type, *args: "Any", **kwargs: "Any") -> "Any":
         refuse(dotted, sys._getframe(1))
@@ -199,14 +197,14 @@ def _base_for(dotted: str) -> type:
 
 
 class AbsentExceptionType(type):
-    """The type of exceptions that aren't there: `except` takes them, nothing raises them."""
+    """The type of absent exceptions, for `except` clauses. No code raises them."""
 
     def __call__(cls, *args: "Any", **kwargs: "Any") -> "Any":
         refuse(cls._absent, sys._getframe(1))  # type: ignore[attr-defined]
 
 
 def _pickle_exception(cls: AbsentExceptionType) -> "Any":
-    by_name = _known.get(cls._absent) is cls  # type: ignore[attr-defined]
+    by_name = _stand_ins.get(cls._absent) is cls  # type: ignore[attr-defined]
     return (of, (cls._absent,)) if by_name else cls.__name__  # type: ignore[attr-defined]
 
 
@@ -214,7 +212,7 @@ copyreg.pickle(AbsentExceptionType, _pickle_exception)
 
 
 class AbsentModule(ModuleType):
-    """What stands for a module that isn't there."""
+    """The stand-in for an absent module."""
 
     def __init__(self, dotted: str):
         super().__init__(dotted, "A module of PyTorch that is not in tl.")
@@ -231,8 +229,8 @@ class AbsentModule(ModuleType):
         return of, (self.__name__,)
 
 
-def decorated(dotted: str, target: "Any") -> "Any":
-    """What a decorator that isn't there makes of a function or class: one that raises when it is called."""
+def decorate(dotted: str, target: "Any") -> "Any":
+    """The function or class under an absent decorator, which raises when it is called."""
 
     def function(*args: "Any", **kwargs: "Any") -> "Any":
         refuse(dotted, sys._getframe(1))

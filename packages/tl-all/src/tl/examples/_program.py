@@ -1,4 +1,4 @@
-"""What the examples share: the command line, packages that only they need, curves, the last line."""
+"""The shared parts of the examples: the command line, optional packages, curves, the last line."""
 
 import argparse
 import os
@@ -13,18 +13,18 @@ INTERRUPTED = 130
 
 
 class MissingExtra(Exception):
-    """A package that only the examples need isn't installed."""
+    """A package that only the examples need is missing."""
 
 
 class Reached(NamedTuple):
-    """How a training ended: figures to print, and what was expected but not reached, or nothing."""
+    """The result of a training: figures to print, and the goal if it was missed."""
 
     figures: str
     missed: str = ""
 
 
 def need(module: str, package: str) -> Any:
-    """Imports what only the examples need."""
+    """Imports a module that only the examples need."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
@@ -34,10 +34,10 @@ def need(module: str, package: str) -> Any:
         raise MissingExtra(text) from error
 
 
-def progress(steps: int, unit: str, quiet: bool, done: int = 0) -> Any:
-    """Counts from what is done already, with a bar that shows how far it is."""
+def progress(steps: int, unit: str, quiet: bool, first: int = 0) -> Any:
+    """Counts the steps from `first` on, with a progress bar."""
     tqdm = need("tqdm", "tqdm").tqdm
-    return tqdm(range(done, steps), unit=unit, disable=quiet, initial=done, total=steps)
+    return tqdm(range(first, steps), unit=unit, disable=quiet, initial=first, total=steps)
 
 
 def positive(text: str) -> int:
@@ -48,7 +48,7 @@ def positive(text: str) -> int:
 
 
 def writable(path: str) -> str:
-    """A file in a folder that is there."""
+    """The path of a file in a folder that can be written to."""
     folder = os.path.dirname(os.path.abspath(path))
     if not os.access(folder, os.W_OK):
         raise argparse.ArgumentTypeError(f"needs a folder that can be written to, got {folder!r}")
@@ -69,7 +69,7 @@ def command_line(name: str, about: str | None, expected: str) -> argparse.Argume
 
 def draw(path: str, unit: str, falling: Sequence[tuple[float, float]], rising: Sequence[tuple[float, float]],
          label: str) -> None:  # fmt: skip
-    """Writes an image of two curves: the loss, and what it is done for; points as (place, value)."""
+    """Writes an image of two curves, the loss and the measure of the training, from points (place, value)."""
     need("matplotlib", "matplotlib").use("Agg")
     from matplotlib import pyplot
 
@@ -100,22 +100,22 @@ def board(folder: str | None) -> Iterator[Callable[[str, float, int], None]]:
 
 
 @contextmanager
-def profiled(path: str | None) -> Iterator[Callable[[], None]]:
-    """A function to call after each step: the second to the sixth become a trace for Perfetto or TensorBoard. Without
-    a path it does nothing."""
+def trace_steps(path: str | None) -> Iterator[Callable[[], None]]:
+    """A function to call after each step. The second to the sixth become a trace for Perfetto or TensorBoard. Without
+    a path the function does nothing."""
     if not path:
         yield lambda: None
         return
     from tl_profiler import profile, schedule
 
     with profile(schedule=schedule(wait=0, warmup=1, active=5, repeat=1), record_shapes=True, profile_memory=True,
-                 with_modules=True, on_trace_ready=lambda done: done.export_chrome_trace(path)) as prof:  # fmt: skip
+                 with_modules=True, on_trace_ready=lambda trace: trace.export_chrome_trace(path)) as prof:  # fmt: skip
         yield prof.step
     print(f"profile: {path}" if os.path.exists(path) else "profile: too few steps, nothing is written")
 
 
 def finish(run: Callable[[argparse.Namespace], Reached], options: argparse.Namespace) -> int:
-    """Does what the command line says and prints the last line; returns the program's exit code."""
+    """Runs the example and prints the last line. Returns the program's exit code."""
     start = time.perf_counter()
     try:
         if options.plot:

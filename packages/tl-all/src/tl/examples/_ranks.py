@@ -17,7 +17,7 @@ import tl.distributed as dist  # type: ignore[import-not-found]
 from tl import nn
 from tl.nn.parallel import DistributedDataParallel  # type: ignore[import-not-found]
 
-__all__ = ["ALONE", "Ranks", "add_ddp", "joined"]
+__all__ = ["ALONE", "Ranks", "add_ddp", "join_ranks"]
 
 
 class Ranks(NamedTuple):
@@ -53,8 +53,8 @@ def add_ddp(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def joined(options: argparse.Namespace) -> Iterator[Ranks]:
-    """The processes of a training, if there are several; only the first prints and draws."""
+def join_ranks(options: argparse.Namespace) -> Iterator[Ranks]:
+    """The processes of a training, if there are several. Only the first prints and draws."""
     if not options.ddp:
         yield ALONE
         return

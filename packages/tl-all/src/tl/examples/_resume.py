@@ -72,18 +72,18 @@ class Checkpoints:
         options (Namespace): The command line.
         model, optimizer (Module, Optimizer): What is saved and loaded.
         record (dict): Numbers, lists and tensors that the training changes.
-        others (objects with a state): Data, schedules.
+        parts (objects with a state): Data, schedules.
 
     Raises:
         SystemExit: If the training to be resumed was begun with other options, or one that isn't is in the way.
     """
 
     def __init__(
-        self, options: argparse.Namespace, model: Any, optimizer: Any, record: dict[str, Any], **others: Any
+        self, options: argparse.Namespace, model: Any, optimizer: Any, record: dict[str, Any], **parts: Any
     ) -> None:
-        self._model, self._optimizer, self._record, self._others = model, optimizer, record, others
+        self._model, self._optimizer, self._record, self._parts = model, optimizer, record, parts
         self._every, self.steps = options.every, 0
-        self._given = {k: v for k, v in vars(options).items() if k not in NOT_OF_THE_TRAINING}
+        self._options = {k: v for k, v in vars(options).items() if k not in NOT_OF_THE_TRAINING}
         self._manager = CheckpointManager(options.checkpoint, keep=2) if options.checkpoint else None
         if self._manager and self._manager.latest() is not None:
             if not options.resume:
@@ -106,23 +106,23 @@ class Checkpoints:
 
     def _state(self) -> dict[str, Any]:
         model, optimizer = get_state_dict(self._model, self._optimizer)
-        others = {name: part.state_dict() for name, part in self._others.items()}
+        states = {name: part.state_dict() for name, part in self._parts.items()}
         generator = tl.get_rng_state()
-        own = {"model": model, "optimizer": optimizer, "generator": generator, "options": dict(self._given)}
-        return {**own, **others, "record": self._record, "steps": self.steps}
+        own = {"model": model, "optimizer": optimizer, "generator": generator, "options": dict(self._options)}
+        return {**own, **states, "record": self._record, "steps": self.steps}
 
     def _resume(self, manager: CheckpointManager) -> None:
         state = self._state()
         manager.load(state)
         for name, value in state["options"].items():
-            if value != self._given[name]:
+            if value != self._options[name]:
                 text = (
-                    f"the training in {manager.path} was begun with {name}={value}, not {self._given[name]}"
+                    f"the training in {manager.path} was begun with {name}={value}, not {self._options[name]}"
                 )
                 raise SystemExit(f"error: {text}")
         model, optimizer = state["model"], state["optimizer"]
         set_state_dict(self._model, self._optimizer, model_state_dict=model, optim_state_dict=optimizer)
-        for name, part in self._others.items():
+        for name, part in self._parts.items():
             part.load_state_dict(state[name])
         self._record.update(state["record"])
         self.steps = state["steps"]

@@ -1,7 +1,7 @@
-"""The text of Python's own standard library, in numbers: what the language examples learn from.
+"""The text of Python's own standard library as numbers, for the language examples.
 
-Which files are held out is decided by a hash of their names, so every machine with the same Python holds out the same
-ones. Characters beyond printable ASCII count as one.
+A hash of its name decides whether a file is held out, so every machine with the same Python holds out the same files.
+All characters beyond printable ASCII share one index.
 """
 
 import hashlib
@@ -27,17 +27,17 @@ class Corpus(NamedTuple):
 def files() -> list[Path]:
     """The library's files, always in the same order."""
     root = Path(sysconfig.get_path("stdlib"))
-    found = (p for p in root.rglob("*.py") if not LEFT_OUT & set(p.relative_to(root).parts))
-    return sorted(found, key=lambda p: p.relative_to(root).as_posix())
+    paths = (p for p in root.rglob("*.py") if not LEFT_OUT & set(p.relative_to(root).parts))
+    return sorted(paths, key=lambda p: p.relative_to(root).as_posix())
 
 
 def is_held_out(path: Path) -> bool:
-    """Decided by the name alone."""
+    """Whether a file is held out, by a hash of its name."""
     return hashlib.sha256(path.name.encode()).digest()[0] < HELD_OUT_OF_256
 
 
 def encode(text: str) -> tl.Tensor:
-    """Each character's place in `SYMBOLS`, as int64."""
+    """The index of each character in `SYMBOLS`, as int64."""
     np = need("numpy", "numpy")
     indices = np.full(0x110000, len(SYMBOLS) - 1, np.int64)
     for index, symbol in enumerate(SYMBOLS):
@@ -46,7 +46,7 @@ def encode(text: str) -> tl.Tensor:
 
 
 def decode(indices: tl.Tensor) -> str:
-    """The text again."""
+    """The text of indices into `SYMBOLS`."""
     return "".join(SYMBOLS[i] for i in indices.tolist())
 
 
@@ -55,8 +55,8 @@ def read() -> Corpus:
     parts: tuple[list[str], list[str]] = ([], [])
     for path in files():
         parts[is_held_out(path)].append(path.read_text("utf-8", errors="replace").replace("\t", "    "))
-    learned, held_out = (encode("\n".join(part)) for part in parts)
-    return Corpus(learned, held_out)
+    training, held_out = (encode("\n".join(part)) for part in parts)
+    return Corpus(training, held_out)
 
 
 def table_loss(corpus: Corpus, order: int = 4, limit: int = 400_000) -> float:
@@ -67,21 +67,21 @@ def table_loss(corpus: Corpus, order: int = 4, limit: int = 400_000) -> float:
 
     Args:
         corpus: the texts.
-        order: how many characters are looked at, the counted one included.
-        limit: how many characters are scored at most.
+        order: the number of characters of a run, the counted one included.
+        limit: the largest number of characters to score.
     """
     np = need("numpy", "numpy")
     symbols = len(SYMBOLS)
-    learned, held_out = corpus.learned.numpy(), corpus.held_out.numpy()[:limit]
+    training, held_out = corpus.learned.numpy(), corpus.held_out.numpy()[:limit]
     chance = np.full(len(held_out), 1 / symbols)
     for length in range(1, order + 1):
-        known, asked = _runs(learned, length, symbols), _runs(held_out, length, symbols)
-        runs, counts = np.unique(known, return_counts=True)
+        training_runs, held_out_runs = _runs(training, length, symbols), _runs(held_out, length, symbols)
+        runs, counts = np.unique(training_runs, return_counts=True)
         contexts, first, kinds = np.unique(runs // symbols, return_index=True, return_counts=True)
-        seen = _looked_up(runs, counts, asked)
-        total = _looked_up(contexts, np.add.reduceat(counts, first), asked // symbols)
-        followers = _looked_up(contexts, kinds, asked // symbols)
-        mixed = (seen + followers * chance) / np.maximum(total + followers, 1)
+        occurrences = _look_up(runs, counts, held_out_runs)
+        total = _look_up(contexts, np.add.reduceat(counts, first), held_out_runs // symbols)
+        followers = _look_up(contexts, kinds, held_out_runs // symbols)
+        mixed = (occurrences + followers * chance) / np.maximum(total + followers, 1)
         chance = np.where(total > 0, mixed, chance)
     return float(-np.log(chance).mean())
 
@@ -96,8 +96,8 @@ def _runs(text, length, symbols):  # type: ignore[no-untyped-def]
     return code
 
 
-def _looked_up(keys, values, asked):  # type: ignore[no-untyped-def]
-    """The values of sorted keys; 0 for others."""
+def _look_up(keys, values, queries):  # type: ignore[no-untyped-def]
+    """The values of queries among sorted keys; 0 for a query that is no key."""
     np = need("numpy", "numpy")
-    at = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
-    return np.where(keys[at] == asked, values[at], 0)
+    at = np.minimum(np.searchsorted(keys, queries), len(keys) - 1)
+    return np.where(keys[at] == queries, values[at], 0)

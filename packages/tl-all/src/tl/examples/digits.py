@@ -46,14 +46,14 @@ class Images(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """How the training went, a number for each epoch."""
+    """The loss and the accuracy after each epoch."""
 
     losses: list[float]
     accuracies: list[float]
 
 
 class Standing:
-    """Where a training stands: batches, the record of losses and accuracies, and the checkpoints of both."""
+    """The state of a training: batches, the record of losses and accuracies, and the checkpoints of both."""
 
     def __init__(
         self,
@@ -62,15 +62,15 @@ class Standing:
         optimizer: Any,
         count: int,
         ranks: Ranks = ALONE,
-        **others: Any,
+        **parts: Any,
     ) -> None:
         self.ranks = ranks
         self.batches = Batches(count, options.batch_size, ranks)
         self.record: dict[str, Any] = {"losses": [], "accuracies": [], "total": 0.0}
-        self.checkpoints = Checkpoints(options, model, optimizer, self.record, batches=self.batches, **others)
+        self.checkpoints = Checkpoints(options, model, optimizer, self.record, batches=self.batches, **parts)
 
-    def finished(self) -> Curve:
-        """Saves the end; returns the curve."""
+    def finish(self) -> Curve:
+        """Saves the last checkpoint and returns the curve."""
         self.checkpoints.finish()
         return Curve(self.record["losses"], self.record["accuracies"])
 
@@ -90,7 +90,7 @@ def split(images: Images, held_out: float) -> tuple[Images, Images]:
 
 
 def network(channels: int = 32, hidden: int = 128, dropout: float = 0.3) -> nn.Module:
-    """Three convolutions and two poolings, then two layers; the result is a score for each of the ten digits.
+    """Three convolutions and two poolings, then two layers. The result is a score for each of the ten digits.
 
     Args:
         channels: the channels of the convolutions.
@@ -117,7 +117,7 @@ def convolution(channels: int, out: int) -> list[nn.Module]:
 
 
 def learn_epoch(model: nn.Module, optimizer: Any, images: Images, standing: Standing) -> None:
-    """One pass over all images in a new order, or what is left of one; records the mean loss of an image."""
+    """One pass over all images in a new order, or the rest of a pass. Records the mean loss of an image."""
     measure, record = nn.CrossEntropyLoss(), standing.record
     model.train()
     for rows in standing.batches:
@@ -141,25 +141,25 @@ def accuracy(model: nn.Module, images: Images) -> float:
 
 
 def train(model: nn.Module, learned: Images, held_out: Images, options: argparse.Namespace) -> Curve:
-    """Trains a network, with a bar that shows how far it is.
+    """Trains a network, with a progress bar.
 
     Args:
         model: the network.
-        learned: what it learns from.
-        held_out: what it is measured on.
+        learned: the images to learn from.
+        held_out: the images to measure the accuracy on.
         options: the program's options.
     """
     optimizer = tl.optim.Adam(model.parameters(), lr=options.lr)
     standing = Standing(options, model, optimizer, len(learned))
     losses, accuracies = standing.record["losses"], standing.record["accuracies"]
-    bar = progress(options.epochs, "epoch", options.quiet, done=len(accuracies))
+    bar = progress(options.epochs, "epoch", options.quiet, first=len(accuracies))
     for epoch in bar:
         for group in optimizer.param_groups:
             group["lr"] = options.lr * (1 - epoch / options.epochs)
         learn_epoch(model, optimizer, learned, standing)
         accuracies.append(accuracy(model, held_out))
         bar.set_postfix(loss=f"{losses[-1]:.4f}", accuracy=f"{accuracies[-1]:.4f}")
-    return standing.finished()
+    return standing.finish()
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -175,11 +175,11 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> Reached:
-    """Does what the command line says."""
+    """Trains a network with the options of the command line."""
     images = load()
     tl.manual_seed(options.seed)
-    learned, held_out = split(images, 0.2)
-    curve = train(network(), learned, held_out, options)
+    training, held_out = split(images, 0.2)
+    curve = train(network(), training, held_out, options)
     if options.plot:
         falling, rising = (list(enumerate(values, 1)) for values in curve)
         draw(options.plot, "epoch", falling, rising, "accuracy on held-out images")

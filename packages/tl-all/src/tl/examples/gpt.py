@@ -24,11 +24,11 @@ from tl.examples._program import (
     draw,
     finish,
     positive,
-    profiled,
     progress,
+    trace_steps,
     writable,
 )
-from tl.examples._ranks import ALONE, Ranks, add_ddp, joined
+from tl.examples._ranks import ALONE, Ranks, add_ddp, join_ranks
 from tl.examples._resume import Checkpoints, add_options
 
 F = nn.functional
@@ -121,8 +121,8 @@ class GPT(nn.Module):
 def groups(model: nn.Module) -> list[dict[str, object]]:
     """Matrices shrink a little in every step; biases and norms don't."""
     matrices = [p for p in model.parameters() if p.dim() == 2]
-    others = [p for p in model.parameters() if p.dim() < 2]
-    return [{"params": matrices, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
+    vectors = [p for p in model.parameters() if p.dim() < 2]
+    return [{"params": matrices, "weight_decay": 0.1}, {"params": vectors, "weight_decay": 0.0}]
 
 
 def rate(step: int, steps: int, top: float, warm: int = 100) -> float:
@@ -130,7 +130,7 @@ def rate(step: int, steps: int, top: float, warm: int = 100) -> float:
 
     Args:
         step: the number of the step.
-        steps: how many there are, or of each epoch.
+        steps: the number of steps.
         top: the highest rate.
         warm: the steps in which it rises.
     """
@@ -144,7 +144,7 @@ def batches(
 
     Args:
         text: the characters, as indices.
-        steps: how many there are, or of each epoch.
+        steps: the number of steps.
         size: the samples of a batch of one process.
         length: the characters of a stretch.
         ranks: the processes that learn from a batch together.
@@ -201,15 +201,15 @@ Note = Callable[[str, float, int], None]
 
 
 def nothing(*of: Any) -> None:
-    """Notes nothing."""
+    """Does nothing."""
 
 
 class Training(NamedTuple):
-    """How the training went: losses as points of (step, loss), and characters a second.
+    """The losses of a training as points (step, loss), and its speed.
 
     Args:
-        learned: what it learns from.
-        held_out: what it is measured on.
+        learned: the losses of the batches.
+        held_out: the losses of the held-out text.
         speed: characters a second.
     """
 
@@ -220,7 +220,7 @@ class Training(NamedTuple):
 
 def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace, note: Note = nothing,
           stepped: Callable[[], None] = nothing, ranks: Ranks = ALONE) -> Training:  # fmt: skip
-    """Trains the model, with a bar that shows how far it is; `note` gets the losses by name and step.
+    """Trains the model, with a progress bar.
 
     Args:
         model: the network.
@@ -233,11 +233,11 @@ def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace, note: N
     optimizer = tl.optim.AdamW(groups(model), lr=options.lr, betas=(0.9, 0.99))
     record: dict[str, Any] = {"learned": [], "held_out": [], "seconds": 0.0}
     checkpoints = Checkpoints(options, model, optimizer, record)
-    learned, held_out, done = record["learned"], record["held_out"], checkpoints.steps
+    losses, held_out, first = record["learned"], record["held_out"], checkpoints.steps
     copies = ranks.copies(model)
     mixed = tl.autocast("cpu", enabled=options.precision == "mixed")
-    bar = progress(options.steps, "step", options.quiet, done=done)
-    stretches = batches(texts.learned, options.steps - done, options.batch_size, model.context, ranks)
+    bar = progress(options.steps, "step", options.quiet, first=first)
+    stretches = batches(texts.learned, options.steps - first, options.batch_size, model.context, ranks)
     for step, (text, follow) in zip(bar, stretches):
         start = time.perf_counter()
         for group in optimizer.param_groups:
@@ -251,17 +251,17 @@ def train(model: GPT, texts: corpus.Corpus, options: argparse.Namespace, note: N
         record["seconds"] += time.perf_counter() - start
         stepped()
         if step % 10 == 9:
-            learned.append((step + 1, ranks.mean(loss)))
-            note("loss/learned", learned[-1][1], step + 1)
+            losses.append((step + 1, ranks.mean(loss)))
+            note("loss/learned", losses[-1][1], step + 1)
             speed = (step + 1) * text.numel() * ranks.size / record["seconds"]
-            bar.set_postfix(loss=f"{learned[-1][1]:.3f}", tokens_per_s=f"{speed:.0f}")
+            bar.set_postfix(loss=f"{losses[-1][1]:.3f}", tokens_per_s=f"{speed:.0f}")
         if step % 250 == 249:
             held_out.append((step + 1, loss_of(model, texts.held_out, 32)))
             note("loss/held_out", held_out[-1][1], step + 1)
         checkpoints.step()
     checkpoints.finish()
     read = options.steps * options.batch_size * ranks.size * model.context
-    return Training(learned, held_out, read / record["seconds"])
+    return Training(losses, held_out, read / record["seconds"])
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -290,7 +290,7 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace, ranks: Ranks = ALONE) -> Reached:
-    """Does what the command line says."""
+    """Trains a model with the options of the command line."""
     texts = corpus.read()
     print(f"{len(texts.learned):,} characters to learn from, {len(texts.held_out):,} held out")
     tl.manual_seed(options.seed)
@@ -298,7 +298,7 @@ def run(options: argparse.Namespace, ranks: Ranks = ALONE) -> Reached:
         tl.set_float32_matmul_precision(options.precision)
     model = GPT(len(corpus.SYMBOLS), options.width, options.heads, options.layers, options.context)
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters")
-    with board(options.tensorboard) as note, profiled(options.profile) as stepped:
+    with board(options.tensorboard) as note, trace_steps(options.profile) as stepped:
         training = train(model, texts, options, note, stepped, ranks)
     if options.plot:
         draw(options.plot, "step", training.learned, training.held_out, "loss of held-out text")
@@ -312,7 +312,7 @@ def run(options: argparse.Namespace, ranks: Ranks = ALONE) -> Reached:
 def main(argv: list[str] | None = None) -> int:
     """The program; returns its exit code."""
     options = arguments().parse_args(argv)
-    with joined(options) as ranks:
+    with join_ranks(options) as ranks:
         return finish(lambda options: run(options, ranks), options)
 
 

@@ -82,7 +82,7 @@ def train(model: Reader, texts: corpus.Corpus, options: argparse.Namespace) -> t
     begin = [tl.zeros(options.layers, options.batch_size, options.width) for _ in range(2)]
     record: dict[str, Any] = {"state": begin, "learned": [], "held_out": [], "seconds": 0.0}
     checkpoints = Checkpoints(options, model, optimizer, record)
-    bar = progress(options.steps, "step", options.quiet, done=checkpoints.steps)
+    bar = progress(options.steps, "step", options.quiet, first=checkpoints.steps)
     for step in bar:
         start = time.perf_counter()
         at = step % windows * length
@@ -130,9 +130,9 @@ def run(options: argparse.Namespace) -> Reached:
     texts = corpus.read()
     tl.manual_seed(options.seed)
     model = Reader(len(corpus.SYMBOLS), options.width, options.layers)
-    learned, held_out, speed = train(model, texts, options)
+    losses, held_out, speed = train(model, texts, options)
     if options.plot:
-        draw(options.plot, "step", learned, held_out, "loss of held-out text")
+        draw(options.plot, "step", losses, held_out, "loss of held-out text")
     loss = loss_of(model, texts.held_out, options.length)
     figures = f"val_loss={loss:.4f} ngram={corpus.table_loss(texts):.4f} tokens_per_s={speed:.0f}"
     return Reached(figures, "" if loss <= GOOD else f"val_loss at most {GOOD}")

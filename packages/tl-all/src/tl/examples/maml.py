@@ -55,28 +55,28 @@ def run(options: argparse.Namespace) -> Reached:
     def loss(s: State, x: tl.Tensor, y: tl.Tensor) -> tl.Tensor:
         return (func.functional_call(model, s, (x,)) - y).square().mean()
 
-    def adapted(s: State, x: tl.Tensor, y: tl.Tensor) -> State:
+    def adapt(s: State, x: tl.Tensor, y: tl.Tensor) -> State:
         gradient = func.grad(loss)(s, x, y)
         return {name: p - options.inner * gradient[name] for name, p in s.items()}
 
     def task(s: State, x: tl.Tensor, y: tl.Tensor, x2: tl.Tensor, y2: tl.Tensor) -> tl.Tensor:
-        return loss(adapted(s, x, y), x2, y2)
+        return loss(adapt(s, x, y), x2, y2)
 
     tasks = func.vmap(task, in_dims=(None, 0, 0, 0, 0))
 
-    def drawn() -> tuple[tl.Tensor, ...]:
+    def draw_tasks() -> tuple[tl.Tensor, ...]:
         x, y = waves(options.tasks, 2 * options.points)
         return (*(t[:, : options.points] for t in (x, y)), *(t[:, options.points :] for t in (x, y)))
 
-    data = drawn()
-    whole = func.grad(lambda s: tasks(s, *data).mean())(state)
+    data = draw_tasks()
+    gradients = func.grad(lambda s: tasks(s, *data).mean())(state)
     each = [func.grad(task)(state, *(t[i] for t in data)) for i in range(options.tasks)]
-    apart = max((whole[n] - tl.stack([g[n] for g in each]).mean(0)).abs().max().item() for n in state)
+    apart = max((gradients[n] - tl.stack([g[n] for g in each]).mean(0)).abs().max().item() for n in state)
     optimizer = tl.optim.Adam(state.values(), lr=options.lr)
     losses = []
     bar = progress(options.steps, "step", options.quiet)
     for number in bar:
-        data = drawn()
+        data = draw_tasks()
         gradient, value = func.grad_and_value(lambda s, d=data: tasks(s, *d).mean())(state)
         for name, p in state.items():
             p.grad = gradient[name]
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> Reached:
         losses.append((number + 1, value.item()))
         bar.set_postfix(loss=f"{losses[-1][1]:.3f}")
     tl.manual_seed(options.seed + 1)
-    data = drawn()
+    data = draw_tasks()
     after = tasks(state, *data).mean().item()
     before = func.vmap(loss, in_dims=(None, 0, 0))(state, *data[2:]).mean().item()
     if options.plot:

@@ -61,8 +61,8 @@ def run(options: argparse.Namespace) -> Reached:
             out = f(dict(zip(state, leaves, strict=True)), x[a])
             each = [tl.autograd.grad(out[k], leaves, retain_graph=True) for k in range(3)]
             rows.append(tl.stack([tl.cat([g.flatten() for g in grads if g is not None]) for grads in each]))
-        whole = tl.stack(rows)
-        return tl.einsum("nap,mbp->nmab", [whole, whole])
+        jacobian = tl.stack(rows)
+        return tl.einsum("nap,mbp->nmab", [jacobian, jacobian])
 
     kernels, seconds = {}, {}
     for name, way in (("jacobians", by_jacobians), ("products", by_products), ("loop", by_loop)):

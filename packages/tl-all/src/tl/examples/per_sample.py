@@ -58,8 +58,8 @@ def by_loop(
         x: the inputs.
         y: the targets.
     """
-    found = [gradient(parameters, a, b) for a, b in zip(x, y, strict=True)]
-    return {name: tl.stack([g[name] for g in found]) for name in parameters}
+    gradients = [gradient(parameters, a, b) for a, b in zip(x, y, strict=True)]
+    return {name: tl.stack([g[name] for g in gradients]) for name in parameters}
 
 
 def private_mean(gradients: dict[str, tl.Tensor], clip: float, noise: float) -> dict[str, tl.Tensor]:

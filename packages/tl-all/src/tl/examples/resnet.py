@@ -15,7 +15,7 @@ import tl
 from tl import nn
 from tl.examples import digits
 from tl.examples._program import Reached, command_line, draw, finish, positive, progress
-from tl.examples._ranks import ALONE, Ranks, add_ddp, joined
+from tl.examples._ranks import ALONE, Ranks, add_ddp, join_ranks
 from tl.examples._resume import add_options
 
 F = nn.functional
@@ -73,12 +73,12 @@ def train(
     options: argparse.Namespace,
     ranks: Ranks = ALONE,
 ) -> digits.Curve:
-    """Trains a network, with a bar that shows how far it is.
+    """Trains a network, with a progress bar.
 
     Args:
         model: the network.
-        learned: what it learns from.
-        held_out: what it is measured on.
+        learned: the images to learn from.
+        held_out: the images to measure the accuracy on.
         options: the program's options.
         ranks: the processes that learn together.
     """
@@ -89,13 +89,13 @@ def train(
     schedule = tl.optim.lr_scheduler.CosineAnnealingLR(optimizer, options.epochs)
     standing = digits.Standing(options, model, optimizer, len(learned), ranks, schedule=schedule)
     losses, accuracies = standing.record["losses"], standing.record["accuracies"]
-    bar = progress(options.epochs, "epoch", options.quiet, done=len(accuracies))
+    bar = progress(options.epochs, "epoch", options.quiet, first=len(accuracies))
     for _ in bar:
         digits.learn_epoch(copies, optimizer, learned, standing)
         accuracies.append(digits.accuracy(model, held_out))
         schedule.step()
         bar.set_postfix(loss=f"{losses[-1]:.4f}", accuracy=f"{accuracies[-1]:.4f}")
-    return standing.finished()
+    return standing.finish()
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -110,11 +110,11 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace, ranks: Ranks = ALONE) -> Reached:
-    """Does what the command line says."""
+    """Trains a network with the options of the command line."""
     images = enlarged(digits.load())
     tl.manual_seed(options.seed)
-    learned, held_out = digits.split(images, 0.2)
-    curve = train(network(), learned, held_out, options, ranks)
+    training, held_out = digits.split(images, 0.2)
+    curve = train(network(), training, held_out, options, ranks)
     if options.plot:
         falling, rising = (list(enumerate(values, 1)) for values in curve)
         draw(options.plot, "epoch", falling, rising, "accuracy on held-out images")
@@ -125,7 +125,7 @@ def run(options: argparse.Namespace, ranks: Ranks = ALONE) -> Reached:
 def main(argv: list[str] | None = None) -> int:
     """The program; returns its exit code."""
     options = arguments().parse_args(argv)
-    with joined(options) as ranks:
+    with join_ranks(options) as ranks:
         return finish(lambda options: run(options, ranks), options)
 
 

@@ -1,4 +1,4 @@
-"""What the distribution of the reference has beside `torch`: `import functorch`, the older place of `tl.func`."""
+"""`functorch`, which PyTorch's distribution contains beside `torch`: the older place of `tl.func`."""
 
 from importlib import import_module
 
