@@ -1,4 +1,4 @@
-"""Profiling: events as a tree, each with the facts of its kind and with the tensors that it met told apart."""
+"""Profiling: events as a tree, each with the fields of its kind and with numbers of its tensors."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["AllocationFields", "BackendFields", "KinetoFields", "OutOfMemoryFiel
 
 @dataclass(frozen=True)
 class TensorMetadata:
-    """What a tensor looked like. `id` and `allocation_id` name its memory, from when it was allocated to when it was
-    given back: addresses are used again, these numbers are not.
+    """The metadata of a tensor. `id` and `allocation_id` number its memory from allocation to release. Addresses are
+    used again, these numbers are not.
 
     Args:
         impl_ptr: the address of the tensor.
@@ -49,7 +49,7 @@ class TensorMetadata:
 
 @dataclass
 class TorchOpFields:
-    """Of an operator, a node of the backward or a labelled block.
+    """The fields of an operator, a node of the backward or a labelled block.
 
     Args:
         name: its name.
@@ -68,15 +68,15 @@ class TorchOpFields:
 
 @dataclass
 class AllocationFields:
-    """Of memory that was allocated, or given back: then `alloc_size` is negative.
+    """The fields of an allocation, or of a release with a negative `alloc_size`.
 
     Args:
         ptr: the address.
         id: the number of the storage.
         allocation_id: the number of its allocation.
-        alloc_size: the bytes, negative where they were given back.
+        alloc_size: the bytes, negative for a release.
         total_allocated: the bytes in use afterwards.
-        total_reserved: the bytes held afterwards.
+        total_reserved: the reserved bytes afterwards.
         device: the device.
     """
 
@@ -106,7 +106,7 @@ class PyFrameState:
 
 @dataclass
 class PyCallFields:
-    """Of a call of a Python function.
+    """The fields of a call of a Python function.
 
     Args:
         callsite: the line that calls.
@@ -123,25 +123,25 @@ class PyCallFields:
 
 @dataclass
 class PyCCallFields:
-    """Of a call of a built-in function."""
+    """The fields of a call of a built-in function."""
 
     caller: PyFrameState | None
 
 
 class BackendFields:
-    """Of work of a backend of TorchScript; tl has none."""
+    """The fields of work of a backend of TorchScript. tl records no such event."""
 
 
 class KinetoFields:
-    """Of work of an accelerator; tl has none."""
+    """The fields of work of an accelerator. tl records no such event."""
 
 
 class OutOfMemoryFields:
-    """Of memory that could not be had."""
+    """The fields of a failed allocation."""
 
 
 class VulkanFields:
-    """Of work through Vulkan; tl has none."""
+    """The fields of work through Vulkan. tl records no such event."""
 
 
 @dataclass(eq=False)
@@ -149,17 +149,17 @@ class ProfilerEvent:
     """A node of the tree.
 
     Args:
-        name: its name.
+        name: the name of the operator, node or block.
         overload_name: the overload of the operator.
         tag: the kind of event.
-        extra_fields: what only this kind has.
-        start_time_ns: when it began, in nanoseconds.
-        end_time_ns: when it ended.
+        extra_fields: the fields of this kind.
+        start_time_ns: the start, in nanoseconds of the steady clock.
+        end_time_ns: the end, in nanoseconds of the steady clock.
         start_tid: the thread.
-        correlation_id: the number that binds it to others.
-        id: the number of the storage.
-        parent: the event around it, or None.
-        children: the events within it.
+        correlation_id: the number of the event, unique in the process.
+        id: the number of the event.
+        parent: the event around this event, or None.
+        children: the events within this event.
     """
 
     name: str
@@ -176,12 +176,12 @@ class ProfilerEvent:
 
     @property
     def duration_time_ns(self) -> int:
-        """How long it took."""
+        """The duration, in nanoseconds."""
         return self.end_time_ns - self.start_time_ns
 
     @property
     def typed(self) -> tuple[EventType, Any]:
-        """The kind, and the facts of that kind."""
+        """(the kind, the fields of the kind)."""
         return self.tag, self.extra_fields
 
     def __repr__(self) -> str:
@@ -189,7 +189,7 @@ class ProfilerEvent:
 
 
 class _Memory:
-    """Numbers for memory, and for its times between being allocated and given back."""
+    """Numbers of memory blocks. Each allocation has a new number until its release."""
 
     def __init__(self) -> None:
         self._live: dict[int, int] = {}
@@ -242,7 +242,7 @@ def _frame(name: str) -> PyFrameState:
 
 
 def build_tree(events: Iterable[RecordedEvent], first_number: int) -> list[ProfilerEvent]:
-    """The events inside no other, in the order of their beginnings; children likewise."""
+    """The outermost events, in the order of their starts, with their children in the same order."""
     recorded = list(events)
     nodes: dict[int, ProfilerEvent] = {}
     memory = _Memory()

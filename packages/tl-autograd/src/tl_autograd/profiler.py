@@ -1,4 +1,4 @@
-"""Profiling: where the time and the memory go, operator by operator."""
+"""Profiling: the time and the memory of each operator."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _ExperimentalConfig = ExperimentalConfig
 
 
 class _Switches:
-    """Settings of the process that programs reach through `torch._C._profiler`."""
+    """Settings of the process, which programs change through `torch._C._profiler`."""
 
     concrete_inputs = True
     links = True
@@ -58,7 +58,7 @@ switches = _Switches()
 
 
 def kineto_available() -> bool:
-    """True: the recorder is tl's own, and always there.
+    """True: tl always has its own recorder.
 
     Example:
         >>> kineto_available()
@@ -68,7 +68,7 @@ def kineto_available() -> bool:
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be collected: the CPU's activity.
+    """The activities that a profile can collect: the CPU's.
 
     Example:
         >>> [activity.name for activity in supported_activities()]
@@ -78,7 +78,7 @@ def supported_activities() -> set[ProfilerActivity]:
 
 
 def profiler_type() -> ActiveProfilerType:
-    """Which profiler is on.
+    """The active profiler.
 
     Example:
         >>> profiler_type().name
@@ -89,7 +89,7 @@ def profiler_type() -> ActiveProfilerType:
 
 @dataclass
 class _ProfilerStats:
-    """How long the profile's own work took."""
+    """The duration of the profile's own work."""
 
     profiling_window_duration_sec: float = 0
     number_of_events: int = 0
@@ -105,30 +105,30 @@ def _microseconds_since(start: int) -> int:
 
 
 class profile:
-    """Inside, notes each operator that this thread calls, forward and backward, and how long it took.
+    """Inside, records each operator that this thread calls, forward and backward, and its duration.
 
-    The backward is the nodes of the graph, each with the operators that it calls. Operators that are made of others
-    are events with events inside. Noting costs about 0.1 us an operator, 0.2 us with shapes.
+    The events of the backward are the nodes of the graph, each with the operators that it calls. Composite operators
+    are events with events inside. A record costs about 0.1 us an operator, 0.2 us with shapes.
 
     Args:
         enabled: False does nothing.
-        use_cuda: accepted; there is no accelerator to watch.
-        use_device: accepted likewise.
-        record_shapes: notes the inputs' shapes, strides and types, and the other arguments.
+        use_cuda: ignored, as tl has no accelerator to record.
+        use_device: ignored.
+        record_shapes: records the shapes, strides and dtypes of inputs, and the other arguments.
         with_flops: counts floating point operations of products, convolutions and sums from the shapes.
-        profile_memory: notes what tensors allocate and give back.
-        with_stack: notes the Python stack of each call, and the calls of Python functions.
+        profile_memory: records allocations and releases of tensors' memory.
+        with_stack: records the Python stack of each call, and the calls of Python functions.
         with_modules: lists the modules whose forward runs.
-        use_kineto: accepted; there is one recorder.
+        use_kineto: ignored, as tl has one recorder.
         use_cpu: False leaves out operators.
         experimental_config: an `_ExperimentalConfig`.
-        acc_events: a profile that is used again keeps the events it has.
-        custom_trace_id_callback: makes the name of the trace.
-        post_processing_timeout_s: accepted: nothing is processed afterwards that could time out.
-        activity_filters: accepted: which activities of accelerators are collected.
+        acc_events: a second block of the same profile adds to its events.
+        custom_trace_id_callback: a function that returns the name of the trace.
+        post_processing_timeout_s: ignored, as tl has no processing afterwards.
+        activity_filters: ignored, as tl has no activities of accelerators.
 
     Raises:
-        RuntimeError: entered twice, or while another profile is on.
+        RuntimeError: the profile is entered twice, or another profile is active.
 
     Example::
 
@@ -170,14 +170,14 @@ class profile:
         self._stats = _ProfilerStats()
 
     def config(self, create_trace_id: bool = False) -> ProfilerConfig:
-        """What is collected."""
+        """The configuration of the recording."""
         if create_trace_id:
             self.trace_id = self.create_trace_id()
         return ProfilerConfig(ProfilerState.KINETO, self.record_shapes, self.profile_memory, self.with_stack,
                               self.with_flops, self.with_modules, self.experimental_config, self.trace_id)  # fmt: skip
 
     def default_trace_id(self) -> str:
-        """A name that no other trace has."""
+        """A unique name of a trace."""
         return f"{uuid.uuid4().int:032X}"
 
     def create_trace_id(self) -> str:
@@ -229,7 +229,7 @@ class profile:
 
     @property
     def function_events(self) -> EventList:
-        """All events, as soon as the block has ended; made when they are first asked for."""
+        """All events, after the end of the block. The first access builds the list."""
         if self._events is None:
             start = time.perf_counter_ns()
             events = self._event_maker().make()
@@ -251,18 +251,18 @@ class profile:
         _ = self.function_events
 
     def events(self) -> EventList:
-        """As `function_events`."""
+        """Another name of `function_events`."""
         return self.function_events
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
                      group_by_overload_name: bool = False) -> EventList:  # fmt: skip
-        """One sum a name, and a shape, a stack and an overload if asked for."""
+        """The sums of events by name, and on request by shape, stack and overload."""
         return self._sums(group_by_input_shape, group_by_stack_n > 0).key_averages(
             group_by_input_shape, group_by_stack_n, group_by_overload_name
         )
 
     def _sums(self, by_shape: bool, by_stack: bool) -> EventList:
-        """The events, those added up already that are alike in all that matters."""
+        """The events, as sums over equal events."""
         sums = self._event_maker().sums(by_shape, by_stack)
         return EventList(self._earlier + sums, profile_memory=self.profile_memory, with_flops=self.with_flops)
 
@@ -292,11 +292,11 @@ class profile:
 
         Args:
             path: the file; compressed if it ends with ".gz".
-            metadata: JSON texts that stand beside the events.
-            use_python_export: accepted; there is one writer.
+            metadata: JSON texts beside the events.
+            use_python_export: ignored, as tl has one writer.
 
         Raises:
-            OSError: the file cannot be written; nothing is left of it.
+            OSError: the file cannot be written. No part of it stays.
         """
         if self.kineto_results is None:
             raise RuntimeError("Profiler didn't finish running")
@@ -311,13 +311,13 @@ class profile:
         return {"trace_id": f'"{self.trace_id}"', **{name: "1" for name, on in flags.items() if on}, **extra}
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Writes a line for each stack, for flame graph tools; needs `with_stack`."""
+        """Writes a line for each stack, for flame graph tools. Needs `with_stack`."""
         if not self.with_stack:
             raise AssertionError("export_stacks() requires with_stack=True")
         self.function_events.export_stacks(path, metric)
 
     def toggle_collection_dynamic(self, enabled: bool, activities: Iterable[ProfilerActivity]) -> None:
-        """Lets operators of this thread be noted or not, while the profile goes on."""
+        """Switches the record of this thread's operators on or off within the profile."""
         if ProfilerActivity.CPU in activities:
             recording.record_own_operators(enabled)
 
@@ -345,8 +345,8 @@ class record_function(ContextDecorator):
     Outside a profile it does nothing.
 
     Args:
-        name: the name.
-        args: a text that the trace tells beside it.
+        name: the label of the block.
+        args: a text beside the label in the trace.
 
     Example::
 
@@ -368,7 +368,7 @@ class record_function(ContextDecorator):
             self._range.__exit__()
 
     def _call_end_callbacks_on_future(self, fut: Any) -> Any:
-        """Lets the block last until the future is done."""
+        """Extends the block to the end of the future."""
         if not self.run_callbacks_on_exit:
             raise RuntimeError("_call_end_callbacks_on_future can only be called once.")
         self.run_callbacks_on_exit = False
@@ -383,7 +383,7 @@ class record_function(ContextDecorator):
 
 
 class _Markers:
-    """Ranges for somebody else's profiler."""
+    """Ranges for the profiler of a vendor."""
 
     def __init__(self, enabled: bool = True, record_shapes: bool = False):
         self.enabled, self.entered, self.record_shapes = enabled, False, record_shapes
@@ -408,7 +408,7 @@ class emit_nvtx(_Markers):
     """NVTX ranges around operators, for NVIDIA's profilers.
 
     Raises:
-        AssertionError: on entering; there is no CUDA. `enabled=False` does nothing.
+        AssertionError: the block is entered, as tl has no CUDA. `enabled=False` does nothing.
 
     Example:
         >>> import tl_core
@@ -428,7 +428,7 @@ class emit_nvtx(_Markers):
 class emit_itt(_Markers):
     """ITT ranges around operators, for Intel's profilers.
 
-    tl has no ITT library: the block runs, and no range is sent.
+    tl has no ITT library, so the block runs without ranges.
 
     Example:
         >>> import tl_core
@@ -447,7 +447,7 @@ def load_nvprof(path: str) -> EventList:
     """The events of a trace of nvprof that has ranges of `emit_nvtx`.
 
     Args:
-        path: of the trace, an SQLite file.
+        path: the path of the trace, an SQLite file.
 
     Example:
         >>> load_nvprof("run.nvprof")  # doctest: +SKIP
@@ -484,14 +484,14 @@ class EnforceUnique:
         self.seen: set[tuple] = set()
 
     def see(self, *key: Any) -> None:
-        """Notes a key; RuntimeError if it was noted before."""
+        """Records a key. Raises RuntimeError for a second time."""
         if key in self.seen:
             raise RuntimeError("duplicate key: " + str(key))
         self.seen.add(key)
 
 
 class KinetoStepTracker:
-    """Counts steps for several that count: the step is the largest that any of them has reached.
+    """Counts the steps of several requesters. The current step is the largest of them.
 
     Example:
         >>> KinetoStepTracker.init_step_count("loader")
@@ -505,17 +505,17 @@ class KinetoStepTracker:
 
     @classmethod
     def init_step_count(cls, requester: str) -> None:
-        """A new counter begins at the current step."""
+        """Adds a counter that begins at the current step."""
         cls._steps[requester] = cls._current_step
 
     @classmethod
     def erase_step_count(cls, requester: str) -> bool:
-        """Forgets a counter; whether there was one."""
+        """Removes a counter. Returns whether it existed."""
         return cls._steps.pop(requester, None) is not None
 
     @classmethod
     def increment_step(cls, requester: str) -> int:
-        """Counts a step for one of them and returns the current step."""
+        """Counts a step of a requester and returns the current step."""
         if requester not in cls._steps:
             cls.init_step_count(requester)
         cls._steps[requester] += 1

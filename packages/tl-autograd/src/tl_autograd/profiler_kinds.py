@@ -1,4 +1,4 @@
-"""Profiling: the words for devices, activities, states and scopes, and the settings of a profile."""
+"""Profiling: the enumerations of devices, activities, states and scopes, and the settings of a profile."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class DeviceType(NativeEnum):
 
 
 class ProfilerActivity(NativeEnum):
-    """What a profile may collect; only the CPU's activity is there.
+    """The activities that a profile may collect. tl has only the CPU's.
 
     Example:
         >>> ProfilerActivity.CPU.name
@@ -34,7 +34,7 @@ class ProfilerActivity(NativeEnum):
 
 
 class ProfilerState(NativeEnum):
-    """How a profile is collected.
+    """The ways to collect a profile.
 
     Example:
         >>> ProfilerState.KINETO.name
@@ -46,13 +46,13 @@ class ProfilerState(NativeEnum):
 
 
 class ActiveProfilerType(NativeEnum):
-    """Which profiler is on."""
+    """The kinds of profilers."""
 
     NONE, LEGACY, KINETO, NVTX, ITT, PRIVATEUSE1 = range(6)
 
 
 class RecordScope(NativeEnum):
-    """Whose work an event is.
+    """The origin of an event: an operator, a node of the backward, a labelled block.
 
     Example:
         >>> RecordScope.USER_SCOPE.name
@@ -64,31 +64,31 @@ class RecordScope(NativeEnum):
 
 
 class EventType(NativeEnum):
-    """What kind of event a node of the tree of events is."""
+    """The kind of an event in the tree of events."""
 
     TorchOp, Backend, Vulkan, Allocation, OutOfMemory, PyCall, PyCCall, Kineto = range(8)
 
 
 class ExperimentalConfig:
-    """Settings of a profile that may change.
+    """Experimental settings of a profile.
 
     Args:
-        verbose: accepted; stacks are told whenever they are recorded.
-        profile_all_threads: notes the operators and labelled blocks of all threads, not only of the one that profiles.
-        capture_overload_names: the overload stands beside the name in tables and traces.
-        profiler_metrics: accepted, as are the further ones; they are for accelerators.
-        profiler_measure_per_kernel: accepted: each kernel on its own.
+        verbose: ignored, as recorded stacks are always shown.
+        profile_all_threads: records the operators and labelled blocks of all threads.
+        capture_overload_names: shows the overload beside the name in tables and traces.
+        profiler_metrics: ignored, as it is for accelerators.
+        profiler_measure_per_kernel: ignored, as it is for accelerators.
         performance_events: names of counters of the processor.
-        enable_cuda_sync_events: accepted: waits for accelerators.
+        enable_cuda_sync_events: ignored, as it is for accelerators.
         adjust_profiler_step: whether steps are stretched over their events.
-        disable_external_correlation: accepted: events aren't bound to others.
-        record_python_gc_info: whether runs of the garbage collector are noted.
-        expose_kineto_event_metadata: whether events tell further facts.
-        custom_profiler_config: a text for profilers of others.
-        trace_only: accepted.
+        disable_external_correlation: ignored.
+        record_python_gc_info: whether runs of the garbage collector are recorded.
+        expose_kineto_event_metadata: whether events have further fields.
+        custom_profiler_config: a text for other profilers.
+        trace_only: ignored.
         adjust_timestamps: whether times of events are moved to follow one another.
-        most_megabytes: of memory that the events of a thread may take, a half at least: the oldest make room for the
-            newest. 0: as much as they take.
+        most_megabytes: the largest memory of the events of a thread, at least a half. The newest events replace the
+            oldest. 0 sets no limit.
     """
 
     def __init__(self, profiler_metrics: Sequence[str] = (), profiler_measure_per_kernel: bool = False,
@@ -119,16 +119,16 @@ class ExperimentalConfig:
 
 
 class ProfilerConfig:
-    """What a profile collects.
+    """The configuration of a profile.
 
     Args:
         state: how events are collected.
-        report_input_shapes: whether shapes of arguments are noted.
-        profile_memory: whether allocations are noted.
-        with_stack: whether Python lines are noted.
+        report_input_shapes: whether shapes of arguments are recorded.
+        profile_memory: whether allocations are recorded.
+        with_stack: whether Python lines are recorded.
         with_flops: whether operations are estimated.
-        with_modules: whether calls of modules are noted.
-        experimental_config: settings that may change.
+        with_modules: whether calls of modules are recorded.
+        experimental_config: experimental settings.
         trace_id: the id of the trace.
 
     Example:

@@ -1,4 +1,4 @@
-"""Profiling: the former profiler's door to the recorder."""
+"""Profiling: the interface of PyTorch's former profiler."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["profile"]
 
 
 class profile(_profiler.profile):
-    """As `tl_autograd.profiler.profile`, with fewer settings; use that one.
+    """`tl_autograd.profiler.profile` with fewer settings. New programs use that class.
 
     Args:
-        enabled: whether anything is noted.
+        enabled: whether events are recorded.
         use_cuda: must be False.
-        record_shapes: whether shapes of arguments are noted.
+        record_shapes: whether shapes of arguments are recorded.
         with_flops: whether operations are estimated.
-        profile_memory: whether allocations are noted.
-        with_stack: whether Python lines are noted.
-        with_modules: whether calls of modules are noted.
+        profile_memory: whether allocations are recorded.
+        with_stack: whether Python lines are recorded.
+        with_modules: whether calls of modules are recorded.
     """
 
     def __init__(self, enabled: bool = True, *, use_cuda: bool = False, record_shapes: bool = False,

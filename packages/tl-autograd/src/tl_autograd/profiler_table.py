@@ -51,13 +51,13 @@ def build_table(events: Sequence[Any], sort_by: str | None = None, header: str |
 
     Args:
         sort_by: an attribute such as "self_cpu_time_total"; the largest come first. None leaves the order.
-        row_limit: so many lines at most; negative: all.
+        row_limit: the largest number of lines; a negative number shows all.
         time_unit: "s", "ms" or "us"; None chooses for each number.
-        events: the events.
-        header: the line above.
-        max_src_column_width: the widest column of sources.
-        max_name_column_width: the widest column of names.
-        max_shapes_column_width: the widest column of shapes.
+        events: events, or sums of events.
+        header: a line above the table; None for no line.
+        max_src_column_width: the largest width of the column of sources, in characters.
+        max_name_column_width: the largest width of the column of names, in characters.
+        max_shapes_column_width: the largest width of the column of shapes, in characters.
         with_flops: whether operations are shown.
         profile_memory: whether memory is shown.
         top_level_events_only: whether events within others are left out.

@@ -1,4 +1,4 @@
-"""Profiling: events as the core notes them."""
+"""Profiling: events as the core records them."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ __all__ = ["Kind", "RecordedEvent", "concrete", "is_tensor", "shape_of"]
 
 
 class Kind:
-    """What an event is, as the core numbers it."""
+    """The kind of an event, by the core's numbers."""
 
     OPERATOR, NODE, EVALUATION, RANGE, MODULE, CALL, NATIVE_CALL, MEMORY, RESULTS, MARK = range(10)
 
 
 class RecordedEvent(NamedTuple):
-    """An event as it was noted. Times are in nanoseconds of the steady clock.
+    """A recorded event. Times are in nanoseconds of the steady clock.
 
-    `number` is the number of the graph's node that a call made or that ran, and the bytes of an event of memory;
-    `parent` the place of the event that this one ran inside, -1 without one; `what` an address.
+    `number` is the number of the graph's node that a call made or that ran, and the bytes of an event of memory.
 
     Args:
-        kind: what it is.
-        name: its name.
-        overload: the overload.
-        start: when it began.
-        end: when it ended.
+        kind: a number of `Kind`.
+        name: the name of the operator, node or block.
+        overload: the overload of the operator.
+        start: the start of the event.
+        end: the end of the event.
         thread: the number of the thread.
         system_thread: the system's number of the thread.
         number: a number that depends on the kind: bytes, a sequence number.
@@ -53,7 +52,7 @@ class RecordedEvent(NamedTuple):
 
 
 class TensorSeen(NamedTuple):
-    """What a recording keeps of a tensor."""
+    """The fields of a tensor in a recording."""
 
     word: str
     impl: int
@@ -71,7 +70,7 @@ def is_tensor(value: Any) -> bool:
 
 
 def shape_of(value: Any) -> Any:
-    """The sizes of a tensor, those of each of a list of tensors, [] of anything else."""
+    """The sizes of a tensor, a list of sizes for a list of tensors, [] for other values."""
     if is_tensor(value):
         return list(value[6])
     if isinstance(value, list) and value and all(v is None or is_tensor(v) for v in value):
@@ -80,7 +79,7 @@ def shape_of(value: Any) -> Any:
 
 
 def concrete(value: Any) -> Any:
-    """The value itself, "" of tensors."""
+    """The value itself, "" for tensors."""
     if is_tensor(value) or value is None:
         return "" if value is not None else None
     if isinstance(value, list):

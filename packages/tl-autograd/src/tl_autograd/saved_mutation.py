@@ -1,4 +1,4 @@
-"""`allow_mutation_on_saved_tensors`: what was saved for the backward is copied when it is about to be written."""
+"""`allow_mutation_on_saved_tensors`: a write to a tensor that was saved for the backward copies the tensor first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["SavedCopies", "allow_mutation_on_saved_tensors"]
 
 
 class _Handle:
-    """Stands for a saved tensor: the graph holds it, the context what belongs to it."""
+    """The handle of a saved tensor. The graph holds the handle, the context the tensor."""
 
     __slots__ = ("__weakref__",)
 
@@ -26,12 +26,12 @@ def _memory(t: Tensor) -> tuple[int, int]:
 
 
 class SavedCopies:
-    """What a block of `allow_mutation_on_saved_tensors` knows of the tensors that were saved in it.
+    """The tensors that were saved in a block of `allow_mutation_on_saved_tensors`, and their copies.
 
     Attributes:
         original: the tensor of each handle that a graph holds.
-        cloned: its copy, if it was written since.
-        tid_to_weakhandle: the handle of a tensor as it was saved.
+        cloned: the copy of a tensor that was written since.
+        tid_to_weakhandle: the handles by id, memory and version of the saved tensor.
     """
 
     def __init__(self) -> None:
@@ -41,12 +41,12 @@ class SavedCopies:
         self._in_memory: defaultdict[tuple, set[tuple]] = defaultdict(set)
 
     def clear(self) -> None:
-        """Forgets everything: graphs made in the block cannot be run back any more."""
+        """Removes all tensors. A backward through graphs of the block fails afterwards."""
         for table in (self.original, self.cloned, self.tid_to_weakhandle, self._in_memory):
             table.clear()
 
     def pack(self, t: Tensor) -> _Handle:
-        """The handle of a tensor that is being saved."""
+        """The handle of a tensor, for the graph."""
         key = (id(t), *_memory(t))
         handle = self.tid_to_weakhandle.get(key)
         if handle is None:
@@ -56,7 +56,7 @@ class SavedCopies:
         return handle
 
     def unpack(self, handle: _Handle) -> Tensor:
-        """The tensor as it was saved."""
+        """The tensor with the values of the time of saving."""
         assert handle in self.original, (
             "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was "
             "recorded: call backward() inside of it."
@@ -65,7 +65,7 @@ class SavedCopies:
         return self.original[handle] if copy is None else copy
 
     def copy_before_writing(self, t: Tensor) -> None:
-        """Copies what was saved of the memory that `t` is about to change."""
+        """Copies the saved tensors in the memory that `t` is about to change."""
         for key in self._in_memory.pop(_memory(t), ()):
             handle = self.tid_to_weakhandle.get(key)
             if handle is not None and handle not in self.cloned:
@@ -99,10 +99,10 @@ _open: list[SavedCopies] = []
 
 @contextlib.contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[SavedCopies]:
-    """Inside, tensors that were saved for the backward may be changed in place: the graph keeps copies.
+    """Inside, tensors that were saved for the backward may be changed in place: the graph uses copies.
 
-    A tensor is copied when it is about to be written, if a graph that has not been run back still needs it. The
-    backward has to run inside of the block, too.
+    A write copies a tensor first, if a graph still needs it for a backward. The backward must run inside of the block,
+    too.
 
     Raises:
         RuntimeError: inside of another such block.
