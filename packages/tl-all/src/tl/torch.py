@@ -1,22 +1,22 @@
-"""Runs programs that say `import torch`.
+"""Runs programs that contain `import torch`.
 
     python -m tl.torch PROGRAM.py arguments …
     python -m tl.torch -m MODULE arguments …
     python -m tl.torch -c CODE arguments …
-    python -m tl.torch --absent PROGRAM.py …    and lists the names it imports that tl lacks
+    python -m tl.torch --absent PROGRAM.py …    also lists the imported names that tl lacks
 
 or, in a program, before anything imports torch:
 
     import tl.torch
     tl.torch.install()
 
-From then on `torch` and every module below it is tl's own, in this process, in those it forks and in the spawn and
-forkserver children of `multiprocessing`. Other programs that it starts are not touched.
+From then on `torch` and every module below it is tl's own, in this process, in its forks and in the spawn and
+forkserver children of `multiprocessing`. Other child programs do not change.
 
-`torch.__version__` then says which PyTorch's API is meant, `2.7.0+tl`, because programs choose their code by it, and so
-do `torch.version.__version__` and `importlib.metadata.version("torch")`; `torch.__name__` is "torch", as libraries that
-patch functions by name ask for it. As torch is tl then, `tl.__version__` and `tl.__name__` say the same; tl's own
-version stays `tl.version.tl`.
+`torch.__version__`, `torch.version.__version__` and `importlib.metadata.version("torch")` are then `2.7.0+tl`, the
+version of PyTorch's API, because programs choose their code by it. `torch.__name__` is "torch" for libraries that patch
+functions by name. As torch is tl then, `tl.__version__` and `tl.__name__` are the same. tl's own version stays
+`tl.version.tl`.
 """
 
 import builtins
@@ -40,12 +40,12 @@ API_VERSION = Release("2.7.0+tl")
 
 USAGE = "usage: python -m tl.torch [--absent] (PROGRAM.py | -m MODULE | -c CODE) [ARGUMENT ...]"
 
-# The modules whose `get_preparation_data` says what a new child process is told before it loads the main program.
+# The modules whose `get_preparation_data` returns the data of a new child process before it loads the main program.
 _SPAWNERS = ("multiprocessing.spawn", "joblib.externals.loky.backend.spawn", "loky.backend.spawn")
 
 
 def install() -> None:
-    """Makes `torch` another name of tl for the rest of the process; does nothing the second time.
+    """Makes `torch` another name of tl for the rest of the process. A second call does nothing.
 
     Raises:
         RuntimeError: another torch has been imported already.
@@ -86,7 +86,7 @@ def install() -> None:
     _follow("tl_data.fork_server", _tell_fork_server)
 
 
-# Modules with functions in Python that are torch's own.
+# Modules with Python functions whose `__module__` becomes torch.
 _OF_PYTHON = (
     *("tl_core.sparse_layouts.functions", "tl_core.symbolic.arithmetic", "tl_core.functions.private"),
     *(
@@ -95,7 +95,7 @@ _OF_PYTHON = (
         "tl_nn.functional.numbered_reductions",
     ),
 )
-# Modules whose functions say that they are of another one.
+# Modules whose functions get the `__module__` of another module.
 _OF_MODULES = {
     "tl_core.functions.lobpcg": "torch._lobpcg",
     "tl_core.functions.lowrank": "torch._lowrank",
@@ -113,7 +113,7 @@ _OF_ROOT = (
 
 
 def __getattr__(name: str) -> "Any":
-    """`torch.torch` is torch, so this module answers as tl does."""
+    """The attributes of tl, because `torch.torch` is torch."""
     import tl
 
     if name.startswith("__"):
@@ -128,7 +128,7 @@ _FUNCTIONAL = (
 
 
 def _name_functions(module: "ModuleType") -> None:
-    """Lets the functions of a module say that they are torch's, as programs look them up by what they say."""
+    """Sets `__module__` of the functions of a module to torch, because programs look functions up by it."""
     native = type(len)
     if module.__name__ in _OF_PYTHON:
         for function in vars(module).values():
@@ -157,12 +157,12 @@ def _name_functions(module: "ModuleType") -> None:
                 function.__module__ = f"torch._C.{space}"
 
 
-# Classes of the core that programs find elsewhere than where they lie.
+# Classes of the core with another module in PyTorch.
 _ELSEWHERE = {"Parameter": "nn.parameter", "Buffer": "nn.parameter"}
 
 
 def _name_classes_everywhere() -> None:
-    """Lets all classes say that they are torch's, those loaded and those to come: libraries choose by that."""
+    """Sets `__module__` of all classes, loaded now or later, to torch: libraries choose code by it."""
     packages = {_names.package_of(module) for module in _names.MODULES.values()} | {_names.CORE}
     for package in packages:
         _grafts.adopt(package)
@@ -174,7 +174,7 @@ def _name_classes_everywhere() -> None:
 
 
 def _name_classes(module: "ModuleType") -> None:
-    """Lets the public classes of a module say that they are of the one that programs import them from."""
+    """Sets `__module__` of the public classes of a module to the module that programs import them from."""
     own = module.__name__
     dotted = _names.home_of(own)
     if dotted is None:
@@ -184,7 +184,7 @@ def _name_classes(module: "ModuleType") -> None:
             continue
         _name_class(kind, _ELSEWHERE.get(name, dotted) if own == _names.CORE else dotted)
     if dotted and dotted == _names.facade_of(own):
-        # What reads annotations and sources of classes looks for their module here.
+        # Readers of annotations and sources of classes look for the module here.
         sys.modules.setdefault(f"torch.{dotted}", module)
         _grafts.list_names(module, dotted)
 
@@ -201,7 +201,7 @@ def _name_class(kind: "Any", dotted: str) -> None:
 
 
 def _absent_attribute(module: "ModuleType", dotted: str) -> "Any":
-    # `from module import name` asks each module for its path; only the machinery's own question is of interest
+    # `from module import name` reads the path of each module; only an access of the machinery itself counts
     asking = sys._getframe(3).f_code.co_filename
     if dotted.endswith(".__path__") and asking != "<frozen importlib._bootstrap>":
         return None
@@ -217,7 +217,7 @@ def _absent_module(fullname: str) -> "ModuleSpec | None":
 
 
 def distribution() -> "Distribution":
-    """What `importlib.metadata` is told of the distribution `torch`."""
+    """The distribution `torch` for `importlib.metadata`."""
     from importlib.metadata import Distribution
 
     class Torch(Distribution):
@@ -239,13 +239,13 @@ def _follow(name: str, tell: "Callable[[Any], None]") -> None:
 
 
 def _tell_fork_server(server: "Any") -> None:
-    """Lets the server that workers come from install the alias before it loads what the program imports."""
+    """Lets the fork server of workers install the alias before it loads the program's imports."""
     if "tl._alias.__main__" not in server.first:
         server.first.append("tl._alias.__main__")
 
 
 def _tell_children(spawn: "Any") -> None:
-    """Adds to what new children are told an object that installs the alias when they unpickle it."""
+    """Adds an object that installs the alias to the data that new children unpickle."""
     plain = spawn.get_preparation_data
     if getattr(plain, "__module__", None) == __name__:
         return
@@ -253,7 +253,7 @@ def _tell_children(spawn: "Any") -> None:
     def get_preparation_data(name: str, *args: "Any", **kwargs: "Any") -> "dict[str, Any]":
         data = plain(name, *args, **kwargs)
         if name == "ignore":
-            # This is for a fork server, which would load the main program without unpickling anything first.
+            # A fork server would load the main program before it unpickles any data.
             data.pop("main_path", None)
             data.pop("init_main_from_path", None)
         return {"tl.torch": _Installer(), **data}
@@ -265,13 +265,13 @@ class _Installer:
     """Installs the alias in the process that unpickles it."""
 
     def __reduce__(self) -> "tuple[Any, ...]":
-        # The child hasn't got its sys.path yet, and may need it to find tl.
+        # The child has no sys.path yet, and may need it to find tl.
         code = f"import sys; sys.path[:] = {sys.path!r}; import tl.torch; tl.torch.install()"
         return exec, (code,)
 
 
 def main(argv: list[str]) -> None:
-    """The command line: argv is what follows `python -m tl.torch`."""
+    """Runs the command line. argv holds the arguments after `python -m tl.torch`."""
     what = argv[argv[:1] == ["--absent"] :]
     if not what or what[0] in ("-h", "--help") or (what[0] in ("-m", "-c") and len(what) == 1):
         print(USAGE, file=sys.stderr)
@@ -289,7 +289,7 @@ def main(argv: list[str]) -> None:
 
 
 def _list_absent() -> None:
-    """Prints what the program imported that isn't there, when it ends, in place of a warning for each."""
+    """Prints the imported absent names at the end of the program, in place of a warning for each."""
     import atexit
 
     from tl import _absent
@@ -374,13 +374,13 @@ def _run_spec(spec: "ModuleSpec") -> None:
 
 
 def _set_first_path(folder: str) -> None:
-    # `python -m` has put the current directory there, unless it was told not to.
+    # `python -m` stores the current directory there, except with `-P`.
     if not sys.flags.safe_path:
         sys.path[0] = folder
 
 
 def _run(code: "CodeType", **names: "Any") -> None:
-    """Runs code as `__main__`, in a module that stays when it ends: threads and exit functions may still need it."""
+    """Runs code as `__main__`. The module stays after the end, for threads and exit functions."""
     module = type(sys)("__main__")
     module.__dict__.update({"__builtins__": builtins, "__annotations__": {}, **names})
     sys.modules["__main__"] = module
@@ -388,5 +388,5 @@ def _run(code: "CodeType", **names: "Any") -> None:
 
 
 if __name__ == "__main__":
-    # This file has been loaded as `__main__`; the module that children and others see is the one named tl.torch.
+    # Python has loaded this file as `__main__`. Children and other modules use the module named tl.torch.
     import_module("tl.torch").main(sys.argv[1:])
