@@ -179,10 +179,10 @@ class _Archive:
         dtype = DTYPES[meta["dtype"]]
         if path not in storages:
             storages[path] = bytearray(self.read(folder + path))
-        return _place(name, storages[path], dtype, meta, bool(payload["is_param"]))
+        return _tensor_on(name, storages[path], dtype, meta, bool(payload["is_param"]))
 
 
-def _place(name: str, data: bytearray, dtype: Any, meta: Any, is_param: bool) -> Any:
+def _tensor_on(name: str, data: bytearray, dtype: Any, meta: Any, is_param: bool) -> Any:
     """A tensor on the bytes of a storage, inside its bounds."""
     sizes, strides, offset = sizes_of_meta(meta)
     if len(sizes) != len(strides) or offset < 0 or any(n < 0 for n in (*sizes, *strides)) or len(sizes) > 64:
