@@ -26,7 +26,7 @@ from tl_core.subclasses import FakeTensorMode
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch):
-    monkeypatch.setattr(warnings_once, "_said", set())
+    monkeypatch.setattr(warnings_once, "_texts", set())
     compiler.reset()
 
 

@@ -22,7 +22,7 @@ from tl_compiler.fx import GraphModule
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch):
-    monkeypatch.setattr(warnings_once, "_said", set())
+    monkeypatch.setattr(warnings_once, "_texts", set())
     compiler.reset()
 
 
