@@ -144,7 +144,7 @@ if TYPE_CHECKING:
         _softmax,
     )
     from tl_core.sparse_layouts.construction import *
-    from tl_core.sparse_layouts.functions import (  # type: ignore[has-type]
+    from tl_core.sparse_layouts.functions import (  # type: ignore[assignment,has-type,unused-ignore]
         dsmm,
         hsmm,
         hspmm,

@@ -367,8 +367,8 @@ def _arithmetic(make: Callable[[Expr, Expr], Expr]) -> Callable[[SymNode, SymNod
         a, b = (
             (self.sym_float(), other.sym_float())
             if kind is float
-            else (self._as_number(), other._as_number())
-        )  # type: ignore[attr-defined]
+            else (self._as_number(), other._as_number())  # type: ignore[attr-defined]
+        )
         return self._node(make(a.expr, b.expr), kind)
 
     return method

@@ -46,7 +46,7 @@ class SparseSemiStructuredTensor(Tensor):
     """
 
     _FORCE_CUTLASS: ClassVar[bool] = False
-    _values: Tensor
+    _values: Tensor  # type: ignore[assignment]
     _packed: Tensor
     _transposed: bool
 
