@@ -58,7 +58,14 @@ def softplus(self: Any, beta: float = 1, threshold: float = 20) -> Any:
 @decomposes("softplus_backward.default")
 @in_float32
 def softplus_backward(grad_output: Any, self: Any, beta: float, threshold: float) -> Any:
-    """The gradient of softplus."""
+    """The gradient of softplus.
+
+    Args:
+        grad_output: the gradient of the result, in its shape.
+        self: the argument of softplus.
+        beta: the factor of the exponent.
+        threshold: the bound of `beta * self` above which softplus is linear.
+    """
     z = aten.exp.default(self * beta)
     return aten.where.self(self * beta > threshold, grad_output, grad_output * z / (z + 1))
 
@@ -109,7 +116,14 @@ def softshrink(self: Any, lambd: float = 0.5) -> Any:
 
 @decomposes("hardtanh_backward.default")
 def hardtanh_backward(grad_output: Any, self: Any, min_val: float, max_val: float) -> Any:
-    """The gradient between the bounds."""
+    """The gradient between the bounds.
+
+    Args:
+        grad_output: the gradient of the result, in its shape.
+        self: the argument of hardtanh.
+        min_val: the lower bound.
+        max_val: the upper bound.
+    """
     outside = aten.logical_or.default(self <= min_val, self >= max_val)
     return aten.where.self(outside, aten.full_like.default(grad_output, 0), grad_output)
 
@@ -124,7 +138,14 @@ def celu(self: Any, alpha: float = 1.0) -> Any:
 @decomposes("elu.default")
 @in_float32
 def elu(self: Any, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Any:
-    """x above 0, α(exp(x) - 1) below, both scaled."""
+    """x above 0, α(exp(x) - 1) below, both scaled.
+
+    Args:
+        self: the elements.
+        alpha: the factor below 0.
+        scale: the factor of all results.
+        input_scale: the factor of the exponent.
+    """
     below = aten.expm1.default(self * input_scale) * (alpha * scale)
     return aten.where.self(self > 0, self * scale, below)
 
@@ -192,7 +213,14 @@ def log_softmax(self: Any, dim: int, dtype: Any = None) -> Any:
 
 @decomposes("_softmax_backward_data.default")
 def softmax_backward(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
-    """The gradient of softmax, by its result."""
+    """The gradient of softmax, by its result.
+
+    Args:
+        grad_output: the gradient of the result, in its shape.
+        output: the result of softmax.
+        dim: the dimension of the sums.
+        input_dtype: the dtype of the gradient.
+    """
     weighted = grad_output * output
     gradient = weighted - output * aten.sum.dim_IntList(weighted, [dim], True)
     return gradient if gradient.dtype == input_dtype else aten._to_copy.default(gradient, dtype=input_dtype)
@@ -207,7 +235,13 @@ def log_softmax_backward(grad_output: Any, output: Any, dim: int, input_dtype: A
 
 @decomposes("dropout.default")
 def dropout(input: Any, p: float, train: bool) -> Any:
-    """The input itself where nothing is trained."""
+    """The input itself where nothing is trained.
+
+    Args:
+        input: the elements.
+        p: the probability of a zero, in [0, 1].
+        train: whether elements are dropped.
+    """
     if not train or p == 0:
         return aten.clone.default(input)
     return aten.native_dropout.default(input, p, train)[0]
@@ -215,5 +249,11 @@ def dropout(input: Any, p: float, train: bool) -> Any:
 
 @decomposes("native_dropout_backward.default")
 def native_dropout_backward(grad_output: Any, mask: Any, scale: float) -> Any:
-    """The gradient of what was kept, scaled."""
+    """The gradient of what was kept, scaled.
+
+    Args:
+        grad_output: the gradient of the result, in its shape.
+        mask: a bool for each element, false for a dropped one.
+        scale: the factor 1 / (1 - p).
+    """
     return grad_output * (aten._to_copy.default(mask, dtype=grad_output.dtype) * scale)
