@@ -144,11 +144,10 @@ if TYPE_CHECKING:
         _softmax,
     )
     from tl_core.sparse_layouts.construction import *
-    from tl_core.sparse_layouts.functions import (  # type: ignore[assignment,has-type,unused-ignore]
+    from tl_core.sparse_layouts.functions import (
         dsmm,
         hsmm,
         hspmm,
-        narrow_copy,
         saddmm,
         smm,
         spmm,
@@ -174,7 +173,7 @@ _LATER = {
         "tl_core.sparse_layouts.construction",
     ),
     **dict.fromkeys(
-        ("dsmm", "hsmm", "hspmm", "narrow_copy", "saddmm", "smm", "spmm", "sspaddmm"),
+        ("dsmm", "hsmm", "hspmm", "saddmm", "smm", "spmm", "sspaddmm"),
         "tl_core.sparse_layouts.functions",
     ),
     **dict.fromkeys(

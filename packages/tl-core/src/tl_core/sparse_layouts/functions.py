@@ -29,7 +29,6 @@ __all__ = [
     "hspmm",
     "log_softmax",
     "mm",
-    "narrow_copy",
     "saddmm",
     "sampled_addmm",
     "smm",
@@ -478,29 +477,6 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
 
 
 _SHORT = {_C.int32: "Int", _C.int16: "Short", _C.int8: "Char", _C.uint8: "Byte", _C.float32: "Float"}
-
-
-@overridable
-def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
-    """A copy of `length` positions of a dimension, from `start` on; also of a sparse tensor.
-
-    Args:
-        input: a tensor.
-        dim: the dimension.
-        start: the first position; a negative one counts from the end.
-        length: how many positions.
-        out: what is written.
-
-    Example:
-        >>> import tl_core as tl
-        >>> tl.narrow_copy(tl.tensor([1, 2, 3]), 0, 1, 2)
-        tensor([2, 3])
-    """
-    if is_sparse(input):
-        result = structure.narrow_copy(input, dim, start, length)
-        return result if out is None else _write_out(out, result)
-    result = _C.narrow(input, dim, start, length).clone(memory_format=_C.contiguous_format)
-    return result if out is None else out.resize_(result.shape).copy_(result)
 
 
 def broadcast_to(input: Tensor, size: Any) -> Tensor:

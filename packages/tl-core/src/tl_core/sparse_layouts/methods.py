@@ -162,9 +162,7 @@ def narrow_copy(self: Tensor, dimension: int, start: int, length: int) -> Tensor
         start: the first index.
         length: how many.
     """
-    from tl_core.sparse_layouts import functions
-
-    return functions.narrow_copy(self, dimension, start, length)
+    return _C.narrow_copy(self, dimension, start, length)
 
 
 _FUNCTIONS = (
