@@ -2,8 +2,12 @@
 alone."""
 
 import os
+import pkgutil
 import subprocess
 import sys
+
+import tl_core
+from tl_core.base import name_table
 
 PROGRAM = """
 import importlib, inspect, pickle, sys, typing, warnings
@@ -64,3 +68,15 @@ def test_public_classes_say_that_they_are_torchs_and_pickles_are_read_alone():
     assert made.returncode == 0, made.stderr.decode()[-2000:]
     read = subprocess.run([sys.executable, "-c", ALONE], input=made.stdout, capture_output=True, timeout=100)
     assert read.returncode == 0, read.stderr.decode()[-2000:]
+
+
+# Folders of tl_core that hold names of PyTorch, under PyTorch's name or by a row of the table.
+OF_PYTORCH = {"array_api", "library", "masked", "multiprocessing", "nested", "signal", "sparse_layouts", "subclasses",
+              "testing"}  # fmt: skip
+
+
+def test_the_facade_knows_the_rooms_of_the_core():
+    folders = {module.name for module in pkgutil.iter_modules(tl_core.__path__) if module.ispkg}
+    assert {f"tl_core.{name}" for name in folders - OF_PYTORCH} == set(name_table.ROOMS)
+    assert name_table.facade_of("tl_core.base.ranks") is None
+    assert name_table.facade_of("tl_core.pytree") == "utils._pytree"

@@ -200,15 +200,7 @@ def _name_class(kind: "Any", dotted: str) -> None:
             return  # a class that can't be changed
 
 
-# Rooms of tl_core: PyTorch has no modules of these names, so nothing below them is absent.
-_ROOMS = frozenset(
-    "api base compat dispatch extensions functions memory operators pytree schemas settings symbolic tensors".split()
-)
-
-
 def _absent_attribute(module: "ModuleType", dotted: str) -> "Any":
-    if dotted.partition(".")[0] in _ROOMS:
-        return None
     # `from module import name` reads the path of each module; only an access of the machinery itself counts
     asking = sys._getframe(3).f_code.co_filename
     if dotted.endswith(".__path__") and asking != "<frozen importlib._bootstrap>":

@@ -14,6 +14,7 @@ __all__ = [
     "HOMES",
     "MODULES",
     "OBJECTS",
+    "ROOMS",
     "facade_of",
     "first_name_of",
     "home_of",
@@ -556,6 +557,8 @@ OBJECTS |= {
 
 # Modules whose classes PyTorch has in another one than the table says.
 HOMES = {
+    "tl_core.compat.native": "_C",
+    "tl_core.symbolic.dim_range": "_dynamo.decorators",
     "tl_core.base.operator_errors": "_subclasses.fake_tensor",
     "tl_core.dispatch.fallbacks": "_C",
     "tl_core.dispatch.layers": "_C",
@@ -621,7 +624,19 @@ HOMES = {
     "tl_quantization.nn.quantized.modules.stubs": "ao.nn.quantized.modules",
 }
 # The façade names of the modules.
-FACADE = {CORE: ""} | {real: name for name, real in MODULES.items()}
+# Rooms of the core. PyTorch has no modules of these names, so a room has no façade name but for the rows of `MODULES`.
+ROOMS = tuple(
+    f"{CORE}.{room}"
+    for room in (
+        *("api", "base", "compat", "dispatch", "extensions", "functions", "memory", "operators", "pytree"),
+        *("schemas", "settings", "symbolic", "tensors"),
+    )
+)
+FACADE: dict[str, str | None] = {
+    **dict.fromkeys(ROOMS),
+    CORE: "",
+    **{real: name for name, real in MODULES.items()},
+}
 
 
 def first_name_of(dotted: str) -> str:
@@ -649,7 +664,8 @@ def facade_of(real: str) -> str | None:
     prefix, tail = real, ""
     while prefix:
         if prefix in FACADE:
-            return (FACADE[prefix] + tail).removeprefix(".")
+            name = FACADE[prefix]
+            return None if name is None else (name + tail).removeprefix(".")
         prefix, _, last = prefix.rpartition(".")
         tail = f".{last}{tail}"
     return None
