@@ -46,7 +46,7 @@ class SparseSemiStructuredTensor(Tensor):
     """
 
     _FORCE_CUTLASS: ClassVar[bool] = False
-    _values: Tensor  # type: ignore[assignment]
+    _nonzeros: Tensor
     _packed: Tensor
     _transposed: bool
 
@@ -57,7 +57,7 @@ class SparseSemiStructuredTensor(Tensor):
         # One element stands for all of them: the tensor has the shape, and no memory for it.
         shell = values.new_zeros(()).expand(shape[::-1] if transposed else shape)
         tensor: SparseSemiStructuredTensor = _C._make_subclass(SparseSemiStructuredTensor, shell)
-        tensor._values, tensor._packed, tensor._transposed = values, packed, transposed
+        tensor._nonzeros, tensor._packed, tensor._transposed = values, packed, transposed
         return tensor
 
     @classmethod
@@ -78,12 +78,12 @@ class SparseSemiStructuredTensor(Tensor):
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         return (
             f"SparseSemiStructuredTensor(shape={tuple(self.shape)}, transposed={self._transposed}, "
-            f"values={self._values}, metadata={self._packed})"
+            f"values={self._nonzeros}, metadata={self._packed})"
         )
 
     def values(self) -> Tensor:
         """The elements that are kept, (rows, columns / 2)."""
-        return self._values
+        return self._nonzeros
 
     def indices(self) -> Tensor:
         """Their positions in the groups of four, two bits each, packed from the lowest bits on."""
@@ -164,25 +164,25 @@ def _columns(x: SparseSemiStructuredTensor) -> Tensor:
     bits = 16 if x._packed.dtype is _C.int16 else 32
     wide = x._packed.to(_C.int64) & ((1 << bits) - 1)
     fields = _C.bitwise_right_shift(wide.unsqueeze(-1), 2 * _C.arange(bits // 2)) & 3
-    order = fields.reshape(x._values.shape[0], -1, 2)
-    return (order + 4 * _C.arange(order.shape[1]).view(-1, 1)).reshape(x._values.shape)
+    order = fields.reshape(x._nonzeros.shape[0], -1, 2)
+    return (order + 4 * _C.arange(order.shape[1]).view(-1, 1)).reshape(x._nonzeros.shape)
 
 
 def _base_shape(x: SparseSemiStructuredTensor) -> tuple[int, int]:
-    return (x._values.shape[0], x._values.shape[1] * 2)
+    return (x._nonzeros.shape[0], x._nonzeros.shape[1] * 2)
 
 
 def _to_dense(x: SparseSemiStructuredTensor, *rest: Any) -> Tensor:
-    dense = x._values.new_zeros(_base_shape(x)).scatter(1, _columns(x), x._values)
+    dense = x._nonzeros.new_zeros(_base_shape(x)).scatter(1, _columns(x), x._nonzeros)
     return dense.t() if x._transposed else dense
 
 
 def _flip(x: SparseSemiStructuredTensor) -> SparseSemiStructuredTensor:
-    return SparseSemiStructuredTensor._of(x._values, x._packed, _base_shape(x), not x._transposed)
+    return SparseSemiStructuredTensor._of(x._nonzeros, x._packed, _base_shape(x), not x._transposed)
 
 
 def _same(x: SparseSemiStructuredTensor) -> SparseSemiStructuredTensor:
-    return SparseSemiStructuredTensor._of(x._values, x._packed, _base_shape(x), x._transposed)
+    return SparseSemiStructuredTensor._of(x._nonzeros, x._packed, _base_shape(x), x._transposed)
 
 
 def _is_compressed(x: Any) -> bool:
@@ -204,9 +204,9 @@ def _mm(a: Any, b: Any) -> Tensor:
         )
     if not _is_compressed(a):
         return _mm(_flip(b), a.t()).t()
-    rows, half = a._values.shape
+    rows, half = a._nonzeros.shape
     offsets = _C.arange(rows + 1) * half
-    columns, values = _columns(a).reshape(-1), a._values.reshape(-1)
+    columns, values = _columns(a).reshape(-1), a._nonzeros.reshape(-1)
     if a._transposed:
         return _C._csr_mm_transposed(offsets, columns, values, b, half * 2)
     return _C._csr_mm(offsets, columns, values, b)
@@ -230,7 +230,7 @@ def _linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
 
 
 def _to(x: SparseSemiStructuredTensor, *args: Any, **kwargs: Any) -> SparseSemiStructuredTensor:
-    values = x._values.to(*args, **kwargs)
+    values = x._nonzeros.to(*args, **kwargs)
     if values.dtype not in _CONSTRAINTS:
         raise RuntimeError(f"SparseSemiStructuredTensor: {values.dtype} is not a supported dtype")
     return SparseSemiStructuredTensor._of(values, x._packed, _base_shape(x), x._transposed)
@@ -253,10 +253,10 @@ _HANDLERS: dict[str, Any] = {
     "dim": lambda x: 2,
     "__repr__": SparseSemiStructuredTensor.__repr__,
     "requires_grad_": lambda x, on=True: x,
-    "is_floating_point": lambda x: x._values.is_floating_point(),
+    "is_floating_point": lambda x: x._nonzeros.is_floating_point(),
     "is_complex": lambda x: False,
     "contiguous": _same,
     "clone": lambda x, **kwargs: SparseSemiStructuredTensor._of(
-        x._values.clone(), x._packed.clone(), _base_shape(x), x._transposed
+        x._nonzeros.clone(), x._packed.clone(), _base_shape(x), x._transposed
     ),
 }
