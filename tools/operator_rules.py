@@ -141,7 +141,7 @@ def words(row: Row, rows: dict[str, Row], reductions: set[str]) -> dict[str, str
         "inverse": "formula" if row.inverse else "",
         "shape": shape or ("implied" if implied(row, rows) else ""),
         "names": name_rules.rule(row, reductions),
-        "stored": {0: "", 31: "all"}.get(stored_dtypes.accepted(row), "some"),
+        "stored": {0: "", stored_dtypes.ALL: "all"}.get(stored_dtypes.accepted(row), "some"),
         "autocast": row.autocast,
     }
 
@@ -150,7 +150,7 @@ def page() -> str:
     """The rules of all rows in Markdown: a section for each file of rows."""
     rows = collect.rows()
     by_name = {row.name: row for row in rows}
-    reductions = {row.base for row in rows if any(a.name == "keepdim" for a in row.args)}
+    reductions = name_rules.reductions_of(rows)
     names = {table.title: table.names() for table in TABLES}
     lines: list[str] = []
     family = ""

@@ -17,8 +17,13 @@ RULES = (
 )
 
 
+def reductions_of(rows: list[Row]) -> set[str]:
+    """The names of operators with `keepdim` in any overload."""
+    return {row.base for row in rows if any(a.name == "keepdim" for a in row.args)}
+
+
 def rule(row: Row, reductions: set[str]) -> str:
-    """The rule of a row; `reductions` are the names of operators with `keepdim` in any overload."""
+    """The rule of a row, given the reductions of all rows."""
     if row.names and row.names not in RULES:
         raise ValueError(
             f"{row.where}: the row {row.name} has names={row.names!r}; known are {', '.join(RULES)}"
@@ -39,7 +44,7 @@ def rule(row: Row, reductions: set[str]) -> str:
 
 def name_rules_cpp(rows: list[Row]) -> str:
     """`kNameRules`: a rule an operator, in the order of the table."""
-    reductions = {row.base for row in rows if any(a.name == "keepdim" for a in row.args)}
+    reductions = reductions_of(rows)
     listed = [
         f"    NameRule::{rule(form.row, reductions).capitalize()},  // {form.schema.name}"
         for form in forms(rows)

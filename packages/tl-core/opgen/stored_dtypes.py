@@ -10,6 +10,7 @@ from opgen.row import FLOAT8, Row
 
 # In the order of the bits of `Stored` in dispatch/stored_dtypes.h.
 KINDS = ("float8", "float4", "bits", "quantized", "narrow")
+ALL = (1 << len(KINDS)) - 1  # the bits of a row that accepts every kind
 
 
 def accepted(row: Row) -> int:
