@@ -238,4 +238,4 @@ def lazy_home(package: ImportReader, name: str, modules: set[str]) -> str | None
         return None
     home = package.homes.get(name, name)
     targets = {home, *(text.replace(ANY, home) for _, text in package.texts)}
-    return next(iter(sorted(targets & modules)), None)
+    return min(targets & modules, default=None)

@@ -78,7 +78,7 @@ __getattr__, __dir__, __all__ = attach(__name__, {"a": ["A"]}, ["b"])
 
 
 def test_a_lazy_table_of_modules_below_the_package_is_no_circle(repository):
-    repository.write(CORE + "lazy_attributes.py", "def attach(*_): ...\n")
+    repository.write(CORE + "base/lazy_attributes.py", "def attach(*_): ...\n")
     repository.write(CORE + "room/__init__.py", LAZY)
     repository.write(CORE + "room/b.py", "")
     repository.write(CORE + "room/a.py", "from tl_core import room\nfrom tl_core.room import b\n")
@@ -89,7 +89,7 @@ def test_a_lazy_table_of_modules_below_the_package_is_no_circle(repository):
     "text", ["from tl_core.room import A\n", "from tl_core import room\ndef f():\n    room.A()\n"]
 )
 def test_a_name_of_a_lazy_table_counts_as_its_module(repository, text):
-    repository.write(CORE + "lazy_attributes.py", "def attach(*_): ...\n")
+    repository.write(CORE + "base/lazy_attributes.py", "def attach(*_): ...\n")
     repository.write(CORE + "room/__init__.py", LAZY)
     repository.write(CORE + "room/a.py", "from tl_core.room import b\n")
     repository.write(CORE + "room/b.py", text)

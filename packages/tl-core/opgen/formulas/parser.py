@@ -73,7 +73,7 @@ class Parser:
     """Reads the expressions of one formula."""
 
     def __init__(self, scope: Scope, resolver: Resolver):
-        self.scope, self.resolver = scope, resolver
+        self.scope = scope
         self.operators = Operators(resolver, scope)
 
     def body(self, node: ast.expr, n_results: int) -> Body:

@@ -13,15 +13,8 @@ from opgen.row import Row
 from opgen.schema import Arg
 
 Names = dict[str, Node]
-_KINDS = {
-    "bool": "bool",
-    "int": "int",
-    "float": "float",
-    "ScalarType": "dtype",
-    "Device": "device",
-    "Layout": "layout",
-}
 _OPTIONAL_KINDS = {"ScalarType": "dtype", "Device": "device", "Layout": "layout"}
+_KINDS = {"bool": "bool", "int": "int", "float": "float", **_OPTIONAL_KINDS}
 
 
 class FormulaError(ValueError):
