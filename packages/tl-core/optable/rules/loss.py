@@ -3,6 +3,11 @@
 from opgen.rule_language import batch, batch_size
 
 
+def _sums(x):
+    """The sum of each example."""
+    return x.reshape([batch_size, prod(x.shape[1:])]).sum(1, False)
+
+
 def _weights(scores, safe, ignored, weight):
     """The weight of each target, 0 for an ignored one."""
     if weight is not None:
@@ -11,22 +16,20 @@ def _weights(scores, safe, ignored, weight):
     return ones_like(safe, dtype=scores.dtype).masked_fill(ignored, 0)
 
 
-def _classes(self, target, weight, ignore_index):
+def _classes(scores, ndim, target, weight, ignore_index):
     """The ignored targets, the dimension of the classes, targets that are valid indices, and the weights."""
     ignored = target == ignore_index
-    dim = 1 if self.ndim == 2 else 2
+    dim = 1 if ndim == 2 else 2
     safe = target.masked_fill(ignored, 0)
-    weights = _weights(self, safe, ignored, weight)
-    total = weights.reshape([batch_size, prod(weights.shape[1:])]).sum(1, False)
-    return ignored, dim, safe, weights, total
+    return ignored, dim, safe, _weights(scores, safe, ignored, weight)
 
 
 def _reduced(losses, total, reduction):
     if reduction == 0:
         return losses
     if reduction == 2:
-        return losses.reshape([batch_size, prod(losses.shape[1:])]).sum(1, False)
-    return losses.reshape([batch_size, prod(losses.shape[1:])]).sum(1, False) / total
+        return _sums(losses)
+    return _sums(losses) / total
 
 
 def _per_target(grad, total, target, reduction):
@@ -38,17 +41,15 @@ def _per_target(grad, total, target, reduction):
 
 @batch("nll_loss_forward")
 def _(self, target, weight, reduction, ignore_index):
-    ignored, dim, safe, weights, total = _classes(self, target, weight, ignore_index)
+    ignored, dim, safe, weights = _classes(self, self.ndim, target, weight, ignore_index)
+    total = _sums(weights)
     losses = (-self.gather(dim, safe.unsqueeze(dim)).squeeze(dim) * weights).masked_fill(ignored, 0)
     return _reduced(losses, total, reduction), total
 
 
 @batch("_nll_loss_backward")
 def _(grad, target, weight, sizes, reduction, ignore_index, total_weight):
-    ignored = target == ignore_index
-    dim = 1 if len(sizes) == 1 else 2
-    safe = target.masked_fill(ignored, 0)
-    weights = _weights(grad, safe, ignored, weight)
+    ignored, dim, safe, weights = _classes(grad, len(sizes) + 1, target, weight, ignore_index)
     h = _per_target(grad, total_weight, target, reduction)
     zeros = grad.new_zeros([batch_size] + sizes)
     return zeros.scatter_add(
@@ -58,7 +59,8 @@ def _(grad, target, weight, sizes, reduction, ignore_index, total_weight):
 
 @batch("_cross_entropy")
 def _(self, target, weight, reduction, ignore_index):
-    ignored, dim, safe, weights, total = _classes(self, target, weight, ignore_index)
+    ignored, dim, safe, weights = _classes(self, self.ndim, target, weight, ignore_index)
+    total = _sums(weights)
     log_sums = self.logsumexp(dim, False)
     losses = ((log_sums - self.gather(dim, safe.unsqueeze(dim)).squeeze(dim)) * weights).masked_fill(
         ignored, 0
@@ -68,7 +70,7 @@ def _(self, target, weight, reduction, ignore_index):
 
 @batch("_cross_entropy_backward")
 def _(grad, self, total_weight, target, weight, reduction, ignore_index):
-    ignored, dim, safe, weights, _ = _classes(self, target, weight, ignore_index)
+    ignored, dim, safe, weights = _classes(self, self.ndim, target, weight, ignore_index)
     h = _per_target(grad, total_weight, target, reduction)
     c = (h * weights).masked_fill(ignored, 0).unsqueeze(dim)
     # Not by `log_sums`, because a derivative of it would not reach the input.
