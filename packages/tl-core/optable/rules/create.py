@@ -32,8 +32,7 @@ def _linear(a, b, steps, dtype):
 
 def _powers(a, b, steps, base, dtype):
     positions, distance = _counted(a, b, steps)
-    wide_base = _to_copy(a, dtype=a.dtype).new_full([], base)
-    return _typed(pow(wide_base, _between(a, b, positions, distance, steps)), dtype)
+    return _typed(pow(a.new_full([], base), _between(a, b, positions, distance, steps)), dtype)
 
 
 def _typed(x, dtype):
