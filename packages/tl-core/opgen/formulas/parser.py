@@ -111,7 +111,7 @@ class Parser:
 
     def _unaryop(self, node: ast.UnaryOp) -> Node:
         if isinstance(node.operand, ast.Constant) and isinstance(node.op, ast.USub):
-            return constant(-node.operand.value)  # type: ignore[operator]
+            return constant(-node.operand.value)
         value = self.value(node.operand)
         if isinstance(node.op, ast.Not):
             return Unary("bool", "NOT", value)

@@ -93,7 +93,7 @@ class RuleParser(Parser):
         *statements, last = block
         with self.scope.inner():
             steps = [bind for statement in statements for bind in self._statement(statement)]
-            value = self._chosen(last)[1] if isinstance(last, ast.If) else self.value(last.value)  # type: ignore[attr-defined]
+            value = self._chosen(last)[1] if isinstance(last, ast.If) else self.value(last.value)
         return After(value.kind, tuple(steps), value) if steps else value
 
     # ---- helpers ---------------------------------------------------------------------------------------------------
