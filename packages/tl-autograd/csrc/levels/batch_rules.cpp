@@ -2,6 +2,7 @@
 // other.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "levels/batch.h"
@@ -80,14 +81,15 @@ Tensor BatchCall::expanded(TlTensor* t) const {
 void BatchCall::elementwise(const TlOperator* op, Results& out) {
   int rank = 0;
   each_tensor(args, n_args, [&](TlTensor* t, int) { rank = std::max(rank, ndim(t)); });
+  std::optional<int64_t> dtype;  // the promoted type, computed for the first number
   Arguments a(args, n_args);
   a.replace([&](TlTensor* t, int i) {
     Tensor v = moved(t);
     if (!v) return v;
     // A number lifts only the category of the type. Its batch has dimensions and would lift the type itself.
     if (ndim(t) == 0 && !rule.writes() && !(rule.silent >> i & 1)) {
-      const int64_t dtype = promoted_dtype(rule, args, n_args);
-      if (dtype != api->tensor_dtype(t)) v = converted(v.get(), dtype, api->tensor_device(t));
+      if (!dtype) dtype = promoted_dtype(rule, args, n_args);
+      if (*dtype != api->tensor_dtype(t)) v = converted(v.get(), *dtype, api->tensor_device(t));
     }
     return with_ones(std::move(v), 1, rank - ndim(t));
   });
