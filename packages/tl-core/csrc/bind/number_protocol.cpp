@@ -12,7 +12,6 @@ namespace tl::bind {
 
 namespace {
 // The row that serves `a + b`, looked up once.
-// `a + b`, looked up once.
 struct Entry {
   const char* op;         // "add.Tensor"
   const char* method;     // of Tensor, for overrides
