@@ -50,11 +50,11 @@ class EtcdRendezvousBackend(RendezvousBackend):
 
     def set_state(self, state: bytes, token: Token | None = None) -> tuple[bytes, Token, bool] | None:
         try:
-            revision = self._values.replace(self._key, state, 0 if token is None else token)
+            is_set = self._values.replace(self._key, state, 0 if token is None else token)
         except DistNetworkError as error:
             raise RendezvousConnectionError(f"the agents' store can't be reached: {error}") from error
         current = self.get_state()
-        return None if current is None else (*current, revision)
+        return None if current is None else (*current, is_set)
 
 
 def create_backend(params: RendezvousParameters) -> tuple[EtcdRendezvousBackend, Store]:

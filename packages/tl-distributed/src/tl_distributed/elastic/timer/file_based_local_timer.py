@@ -197,7 +197,6 @@ class FileTimerServer(KeptTimerServer):
         numbers = {int(getattr(each, "signal", signal.SIGKILL)) for each in late}
         for request in late:
             self._log_event("kill worker process", request)  # type: ignore[arg-type]
-        keys = [
-            send_signal(worker_id, number) for number in sorted(numbers)
-        ]  # all of them, whatever the first does
-        return all(keys)
+        # all signals are sent, also after one that fails
+        results = [send_signal(worker_id, number) for number in sorted(numbers)]
+        return all(results)
