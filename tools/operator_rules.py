@@ -54,12 +54,12 @@ def _name(key: Any) -> str:
     return text.rpartition("::")[2].removesuffix(".default")
 
 
-def by_values(row: Row) -> bool:
+def has_data_shape(row: Row) -> bool:
     """Whether elements decide the sizes of the results."""
     return row.shape == "data" and not row.composite
 
 
-def a_number(row: Row) -> bool:
+def returns_number(row: Row) -> bool:
     """Whether a result is a number that is computed from elements."""
     numbers = any(not (r.is_tensor or r.is_tensor_list) for r in row.rets)
     return numbers and row.family != "sparse"
@@ -85,15 +85,15 @@ TABLES = (
     Table("masked", "tl_core.masked.maskedtensor.core", "HANDLERS", ("tl_core.masked",)),
     Table(
         "fake: sizes", "tl_core.subclasses.fake_rules", "SHAPE_OF_VALUES",
-        must=by_values, why='the row has shape="data"',
+        must=has_data_shape, why='the row has shape="data"',
     ),
     Table(
         "fake: numbers", "tl_core.subclasses.fake_rules", "NUMBER_OF_VALUES",
-        must=a_number, why="the row returns a number",
+        must=returns_number, why="the row returns a number",
     ),
     Table("tag: sizes", "tl_core.schemas.tags", "_SIZED_BY_VALUE"),
     Table(
-        "tag: numbers", "tl_core.schemas.tags", "_BY_VALUE", must=a_number, why="the row returns a number",
+        "tag: numbers", "tl_core.schemas.tags", "_BY_VALUE", must=returns_number, why="the row returns a number",
     ),
     Table("tag: core", "tl_core.schemas.tags", "_CORE"),
     Table(
@@ -104,7 +104,7 @@ TABLES = (
         "decomposition", "tl_compiler.decompositions.registry", "FUNCTIONS", ("tl_compiler.decompositions",),
     ),
     Table(
-        "symbolic sizes", "tl_compiler.tracer.symbolic_fakes", "_RULES", must=by_values,
+        "symbolic sizes", "tl_compiler.tracer.symbolic_fakes", "_RULES", must=has_data_shape,
         why='the row has shape="data"',
         absent=dict.fromkeys(("unique_dim", "unique_consecutive"), "export refuses it"),
     ),

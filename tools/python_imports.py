@@ -34,7 +34,7 @@ IMPORT_NAMES = {
 OPERATORS = ("_foreach_", "_fused_")
 
 # The folder of names that exist for other people's programs.
-WING = "compat"
+COMPAT = "compat"
 
 # Modules that import modules of packages above by name, where a program has loaded these packages.
 BY_NAME = ("tl_core.dispatch.overridable",)
@@ -164,15 +164,15 @@ def _upward(reader: ImportReader, rooms: tuple[str, ...]) -> Iterator[tuple[int,
                 yield each.line, f"the room {rooms[own]} may not import the room {rooms[other]}"
 
 
-def _in_wing(module: str) -> bool:
-    return module.split(".")[1:2] == [WING]
+def _in_compat(module: str) -> bool:
+    return module.split(".")[1:2] == [COMPAT]
 
 
-def _into_wing(module: str, needs: list[Need], family: set[str]) -> Iterator[tuple[int, str]]:
+def _into_compat(module: str, needs: list[Need], family: set[str]) -> Iterator[tuple[int, str]]:
     for need in needs:
         is_ours = need.target.split(".")[0] in family
-        if is_ours and _in_wing(need.target) and not _in_wing(module) and not need.is_declared:
-            yield need.line, f"imports {need.target}, but only {WING} and tests may import from {WING}"
+        if is_ours and _in_compat(need.target) and not _in_compat(module) and not need.is_declared:
+            yield need.line, f"imports {need.target}, but only {COMPAT} and tests may import from {COMPAT}"
 
 
 def _circles(needs: dict[str, list[Need]]) -> Iterator[tuple[str, str]]:
@@ -212,4 +212,4 @@ def _broken(
     yield from _undeclared(reader, package, family)
     yield from _private(reader, package.import_name, set(family.values()))
     yield from _upward(reader, TABLE[package.dist].rooms)
-    yield from _into_wing(reader.module, needs, set(family.values()))
+    yield from _into_compat(reader.module, needs, set(family.values()))
